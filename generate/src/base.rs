@@ -13,7 +13,7 @@
 use std::ops::Range;
 
 use crate::rows::{Adjacency, GeneratedRows, RowsWanted};
-use crate::{Sequence, SequenceFigures, sized};
+use crate::{Sequence, SizedSequence, sized};
 use trimill_system::{Control, Error, Result, parallel};
 
 /// A simple undirected graph from which another is made.
@@ -35,7 +35,7 @@ const CHUNK: u64 = 256;
 const CHUNKS: u64 = 1 << 20;
 
 /// A product of a given graph with `k` copies of every vertex.
-pub(super) struct Product<'a> {
+struct Product<'a> {
     base: &'a dyn BaseGraph,
     k: u64,
     /// Whether copies `x` and `y` are joined also if `x = y`.
@@ -43,31 +43,40 @@ pub(super) struct Product<'a> {
     chunk: u64,
     /// How many edges of the base come before each chunk, and at the end those of all chunks.
     starts: Vec<u64>,
-    figures: SequenceFigures,
+}
+
+pub(super) fn blowup<'a>(base: &'a dyn BaseGraph, copies: u64, control: &Control) -> Result<SizedSequence<'a>> {
+    if copies == 0 {
+        return Err(Error::usage("a blow-up with 0 copies has no vertices").expected("at least 1 copy"));
+    }
+    product(base, copies, true, control)
+}
+
+pub(super) fn tensor_complete<'a>(base: &'a dyn BaseGraph, q: u64, control: &Control) -> Result<SizedSequence<'a>> {
+    if q < 2 {
+        return Err(Error::usage(format!("a tensor product with K_{q} has no edges")).expected("q of at least 2"));
+    }
+    product(base, q, false, control)
+}
+
+fn product<'a>(base: &'a dyn BaseGraph, k: u64, diagonal: bool, control: &Control) -> Result<SizedSequence<'a>> {
+    let vertices = sized(u128::from(base.vertices()).checked_mul(k.into()), "vertices")?;
+    // Checked before the pass over the base, which may take long.
+    let per_edge = u128::from(k) * u128::from(if diagonal { k } else { k - 1 });
+    let edges = sized(per_edge.checked_mul(base.edges().into()), "edges")?;
+    let wide = u128::from(k);
+    let factor = match diagonal {
+        true => wide.checked_pow(3),
+        false => wide.checked_mul(wide - 1).and_then(|pairs| pairs.checked_mul(wide - 2)),
+    };
+    let triangles = base.triangles_known().zip(factor).and_then(|(known, factor)| known.checked_mul(factor));
+    // The base has no isolated vertices, so the product has none.
+    Ok(SizedSequence::exact(vertices, edges, triangles, Product::new(base, k, diagonal, control)?))
 }
 
 impl<'a> Product<'a> {
-    pub(super) fn blowup(base: &'a dyn BaseGraph, copies: u64, control: &Control) -> Result<Self> {
-        if copies == 0 {
-            return Err(Error::usage("a blow-up with 0 copies has no vertices").expected("at least 1 copy"));
-        }
-        Self::new(base, copies, true, control)
-    }
-
-    pub(super) fn tensor_complete(base: &'a dyn BaseGraph, q: u64, control: &Control) -> Result<Self> {
-        if q < 2 {
-            return Err(Error::usage(format!("a tensor product with K_{q} has no edges")).expected("q of at least 2"));
-        }
-        Self::new(base, q, false, control)
-    }
-
     fn new(base: &'a dyn BaseGraph, k: u64, diagonal: bool, control: &Control) -> Result<Self> {
         let n = base.vertices();
-        let vertices = sized(u128::from(n).checked_mul(k.into()), "vertices")?;
-        // Checked before the pass over the base, which may take long.
-        let per_edge = u128::from(k) * u128::from(if diagonal { k } else { k - 1 });
-        let edges = sized(per_edge.checked_mul(base.edges().into()), "edges")?;
-
         let chunk = n.div_ceil(CHUNKS).max(CHUNK);
         let counts: Vec<u64> = parallel::try_map(0..n.div_ceil(chunk) as usize, |number| {
             control.check()?;
@@ -81,15 +90,7 @@ impl<'a> Product<'a> {
             Some(*sum)
         }));
         debug_assert_eq!(starts.last(), Some(&base.edges()));
-        let wide = u128::from(k);
-        let factor = match diagonal {
-            true => wide.checked_pow(3),
-            false => wide.checked_mul(wide - 1).and_then(|pairs| pairs.checked_mul(wide - 2)),
-        };
-        let triangles = base.triangles_known().zip(factor).and_then(|(known, factor)| known.checked_mul(factor));
-        // The base has no isolated vertices, so the product has none.
-        let figures = SequenceFigures::exact(vertices, edges, triangles);
-        Ok(Self { base, k, diagonal, chunk, starts, figures })
+        Ok(Self { base, k, diagonal, chunk, starts })
     }
 
     /// The number of copies of `v` that are adjacent to one copy of `u`.
@@ -118,10 +119,6 @@ fn vertices_of(number: usize, chunk: u64, n: u64) -> Range<u64> {
 }
 
 impl Sequence for Product<'_> {
-    fn figures(&self) -> &SequenceFigures {
-        &self.figures
-    }
-
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
         let per_edge = self.k * self.partners();
         let chunks = self.starts.len() - 1;
@@ -152,7 +149,7 @@ impl Sequence for Product<'_> {
 impl Product<'_> {
     /// The rows of the base, which is its own blow-up with one copy.
     fn base_rows(&self, wanted: &RowsWanted<'_>) -> Result<Adjacency> {
-        Adjacency::new(&Product::blowup(self.base, 1, wanted.control)?, wanted)
+        Adjacency::new(&blowup(self.base, 1, wanted.control)?, wanted)
     }
 }
 
@@ -163,7 +160,7 @@ struct ProductRows<'a> {
 
 impl GeneratedRows for ProductRows<'_> {
     fn vertices(&self) -> u64 {
-        self.product.vertices()
+        self.product.base.vertices() * self.product.k
     }
 
     fn arcs(&self) -> u64 {
@@ -191,29 +188,23 @@ impl GeneratedRows for ProductRows<'_> {
     }
 }
 
-pub(super) struct Copies<'a> {
+struct Copies<'a> {
+    /// The graph itself, as its blow-up with one copy.
     one: Product<'a>,
     copies: u64,
-    figures: SequenceFigures,
 }
 
-impl<'a> Copies<'a> {
-    pub(super) fn new(base: &'a dyn BaseGraph, copies: u64, control: &Control) -> Result<Self> {
-        let times = |of: u64, what| sized(u128::from(of).checked_mul(copies.into()), what);
-        let (vertices, edges) = (times(base.vertices(), "vertices")?, times(base.edges(), "edges")?);
-        let triangles = base.triangles_known().and_then(|triangles| triangles.checked_mul(copies.into()));
-        let figures = SequenceFigures::exact(vertices, edges, triangles);
-        Ok(Self { one: Product::blowup(base, 1, control)?, copies, figures })
-    }
+pub(super) fn copies<'a>(base: &'a dyn BaseGraph, copies: u64, control: &Control) -> Result<SizedSequence<'a>> {
+    let times = |of: u64, what| sized(u128::from(of).checked_mul(copies.into()), what);
+    let (vertices, edges) = (times(base.vertices(), "vertices")?, times(base.edges(), "edges")?);
+    let triangles = base.triangles_known().and_then(|triangles| triangles.checked_mul(copies.into()));
+    let one = Product::new(base, 1, true, control)?;
+    Ok(SizedSequence::exact(vertices, edges, triangles, Copies { one, copies }))
 }
 
 impl Sequence for Copies<'_> {
-    fn figures(&self) -> &SequenceFigures {
-        &self.figures
-    }
-
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
-        let (n, m) = (self.one.vertices(), self.one.edges());
+        let (n, m) = (self.one.base.vertices(), self.one.base.edges());
         let mut next = range.start;
         while next < range.end {
             let (copy, begin, first) = (next / m, next % m, out.len());
@@ -236,7 +227,7 @@ struct CopiedRows<'a> {
 
 impl GeneratedRows for CopiedRows<'_> {
     fn vertices(&self) -> u64 {
-        self.of.vertices()
+        self.period() * self.of.copies
     }
 
     fn arcs(&self) -> u64 {
@@ -253,6 +244,6 @@ impl GeneratedRows for CopiedRows<'_> {
     }
 
     fn period(&self) -> u64 {
-        self.of.one.vertices()
+        self.of.one.base.vertices()
     }
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 use dsi_bitstream::impls::{BufBitWriter, WordAdapter};
 use dsi_bitstream::traits::{BE, BitWrite};
 
-use crate::Sequence;
+use crate::SizedSequence;
 use crate::output::check_vertices;
 use crate::rows::{GeneratedRows, RowsWanted, chunks, rows};
 use row::{BitSink, BvRowWriter, LONGEST_CHAIN, RowStream, SHORTEST_INTERVAL, WINDOW, ZETA_K};
@@ -23,7 +23,7 @@ use trimill_system::ordered::make_and_write;
 use trimill_system::{Error, Result, parallel};
 
 /// Writes `sequence` to `NAME.graph` and the files beside it; returns the bytes of `NAME.graph`.
-pub(super) fn write(sequence: &dyn Sequence, wanted: &RowsWanted<'_>) -> Result<u64> {
+pub(super) fn write(sequence: &SizedSequence<'_>, wanted: &RowsWanted<'_>) -> Result<u64> {
     let &RowsWanted { path: graph, control, .. } = wanted;
     if let Some(better) = name_without_dots(&graph.with_extension("")) {
         return Err(Error::usage("the name of a BVGraph with a dot before .graph")
@@ -43,7 +43,7 @@ pub(super) fn write(sequence: &dyn Sequence, wanted: &RowsWanted<'_>) -> Result<
     let text = format!(
         "#BVGraph properties\ngraphclass=it.unimi.dsi.webgraph.BVGraph\nversion=0\nnodes={}\narcs={}\nwindowsize={WINDOW}\n\
          maxrefcount={LONGEST_CHAIN}\nminintervallength={SHORTEST_INTERVAL}\nzetak={ZETA_K}\ncompressionflags=\n",
-        sequence.vertices(),
+        sequence.vertices,
         rows.arcs()
     );
     properties.write_all(text.as_bytes()).map_err(|e| Error::write(&properties_path, e))?;

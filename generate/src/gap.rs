@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use crate::mersenne::{Mersenne, STATE};
-use crate::{BLOCK, KnownCounts, Sequence, SequenceFigures};
+use crate::{BLOCK, KnownCounts, Sequence, SizedSequence};
 use trimill_system::{Error, Result};
 
 const SEED: u64 = 27_491_095;
@@ -35,17 +35,19 @@ const KRON: &[(u32, Option<u64>, u128, u128)] = &[
 /// Scale, vertices with an edge, edges, triangles. Scale 27 is the suite's GAP-urand.
 const URAND: &[(u32, Option<u64>, u128, u128)] = &[(20, None, 16_776_968, 5_492), (27, None, 2_147_483_370, 5_378)];
 
-fn figures(scale: u32, table: &[(u32, Option<u64>, u128, u128)]) -> Result<SequenceFigures> {
+fn sequence(scale: u32, is_kron: bool) -> Result<SizedSequence<'static>> {
     if !(1..=31).contains(&scale) {
         return Err(Error::usage(format!("scale {scale} is out of range")).expected("1 to 31"));
     }
+    let table = if is_kron { KRON } else { URAND };
     let known = table.iter().find(|row| row.0 == scale).map(|&(_, vertices, edges, triangles)| KnownCounts {
         vertices,
         edges: Some(edges),
         triangles: Some(triangles),
     });
     let (vertices, edges) = (1 << scale, DRAWS_PER_VERTEX << scale);
-    Ok(SequenceFigures { vertices, edges, known: known.unwrap_or_default() })
+    let blocks = Box::new(GapGraph { is_kron, scale });
+    Ok(SizedSequence { vertices, edges, known: known.unwrap_or_default(), blocks })
 }
 
 fn generator(start: u64) -> Mersenne {
@@ -114,21 +116,20 @@ fn quadrants_of(numbers: &[u32; STATE], digits: &mut [u8]) {
 }
 
 /// The edges of one of the two generators of random graphs.
-pub(super) struct GapGraph {
+struct GapGraph {
     is_kron: bool,
     scale: u32,
-    figures: SequenceFigures,
+}
+
+pub(super) fn kron(scale: u32) -> Result<SizedSequence<'static>> {
+    sequence(scale, true)
+}
+
+pub(super) fn urand(scale: u32) -> Result<SizedSequence<'static>> {
+    sequence(scale, false)
 }
 
 impl GapGraph {
-    pub(super) fn kron(scale: u32) -> Result<Self> {
-        Ok(Self { is_kron: true, scale, figures: figures(scale, KRON)? })
-    }
-
-    pub(super) fn urand(scale: u32) -> Result<Self> {
-        Ok(Self { is_kron: false, scale, figures: figures(scale, URAND)? })
-    }
-
     fn append_uniform(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
         let (mut generator, mut numbers, mut next) = (generator(range.start), [0; STATE], STATE);
         let mut draw = || {
@@ -157,10 +158,6 @@ impl GapGraph {
 }
 
 impl Sequence for GapGraph {
-    fn figures(&self) -> &SequenceFigures {
-        &self.figures
-    }
-
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
         if !self.is_kron {
             return self.append_uniform(range, out);

@@ -3,27 +3,27 @@
 
 use std::ops::Range;
 
-use crate::{Sequence, SequenceFigures, sized};
+use crate::{Sequence, SizedSequence, sized};
 use trimill_system::{Error, Result};
 
 /// `C_n(1..k)`.
-#[derive(Debug)]
-pub(super) struct RingLattice {
+struct RingLattice {
+    vertices: u64,
     k: u64,
-    figures: SequenceFigures,
+}
+
+pub(super) fn ring_lattice(vertices: u64, k: u64) -> Result<SizedSequence<'static>> {
+    if k == 0 || u128::from(vertices) <= 2 * u128::from(k) {
+        return Err(Error::usage(format!("there is no ring lattice of {vertices} vertices with k = {k}"))
+            .expected("k at least 1 and more than 2 k vertices")
+            .advice("to join every vertex to every other, take the complete graph"));
+    }
+    let edges = sized(u128::from(vertices).checked_mul(k.into()), "edges")?;
+    let triangles = RingLattice::triangles(vertices.into(), k.into());
+    Ok(SizedSequence::exact(vertices, edges, triangles, RingLattice { vertices, k }))
 }
 
 impl RingLattice {
-    pub(super) fn new(vertices: u64, k: u64) -> Result<Self> {
-        if k == 0 || u128::from(vertices) <= 2 * u128::from(k) {
-            return Err(Error::usage(format!("there is no ring lattice of {vertices} vertices with k = {k}"))
-                .expected("k at least 1 and more than 2 k vertices")
-                .advice("to join every vertex to every other, take the complete graph"));
-        }
-        let edges = sized(u128::from(vertices).checked_mul(k.into()), "edges")?;
-        Ok(Self { k, figures: SequenceFigures::exact(vertices, edges, Self::triangles(vertices.into(), k.into())) })
-    }
-
     /// `n k (k - 1) / 2` triangles whose corners are within a distance of `k` along the ring. If `n <= 3 k`, also those that
     /// go around the ring: each is three steps of 1 to `k` that sum to `n`, of which there are `C(3 k - n + 2, 2)` from each
     /// vertex, and each of the three corners can be the first.
@@ -38,15 +38,11 @@ impl RingLattice {
 }
 
 impl Sequence for RingLattice {
-    fn figures(&self) -> &SequenceFigures {
-        &self.figures
-    }
-
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
         out.extend(range.map(|edge| {
             let (vertex, step) = (edge / self.k, edge % self.k + 1);
             // Not `vertex + step`, which could overflow.
-            let left = self.vertices() - vertex;
+            let left = self.vertices - vertex;
             [vertex, if step < left { vertex + step } else { step - left }]
         }));
     }
@@ -54,31 +50,23 @@ impl Sequence for RingLattice {
 
 /// The moves of a king on a grid, row after row: of each cell the steps down, right, and both diagonals of the square
 /// whose upper left corner it is.
-#[derive(Debug)]
-pub(super) struct KingsGrid {
+struct KingsGrid {
     rows: u64,
     columns: u64,
-    figures: SequenceFigures,
 }
 
-impl KingsGrid {
-    pub(super) fn new(rows: u64, columns: u64) -> Result<Self> {
-        if rows == 0 || columns == 0 {
-            return Err(Error::usage(format!("a grid of {rows} rows and {columns} columns has no cells")));
-        }
-        let (r, c) = (u128::from(rows), u128::from(columns));
-        let vertices = sized(r.checked_mul(c), "vertices")?;
-        let edges = sized(Some(r * (c - 1) + c * (r - 1) + 2 * (r - 1) * (c - 1)), "edges")?;
-        let figures = SequenceFigures::exact(vertices, edges, Some(4 * (r - 1) * (c - 1)));
-        Ok(Self { rows, columns, figures })
+pub(super) fn kings_grid(rows: u64, columns: u64) -> Result<SizedSequence<'static>> {
+    if rows == 0 || columns == 0 {
+        return Err(Error::usage(format!("a grid of {rows} rows and {columns} columns has no cells")));
     }
+    let (r, c) = (u128::from(rows), u128::from(columns));
+    let vertices = sized(r.checked_mul(c), "vertices")?;
+    let edges = sized(Some(r * (c - 1) + c * (r - 1) + 2 * (r - 1) * (c - 1)), "edges")?;
+    let triangles = Some(4 * (r - 1) * (c - 1));
+    Ok(SizedSequence::exact(vertices, edges, triangles, KingsGrid { rows, columns }))
 }
 
 impl Sequence for KingsGrid {
-    fn figures(&self) -> &SequenceFigures {
-        &self.figures
-    }
-
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
         let columns = self.columns;
         // Edges of every row but the last. In a single row all edges are below this bound.

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use crate::{BLOCK, Sequence};
+use crate::{BLOCK, SizedSequence};
 use trimill_system::control::{Control, Progress, Unit};
 use trimill_system::disk::{self, NewFile, Output};
 use trimill_system::ordered::make_and_write;
@@ -49,10 +49,10 @@ impl GeneratedFormat {
     }
 
     /// An upper bound of the bytes of `sequence`, as pairs or as text.
-    fn bytes(self, sequence: &dyn Sequence) -> u128 {
-        let digits = (sequence.vertices() - 1).checked_ilog10().unwrap_or(0) + 1;
+    fn bytes(self, sequence: &SizedSequence<'_>) -> u128 {
+        let digits = (sequence.vertices - 1).checked_ilog10().unwrap_or(0) + 1;
         let each = if self == Self::Text { 2 * (1 + u64::from(digits)) } else { PAIR };
-        u128::from(each) * u128::from(sequence.edges())
+        u128::from(each) * u128::from(sequence.edges)
     }
 }
 
@@ -65,11 +65,16 @@ const PAIR: u64 = 8;
 const PIPE: usize = 1 << 20;
 
 /// Writes the edges of `sequence` one after another, and returns the number of bytes.
-pub(super) fn write(sequence: &dyn Sequence, format: GeneratedFormat, output: &Path, control: &Control) -> Result<u64> {
+pub(super) fn write(
+    sequence: &SizedSequence<'_>,
+    format: GeneratedFormat,
+    output: &Path,
+    control: &Control,
+) -> Result<u64> {
     if format != GeneratedFormat::Text {
         check_vertices(sequence, 1 << 32, "whose ids fit into 32 bits", output)?;
     }
-    let task = control.task("generate", Some(sequence.edges()), Unit::Arcs);
+    let task = control.task("generate", Some(sequence.edges), Unit::Arcs);
     let progress = task.progress(control);
     let encode = if format == GeneratedFormat::Text { as_text } else { as_pairs };
     if format == GeneratedFormat::Stdout {
@@ -99,11 +104,11 @@ pub(super) fn write(sequence: &dyn Sequence, format: GeneratedFormat, output: &P
 }
 
 /// Refuses a graph with more vertices than a format has ids for, which `why` names.
-pub(super) fn check_vertices(sequence: &dyn Sequence, most: u64, why: &str, output: &Path) -> Result<()> {
-    if sequence.vertices() <= most {
+pub(super) fn check_vertices(sequence: &SizedSequence<'_>, most: u64, why: &str, output: &Path) -> Result<()> {
+    if sequence.vertices <= most {
         return Ok(());
     }
-    Err(Error::usage(format!("the graph has {} vertices", sequence.vertices()))
+    Err(Error::usage(format!("the graph has {} vertices", sequence.vertices))
         .at(output)
         .expected(format!("at most {most}, {why}"))
         .advice("write text (.txt), or take smaller parameters"))
@@ -122,16 +127,16 @@ fn check_space(directory: &Path, needed: u128) -> Result<()> {
         .advice("free some space, name another directory, or take smaller parameters"))
 }
 
-pub(super) fn blocks(sequence: &dyn Sequence) -> u64 {
-    sequence.edges().div_ceil(BLOCK)
+pub(super) fn blocks(sequence: &SizedSequence<'_>) -> u64 {
+    sequence.edges.div_ceil(BLOCK)
 }
 
-pub(super) fn block(sequence: &dyn Sequence, number: u64) -> Range<u64> {
+pub(super) fn block(sequence: &SizedSequence<'_>, number: u64) -> Range<u64> {
     let start = number * BLOCK;
-    start..sequence.edges().min(start.saturating_add(BLOCK))
+    start..sequence.edges.min(start.saturating_add(BLOCK))
 }
 
-fn write_anywhere(sequence: &dyn Sequence, file: &NewFile, progress: &Progress) -> Result<u64> {
+fn write_anywhere(sequence: &SizedSequence<'_>, file: &NewFile, progress: &Progress) -> Result<u64> {
     let buffers = || (Vec::with_capacity(BLOCK as usize), Vec::with_capacity(BLOCK as usize * PAIR as usize));
     parallel::try_each_with(0..blocks(sequence), buffers, |(edges, bytes), number| {
         fill(sequence, number, edges, progress)?;
@@ -141,14 +146,14 @@ fn write_anywhere(sequence: &dyn Sequence, file: &NewFile, progress: &Progress) 
         progress.advance(edges.len() as u64);
         Ok(())
     })?;
-    Ok(sequence.edges() * PAIR)
+    Ok(sequence.edges * PAIR)
 }
 
 /// Converts the edges of a block to bytes.
 type Encode = fn(&[[u64; 2]], &mut Vec<u8>);
 
 fn write_in_order(
-    sequence: &dyn Sequence,
+    sequence: &SizedSequence<'_>,
     encode: Encode,
     out: &mut (dyn Write + Send),
     path: &Path,
@@ -170,13 +175,18 @@ fn write_in_order(
     Ok(written)
 }
 
-pub(super) fn fill(sequence: &dyn Sequence, number: u64, edges: &mut Vec<[u64; 2]>, progress: &Progress) -> Result<()> {
+pub(super) fn fill(
+    sequence: &SizedSequence<'_>,
+    number: u64,
+    edges: &mut Vec<[u64; 2]>,
+    progress: &Progress,
+) -> Result<()> {
     progress.check()?;
     let range = block(sequence, number);
     let length = range.end - range.start;
     edges.clear();
     edges.reserve_exact(length as usize);
-    sequence.append(range, edges);
+    sequence.blocks.append(range, edges);
     debug_assert_eq!(edges.len() as u64, length);
     Ok(())
 }

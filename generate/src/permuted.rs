@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
+use crate::Sequence;
 use crate::rows::{GeneratedRows, RowsWanted};
-use crate::{Sequence, SequenceFigures};
 use trimill_system::Result;
 use trimill_system::hash::mix;
 
@@ -65,16 +65,12 @@ impl Permutation {
     }
 }
 
-pub(super) struct Permuted<S> {
-    pub(super) of: S,
+pub(super) struct Permuted<'a> {
+    pub(super) of: Box<dyn Sequence + 'a>,
     pub(super) permutation: Permutation,
 }
 
-impl<S: Sequence> Sequence for Permuted<S> {
-    fn figures(&self) -> &SequenceFigures {
-        self.of.figures()
-    }
-
+impl Sequence for Permuted<'_> {
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
         let first = out.len();
         self.of.append(range, out);

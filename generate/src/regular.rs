@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::{Sequence, SequenceFigures, sized};
+use crate::{Sequence, SizedSequence, sized};
 use trimill_system::{Error, Result};
 
 fn pairs(q: u128) -> Option<u128> {
@@ -21,38 +21,36 @@ fn pair_at(position: u64) -> (u64, u64) {
 }
 
 /// The complete graph: words of one letter.
-pub(super) fn complete(vertices: u64) -> Result<Hamming> {
+pub(super) fn complete(vertices: u64) -> Result<SizedSequence<'static>> {
     if vertices < 2 {
         return Err(
             Error::usage(format!("a complete graph of {vertices} vertices has no edges")).expected("at least 2")
         );
     }
-    Hamming::new(1, vertices)
+    hamming(1, vertices)
 }
 
 /// The Hamming graph `H(d, q)`. Its edges are a clique `K_q` for each position in a word and each choice of the other letters.
-#[derive(Debug)]
-pub(super) struct Hamming {
+struct Hamming {
     q: u64,
     /// `q^(d - 1)`: cliques for each position in a word.
     words: u64,
-    figures: SequenceFigures,
+}
+
+pub(super) fn hamming(d: u32, q: u64) -> Result<SizedSequence<'static>> {
+    if d == 0 || q < 2 {
+        return Err(Error::usage(format!("words of {d} letters of an alphabet of {q} have no edges"))
+            .expected("d of at least 1 and q of at least 2"));
+    }
+    let cliques = |words: u64| u128::from(d) * u128::from(words);
+    let vertices = sized(u128::from(q).checked_pow(d), "vertices")?;
+    let words = vertices / q;
+    let edges = sized(pairs(q.into()).and_then(|pairs| pairs.checked_mul(cliques(words))), "edges")?;
+    let triangles = triples(q.into()).and_then(|triples| triples.checked_mul(cliques(words)));
+    Ok(SizedSequence::exact(vertices, edges, triangles, Hamming { q, words }))
 }
 
 impl Hamming {
-    pub(super) fn new(d: u32, q: u64) -> Result<Self> {
-        if d == 0 || q < 2 {
-            return Err(Error::usage(format!("words of {d} letters of an alphabet of {q} have no edges"))
-                .expected("d of at least 1 and q of at least 2"));
-        }
-        let cliques = |words: u64| u128::from(d) * u128::from(words);
-        let vertices = sized(u128::from(q).checked_pow(d), "vertices")?;
-        let words = vertices / q;
-        let edges = sized(pairs(q.into()).and_then(|pairs| pairs.checked_mul(cliques(words))), "edges")?;
-        let triangles = triples(q.into()).and_then(|triples| triples.checked_mul(cliques(words)));
-        Ok(Self { q, words, figures: SequenceFigures::exact(vertices, edges, triangles) })
-    }
-
     /// The first vertex of a clique, and the distance from one of its vertices to the next. The cliques of the last
     /// letter come first.
     fn clique(&self, number: u64) -> (u64, u64) {
@@ -63,10 +61,6 @@ impl Hamming {
 }
 
 impl Sequence for Hamming {
-    fn figures(&self) -> &SequenceFigures {
-        &self.figures
-    }
-
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
         let per_clique = (u128::from(self.q) * u128::from(self.q - 1) / 2) as u64; // at most all edges
         let mut number = range.start / per_clique;
@@ -86,36 +80,29 @@ impl Sequence for Hamming {
     }
 }
 
-#[derive(Debug)]
-pub(super) struct RingOfCliques {
+struct RingOfCliques {
     cliques: u64,
     size: u64,
-    figures: SequenceFigures,
+    /// The edges of a clique in the order of [`pair_at`], then the one from its last vertex to the next clique.
+    per_clique: u64,
 }
 
-impl RingOfCliques {
-    pub(super) fn new(cliques: u64, size: u64) -> Result<Self> {
-        if cliques < 3 || size < 2 {
-            return Err(Error::usage(format!("there is no ring of {cliques} cliques of {size} vertices"))
-                .expected("at least 3 cliques of at least 2 vertices"));
-        }
-        let all = |each: Option<u128>| each.and_then(|each| each.checked_mul(cliques.into()));
-        let vertices = sized(all(Some(size.into())), "vertices")?;
-        let edges = sized(all(pairs(size.into()).map(|pairs| pairs + 1)), "edges")?;
-        Ok(Self { cliques, size, figures: SequenceFigures::exact(vertices, edges, all(triples(size.into()))) })
+pub(super) fn ring_of_cliques(cliques: u64, size: u64) -> Result<SizedSequence<'static>> {
+    if cliques < 3 || size < 2 {
+        return Err(Error::usage(format!("there is no ring of {cliques} cliques of {size} vertices"))
+            .expected("at least 3 cliques of at least 2 vertices"));
     }
+    let all = |each: Option<u128>| each.and_then(|each| each.checked_mul(cliques.into()));
+    let vertices = sized(all(Some(size.into())), "vertices")?;
+    let edges = sized(all(pairs(size.into()).map(|pairs| pairs + 1)), "edges")?;
+    let ring = RingOfCliques { cliques, size, per_clique: edges / cliques };
+    Ok(SizedSequence::exact(vertices, edges, all(triples(size.into())), ring))
 }
 
 impl Sequence for RingOfCliques {
-    fn figures(&self) -> &SequenceFigures {
-        &self.figures
-    }
-
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
-        // The edges of a clique in the order of `pair_at`, then the one from its last vertex to the next clique.
-        let per_clique = self.edges() / self.cliques;
-        let mut clique = range.start / per_clique;
-        let (mut a, mut b) = pair_at(range.start % per_clique);
+        let mut clique = range.start / self.per_clique;
+        let (mut a, mut b) = pair_at(range.start % self.per_clique);
         for _ in range {
             let first = clique * self.size;
             if b < self.size {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rayon::prelude::*;
 
 use crate::output::{blocks, fill};
-use crate::{BLOCK, Sequence};
+use crate::{BLOCK, SizedSequence};
 use trimill_system::control::{Control, Progress, Unit};
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result, machine, parallel};
@@ -70,8 +70,11 @@ pub(super) trait GeneratedRows: Sync {
     }
 }
 
-pub(super) fn rows<'a>(sequence: &'a dyn Sequence, wanted: &RowsWanted<'_>) -> Result<Box<dyn GeneratedRows + 'a>> {
-    match sequence.rows(wanted)? {
+pub(super) fn rows<'a>(
+    sequence: &'a SizedSequence<'_>,
+    wanted: &RowsWanted<'_>,
+) -> Result<Box<dyn GeneratedRows + 'a>> {
+    match sequence.blocks.rows(wanted)? {
         Some(rows) => Ok(rows),
         None => Ok(Box::new(Adjacency::new(sequence, wanted)?)),
     }
@@ -102,12 +105,12 @@ pub(super) struct Adjacency {
 }
 
 impl Adjacency {
-    pub(super) fn new(sequence: &dyn Sequence, wanted: &RowsWanted<'_>) -> Result<Self> {
+    pub(super) fn new(sequence: &SizedSequence<'_>, wanted: &RowsWanted<'_>) -> Result<Self> {
         let &RowsWanted { path, arcs, control } = wanted;
         check_memory(sequence, path)?;
-        let task = control.task("generate", Some(3 * sequence.edges()), Unit::Arcs);
+        let task = control.task("generate", Some(3 * sequence.edges), Unit::Arcs);
         let progress = &task.progress(control);
-        let n = sequence.vertices() as usize;
+        let n = sequence.vertices as usize;
         let each = |place: &(dyn Fn(u64, u64) + Sync)| {
             let buffer = || Vec::with_capacity(BLOCK as usize);
             parallel::try_each_with(0..blocks(sequence), buffer, |edges, number| {
@@ -142,7 +145,7 @@ impl Adjacency {
         let successors = successors.into_iter().map(AtomicU32::into_inner).collect();
         let mut rows = Self { begins, lengths: zeros(n), successors };
         rows.sort(progress)?;
-        progress.advance(sequence.edges());
+        progress.advance(sequence.edges);
         Ok(rows)
     }
 
@@ -206,8 +209,8 @@ impl GeneratedRows for Adjacency {
     }
 }
 
-fn check_memory(sequence: &dyn Sequence, path: &Path) -> Result<()> {
-    let needed = u128::from(sequence.edges()) * 8 + u128::from(sequence.vertices()) * 16;
+fn check_memory(sequence: &SizedSequence<'_>, path: &Path) -> Result<()> {
+    let needed = u128::from(sequence.edges) * 8 + u128::from(sequence.vertices) * 16;
     let free = machine::free_memory();
     // Some systems do not say.
     if free == Bytes::ZERO || needed <= u128::from(free.get()) {

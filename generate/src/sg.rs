@@ -3,7 +3,7 @@
 
 use std::io::{BufWriter, Write};
 
-use crate::Sequence;
+use crate::SizedSequence;
 use crate::output::check_vertices;
 use crate::rows::{RowArcs, RowsWanted, chunks, rows};
 use trimill_system::control::Unit;
@@ -15,7 +15,7 @@ use trimill_system::{Error, Result};
 const MOST_VERTICES: u64 = 1 << 31;
 
 /// Writes `sequence`; returns the number of bytes.
-pub(super) fn write(sequence: &dyn Sequence, wanted: &RowsWanted<'_>) -> Result<u64> {
+pub(super) fn write(sequence: &SizedSequence<'_>, wanted: &RowsWanted<'_>) -> Result<u64> {
     let &RowsWanted { path: output, arcs: of_edge, control } = wanted;
     check_vertices(sequence, MOST_VERTICES, "the limit of a .sg file", output)?;
     let rows = rows(sequence, wanted)?;

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use crate::{Sequence, SequenceFigures, sized};
+use crate::{Sequence, SizedSequence, sized};
 use trimill_system::{Error, Result};
 
 /// Which loops the factors of a product of stars have.
@@ -78,48 +78,47 @@ struct FactorEdges {
     first: usize,
 }
 
-#[derive(Debug)]
-pub(super) struct Stars {
+struct Stars {
     factors: Vec<Factor>,
     sections: Vec<FactorEdges>,
-    figures: SequenceFigures,
+    edges: u64,
+}
+
+pub(super) fn stars(leaves: &[u64], kind: StarKind) -> Result<SizedSequence<'static>> {
+    if leaves.is_empty() || leaves.contains(&0) {
+        return Err(Error::usage("a product of stars needs at least one star and each star a leaf"));
+    }
+    let mut factors = Vec::with_capacity(leaves.len());
+    let mut vertices = Some(1u128);
+    for &leaves in leaves.iter().rev() {
+        let looped = match kind {
+            StarKind::Bk => None,
+            StarKind::B1k => Some(0),
+            StarKind::B2k => Some(leaves),
+        };
+        let stride = sized(vertices, "vertices")?;
+        factors.push(Factor { leaves, stride, looped });
+        vertices = u128::from(stride).checked_mul(u128::from(leaves) + 1);
+    }
+    let vertices = sized(vertices, "vertices")?;
+    factors.reverse();
+
+    let (mut sections, mut edges, mut prefix) = (Vec::new(), 0u128, 0);
+    for (first, factor) in factors.iter().enumerate() {
+        let size = factors[first + 1..]
+            .iter()
+            .try_fold(u128::from(factor.leaves), |size, later| size.checked_mul(u128::from(later.arcs())));
+        sections.push(FactorEdges { start: sized(Some(edges), "edges")?, prefix, first });
+        edges = u128::from(sized(size.and_then(|size| size.checked_add(edges)), "edges")?);
+        // Without loops the ends differ in every factor, so also in the first.
+        let Some(looped) = factor.looped else { break };
+        prefix += looped * factor.stride;
+    }
+    let (edges, triangles) = (edges as u64, triangles(&factors, kind));
+    Ok(SizedSequence::exact(vertices, edges, triangles, Stars { factors, sections, edges }))
 }
 
 impl Stars {
-    pub(super) fn new(leaves: &[u64], kind: StarKind) -> Result<Self> {
-        if leaves.is_empty() || leaves.contains(&0) {
-            return Err(Error::usage("a product of stars needs at least one star and each star a leaf"));
-        }
-        let mut factors = Vec::with_capacity(leaves.len());
-        let mut vertices = Some(1u128);
-        for &leaves in leaves.iter().rev() {
-            let looped = match kind {
-                StarKind::Bk => None,
-                StarKind::B1k => Some(0),
-                StarKind::B2k => Some(leaves),
-            };
-            let stride = sized(vertices, "vertices")?;
-            factors.push(Factor { leaves, stride, looped });
-            vertices = u128::from(stride).checked_mul(u128::from(leaves) + 1);
-        }
-        let vertices = sized(vertices, "vertices")?;
-        factors.reverse();
-
-        let (mut sections, mut edges, mut prefix) = (Vec::new(), 0u128, 0);
-        for (first, factor) in factors.iter().enumerate() {
-            let size = factors[first + 1..]
-                .iter()
-                .try_fold(u128::from(factor.leaves), |size, later| size.checked_mul(u128::from(later.arcs())));
-            sections.push(FactorEdges { start: sized(Some(edges), "edges")?, prefix, first });
-            edges = u128::from(sized(size.and_then(|size| size.checked_add(edges)), "edges")?);
-            // Without loops the ends differ in every factor, so also in the first.
-            let Some(looped) = factor.looped else { break };
-            prefix += looped * factor.stride;
-        }
-        let figures = SequenceFigures::exact(vertices, edges as u64, triangles(&factors, kind));
-        Ok(Self { factors, sections, figures })
-    }
-
     /// Appends `count` edges of one section, from its `at`-th on.
     fn append_section(&self, section: &FactorEdges, mut at: u64, count: u64, out: &mut Vec<[u64; 2]>) {
         let factors = &self.factors[section.first..];
@@ -168,12 +167,8 @@ fn triangles(factors: &[Factor], kind: StarKind) -> Option<u128> {
 }
 
 impl Sequence for Stars {
-    fn figures(&self) -> &SequenceFigures {
-        &self.figures
-    }
-
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
-        let ends = self.sections.iter().skip(1).map(|section| section.start).chain([self.edges()]);
+        let ends = self.sections.iter().skip(1).map(|section| section.start).chain([self.edges]);
         for (section, end) in self.sections.iter().zip(ends) {
             let (from, to) = (range.start.max(section.start), range.end.min(end));
             if from < to {
