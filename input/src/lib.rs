@@ -9,7 +9,7 @@
 //!
 //! | module | what it reads |
 //! | --- | --- |
-//! | `text`, `compressed`, `frames` | edge lists, plain and compressed |
+//! | `text`, `text_blocks`, `frames` | edge lists, plain and compressed |
 //! | `names` | edge lists whose ids are text |
 //! | `matrix_market`, `metis` | their text formats |
 //! | `bvgraph` | WebGraph's compressed crawls |
@@ -18,7 +18,7 @@
 //! | `parquet`, `arrow`, `tables` | tables, in builds with the feature `parquet` |
 //! | `graphalytics` | the graphs of the LDBC Graphalytics benchmark |
 //! | `archive` | the graph in a tar or zip archive |
-//! | `text_blocks`, `lines`, `pairs`, `columns`, `number`, `head`, `metis_rows` | chunks of text |
+//! | `lines`, `pairs`, `columns`, `number`, `head`, `metis_rows` | chunks of text |
 //! | `preamble`, `header`, `hints` | the first lines of a list; advice on wrong ones |
 //! | `column_names`, `ends` | columns that the user named; usual names of columns |
 //! | `file`, `pipe`, `batch`, `parallel` | reading files and pipes, batching arcs, dividing work among threads |
@@ -37,7 +37,6 @@ mod binary;
 mod bvgraph;
 mod column_names;
 mod columns;
-mod compressed;
 mod compression;
 mod contents;
 mod dataset;

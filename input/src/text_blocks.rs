@@ -9,14 +9,16 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::batch::DeliveryFailure;
-use super::compressed::TextBlocks;
 use super::compression::Compression;
 use super::file::InputFile;
 use super::frames::Frames;
-use super::lines::{self, ReadSizes};
+use super::lines::{self, ReadSizes, too_long};
 use super::parallel::{chunks, map_in_order, produce_and_drain};
 use trimill_system::Result;
 use trimill_system::control::{Control, Task};
+
+/// Bytes of a block of a compressed file, unless the window is smaller or a line is longer.
+const BLOCK: u64 = 1 << 20;
 
 pub(super) struct TextLines<'a> {
     pub(super) file: &'a InputFile,
@@ -90,5 +92,59 @@ impl TextLines<'_> {
             },
         )?;
         Ok(delivered.into_inner())
+    }
+}
+
+/// Whole lines; the last one of a stream may lack its end.
+#[derive(Default)]
+struct TextBlock {
+    bytes: Vec<u8>,
+    first_line: u64,
+}
+
+impl TextBlock {
+    fn line_of(&self, at: usize) -> u64 {
+        self.first_line + memchr::memchr_iter(b'\n', &self.bytes[..at]).count() as u64
+    }
+}
+
+struct TextBlocks<'a> {
+    file: &'a InputFile,
+    stream: Box<dyn BufRead + 'a>,
+    carry: Vec<u8>,
+    line: u64,
+    block: u64,
+    longest_line: u64,
+}
+
+impl<'a> TextBlocks<'a> {
+    /// `line` is the number of the stream's next line.
+    fn new(file: &'a InputFile, stream: Box<dyn BufRead + 'a>, line: u64, sizes: ReadSizes) -> Self {
+        let (block, longest_line) = (BLOCK.min(sizes.window), sizes.longest_line);
+        Self { file, stream, carry: Vec::new(), line, block, longest_line }
+    }
+
+    /// Fills the next block; `false` at the end of the stream.
+    fn next(&mut self, block: &mut TextBlock) -> Result<bool> {
+        block.bytes.clear();
+        block.bytes.append(&mut self.carry);
+        block.first_line = self.line;
+        loop {
+            let before = block.bytes.len();
+            self.stream.by_ref().take(self.block).read_to_end(&mut block.bytes).map_err(|e| self.file.damaged(e))?;
+            if block.bytes.len() == before {
+                return Ok(before > 0);
+            }
+            if let Some(newline) = memchr::memrchr(b'\n', &block.bytes[before..]) {
+                let end = before + newline + 1;
+                self.carry.extend_from_slice(&block.bytes[end..]);
+                block.bytes.truncate(end);
+                self.line += memchr::memchr_iter(b'\n', &block.bytes).count() as u64;
+                return Ok(true);
+            }
+            if block.bytes.len() as u64 > self.longest_line {
+                return Err(too_long(self.longest_line, &block.bytes).at(&self.file.path).at_line(self.line));
+            }
+        }
     }
 }
