@@ -12,7 +12,6 @@ mod chunks;
 mod codes;
 mod decode;
 mod files;
-mod limit;
 mod offsets;
 mod properties;
 mod row;

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use super::bits::{BitOrder, BitReader, Impossible, StreamError};
 use super::chunk::{Before, BvChunk};
-use super::limit::RingLimit;
 use super::offsets::Offsets;
 use super::row::{Encoding, Successors};
 use trimill_system::Result;
@@ -115,6 +114,36 @@ fn merge(a: &[u32], b: &[u32], out: &mut Vec<u32>) {
     }
     out.extend_from_slice(&a[i..]);
     out.extend_from_slice(&b[j..]);
+}
+
+/// The most arcs of the rows that later ones may refer to: [`ARCS_A_BYTE`] for each byte of the stream, and [`MORE_ARCS`]. Intervals and
+/// copies encode any number of arcs in a few bits. Real graphs have a fraction of that.
+const ARCS_A_BYTE: u64 = 8;
+const MORE_ARCS: u64 = 1 << 22;
+
+/// How long the rows at each place of a ring were.
+#[derive(Default)]
+struct RingLimit {
+    /// The most arcs that the row at each place has had.
+    longest: Vec<u64>,
+    /// Arcs by which these may still grow.
+    room: u64,
+}
+
+impl RingLimit {
+    /// No rows yet, of a stream of `bytes` bytes, in a ring of `places` places.
+    fn new(places: usize, bytes: u64) -> Self {
+        Self { longest: vec![0; places], room: MORE_ARCS + ARCS_A_BYTE * bytes }
+    }
+
+    /// Refuses a row of `degree` arcs if the rows of the ring then had too many.
+    fn grow(&mut self, node: u64, degree: u64) -> Result<(), Impossible> {
+        let place = (node % self.longest.len() as u64) as usize;
+        let growth = degree.saturating_sub(self.longest[place]);
+        self.longest[place] += growth;
+        self.room = self.room.checked_sub(growth).ok_or(Impossible)?;
+        Ok(())
+    }
 }
 
 impl<'a> BvDecoder<'a> {
