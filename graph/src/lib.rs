@@ -1,14 +1,12 @@
 //! The oriented graph: its file, its rows, and passes over them.
 
 pub mod arcs;
-mod clean_report;
 pub mod file;
 mod index;
 mod layout;
 pub mod leb128;
 pub mod names;
 pub mod numbering;
-mod offset;
 pub mod oriented;
 pub mod pass;
 mod reading;
@@ -19,12 +17,12 @@ mod store;
 mod tables;
 pub mod writing;
 
-pub use clean_report::CleanReport;
 pub use index::BlockEntry;
 pub use index::DegreeRun;
-pub use offset::Offset;
+pub use layout::CleanReport;
 pub use oriented::{GraphFigures, GraphSize, Ids, OrientedGraph};
 pub use pass::{Direction, RowRun};
+pub use rows::Offset;
 pub use store::{BlockBytes, MemorySections};
 
 #[cfg(test)]

@@ -16,13 +16,12 @@ use serde::{Deserialize, Serialize};
 
 use super::file::{Layout, table};
 use super::index::{BlockIndex, DegreeRun, DegreeRuns};
-use super::layout::{ENTRY, IDS, NAMES, ORDER, REMAKE, RUN};
+use super::layout::{CleanReport, ENTRY, IDS, NAMES, ORDER, REMAKE, RUN};
 use super::names::Names;
 use super::recent::RecentBlocks;
 use super::store::{BlockStore, MemorySections};
 use super::tables::{AscendingIds, Order};
 use super::writing::RowsWritten;
-use crate::CleanReport;
 use trimill_counting::VertexSetBuilder;
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result};

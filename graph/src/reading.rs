@@ -8,10 +8,9 @@ use trimill_counting::EncodedPart;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::layout::REMAKE;
-use super::offset::Offset;
 use super::oriented::OrientedGraph;
 use super::recent::DecodedBlock;
-use super::rows;
+use super::rows::{self, Offset};
 use trimill_system::{Bytes, Error, Result, parallel};
 
 /// Buffers with which a thread reads and decodes blocks.

@@ -9,8 +9,26 @@
 //! that each row ends below its own rank. A block takes 0.2 bytes an arc on a crawl blown up 20 times to 2 on a uniform
 //! graph (docs/graph-format.md). Cost: `O(rows + arcs)`.
 
-use super::Offset;
 use super::sequence::{NumberSequence, Wrong, encode};
+
+/// An offset of a row, of 32 or 64 bits.
+pub trait Offset: Copy + Default + Send + Sync {
+    /// From a `u64` that is known to fit.
+    fn of(value: u64) -> Self;
+}
+
+impl Offset for u64 {
+    fn of(value: u64) -> Self {
+        value
+    }
+}
+
+impl Offset for u32 {
+    fn of(value: u64) -> Self {
+        debug_assert!(value <= u64::from(u32::MAX));
+        value as u32
+    }
+}
 
 /// Appends the file block of rows with these `lengths`, whose successors have these `distances`.
 pub fn put_block(lengths: &[u32], distances: &[u32], out: &mut Vec<u8>) {
