@@ -91,37 +91,24 @@ macro_rules! columns {
     )* };
 }
 
-/// Makes a type that holds a slice a column, with the numbers of the slice.
+/// Makes a type that holds a column a column, with the same numbers.
 macro_rules! holder {
     ($holder:ty) => {
         impl Column for $holder {
             fn len(&self) -> u64 {
-                Column::len(&self[..])
+                Column::len(&**self)
             }
 
             fn read(&self, first: u64, ids: &mut [u64]) -> Result<()> {
-                self[..].read(first, ids)
+                (**self).read(first, ids)
             }
 
             fn width(&self) -> u64 {
-                self[..].width()
+                (**self).width()
             }
         }
     };
 }
 
 columns!(u8, u16, u32, u64, i8, i16, i32, i64);
-
-impl Column for Box<dyn Column + '_> {
-    fn len(&self) -> u64 {
-        (**self).len()
-    }
-
-    fn read(&self, first: u64, ids: &mut [u64]) -> Result<()> {
-        (**self).read(first, ids)
-    }
-
-    fn width(&self) -> u64 {
-        (**self).width()
-    }
-}
+holder!(Box<dyn Column + '_>);
