@@ -26,11 +26,14 @@ impl ArcSink for Keep {
 
 const WINDOWS: [u64; 7] = [1, 2, 7, 16, 61, 1000, 1 << 16];
 
-fn read(paths: &[PathBuf], format: Option<Format>, window: u64) -> Result<Vec<(u64, u64)>> {
+fn open(paths: &[PathBuf], reading: InputSettings, window: u64) -> Result<Source> {
     let sizes = ReadSizes { window, longest_line: 1 << 12, ..ReadSizes::USUAL };
-    let reading = InputSettings { format, ..InputSettings::default() };
     let how = HowToOpen { work_dir: &std::env::temp_dir(), sizes, streams: false, control: &Control::silent() };
-    let source = Source::open_how(paths, reading, &how)?;
+    Source::open_how(paths, reading, &how)
+}
+
+fn read(paths: &[PathBuf], format: Option<Format>, window: u64) -> Result<Vec<(u64, u64)>> {
+    let source = open(paths, InputSettings { format, ..InputSettings::default() }, window)?;
     let keep = Keep::default();
     let found = source.scan(&keep, &Control::silent())?;
     let mut arcs = keep.0.into_inner().unwrap();
@@ -53,12 +56,10 @@ impl NameSink for KeepNames {
 
 /// Reads a list of names; the errors as text.
 fn read_names(path: &Path, window: u64) -> Result<Vec<NamedArc>, String> {
-    let sizes = ReadSizes { window, longest_line: 1 << 12, ..ReadSizes::USUAL };
     let reading = InputSettings { format: Some(Format::Text), names: true, ..InputSettings::default() };
-    let how = HowToOpen { work_dir: &std::env::temp_dir(), sizes, streams: false, control: &Control::silent() };
     let keep = KeepNames::default();
-    let scanned = Source::open_how(&[path.to_path_buf()], reading, &how)
-        .and_then(|source| source.scan_names(&keep, &Control::silent()));
+    let scanned =
+        open(&[path.to_path_buf()], reading, window).and_then(|source| source.scan_names(&keep, &Control::silent()));
     let found = scanned.map_err(|error| error.to_string())?;
     let mut arcs = keep.0.into_inner().unwrap();
     assert_eq!(found, arcs.len() as u64);

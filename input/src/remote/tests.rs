@@ -11,7 +11,8 @@ use super::*;
 use crate::arcs::ArcSource;
 use crate::stat::Watched;
 use crate::storage::{ReadOrder, RemoteBytes, Storage};
-use crate::{ArcSink, InputSettings, Source};
+use crate::tests::Keep;
+use crate::{InputSettings, Source};
 use trimill_system::Kind;
 
 const QUICK: RemoteLimits = RemoteLimits {
@@ -298,15 +299,6 @@ fn a_reader_gets_what_it_asks_for_in_any_order() {
     assert!(Storage::Remote(object).is_remote());
 }
 
-/// Counts arcs.
-struct Sink;
-
-impl ArcSink for Sink {
-    fn arcs(&self, _: &[(u64, u64)]) -> Result<()> {
-        Ok(())
-    }
-}
-
 #[test]
 fn a_job_that_is_stopped_waits_for_no_server() {
     let text = "0 1\n".repeat(200_000);
@@ -323,7 +315,7 @@ fn a_job_that_is_stopped_waits_for_no_server() {
         std::thread::sleep(Duration::from_millis(200));
         stopped.stop();
     });
-    assert_eq!(source.scan(&Sink, &control).unwrap_err().kind(), Kind::Interrupted);
+    assert_eq!(source.scan(&Keep::default(), &control).unwrap_err().kind(), Kind::Interrupted);
     assert!(start.elapsed() < Duration::from_secs(15));
 }
 
