@@ -71,7 +71,13 @@ pub(super) struct Order {
 
 impl Order {
     pub(super) fn new(runs: &[DegreeRun]) -> Self {
-        Self { starts: starts(runs) }
+        let mut next = 0;
+        let start = |run: &DegreeRun| {
+            let start = next;
+            next += run.vertices as usize;
+            start
+        };
+        Self { starts: runs.iter().map(start).collect() }
     }
 }
 
@@ -134,17 +140,6 @@ impl Table<u64> for AscendingIds {
         }
         Ok(())
     }
-}
-
-/// The first rank of each run of equal degrees.
-fn starts(runs: &[DegreeRun]) -> Vec<usize> {
-    let mut next = 0;
-    let start = |run: &DegreeRun| {
-        let start = next;
-        next += run.vertices as usize;
-        start
-    };
-    runs.iter().map(start).collect()
 }
 
 /// The places in a chunk of `length` numbers, the first one of rank `first`, that have consecutive ranks of equal degree.
