@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::ArcSink;
 use super::rows::{AdjacencyRows, RowChunk, read_in_parts};
 use trimill_system::mapped::zeros;
-use trimill_system::{Bytes, Control, Error, Kind, Result, lock};
+use trimill_system::{Bytes, Control, Result, lock};
 
 /// Rows in the order of the input.
 pub(super) struct RowStore {
@@ -42,11 +42,6 @@ impl RowStore {
     pub(super) fn arcs(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }
-}
-
-/// Treats rows that could not be decoded as no rows; the scan then reports the error.
-pub(super) fn unless_damaged<T>(result: Result<Option<T>>) -> Result<Option<T>> {
-    result.or_else(|error: Error| if error.kind() == Kind::Data { Ok(None) } else { Err(error) })
 }
 
 impl AdjacencyRows for RowStore {

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use trimill_system::{Control, Result};
+use trimill_system::{Control, Kind, Result};
 
 /// Successors that are read at a time, more or less.
 pub const PART: usize = 1 << 15;
@@ -74,6 +74,11 @@ pub(super) fn row_of(rows: u64, arc: u64, begin: impl Fn(u64) -> Result<u64>) ->
         if begin(middle)? <= arc { low = middle } else { high = middle }
     }
     Ok(low)
+}
+
+/// Treats rows that could not be decoded as no rows; the scan then reports the error.
+pub(super) fn unless_damaged<T>(result: Result<Option<T>>) -> Result<Option<T>> {
+    result.or_else(|error| if error.kind() == Kind::Data { Ok(None) } else { Err(error) })
 }
 
 /// [`AdjacencyRows::read`] where successors can be read at any position: `fill` reads them from the one with a number on.

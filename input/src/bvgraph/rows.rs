@@ -3,15 +3,16 @@
 //! The lengths of all rows come first: from the pass that cuts the stream, or, with a file of offsets, from the beginning of each row. Then
 //! any thread can decode any chunk.
 
+use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
 use super::bits::{BitOrder, BitReader};
 use super::chunk::{Before, BvChunk};
 use super::chunks::{BvChunks, ChunkReader};
 use super::{BATCH, Bvgraph};
-use crate::rows::{AdjacencyRows, PART, RowChunk, Symmetry};
+use crate::rows::{AdjacencyRows, PART, RowChunk, Symmetry, unless_damaged};
 use trimill_system::control::{Control, Unit};
-use trimill_system::{Error, Kind, Result, lock, parallel};
+use trimill_system::{Error, Result, lock, parallel};
 
 /// The most arcs whose reverse is looked up before all are read.
 const SAMPLE: usize = 16;
@@ -114,15 +115,8 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
         let Some(offsets) = graph.offsets() else { return Ok(None) };
         let mut lengths = vec![0; encoding.nodes as usize];
         let mut rest = &mut lengths[..];
-        let parts: Vec<(&BvChunk, &mut [u32])> = chunks
-            .iter()
-            .map(|chunk| {
-                let (part, after) =
-                    std::mem::take(&mut rest).split_at_mut((chunk.rows.end - chunk.rows.start) as usize);
-                rest = after;
-                (chunk, part)
-            })
-            .collect();
+        let mut own = |rows: &Range<u64>| rest.split_off_mut(..(rows.end - rows.start) as usize).unwrap_or_default();
+        let parts: Vec<(&BvChunk, &mut [u32])> = chunks.iter().map(|chunk| (chunk, own(&chunk.rows))).collect();
         let sums = parallel::try_map(parts, |(chunk, lengths)| -> Result<Option<u64>> {
             control.check()?;
             let Before::Offset(offset) = chunk.before else { return Ok(None) };
@@ -148,10 +142,7 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
 
 impl<O: BitOrder> AdjacencyRows for BvGraphRows<'_, O> {
     fn lengths(&self, directed: bool, control: &Control) -> Result<Option<Vec<u32>>> {
-        // The scan reports what is wrong.
-        let found = self.find_chunks(directed, control);
-        let found = found.or_else(|e| if e.kind() == Kind::Data { Ok(None) } else { Err(e) })?;
-        let Some((chunks, lengths)) = found else { return Ok(None) };
+        let Some((chunks, lengths)) = unless_damaged(self.find_chunks(directed, control))? else { return Ok(None) };
         let has_offsets = chunks.first().is_some_and(|chunk| matches!(chunk.before, Before::Offset(_)));
         let lengths = if has_offsets { self.degrees(&chunks, control)? } else { Some(lengths) };
         let _ = self.chunks.set(chunks);
