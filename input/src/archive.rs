@@ -19,7 +19,6 @@ use super::graphalytics::member_of_each;
 use super::graphar::places::ArchivedGraphar;
 use super::graphar::{self, GrapharEdges, MOST_BYTES};
 use super::spool::Spool;
-use super::storage::Storage;
 use member::{Member, graph};
 use tar::TarMembers;
 use trimill_system::control::{Control, NOTE};
@@ -128,7 +127,7 @@ fn from_tar(file: &InputFile, format: Option<Format>, work_dir: &Path, control: 
         }
         let mut spool = begin(file, *bytes, work_dir)?;
         archive.contents(|chunk| spool.write(chunk))?;
-        unpacked.insert(at, file.member(name, Storage::Local(spool.finish()))?);
+        unpacked.insert(at, file.member(name, spool.finish())?);
     }
     Ok(places.iter().filter_map(|place| unpacked.remove(place)).collect())
 }
@@ -172,7 +171,7 @@ fn from_zip(
         let Member { name, bytes, .. } = &archive.members[place];
         let mut spool = begin(file, *bytes, work_dir)?;
         archive.contents(place, control, |chunk| spool.write(chunk))?;
-        file.member(name, Storage::Local(spool.finish()))
+        file.member(name, spool.finish())
     };
     places.into_iter().map(unpack).collect::<Result<_>>().map(Some)
 }

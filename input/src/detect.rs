@@ -137,11 +137,6 @@ pub(super) fn by_suffix(path: &Path) -> Option<Format> {
     format_of_suffix(&suffix(path))
 }
 
-/// Whether the name is one that files of a format have.
-pub(super) fn is_named(path: &Path) -> bool {
-    by_suffix(path).is_some()
-}
-
 /// The suffix in lower case, for a compressed file that of the plain file; `out` for `out.NAME` of KONECT, if NAME is not
 /// the suffix of another format.
 fn suffix(path: &Path) -> String {

@@ -66,8 +66,8 @@ impl<'a> Spool<'a> {
         Ok(())
     }
 
-    pub(super) fn finish(self) -> File {
-        self.file
+    pub(super) fn finish(self) -> Storage {
+        Storage::Local(self.file)
     }
 
     fn does_not_fit(&self, bytes: u64, free: u64) -> Error {
@@ -117,7 +117,7 @@ pub(super) fn plain_at_least(file: &Storage, compression: Compression) -> u64 {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::io::{Read, Seek, Write};
+    use std::io::Write;
 
     use super::*;
     use trimill_system::error::Kind;
@@ -148,9 +148,9 @@ mod tests {
         spool.write(&[9; 1000]).unwrap();
         let text = spool.write(&[1; 1001]).unwrap_err().to_string();
         assert!(text.contains("it takes at least 2.9 KiB") && text.contains("1000 B more"), "{text}");
-        let (mut file, mut bytes) = (spool.finish(), Vec::new());
-        file.rewind().unwrap();
-        file.read_to_end(&mut bytes).unwrap();
+        let file = spool.finish();
+        let mut bytes = vec![0; file.length().unwrap() as usize];
+        file.read_exact_at(&mut bytes, 0).unwrap();
         assert_eq!(bytes, [vec![7; 600], vec![8; 400], vec![9; 1000]].concat());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }

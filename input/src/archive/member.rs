@@ -65,7 +65,7 @@ pub(crate) fn graph(members: &[Member]) -> Result<usize, Error> {
         found = files.iter().copied().filter(|&at| is_of_suitesparse(at, &files, members)).collect();
     }
     if found.is_empty() {
-        let has_format = |member: &Member| !member.is_about() && detect::is_named(member.name.as_ref());
+        let has_format = |member: &Member| !member.is_about() && detect::by_suffix(member.name.as_ref()).is_some();
         found = files.iter().copied().filter(|&at| has_format(&members[at])).collect();
     }
     match found[..] {

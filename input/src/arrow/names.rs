@@ -200,7 +200,7 @@ impl<'a> ViewedText<'a> {
                         }
                     }
                 }
-                (ViewedFile::Copy(Storage::Local(spool.finish())), 0..copied)
+                (ViewedFile::Copy(spool.finish()), 0..copied)
             }
         };
         Ok(Self { file, within, piece: Vec::new(), at: 0 })

@@ -151,7 +151,7 @@ impl OpenStream {
             spool.write(piece)?;
             left -= piece.len() as u64;
         }
-        Ok(Some(Storage::Local(spool.finish())))
+        Ok(Some(spool.finish()))
     }
 
     fn fill(&mut self, into: &mut [u8], control: &Control) -> Result<()> {

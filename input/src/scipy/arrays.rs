@@ -7,7 +7,6 @@ use crate::file::InputFile;
 use crate::npy::array::NpyArray;
 use crate::npy::header::{MOST, NpyHeader};
 use crate::spool::Spool;
-use crate::storage::Storage;
 use trimill_system::text::shown;
 use trimill_system::{Control, Error, Result};
 
@@ -59,7 +58,7 @@ impl<'a> Arrays<'a> {
         } else {
             let mut spool = Spool::new("an array", &self.file.path, self.work_dir, bytes)?;
             self.archive.contents(at, self.control, |chunk| spool.write(chunk))?;
-            NpyArray::open(self.file.member(&member, Storage::Local(spool.finish()))?, 0, bytes)?
+            NpyArray::open(self.file.member(&member, spool.finish())?, 0, bytes)?
         };
         if header.shape.len() != 1 {
             return Err(self
