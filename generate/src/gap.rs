@@ -35,19 +35,21 @@ const KRON: &[(u32, Option<u64>, u128, u128)] = &[
 /// Scale, vertices with an edge, edges, triangles. Scale 27 is the suite's GAP-urand.
 const URAND: &[(u32, Option<u64>, u128, u128)] = &[(20, None, 16_776_968, 5_492), (27, None, 2_147_483_370, 5_378)];
 
-fn sequence(scale: u32, is_kron: bool) -> Result<SizedSequence<'static>> {
+fn sequence(
+    scale: u32,
+    table: &[(u32, Option<u64>, u128, u128)],
+    blocks: impl Sequence + 'static,
+) -> Result<SizedSequence<'static>> {
     if !(1..=31).contains(&scale) {
         return Err(Error::usage(format!("scale {scale} is out of range")).expected("1 to 31"));
     }
-    let table = if is_kron { KRON } else { URAND };
     let known = table.iter().find(|row| row.0 == scale).map(|&(_, vertices, edges, triangles)| KnownCounts {
         vertices,
         edges: Some(edges),
         triangles: Some(triangles),
     });
     let (vertices, edges) = (1 << scale, DRAWS_PER_VERTEX << scale);
-    let blocks = Box::new(GapGraph { is_kron, scale });
-    Ok(SizedSequence { vertices, edges, known: known.unwrap_or_default(), blocks })
+    Ok(SizedSequence { vertices, edges, known: known.unwrap_or_default(), blocks: Box::new(blocks) })
 }
 
 fn generator(start: u64) -> Mersenne {
@@ -115,22 +117,31 @@ fn quadrants_of(numbers: &[u32; STATE], digits: &mut [u8]) {
     }
 }
 
-/// The edges of one of the two generators of random graphs.
-struct GapGraph {
-    is_kron: bool,
+struct GapKron {
     scale: u32,
 }
 
 pub(super) fn kron(scale: u32) -> Result<SizedSequence<'static>> {
-    sequence(scale, true)
+    sequence(scale, KRON, GapKron { scale })
+}
+
+impl Sequence for GapKron {
+    fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
+        let mut quadrants = Quadrants::new(range.start);
+        out.extend(range.map(|_| quadrants.arc(self.scale)));
+    }
+}
+
+struct GapUrand {
+    scale: u32,
 }
 
 pub(super) fn urand(scale: u32) -> Result<SizedSequence<'static>> {
-    sequence(scale, false)
+    sequence(scale, URAND, GapUrand { scale })
 }
 
-impl GapGraph {
-    fn append_uniform(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
+impl Sequence for GapUrand {
+    fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
         let (mut generator, mut numbers, mut next) = (generator(range.start), [0; STATE], STATE);
         let mut draw = || {
             if next == STATE {
@@ -154,15 +165,5 @@ impl GapGraph {
             let source = vertex();
             out.push([source, vertex()]);
         }
-    }
-}
-
-impl Sequence for GapGraph {
-    fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
-        if !self.is_kron {
-            return self.append_uniform(range, out);
-        }
-        let mut quadrants = Quadrants::new(range.start);
-        out.extend(range.map(|_| quadrants.arc(self.scale)));
     }
 }

@@ -19,22 +19,20 @@ pub(super) fn ring_lattice(vertices: u64, k: u64) -> Result<SizedSequence<'stati
             .advice("to join every vertex to every other, take the complete graph"));
     }
     let edges = sized(u128::from(vertices).checked_mul(k.into()), "edges")?;
-    let triangles = RingLattice::triangles(vertices.into(), k.into());
+    let triangles = triangles(vertices.into(), k.into());
     Ok(SizedSequence::exact(vertices, edges, triangles, RingLattice { vertices, k }))
 }
 
-impl RingLattice {
-    /// `n k (k - 1) / 2` triangles whose corners are within a distance of `k` along the ring. If `n <= 3 k`, also those that
-    /// go around the ring: each is three steps of 1 to `k` that sum to `n`, of which there are `C(3 k - n + 2, 2)` from each
-    /// vertex, and each of the three corners can be the first.
-    fn triangles(n: u128, k: u128) -> Option<u128> {
-        let within = n.checked_mul(k)?.checked_mul(k - 1)? / 2;
-        let around = match (3 * k).checked_sub(n) {
-            Some(slack) => n.checked_mul((slack + 1).checked_mul(slack + 2)?)? / 6,
-            None => 0,
-        };
-        within.checked_add(around)
-    }
+/// `n k (k - 1) / 2` triangles whose corners are within a distance of `k` along the ring. If `n <= 3 k`, also those that
+/// go around the ring: each is three steps of 1 to `k` that sum to `n`, of which there are `C(3 k - n + 2, 2)` from each
+/// vertex, and each of the three corners can be the first.
+fn triangles(n: u128, k: u128) -> Option<u128> {
+    let within = n.checked_mul(k)?.checked_mul(k - 1)? / 2;
+    let around = match (3 * k).checked_sub(n) {
+        Some(slack) => n.checked_mul((slack + 1).checked_mul(slack + 2)?)? / 6,
+        None => 0,
+    };
+    within.checked_add(around)
 }
 
 impl Sequence for RingLattice {
