@@ -66,7 +66,7 @@ impl VertexList {
     }
 
     fn checked(&self, mut found: Vec<Vec<u64>>) -> Result<Vec<u64>> {
-        // Threads end in any order; so the ids of a list that ascends are in order again.
+        // Threads end in any order; sorted by their first ids, the chunks of a list that ascends are in its order again.
         found.sort_unstable_by_key(|ids| ids.first().copied());
         let many: usize = found.iter().map(Vec::len).sum();
         if let Some(declared) = self.declared.filter(|&declared| declared != many as u64) {
