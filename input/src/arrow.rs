@@ -180,7 +180,7 @@ fn by_footer(file: &InputFile, reading: &InputSettings) -> Result<FoundMessages>
     let bytes = metadata(file, begin, length)?;
     let footer = arrow_ipc::root_as_footer(&bytes).map_err(|error| wrong(format!("a damaged footer ({error})")))?;
     let schema = footer.schema().ok_or_else(|| wrong("a footer without a schema".into()))?;
-    let columns = schema::ends(schema, footer.version(), reading.columns.as_ref(), reading.names)?;
+    let columns = schema::ends(schema, footer.version(), reading)?;
     let place =
         |block: &Block| u64::try_from(block.offset()).map_err(|_| wrong("a footer with negative places".into()));
     let at = |at: u64| FoundMessage::at(file, at)?.ok_or_else(|| damaged("the end of a stream before the footer"));
@@ -260,8 +260,7 @@ impl FoundMessage {
 fn columns_of(metadata: &[u8], reading: &InputSettings) -> Result<([ArrowColumn; 2], u64)> {
     let message = message(metadata)?;
     let schema = message.header_as_schema().filter(|_| message.header_type() == MessageHeader::Schema);
-    let columns =
-        schema::ends(schema.ok_or_else(no_schema)?, message.version(), reading.columns.as_ref(), reading.names)?;
+    let columns = schema::ends(schema.ok_or_else(no_schema)?, message.version(), reading)?;
     Ok((columns, body_length(message)?))
 }
 

@@ -73,7 +73,7 @@ impl ParquetFile {
     fn open(file: InputFile, reading: &InputSettings) -> Result<Self> {
         let metadata = footer::read(&file)?;
         let schema = metadata.file_metadata().schema_descr();
-        let ends = schema::ends(schema, reading.columns.as_ref(), reading.names).map_err(|error| {
+        let ends = schema::ends(schema, reading).map_err(|error| {
             let key = file.path.iter().find_map(|name| name.to_str().filter(|name| name.contains('=')));
             let error = error.at(&file.path);
             match key {

@@ -6,7 +6,7 @@
 
 use arrow_ipc::{Endianness, Field, Int, MetadataVersion, Schema, Type};
 
-use crate::column_names::ColumnNames;
+use crate::settings::InputSettings;
 use crate::tables;
 use trimill_system::{Error, Result};
 
@@ -56,13 +56,8 @@ pub(super) struct ColumnPlace {
     pub(super) views: usize,
 }
 
-/// The columns of tails and heads, of text if they hold `names`; the error lacks the file.
-pub(super) fn ends(
-    schema: Schema<'_>,
-    version: MetadataVersion,
-    named: Option<&ColumnNames>,
-    names: bool,
-) -> Result<[ArrowColumn; 2]> {
+/// The columns of tails and heads, of text if they hold names; the error lacks the file.
+pub(super) fn ends(schema: Schema<'_>, version: MetadataVersion, reading: &InputSettings) -> Result<[ArrowColumn; 2]> {
     if version < MetadataVersion::V4 {
         return Err(Error::data("", "metadata of an Arrow before 0.8").advice("write the data again, by a newer one"));
     }
@@ -77,7 +72,8 @@ pub(super) fn ends(
     }
     let titles: Vec<&str> = fields.iter().map(|field| field.name().unwrap_or_default()).collect();
     let described = fields.iter().map(|field| (field.name().unwrap_or_default().to_owned(), kind(*field)));
-    tables::ends(&titles, named, &tables::listed(described), |at| column(fields[at], places[at], names))
+    let InputSettings { columns, names, .. } = reading;
+    tables::ends(&titles, columns.as_ref(), &tables::listed(described), |at| column(fields[at], places[at], *names))
 }
 
 fn column(field: Field<'_>, place: ColumnPlace, names: bool) -> Result<ArrowColumn> {

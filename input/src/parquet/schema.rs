@@ -5,7 +5,7 @@
 use parquet::basic::{ConvertedType, LogicalType, Type};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
-use crate::column_names::ColumnNames;
+use crate::settings::InputSettings;
 use crate::tables;
 use trimill_system::Result;
 
@@ -38,15 +38,15 @@ impl EndValues {
     }
 }
 
-/// The columns of tails and heads, of text if they hold `names`; the error lacks the file.
-pub(super) fn ends(schema: &SchemaDescriptor, named: Option<&ColumnNames>, names: bool) -> Result<[EndColumn; 2]> {
+/// The columns of tails and heads, of text if they hold names; the error lacks the file.
+pub(super) fn ends(schema: &SchemaDescriptor, reading: &InputSettings) -> Result<[EndColumn; 2]> {
     let fields: Vec<&str> = schema.root_schema().get_fields().iter().map(|field| field.name()).collect();
     let kind_of = |field: usize| match flat_leaf(schema, field) {
         Some(leaf) => kind(&schema.column(leaf)),
         None => "(nested)".into(),
     };
     let listed = tables::listed(fields.iter().enumerate().map(|(field, name)| ((*name).to_owned(), kind_of(field))));
-    tables::ends(&fields, named, &listed, |field| column(schema, field, names))
+    tables::ends(&fields, reading.columns.as_ref(), &listed, |field| column(schema, field, reading.names))
 }
 
 /// The column that is this field of the root.
