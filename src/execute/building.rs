@@ -7,11 +7,11 @@
 //! The environment variable `TRIMILL_BATCH` sets the number of partitions of a batch, for tests.
 
 use std::ops::ControlFlow;
-use std::path::Path;
 
 use rayon::ThreadPool;
 
 use super::host::LEAST_BLOCK;
+use super::planned::Planned;
 use crate::plan::Plan;
 use trimill_partitioners::build::spills::{BUFFERS, SpillsBuilder};
 use trimill_partitioners::build::{Builder, BuiltPartition};
@@ -35,35 +35,30 @@ pub struct Building {
     pub disk: Bytes,
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(super) struct BuildingSpace<'a> {
-    pub(super) memory: Bytes,
-    /// The most bytes of a block of rows.
-    pub(super) block: Bytes,
-    pub(super) spills: Bytes,
-    pub(super) dir: &'a Path,
-    /// The devices that count them, after which they are removed; none where all of them stay.
-    pub(super) counted: Option<usize>,
-}
-
-impl BuildingSpace<'_> {
-    /// Chooses how `parts` partitions of `plan` are built, for a graph of `vertices` vertices.
-    pub(super) fn choose(&self, vertices: u32, plan: &Plan, parts: usize) -> Result<Building> {
-        let block = Bytes(self.memory.get() / 8).clamp(LEAST_BLOCK, self.block);
+impl Planned {
+    /// Chooses how `parts` of its partitions are built; `kept`: all of them stay on disk.
+    pub(super) fn building(&self, parts: usize, kept: bool) -> Result<Building> {
+        let Self { session, graph, plan, limits, chosen, .. } = self;
+        let division = chosen.division;
+        let memory = division.building.unwrap_or_default() + division.counting.saturating_sub(chosen.on_host);
+        let block = Bytes(memory.get() / 8).clamp(LEAST_BLOCK, session.host_block());
         let disk = |many: usize| {
-            let at_a_time = self.counted.map_or(parts, |devices| parts.min(2 * many + devices));
-            disk_at_most(plan, at_a_time).saturating_sub(self.spills)
+            if kept {
+                return disk_at_most(plan, parts);
+            }
+            // As many spills as there are devices are on disk at a time, in addition to those of two batches.
+            disk_at_most(plan, parts.min(2 * many + limits.parts as usize)).saturating_sub(division.spills)
         };
         let chosen = |many: usize| Building { many, block, disk: disk(many) };
         if let Some(many) = hook(VARIABLE).and_then(|many| many.parse().ok()) {
             return Ok(chosen(usize::max(many, 1)));
         }
-        let each = Kept::bytes(vertices) + BUFFERS;
-        let rest = self.memory.saturating_sub(Bytes(3 * block.get()));
+        let each = Kept::bytes(graph.vertices()) + BUFFERS;
+        let rest = memory.saturating_sub(Bytes(3 * block.get()));
         let most = (rest.get() / each.get()).clamp(1, MOST_AT_ONCE) as usize;
         // As few batches as possible, of about equal size.
         let mut many = parts.div_ceil(parts.div_ceil(most).max(1)).max(1);
-        let free = disk::free_space(self.dir)?;
+        let free = disk::free_space(&session.spill_dir)?;
         while many > 1 && disk(many) > free {
             many /= 2;
         }

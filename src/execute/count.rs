@@ -68,7 +68,7 @@ pub fn count_on(
     let mut opened = Session::open(job, Purpose::Count, None, &Control::silent())?.input(None)?;
     opened.claim()?;
     let mut planned = opened.prepare()?.plan(PlanRequest { spills_whole: true, shards: 1 })?;
-    planned.backends = devices(&planned.graph, &planned.session.pool);
+    planned.chosen.backends = devices(&planned.graph, &planned.session.pool);
     planned.count()
 }
 
@@ -125,7 +125,7 @@ impl Opened<'_> {
 impl Planned {
     /// The triangles at the vertices, by rank, and the peak of the host's memory.
     pub(super) fn at_vertices(mut self) -> Result<(Sums<ByRank>, Bytes)> {
-        let mut backends = std::mem::take(&mut self.backends);
+        let mut backends = std::mem::take(&mut self.chosen.backends);
         let details = Details::Vertices(VertexSums::new(&self.session, &self.graph, self.fingerprint)?);
         self.count_partitions(&mut backends, &details, &mut Vec::new())?;
         let peak = self.peak_now();
@@ -138,7 +138,7 @@ impl Planned {
     fn count(mut self) -> Result<RunResult> {
         let path = self.graph.path().map(Path::to_path_buf);
         let seconds = self.counting_seconds();
-        let (whole, mut backends) = (self.is_shared(), std::mem::take(&mut self.backends));
+        let (whole, mut backends) = (self.is_shared(), std::mem::take(&mut self.chosen.backends));
         let mut stages = std::mem::take(&mut self.stages);
         let stages_to_come = self.session.counting_stages(&self.limits.machine, seconds, self.graph.edges());
         self.session.control.expect(&stages_to_come);
@@ -164,13 +164,13 @@ impl Planned {
             partitioner: self.partitioner.to_string(),
             backend: backend.into(),
             method: method.into(),
-            methods: self.methods.clone(),
+            methods: self.chosen.methods.clone(),
             partitions,
             devices,
             stages,
             peak_host_bytes: self.peak_now(),
-            driver_host_bytes: self.driver,
-            device_memory: self.device,
+            driver_host_bytes: self.chosen.driver,
+            device_memory: self.limits.device,
             seconds: self.session.seconds(),
             ..result_of(&self.session, &graph.figures())
         };

@@ -58,7 +58,7 @@ impl Planned {
         let Session { run, pool, control, .. } = session;
         let parts = plan.parts();
         let journal = run.as_ref().map(|run| run.journal(*fingerprint, parts));
-        let room = SpillMemory::new(self.spills);
+        let room = SpillMemory::new(self.chosen.division.spills);
         let place = match &plan.cut {
             GraphCut::Ranges(_) => None,
             GraphCut::Sets(locals) => Some((locals, session.spills(*fingerprint)?)),
@@ -134,13 +134,13 @@ impl Planned {
         journal: Option<&'a Journal>,
         details: &'a Details<'a>,
     ) -> PartitionsToCount<'a> {
-        let Self { graph, plan, device, .. } = self;
+        let Self { graph, plan, limits, .. } = self;
         let known = PlannedFigures { sizes: &plan.sizes, predictions: &plan.predictions };
         let ranges = match &plan.cut {
             GraphCut::Ranges(ranges) => Some(Ranges { graph, ranges, blocks: &plan.row_blocks }),
             GraphCut::Sets(_) => None,
         };
-        PartitionsToCount { known, ranges, device_memory: *device, journal, details }
+        PartitionsToCount { known, ranges, device_memory: limits.device, journal, details }
     }
 }
 

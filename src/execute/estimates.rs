@@ -89,7 +89,7 @@ impl Estimating<'_> {
             machine.counting_on_cores(&self.work, streamed)
         };
         let counting = speed.map_or_else(about, |speed| {
-            let candidate = Candidate { name: "", footprint, speed };
+            let candidate = Candidate { name: "", footprint: &footprint, speed };
             let found = estimate(&size, &candidate, limits.device, limits.largest_row_block, machine.rates.gpu_arcs);
             found.map_or_else(about, |of| of.seconds / machine.gpus.max(1) as f64)
         });

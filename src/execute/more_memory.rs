@@ -69,7 +69,7 @@ impl Estimating<'_> {
     /// A budget of the device that holds the whole graph, with the method that is chosen for this budget.
     fn holds_all(&self) -> Result<Bytes> {
         let Planning { session, graph, footprint, .. } = self.planning;
-        let mut bytes = rounded_up(whole(&graph.size(), footprint));
+        let mut bytes = rounded_up(whole(&graph.size(), &footprint));
         // The method that is chosen there may take more.
         for _ in 0..4 {
             let chosen = self.chosen(Some(bytes), session.host.budget())?;
@@ -118,11 +118,10 @@ impl Estimating<'_> {
 
     fn within(&self, device: Option<Bytes>, host: Bytes) -> Result<JobEstimate> {
         let chosen = self.chosen(device, host)?;
-        let ChosenBackends { backends, device, largest_row_block, division, .. } = chosen;
-        let (footprint, builds) = (backends[0].footprint(), division.building.is_some());
-        let limits = &PlanLimits { device, largest_row_block, ..*self.planning.limits };
-        let planning =
-            Planning { method: backends[0].method(), footprint: &footprint, limits, builds, ..self.planning };
+        let ChosenBackends { device, largest_row_block, .. } = chosen;
+        let Planning { session, graph, limits, .. } = self.planning;
+        let limits = &PlanLimits { device, largest_row_block, ..*limits };
+        let planning = Planning::new(session, graph, &chosen, limits);
         let plan = planning.plan(&AtomicU64::new(0))?;
         Ok(self.of(&plan, &planning, self.host(host)))
     }

@@ -69,7 +69,7 @@ impl Planned {
             partitions: spills.into_iter().map(reported).collect(),
             stages,
             peak_host_bytes: self.peak_now(),
-            device_memory: self.device,
+            device_memory: self.limits.device,
             partitioner: self.partitioner.to_string(),
             directory: directory.to_path_buf(),
             prune: self.session.job.cut.prune,

@@ -32,7 +32,7 @@ pub fn plan(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, con
 impl Planned {
     /// The advice if the number of parts that was asked for does not fit.
     fn advice_on_parts(&self) -> Option<String> {
-        let (asked, parts, device) = (self.plan.parts_asked, self.plan.parts(), self.device);
+        let (asked, parts, device) = (self.plan.parts_asked, self.plan.parts(), self.limits.device);
         (asked != parts).then(|| {
             format!(
                 "{asked} parts do not fit {device}: they were split into {parts}; --parts {parts} or more avoids that"
@@ -42,8 +42,7 @@ impl Planned {
 
     /// The plan, and the costs of other numbers of parts. `has_rows`: whether the input has rows that can be read at any place.
     fn report(self, has_rows: bool) -> Result<PlanReport> {
-        let footprint = self.backends[0].footprint();
-        let Self { graph, plan, limits, session, .. } = &self;
+        let Self { graph, plan, limits, chosen, session, .. } = &self;
         let Session { job, pool, .. } = session;
         let spills = plan.cut.mode() == Mode::Spilled;
         let planned = |(id, (size, predicted)): (u32, (&PartitionSize, &Prediction))| PartitionFigures {
@@ -52,8 +51,7 @@ impl Planned {
         };
         let partitions = (0..).zip(plan.sizes.iter().zip(&plan.predictions)).map(planned).collect();
         let parts = plan.parts();
-        let (method, builds) = (self.backends[0].method(), self.builds);
-        let planning = Planning { session, graph, method, footprint: &footprint, limits, builds };
+        let planning = self.planning();
         let alternatives = match limits.whole {
             Some(_) => Vec::new(),
             None => {
@@ -62,7 +60,7 @@ impl Planned {
             }
         };
         let mut estimates = plan.estimates;
-        if let Some(estimates) = estimates.as_mut().filter(|estimates| !estimates.sized && self.builds) {
+        if let Some(estimates) = estimates.as_mut().filter(|estimates| !estimates.sized && planning.builds) {
             let child_peak = AtomicU64::new(0);
             let runs = parallel::within(pool, || planning.sets(&Partitioner::Contiguous, &child_peak))?;
             estimates.spilled = planning.planner().spilled(&runs);
@@ -87,12 +85,12 @@ impl Planned {
         Ok(PlanReport {
             vertices: graph.vertices().into(),
             edges: graph.edges(),
-            backend: self.backends[0].name().into(),
-            method: method.into(),
-            methods: self.methods.clone(),
+            backend: chosen.backends[0].name().into(),
+            method: planning.method.into(),
+            methods: chosen.methods.clone(),
             partitions,
-            device_memory: self.device,
-            smallest_device_memory: self.floor.device,
+            device_memory: limits.device,
+            smallest_device_memory: chosen.floor.device,
             block_bytes: plan.row_block_limit,
             host_memory: session.host.budget(),
             smallest_host_memory: least_to_count.max(host_floors[0].bytes),
@@ -140,7 +138,7 @@ impl Planned {
         let Self { graph, limits, session, plan, .. } = self;
         let gpus = limits.machine.gpus;
         let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: Some(plan.cut.mode()) };
-        let device = session.job.device_memory.or((gpus > 0).then_some(self.device));
+        let device = session.job.device_memory.or((gpus > 0).then_some(limits.device));
         let chosen = session.backends_within(to_count, gpus > 0, device, session.host)?;
         let floors = session.host_needs(to_count).floors(chosen.least_on_host, gpus as u64);
         Ok(floors.iter().map(|floor| floor.bytes).max().unwrap_or_default())

@@ -4,10 +4,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
-use trimill_counting::{CountBackend, Footprint, Scope};
+use trimill_counting::Scope;
 
 use super::backends::GraphToCount;
-use super::building::{Building, BuildingSpace};
 use super::chosen::ChosenBackends;
 use super::graph::Prepared;
 use super::plan_record::{fingerprint, recorded, resolved};
@@ -15,8 +14,7 @@ use super::planning::Planning;
 use super::session::Session;
 use crate::count::method::LEAST_MEMORY_METHOD;
 use crate::job::{CutSettings, Partitioner, Parts};
-use crate::plan::choose::MethodEstimate;
-use crate::plan::{BudgetFrom, Floor, GraphCut, Plan, PlanLimits, refuse_parts};
+use crate::plan::{BudgetFrom, GraphCut, Plan, PlanLimits, refuse_parts};
 use crate::report::Stage;
 use crate::run_dir::{PREPARE_AGAIN, PlanRecord};
 use trimill_graph::OrientedGraph;
@@ -37,22 +35,9 @@ pub(super) struct Planned {
     pub(super) partitioner: Partitioner,
     pub(super) plan: Plan,
     pub(super) limits: PlanLimits,
-    /// Host memory for building partitions; enough for one at a time.
-    pub(super) building: Bytes,
-    /// Host memory for spills that are not counted yet.
-    pub(super) spills: Bytes,
-    /// Whether the host's memory suffices for building.
-    pub(super) builds: bool,
     pub(super) host_floors: Vec<HostFloor>,
-    /// Bytes that the drivers of GPUs mapped in the process.
-    pub(super) driver: Bytes,
-    /// At least one; one for each device.
-    pub(super) backends: Vec<Box<dyn CountBackend>>,
-    pub(super) devices: usize,
-    pub(super) device: Bytes,
-    pub(super) floor: Floor,
-    /// The methods between which `auto` chose.
-    pub(super) methods: Vec<MethodEstimate>,
+    /// What counts the partitions.
+    pub(super) chosen: ChosenBackends,
     pub(super) fingerprint: u128,
     /// The peak resident memory up to the plan, without what the drivers mapped, and with that of a child process while it ran; if GPUs
     /// were opened meanwhile, it may include a part of what the drivers mapped. The peak is measured anew from
@@ -62,23 +47,9 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    /// How `parts` of its partitions are built; `kept`: all of them stay on disk.
-    pub(super) fn building(&self, parts: usize, kept: bool) -> Result<Building> {
-        let Self { session, plan, .. } = self;
-        let space = BuildingSpace {
-            memory: self.building,
-            block: session.host_block(),
-            spills: if kept { Bytes::ZERO } else { self.spills },
-            dir: &session.spill_dir,
-            // As many spills as there are devices are on disk at a time, in addition to those of two batches.
-            counted: if kept { None } else { Some(self.devices) },
-        };
-        space.choose(self.graph.vertices(), plan, parts)
-    }
-
     /// The peak of the host's memory up to now, without what the drivers mapped.
     pub(super) fn peak_now(&self) -> Bytes {
-        machine::peak_memory().saturating_sub(self.driver).max(self.peak)
+        machine::peak_memory().saturating_sub(self.chosen.driver).max(self.peak)
     }
 
     /// Calls `step`; if its error is that the graph file is damaged, the file is removed.
@@ -89,15 +60,17 @@ impl Planned {
 
     /// Seconds of counting, with building and streaming partitions.
     pub(super) fn counting_seconds(&self) -> f64 {
-        let Self { graph, plan, limits, methods, backends, session, .. } = self;
-        let size = graph.size();
-        let method = backends.first().map_or("", |backend| backend.method());
-        let estimated = methods.iter().find(|estimate| estimate.method == method).and_then(|found| found.seconds);
-        let counting =
-            estimated.unwrap_or_else(|| limits.machine.counting_about(size.edges, size.probes, limits.device));
-        let footprint = backends.first().map(|backend| backend.footprint()).unwrap_or(Footprint::NOTHING);
-        let builds = self.builds;
-        counting + Planning { session, graph, method, footprint: &footprint, limits, builds }.building(plan)
+        let Self { graph, plan, limits, chosen, .. } = self;
+        let (size, planning) = (graph.size(), self.planning());
+        let estimated = chosen.methods.iter().find(|estimate| estimate.method == planning.method);
+        let counting = estimated
+            .and_then(|found| found.seconds)
+            .unwrap_or_else(|| limits.machine.counting_about(size.edges, size.probes, limits.device));
+        counting + planning.building(plan)
+    }
+
+    pub(super) fn planning(&self) -> Planning<'_> {
+        Planning::new(&self.session, &self.graph, &self.chosen, &self.limits)
     }
 
     /// The builder of its partitions, the sets `locals`, in `dir`; `durable`: they are synced to disk.
@@ -160,47 +133,41 @@ impl Prepared {
         let mode = recorded.as_ref().map(|(record, _)| record.mode).or(job.cut.mode);
         let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode };
         let start = Instant::now();
-        let chosen = session.backends(to_count, None)?;
+        let mut chosen = session.backends(to_count, None)?;
         control.did_stage("open devices", start);
         let start = Instant::now();
-        let (division, driver, beside) = (chosen.division, chosen.driver, chosen.beside);
         let host_floors = session.host_needs(to_count).floors(chosen.least_on_host, chosen.gpus() as u64);
-        let building = division.building.unwrap_or_default() + division.counting.saturating_sub(chosen.on_host);
         let limits = session.plan_limits(&chosen, &graph, wanted);
-        let ChosenBackends { mut backends, device, floor, methods, .. } = chosen;
         let until_here = machine::peak_memory();
         machine::reset_peak();
-        let planned = |backends: &[Box<dyn CountBackend>]| -> Result<(Plan, Bytes)> {
-            let (footprint, child_peak) = (backends[0].footprint(), AtomicU64::new(0));
-            let (method, builds) = (backends[0].method(), division.building.is_some());
-            let (session, graph, limits) = (&session, &graph, &limits);
-            let planning = Planning { session, graph, method, footprint: &footprint, limits, builds };
+        let planned = |chosen: &ChosenBackends| -> Result<(Plan, Bytes)> {
+            let (planning, child_peak) = (Planning::new(&session, &graph, chosen, &limits), AtomicU64::new(0));
             let plan = parallel::within(&session.pool, || match &recorded {
                 Some((record, cut)) => planning.planner().replan(cut.clone(), record.block_bytes),
                 None => planning.plan(&child_peak),
             })?;
             Ok((plan, Bytes(child_peak.into_inner())))
         };
-        let (plan, child_peak) = match planned(&backends) {
+        let (plan, child_peak) = match planned(&chosen) {
             // Recorded parts may fit with the method that takes the least memory.
             Err(error)
                 if recorded.is_some()
                     && error.kind() == Kind::Resource
-                    && !methods.is_empty()
-                    && backends[0].method() != LEAST_MEMORY_METHOD =>
+                    && !chosen.methods.is_empty()
+                    && chosen.backends[0].method() != LEAST_MEMORY_METHOD =>
             {
-                drop(backends);
-                backends = session.backends(to_count, Some(LEAST_MEMORY_METHOD))?.backends;
-                planned(&backends)?
+                chosen.backends.clear();
+                chosen.backends = session.backends(to_count, Some(LEAST_MEMORY_METHOD))?.backends;
+                planned(&chosen)?
             }
             planned => planned?,
         };
         // Recorded plans, and those of files, come with their parts.
         refuse_parts(&limits, Some(plan.parts()))?;
-        tell_other_parts(&plan, &job.cut, device);
+        tell_other_parts(&plan, &job.cut, limits.device);
         trim_heap();
-        let until_here = if beside { until_here } else { until_here.saturating_sub(driver) };
-        let peak = until_here.max((machine::peak_memory() + child_peak).saturating_sub(driver));
+        let until_here = if chosen.beside { until_here } else { until_here.saturating_sub(chosen.driver) };
+        let peak = until_here.max((machine::peak_memory() + child_peak).saturating_sub(chosen.driver));
         machine::reset_peak();
         control.did_stage("plan", start);
         stages.push(Stage::new("assign", plan.times[0], Bytes::ZERO, Bytes::of::<u32>(graph.vertices().into())));
@@ -217,16 +184,8 @@ impl Prepared {
             graph,
             plan,
             limits,
-            building,
-            spills: division.spills,
-            builds: division.building.is_some(),
+            chosen,
             host_floors,
-            driver,
-            devices: backends.len(),
-            backends,
-            device,
-            floor,
-            methods,
             fingerprint,
             peak,
         })

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicU64;
 
 use trimill_counting::Footprint;
 
+use super::chosen::ChosenBackends;
 use super::session::Session;
 use crate::assign::Assigner;
 use crate::job::{Mode, Partitioner, Parts};
@@ -17,15 +18,27 @@ pub(super) struct Planning<'a> {
     pub(super) session: &'a Session,
     pub(super) graph: &'a OrientedGraph,
     pub(super) method: &'a str,
-    pub(super) footprint: &'a Footprint,
+    pub(super) footprint: Footprint,
     pub(super) limits: &'a PlanLimits,
     /// Whether the host's memory suffices for building.
     pub(super) builds: bool,
 }
 
-impl Planning<'_> {
+impl<'a> Planning<'a> {
+    /// Planning of `graph` for the backends that are `chosen`.
+    pub(super) fn new(
+        session: &'a Session,
+        graph: &'a OrientedGraph,
+        chosen: &ChosenBackends,
+        limits: &'a PlanLimits,
+    ) -> Self {
+        let backend = &chosen.backends[0];
+        let builds = chosen.division.building.is_some();
+        Self { session, graph, method: backend.method(), footprint: backend.footprint(), limits, builds }
+    }
+
     pub(super) fn planner(&self) -> Planner<'_> {
-        let Self { session, graph, footprint, limits, .. } = *self;
+        let Self { session, graph, footprint, limits, .. } = self;
         Planner { graph, footprint, limits, control: &session.control }
     }
 

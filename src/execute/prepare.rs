@@ -174,7 +174,7 @@ impl Planned {
             edges: graph.edges(),
             spilled_bytes: spilled,
             counts_bytes: counts_bytes(job.output.counts(), plan),
-            device_memory: self.device,
+            device_memory: self.limits.device,
         };
         let prepared = PreparedJob {
             kind: PreparedJob::KIND.into(),

@@ -107,7 +107,7 @@ impl ShardCounter<'_> {
     fn ranges(&self, prepared: Prepared, parts: &[u32], report: &mut ShardReport) -> Result<()> {
         prepared.session.open_gpus(Bytes(u64::MAX))?;
         let mut planned = prepared.plan(PlanRequest { spills_whole: false, shards: 1 })?;
-        let mut backends = std::mem::take(&mut planned.backends);
+        let mut backends = std::mem::take(&mut planned.chosen.backends);
         let details = Details::new(&planned.session, &planned.graph, self.fingerprint)?;
         let items = parts.iter().copied().map(Item::Range).collect();
         let partitions = planned.partitions(Some(self.journal), &details);

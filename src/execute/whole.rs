@@ -31,7 +31,7 @@ impl Planned {
     /// Whether the devices share a whole graph by its edges.
     pub(super) fn is_shared(&self) -> bool {
         let whole = self.plan.parts() == 1 && self.plan.cut.mode() == Mode::InPlace;
-        let backends = &self.backends;
+        let backends = &self.chosen.backends;
         whole && backends.len() > 1 && backends.iter().all(|backend| backend.scope() == Scope::SharesOfGraphs)
     }
 
@@ -66,7 +66,7 @@ impl Planned {
         let devices: Vec<DeviceResult> = devices.collect();
         let result = result(&all);
         if let Some(journal) = &journal {
-            journal.record(&result, counted_by(backends[0].as_ref(), self.device))?;
+            journal.record(&result, counted_by(backends[0].as_ref(), self.limits.device))?;
         }
         Ok(CountedAll { partitions: vec![result], devices })
     }
