@@ -12,13 +12,13 @@ use std::time::Instant;
 
 use super::counters::edge_window_bytes;
 use super::edge_sinks::{Added, PartitionEdgeSink, RowsOnHost};
-use super::part_counts::{JobSums, PartitionRanks, Unfinished};
+use super::part_counts::{JobSums, PartitionRanks};
 use super::session::Session;
 use super::vertices::VertexSums;
 use crate::edges::order::{EdgeFigure, EdgesOfGraph};
 use crate::report::{RunResult, Stage};
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
-use crate::sums::part::{PEELED, PartWriter};
+use crate::sums::part::PEELED;
 use crate::sums::{ByArc, CountedKeys, Sums};
 use crate::truss::{CHECKPOINT_CHUNK, SaveCheckpoint, TrussDecomposition};
 use trimill_counting::{CountBackend, PartitionSource};
@@ -28,21 +28,15 @@ use trimill_system::{Bytes, Error, Result, parallel};
 
 pub(super) struct OnEdges<'g> {
     graph: &'g OrientedGraph,
-    pub(super) of: JobSums<ByArc>,
+    pub(super) of: JobSums<ByArc, Added>,
     /// Bytes of a block of rows in a pass over the graph.
     block: Bytes,
-    unfinished: Unfinished<EdgesOfPartition>,
-}
-
-struct EdgesOfPartition {
-    added: Added,
-    file: Option<PartWriter<ByArc>>,
 }
 
 impl<'g> OnEdges<'g> {
     pub(super) fn new(session: &Session, graph: &'g OrientedGraph, fingerprint: u128) -> Result<Self> {
         let of = JobSums::new(session, graph.edges(), fingerprint)?;
-        Ok(Self { graph, of, block: session.host_block(), unfinished: Unfinished::default() })
+        Ok(Self { graph, of, block: session.host_block() })
     }
 
     /// Counts a partition, or what of it was not added to the sums yet.
@@ -52,25 +46,13 @@ impl<'g> OnEdges<'g> {
         source: &mut dyn PartitionSource,
         thread: &mut DeviceThread<'_>,
     ) -> Result<CountedPartition, PartitionFailure> {
-        let begin = || Ok(EdgesOfPartition { added: Added::default(), file: self.of.begin(part)? });
-        let count = |counting: &mut EdgesOfPartition| self.counted(counting, source, thread);
-        let (counting, counted) = self.unfinished.finish(part, begin, count)?;
-        counting.file.map_or(Ok(()), PartWriter::finish)?;
-        Ok(counted)
-    }
-
-    fn counted(
-        &self,
-        counting: &mut EdgesOfPartition,
-        source: &mut dyn PartitionSource,
-        thread: &mut DeviceThread<'_>,
-    ) -> Result<CountedPartition, PartitionFailure> {
-        let ranks = PartitionRanks::of(source, thread.pool)?;
-        let EdgesOfPartition { added, file } = counting;
-        let add = |first: u64, counts: &[u32]| self.of.add(file.as_mut(), CountedKeys::From(first), counts);
-        let rows = RowsOnHost { graph: self.graph, pool: thread.pool, block: self.block };
-        let mut sink = PartitionEdgeSink::new(rows, ranks, added, add)?;
-        thread.count_on_edges(source, &mut sink)
+        self.of.count(part, |added, mut file| {
+            let ranks = PartitionRanks::of(source, thread.pool)?;
+            let add = |first: u64, counts: &[u32]| self.of.add(file.as_deref_mut(), CountedKeys::From(first), counts);
+            let rows = RowsOnHost { graph: self.graph, pool: thread.pool, block: self.block };
+            let mut sink = PartitionEdgeSink::new(rows, ranks, added, add)?;
+            thread.count_on_edges(source, &mut sink)
+        })
     }
 
     /// Fails if the sums are not three times the triangles.

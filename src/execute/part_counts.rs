@@ -10,7 +10,7 @@ use rayon::ThreadPool;
 use super::counters::in_memory;
 use super::session::Session;
 use crate::run_dir::unless_damaged;
-use crate::stream::PartitionFailure;
+use crate::stream::{CountedPartition, PartitionFailure};
 use crate::sums::part::{PartCounts, PartKey, PartWriter};
 use crate::sums::{CountedKeys, SumKey, Sums};
 use trimill_counting::{PartitionOutline, PartitionSource};
@@ -19,38 +19,6 @@ use trimill_system::{Bytes, Error, Result, lock, parallel};
 
 /// The most files that are open at a time.
 const MOST_FILES: usize = 128;
-
-/// Partitions that a device began and did not finish, and how far each is.
-pub(super) struct Unfinished<T>(Mutex<BTreeMap<u32, T>>);
-
-impl<T> Default for Unfinished<T> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
-}
-
-impl<T> Unfinished<T> {
-    /// Counts a partition from where it was left, or from what `begin` returns. If `count` fails, the next call continues from there.
-    pub(super) fn finish<C>(
-        &self,
-        part: u32,
-        begin: impl FnOnce() -> Result<T>,
-        count: impl FnOnce(&mut T) -> Result<C, PartitionFailure>,
-    ) -> Result<(T, C), PartitionFailure> {
-        let before = lock(&self.0).remove(&part);
-        let mut unfinished = match before {
-            Some(unfinished) => unfinished,
-            None => begin()?,
-        };
-        match count(&mut unfinished) {
-            Ok(counted) => Ok((unfinished, counted)),
-            Err(failed) => {
-                lock(&self.0).insert(part, unfinished);
-                Err(failed)
-            }
-        }
-    }
-}
 
 /// Which ranks the numbers of a partition stand for.
 pub(super) struct PartitionRanks {
@@ -77,24 +45,51 @@ pub(super) fn zeros<K: SumKey>(session: &Session, keys: u64) -> Result<Sums<K>> 
     }
 }
 
-/// The sums of a job, and the files of its run directory with the counts of each partition.
-pub(super) struct JobSums<K: SumKey> {
+/// Partitions that a device began and did not finish: how far each is, and its file.
+type Unfinished<K, P> = BTreeMap<u32, (P, Option<PartWriter<K>>)>;
+
+/// The sums of a job, and the files of its run directory with the counts of each partition. `P` says how far a partition is counted.
+pub(super) struct JobSums<K: SumKey, P> {
     keys: u64,
     /// None in a shard, whose counts are added elsewhere.
     sums: Option<Sums<K>>,
     /// The directory, and the fingerprint of the job; none without a run directory.
     run: Option<(PathBuf, u128)>,
+    unfinished: Mutex<Unfinished<K, P>>,
 }
 
-impl<K: SumKey> JobSums<K> {
+impl<K: SumKey, P: Default> JobSums<K, P> {
     pub(super) fn new(session: &Session, keys: u64, fingerprint: u128) -> Result<Self> {
         let sums = (!session.is_shard()).then(|| zeros(session, keys)).transpose()?;
         let run = session.run.as_ref().map(|run| (run.path().to_path_buf(), fingerprint));
-        Ok(Self { keys, sums, run })
+        Ok(Self { keys, sums, run, unfinished: Mutex::default() })
+    }
+
+    /// Counts a partition from where it was left, and completes its file. If `count` fails, the next call continues from there.
+    pub(super) fn count(
+        &self,
+        part: u32,
+        count: impl FnOnce(&mut P, Option<&mut PartWriter<K>>) -> Result<CountedPartition, PartitionFailure>,
+    ) -> Result<CountedPartition, PartitionFailure> {
+        let before = lock(&self.unfinished).remove(&part);
+        let (mut progress, mut file) = match before {
+            Some(unfinished) => unfinished,
+            None => (P::default(), self.begin(part)?),
+        };
+        match count(&mut progress, file.as_mut()) {
+            Ok(counted) => {
+                file.map_or(Ok(()), PartWriter::finish)?;
+                Ok(counted)
+            }
+            Err(failed) => {
+                lock(&self.unfinished).insert(part, (progress, file));
+                Err(failed)
+            }
+        }
     }
 
     /// Begins the file of a partition; none without a run directory.
-    pub(super) fn begin(&self, part: u32) -> Result<Option<PartWriter<K>>> {
+    fn begin(&self, part: u32) -> Result<Option<PartWriter<K>>> {
         self.place(part).map(|(dir, key)| PartWriter::new(dir, key)).transpose()
     }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::counters::window_bytes;
-use super::part_counts::{JobSums, PartitionRanks, Unfinished};
+use super::part_counts::{JobSums, PartitionRanks};
 use super::session::Session;
 use crate::outputs::Asked;
 use crate::report::{RunResult, Stage};
@@ -28,22 +28,21 @@ use trimill_system::{Bytes, Error, Result, parallel};
 
 pub(super) struct VertexSums<'g> {
     graph: &'g OrientedGraph,
-    pub(super) of: JobSums<ByRank>,
-    unfinished: Unfinished<VerticesOfPartition>,
+    pub(super) of: JobSums<ByRank, CountedWindows>,
 }
 
+/// The windows of a partition that were added to the sums.
 #[derive(Default)]
-struct VerticesOfPartition {
+pub(super) struct CountedWindows {
     /// The first counter of the next window.
     next: u64,
     counted: CountedPartition,
-    file: Option<PartWriter<ByRank>>,
 }
 
 impl<'g> VertexSums<'g> {
     pub(super) fn new(session: &Session, graph: &'g OrientedGraph, fingerprint: u128) -> Result<Self> {
         let of = JobSums::new(session, graph.vertices().into(), fingerprint)?;
-        Ok(Self { graph, of, unfinished: Unfinished::default() })
+        Ok(Self { graph, of })
     }
 
     /// Counts a partition, from the window on that was not counted yet. `first` is its source; `again` opens it for further windows.
@@ -54,50 +53,38 @@ impl<'g> VertexSums<'g> {
         again: impl Fn() -> Result<Box<dyn PartitionSource + 's>> + Sync,
         thread: &mut DeviceThread<'_>,
     ) -> Result<CountedPartition, PartitionFailure> {
-        let begin = || Ok(VerticesOfPartition { file: self.of.begin(part)?, ..VerticesOfPartition::default() });
-        let count = |counting: &mut VerticesOfPartition| self.windows(counting, first, again, thread);
-        let (VerticesOfPartition { counted, file, .. }, ()) = self.unfinished.finish(part, begin, count)?;
-        file.map_or(Ok(()), PartWriter::finish)?;
-        Ok(counted)
-    }
-
-    fn windows<'s>(
-        &self,
-        counting: &mut VerticesOfPartition,
-        first: &mut dyn PartitionSource,
-        again: impl Fn() -> Result<Box<dyn PartitionSource + 's>> + Sync,
-        thread: &mut DeviceThread<'_>,
-    ) -> Result<(), PartitionFailure> {
-        let pool = thread.pool;
-        let ranks = PartitionRanks::of(first, pool)?;
-        let (rows, numbered, locals_at) = (first.outline().resident, ranks.numbered, u64::from(ranks.locals_at));
-        let size = PartitionExtent { locals: rows.locals, arcs: rows.arcs, numbered, row_block_limit: 0 };
-        let (all, held) = (VertexCounters::all(&size, locals_at), thread.backend.vertex_counters().max(1));
-        let mut opened: Option<Box<dyn PartitionSource + 's>> = None;
-        loop {
-            let window = counting.next..all.min(counting.next + held);
-            let last = window.end == all;
-            let source: &mut dyn PartitionSource = match &mut opened {
-                None => &mut *first,
-                Some(again) => again.as_mut(),
-            };
-            let counters = VertexCounters { window: window.clone(), locals_at };
-            let (counted, counts) = thread.count_at_vertices(source, counters)?;
-            if counting.next > 0 && counted.triangles != counting.counted.triangles {
-                let found = format!("{} and {} triangles", counting.counted.triangles, counted.triangles);
-                return Err(Error::defect(format!("{found} in two passes over a partition")).into());
+        self.of.count(part, |counting, mut file| {
+            let pool = thread.pool;
+            let ranks = PartitionRanks::of(first, pool)?;
+            let (rows, numbered, locals_at) = (first.outline().resident, ranks.numbered, u64::from(ranks.locals_at));
+            let size = PartitionExtent { locals: rows.locals, arcs: rows.arcs, numbered, row_block_limit: 0 };
+            let (all, held) = (VertexCounters::all(&size, locals_at), thread.backend.vertex_counters().max(1));
+            let mut opened: Option<Box<dyn PartitionSource + 's>> = None;
+            loop {
+                let window = counting.next..all.min(counting.next + held);
+                let last = window.end == all;
+                let source: &mut dyn PartitionSource = match &mut opened {
+                    None => &mut *first,
+                    Some(again) => again.as_mut(),
+                };
+                let counters = VertexCounters { window: window.clone(), locals_at };
+                let (counted, counts) = thread.count_at_vertices(source, counters)?;
+                if counting.next > 0 && counted.triangles != counting.counted.triangles {
+                    let found = format!("{} and {} triangles", counting.counted.triangles, counted.triangles);
+                    return Err(Error::defect(format!("{found} in two passes over a partition")).into());
+                }
+                let start = Instant::now();
+                parallel::within(pool, || self.add(&counts, &ranks, file.as_deref_mut()))?;
+                // Every pass counts all triangles of the partition.
+                counting.counted = CountedPartition { triangles: counted.triangles, ..counting.counted.and(counted) };
+                counting.counted.counting += start.elapsed();
+                counting.next = window.end;
+                if last {
+                    return Ok(counting.counted);
+                }
+                opened = Some(parallel::within(pool, &again)?);
             }
-            let start = Instant::now();
-            parallel::within(pool, || self.add(&counts, &ranks, counting.file.as_mut()))?;
-            // Every pass counts all triangles of the partition.
-            counting.counted = CountedPartition { triangles: counted.triangles, ..counting.counted.and(counted) };
-            counting.counted.counting += start.elapsed();
-            counting.next = window.end;
-            if last {
-                return Ok(());
-            }
-            opened = Some(parallel::within(pool, &again)?);
-        }
+        })
     }
 
     /// Runs in the current thread pool.
