@@ -48,16 +48,15 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     let journal = run.journal(prepared.fingerprint, prepared.parts());
     let session = Session::of_shard(job, run, control)?;
     let mine = shard.partitions(&prepared.costs);
-    let counting = ShardCounter { fingerprint: prepared.fingerprint, journal: &journal };
     let missing = {
         let details = Details::new(&session, &graph, prepared.fingerprint)?;
-        counting.counted_before(&mine, &details, &session, &mut report)?
+        counted_before(&journal, &mine, &details, &session, &mut report)?
     };
     if !missing.is_empty() {
         let state = Prepared { session, graph, origin: None, stages: Vec::new() };
         let counted = match prepared.mode {
-            Mode::InPlace => counting.ranges(state, &missing, &mut report),
-            Mode::Spilled => counting.spills(&state, &missing, &mut report),
+            Mode::InPlace => count_ranges(state, &journal, &missing, &mut report),
+            Mode::Spilled => count_spills(&state, &journal, &missing, &mut report),
         };
         counted.map_err(|error| with_prepare_advice(error, &path))?;
     }
@@ -81,64 +80,57 @@ fn chosen(choice: ShardChoice, prepared: &PreparedJob) -> Result<Shard> {
     Ok(shard)
 }
 
-struct ShardCounter<'a> {
-    fingerprint: u128,
-    journal: &'a Journal,
+/// Adds to the report the results of `mine` that are there already, with all counts that are wanted. Returns the other partitions.
+fn counted_before(
+    journal: &Journal,
+    mine: &[u32],
+    details: &Details<'_>,
+    session: &Session,
+    report: &mut ShardReport,
+) -> Result<Vec<u32>> {
+    let mut before = journal.counted()?;
+    let recorded: Vec<u32> = mine.iter().copied().filter(|part| before.contains_key(part)).collect();
+    let complete = details.resume(&recorded, session)?;
+    let missing = mine.iter().copied().filter(|part| !complete.contains(part)).collect();
+    before.retain(|part, _| complete.contains(part));
+    report.partitions.extend(before.into_values());
+    Ok(missing)
 }
 
-impl ShardCounter<'_> {
-    /// Adds to the report the results of `mine` that are there already, with all counts that are wanted. Returns the other partitions.
-    fn counted_before(
-        &self,
-        mine: &[u32],
-        details: &Details<'_>,
-        session: &Session,
-        report: &mut ShardReport,
-    ) -> Result<Vec<u32>> {
-        let mut before = self.journal.counted()?;
-        let recorded: Vec<u32> = mine.iter().copied().filter(|part| before.contains_key(part)).collect();
-        let complete = details.resume(&recorded, session)?;
-        let missing = mine.iter().copied().filter(|part| !complete.contains(part)).collect();
-        before.retain(|part, _| complete.contains(part));
-        report.partitions.extend(before.into_values());
-        Ok(missing)
-    }
+fn count_ranges(prepared: Prepared, journal: &Journal, parts: &[u32], report: &mut ShardReport) -> Result<()> {
+    prepared.session.open_gpus(Bytes(u64::MAX))?;
+    let mut planned = prepared.plan(PlanRequest { spills_whole: false, shards: 1 })?;
+    let mut backends = std::mem::take(&mut planned.chosen.backends);
+    let details = Details::new(&planned.session, &planned.graph, journal.fingerprint)?;
+    let items = parts.iter().copied().map(Item::Range).collect();
+    let partitions = planned.partitions(Some(journal), &details);
+    let (all, _) = partitions.count(items, &mut backends, &planned.session)?;
+    add(report, backends[0].as_ref(), all);
+    Ok(())
+}
 
-    fn ranges(&self, prepared: Prepared, parts: &[u32], report: &mut ShardReport) -> Result<()> {
-        prepared.session.open_gpus(Bytes(u64::MAX))?;
-        let mut planned = prepared.plan(PlanRequest { spills_whole: false, shards: 1 })?;
-        let mut backends = std::mem::take(&mut planned.chosen.backends);
-        let details = Details::new(&planned.session, &planned.graph, self.fingerprint)?;
-        let items = parts.iter().copied().map(Item::Range).collect();
-        let partitions = planned.partitions(Some(self.journal), &details);
-        let (all, _) = partitions.count(items, &mut backends, &planned.session)?;
-        add(report, backends[0].as_ref(), all);
-        Ok(())
-    }
-
-    fn spills(&self, prepared: &Prepared, parts: &[u32], report: &mut ShardReport) -> Result<()> {
-        let Prepared { session, graph, .. } = prepared;
-        let Some(run) = &session.run else { return Err(Error::defect("a shard without a run directory")) };
-        let dir = run.spills(None);
-        let manifest = Manifest::read(&dir)?;
-        session.open_gpus(Bytes(u64::MAX))?;
-        let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: session.job.cut.mode };
-        let mut chosen = session.backends(to_count, None)?;
-        let wanted = |part| parts.contains(&part);
-        let spills = chosen.open(&manifest, &dir, wanted, &session.control)?;
-        let details = Details::new(session, graph, self.fingerprint)?;
-        let SpillsToCount { items, sizes, predictions } = spills;
-        let partitions = PartitionsToCount {
-            known: PlannedFigures { sizes: &sizes, predictions: &predictions },
-            ranges: None,
-            device_memory: chosen.device,
-            journal: Some(self.journal),
-            details: &details,
-        };
-        let (all, _) = partitions.count(items, &mut chosen.backends, session)?;
-        add(report, chosen.backends[0].as_ref(), all);
-        Ok(())
-    }
+fn count_spills(prepared: &Prepared, journal: &Journal, parts: &[u32], report: &mut ShardReport) -> Result<()> {
+    let Prepared { session, graph, .. } = prepared;
+    let Some(run) = &session.run else { return Err(Error::defect("a shard without a run directory")) };
+    let dir = run.spills(None);
+    let manifest = Manifest::read(&dir)?;
+    session.open_gpus(Bytes(u64::MAX))?;
+    let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: session.job.cut.mode };
+    let mut chosen = session.backends(to_count, None)?;
+    let wanted = |part| parts.contains(&part);
+    let spills = chosen.open(&manifest, &dir, wanted, &session.control)?;
+    let details = Details::new(session, graph, journal.fingerprint)?;
+    let SpillsToCount { items, sizes, predictions } = spills;
+    let partitions = PartitionsToCount {
+        known: PlannedFigures { sizes: &sizes, predictions: &predictions },
+        ranges: None,
+        device_memory: chosen.device,
+        journal: Some(journal),
+        details: &details,
+    };
+    let (all, _) = partitions.count(items, &mut chosen.backends, session)?;
+    add(report, chosen.backends[0].as_ref(), all);
+    Ok(())
 }
 
 fn add(report: &mut ShardReport, backend: &dyn CountBackend, counted: DeviceOutcome) {

@@ -77,7 +77,7 @@ fn path(dir: &Path, part: u32) -> PathBuf {
 #[derive(Debug)]
 pub struct Journal {
     pub(super) dir: PathBuf,
-    pub(super) fingerprint: u128,
+    pub fingerprint: u128,
     pub(super) parts: u32,
 }
 
