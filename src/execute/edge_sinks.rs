@@ -9,7 +9,6 @@ use std::ops::Range;
 
 use rayon::ThreadPool;
 
-use super::part_counts::PartitionRanks;
 use crate::stream::edges::EdgeSink;
 use crate::sums::{ByArc, SumKey};
 use trimill_counting::{NumberRuns, Resident, RowBlockView};
@@ -58,9 +57,17 @@ struct ListedPlaces {
 }
 
 impl<'a, A: FnMut(u64, &[u32]) -> Result<()> + Send> PartitionEdgeSink<'a, A> {
-    pub(super) fn new(rows: RowsOnHost<'a>, of: PartitionRanks, added: &'a mut Added, add: A) -> Result<Self> {
-        let places = match of.ranks {
-            None => ArcPlaces::Same { resident: rows.graph.first_arc(of.locals_at)? },
+    /// `locals_at`: the number of the first local, where the locals are consecutive; `ranks`: the rank of each number, none where it is
+    /// the number itself.
+    pub(super) fn new(
+        rows: RowsOnHost<'a>,
+        locals_at: u32,
+        ranks: Option<Vec<u32>>,
+        added: &'a mut Added,
+        add: A,
+    ) -> Result<Self> {
+        let places = match ranks {
+            None => ArcPlaces::Same { resident: rows.graph.first_arc(locals_at)? },
             Some(ranks) => ArcPlaces::Listed(ListedPlaces { ranks, locals: NumberRuns::default(), next: (0, 0) }),
         };
         Ok(Self { rows, added, add, places })

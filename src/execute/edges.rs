@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use super::counters::edge_window_bytes;
 use super::edge_sinks::{Added, PartitionEdgeSink, RowsOnHost};
-use super::part_counts::{JobSums, PartitionRanks};
+use super::part_counts::JobSums;
 use super::session::Session;
 use super::vertices::VertexSums;
 use crate::edges::order::{EdgeFigure, EdgesOfGraph};
@@ -47,10 +47,11 @@ impl<'g> OnEdges<'g> {
         thread: &mut DeviceThread<'_>,
     ) -> Result<CountedPartition, PartitionFailure> {
         self.of.count(part, |added, mut file| {
-            let ranks = PartitionRanks::of(source, thread.pool)?;
+            let locals_at = source.outline().locals_at;
+            let ranks = parallel::within(thread.pool, || source.ranks())?;
             let add = |first: u64, counts: &[u32]| self.of.add(file.as_deref_mut(), CountedKeys::From(first), counts);
             let rows = RowsOnHost { graph: self.graph, pool: thread.pool, block: self.block };
-            let mut sink = PartitionEdgeSink::new(rows, ranks, added, add)?;
+            let mut sink = PartitionEdgeSink::new(rows, locals_at, ranks, added, add)?;
             thread.count_on_edges(source, &mut sink)
         })
     }

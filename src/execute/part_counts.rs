@@ -13,29 +13,11 @@ use crate::run_dir::unless_damaged;
 use crate::stream::{CountedPartition, PartitionFailure};
 use crate::sums::part::{PartCounts, PartKey, PartWriter};
 use crate::sums::{CountedKeys, SumKey, Sums};
-use trimill_counting::{PartitionOutline, PartitionSource};
 use trimill_system::control::Unit;
 use trimill_system::{Bytes, Error, Result, lock, parallel};
 
 /// The most files that are open at a time.
 const MOST_FILES: usize = 128;
-
-/// Which ranks the numbers of a partition stand for.
-pub(super) struct PartitionRanks {
-    /// The numbers are those below this one.
-    pub(super) numbered: u32,
-    /// The number of the first local, where the locals are consecutive.
-    pub(super) locals_at: u32,
-    /// The rank of each number; none where it is the number itself.
-    pub(super) ranks: Option<Vec<u32>>,
-}
-
-impl PartitionRanks {
-    pub(super) fn of(source: &mut dyn PartitionSource, pool: &ThreadPool) -> Result<Self> {
-        let PartitionOutline { numbered, locals_at, .. } = source.outline();
-        Ok(Self { numbered, locals_at, ranks: parallel::within(pool, move || source.ranks())? })
-    }
-}
 
 /// Sums that are zeros; in memory where [`in_memory`] allows.
 pub(super) fn zeros<K: SumKey>(session: &Session, keys: u64) -> Result<Sums<K>> {

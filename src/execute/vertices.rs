@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::counters::window_bytes;
-use super::part_counts::{JobSums, PartitionRanks};
+use super::part_counts::JobSums;
 use super::session::Session;
 use crate::outputs::Asked;
 use crate::report::{RunResult, Stage};
@@ -21,7 +21,7 @@ use crate::vertices::files;
 use crate::vertices::lcc::{self, AllVertices, LccOfVertices};
 use crate::vertices::order::{VerticesOfGraph, array_len};
 use crate::vertices::summary::{LccSummary, quantiles, summarised};
-use trimill_counting::{PartitionExtent, PartitionSource, VertexCounters, VertexCounts};
+use trimill_counting::{PartitionExtent, PartitionOutline, PartitionSource, VertexCounters, VertexCounts};
 use trimill_graph::OrientedGraph;
 use trimill_input::arcs::ArcSource;
 use trimill_system::{Bytes, Error, Result, parallel};
@@ -55,8 +55,8 @@ impl<'g> VertexSums<'g> {
     ) -> Result<CountedPartition, PartitionFailure> {
         self.of.count(part, |counting, mut file| {
             let pool = thread.pool;
-            let ranks = PartitionRanks::of(first, pool)?;
-            let (rows, numbered, locals_at) = (first.outline().resident, ranks.numbered, u64::from(ranks.locals_at));
+            let PartitionOutline { resident: rows, numbered, locals_at, .. } = first.outline();
+            let (locals_at, ranks) = (u64::from(locals_at), parallel::within(pool, || first.ranks())?);
             let size = PartitionExtent { locals: rows.locals, arcs: rows.arcs, numbered, row_block_limit: 0 };
             let (all, held) = (VertexCounters::all(&size, locals_at), thread.backend.vertex_counters().max(1));
             let mut opened: Option<Box<dyn PartitionSource + 's>> = None;
@@ -74,7 +74,7 @@ impl<'g> VertexSums<'g> {
                     return Err(Error::defect(format!("{found} in two passes over a partition")).into());
                 }
                 let start = Instant::now();
-                parallel::within(pool, || self.add(&counts, &ranks, file.as_deref_mut()))?;
+                parallel::within(pool, || self.add(&counts, numbered, ranks.as_deref(), file.as_deref_mut()))?;
                 // Every pass counts all triangles of the partition.
                 counting.counted = CountedPartition { triangles: counted.triangles, ..counting.counted.and(counted) };
                 counting.counted.counting += start.elapsed();
@@ -87,16 +87,18 @@ impl<'g> VertexSums<'g> {
         })
     }
 
+    /// Adds the counts of a window of a partition whose numbers are those below `numbered`, and stand for `ranks` or for themselves.
     /// Runs in the current thread pool.
     fn add(
         &self,
         counts: &VertexCounts,
-        ranks: &PartitionRanks,
+        numbered: u32,
+        ranks: Option<&[u32]>,
         mut file: Option<&mut PartWriter<ByRank>>,
     ) -> Result<()> {
         let VertexCounts { of: VertexCounters { window, locals_at }, counts, locals } = counts;
         let mut add = |keys: CountedKeys<'_>, counts: &[u64]| self.of.add(file.as_deref_mut(), keys, counts);
-        let (numbered, ranks) = (u64::from(ranks.numbered), ranks.ranks.as_deref());
+        let numbered = u64::from(numbered);
         let numbers = window.start.min(numbered)..window.end.min(numbered);
         let (of_numbers, of_locals) = counts.split_at((numbers.end - numbers.start) as usize);
         match ranks {
