@@ -37,39 +37,6 @@ pub struct CountedBy {
     pub device_memory: Bytes,
 }
 
-impl PartitionRecord {
-    /// Writes it to `dir`, in place of one of the same partition.
-    pub fn write(&self, dir: &Path) -> Result<()> {
-        sealed_file::write(&path(dir, self.result.id), self)
-    }
-
-    /// Reads the record of `part` in `dir`, which must belong to this partitioning; `None` where there is none.
-    pub fn read(dir: &Path, part: u32, fingerprint: u128, parts: u32) -> Result<Option<Self>> {
-        let path = path(dir, part);
-        let Some(record) = sealed_file::read::<Self>(&path)? else { return Ok(None) };
-        if record.kind != KIND {
-            return Err(Error::data(path, format!("is a '{}'", record.kind)).expected(format!("a '{KIND}'")));
-        }
-        if record.result.counted.is_none() {
-            return Err(
-                Error::data(path, "is a partition without its triangles").expected("a partition that was counted")
-            );
-        }
-        if (record.fingerprint, record.parts, record.result.id) != (fingerprint, parts, part) {
-            let PartitionRecord { fingerprint: of, parts: among, result, .. } = record;
-            return Err(Error::data(
-                path,
-                format!(
-                    "belongs to another partition or another job: partition {} of {among}, fingerprint {of:032x}",
-                    result.id
-                ),
-            )
-            .expected(format!("partition {part} of {parts}, {fingerprint:032x}")));
-        }
-        Ok(Some(record))
-    }
-}
-
 fn path(dir: &Path, part: u32) -> PathBuf {
     dir.join(format!("part-{part:05}.json"))
 }
@@ -98,11 +65,35 @@ impl Journal {
     /// Records a result; when this returns, it survives a loss of power.
     pub fn record(&self, result: &PartitionFigures, by: CountedBy) -> Result<()> {
         let Self { fingerprint, parts, .. } = *self;
-        PartitionRecord { kind: KIND.into(), fingerprint, parts, by, result: result.clone() }.write(&self.dir)
+        let record = PartitionRecord { kind: KIND.into(), fingerprint, parts, by, result: result.clone() };
+        sealed_file::write(&path(&self.dir, result.id), &record)
     }
 
+    /// Reads the record of `part`, which must belong to this partitioning; `None` where there is none.
     pub fn read(&self, part: u32) -> Result<Option<PartitionRecord>> {
-        PartitionRecord::read(&self.dir, part, self.fingerprint, self.parts)
+        let Self { dir, fingerprint, parts } = self;
+        let path = path(dir, part);
+        let Some(record) = sealed_file::read::<PartitionRecord>(&path)? else { return Ok(None) };
+        if record.kind != KIND {
+            return Err(Error::data(path, format!("is a '{}'", record.kind)).expected(format!("a '{KIND}'")));
+        }
+        if record.result.counted.is_none() {
+            return Err(
+                Error::data(path, "is a partition without its triangles").expected("a partition that was counted")
+            );
+        }
+        if (record.fingerprint, record.parts, record.result.id) != (*fingerprint, *parts, part) {
+            let PartitionRecord { fingerprint: of, parts: among, result, .. } = record;
+            return Err(Error::data(
+                path,
+                format!(
+                    "belongs to another partition or another job: partition {} of {among}, fingerprint {of:032x}",
+                    result.id
+                ),
+            )
+            .expected(format!("partition {part} of {parts}, {fingerprint:032x}")));
+        }
+        Ok(Some(record))
     }
 }
 
@@ -147,7 +138,7 @@ mod tests {
         assert_eq!(journal.counted().unwrap().len(), 3);
         for other in [Journal { fingerprint: 1, dir: dir.path().into(), parts: 4 }, Journal { parts: 5, ..journal }] {
             assert!(other.counted().unwrap().is_empty());
+            assert_eq!(Kind::Data, other.read(2).unwrap_err().kind());
         }
-        assert_eq!(Kind::Data, PartitionRecord::read(dir.path(), 2, 1, 4).unwrap_err().kind());
     }
 }
