@@ -17,22 +17,12 @@ use crate::job::{Devices, Mode};
 use crate::outputs::CountsWanted;
 use crate::plan::{Floor, floor, is_ample};
 use trimill_counting::CountBackend;
-use trimill_graph::GraphSize;
 use trimill_graph::file::Layout;
+use trimill_graph::{GraphSize, OrientedGraph};
 use trimill_input::MOST_VERTICES;
 use trimill_system::disk::DiskNeed;
 use trimill_system::expected::ExpectedStage;
-use trimill_system::memory::HostMemory;
 use trimill_system::{Bytes, Error, Kind, Result, lock, parallel};
-
-#[derive(Debug, Clone, Copy)]
-pub struct GraphToCount {
-    pub size: GraphSize,
-    /// Bytes of it in the host's memory.
-    pub held: Bytes,
-    /// The mode, where it is fixed.
-    pub mode: Option<Mode>,
-}
 
 /// Why there is no GPU. Who has no driver is not told on every run to install one; `trimill doctor` says it.
 fn briefly(absence: &trimill_kernels::Absence) -> String {
@@ -43,14 +33,19 @@ fn briefly(absence: &trimill_kernels::Absence) -> String {
 }
 
 impl Session {
-    /// The host memory that counting takes beside the counters.
-    pub(super) fn host_needs(&self, graph: GraphToCount) -> HostNeeds {
+    /// The host memory that a graph takes beside counting it; `mode`: where it is fixed.
+    pub(super) fn host_needs(&self, graph: &OrientedGraph, mode: Option<Mode>) -> HostNeeds {
+        self.host_needs_of(graph.size(), graph.held_bytes(), mode)
+    }
+
+    /// As [`Self::host_needs`], of a graph that has `held` bytes in memory.
+    pub(super) fn host_needs_of(&self, size: GraphSize, held: Bytes, mode: Option<Mode>) -> HostNeeds {
         let job = &self.job;
         HostNeeds {
             host: self.host,
-            size: graph.size,
-            held: graph.held,
-            mode: graph.mode,
+            size,
+            held,
+            mode,
             counts: job.output.counts(),
             spill_to: job.spill.to,
             spilled: job.kept_spills().is_some(),
@@ -61,11 +56,11 @@ impl Session {
 
     /// The backends, and their budget, by the method of the job unless another one is named.
     /// The error is of kind `Resource` where a GPU is missing, and `Usage` where a name is wrong.
-    pub fn backends(&self, graph: GraphToCount, method: Option<&str>) -> Result<ChosenBackends> {
-        let (needs, asked) = (self.host_needs(graph), self.job.device_memory);
+    pub(super) fn backends(&self, needs: &HostNeeds, method: Option<&str>) -> Result<ChosenBackends> {
+        let asked = self.job.device_memory;
         let on_cpu = |method| {
             // Once in the pool: entering it takes as long as all that is done there.
-            let chosen = parallel::within(&self.pool, || self.cpu(method, &needs, asked))?;
+            let chosen = parallel::within(&self.pool, || self.cpu(method, needs, asked))?;
             if let Some(asked) = asked.filter(|&asked| asked > chosen.device) {
                 // A budget is the most that may be taken, so less is no error.
                 tracing::info!(
@@ -77,9 +72,9 @@ impl Session {
         };
         match Choice::of(self.job.counter.backend, method.or(self.job.counter.method.as_deref()))? {
             Choice::Cpu(method) => on_cpu(method),
-            Choice::Cuda(method) => self.cuda(method, &needs),
+            Choice::Cuda(method) => self.cuda(method, needs),
             Choice::Either(gpu, cpu) => match trimill_kernels::find() {
-                Ok(_) => match self.cuda(gpu, &needs) {
+                Ok(_) => match self.cuda(gpu, needs) {
                     // An unusable GPU is no reason to stop; contradictory settings are.
                     Err(error) if error.kind() == Kind::Resource => {
                         tracing::warn!("counting on the CPU: {error}");
@@ -93,7 +88,7 @@ impl Session {
                         "planning for a GPU with the memory of --device-memory (--backend cpu: for the CPU); here: {}",
                         briefly(&absence)
                     );
-                    self.absent(gpu, &needs, asked)
+                    self.absent(gpu, needs, asked)
                 }
                 Err(absence) => {
                     let absence = briefly(&absence);
@@ -109,15 +104,13 @@ impl Session {
     /// The choice with other budgets, for GPUs or for the CPU. It is for a plan: it opens no GPU.
     pub(super) fn backends_within(
         &self,
-        graph: GraphToCount,
+        needs: &HostNeeds,
         on_gpu: bool,
         device: Option<Bytes>,
-        host: HostMemory,
     ) -> Result<ChosenBackends> {
-        let needs = HostNeeds { host, ..self.host_needs(graph) };
         match Choice::of(self.job.counter.backend, self.job.counter.method.as_deref())? {
-            Choice::Cuda(method) | Choice::Either(method, _) if on_gpu => self.absent(method, &needs, device),
-            Choice::Cpu(method) | Choice::Either(_, method) => self.cpu(method, &needs, device),
+            Choice::Cuda(method) | Choice::Either(method, _) if on_gpu => self.absent(method, needs, device),
+            Choice::Cpu(method) | Choice::Either(_, method) => self.cpu(method, needs, device),
             Choice::Cuda(_) => Err(Error::defect("a plan for the CPU by a method of GPUs")),
         }
     }
@@ -290,7 +283,7 @@ impl AfterPreparing for Session {
             }
             _ => (least_on_gpus(gpus(), blocks_of_gpu(job.output.counts()), longest_row), gpus()),
         };
-        let needed = |held| self.host_needs(GraphToCount { size: graph, held, mode: job.cut.mode }).enough(least, gpus);
+        let needed = |held| self.host_needs_of(graph, held, job.cut.mode).enough(least, gpus);
         if self.cache.is_some() {
             return needed(Bytes::ZERO);
         }

@@ -10,7 +10,7 @@ use trimill_counting::{CountBackend, Footprint};
 use trimill_graph::GraphSize;
 use trimill_system::{Bytes, Error, Result};
 
-pub struct ChosenBackends {
+pub(super) struct ChosenBackends {
     /// At least one; one for each device.
     pub backends: Vec<Box<dyn CountBackend>>,
     /// The budget of each device.
@@ -33,7 +33,7 @@ pub struct ChosenBackends {
 
 impl ChosenBackends {
     /// The number of devices that have memory of their own.
-    pub fn gpus(&self) -> usize {
+    pub(super) fn gpus(&self) -> usize {
         self.backends.iter().filter(|backend| backend.device().is_some()).count()
     }
 }

@@ -3,7 +3,6 @@
 //! Where edges of both kinds are there, the doubled graph ([`crate::directions`]) is counted as a job of its own, with what is left of the
 //! host's memory and all of the device's: what counted the graph must be gone.
 
-use super::backends::GraphToCount;
 use super::graph::{Prepared, enough};
 use super::part_counts::zeros;
 use super::planned::{PlanRequest, Planned};
@@ -60,7 +59,7 @@ impl Session {
     ) -> Result<Sums<ByRank>> {
         let kind = if edges.mutual { "both directions" } else { "one direction" };
         tracing::info!(target: NOTE, "{} edges with arcs in {kind} are counted between neighbours", edges.count);
-        let needs = self.host_needs(GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: None });
+        let needs = self.host_needs(graph, None);
         let marking = needs.directions().ok_or_else(|| Error::defect("directions that nobody wants"))?;
         let left = self.host.left(&marking)?;
         let peak = machine::peak_memory().saturating_sub(result.driver_host_bytes);

@@ -40,7 +40,7 @@ const PER_BUILT: u64 = 4;
 
 /// How the host's memory is divided from planning to counting.
 #[derive(Debug, Clone, Copy)]
-pub struct Division {
+pub(super) struct Division {
     pub counting: Bytes,
     /// For building partitions; none if there is too little for that.
     pub building: Option<Bytes>,

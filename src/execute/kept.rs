@@ -6,7 +6,6 @@
 use std::path::Path;
 use std::time::Instant;
 
-use super::backends::GraphToCount;
 use super::details::Details;
 use super::results::{PlannedFigures, result_of};
 use super::session::{Purpose, Session};
@@ -41,7 +40,7 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
     let size = manifest.graph.size;
     let session = Session::open(job.without_cache(), Purpose::Count, None, control)?;
     let Session { job, control, .. } = &session;
-    let mut chosen = session.backends(GraphToCount { size, held: Bytes::ZERO, mode: job.cut.mode }, None)?;
+    let mut chosen = session.backends(&session.host_needs_of(size, Bytes::ZERO, job.cut.mode), None)?;
     if chosen.backends[0].scope() != Scope::Partitions && manifest.partitions.len() > 1 {
         return Err(Error::usage(format!("method {} counts whole graphs only", chosen.backends[0].method()))
             .at(dir)

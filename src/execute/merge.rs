@@ -7,7 +7,6 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::backends::GraphToCount;
 use super::details::{self, Details, keeps_answer};
 use super::results::result_of;
 use super::session::{Purpose, Session};
@@ -40,8 +39,7 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
     run.check(&prepared)?;
     details::check(&job.output, &job.counter)?;
     let graph = run.graph(&prepared)?;
-    let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: job.cut.mode };
-    session.host_needs(to_count).can_write(Bytes::ZERO, 0)?;
+    session.host_needs(&graph, job.cut.mode).can_write(Bytes::ZERO, 0)?;
     let details = Details::new(&session, &graph, prepared.fingerprint)?;
 
     let start = Instant::now();

@@ -6,9 +6,9 @@
 
 use std::sync::atomic::AtomicU64;
 
-use super::backends::GraphToCount;
 use super::chosen::ChosenBackends;
 use super::estimates::{Estimating, JobEstimate};
+use super::host::HostNeeds;
 use super::planning::Planning;
 use crate::job::{Partitioner, Parts};
 use crate::plan::{BudgetFrom, PlanLimits, whole};
@@ -108,8 +108,8 @@ impl Estimating<'_> {
 
     fn chosen(&self, device: Option<Bytes>, host: Bytes) -> Result<ChosenBackends> {
         let Planning { session, graph, limits, .. } = self.planning;
-        let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: session.job.cut.mode };
-        session.backends_within(to_count, limits.machine.gpus > 0, device, self.host(host))
+        let needs = HostNeeds { host: self.host(host), ..session.host_needs(graph, session.job.cut.mode) };
+        session.backends_within(&needs, limits.machine.gpus > 0, device)
     }
 
     fn host(&self, budget: Bytes) -> HostMemory {

@@ -3,7 +3,6 @@
 
 use std::sync::atomic::AtomicU64;
 
-use super::backends::GraphToCount;
 use super::estimates::{Estimating, least_to_prepare};
 use super::planned::{PlanRequest, Planned};
 use super::planning::Planning;
@@ -137,10 +136,10 @@ impl Planned {
     fn least_host_memory(&self) -> Result<Bytes> {
         let Self { graph, limits, session, plan, .. } = self;
         let gpus = limits.machine.gpus;
-        let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: Some(plan.cut.mode()) };
+        let needs = session.host_needs(graph, Some(plan.cut.mode()));
         let device = session.job.device_memory.or((gpus > 0).then_some(limits.device));
-        let chosen = session.backends_within(to_count, gpus > 0, device, session.host)?;
-        let floors = session.host_needs(to_count).floors(chosen.least_on_host, gpus as u64);
+        let chosen = session.backends_within(&needs, gpus > 0, device)?;
+        let floors = needs.floors(chosen.least_on_host, gpus as u64);
         Ok(floors.iter().map(|floor| floor.bytes).max().unwrap_or_default())
     }
 }

@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use trimill_counting::Scope;
 
-use super::backends::GraphToCount;
 use super::chosen::ChosenBackends;
 use super::graph::Prepared;
 use super::plan_record::{fingerprint, recorded, resolved};
@@ -131,12 +130,12 @@ impl Prepared {
         let recorded = session.recorded(&identity, graph.vertices())?;
         // The mode that an earlier start chose needs its share of the host's memory, even if this one would choose another.
         let mode = recorded.as_ref().map(|(record, _)| record.mode).or(job.cut.mode);
-        let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode };
+        let needs = session.host_needs(&graph, mode);
         let start = Instant::now();
-        let mut chosen = session.backends(to_count, None)?;
+        let mut chosen = session.backends(&needs, None)?;
         control.did_stage("open devices", start);
         let start = Instant::now();
-        let host_floors = session.host_needs(to_count).floors(chosen.least_on_host, chosen.gpus() as u64);
+        let host_floors = needs.floors(chosen.least_on_host, chosen.gpus() as u64);
         let limits = session.plan_limits(&chosen, &graph, wanted);
         let until_here = machine::peak_memory();
         machine::reset_peak();
@@ -157,7 +156,7 @@ impl Prepared {
                     && chosen.backends[0].method() != LEAST_MEMORY_METHOD =>
             {
                 chosen.backends.clear();
-                chosen.backends = session.backends(to_count, Some(LEAST_MEMORY_METHOD))?.backends;
+                chosen.backends = session.backends(&needs, Some(LEAST_MEMORY_METHOD))?.backends;
                 planned(&chosen)?
             }
             planned => planned?,

@@ -3,7 +3,6 @@
 
 use std::time::Instant;
 
-use super::backends::GraphToCount;
 use super::details::Details;
 use super::graph::Prepared;
 use super::planned::PlanRequest;
@@ -115,8 +114,7 @@ fn count_spills(prepared: &Prepared, journal: &Journal, parts: &[u32], report: &
     let dir = run.spills(None);
     let manifest = Manifest::read(&dir)?;
     session.open_gpus(Bytes(u64::MAX))?;
-    let to_count = GraphToCount { size: graph.size(), held: graph.held_bytes(), mode: session.job.cut.mode };
-    let mut chosen = session.backends(to_count, None)?;
+    let mut chosen = session.backends(&session.host_needs(graph, session.job.cut.mode), None)?;
     let wanted = |part| parts.contains(&part);
     let spills = chosen.open(&manifest, &dir, wanted, &session.control)?;
     let details = Details::new(session, graph, journal.fingerprint)?;
