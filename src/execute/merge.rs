@@ -2,7 +2,6 @@
 //! `trimill count` would give.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -93,13 +92,7 @@ const MOST: usize = 16;
 
 /// Which partitions are missing, and what counts them.
 fn not_counted(run: &Path, missing: &[u32], prepared: &PreparedJob) -> Error {
-    let mut which = String::new();
-    for part in missing.iter().take(MOST) {
-        let _ = write!(which, "{}{part}", if which.is_empty() { "" } else { ", " });
-    }
-    if missing.len() > MOST {
-        which.push_str(", ...");
-    }
+    let which = some_of(missing.iter().map(u32::to_string));
     Error::resource(format!("{} of {} partitions are not counted: {which}", missing.len(), prepared.parts()))
         .at(run)
         .advice(format!("count them with {}", commands(run, missing, prepared)))
@@ -109,6 +102,11 @@ fn not_counted(run: &Path, missing: &[u32], prepared: &PreparedJob) -> Error {
 fn commands(run: &Path, missing: &[u32], prepared: &PreparedJob) -> String {
     let shards = shards_of(missing, &prepared.costs, prepared.shards.unwrap_or(NonZeroU32::MIN));
     let command = |shard: &Shard| format!("'trimill count --run-dir {} --shard {shard}'", run.display());
-    let commands = shards.iter().take(MOST).map(command).collect::<Vec<_>>().join(", ");
-    if shards.len() > MOST { commands + ", ..." } else { commands }
+    some_of(shards.iter().map(command))
+}
+
+/// The first [`MOST`] of the names.
+fn some_of(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = if names.len() > MOST { ", ..." } else { "" };
+    names.take(MOST).collect::<Vec<_>>().join(", ") + more
 }
