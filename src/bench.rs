@@ -29,6 +29,7 @@ use trimill_system::control::{Control, Unit};
 use trimill_system::disk::{self, TemporaryDir};
 use trimill_system::{Error, Kind, Result, machine};
 
+use contestants::Selection;
 use reference::Reference;
 use rounds::RunLimits;
 use worker::Workers;
@@ -95,8 +96,7 @@ pub fn bench(
         baseline: selection.baseline.clone(),
         graphs: Vec::new(),
     };
-    let comparison =
-        Comparison { request, methods: &selection.methods, baseline: &selection.baseline, program, control };
+    let comparison = Comparison { request, selection: &selection, program, control };
     for (graph, job) in request.graphs.iter().zip(jobs) {
         report.graphs.push(comparison.on(graph, job)?);
         done(&report)?;
@@ -106,8 +106,7 @@ pub fn bench(
 
 struct Comparison<'a> {
     request: &'a BenchRequest,
-    methods: &'a [MethodName],
-    baseline: &'a MethodName,
+    selection: &'a Selection,
     program: &'a Helper,
     control: &'a Control,
 }
@@ -125,7 +124,7 @@ impl Comparison<'_> {
     }
 
     fn compare(&self, graph: &BenchGraph, mut job: Job) -> Result<GraphReport> {
-        let control = self.control;
+        let (Selection { methods, baseline }, control) = (self.selection, self.control);
         let mut tables = graph.tables.clone();
         // Without the user's cache the graph is kept in a temporary one while it is counted.
         let own_cache = match job.cache.enabled {
@@ -148,15 +147,15 @@ impl Comparison<'_> {
             given = Some(Reference { triangles, from: "trimill verify".into() });
         }
         let runs = self.request.runs.get();
-        let task = control.task(&report.graph, Some((u64::from(runs) + 1) * self.methods.len() as u64), Unit::Runs);
-        let mut workers = Workers::new(self.program, &tables, self.methods, control);
+        let task = control.task(&report.graph, Some((u64::from(runs) + 1) * methods.len() as u64), Unit::Runs);
+        let mut workers = Workers::new(self.program, &tables, methods, control);
         let limits = RunLimits { runs, time: self.request.timeout };
-        let rows = rounds::run(self.methods, limits, &mut |place, limit| workers.run(place, limit), &|runs| {
+        let rows = rounds::run(methods, limits, &mut |place, limit| workers.run(place, limit), &|runs| {
             task.advance(runs);
         })?;
         report.methods = rows.into_iter().map(|row| row.complete(report.edges, report.probes)).collect();
-        reference::judge(&mut report, given, self.baseline);
-        compare_with(self.baseline, &mut report.methods);
+        reference::judge(&mut report, given, baseline);
+        compare_with(baseline, &mut report.methods);
         Ok(report)
     }
 }

@@ -11,13 +11,9 @@ use crate::report::bench::{BenchRun, MethodName, MethodReport};
 use crate::report::failure::Reason;
 use trimill_system::Result;
 
-pub(super) enum RunOutcome {
-    Counted(Box<RunResult>),
-    Failed(Reason),
-}
-
 pub(super) struct Turn {
-    pub(super) outcome: RunOutcome,
+    /// The result, or why there is none.
+    pub(super) outcome: Result<Box<RunResult>, Reason>,
     pub(super) elapsed: Duration,
 }
 
@@ -80,8 +76,8 @@ impl MethodState {
         self.spent += elapsed;
         self.last = elapsed;
         match outcome {
-            RunOutcome::Counted(result) => self.note(round, &result),
-            RunOutcome::Failed(reason) => self.leave(reason),
+            Ok(result) => self.note(round, &result),
+            Err(reason) => self.leave(reason),
         }
         Ok(())
     }
@@ -138,16 +134,14 @@ mod tests {
             let number = asked.iter().filter(|&&before| before == place).count();
             asked.push(place);
             let (outcome, elapsed) = match rule(place, number) {
-                Ok(seconds) if seconds > limit.as_secs_f64() => {
-                    (RunOutcome::Failed(late(limit, "stopped after")), limit)
-                }
+                Ok(seconds) if seconds > limit.as_secs_f64() => (Err(late(limit, "stopped after")), limit),
                 Ok(seconds) => {
                     let result = crate::report::RunResult { seconds, ..example(1) };
-                    (RunOutcome::Counted(Box::new(result)), Duration::from_secs_f64(seconds))
+                    (Ok(Box::new(result)), Duration::from_secs_f64(seconds))
                 }
                 Err(message) => {
                     let reason = Reason { kind: "crash".into(), message: message.into() };
-                    (RunOutcome::Failed(reason), Duration::ZERO)
+                    (Err(reason), Duration::ZERO)
                 }
             };
             Ok(Turn { outcome, elapsed })

@@ -8,7 +8,7 @@ use std::process::{ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use super::rounds::{RunOutcome, Turn, late};
+use super::rounds::{Turn, late};
 use crate::job::Backend;
 use crate::job::file::Tables;
 use crate::report::bench::MethodName;
@@ -55,7 +55,7 @@ impl<'a> Workers<'a> {
         let start = Instant::now();
         let outcome = worker.count(&job, limit, self.control)?;
         let elapsed = start.elapsed();
-        if matches!(outcome, RunOutcome::Counted(_)) {
+        if outcome.is_ok() {
             self.children[place] = Some(worker);
         }
         Ok(Turn { outcome, elapsed })
@@ -85,7 +85,7 @@ impl BenchWorker {
     }
 
     /// Counts a job once. After anything but a result the child must not be used again.
-    fn count(&mut self, job: &str, limit: Duration, control: &Control) -> Result<RunOutcome> {
+    fn count(&mut self, job: &str, limit: Duration, control: &Control) -> Result<Result<Box<RunResult>, Reason>> {
         let end = Instant::now() + limit;
         // If this fails, the child has ended, and so will its answers below.
         let _ = self.jobs.as_mut().map(|jobs| jobs.write_all(format!("{job}\n").as_bytes()));
@@ -95,9 +95,9 @@ impl BenchWorker {
             control.check()?;
             match answer {
                 Ok(answer) => return Ok(parsed(&answer)),
-                Err(RecvTimeoutError::Disconnected) => return self.crash(control),
+                Err(RecvTimeoutError::Disconnected) => return self.crash(control).map(Err),
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => {
-                    return Ok(RunOutcome::Failed(late(limit, "stopped after")));
+                    return Ok(Err(late(limit, "stopped after")));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -105,24 +105,21 @@ impl BenchWorker {
     }
 
     /// Why a child ended without having been asked to.
-    fn crash(&mut self, control: &Control) -> Result<RunOutcome> {
+    fn crash(&mut self, control: &Control) -> Result<Reason> {
         let mut message = format!("the child process {}", ending(self.child.wait(control)?));
         if let Some(last) = self.child.messages().lines().rev().find(|line| !line.trim().is_empty()) {
             message.push_str(&format!(": {}", last.trim()));
         }
-        Ok(RunOutcome::Failed(Reason { kind: "crash".into(), message }))
+        Ok(Reason { kind: "crash".into(), message })
     }
 }
 
-fn parsed(answer: &str) -> RunOutcome {
+fn parsed(answer: &str) -> Result<Box<RunResult>, Reason> {
     if let Ok(failure) = serde_json::from_str::<Failure>(answer) {
-        return RunOutcome::Failed(failure.error);
+        return Err(failure.error);
     }
-    match serde_json::from_str::<RunResult>(answer) {
-        Ok(result) => RunOutcome::Counted(Box::new(result)),
-        Err(error) => {
-            let message = format!("the child process's answer is not a result: {error}");
-            RunOutcome::Failed(Reason { kind: "crash".into(), message })
-        }
-    }
+    serde_json::from_str(answer).map(Box::new).map_err(|error| {
+        let message = format!("the child process's answer is not a result: {error}");
+        Reason { kind: "crash".into(), message }
+    })
 }
