@@ -38,27 +38,19 @@ const LSTC: Speed = Speed { arc: 2e-10, probe: 5.5e-12, streamed: 0.0, pass: 2e-
 /// assign arcs, and a read for each local. Measured on GAP-kron 27 with 2 GiB and 512 MiB, and row blocks of 8 to 128 MiB.
 const PACKED: Speed = Speed { arc: 1e-10, probe: 1.2e-13, streamed: 1.4e-11, pass: 8.5e-5, visit: 2e-10 };
 
-/// What the CPU counter takes, in seconds of a core.
-struct Core {
-    near: f64,
-    far: f64,
-    near_probe: f64,
-    far_probe: f64,
-    read: f64,
-}
+/// What the CPU counter takes for arcs, probes and arcs that are streamed, in seconds of a core. Fitted to 16 partitions of GAP-kron 22 on a
+/// server, by least squares: each of them is within a fifth.
+const CORE_NEAR: f64 = 1.7e-8;
+const CORE_FAR: f64 = 3.0e-7;
+const CORE_NEAR_PROBE: f64 = 1e-10;
+const CORE_FAR_PROBE: f64 = 5e-10;
+const CORE_READ: f64 = 5e-9;
 
-/// Fitted to 16 partitions of GAP-kron 22 on a server, by least squares: each of them is within a fifth.
-const CORE: Core = Core { near: 1.7e-8, far: 3.0e-7, near_probe: 1e-10, far_probe: 5e-10, read: 5e-9 };
-
-/// What the CPU counter takes, in seconds of a core, where the rows of a graph were looked at, but not their lengths ([`WholeWork`]).
-struct CoreOfWhole {
-    word: f64,
-    far: f64,
-    read: f64,
-}
-
-/// Measured on Kronecker graphs, uniform ones, a grid and crawls (docs/results/plan-cpu2.txt): each of them is within a factor of two.
-const CORE_OF_WHOLE: CoreOfWhole = CoreOfWhole { word: 2e-9, far: 1.8e-8, read: 4e-9 };
+/// The same where the rows of a graph were looked at, but not their lengths ([`WholeWork`]). Measured on Kronecker graphs, uniform ones, a
+/// grid and crawls (docs/results/plan-cpu2.txt): each of them is within a factor of two.
+const WHOLE_WORD: f64 = 2e-9;
+const WHOLE_FAR: f64 = 1.8e-8;
+const WHOLE_READ: f64 = 4e-9;
 
 /// What the CPU counter takes for an arc and a probe of a graph of which no rows were looked at: between graphs whose arcs go to hubs and
 /// those whose arcs go far.
@@ -147,8 +139,8 @@ impl Machine {
 
     /// Seconds in which the cores do `work` of counting a graph, and read the `streamed` bytes of rows that are streamed past its partitions.
     pub fn counting_on_cores(&self, work: &WholeWork, streamed: Bytes) -> f64 {
-        let (core, arcs) = (CORE_OF_WHOLE, streamed.get() as f64 / size_of::<u32>() as f64);
-        let seconds = core.word * work.words + core.far * work.far + core.read * arcs;
+        let arcs = streamed.get() as f64 / size_of::<u32>() as f64;
+        let seconds = WHOLE_WORD * work.words + WHOLE_FAR * work.far + WHOLE_READ * arcs;
         seconds / (self.rates.bitmap * self.cores())
     }
 
@@ -161,8 +153,8 @@ impl Machine {
     pub(super) fn counting(&self, work: &SampledWork, past: PassingRows) -> f64 {
         let SampledWork { near, far, near_probes, far_probes, .. } = *work;
         if self.gpus == 0 {
-            let arcs = CORE.near * near + CORE.far * far + CORE.read * past.arcs;
-            return (arcs + CORE.near_probe * near_probes + CORE.far_probe * far_probes) / self.rates.bitmap;
+            let arcs = CORE_NEAR * near + CORE_FAR * far + CORE_READ * past.arcs;
+            return (arcs + CORE_NEAR_PROBE * near_probes + CORE_FAR_PROBE * far_probes) / self.rates.bitmap;
         }
         let kernels = Speed::packed(&self.rates).kernels(near + far, near_probes + far_probes, past);
         kernels.max(past.arcs / self.rates.gpu_arcs)
