@@ -1,6 +1,5 @@
 //! Reports as text, for people at a terminal: tables and lists of names and values.
 
-pub(crate) mod batch;
 pub(crate) mod bench;
 pub(crate) mod plan;
 pub(crate) mod reports;

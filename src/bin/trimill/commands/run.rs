@@ -4,8 +4,7 @@
 //! and the next one starts; a result whose files cannot be written is printed all the same; an interruption ends the batch.
 //! The outcome is the worst of all jobs.
 
-use crate::text::batch::{SummaryLine, summary};
-use crate::text::table::{TableColumn, grid, or_dash};
+use crate::text::table::{TableColumn, grid, or_dash, thousands};
 use crate::text::{reports, result};
 use std::path::Path;
 use std::time::Instant;
@@ -64,6 +63,16 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
         context.tell("", &error);
     }
     Ok(done.worst)
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct SummaryLine {
+    job: String,
+    /// Triangles, edges, parts, where it was counted.
+    counted: Option<(u128, u64, u32)>,
+    seconds: f64,
+    /// `done`, or what went wrong.
+    outcome: String,
 }
 
 #[derive(Default)]
@@ -132,6 +141,19 @@ fn line(name: &str, begun: Option<Instant>, outcome: String) -> SummaryLine {
     SummaryLine { job: name.into(), counted: None, seconds, outcome }
 }
 
+/// The table of all jobs.
+fn summary(lines: &[SummaryLine]) -> String {
+    const COLUMNS: [TableColumn<SummaryLine>; 6] = [
+        TableColumn { heading: "job", cell: |l| l.job.clone() },
+        TableColumn { heading: "triangles", cell: |l| or_dash(l.counted, |(triangles, ..)| thousands(triangles)) },
+        TableColumn { heading: "edges", cell: |l| or_dash(l.counted, |(_, edges, _)| thousands(edges)) },
+        TableColumn { heading: "parts", cell: |l| or_dash(l.counted, |(.., parts)| thousands(parts)) },
+        TableColumn { heading: "seconds", cell: |l| format!("{:.3}", l.seconds) },
+        TableColumn { heading: "outcome", cell: |l| l.outcome.clone() },
+    ];
+    grid(&COLUMNS, lines)
+}
+
 /// How a message about a job begins.
 fn of_job(name: &str) -> String {
     format!("job '{}': ", printable(name))
@@ -180,7 +202,7 @@ fn check(batch: &Batch, as_json: bool, context: &mut CommandContext<'_>) -> Resu
             TableColumn { heading: "output", cell: |j| or_dash(j.output.dir.as_deref(), shown) },
         ];
         let jobs: Vec<&Job> = batch.jobs.iter().map(|job| &job.job).collect();
-        context.say(&printable(&grid(&COLUMNS, jobs, None)))?;
+        context.say(&printable(&grid(&COLUMNS, jobs)))?;
     }
     Ok(worst)
 }

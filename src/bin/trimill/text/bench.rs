@@ -1,26 +1,24 @@
 //! A comparison as text: a table for each graph, and notes on single methods.
 
-use super::table::{or_dash, plain_grid, prefixed, seconds, thousands, three_digits};
+use super::table::{TableColumn, grid, or_dash, prefixed, seconds, thousands, three_digits};
 use trimill::program::report::bench::{BenchReport, GraphReport, MethodReport, Spread};
 
-type BenchColumn = (&'static str, fn(&MethodReport) -> String);
-
 /// The last columns matter most: a narrow terminal leaves out others from the second on.
-const COLUMNS: [BenchColumn; 14] = [
-    ("method", |m| format!("{} on {}", m.title(), m.backend)),
-    ("runs", |m| if m.runs.is_empty() { "-".into() } else { m.runs.len().to_string() }),
-    ("parts", |m| or_dash(m.parts, |parts| parts.to_string())),
-    ("probes/s", |m| or_dash(m.probes_per_second, prefixed)),
-    ("edges/s", |m| or_dash(m.edges_per_second, prefixed)),
-    ("copy\nms", |m| median(m.copy_seconds)),
-    ("preprocess\nms", |m| median(m.preprocess_seconds)),
-    ("device\nmemory", |m| or_dash(m.device_bytes, |bytes| bytes.to_string())),
-    ("kernel\nms", |m| median(m.kernel_seconds)),
-    ("fastest, slowest\nms", |m| or_dash(m.kernel_seconds, range)),
-    ("total\nms", |m| median(m.seconds)),
-    ("kernel\nspeed-up", |m| or_dash(m.kernel_speedup, times)),
-    ("total\nspeed-up", |m| or_dash(m.speedup, times)),
-    ("count", verdict),
+const COLUMNS: [TableColumn<MethodReport>; 14] = [
+    TableColumn { heading: "method", cell: |m| format!("{} on {}", m.title(), m.backend) },
+    TableColumn { heading: "runs", cell: |m| if m.runs.is_empty() { "-".into() } else { m.runs.len().to_string() } },
+    TableColumn { heading: "parts", cell: |m| or_dash(m.parts, |parts| parts.to_string()) },
+    TableColumn { heading: "probes/s", cell: |m| or_dash(m.probes_per_second, prefixed) },
+    TableColumn { heading: "edges/s", cell: |m| or_dash(m.edges_per_second, prefixed) },
+    TableColumn { heading: "copy\nms", cell: |m| median(m.copy_seconds) },
+    TableColumn { heading: "preprocess\nms", cell: |m| median(m.preprocess_seconds) },
+    TableColumn { heading: "device\nmemory", cell: |m| or_dash(m.device_bytes, |bytes| bytes.to_string()) },
+    TableColumn { heading: "kernel\nms", cell: |m| median(m.kernel_seconds) },
+    TableColumn { heading: "fastest, slowest\nms", cell: |m| or_dash(m.kernel_seconds, range) },
+    TableColumn { heading: "total\nms", cell: |m| median(m.seconds) },
+    TableColumn { heading: "kernel\nspeed-up", cell: |m| or_dash(m.kernel_speedup, times) },
+    TableColumn { heading: "total\nspeed-up", cell: |m| or_dash(m.speedup, times) },
+    TableColumn { heading: "count", cell: verdict },
 ];
 
 pub(crate) fn bench(report: &BenchReport) -> String {
@@ -77,9 +75,7 @@ fn of_graph(graph: &GraphReport, title: &str) -> String {
         thousands(graph.probes),
         prepared(graph),
     );
-    let headings = COLUMNS.map(|(heading, _)| heading.to_owned()).to_vec();
-    let rows = graph.methods.iter().map(|method| COLUMNS.map(|(_, cell)| cell(method)).to_vec());
-    text.push_str(&plain_grid(headings, rows, None));
+    text.push_str(&grid(&COLUMNS, &graph.methods));
     for method in &graph.methods {
         if let Some(wrong) = wrong(method, graph) {
             text.push_str(&format!("{}@{}: {wrong}\n", method.method, method.backend));

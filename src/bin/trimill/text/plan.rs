@@ -153,7 +153,7 @@ fn details(plan: &PlanReport, shown: ShownTables) -> String {
         let applies =
             |column: &&TableColumn<Alternative>| plan.mode == Mode::Spilled || column.heading != "duplication";
         text.push_str("\nOther numbers of parts\n");
-        text.push_str(&grid(ALTERNATIVES.iter().filter(applies), &plan.alternatives, None));
+        text.push_str(&grid(ALTERNATIVES.iter().filter(applies), &plan.alternatives));
     }
     text
 }

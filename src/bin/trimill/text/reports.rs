@@ -31,7 +31,7 @@ pub(crate) fn cache(report: &CacheReport, what: &str) -> String {
         (what, format!("{} graphs, {}", report.entries.len(), report.bytes)),
     ]);
     if !report.entries.is_empty() {
-        text.push_str(&grid(&COLUMNS, &report.entries, None));
+        text.push_str(&grid(&COLUMNS, &report.entries));
     }
     text
 }

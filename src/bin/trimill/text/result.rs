@@ -61,7 +61,7 @@ pub(crate) fn result(result: &RunResult, threads: Option<usize>, shown: ShownTab
     }
     if !result.devices.is_empty() {
         text.push_str("\nDevices\n");
-        text.push_str(&grid(&DEVICES, &result.devices, None));
+        text.push_str(&grid(&DEVICES, &result.devices));
     }
     if !result.stages.is_empty() {
         text.push_str("\nStages\n");
@@ -199,7 +199,7 @@ pub(crate) fn partitions(
     let row = |partition: &PartitionFigures| columns(table, mode).map(|of| readable((of.cell)(partition))).collect();
     let total = |of: &PartitionColumn| or_dash(of.total(partitions), readable);
     let totals = of_all.map(|all| once(all.to_owned()).chain(columns(table, mode).skip(1).map(total)).collect());
-    plain_grid(headings, rows.into_iter().map(row), totals) + &note
+    plain_grid(headings, rows.into_iter().map(row).chain(totals)) + &note
 }
 
 /// A cell for people.
@@ -280,7 +280,7 @@ pub(crate) fn mode(mode: Mode, prune: Prune) -> String {
 
 /// The table of stages. It has no sum: stages overlap.
 pub(crate) fn stages(stages: &[Stage]) -> String {
-    grid(&STAGES, stages, None)
+    grid(&STAGES, stages)
 }
 
 /// The peak of the host's memory, and what the GPUs' drivers took in addition.

@@ -14,27 +14,21 @@ pub(crate) struct TableColumn<T> {
     pub(crate) cell: fn(&T) -> String,
 }
 
-/// A table of `rows`; `totals` is a last row set apart, one text a column.
+/// A table of `rows`.
 pub(crate) fn grid<'a, T: 'a>(
     columns: impl IntoIterator<Item = &'a TableColumn<T>>,
     rows: impl IntoIterator<Item = &'a T>,
-    totals: Option<Vec<String>>,
 ) -> String {
     let columns: Vec<&TableColumn<T>> = columns.into_iter().collect();
     let headings = columns.iter().map(|column| column.heading.to_owned()).collect();
     let rows = rows.into_iter().map(|row| columns.iter().map(|column| (column.cell)(row)).collect());
-    plain_grid(headings, rows, totals)
+    plain_grid(headings, rows)
 }
 
 /// The same for texts. A column of numbers, sizes or dashes only is aligned to the right. On a terminal a table keeps to the
 /// terminal's width: see [`arranged`].
-pub(crate) fn plain_grid(
-    headings: Vec<String>,
-    rows: impl IntoIterator<Item = Vec<String>>,
-    totals: Option<Vec<String>>,
-) -> String {
-    let rows: Vec<Vec<String>> = rows.into_iter().chain(totals).collect();
-    arranged(headings, rows, terminal_width())
+pub(crate) fn plain_grid(headings: Vec<String>, rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    arranged(headings, rows.into_iter().collect(), terminal_width())
 }
 
 /// None where standard output is not a terminal.

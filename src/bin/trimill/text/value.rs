@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::table::{list, plain_grid, thousands};
+use super::table::{list, plain_grid, thousands, yes};
 use trimill::Bytes;
 
 pub(crate) fn text(value: &Value) -> String {
@@ -51,13 +51,13 @@ fn rows_text(rows: &[Value]) -> String {
             .map(|name| row.get(name.as_str()).map_or_else(|| "-".into(), |value| cell(name, value)))
             .collect()
     });
-    plain_grid(headings, rows, None)
+    plain_grid(headings, rows)
 }
 
 fn cell(name: &str, value: &Value) -> String {
     match value {
         Value::Null => "-".into(),
-        Value::Bool(truth) => if *truth { "yes" } else { "no" }.into(),
+        Value::Bool(truth) => yes(*truth),
         Value::String(text) => text.clone(),
         Value::Number(number) => match number.as_u64() {
             Some(bytes) if name.ends_with("bytes") => Bytes(bytes).to_string(),
