@@ -66,26 +66,16 @@ function bothOption(rows, { colours, width }) {
     return {
         grid: { left: width < 600 ? 76 : 90, right: 40, top: 34, bottom: 30 },
         legend: { data: series.map(([name]) => name) },
-        tooltip: {
-            trigger: "axis",
-            axisPointer: { type: "shadow" },
-            formatter: ([first]) => {
-                const row = rows[first.dataIndex];
-                return tip(row[0], [
-                    ["this", orDash(row[1], seconds)],
-                    ["earlier", orDash(row[2], seconds)],
-                    ["this / earlier", ratioOf(row[1], row[2])],
-                ]);
-            },
-        },
-        xAxis: { type: "value", min: 0, axisLabel: { formatter: roundSeconds } },
-        yAxis: {
-            type: "category",
-            inverse: true,
-            data: rows.map(([name]) => name),
-            axisTick: { show: false },
-            axisLabel: { interval: 0, hideOverlap: false },
-        },
+        tooltip: barTip((i) => {
+            const [name, own, before] = rows[i];
+            return tip(name, [
+                ["this", orDash(own, seconds)],
+                ["earlier", orDash(before, seconds)],
+                ["this / earlier", ratioOf(own, before)],
+            ]);
+        }),
+        xAxis: secondAxis(),
+        yAxis: nameAxis(rows.map(([name]) => name)),
         series: series.map(([name, colour, at]) => ({
             type: "bar",
             name,

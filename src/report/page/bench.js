@@ -98,13 +98,7 @@ function benchOption(methods, axis, right, { colours, width }) {
             formatter: (all) => benchTip(methods[all[0].data.place ?? all[0].value[1]]),
         },
         xAxis: axis,
-        yAxis: {
-            type: "category",
-            inverse: true,
-            data: methods.map(titleOf),
-            axisTick: { show: false },
-            axisLabel: { interval: 0, hideOverlap: false, width: narrow ? 120 : 200, overflow: "truncate" },
-        },
+        yAxis: nameAxis(methods.map(titleOf), { width: narrow ? 120 : 200, overflow: "truncate" }),
         series: [
             {
                 type: "bar",

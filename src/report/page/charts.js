@@ -167,6 +167,27 @@ function byteAxis(most) {
     };
 }
 
+/** A linear axis of seconds from 0 on. */
+function secondAxis() {
+    return { type: "value", min: 0, axisLabel: { formatter: roundSeconds } };
+}
+
+/** The axis of bars that lie, which have these names; `label` is what else the library draws of the names. */
+function nameAxis(names, label) {
+    return {
+        type: "category",
+        inverse: true,
+        data: names,
+        axisTick: { show: false },
+        axisLabel: { interval: 0, hideOverlap: false, ...label },
+    };
+}
+
+/** What bars show that are pointed at: `tipOf(i)` of those in place `i`. */
+function barTip(tipOf) {
+    return { trigger: "axis", axisPointer: { type: "shadow" }, formatter: ([first]) => tipOf(first.dataIndex) };
+}
+
 /** A logarithmic axis. */
 function logAxis(formatter = roundNumber) {
     return { type: "log", minorSplitLine: { show: false }, axisLabel: { formatter } };

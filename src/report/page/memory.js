@@ -63,7 +63,7 @@ function memoryOption({ rows, budget, series, lines, few, tipOf }, { colours, wi
             bottom: few ? 30 : zoom ? 72 : 46,
         },
         legend: { data: [...series, ...lines].map(({ name }) => name) },
-        tooltip: { trigger: "axis", axisPointer: { type: "shadow" }, formatter: ([first]) => tipOf(rows[first.dataIndex][1]) },
+        tooltip: barTip((i) => tipOf(rows[i][1])),
         dataZoom: zoom,
         xAxis: few ? values : names,
         yAxis: few ? names : values,

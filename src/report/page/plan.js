@@ -211,22 +211,15 @@ function floorsOption(floors, budget, { colours, width }) {
     const line = shown ? markLine("xAxis", [{ value: budget, name: `budget ${bytes(budget)}`, position: "start" }], colours) : undefined;
     return {
         grid: { left: width < 600 ? 110 : 200, right: 34, top: shown ? 24 : 10, bottom: 30 },
-        tooltip: {
-            trigger: "axis",
-            axisPointer: { type: "shadow" },
-            formatter: ([first]) => {
-                const floor = floors[first.dataIndex];
-                return tip(floor.stage, [["at least", bytes(floor.bytes)], ...floor.parts.map((part) => [part.what, bytes(part.bytes)])]);
-            },
-        },
+        tooltip: barTip((i) => {
+            const { stage, bytes: least, parts } = floors[i];
+            return tip(stage, [["at least", bytes(least)], ...parts.map((part) => [part.what, bytes(part.bytes)])]);
+        }),
         xAxis: byteAxis(shown ? Math.max(most, budget) : most),
-        yAxis: {
-            type: "category",
-            inverse: true,
-            data: floors.map(({ stage }) => stage),
-            axisTick: { show: false },
-            axisLabel: { interval: 0, hideOverlap: false, width: width < 600 ? 102 : 190, overflow: "break", lineHeight: 15 },
-        },
+        yAxis: nameAxis(
+            floors.map(({ stage }) => stage),
+            { width: width < 600 ? 102 : 190, overflow: "break", lineHeight: 15 },
+        ),
         series: [
             {
                 type: "bar",

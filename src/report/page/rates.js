@@ -76,15 +76,9 @@ function ratesOption(stages, rates, { colours, width }) {
     return {
         grid: { left: width < 600 ? 66 : 90, right: 40, top: 34, bottom: 30 },
         legend: { data: ["bytes in", "bytes out"] },
-        tooltip: { trigger: "axis", axisPointer: { type: "shadow" }, formatter: ([first]) => stageTip(stages[first.dataIndex], rates) },
+        tooltip: barTip((i) => stageTip(stages[i], rates)),
         xAxis: rateAxis(values.filter((value) => value > 0)),
-        yAxis: {
-            type: "category",
-            inverse: true,
-            data: stages.map(({ name }) => name),
-            axisTick: { show: false },
-            axisLabel: { interval: 0, hideOverlap: false },
-        },
+        yAxis: nameAxis(stages.map(({ name }) => name)),
         series: ["in", "out"].map((way) => ({
             type: "bar",
             name: series[way][0],
@@ -109,15 +103,9 @@ function stageTip(stage, rates) {
 function timesOption(stages, { colours, width }) {
     return {
         grid: { left: width < 600 ? 76 : 90, right: 40, top: 10, bottom: 30 },
-        tooltip: { trigger: "axis", axisPointer: { type: "shadow" }, formatter: ([first]) => stageTip(stages[first.dataIndex], null) },
-        xAxis: { type: "value", min: 0, axisLabel: { formatter: roundSeconds } },
-        yAxis: {
-            type: "category",
-            inverse: true,
-            data: stages.map(({ name }) => name),
-            axisTick: { show: false },
-            axisLabel: { interval: 0, hideOverlap: false },
-        },
+        tooltip: barTip((i) => stageTip(stages[i], null)),
+        xAxis: secondAxis(),
+        yAxis: nameAxis(stages.map(({ name }) => name)),
         series: [
             { type: "bar", name: "time", data: stages.map((stage) => stage.seconds), itemStyle: { color: colours.blue }, barMaxWidth: 14 },
         ],
