@@ -29,6 +29,7 @@ pub use trimill_generate::{Family, RowArcs, SUFFIXES};
 pub use trimill_input::{ColumnNames, Header};
 pub use trimill_system::control::{NOTE, Silent};
 pub use trimill_system::expected::JobShare;
+pub use trimill_system::lock;
 pub use trimill_system::machine::own_process;
 pub use trimill_system::mapped::{end_at_once, report_failed_reads};
 pub use trimill_system::text::{printable, shown};

@@ -87,14 +87,9 @@ impl CommandContext<'_> {
         Ok(None)
     }
 
-    /// Prints an error that occurred beside the result; `of` names what it belongs to.
-    fn tell(&mut self, of: &str, error: &Error) {
+    /// Prints an error that occurred beside the result, and returns its kind; `of` names what it belongs to.
+    fn tell(&mut self, of: &str, error: &Error) -> Kind {
         self.print_error_text(&format!("{of}{error}"));
-    }
-
-    /// The same for an error of the only job; returns its kind.
-    fn told(&mut self, error: &Error) -> Kind {
-        self.tell("", error);
         error.kind()
     }
 

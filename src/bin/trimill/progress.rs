@@ -7,14 +7,14 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 use crate::cli::ProgressMode;
 use crate::text::table::{prefixed, seconds};
-use trimill::program::{JobShare, Silent};
+use trimill::program::{JobShare, Silent, lock};
 use trimill::{Bytes, ExpectedStage, Observer, Unit};
 
 /// When the first plain line comes, and the shortest time between two of them.
@@ -103,10 +103,6 @@ struct ShownProgress {
 struct ShownJob {
     share: JobShare,
     begun: Instant,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl ShownProgress {

@@ -8,8 +8,7 @@ use clap::{ArgGroup, Args, Subcommand};
 use super::args::{AnswerArgs, usual, without};
 use super::count::of_inputs;
 use trimill::program::{
-    CacheTable, Cluster, ClusterTable, CountTable, InputTable, MemoryTable, RunTable, Scheduler, Tables, WorkTable,
-    from_one,
+    CacheTable, ClusterTable, CountTable, InputTable, MemoryTable, RunTable, Scheduler, Tables, WorkTable, from_one,
 };
 
 /// What `trimill prepare` does not take: the shards count, and spills are in the run directory.
@@ -117,24 +116,11 @@ impl MergeCommand {
 }
 
 impl ClusterCommand {
-    fn tasks(&self) -> &TaskArgs {
-        let (Self::Slurm(tasks) | Self::Hq(tasks)) = self;
-        tasks
-    }
-
-    pub(crate) fn json(&self) -> bool {
-        self.tasks().json
-    }
-
-    pub(crate) fn run_dir(&self) -> &Path {
-        &self.tasks().run
-    }
-
-    pub(crate) fn cluster(&self) -> Cluster {
-        let engine = match self {
-            Self::Slurm(_) => Scheduler::Slurm,
-            Self::Hq(_) => Scheduler::Hq,
-        };
-        Cluster { engine, asked: self.tasks().cluster.clone() }
+    /// The scheduler, and what it is to do.
+    pub(crate) fn tasks(&self) -> (Scheduler, &TaskArgs) {
+        match self {
+            Self::Slurm(tasks) => (Scheduler::Slurm, tasks),
+            Self::Hq(tasks) => (Scheduler::Hq, tasks),
+        }
     }
 }

@@ -63,7 +63,7 @@ pub(crate) struct GraphJobArgs {
 }
 
 impl GraphJobArgs {
-    fn tables(&self) -> Tables {
+    pub(crate) fn tables(&self) -> Tables {
         of_inputs(&self.settings, &self.inputs)
     }
 }
@@ -149,12 +149,6 @@ impl TrussCommand {
         let mut tables = self.graph.tables();
         tables.output.truss = Some(true);
         tables
-    }
-}
-
-impl PlanCommand {
-    pub(crate) fn tables(&self) -> Tables {
-        self.graph.tables()
     }
 }
 

@@ -57,8 +57,7 @@ pub(super) fn conclude(
     context.report(command.json, report, bench::bench)?;
     let mut worst = if ended.is_none() { outcome(report, context) } else { None };
     for error in [ended, written.err()].into_iter().flatten() {
-        context.tell("", &error);
-        worst = worst.max(Some(error.kind()));
+        worst = worst.max(Some(context.tell("", &error)));
     }
     Ok(worst)
 }

@@ -5,7 +5,7 @@ use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::{ClusterCommand, MergeCommand, PrepareCommand};
 use crate::text::reports;
 use std::path::Path;
-use trimill::program::{Job, WORKER, execute, guarded, paths};
+use trimill::program::{Cluster, Job, WORKER, execute, guarded, paths};
 use trimill::{Error, Result};
 
 pub(super) fn prepare(command: &PrepareCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
@@ -36,6 +36,8 @@ pub(super) fn merge(command: &MergeCommand, context: &mut CommandContext<'_>) ->
 }
 
 pub(super) fn cluster(command: &ClusterCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    let written = execute::cluster(command.run_dir(), &command.cluster(), context.program.as_deref())?;
-    context.report(command.json(), &written, reports::cluster)
+    let (engine, tasks) = command.tasks();
+    let cluster = Cluster { engine, asked: tasks.cluster.clone() };
+    let written = execute::cluster(&tasks.run, &cluster, context.program.as_deref())?;
+    context.report(tasks.json, &written, reports::cluster)
 }

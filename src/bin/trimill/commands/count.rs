@@ -43,7 +43,7 @@ pub(super) fn report(
     let threads = job.map(|job| threads(job.counter.threads));
     let table = job.is_some_and(|job| job.output.files.take_standard_output());
     let said = context.report_beside(table, how.json, &result, |result| result::result(result, threads, shown));
-    let unwritten = written.err().map(|error| context.told(&error));
+    let unwritten = written.err().map(|error| context.tell("", &error));
     said.map(|_| unwritten)
 }
 

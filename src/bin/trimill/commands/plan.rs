@@ -8,7 +8,7 @@ use trimill::program::{execute, paths, rates, views};
 use trimill::{Kind, Result};
 
 pub(super) fn run(command: &PlanCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    let job = job_of(&command.tables())?;
+    let job = job_of(&command.graph.tables())?;
     // Of what a count writes, a plan writes the report alone.
     paths::check(&[job.clone().without_counts().paths()])?;
     let report = execute::plan(job.clone(), None, context.metis(), &context.control)?;
@@ -20,5 +20,5 @@ pub(super) fn run(command: &PlanCommand, context: &mut CommandContext<'_>) -> Re
     let written = job
         .page_of_plan(&report, rates(job.cache.dir.as_deref()))
         .and_then(|entry| views::write_report(file, &[entry]));
-    Ok(short.max(written.err().map(|error| context.told(&error))))
+    Ok(short.max(written.err().map(|error| context.tell("", &error))))
 }

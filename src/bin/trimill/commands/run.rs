@@ -59,8 +59,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
     if let Some(file) = report
         && let Err(error) = views::write_report(file, &done.entries)
     {
-        done.worst = done.worst.max(Some(error.kind()));
-        context.tell("", &error);
+        done.worst = done.worst.max(Some(context.tell("", &error)));
     }
     Ok(done.worst)
 }
@@ -109,9 +108,9 @@ impl JobsDone {
                 let text = |result: &RunResult| format!("{}\n", result::result(result, threads, shown));
                 context.report_beside(job.output.files.take_standard_output(), self.answer.json, &result, text)?;
                 if let Err(error) = written {
-                    self.worst = self.worst.max(Some(error.kind()));
-                    line.outcome = format!("counted; {}: {error}", kind_name(error.kind()));
-                    context.tell(&of_job(name), &error);
+                    let kind = context.tell(&of_job(name), &error);
+                    self.worst = self.worst.max(Some(kind));
+                    line.outcome = format!("counted; {}: {error}", kind_name(kind));
                 }
             }
             Err(error) => line.outcome = self.failed(name, &error, context)?,
@@ -182,8 +181,7 @@ fn check(batch: &Batch, as_json: bool, context: &mut CommandContext<'_>) -> Resu
             json::write_line(context.out, job)?;
         }
         if let Err(error) = job.check_files() {
-            worst = worst.max(Some(error.kind()));
-            context.tell(&of_job(name), &error);
+            worst = worst.max(Some(context.tell(&of_job(name), &error)));
         }
     }
     if !as_json {

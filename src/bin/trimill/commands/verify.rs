@@ -11,6 +11,6 @@ pub(super) fn run(command: &VerifyCommand, context: &mut CommandContext<'_>) -> 
     paths::check(&[job.paths()])?;
     let (report, written) = Error::answered(execute::verify(job.clone(), &context.control))?;
     let said = context.report_beside(job.output.files.take_standard_output(), command.json, &report, reports::verify);
-    let unwritten = written.err().map(|error| context.told(&error));
+    let unwritten = written.err().map(|error| context.tell("", &error));
     said.map(|_| unwritten)
 }
