@@ -10,7 +10,7 @@
 use serde::Serialize;
 
 use super::json::Json;
-use super::partitions::{COLUMNS, DescribedColumn, PartitionColumn};
+use super::partitions::{COLUMNS, PartitionColumn};
 use crate::rates::Rates;
 use trimill_system::{Error, Result};
 
@@ -117,7 +117,7 @@ struct PageContext<'a> {
     version: &'a str,
     created: u64,
     /// The columns of tables of partitions.
-    columns: Vec<DescribedColumn>,
+    columns: &'a [PartitionColumn],
     entries: Vec<EntryContext<'a>>,
 }
 
@@ -179,12 +179,7 @@ fn push_data(page: &mut String, entries: &[PageEntry], version: &str, created: u
             rates: rates.map(|(rates, measured)| MachineRates { rates, measured }),
             against: against.as_ref().map(|earlier| earlier.name.as_str()),
         });
-    let context = PageContext {
-        version,
-        created,
-        columns: COLUMNS.iter().map(PartitionColumn::described).collect(),
-        entries: entries.collect(),
-    };
+    let context = PageContext { version, created, columns: &COLUMNS, entries: entries.collect() };
     // Texts and numbers alone: there is nothing in it that cannot be written.
     push_json(page, "id=\"context\"", &serde_json::to_string(&context).unwrap_or_default());
 }

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::job::Mode;
 use crate::plan::predict::Prediction;
@@ -174,30 +174,37 @@ impl Figure {
     }
 }
 
-/// A column: a field of [`PartitionFigures`], and where and how it is shown.
+/// A column: a field of [`PartitionFigures`], and where and how it is shown. The scripts of the HTML report read it, but for `joined`.
+#[derive(Serialize)]
 pub struct PartitionColumn {
     /// The field in JSON.
     pub name: &'static str,
     /// The heading on a terminal, in two lines where it is wide.
     pub heading: &'static str,
+    /// The cell of a partition; a script reads its kind.
+    #[serde(rename = "kind", serialize_with = "serialize_kind")]
+    pub cell: fn(&PartitionFigures) -> Figure,
     /// The tables that have it.
     tables: &'static [TableOfPartitions],
     /// Whether it says something in the spilled mode only: nothing is induced, pruned or spilled in the other one.
     spilled: bool,
     /// How two partitions' cells become one in the row of all.
+    #[serde(skip)]
     joined: fn(Figure, Figure) -> Figure,
-    /// The cell of a partition.
-    pub cell: fn(&PartitionFigures) -> Figure,
+}
+
+fn serialize_kind<S: Serializer>(cell: &fn(&PartitionFigures) -> Figure, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(cell(&PartitionFigures::default()).kind())
 }
 
 /// A column of every table, with sums in the row of all.
 const EVERYWHERE: PartitionColumn = PartitionColumn {
     name: "id",
     heading: "part",
+    cell: |p| Figure::Number(Some(p.id)),
     tables: ALL,
     spilled: false,
     joined: Figure::and,
-    cell: |p| Figure::Number(Some(p.id)),
 };
 const LARGEST: PartitionColumn = PartitionColumn { joined: Figure::largest, ..EVERYWHERE };
 const SPILLED: PartitionColumn = PartitionColumn { spilled: true, ..EVERYWHERE };
@@ -248,20 +255,4 @@ impl PartitionColumn {
     pub fn total(&self, partitions: &[PartitionFigures]) -> Option<Figure> {
         partitions.iter().map(self.cell).reduce(self.joined)
     }
-
-    /// As the HTML report reads it.
-    pub(crate) fn described(&self) -> DescribedColumn {
-        let kind = (self.cell)(&PartitionFigures::default()).kind();
-        DescribedColumn { name: self.name, heading: self.heading, kind, tables: self.tables, spilled: self.spilled }
-    }
-}
-
-/// A column as the scripts of the HTML report read it.
-#[derive(Serialize)]
-pub(crate) struct DescribedColumn {
-    name: &'static str,
-    heading: &'static str,
-    kind: &'static str,
-    tables: &'static [TableOfPartitions],
-    spilled: bool,
 }
