@@ -87,7 +87,6 @@ fn contradictions_are_usage_errors() {
             "input.path = 'a'\npartition.partitioner = 'rank'\nspill = { keep = true, dir = 's' }",
             "rank, and the spill is to be kept",
         ),
-        ("input.path = 'a'\npartition.partitioner = 'rank'\nspill = { keep = true, dir = 's' }", "is to be kept"),
         ("input.path = '-'\nrun.dir = 'r'", "read again"),
         ("input.path = 'a'\noutput.report = 'r.htm'", "ends with .html"),
         ("input.path = 'a'\noutput.trace = 'r'", "ends with .json"),
