@@ -206,10 +206,7 @@ pub enum Mode {
 
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::InPlace => "in-place",
-            Self::Spilled => "spilled",
-        })
+        self.serialize(f)
     }
 }
 
@@ -254,10 +251,6 @@ pub enum Prepare {
 
 impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Auto => "auto",
-            Self::Cpu => "cpu",
-            Self::Cuda => "cuda",
-        })
+        self.serialize(f)
     }
 }

@@ -6,7 +6,6 @@ use std::str::FromStr;
 #[cfg(feature = "cli")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, SeqAccess, Visitor};
-use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use trimill_system::whole::exact;
 
@@ -55,11 +54,7 @@ impl Serialize for Devices {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::All => serializer.serialize_str("all"),
-            Self::List(list) => {
-                let mut sequence = serializer.serialize_seq(Some(list.len()))?;
-                list.iter().try_for_each(|number| sequence.serialize_element(number))?;
-                sequence.end()
-            }
+            Self::List(list) => serializer.collect_seq(list),
         }
     }
 }
@@ -124,10 +119,7 @@ pub enum SpillTo {
 
 impl fmt::Display for SpillTo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Disk => "disk",
-            Self::Memory => "memory",
-        })
+        self.serialize(f)
     }
 }
 

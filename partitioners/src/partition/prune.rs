@@ -24,27 +24,17 @@ pub enum Prune {
     Direct,
 }
 
-impl Prune {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::ZeroIndegree => "zero-indegree",
-            Self::Direct => "direct",
-        }
-    }
-}
-
 impl FromStr for Prune {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let levels = [Self::None, Self::ZeroIndegree, Self::Direct];
-        levels.into_iter().find(|level| level.name() == text).ok_or_else(|| format!("'{text}' is no prune level"))
+        levels.into_iter().find(|level| level.to_string() == text).ok_or_else(|| format!("'{text}' is no prune level"))
     }
 }
 
 impl fmt::Display for Prune {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        self.serialize(f)
     }
 }
