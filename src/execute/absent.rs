@@ -1,6 +1,6 @@
 //! Plans for a GPU on a machine that has none, whose memory the job names.
 
-use super::chosen::{ChosenBackends, GpuMemory, host_holds, method_for};
+use super::chosen::{ChosenBackends, host_holds, method_for};
 use super::counters::on_the_way;
 use super::host::{HostNeeds, OnGpus, blocks_of_gpu, least_on_gpus, on_gpus};
 use super::opening::GpuSettings;
@@ -40,7 +40,7 @@ impl Session {
         let of_each = |_| Absent::choices(method, &kernels, graph, device, counters);
         let choices: Vec<_> = of_each(0)?.iter().map(|absent| (absent.choice(), absent.footprint())).collect();
         let compared = if method == CudaMethod::Auto { &choices[..] } else { &[] };
-        let (chosen, methods) = method_for(&self.rates, compared, graph, GpuMemory { device, largest_row_block });
+        let (chosen, methods) = method_for(&self.rates, compared, graph, device, largest_row_block);
         let backend = |i| {
             let found = of_each(i)?.into_iter().find(|absent| chosen.is_none_or(|chosen| chosen == absent.choice()));
             let found = found.ok_or_else(|| Error::defect("a method without a footprint"))?;

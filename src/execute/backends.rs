@@ -1,6 +1,6 @@
 //! The backends that count a session's graph: chosen by what was named and what the machine has, with the memory that each may take.
 
-use super::chosen::{ChosenBackends, GpuMemory, host_holds, method_for};
+use super::chosen::{ChosenBackends, host_holds, method_for};
 use super::counters::on_the_way;
 use super::host::{HostNeeds, OnGpus, blocks_of_gpu, least_on_cpu, least_on_gpus, on_cpu, on_gpus};
 use super::opening::{Gpus, Opening};
@@ -196,7 +196,7 @@ impl Session {
             if budget >= wanted { budget } else { reserve(&mut workers, Budget::of(self.job.device_memory), least)? };
         // All GPUs have the same budget, so the same method suits all.
         let choices = workers[0].choices(graph.vertices);
-        let (chosen, methods) = method_for(&self.rates, &choices, graph, GpuMemory { device, largest_row_block });
+        let (chosen, methods) = method_for(&self.rates, &choices, graph, device, largest_row_block);
         for worker in &mut workers {
             worker.set_run_bytes(chunk);
             chosen.into_iter().for_each(|method| worker.take(method));

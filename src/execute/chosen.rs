@@ -38,19 +38,13 @@ impl ChosenBackends {
     }
 }
 
-/// The memory with which a GPU counts.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct GpuMemory {
-    pub(super) device: Bytes,
-    pub(super) largest_row_block: Bytes,
-}
-
 /// The method with the shortest estimate on a GPU, unless the user named one, and the estimates of all.
 pub(super) fn method_for(
     rates: &Rates,
     choices: &[(CudaMethod, Footprint)],
     graph: &GraphSize,
-    memory: GpuMemory,
+    device: Bytes,
+    largest_row_block: Bytes,
 ) -> (Option<CudaMethod>, Vec<MethodEstimate>) {
     let candidates: Vec<Candidate<'_>> = choices
         .iter()
@@ -62,7 +56,7 @@ pub(super) fn method_for(
     if candidates.is_empty() {
         return (None, Vec::new());
     }
-    let (chosen, estimates) = choose(graph, &candidates, memory.device, memory.largest_row_block, rates.gpu_arcs);
+    let (chosen, estimates) = choose(graph, &candidates, device, largest_row_block, rates.gpu_arcs);
     (Some(choices[chosen].0), estimates)
 }
 
