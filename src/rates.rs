@@ -43,6 +43,16 @@ pub struct Rates {
     pub packed: f64,
 }
 
+/// The rates that estimates use.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct MachineRates {
+    /// The rates themselves.
+    #[serde(flatten)]
+    pub rates: Rates,
+    /// Whether they were measured on this machine; else they are defaults.
+    pub measured: bool,
+}
+
 /// Arcs that a core reads from memory or the page cache and checks, and decodes where the device does not.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use crate::cache::Cache;
-use crate::rates::Rates;
+use crate::rates::{MachineRates, Rates};
 use crate::run_dir::{self, RunDir};
 use trimill_system::disk::{self, TemporaryDir};
 use trimill_system::{Bytes, Result};
 
-/// The rates that estimates of a job use, by the directory of its cache, and whether they were measured on this machine.
-pub fn rates(cache_dir: Option<&Path>) -> (Rates, bool) {
+/// The rates that estimates of a job use, by the directory of its cache.
+pub fn rates(cache_dir: Option<&Path>) -> MachineRates {
     let measured = cache_dir.map(Path::to_path_buf).or_else(default_cache_dir).and_then(|dir| Rates::measured(&dir));
-    (measured.unwrap_or_default(), measured.is_some())
+    MachineRates { rates: measured.unwrap_or_default(), measured: measured.is_some() }
 }
 
 /// The cache that a job names, or else this user's, if there is one that can be used.

@@ -131,7 +131,7 @@ impl Session {
             (cache, _) => cache,
         };
         let graph_memory = graph_memory(job.spill.to, &job.counter, job.device_memory, preparing.usable());
-        let (rates, _) = rates(job.cache.dir.as_deref());
+        let rates = rates(job.cache.dir.as_deref()).rates;
         let control = control.recorded_if(job.output.recorded, begin);
         Ok(Self {
             purpose: Purpose::Count,

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::directories::default_cache_dir;
-use crate::rates::Rates;
+use super::directories::{default_cache_dir, rates};
 use crate::report::doctor::{Directory, GpuFound};
 use crate::report::{DoctorReport, VERSION};
 use trimill_system::disk::temporary_folder;
@@ -13,7 +12,7 @@ use trimill_system::{Bytes, machine};
 
 pub fn survey(work_dir: Option<&Path>, cache_dir: Option<&Path>) -> DoctorReport {
     let cache = cache_dir.map(Path::to_path_buf).or_else(default_cache_dir);
-    let measured = cache.as_deref().and_then(Rates::measured);
+    let rates = rates(cache_dir);
     let (gpus, no_gpu, driver) = match trimill_kernels::find() {
         Ok(found) => {
             let gpus = found.devices.iter().map(|device| GpuFound {
@@ -45,8 +44,8 @@ pub fn survey(work_dir: Option<&Path>, cache_dir: Option<&Path>) -> DoctorReport
         default_host_memory: host,
         default_device_memory: Bytes(device),
         default_backend: backend.into(),
-        rates: measured.unwrap_or_default(),
-        rates_measured: measured.is_some(),
+        rates: rates.rates,
+        rates_measured: rates.measured,
         versions: BTreeMap::from([("CUDA driver".into(), driver)]),
     }
 }

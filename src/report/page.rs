@@ -7,11 +7,13 @@
 //! A browser ends a script element at `</script`, even inside a string. In the data each `<` is written as `\u003c`, which is the same
 //! character in a JSON string and occurs nowhere else in JSON; so no text of a result ends its element or begins another.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use super::json::Json;
 use super::partitions::{COLUMNS, PartitionColumn};
-use crate::rates::Rates;
+use crate::rates::MachineRates;
 use trimill_system::{Error, Result};
 
 /// Near the beginning of every page, and of no other file.
@@ -64,20 +66,14 @@ pub enum ResultKind {
     Failure,
 }
 
-impl ResultKind {
-    /// Its name in the page's data.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Count => "count",
-            Self::Plan => "plan",
-            Self::Bench => "bench",
-            Self::Failure => "failure",
-        }
+impl fmt::Display for ResultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
 /// A result, and what the page says of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PageEntry {
     /// What the result is of.
     pub kind: ResultKind,
@@ -85,20 +81,23 @@ pub struct PageEntry {
     pub title: String,
     /// The job file that repeats the job, as TOML.
     pub job: Option<String>,
-    /// The limits with which the stages are compared, and whether they were measured on this machine.
-    pub rates: Option<(Rates, bool)>,
+    /// The limits with which the stages are compared.
+    pub rates: Option<MachineRates>,
     /// The result as `--json` prints it.
+    #[serde(skip)]
     pub json: String,
     /// An earlier result beside it.
     pub against: Option<EarlierResult>,
 }
 
 /// A result of an earlier count, with which a page compares.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
 pub struct EarlierResult {
     /// The name of its file.
     pub name: String,
     /// The result, without its timeline and degrees, as `--json` prints it.
+    #[serde(skip)]
     pub json: String,
 }
 
@@ -125,19 +124,8 @@ struct PageContext<'a> {
 #[derive(Serialize)]
 struct EntryContext<'a> {
     id: String,
-    kind: ResultKind,
-    title: &'a str,
-    job: Option<&'a str>,
-    rates: Option<MachineRates>,
-    against: Option<&'a str>,
-}
-
-/// Rates, and whether they were measured on this machine; else they are defaults.
-#[derive(Serialize)]
-struct MachineRates {
     #[serde(flatten)]
-    rates: Rates,
-    measured: bool,
+    entry: &'a PageEntry,
 }
 
 /// The page. `version` is the program's, `created` the time in seconds since 1970, UTC.
@@ -164,21 +152,13 @@ pub fn page(entries: &[PageEntry], version: &str, created: u64) -> String {
 fn push_data(page: &mut String, entries: &[PageEntry], version: &str, created: u64) {
     let id = |i: usize| format!("result-{}", i + 1);
     for (i, entry) in entries.iter().enumerate() {
-        let attributes = format!("class=\"result\" id=\"{}\" data-kind=\"{}\"", id(i), entry.kind.name());
+        let attributes = format!("class=\"result\" id=\"{}\" data-kind=\"{}\"", id(i), entry.kind);
         push_json(page, &attributes, entry.json.trim());
         if let Some(earlier) = &entry.against {
             push_json(page, &format!("class=\"earlier\" id=\"{}-earlier\"", id(i)), earlier.json.trim());
         }
     }
-    let entries =
-        entries.iter().enumerate().map(|(i, PageEntry { kind, title, job, rates, against, .. })| EntryContext {
-            id: id(i),
-            kind: *kind,
-            title,
-            job: job.as_deref(),
-            rates: rates.map(|(rates, measured)| MachineRates { rates, measured }),
-            against: against.as_ref().map(|earlier| earlier.name.as_str()),
-        });
+    let entries = entries.iter().enumerate().map(|(i, entry)| EntryContext { id: id(i), entry });
     let context = PageContext { version, created, columns: &COLUMNS, entries: entries.collect() };
     // Texts and numbers alone: there is nothing in it that cannot be written.
     push_json(page, "id=\"context\"", &serde_json::to_string(&context).unwrap_or_default());

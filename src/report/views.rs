@@ -15,7 +15,7 @@ use super::page::{self, EarlierResult, PageEntry, ResultKind};
 use super::{BenchReport, PlanReport, RunResult, VERSION, trace};
 use crate::job::Job;
 use crate::job::repeat::ChosenSettings;
-use crate::rates::Rates;
+use crate::rates::MachineRates;
 use trimill_system::{Bytes, Error, Result, disk};
 
 /// How many bytes of a file are looked at to see what it is.
@@ -104,7 +104,7 @@ impl Job {
     pub fn page_of_count(
         &self,
         result: &RunResult,
-        rates: (Rates, bool),
+        rates: MachineRates,
         earlier: Option<EarlierResult>,
     ) -> Result<PageEntry> {
         let timeline = result.timeline.clone().map(|timeline| {
@@ -130,7 +130,7 @@ impl Job {
     }
 
     /// Its plan, for a page.
-    pub fn page_of_plan(&self, plan: &PlanReport, rates: (Rates, bool)) -> Result<PageEntry> {
+    pub fn page_of_plan(&self, plan: &PlanReport, rates: MachineRates) -> Result<PageEntry> {
         let chosen = ChosenSettings {
             backend: &plan.backend,
             method: &plan.method,
@@ -179,6 +179,7 @@ pub fn write_trace(path: &Path, title: &str, result: &RunResult) -> Result<()> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::rates::Rates;
     use crate::report::result::example::example;
 
     #[test]
@@ -187,7 +188,8 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         let tables = crate::job::parse::parse("input.path = 'g.txt'", Path::new("test")).unwrap();
         let job = Job::resolve(None, &tables, Path::new("")).unwrap();
-        let entry = job.page_of_count(&example(2), (Rates::default(), false), None).unwrap();
+        let entry =
+            job.page_of_count(&example(2), MachineRates { rates: Rates::default(), measured: false }, None).unwrap();
         type Step<'a> = &'a dyn Fn(&Path) -> Result<()>;
         let write: [(&str, Step<'_>, Step<'_>); 2] = [
             ("a.html", &check_report, &|path| write_report(path, std::slice::from_ref(&entry))),

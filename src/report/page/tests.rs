@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::rates::Rates;
 use crate::report::RunResult;
 use crate::report::result::example::example;
 use trimill_system::Bytes;
@@ -61,10 +62,10 @@ fn licences_are_in_the_page() {
 
 #[test]
 fn the_context_names_every_result() {
-    let rates = (Rates { read_bytes: 3e9, ..Rates::default() }, true);
+    let rates = Rates { read_bytes: 3e9, ..Rates::default() };
     let first = PageEntry {
         job: Some("input.path = 'a'".into()),
-        rates: Some(rates),
+        rates: Some(MachineRates { rates, measured: true }),
         ..entry(ResultKind::Count, "a", "{\"a\":1}".into())
     };
     let page = page(&[first, entry(ResultKind::Bench, "b", "{\"b\":2}".into())], "0.1.0", CREATED);
