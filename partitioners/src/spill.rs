@@ -11,7 +11,6 @@
 pub mod block;
 pub mod codec;
 mod coded;
-mod encoders;
 mod format;
 mod index;
 pub mod manifest;
@@ -20,7 +19,6 @@ mod plain;
 mod reader;
 mod reading;
 mod report;
-mod slot;
 mod source;
 mod store;
 mod verify;
@@ -32,9 +30,8 @@ use std::path::{Path, PathBuf};
 
 use trimill_system::disk;
 
-pub use codec::Codec;
+pub use codec::{Codec, Encoders};
 pub use coded::{CodedRows, CodedSlice, RowMark};
-pub use encoders::Encoders;
 pub use format::{PartitionHeader, SpillHeader};
 pub use index::most_bytes;
 pub use manifest::{Manifest, ManifestJob, ManifestPartition};

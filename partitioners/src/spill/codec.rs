@@ -3,10 +3,12 @@
 //! A spill in memory stores blocks uncompressed, one on disk as zstd frames of level 1: on a crawl, whose rows resemble each
 //! other, these take a third of the bytes. Measurements are in docs/spill-format.md.
 
+use std::sync::{Arc, Mutex};
+
 use serde::Serialize;
 use zstd::bulk::{Compressor, Decompressor};
 
-use trimill_system::{Error, Result};
+use trimill_system::{Error, Result, lock};
 
 /// The level of zstd. Level 3 saves 4% on a crawl, nothing on R-MAT graphs, and encodes a third slower.
 const LEVEL: i32 = 1;
@@ -68,6 +70,35 @@ impl BlockDecoder {
     }
 }
 
+/// What a thread needs to decode the blocks of a spill.
+pub(super) struct DecodeSlot {
+    pub(super) decoder: BlockDecoder,
+    pub(super) stored: Vec<u8>,
+    pub(super) block: Vec<u8>,
+    pub(super) lengths: Vec<u32>,
+}
+
+impl DecodeSlot {
+    pub(super) fn new() -> Result<Self> {
+        Ok(Self { decoder: BlockDecoder::new()?, stored: Vec::new(), block: Vec::new(), lengths: Vec::new() })
+    }
+}
+
 fn no_zstd(error: std::io::Error) -> Error {
     Error::resource(format!("zstd does not work: {error}")).advice("free some memory")
+}
+
+/// Idle encoders that writers share: only as many exist as are in use at a time, however many spills are being written. Clones are the same
+/// encoders.
+#[derive(Clone, Default)]
+pub struct Encoders(Arc<Mutex<Vec<BlockEncoder>>>);
+
+impl Encoders {
+    pub(super) fn encode(&self, block: &[u8]) -> Result<Vec<u8>> {
+        let idle = lock(&self.0).pop();
+        let mut encoder = idle.map_or_else(BlockEncoder::new, Ok)?;
+        let stored = encoder.encode(block);
+        lock(&self.0).push(encoder);
+        stored
+    }
 }

@@ -10,10 +10,9 @@ use std::sync::{Arc, Mutex};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::codec::Codec;
+use super::codec::{Codec, DecodeSlot};
 use super::format::{HEADER_BYTES, MAGIC, PartitionHeader, SpillHeader, checksum, damaged};
 use super::index::{RowBlockInfo, SpillIndex};
-use super::slot::DecodeSlot;
 use super::store::SpillStore;
 use super::writer::SpillSummary;
 use crate::partition::sizes::PartitionSize;

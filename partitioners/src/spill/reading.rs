@@ -13,17 +13,15 @@ use trimill_counting::{EncodedPart, Resident, RowBlock};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::block::{self, EncodedSuccessors, Offset, RowEndsMut, RowNumbers};
-use super::codec::{BlockDecoder, Codec};
+use super::codec::{BlockDecoder, Codec, DecodeSlot};
 use super::format::damaged;
 use super::index::{RowBlockInfo, SpillBlock};
 use super::reader::{SpillReader, resized};
-use super::slot::DecodeSlot;
 use super::store::SpillStore;
 use trimill_system::{Result, lock, parallel};
 
 #[derive(Debug, Clone, Copy)]
 enum SpillSection {
-    Ranks,
     Resident,
     RowBlock(usize),
 }
@@ -31,7 +29,6 @@ enum SpillSection {
 impl fmt::Display for SpillSection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ranks => write!(f, "ranks"),
             Self::Resident => write!(f, "resident section"),
             Self::RowBlock(i) => write!(f, "row block {i}"),
         }
@@ -44,28 +41,40 @@ struct SectionToRead<'a, O> {
     blocks: Range<usize>,
     numbers: Option<&'a mut [u32]>,
     offsets: &'a mut [O],
-    successors: SuccessorWords<'a>,
+    successors: SuccessorsInto<'a>,
 }
 
-enum SuccessorWords<'a> {
+enum SuccessorsInto<'a> {
     /// Decoded: a word for each.
     Plain(&'a mut [u32]),
     /// Whole blocks, for a device to decode.
-    Encoded(&'a mut [u32]),
+    Encoded(&'a mut [u8]),
+}
+
+impl SuccessorsInto<'_> {
+    /// Cuts off the part of the next block.
+    fn split(self, block: &SpillBlock) -> (Self, Self) {
+        match self {
+            Self::Plain(words) => {
+                let (mine, rest) = words.split_at_mut(block.arcs as usize);
+                (Self::Plain(mine), Self::Plain(rest))
+            }
+            Self::Encoded(bytes) => {
+                let (mine, rest) = bytes.split_at_mut(block.plain as usize);
+                (Self::Encoded(mine), Self::Encoded(rest))
+            }
+        }
+    }
 }
 
 struct BlockToRead<'a, O> {
     number: usize,
     block: SpillBlock,
     rows: RowEndsMut<'a, O>,
-    into: Into<'a>,
+    into: SuccessorsInto<'a>,
     rows_before: u64,
-}
-
-enum Into<'a> {
-    Plain(&'a mut [u32]),
-    /// All of the block, for a device to decode; and how many bytes come before it.
-    Encoded(&'a mut [u8], u64),
+    /// Decoded bytes of the blocks before it.
+    bytes_before: u64,
 }
 
 impl SpillReader {
@@ -78,8 +87,7 @@ impl SpillReader {
             jobs.push((i, mine));
             left = after;
         }
-        let damaged =
-            |i: usize, found: String| damaged(&self.path, format!("{}, block {i}: {found}", SpillSection::Ranks));
+        let damaged = |i: usize, found: String| damaged(&self.path, format!("ranks, block {i}: {found}"));
         parallel::try_each(jobs, |(i, into)| {
             self.with_slot(|slot| {
                 let DecodeSlot { decoder, stored, block, .. } = slot;
@@ -119,11 +127,7 @@ impl SpillReader {
 
     /// Reads some blocks of the resident section: a run of its rows, with offsets from 0; their successors decoded, or `encoded`.
     pub fn read_resident_run(&self, blocks: Range<usize>, encoded: bool, into: &mut Resident) -> Result<()> {
-        let read = self.resident_run(blocks, encoded, into);
-        if read.is_err() {
-            *into = Resident::default();
-        }
-        read
+        self.resident_run(blocks, encoded, into).inspect_err(|_| *into = Resident::default())
     }
 
     fn resident_run(&self, blocks: Range<usize>, encoded: bool, into: &mut Resident) -> Result<()> {
@@ -136,8 +140,8 @@ impl SpillReader {
         *offsets = resized(std::mem::take(offsets), rows + 1)?;
         successors.resize(if encoded { self.index.plain(blocks.clone()).div_ceil(4) } else { arcs })?;
         let successors = match encoded {
-            true => SuccessorWords::Encoded(successors),
-            false => SuccessorWords::Plain(successors),
+            true => SuccessorsInto::Encoded(bytemuck::cast_slice_mut(successors)),
+            false => SuccessorsInto::Plain(successors),
         };
         let (section, numbers_into) = (SpillSection::Resident, Some(&mut numbers[..]));
         *parts = self.read(SectionToRead { section, blocks, numbers: numbers_into, offsets, successors })?;
@@ -167,7 +171,8 @@ impl SpillReader {
         let RowBlockInfo { range, rows, blocks, .. } = self.index.row_blocks[i].clone();
         let words = self.index.plain(blocks.clone()).div_ceil(4);
         let (offsets, words, parts) = into.reset_encoded(range, rows.into(), words)?;
-        let (section, successors) = (SpillSection::RowBlock(i), SuccessorWords::Encoded(words));
+        let (section, successors) =
+            (SpillSection::RowBlock(i), SuccessorsInto::Encoded(bytemuck::cast_slice_mut(words)));
         let read = self.read(SectionToRead { section, blocks, numbers: None, offsets, successors });
         read.map(|read| *parts = read).inspect_err(|_| *into = RowBlock::default())
     }
@@ -176,12 +181,9 @@ impl SpillReader {
     pub(super) fn read_row_block_run(&self, i: usize, blocks: Range<usize>, into: &mut RowBlock) -> Result<()> {
         let (rows, arcs) = self.index.sum(blocks.clone());
         let (offsets, successors) = into.reset(self.index.row_blocks[i].range.clone(), rows, arcs)?;
-        let (section, successors) = (SpillSection::RowBlock(i), SuccessorWords::Plain(successors));
+        let (section, successors) = (SpillSection::RowBlock(i), SuccessorsInto::Plain(successors));
         let read = self.read(SectionToRead { section, blocks, numbers: None, offsets, successors });
-        if read.is_err() {
-            *into = RowBlock::default();
-        }
-        read.map(drop)
+        read.map(drop).inspect_err(|_| *into = RowBlock::default())
     }
 
     /// Reads blocks of one section. Where they stay encoded, what a device needs to know of each block is returned.
@@ -199,24 +201,19 @@ impl SpillReader {
 
     /// Gives each block its part of the output.
     fn jobs<'a, O: Offset>(&self, of: SectionToRead<'a, O>) -> Vec<BlockToRead<'a, O>> {
-        let SectionToRead { section, blocks, mut numbers, offsets, successors } = of;
+        let SectionToRead { section, blocks, mut numbers, offsets, mut successors } = of;
         let (start, end) = match section {
-            SpillSection::Ranks | SpillSection::Resident => (self.index.rank_blocks, 0),
+            SpillSection::Resident => (self.index.rank_blocks, 0),
             SpillSection::RowBlock(i) => (self.index.row_blocks[i].blocks.start, self.index.row_blocks[i].range.end),
         };
         let mut jobs = Vec::with_capacity(blocks.len());
-        let (mut rows_before, mut base, mut begin) = (0, 0, 0);
+        let (mut rows_before, mut bytes_before, mut base) = (0, 0, 0);
         let mut ends = match offsets {
             [first, ends @ ..] => {
                 *first = O::default();
                 ends
             }
             [] => return jobs,
-        };
-        let encoded = matches!(successors, SuccessorWords::Encoded(_));
-        let (mut successors, mut bytes): (&mut [u32], &mut [u8]) = match successors {
-            SuccessorWords::Encoded(words) => (&mut [], bytemuck::cast_slice_mut(words)),
-            SuccessorWords::Plain(words) => (words, &mut []),
         };
         for number in blocks {
             let block = self.index.blocks[number];
@@ -231,44 +228,37 @@ impl SpillReader {
             };
             let (my_ends, rest) = ends.split_at_mut(rows);
             ends = rest;
-            let into = if encoded {
-                let (mine, rest) = bytes.split_at_mut(block.plain as usize);
-                bytes = rest;
-                Into::Encoded(mine, begin)
-            } else {
-                let (mine, rest) = successors.split_at_mut(block.arcs as usize);
-                successors = rest;
-                Into::Plain(mine)
-            };
+            let (into, rest) = successors.split(&block);
+            successors = rest;
             let rows = RowEndsMut { numbers, ends: my_ends, base };
-            jobs.push(BlockToRead { number: number - start, block, rows, into, rows_before });
-            (rows_before, base) = (rows_before + u64::from(block.rows), base + block.arcs);
-            begin += block.plain;
+            jobs.push(BlockToRead { number: number - start, block, rows, into, rows_before, bytes_before });
+            (rows_before, bytes_before) = (rows_before + u64::from(block.rows), bytes_before + block.plain);
+            base += block.arcs;
         }
         jobs
     }
 
     /// Reads and checks one block, and decodes it unless it stays encoded.
     fn run<O: Offset>(&self, section: SpillSection, job: BlockToRead<'_, O>) -> Result<Option<EncodedPart>> {
-        let BlockToRead { number, block: of, rows, into, rows_before } = job;
+        let BlockToRead { number, block: of, rows, into, rows_before, bytes_before } = job;
         let damaged = |found: String| damaged(&self.path, format!("{section}, block {number}: {found}"));
         self.with_slot(|slot| {
             let DecodeSlot { decoder, stored, block, lengths } = slot;
             match into {
-                Into::Plain(successors) => {
+                SuccessorsInto::Plain(successors) => {
                     let bytes = self.plain_block(&of, decoder, stored, block).map_err(damaged)?;
                     block::decode(bytes, rows, successors, lengths).map_err(|wrong| damaged(wrong.into()))?;
                     Ok(None)
                 }
-                Into::Encoded(bytes, begin) => {
+                SuccessorsInto::Encoded(bytes) => {
                     self.fill(&of, decoder, stored, bytes).map_err(damaged)?;
                     let arc = rows.base as u32;
-                    let EncodedSuccessors { begin: first, bound } =
+                    let EncodedSuccessors { begin, bound } =
                         block::decode_lengths(bytes, rows, of.arcs, lengths).map_err(|wrong| damaged(wrong.into()))?;
                     Ok(Some(EncodedPart {
-                        begin: (begin + first as u64) as u32,
-                        data: (begin + of.plain) as u32,
-                        end: (begin + of.plain) as u32,
+                        begin: (bytes_before + begin as u64) as u32,
+                        data: (bytes_before + of.plain) as u32,
+                        end: (bytes_before + of.plain) as u32,
                         groups: 0,
                         row: rows_before as u32,
                         rows: of.rows,

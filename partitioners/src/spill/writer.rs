@@ -13,9 +13,8 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::block::{FULL, distances, encode};
-use super::codec::Codec;
+use super::codec::{Codec, Encoders};
 use super::coded::{CodedRows, CodedSlice};
-use super::encoders::Encoders;
 use super::format::{HEADER_BYTES, PartitionHeader, SpillHeader, checksum};
 use super::index::{RowBlockInfo, SpillBlock, SpillIndex};
 use super::store::{MemorySpill, SpillTarget};
