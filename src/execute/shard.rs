@@ -54,10 +54,12 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     if !missing.is_empty() {
         let state = Prepared { session, graph, origin: None, stages: Vec::new() };
         let counted = match prepared.mode {
-            Mode::InPlace => count_ranges(state, &journal, &missing, &mut report),
-            Mode::Spilled => count_spills(&state, &journal, &missing, &mut report),
+            Mode::InPlace => count_ranges(state, &journal, &missing),
+            Mode::Spilled => count_spills(&state, &journal, &missing),
         };
-        counted.map_err(|error| with_prepare_advice(error, &path))?;
+        let (backends, counted) = counted.map_err(|error| with_prepare_advice(error, &path))?;
+        (report.backend, report.method) = (backends[0].name().into(), backends[0].method().into());
+        report.partitions.extend(counted.results);
     }
     report.partitions.sort_by_key(|result| result.id);
     report.missing = prepared.parts() - journal.counted()?.len() as u32;
@@ -96,7 +98,10 @@ fn counted_before(
     Ok(missing)
 }
 
-fn count_ranges(prepared: Prepared, journal: &Journal, parts: &[u32], report: &mut ShardReport) -> Result<()> {
+/// The backends that counted, and what they counted.
+type CountedShard = (Vec<Box<dyn CountBackend>>, DeviceOutcome);
+
+fn count_ranges(prepared: Prepared, journal: &Journal, parts: &[u32]) -> Result<CountedShard> {
     prepared.session.open_gpus(Bytes(u64::MAX))?;
     let mut planned = prepared.plan(PlanRequest { spills_whole: false, shards: 1 })?;
     let mut backends = std::mem::take(&mut planned.chosen.backends);
@@ -104,11 +109,10 @@ fn count_ranges(prepared: Prepared, journal: &Journal, parts: &[u32], report: &m
     let items = parts.iter().copied().map(Item::Range).collect();
     let partitions = planned.partitions(Some(journal), &details);
     let (all, _) = partitions.count(items, &mut backends, &planned.session)?;
-    add(report, backends[0].as_ref(), all);
-    Ok(())
+    Ok((backends, all))
 }
 
-fn count_spills(prepared: &Prepared, journal: &Journal, parts: &[u32], report: &mut ShardReport) -> Result<()> {
+fn count_spills(prepared: &Prepared, journal: &Journal, parts: &[u32]) -> Result<CountedShard> {
     let Prepared { session, graph, .. } = prepared;
     let Some(run) = &session.run else { return Err(Error::defect("a shard without a run directory")) };
     let dir = run.spills(None);
@@ -127,11 +131,5 @@ fn count_spills(prepared: &Prepared, journal: &Journal, parts: &[u32], report: &
         details: &details,
     };
     let (all, _) = partitions.count(items, &mut chosen.backends, session)?;
-    add(report, chosen.backends[0].as_ref(), all);
-    Ok(())
-}
-
-fn add(report: &mut ShardReport, backend: &dyn CountBackend, counted: DeviceOutcome) {
-    (report.backend, report.method) = (backend.name().into(), backend.method().into());
-    report.partitions.extend(counted.results);
+    Ok((chosen.backends, all))
 }
