@@ -82,7 +82,7 @@ pub(super) fn together_of(
     let mut all = DeviceOutcome::default();
     let mut devices = Vec::new();
     for (share, backend) in shares.into_iter().zip(backends) {
-        devices.extend(device_result(backend.as_ref(), &share.results, share.times.counting()));
+        devices.extend(device_result(backend.as_ref(), &share.results, share.times.counting));
         all.merge(share);
     }
     (all, devices)

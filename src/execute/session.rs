@@ -4,7 +4,7 @@
 //! Session::open  ->  input: Opened  ->  prepare: Prepared  ->  plan: Planned  ->  count: RunResult
 //! ```
 //!
-//! Every command stops at one of them. A shard of a prepared job begins with [`super::prepared::Prepared`] from its run directory.
+//! Every command stops at one of them. A shard of a prepared job begins with [`super::graph::Prepared`] from its run directory.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -16,7 +16,8 @@ pub(super) struct StageTimes {
     pruning: Duration,
     pub(super) spilling: Duration,
     reading: Duration,
-    counting: Duration,
+    /// The host's time.
+    pub(super) counting: Duration,
     device: Option<DeviceTimes>,
     pub(super) spilled: Bytes,
     streamed: Bytes,
@@ -53,11 +54,6 @@ impl StageTimes {
         if let Some(times) = times {
             *self.device.get_or_insert_default() += times;
         }
-    }
-
-    /// The host's time of counting.
-    pub(super) fn counting(&self) -> Duration {
-        self.counting
     }
 
     /// The stages from inducing to spilling.
