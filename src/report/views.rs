@@ -9,10 +9,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
-use super::failure::Failure;
 use super::json::Json;
 use super::page::{self, EarlierResult, PageEntry, ResultKind};
-use super::{BenchReport, PlanReport, RunResult, VERSION, trace};
+use super::{PlanReport, RunResult, VERSION, trace};
 use crate::job::Job;
 use crate::job::repeat::ChosenSettings;
 use crate::rates::MachineRates;
@@ -146,16 +145,6 @@ impl Job {
             ..PageEntry::new(ResultKind::Plan, self.title(), plan)?
         })
     }
-}
-
-/// A comparison for a page.
-pub fn of_bench(report: &BenchReport) -> Result<PageEntry> {
-    PageEntry::new(ResultKind::Bench, report.titles().join(", "), report)
-}
-
-/// A job that failed, for a page.
-pub fn of_failure(failure: &Failure) -> Result<PageEntry> {
-    PageEntry::new(ResultKind::Failure, failure.job.clone().unwrap_or_default(), failure)
 }
 
 /// The text of a page.

@@ -8,7 +8,7 @@ use super::{CommandContext, CommandOutcome, count};
 use crate::cli::BenchCommand;
 use trimill::program::execute::{self, BenchGraph};
 use trimill::program::report::BenchReport;
-use trimill::program::{Job, Paths, disk, files, paths, serve, views};
+use trimill::program::{Job, PageEntry, Paths, ResultKind, disk, files, paths, serve, views};
 use trimill::{Error, Kind, Result};
 
 pub(super) fn run(command: &BenchCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
@@ -84,7 +84,7 @@ fn write(command: &BenchCommand, report: &BenchReport, moment: Moment) -> Result
         outputs.push((file, files::comparison(file, report)?));
     }
     if let Some(file) = &command.report.report {
-        outputs.push((file, views::page(&[views::of_bench(report)?])));
+        outputs.push((file, views::page(&[PageEntry::new(ResultKind::Bench, report.titles().join(", "), report)?])));
     }
     let mut now: Vec<(&Path, &[u8])> = Vec::new();
     for (file, text) in &outputs {

@@ -14,8 +14,8 @@ use super::count::{CountAnswer, threads};
 use super::{CommandContext, CommandOutcome, checks, count};
 use crate::cli::{AnswerArgs, RunCommand};
 use trimill::program::{
-    Batch, BatchJob, Cluster, Failure, Job, PageEntry, Paths, WORKER, execute, guarded, json, kind_name, paths,
-    printable, rates, shown, views,
+    Batch, BatchJob, Cluster, Failure, Job, PageEntry, Paths, ResultKind, WORKER, execute, guarded, json, kind_name,
+    paths, printable, rates, shown, views,
 };
 use trimill::{Bytes, Error, Kind, Result, RunResult};
 
@@ -122,10 +122,11 @@ impl JobsDone {
     /// Reports the failure of a job; returns its outcome for the summary.
     fn failed(&mut self, name: &str, error: &Error, context: &mut CommandContext<'_>) -> Result<String> {
         self.worst = self.worst.max(Some(error.kind()));
-        self.entries.push(views::of_failure(&Failure::new(Some(name), error))?);
+        let failure = Failure::new(Some(name), error);
+        self.entries.push(PageEntry::new(ResultKind::Failure, name.into(), &failure)?);
         context.tell(&of_job(name), error);
         if self.answer.json {
-            json::write_line(context.out, &Failure::new(Some(name), error))?;
+            json::write_line(context.out, &failure)?;
         }
         Ok(match error.kind() {
             Kind::Interrupted => "interrupted".into(),
