@@ -58,8 +58,7 @@ impl<'g> OnEdges<'g> {
 
     /// Fails if the sums are not three times the triangles.
     pub(super) fn check(&self, session: &Session, result: &RunResult) -> Result<()> {
-        let triangles: u128 = result.partitions.iter().map(|partition| u128::from(partition.counted().triangles)).sum();
-        let sums = self.of.all()?;
+        let (sums, triangles) = (self.of.all()?, result.triangles);
         let found = parallel::within(&session.pool, || sums.total())?;
         if found != 3 * triangles {
             return Err(Error::defect(format!("the edges have {found} of the sides of {triangles} triangles")));

@@ -119,12 +119,11 @@ impl<'g> VertexSums<'g> {
     pub(super) fn finish(&self, session: &Session, result: &mut RunResult) -> Result<()> {
         let Session { job, host, pool, control, .. } = session;
         let (graph, sums) = (self.graph, self.of.all()?);
-        let triangles = result.partitions.iter().map(|partition| u128::from(partition.counted().triangles)).sum();
         let memory = window_bytes(job.output.counts(), *host, graph.vertices());
         let again = ReadAgain::new(session, graph, sums, result);
         let start = Instant::now();
         parallel::within(pool, || {
-            let (by_degree, mut summary) = summarised(graph, sums, triangles)?;
+            let (by_degree, mut summary) = summarised(graph, sums, result.triangles)?;
             // For arrays alone they would take half as long as counting.
             if job.output.describes_vertices() || control.is_recorded() {
                 summary.quantiles = quantiles(graph, sums, &summary)?;
