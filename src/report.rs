@@ -5,35 +5,29 @@
 
 pub mod bench;
 pub mod cache;
-pub mod cluster;
 pub mod doctor;
 pub mod failure;
 pub mod files;
 pub mod generate;
 pub mod json;
 pub mod page;
-pub mod partition;
 pub mod partitions;
 pub mod plan;
-pub mod prepared;
 pub mod result;
-pub mod shard;
+pub mod shards;
 pub mod trace;
 pub mod verify;
 pub mod views;
 
 pub use bench::BenchReport;
 pub use cache::{CacheEntry, CacheReport};
-pub use cluster::ClusterReport;
 pub use doctor::DoctorReport;
 pub use failure::Failure;
 pub use generate::GenerateReport;
-pub use partition::PartitionReport;
-pub use partitions::{CountedFigures, PartitionFigures};
+pub use partitions::{CountedFigures, PartitionFigures, PartitionReport};
 pub use plan::PlanReport;
-pub use prepared::PreparedReport;
 pub use result::{DeviceResult, InputReport, RunResult, Stage};
-pub use shard::ShardReport;
+pub use shards::{ClusterReport, PreparedReport, ShardReport};
 pub use verify::VerifyReport;
 
 /// The version of the JSON objects; fields are added without raising it.

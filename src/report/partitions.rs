@@ -1,4 +1,4 @@
-//! A partition in reports: one record, and one list of its columns.
+//! A partition in reports: one record, and one list of its columns; and the report of `trimill partition`.
 //!
 //! Every command reports partitions as [`PartitionFigures`]; what is not known of a partition yet is left out of the JSON. The tables on a
 //! terminal, `partitions.tsv` and the HTML report have the columns of [`COLUMNS`], so another column is one more entry there.
@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::job::Mode;
+use super::Stage;
+use crate::job::{Mode, Prune};
 use crate::plan::predict::Prediction;
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::{Bytes, path_text};
@@ -102,6 +103,38 @@ impl PartitionFigures {
     pub(crate) fn resumed(self) -> Self {
         Self { counted: self.counted.map(|counted| CountedFigures { resumed: true, ..counted }), ..self }
     }
+}
+
+/// What `trimill partition` wrote to disk.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PartitionReport {
+    /// The version of this object: 1.
+    pub schema_version: u32,
+    /// The version of the program.
+    pub version: String,
+    /// The directory with the manifest and the partitions.
+    #[serde(serialize_with = "path_text::shown")]
+    pub directory: PathBuf,
+    /// Vertices of the clean graph.
+    pub vertices: u64,
+    /// Edges of the clean graph.
+    pub edges: u64,
+    /// The partitioner, as on the command line.
+    pub partitioner: String,
+    /// The prune level.
+    pub prune: Prune,
+    /// The seed of random choices.
+    pub seed: u64,
+    /// The number of partitions.
+    pub parts: u32,
+    /// The partitions.
+    pub partitions: Vec<PartitionFigures>,
+    /// The stages.
+    pub stages: Vec<Stage>,
+    /// The process's high-water mark of memory.
+    pub peak_host_bytes: Bytes,
+    /// The budget on the device that the partitions were cut for.
+    pub device_memory: Bytes,
 }
 
 /// A table of partitions.
