@@ -1,4 +1,4 @@
-//! The commands: glue between the command line, what the library executes, and the reports, one file each.
+//! The commands: glue between the command line, what the library executes, and the reports.
 //!
 //! Input: a parsed [`Command`] and a [`CommandContext`]. Output: text on the context's outputs, and a [`CommandOutcome`] or an error,
 //! which only the program turns into exit codes.
@@ -13,19 +13,15 @@ use trimill::program::{Job, Method, Tables, json, printable, schema};
 use trimill::{Backend, Control, Error, Kind, Result};
 
 pub(crate) mod bench;
-pub(crate) mod cache;
 mod checks;
 pub(crate) mod cluster;
 pub(crate) mod count;
 pub(crate) mod generate;
 pub(crate) mod inspect;
-pub(crate) mod partition;
-pub(crate) mod plan;
 pub(crate) mod run;
 pub(crate) mod shell;
 #[cfg(test)]
 mod tests;
-pub(crate) mod verify;
 
 /// Where a command writes, and what stops it.
 pub(crate) struct CommandContext<'a> {
@@ -52,15 +48,15 @@ pub(crate) fn run(command: Command, context: &mut CommandContext<'_>) -> Result<
         Command::Prepare(command) => cluster::prepare(&command, context),
         Command::Merge(command) => cluster::merge(&command, context),
         Command::Cluster(command) => cluster::cluster(&command, context),
-        Command::Plan(command) => plan::run(&command, context),
-        Command::Partition(command) => partition::run(&command, context),
+        Command::Plan(command) => count::plan(&command, context),
+        Command::Partition(command) => count::partition(&command, context),
         Command::Inspect(command) => inspect::run(&command, context),
-        Command::Verify(command) => verify::run(&command, context),
+        Command::Verify(command) => count::verify(&command, context),
         Command::Bench(command) => bench::run(&command, context),
         Command::BenchChild => bench::child(context),
         Command::Generate(command) => generate::run(command, context),
         Command::Doctor(command) => inspect::doctor(&command, context),
-        Command::Cache(command) => cache::run(command, context),
+        Command::Cache(command) => inspect::cache(command, context),
         Command::Completions { shell } => shell::completions(shell, context),
         Command::Man { command } => shell::man(command.as_deref(), context),
         Command::Schema => context.say(&schema(Method::names(Backend::Auto))),

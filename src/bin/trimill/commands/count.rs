@@ -1,14 +1,14 @@
-//! `trimill count`
+//! `trimill count`, `truss`, `plan`, `partition` and `verify`: commands on one graph.
 
 use super::{CommandContext, CommandOutcome, checks, job_of};
-use crate::cli::{AnswerArgs, CountCommand, TrussCommand};
-use crate::text::{reports, result};
+use crate::cli::{AnswerArgs, CountCommand, PartitionCommand, PlanCommand, TrussCommand, VerifyCommand};
+use crate::text::{self, reports, result};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::thread::available_parallelism;
 use trimill::program::execute::{self, Helper};
 use trimill::program::{EarlierResult, Job, Tables, WORKER, files, guarded, paths, rates, views, with_resume_advice};
-use trimill::{Control, Error, Result, RunResult};
+use trimill::{Control, Error, Kind, Result, RunResult};
 
 pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     if let Some(shard) = command.shard {
@@ -88,4 +88,38 @@ fn write_views(job: &Job, result: &RunResult, earlier: Option<&EarlierResult>) -
 pub(super) fn write_tables(result: &RunResult, dir: Option<&Path>) -> Result<()> {
     let write = |dir| guarded(WORKER, || files::write(dir, result)).and_then(|written| written);
     dir.map_or(Ok(()), write)
+}
+
+pub(super) fn plan(command: &PlanCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
+    let job = job_of(&command.graph.tables())?;
+    // Of what a count writes, a plan writes the report alone.
+    paths::check(&[job.clone().without_counts().paths()])?;
+    let report = execute::plan(job.clone(), None, context.metis(), &context.control)?;
+    let shown = context.shown(&command.graph.answer);
+    let threads = threads(job.counter.threads);
+    context.report(command.graph.answer.json, &report, |report| text::plan::plan(report, threads, shown))?;
+    let short = (!report.fits).then_some(Kind::Resource);
+    let Some(file) = &job.output.report else { return Ok(short) };
+    let written = job
+        .page_of_plan(&report, rates(job.cache.dir.as_deref()))
+        .and_then(|entry| views::write_report(file, &[entry]));
+    Ok(short.max(written.err().map(|error| context.tell("", &error))))
+}
+
+pub(super) fn partition(command: &PartitionCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
+    let job = job_of(&command.tables())?;
+    paths::check(&[job.paths()])?;
+    job.spill.dir.as_deref().map_or(Ok(()), files::prepare)?;
+    let report = execute::partition(job, context.metis(), &context.control)?;
+    let shown = context.shown(&command.graph.answer);
+    context.report(command.graph.answer.json, &report, |report| reports::partition(report, shown))
+}
+
+pub(super) fn verify(command: &VerifyCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
+    let job = job_of(&command.tables())?;
+    paths::check(&[job.paths()])?;
+    let (report, written) = Error::answered(execute::verify(job.clone(), &context.control))?;
+    let said = context.report_beside(job.output.files.take_standard_output(), command.json, &report, reports::verify);
+    let unwritten = written.err().map(|error| context.tell("", &error));
+    said.map(|_| unwritten)
 }

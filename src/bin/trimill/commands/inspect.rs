@@ -1,7 +1,7 @@
-//! `trimill inspect` and `trimill doctor`
+//! `trimill inspect`, `doctor` and `cache`: what is there.
 
 use super::{CommandContext, CommandOutcome};
-use crate::cli::{DoctorCommand, InspectCommand};
+use crate::cli::{CacheCommand, DoctorCommand, InspectCommand};
 use crate::text::{reports, value};
 use trimill::Result;
 use trimill::program::execute::{self, DoctorRequest};
@@ -19,4 +19,15 @@ pub(super) fn doctor(command: &DoctorCommand, context: &mut CommandContext<'_>) 
     };
     let report = execute::doctor(&request, &context.control)?;
     context.report(command.json, &report, reports::doctor)
+}
+
+pub(super) fn cache(command: CacheCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
+    let (report, what, as_json) = match command {
+        CacheCommand::List { cache } => (execute::cache::list(cache.cache_dir.as_deref())?, "holds", cache.json),
+        CacheCommand::Remove { which, max, cache } => {
+            (execute::cache::remove(cache.cache_dir.as_deref(), &which, max)?, "removed", cache.json)
+        }
+        CacheCommand::Clear { cache } => (execute::cache::clear(cache.cache_dir.as_deref())?, "removed", cache.json),
+    };
+    context.report(as_json, &report, |report| reports::cache(report, what))
 }
