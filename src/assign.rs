@@ -152,15 +152,14 @@ impl Assign for Assigner<'_> {
     }
 
     fn is_cheap(&self) -> bool {
-        !matches!(self.partitioner, Partitioner::Metis { .. } | Partitioner::File(_))
+        self.partitioner.is_cheap()
     }
 
     fn parts(&self) -> Option<u32> {
         match (self.partitioner, self.parts) {
-            (_, Parts::Exactly(parts)) => Some(parts.get()),
             // The file determines the number of parts, so the one asked for does not matter.
             (Partitioner::File(_), Parts::Auto) => Some(1),
-            (_, Parts::Auto) => None,
+            (_, parts) => parts.asked(),
         }
     }
 }

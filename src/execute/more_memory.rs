@@ -10,7 +10,7 @@ use super::chosen::ChosenBackends;
 use super::estimates::{Estimating, JobEstimate};
 use super::host::HostNeeds;
 use super::planning::Planning;
-use crate::job::{Partitioner, Parts};
+use crate::job::Parts;
 use crate::plan::{BudgetFrom, PlanLimits, whole};
 use crate::report::plan::{MemoryBudget, MoreMemory};
 use trimill_system::memory::HostMemory;
@@ -41,7 +41,8 @@ impl Estimating<'_> {
             found.push(MoreMemory { budget, bytes, parts, preparing, counting_seconds, seconds });
             Ok(())
         };
-        let cut = now.parts > 1 && session.job.cut.parts == Parts::Auto && self.is_cheap();
+        let asked = &session.job.cut;
+        let cut = now.parts > 1 && asked.parts == Parts::Auto && asked.partitioner.is_cheap();
         if cut && limits.device_from == BudgetFrom::Device {
             let (twice, enough) = (rounded_up(Bytes(device.get().saturating_mul(2))), self.holds_all()?);
             if twice < enough {
@@ -59,11 +60,6 @@ impl Estimating<'_> {
         }
         found.retain(|more| more.seconds < now.seconds(limits.machine.gpus));
         Ok(found)
-    }
-
-    /// Whether it costs little to cut the graph again.
-    fn is_cheap(&self) -> bool {
-        !matches!(self.planning.session.job.cut.partitioner, Partitioner::Metis { .. } | Partitioner::File(_))
     }
 
     /// A budget of the device that holds the whole graph, with the method that is chosen for this budget.

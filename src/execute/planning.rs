@@ -7,7 +7,7 @@ use trimill_counting::Footprint;
 use super::chosen::ChosenBackends;
 use super::session::Session;
 use crate::assign::Assigner;
-use crate::job::{Mode, Partitioner, Parts};
+use crate::job::{Mode, Partitioner};
 use crate::plan::sets::VertexInfo;
 use crate::plan::{Plan, PlanLimits, Planner};
 use trimill_graph::OrientedGraph;
@@ -50,10 +50,7 @@ impl<'a> Planning<'a> {
     /// Plans; `child_peak` becomes the peak memory of a METIS child. Runs in the job's threads.
     pub(super) fn plan(&self, child_peak: &AtomicU64) -> Result<Plan> {
         let (job, planner) = (&self.session.job, self.planner());
-        let parts = match job.cut.parts {
-            Parts::Exactly(parts) => Some(parts.get()),
-            Parts::Auto => None,
-        };
+        let parts = job.cut.parts.asked();
         match (&job.cut.partitioner, job.cut.mode) {
             (Partitioner::Rank, _) => planner.ranges(parts),
             (Partitioner::Auto, None) if !self.builds => planner.ranges(parts),
@@ -65,8 +62,7 @@ impl<'a> Planning<'a> {
 
     pub(super) fn sets(&self, partitioner: &Partitioner, child_peak: &AtomicU64) -> Result<Plan> {
         let (graph, footprint, planner) = (self.graph, self.footprint, self.planner());
-        let asked = self.assigner(partitioner, &NO_VERTICES, &|_| 0, child_peak);
-        if let Some(whole) = planner.whole(&asked)? {
+        if let Some(whole) = planner.whole(partitioner, self.session.job.cut.parts)? {
             return Ok(whole);
         }
         let assigned = {
@@ -102,6 +98,3 @@ impl<'a> Planning<'a> {
         }
     }
 }
-
-/// Stands for the vertices, before they are known, in an assigner of which only the settings are read.
-static NO_VERTICES: VertexInfo = VertexInfo { order: Vec::new(), out_degrees: Vec::new() };

@@ -44,6 +44,11 @@ impl Partitioner {
     /// All names except `file:PATH`.
     pub const NAMES: [&'static str; 6] = ["auto", "rank", "random", "contiguous", "contiguous-vertices", "metis"];
 
+    /// Whether assigning the vertices again, to another number of parts, costs little.
+    pub fn is_cheap(&self) -> bool {
+        !matches!(self, Self::Metis { .. } | Self::File(_))
+    }
+
     /// The same with a relative path taken from `base`.
     #[must_use]
     pub fn based(self, base: &Path) -> Self {
@@ -130,6 +135,14 @@ pub enum Parts {
 }
 
 impl Parts {
+    /// The number that is asked for, if one is.
+    pub fn asked(self) -> Option<u32> {
+        match self {
+            Self::Auto => None,
+            Self::Exactly(parts) => Some(parts.get()),
+        }
+    }
+
     fn number(number: u64) -> Result<Self, String> {
         let parts = u32::try_from(number).ok().filter(|parts| *parts <= MAX_PARTS).and_then(NonZeroU32::new);
         parts.map(Self::Exactly).ok_or_else(|| {

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::predict::{Prediction, predict};
 use super::{Assign, Divided, GraphCut, Plan, PlanLimits, Planner, refuse_parts};
+use crate::job::{Partitioner, Parts};
 use crate::stream::row_blocks::RowBlocks;
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::GraphPasses;
@@ -47,9 +48,9 @@ pub struct Assigned {
 
 impl Planner<'_> {
     /// Plans the graph as one partition, if it fits, is not to be spilled, and the partitioner need not be asked.
-    pub fn whole(&self, assign: &dyn Assign) -> Result<Option<Plan>> {
+    pub fn whole(&self, partitioner: &Partitioner, parts: Parts) -> Result<Option<Plan>> {
         let Divided { space, .. } = self.divided()?;
-        let one = assign.is_cheap() && assign.parts().unwrap_or(self.least_parts()) <= 1;
+        let one = partitioner.is_cheap() && parts.asked().unwrap_or(self.least_parts()) <= 1;
         if self.limits.spills_whole || !space.whole_fits() || !one {
             return Ok(None);
         }
