@@ -80,28 +80,32 @@ impl Building {
 
 pub struct Builders<'a> {
     pub batches: SpillsBuilder<'a>,
-    pub many: usize,
-    pub pool: &'a ThreadPool,
+    builder: Builder<'a>,
+    many: usize,
+    pool: &'a ThreadPool,
+    /// Whether spills that an earlier start left are taken as they are.
+    resumes: bool,
 }
 
 impl<'a> Builders<'a> {
-    pub fn new(builder: Builder<'a>, building: Building, pool: &'a ThreadPool) -> Self {
-        Self { batches: SpillsBuilder::new(builder, building.block), many: building.many, pool }
+    pub fn new(builder: Builder<'a>, building: Building, pool: &'a ThreadPool, resumes: bool) -> Self {
+        let batches = SpillsBuilder::new(builder, building.block);
+        Self { batches, builder, many: building.many, pool, resumes }
     }
 
-    /// Builds `parts` in their order, except those that `found` returns; hands the partitions of a batch to `each`, until that
-    /// breaks.
+    /// Builds `parts` in their order, except those that are there; hands the partitions of a batch to `each`, until that breaks.
     pub fn build(
         &self,
         parts: &[u32],
         control: &Control,
-        found: impl Fn(u32) -> Result<Option<BuiltPartition>>,
         mut each: impl FnMut(BuiltPartition) -> ControlFlow<()>,
     ) -> Result<()> {
+        let Builder { dir, fingerprint, .. } = self.builder;
         for parts in parts.chunks(self.many) {
             let (mut built, mut missing) = (Vec::new(), Vec::new());
             for &part in parts {
-                match found(part)? {
+                let found = if self.resumes { BuiltPartition::found(dir, part, fingerprint)? } else { None };
+                match found {
                     Some(spill) => built.push(spill),
                     None => missing.push(part),
                 }

@@ -84,8 +84,8 @@ impl Planned {
         let spilling = place.zip(building).map(|((locals, mut dir), building)| {
             order.iter().for_each(|&part| dir.wrote(&path.join(file_name(part))));
             let builder = self.builder(locals, &path, &room, session.job.spill.keep);
-            let builders = Builders::new(builder, building, pool);
-            (SpillWork { builders, builder, dir: Mutex::new(dir) }, building)
+            let builders = Builders::new(builder, building, pool, run.is_some());
+            (SpillWork { builders, dir: Mutex::new(dir) }, building)
         });
         let queue = match &spilling {
             None => Queue::of(order.iter().map(|&part| Item::Range(part)), backends.len()),
@@ -214,18 +214,13 @@ fn build_and_count(
 
 /// The builder thread: ends early when it fails, is stopped, or all devices have failed.
 fn build_all(order: &[u32], spills: &SpillWork<'_>, work: &SharedWork<'_>) -> Result<()> {
-    // The spill that an earlier start left.
-    let found = |part| match work.partitions.journal {
-        Some(_) => BuiltPartition::found(spills.builder.dir, part, spills.builder.fingerprint),
-        None => Ok(None),
-    };
     let put = |built| {
         let start = Instant::now();
         let taken = work.queue.put(Item::Built(Box::new(built)));
         work.control.waited(TrackKind::Building, "a device", start);
         if taken { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    let build = || spills.builders.build(order, work.control, found, put);
+    let build = || spills.builders.build(order, work.control, put);
     let built = guarded(BUILDER, build).and_then(|built| built);
     if built.is_err() {
         work.control.stop();

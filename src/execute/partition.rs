@@ -12,7 +12,6 @@ use super::stage_times::StageTimes;
 use crate::job::{Job, Mode, SpillSettings, SpillTo};
 use crate::plan::GraphCut;
 use crate::report::{PartitionFigures, PartitionReport, SCHEMA_VERSION, Stage, VERSION};
-use trimill_partitioners::build::BuiltPartition;
 use trimill_partitioners::build::room::SpillMemory;
 use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::spill::{SpillSummary, file_name};
@@ -84,7 +83,7 @@ impl Planned {
         mut dir: SpillDir,
         stages: &mut Vec<Stage>,
     ) -> Result<Vec<SpillSummary>> {
-        let Self { graph, plan, fingerprint, session: Session { pool, control, .. }, .. } = self;
+        let Self { graph, plan, session: Session { pool, control, .. }, .. } = self;
         let (parts, directory) = (plan.parts(), dir.path().to_path_buf());
         let order: Vec<u32> = (0..parts).collect();
         // All spills stay on disk.
@@ -96,11 +95,7 @@ impl Planned {
         let task = control.task("spill", Some(u64::from(parts)), Unit::Partitions);
         let (mut spills, mut times) = (Vec::new(), StageTimes::default());
         order.iter().for_each(|&part| dir.wrote(&directory.join(file_name(part))));
-        let found = |part| match dir.lasts() {
-            true => BuiltPartition::found(&directory, part, *fingerprint),
-            false => Ok(None),
-        };
-        Builders::new(builder, building, pool).build(&order, control, found, |built| {
+        Builders::new(builder, building, pool, dir.lasts()).build(&order, control, |built| {
             times.add_built(&built);
             spills.push(built.spill);
             task.advance(1);

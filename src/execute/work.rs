@@ -16,7 +16,7 @@ use crate::stream::ranges::RankRange;
 use crate::stream::row_blocks::RowBlocks;
 use trimill_counting::PartitionSource;
 use trimill_graph::OrientedGraph;
-use trimill_partitioners::build::{Builder, BuiltPartition};
+use trimill_partitioners::build::BuiltPartition;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_partitioners::spill::{SpillReader, SpillSummary, Spilled};
 use trimill_system::control::{Control, Task, Unit};
@@ -85,7 +85,6 @@ pub(super) struct SharedWork<'a> {
 
 pub(super) struct SpillWork<'a> {
     pub(super) builders: Builders<'a>,
-    pub(super) builder: Builder<'a>,
     pub(super) dir: Mutex<SpillDir>,
 }
 
