@@ -70,7 +70,7 @@ impl Session {
             }
             Ok(chosen)
         };
-        match Choice::of(self.job.counter.backend, method.or(self.job.counter.method.as_deref()))? {
+        match Choice::of(self.job.counter.backend(), method.or(self.job.counter.method.as_deref()))? {
             Choice::Cpu(method) => on_cpu(method),
             Choice::Cuda(method) => self.cuda(method, needs),
             Choice::Either(gpu, cpu) => match trimill_kernels::find() {
@@ -108,7 +108,7 @@ impl Session {
         on_gpu: bool,
         device: Option<Bytes>,
     ) -> Result<ChosenBackends> {
-        match Choice::of(self.job.counter.backend, self.job.counter.method.as_deref())? {
+        match Choice::of(self.job.counter.backend(), self.job.counter.method.as_deref())? {
             Choice::Cuda(method) | Choice::Either(method, _) if on_gpu => self.absent(method, needs, device),
             Choice::Cpu(method) | Choice::Either(_, method) => self.cpu(method, needs, device),
             Choice::Cuda(_) => Err(Error::defect("a plan for the CPU by a method of GPUs")),
@@ -255,7 +255,7 @@ impl AfterPreparing for Session {
         let counts_there = on_gpu
             || trimill_kernels::has_driver()
                 && !matches!(
-                    Choice::of(self.job.counter.backend, self.job.counter.method.as_deref()),
+                    Choice::of(self.job.counter.backend(), self.job.counter.method.as_deref()),
                     Ok(Choice::Cpu(_))
                 );
         let machine = self.machine(usize::from(counts_there), true);
@@ -276,7 +276,7 @@ impl AfterPreparing for Session {
             Some(Devices::List(list)) => list.len() as u64,
             Some(Devices::All) | None => 1,
         };
-        let (least, gpus) = match Choice::of(job.counter.backend, job.counter.method.as_deref()) {
+        let (least, gpus) = match Choice::of(job.counter.backend(), job.counter.method.as_deref()) {
             Ok(Choice::Cpu(method)) => (self.least_on_cpu(&method, &graph).1, 0),
             Ok(Choice::Either(_, method)) if trimill_kernels::find().is_err() => {
                 (self.least_on_cpu(&method, &graph).1, 0)

@@ -7,7 +7,8 @@ use super::edges::OnEdges;
 use super::session::Session;
 use super::vertices::VertexSums;
 use crate::count::method::Choice;
-use crate::job::{CounterSettings, OutputSettings};
+use crate::job::OutputSettings;
+use crate::job::file::CountTable;
 use crate::outputs::{Asked, CountsWanted};
 use crate::paths;
 use crate::report::RunResult;
@@ -27,9 +28,9 @@ pub(super) enum Details<'g> {
 }
 
 /// Refuses methods that count the total only, and files that cannot be written, before anything is read.
-pub(super) fn check(output: &OutputSettings, counter: &CounterSettings) -> Result<()> {
+pub(super) fn check(output: &OutputSettings, counter: &CountTable) -> Result<()> {
     if output.counts_vertices() || output.counts_edges() {
-        Choice::check_details(counter.backend, counter.method.as_deref())?;
+        Choice::check_details(counter.backend(), counter.method.as_deref())?;
         output.files.check_places()?;
     }
     Ok(())

@@ -35,7 +35,7 @@ pub fn prepare(
         check_shards(shards)?;
         if shards.get() > 1 {
             let cut = format!("{shards} shards are asked for");
-            Choice::check_partitions(job.counter.backend, job.counter.method.as_deref(), &cut)?;
+            Choice::check_partitions(job.counter.backend(), job.counter.method.as_deref(), &cut)?;
         }
     }
     details::check(&job.output, &job.counter)?;

@@ -18,7 +18,8 @@ use crate::cache::Cache;
 use crate::clean::Workspace;
 use crate::count::cuda::KernelSettings;
 use crate::count::method::Choice;
-use crate::job::{Backend, CounterSettings, Job, Partitioner, Parts, Prepare, SpillTo};
+use crate::job::file::CountTable;
+use crate::job::{Backend, Job, Partitioner, Parts, Prepare, SpillTo};
 use crate::plan::cost::Machine;
 use crate::rates::Rates;
 use crate::report::doctor::Directory;
@@ -76,7 +77,7 @@ pub struct Session {
 impl Session {
     /// Makes named directories that do not exist, and opens the run directory, if there is one.
     pub fn open(job: Job, purpose: Purpose, metis: Option<Helper>, control: &Control) -> Result<Self> {
-        check_partitions(&job.cut.partitioner, job.cut.parts, job.counter.backend, job.counter.method.as_deref())?;
+        check_partitions(&job.cut.partitioner, job.cut.parts, job.counter.backend(), job.counter.method.as_deref())?;
         if purpose != Purpose::Plan {
             memory::check(job.host_memory)?;
         }
@@ -177,7 +178,7 @@ impl Session {
 
     /// Starts to open the GPUs, if any will count; the graph may be prepared there. A GPU needs at most `useful` bytes.
     pub fn open_gpus(&self, useful: Bytes) -> Result<()> {
-        let method = match Choice::of(self.job.counter.backend, self.job.counter.method.as_deref())? {
+        let method = match Choice::of(self.job.counter.backend(), self.job.counter.method.as_deref())? {
             Choice::Cuda(method) | Choice::Either(method, _) => method,
             Choice::Cpu(_) => return Ok(()),
         };
@@ -240,12 +241,12 @@ impl std::fmt::Debug for Session {
 
 /// The host memory that the oriented graph may take, before it is known what counts it: a quarter, but at most half of what a
 /// requested budget for counting on the CPU leaves. None where spills are kept in memory.
-fn graph_memory(spill_to: SpillTo, counter: &CounterSettings, device: Option<Bytes>, usable: Bytes) -> Bytes {
+fn graph_memory(spill_to: SpillTo, counter: &CountTable, device: Option<Bytes>, usable: Bytes) -> Bytes {
     if spill_to == SpillTo::Memory {
         return Bytes::ZERO;
     }
     // Finding out whether there is a GPU takes time.
-    let on_cpu = || match Choice::of(counter.backend, counter.method.as_deref()) {
+    let on_cpu = || match Choice::of(counter.backend(), counter.method.as_deref()) {
         Ok(Choice::Cuda(_)) => false,
         Ok(Choice::Either(..)) => trimill_kernels::find().is_err(),
         _ => true,

@@ -258,6 +258,13 @@ pub struct CountTable {
     pub threads: Option<NonZeroUsize>,
 }
 
+impl CountTable {
+    /// What counts; `auto` where nothing was named.
+    pub fn backend(&self) -> Backend {
+        self.backend.unwrap_or_default()
+    }
+}
+
 /// `[job.output]`
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]

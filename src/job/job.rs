@@ -4,11 +4,11 @@
 //! sizes above zero, and larger ones than 1 EiB lowered to that; relative paths taken from the base folder. Whether files exist is checked later, by
 //! [`Job::check_files`], because a batch goes on when one job's input is missing.
 
-use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
-use super::choices::{Backend, Mode, Partitioner, Parts, Prepare};
-use super::devices::{Devices, SpillTo};
+use super::choices::{Mode, Partitioner, Parts, Prepare};
+use super::devices::SpillTo;
+use super::file::CountTable;
 use crate::cluster::Cluster;
 use crate::outputs::arrays::CountArrays;
 use crate::outputs::{Asked, CountsWanted};
@@ -42,9 +42,9 @@ pub struct Job {
     pub device_memory: Option<Bytes>,
     /// The budget of the host; none: half of the RAM, or of the limit of the process's control groups.
     pub host_memory: Option<Bytes>,
-    /// What counts.
+    /// What counts, as typed, except that the backend is not left open.
     #[serde(flatten)]
-    pub counter: CounterSettings,
+    pub counter: CountTable,
     /// Where buckets and graphs are prepared; none: beside the spill.
     #[serde(with = "path_text::optional")]
     pub work_dir: Option<PathBuf>,
@@ -77,23 +77,6 @@ pub struct CutSettings {
     pub mode: Option<Mode>,
     /// The most bytes of a row block; none: the planner's choice.
     pub block_bytes: Option<Bytes>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CounterSettings {
-    pub backend: Backend,
-    /// The GPUs that count; none: the driver's first.
-    pub devices: Option<Devices>,
-    /// The method of the backend; none: the backend's own choice.
-    pub method: Option<String>,
-    /// Threads of a block on a GPU; none: the method's own.
-    pub block_threads: Option<u32>,
-    /// The tile of method `lstc` in shared memory, 0 for none; none: 128.
-    pub tile: Option<u32>,
-    /// Seconds without an answer after which a GPU is abandoned; none: 600.
-    pub device_timeout: Option<NonZeroU32>,
-    /// CPU threads; none: all cores.
-    pub threads: Option<NonZeroUsize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -97,10 +97,7 @@ impl Job {
                     .find(|backend| backend.to_string() == chosen.backend),
                 devices: self.counter.devices.clone().or_else(|| on_gpu.then(Devices::default)).filter(|_| on_gpu),
                 method: Some(chosen.method.to_owned()).filter(|method| !method.is_empty()),
-                block_threads: self.counter.block_threads,
-                tile: self.counter.tile,
-                device_timeout: self.counter.device_timeout,
-                threads: self.counter.threads,
+                ..self.counter.clone()
             },
             output: self.output_table(),
             cache: CacheTable {
@@ -205,7 +202,7 @@ mod tests {
             ..ChosenSettings::default()
         };
         let repeated = again(typed.clone(), &chosen);
-        assert_eq!((repeated.counter.backend, repeated.counter.method.as_deref()), (Backend::Cpu, Some("bitmap")));
+        assert_eq!((repeated.counter.backend(), repeated.counter.method.as_deref()), (Backend::Cpu, Some("bitmap")));
         assert_eq!(
             (repeated.cut.partitioner, repeated.cut.mode, repeated.cut.parts),
             (Partitioner::Rank, Some(Mode::InPlace), Parts::Auto)

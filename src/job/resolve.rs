@@ -7,7 +7,7 @@ use trimill_kernels::Shape;
 use super::choices::{Mode, Partitioner};
 use super::devices::SpillTo;
 use super::file::{ClusterTable, CountTable, InputTable, OutputTable, PartitionTable, Scheduler, SpillTable, Tables};
-use super::job::{CacheSettings, CounterSettings, CutSettings, Job, OutputSettings, STANDARD_INPUT, SpillSettings};
+use super::job::{CacheSettings, CutSettings, Job, OutputSettings, STANDARD_INPUT, SpillSettings};
 use super::limits::MOST_MEMORY;
 use crate::cluster::Cluster;
 use crate::outputs::Asked;
@@ -223,21 +223,13 @@ impl TypedJob<'_> {
         })
     }
 
-    fn counter(&self, typed: &CountTable) -> Result<CounterSettings> {
-        let CountTable { block_threads, tile, device_timeout, threads, .. } = *typed;
+    fn counter(&self, typed: &CountTable) -> Result<CountTable> {
         let usual = Shape::default();
-        Shape::new(block_threads.unwrap_or(usual.block_threads()), tile.unwrap_or(usual.tile()))
+        let (threads, tile) = (typed.block_threads, typed.tile);
+        Shape::new(threads.unwrap_or(usual.block_threads()), tile.unwrap_or(usual.tile()))
             .map_err(|error| self.refuse(error))?;
-        threads::check(threads).map_err(|error| self.in_job(error))?;
-        Ok(CounterSettings {
-            backend: typed.backend.unwrap_or_default(),
-            devices: typed.devices.clone(),
-            method: typed.method.clone(),
-            block_threads,
-            tile,
-            device_timeout,
-            threads,
-        })
+        threads::check(typed.threads).map_err(|error| self.in_job(error))?;
+        Ok(CountTable { backend: Some(typed.backend()), ..typed.clone() })
     }
 
     fn output(&self, typed: &OutputTable) -> Result<OutputSettings> {

@@ -47,7 +47,7 @@ pub(crate) fn count(toml: &str, base: &Path) -> Result<RunResult> {
     let mut job = job(toml, base)?;
     job.cache.enabled &= toml.contains("cache");
     if job.counter.method.is_none() && std::env::var_os("TRIMILL_TEST_BACKEND").is_some_and(|name| name == "cuda") {
-        job.counter.backend = Backend::Cuda;
+        job.counter.backend = Some(Backend::Cuda);
     }
     job.work_dir = job.work_dir.or_else(|| Some(base.join("work")));
     let result = execute::count::count(job.clone(), None, Some(Helper::metis(program())), &Control::silent())?;

@@ -1,6 +1,7 @@
 //! Jobs from what was typed: defaults, paths and contradictions.
 
 use super::*;
+use crate::job::Backend;
 use crate::job::parse::parse;
 use trimill_system::Kind;
 
@@ -13,7 +14,7 @@ fn what_is_not_typed_has_its_documented_default() {
     let job = job("input.path = 'a.txt'").unwrap();
     assert_eq!(job.cut.partitioner, Partitioner::Auto);
     assert_eq!(
-        (job.cut.parts, job.cut.seed, job.cut.prune, job.counter.backend),
+        (job.cut.parts, job.cut.seed, job.cut.prune, job.counter.backend()),
         (Parts::Auto, 1, Prune::Direct, Backend::Auto)
     );
     assert!(job.cache.enabled && !job.spill.keep);

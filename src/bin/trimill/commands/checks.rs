@@ -13,11 +13,11 @@ pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
         Some(name) => error.while_doing(&format!("job '{name}'")),
         None => error,
     };
-    let choice = Choice::of(job.counter.backend, job.counter.method.as_deref()).map_err(of_job)?;
+    let choice = Choice::of(job.counter.backend(), job.counter.method.as_deref()).map_err(of_job)?;
     if job.output.counts_vertices() || job.output.counts_edges() {
-        Choice::check_details(job.counter.backend, job.counter.method.as_deref()).map_err(of_job)?;
+        Choice::check_details(job.counter.backend(), job.counter.method.as_deref()).map_err(of_job)?;
     }
-    let by = match (job.counter.backend, &job.counter.method) {
+    let by = match (job.counter.backend(), &job.counter.method) {
         (Backend::Cpu, _) | (_, None) => "with the backend cpu".to_owned(),
         (_, Some(method)) => format!("on the method {method}, which runs on the CPU"),
     };

@@ -197,7 +197,7 @@ fn check(batch: &Batch, as_json: bool, context: &mut CommandContext<'_>) -> Resu
             TableColumn { heading: "prune", cell: |j| j.cut.prune.to_string() },
             TableColumn { heading: "device\nmemory", cell: |j| or_default(j.device_memory) },
             TableColumn { heading: "host\nmemory", cell: |j| or_default(j.host_memory) },
-            TableColumn { heading: "backend", cell: |j| j.counter.backend.to_string() },
+            TableColumn { heading: "backend", cell: |j| j.counter.backend().to_string() },
             TableColumn { heading: "output", cell: |j| or_dash(j.output.dir.as_deref(), shown) },
         ];
         let jobs: Vec<&Job> = batch.jobs.iter().map(|job| &job.job).collect();
