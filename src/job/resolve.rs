@@ -225,8 +225,8 @@ impl TypedJob<'_> {
 
     fn counter(&self, typed: &CountTable) -> Result<CountTable> {
         let usual = Shape::default();
-        let (threads, tile) = (typed.block_threads, typed.tile);
-        Shape::new(threads.unwrap_or(usual.block_threads()), tile.unwrap_or(usual.tile()))
+        let (block_threads, tile) = (typed.block_threads, typed.tile);
+        Shape::new(block_threads.unwrap_or(usual.block_threads()), tile.unwrap_or(usual.tile()))
             .map_err(|error| self.refuse(error))?;
         threads::check(typed.threads).map_err(|error| self.in_job(error))?;
         Ok(CountTable { backend: Some(typed.backend()), ..typed.clone() })
