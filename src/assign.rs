@@ -81,6 +81,8 @@ pub struct Assigner<'a> {
     pub parts: Parts,
     /// The seed of `random` and `metis`.
     pub seed: u64,
+    /// METIS gets runs of this many consecutive vertices as one.
+    pub contract: Option<NonZeroU32>,
     /// The weight of a vertex: the bytes of its resident row.
     pub weight: &'a (dyn Fn(u32) -> u64 + Sync),
     /// How METIS is run; `None` if the calling program did not say.
@@ -132,7 +134,7 @@ impl Assign for Assigner<'_> {
                 partitioners::contiguous_by_weight(n, parts, self.weight)
             }
             Partitioner::ContiguousVertices => partitioners::contiguous_vertices(n, parts),
-            Partitioner::Metis { contract } => return self.metis(parts, contract.map(NonZeroU32::get)),
+            Partitioner::Metis => return self.metis(parts, self.contract.map(NonZeroU32::get)),
             Partitioner::File(path) => {
                 let found = self.read(path)?;
                 let assignment = drop_empty_parts(found.assignment, found.parts);

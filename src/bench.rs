@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use crate::execute::survey::survey;
 use crate::execute::verify;
-use crate::job::file::Tables;
+use crate::job::file::{CacheTable, Tables};
 use crate::job::{Backend, Job};
 use crate::report::bench::{BenchMachine, BenchReport, BenchSettings, GraphReport, MethodName, MethodReport};
 use crate::report::failure::Reason;
@@ -84,6 +84,7 @@ pub fn bench(
     let job = |graph: &BenchGraph| Job::resolve(None, &graph.tables, Path::new(""));
     let jobs = request.graphs.iter().map(job).collect::<Result<Vec<_>>>()?;
     jobs.iter().try_for_each(Job::check_files)?;
+    let Tables { count, memory, partition, .. } = jobs.first().map(|job| job.settings.clone()).unwrap_or_default();
     let mut report = BenchReport {
         schema_version: SCHEMA_VERSION,
         version: VERSION.into(),
@@ -91,7 +92,9 @@ pub fn bench(
         settings: BenchSettings {
             runs: request.runs.get(),
             timeout_seconds: Duration::as_secs_f64(&request.timeout),
-            ..jobs.first().cloned().map(Job::bench_settings).unwrap_or_default()
+            count,
+            memory,
+            partition,
         },
         baseline: selection.baseline.clone(),
         graphs: Vec::new(),
@@ -127,18 +130,18 @@ impl Comparison<'_> {
         let (Selection { methods, baseline }, control) = (self.selection, self.control);
         let mut tables = graph.tables.clone();
         // Without the user's cache the graph is kept in a temporary one while it is counted.
-        let own_cache = match job.cache.enabled {
+        let own_cache = match job.settings.cache.enabled() {
             true => None,
             false => {
-                let dir = job.work_dir.clone().unwrap_or_else(disk::temporary_folder);
+                let dir = job.settings.work.dir.clone().unwrap_or_else(disk::temporary_folder);
                 disk::make_dir(&dir)?;
                 Some(TemporaryDir::new(&dir, "trimill-bench-")?)
             }
         };
         if let Some(dir) = &own_cache {
-            (job.cache.enabled, job.cache.dir) = (true, Some(dir.path().to_path_buf()));
-            tables.cache.enabled = Some(true);
-            tables.cache.dir.clone_from(&job.cache.dir);
+            let cache = CacheTable { enabled: Some(true), dir: Some(dir.path().to_path_buf()), ..job.settings.cache };
+            tables.cache.clone_from(&cache);
+            job.settings.cache = cache;
         }
         let mut report = graph::prepared(job.clone(), control)?;
         let mut given = graph.expected.map(|triangles| Reference { triangles, from: "--expect".into() });
@@ -168,20 +171,6 @@ fn compare_with(baseline: &MethodName, methods: &mut [MethodReport]) {
         let ratio = |base: f64, own: f64| Some(base / own).filter(|ratio| ratio.is_finite());
         method.kernel_speedup = method.kernel_seconds.and_then(|own| ratio(kernel.median, own.median));
         method.speedup = method.seconds.and_then(|own| ratio(whole.median, own.median));
-    }
-}
-
-impl Job {
-    /// The settings of a comparison that this job gives.
-    fn bench_settings(self) -> BenchSettings {
-        BenchSettings {
-            threads: self.counter.threads.map(std::num::NonZeroUsize::get),
-            devices: self.counter.devices,
-            device_memory: self.device_memory,
-            host_memory: self.host_memory,
-            cut: self.cut,
-            ..BenchSettings::default()
-        }
     }
 }
 

@@ -38,10 +38,10 @@ pub fn metis_child(arguments: impl IntoIterator<Item = OsString>) -> Result<()> 
 
 /// Counts a job with `count`, and writes the page that it asks for.
 fn counted(job: Job, count: impl FnOnce(Job) -> Result<RunResult>) -> Result<RunResult> {
-    let Some(file) = job.output.report.clone() else { return count(job) };
+    let Some(file) = job.settings.output.report.clone() else { return count(job) };
     let (shown, earlier) = (titled(job.clone()), job.earlier()?);
     let (result, written) = Error::answered(count(job))?;
-    let page = shown.page_of_count(&result, rates(shown.cache.dir.as_deref()), earlier);
+    let page = shown.page_of_count(&result, rates(shown.settings.cache.dir.as_deref()), earlier);
     let page = page.and_then(|entry| views::write_report(&file, &[entry]));
     match Error::worst_of([written, page]) {
         Ok(()) => Ok(result),

@@ -23,6 +23,6 @@ pub mod typed;
 pub use batch::{Batch, BatchJob};
 pub use choices::{Backend, Mode, Partitioner, Parts, Prepare};
 pub use devices::{Devices, SpillTo};
-pub use job::{CutSettings, Job, OutputSettings, SpillSettings};
+pub use job::Job;
 
 pub use trimill_partitioners::partition::prune::Prune;

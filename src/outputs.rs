@@ -5,9 +5,9 @@ pub mod arrays;
 use std::path::PathBuf;
 
 use arrays::CountArrays;
-use serde::{Deserialize, Serialize};
 
 use crate::edges::rows::EdgeRows;
+use crate::job::file::OutputTable;
 use crate::table::columns::{CountsInOrder, line_bytes};
 use crate::table::format::{ALL, COLUMNS, STANDARD_OUTPUT, TEXT, TableFormat};
 use crate::table::text::{Compress, TextTable};
@@ -19,7 +19,7 @@ use crate::vertices::order::VertexRows;
 use crate::vertices::summary::OfDegree;
 use trimill_graph::GraphSize;
 use trimill_system::disk::{DiskNeed, Output, check_output, file_of_output, parent};
-use trimill_system::{Bytes, Error, Result, path_text};
+use trimill_system::{Bytes, Error, Result};
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CountsWanted {
@@ -32,26 +32,7 @@ pub struct CountsWanted {
     pub bytes_per_thread: Bytes,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
-    #[serde(with = "path_text::optional")]
-    pub per_vertex: Option<PathBuf>,
-    /// The sums of each degree.
-    #[serde(with = "path_text::optional")]
-    pub by_degree: Option<PathBuf>,
-    /// The coefficients of all vertices.
-    #[serde(default, with = "path_text::optional")]
-    pub lcc: Option<PathBuf>,
-    #[serde(with = "path_text::optional")]
-    pub per_edge: Option<PathBuf>,
-    #[serde(with = "path_text::optional")]
-    pub by_k: Option<PathBuf>,
-    /// Filled for a caller in this process.
-    #[serde(skip)]
-    pub arrays: Option<CountArrays>,
-}
-
-impl Asked {
+impl OutputTable {
     /// Bytes of the chunks of a file that each thread makes or that wait, at most ([`trimill_system::ordered`]).
     pub fn bytes_per_thread(&self) -> Bytes {
         let parquet = |format: Result<TableFormat>| matches!(format, Ok(TableFormat::Parquet));
@@ -60,13 +41,14 @@ impl Asked {
         if columns { Bytes::mib(24) } else { Bytes::mib(4) }
     }
 
-    pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+    /// The files of counts.
+    pub fn count_files(&self) -> impl Iterator<Item = &PathBuf> {
         self.per_vertex.iter().chain(&self.by_degree).chain(&self.lcc).chain(&self.per_edge).chain(&self.by_k)
     }
 
     /// Whether one of them is standard output.
     pub fn take_standard_output(&self) -> bool {
-        self.paths().any(|path| path.as_os_str() == STANDARD_OUTPUT)
+        self.count_files().any(|path| path.as_os_str() == STANDARD_OUTPUT)
     }
 
     /// Checks that the names have formats.
@@ -77,8 +59,19 @@ impl Asked {
         self.per_edge.iter().try_for_each(|path| TableFormat::of(path, COLUMNS).map(drop))
     }
 
+    /// The same with absolute paths: other processes may start elsewhere.
+    pub fn absolute(&self) -> Result<Self> {
+        let mut output = self.clone();
+        let Self { dir, per_vertex, by_degree, lcc, per_edge, by_k, .. } = &mut output;
+        for path in [dir, per_vertex, by_degree, lcc, per_edge, by_k].into_iter().flatten() {
+            *path = std::path::absolute(&*path).map_err(|error| Error::write(&*path, error))?;
+        }
+        Ok(output)
+    }
+
+    /// Checks that the files of counts can be outputs.
     pub fn check_places(&self) -> Result<()> {
-        self.paths().try_for_each(|path| check_output(path))
+        self.count_files().try_for_each(|path| check_output(path))
     }
 
     /// What the files take of a disk, of a graph of this size; that of degrees takes little.
@@ -124,10 +117,11 @@ impl Asked {
         }
     }
 
-    /// Fills the arrays of vertices, and writes the files, each of which is complete or missing, even if another one fails. Runs
+    /// Fills the `arrays` of vertices, and writes the files, each of which is complete or missing, even if another one fails. Runs
     /// in the current thread pool.
     pub fn write_vertices(
         &self,
+        arrays: Option<&CountArrays>,
         counts: &impl for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>,
         array_len: Option<u64>,
         by_degree: &[OfDegree],
@@ -135,12 +129,16 @@ impl Asked {
         let vertices = self.per_vertex.as_deref().map(|path| vertices::files::vertices(path, counts, array_len));
         let degrees = self.by_degree.as_deref().map(|path| vertices::files::degrees(path, by_degree));
         let written = vertices.into_iter().chain(degrees).map(|written| written.and_then(Output::finish));
-        Error::worst_of(self.arrays.iter().map(|arrays| arrays.take_vertices(counts)).chain(written))
+        Error::worst_of(arrays.into_iter().map(|arrays| arrays.take_vertices(counts)).chain(written))
     }
 
-    /// Fills the arrays of edges, and writes the file. Runs in the current thread pool.
-    pub fn write_edges(&self, counts: &impl for<'r> CountsInOrder<Rows<'r> = EdgeRows<'r>>) -> Result<()> {
-        self.arrays.as_ref().map_or(Ok(()), |arrays| arrays.take_edges(counts))?;
+    /// Fills the `arrays` of edges, and writes the file. Runs in the current thread pool.
+    pub fn write_edges(
+        &self,
+        arrays: Option<&CountArrays>,
+        counts: &impl for<'r> CountsInOrder<Rows<'r> = EdgeRows<'r>>,
+    ) -> Result<()> {
+        arrays.map_or(Ok(()), |arrays| arrays.take_edges(counts))?;
         let Some(path) = self.per_edge.as_deref() else { return Ok(()) };
         let format = TableFormat::of(path, COLUMNS)?;
         new_file(path, |to| write(to, format, counts))?.finish()

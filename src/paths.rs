@@ -20,9 +20,9 @@ use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::job::file::OutputTable;
 use crate::job::job::STANDARD_INPUT;
 use crate::job::{Job, Partitioner};
-use crate::outputs::Asked;
 use crate::report::{files, views};
 use crate::run_dir;
 use place::place;
@@ -68,8 +68,9 @@ enum How {
 impl Job {
     /// What the job reads and writes.
     pub fn paths(&self) -> Paths {
-        let announced = self.run_dir.as_deref().map(run_dir::announced).unwrap_or_default();
-        let mut paths = Paths { job: self.name.clone(), force: self.output.force, announced, all: Vec::new() };
+        let announced = self.settings.run.dir.as_deref().map(run_dir::announced).unwrap_or_default();
+        let mut paths =
+            Paths { job: self.name.clone(), force: self.settings.output.force(), announced, all: Vec::new() };
         // An input that cannot be listed is refused when it is opened.
         let listed = if self.kept_spills().is_some() { None } else { files_of(&self.inputs).ok() };
         for input in listed.as_ref().unwrap_or(&self.inputs) {
@@ -78,23 +79,23 @@ impl Job {
         for dir in self.inputs.iter().filter(|input| listed.is_some() && input.is_dir()) {
             paths = paths.with("the input", dir, How::ReadAll);
         }
-        if let Partitioner::File(path) = &self.cut.partitioner {
+        if let Partitioner::File(path) = self.settings.partition.partitioner() {
             paths = paths.reads("the assignment of the vertices", path);
         }
         for (what, path) in self.outputs() {
             paths = paths.writes(what, &path, None);
         }
-        if let Some(file) = &self.output.report {
+        if let Some(file) = &self.settings.output.report {
             paths = paths.writes("the report", file, Some(views::check_report));
         }
-        if let Some(file) = &self.output.trace {
+        if let Some(file) = &self.settings.output.trace {
             paths = paths.writes("the trace", file, Some(views::check_trace));
         }
-        if let Some(dir) = &self.run_dir {
+        if let Some(dir) = &self.settings.run.dir {
             paths = paths.with("the run directory", dir, How::Own);
         }
-        match &self.spill.dir {
-            Some(dir) if self.spill.keep => paths.with("the spilled partitions", dir, How::Spills),
+        match &self.settings.spill.dir {
+            Some(dir) if self.settings.spill.keep() => paths.with("the spilled partitions", dir, How::Spills),
             _ => paths,
         }
     }
@@ -106,7 +107,7 @@ impl Job {
 
     /// The files of counts and of the result.
     fn outputs(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
-        let Asked { per_vertex, by_degree, lcc, per_edge, by_k, .. } = &self.output.files;
+        let OutputTable { dir, per_vertex, by_degree, lcc, per_edge, by_k, .. } = &self.settings.output;
         let counts = [
             ("the triangles at each vertex", per_vertex),
             ("the sums of each degree", by_degree),
@@ -114,7 +115,7 @@ impl Job {
             ("the triangles on each edge", per_edge),
             ("the sizes of trusses", by_k),
         ];
-        let tables = self.output.dir.iter().flat_map(|dir| files::NAMES.map(|name| ("the result", dir.join(name))));
+        let tables = dir.iter().flat_map(|dir| files::NAMES.map(|name| ("the result", dir.join(name))));
         counts.into_iter().filter_map(|(what, path)| Some((what, path.clone()?))).chain(tables)
     }
 }

@@ -13,7 +13,7 @@ use trimill_system::{Bytes, Control, Error, Result, parallel};
 /// Prepares the graph of `job`, unless it is cached, and leaves it in the cache.
 pub(super) fn prepared(job: Job, control: &Control) -> Result<GraphReport> {
     let (title, input) = (job.title(), job.inputs[0].clone());
-    let on_gpu = job.prepare != Prepare::Cpu;
+    let on_gpu = job.settings.work.prepare() != Prepare::Cpu;
     let session = Session::open(job, Purpose::Count, None, control)?;
     if session.cache.is_none() {
         return Err(Error::resource("a comparison prepares its graph once, and there is no cache to keep it in")

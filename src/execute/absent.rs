@@ -31,7 +31,7 @@ impl Session {
         let least_on_host = least_on_gpus(gpus, blocks, graph.longest_row);
         let division = needs.divided(least_on_host, gpus)?;
         let OnGpus { block: largest_row_block, all: on_host, .. } = on_gpus(gpus, blocks, division.counting);
-        host_holds(self.job.cut.block_bytes.unwrap_or_default(), largest_row_block)?;
+        host_holds(self.job.settings.memory.block.unwrap_or_default(), largest_row_block)?;
         let counters = match (counts.edges, counts.vertices) {
             (true, _) => DeviceCounters::Edges,
             (false, true) => DeviceCounters::Vertices { most: on_the_way(needs.host, gpus) },

@@ -46,8 +46,8 @@ impl Session {
             size,
             held,
             mode,
-            counts: job.output.counts(),
-            spill_to: job.spill.to,
+            counts: job.counts(),
+            spill_to: job.settings.spill.to(),
             spilled: job.kept_spills().is_some(),
             shard: self.is_shard(),
             device_peels: None,
@@ -57,7 +57,7 @@ impl Session {
     /// The backends, and their budget, by the method of the job unless another one is named.
     /// The error is of kind `Resource` where a GPU is missing, and `Usage` where a name is wrong.
     pub(super) fn backends(&self, needs: &HostNeeds, method: Option<&str>) -> Result<ChosenBackends> {
-        let asked = self.job.device_memory;
+        let asked = self.job.settings.memory.device;
         let on_cpu = |method| {
             // Once in the pool: entering it takes as long as all that is done there.
             let chosen = parallel::within(&self.pool, || self.cpu(method, needs, asked))?;
@@ -70,7 +70,7 @@ impl Session {
             }
             Ok(chosen)
         };
-        match Choice::of(self.job.counter.backend(), method.or(self.job.counter.method.as_deref()))? {
+        match Choice::of(self.job.settings.count.backend(), method.or(self.job.settings.count.method.as_deref()))? {
             Choice::Cpu(method) => on_cpu(method),
             Choice::Cuda(method) => self.cuda(method, needs),
             Choice::Either(gpu, cpu) => match trimill_kernels::find() {
@@ -82,7 +82,7 @@ impl Session {
                     }
                     other => other,
                 },
-                Err(absence) if self.purpose == Purpose::Plan && self.job.device_memory.is_some() => {
+                Err(absence) if self.purpose == Purpose::Plan && self.job.settings.memory.device.is_some() => {
                     tracing::info!(
                         target: trimill_system::control::NOTE,
                         "planning for a GPU with the memory of --device-memory (--backend cpu: for the CPU); here: {}",
@@ -108,7 +108,7 @@ impl Session {
         on_gpu: bool,
         device: Option<Bytes>,
     ) -> Result<ChosenBackends> {
-        match Choice::of(self.job.counter.backend(), self.job.counter.method.as_deref())? {
+        match Choice::of(self.job.settings.count.backend(), self.job.settings.count.method.as_deref())? {
             Choice::Cuda(method) | Choice::Either(method, _) if on_gpu => self.absent(method, needs, device),
             Choice::Cpu(method) | Choice::Either(_, method) => self.cpu(method, needs, device),
             Choice::Cuda(_) => Err(Error::defect("a plan for the CPU by a method of GPUs")),
@@ -121,10 +121,10 @@ impl Session {
         let footprint = parallel::within(&self.pool, || match method {
             #[cfg(feature = "baselines")]
             CpuMethod::Serial(method) => Serial(*method).footprint(),
-            CpuMethod::Bitmap => bitmap(self.job.output.counts(), graph, Bytes::ZERO).footprint(),
+            CpuMethod::Bitmap => bitmap(self.job.counts(), graph, Bytes::ZERO).footprint(),
         });
         let least = floor(graph, &footprint);
-        let most = self.job.device_memory.unwrap_or(Bytes(u64::MAX)).max(least.device);
+        let most = self.job.settings.memory.device.unwrap_or(Bytes(u64::MAX)).max(least.device);
         (least, least_on_cpu(least.device, &footprint, graph).min(most))
     }
 
@@ -157,8 +157,9 @@ impl Session {
     }
 
     fn cuda(&self, method: CudaMethod, needs: &HostNeeds) -> Result<ChosenBackends> {
-        if self.purpose != Purpose::Count && !trimill_kernels::has_driver() && self.job.device_memory.is_some() {
-            return self.absent(method, needs, self.job.device_memory);
+        if self.purpose != Purpose::Count && !trimill_kernels::has_driver() && self.job.settings.memory.device.is_some()
+        {
+            return self.absent(method, needs, self.job.settings.memory.device);
         }
         let graph = &needs.size;
         let opening = lock(&self.gpus).take();
@@ -170,14 +171,14 @@ impl Session {
         // Where peeling would take the host's memory for what does not fit the device, all of the device is reserved.
         let peels = |workers: &[Cuda]| workers[0].peels(graph.vertices.into(), graph.edges).map(Bytes);
         if have_more && needs.counts.truss.is_some() && peels(&workers) != Some(Bytes::ZERO) {
-            budget = reserve(&mut workers, Budget::of(self.job.device_memory), Bytes::ZERO)?;
+            budget = reserve(&mut workers, Budget::of(self.job.settings.memory.device), Bytes::ZERO)?;
             have_more = false;
         }
         let needs = &HostNeeds { device_peels: peels(&workers), ..*needs };
         let least_on_host = least_on_gpus(gpus, blocks, graph.longest_row);
         let division = needs.divided(least_on_host, gpus)?;
         let OnGpus { chunk, block: largest_row_block, all: on_host } = on_gpus(gpus, blocks, division.counting);
-        host_holds(self.job.cut.block_bytes.unwrap_or_default(), largest_row_block)?;
+        host_holds(self.job.settings.memory.block.unwrap_or_default(), largest_row_block)?;
         if needs.counts.edges {
             workers.iter_mut().for_each(Cuda::count_edges);
         } else if needs.counts.vertices {
@@ -186,14 +187,17 @@ impl Session {
         }
         let ample = workers[0].footprints(graph.vertices).iter().all(|one| is_ample(graph, one, budget));
         if have_more && !ample {
-            budget = reserve(&mut workers, Budget::of(self.job.device_memory), Bytes::ZERO)?;
+            budget = reserve(&mut workers, Budget::of(self.job.settings.memory.device), Bytes::ZERO)?;
         }
         // If the method is not chosen yet, the floor of the one that takes the least.
         let least = floor(graph, &workers[0].footprint()).device;
         // A budget below the floor that was asked for is refused later, with the floor.
-        let wanted = self.job.device_memory.map_or(least, |asked| asked.min(least));
-        let device =
-            if budget >= wanted { budget } else { reserve(&mut workers, Budget::of(self.job.device_memory), least)? };
+        let wanted = self.job.settings.memory.device.map_or(least, |asked| asked.min(least));
+        let device = if budget >= wanted {
+            budget
+        } else {
+            reserve(&mut workers, Budget::of(self.job.settings.memory.device), least)?
+        };
         // All GPUs have the same budget, so the same method suits all.
         let choices = workers[0].choices(graph.vertices);
         let (chosen, methods) = method_for(&self.rates, &choices, graph, device, largest_row_block);
@@ -241,8 +245,8 @@ impl AfterPreparing for Session {
         let vertices = vertices.min(MOST_VERTICES) as u32;
         let size = GraphSize { vertices, edges, longest_row: 0, probes: 0 };
         // A wrong name is reported when the file is written.
-        let all = self.job.output.lcc_wanted.map_or(0, |lcc| lcc.listed).max(vertices.into());
-        self.job.output.files.disk_needs(&size, Some(vertices.into()), all).unwrap_or_default()
+        let all = self.job.lcc_wanted.map_or(0, |lcc| lcc.listed).max(vertices.into());
+        self.job.settings.output.disk_needs(&size, Some(vertices.into()), all).unwrap_or_default()
     }
 
     fn stages(&self, graph: &GraphToPrepare) -> Vec<ExpectedStage> {
@@ -255,12 +259,12 @@ impl AfterPreparing for Session {
         let counts_there = on_gpu
             || trimill_kernels::has_driver()
                 && !matches!(
-                    Choice::of(self.job.counter.backend(), self.job.counter.method.as_deref()),
+                    Choice::of(self.job.settings.count.backend(), self.job.settings.count.method.as_deref()),
                     Ok(Choice::Cpu(_))
                 );
         let machine = self.machine(usize::from(counts_there), true);
         let needed = needs(IdCount::Plain(ids), arcs, space).array(graph.form.more_per_id(), ids, "rows");
-        let gpu = self.job.device_memory.unwrap_or(Bytes(u64::MAX));
+        let gpu = self.job.settings.memory.device.unwrap_or(Bytes(u64::MAX));
         let prepared = space.beside(&needed).map(|shares| machine.preparing(graph, &shares, gpu).stages);
         let counting = self.counting_stages(&machine, machine.counting_about(edges, graph.probes(), gpu), edges);
         prepared.unwrap_or_default().into_iter().chain(counting).collect()
@@ -272,18 +276,18 @@ impl AfterPreparing for Session {
         let longest_row = ((2 * arcs).isqrt() + 1).min(vertices.into()) as u32;
         let graph = GraphSize { vertices, edges: arcs, longest_row, probes: 0 };
         let job = &self.job;
-        let gpus = || match &job.counter.devices {
+        let gpus = || match &job.settings.count.devices {
             Some(Devices::List(list)) => list.len() as u64,
             Some(Devices::All) | None => 1,
         };
-        let (least, gpus) = match Choice::of(job.counter.backend(), job.counter.method.as_deref()) {
+        let (least, gpus) = match Choice::of(job.settings.count.backend(), job.settings.count.method.as_deref()) {
             Ok(Choice::Cpu(method)) => (self.least_on_cpu(&method, &graph).1, 0),
             Ok(Choice::Either(_, method)) if trimill_kernels::find().is_err() => {
                 (self.least_on_cpu(&method, &graph).1, 0)
             }
-            _ => (least_on_gpus(gpus(), blocks_of_gpu(job.output.counts()), longest_row), gpus()),
+            _ => (least_on_gpus(gpus(), blocks_of_gpu(job.counts()), longest_row), gpus()),
         };
-        let needed = |held| self.host_needs_of(graph, held, job.cut.mode).enough(least, gpus);
+        let needed = |held| self.host_needs_of(graph, held, job.settings.mode()).enough(least, gpus);
         if self.cache.is_some() {
             return needed(Bytes::ZERO);
         }

@@ -22,6 +22,6 @@ pub fn cluster(run: &Path, cluster: &Cluster, program: Option<&Path>) -> Result<
         );
     }
     let program = program.ok_or_else(|| Error::usage("the program that counts is not known"))?;
-    let (partitions, peels) = (prepared.made.device_memory, prepared.job.output.counts().truss.is_some());
+    let (partitions, peels) = (prepared.made.device_memory, prepared.job.counts().truss.is_some());
     cluster::write(cluster, run, program, ClusterJob { shards, partitions, peels })
 }

@@ -40,7 +40,7 @@ pub fn count(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, co
     if let Some(dir) = job.kept_spills().map(Path::to_path_buf) {
         return super::kept::count(job, &dir, control);
     }
-    details::check(&job.output, &job.counter)?;
+    details::check(&job)?;
     let mut opened = Session::open(job, Purpose::Count, metis, control)?.input(edges)?;
     if opened.session.run.as_ref().is_some_and(RunDir::is_prepared) {
         let run = opened.session.run.as_ref().map_or(Path::new(""), RunDir::path);
@@ -53,7 +53,7 @@ pub fn count(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, co
     if let Some(result) = opened.finished()? {
         return Ok(result);
     }
-    let spills_whole = opened.session.job.spill.keep;
+    let spills_whole = opened.session.job.settings.spill.keep();
     let planned = opened.prepare()?.plan(PlanRequest { spills_whole, shards: 1 })?;
     tracing::debug!("partitions are planned");
     planned.count()
@@ -80,12 +80,12 @@ pub fn count_prepared(
     metis: Option<Helper>,
     control: &Control,
 ) -> Result<RunResult> {
-    if job.output.lcc_wanted.is_some() {
+    if job.lcc_wanted.is_some() {
         return Err(Error::usage("the coefficients of all vertices of a graph that is prepared already")
             .expected("a graph that is counted from its input, which says what vertices there are"));
     }
-    details::check(&job.output, &job.counter)?;
-    let spills_whole = job.spill.keep;
+    details::check(&job)?;
+    let spills_whole = job.settings.spill.keep();
     let session = Session::open(job, Purpose::Question, metis, control)?;
     session.open_gpus(enough(graph.edges(), graph.vertices().into()))?;
     let (pool, opens_gpus) = (Arc::clone(&session.pool), lock(&session.gpus).is_some());
@@ -108,12 +108,12 @@ impl Opened<'_> {
         let Session { job, run, pool, .. } = &self.session;
         let Some(run) = run.as_ref().filter(|run| run.has_result()) else { return Ok(None) };
         let Some(origin) = &self.origin else { return Ok(None) };
-        let plan = parallel::within(pool, || recorded(run, &job.cut, &origin.lasting()?, None))?;
+        let plan = parallel::within(pool, || recorded(run, &job.settings, &origin.lasting()?, None))?;
         let result = match plan {
             Some((plan, _)) => unless_damaged(run.finished(plan.fingerprint), "it is put together again")?,
             None => None,
         };
-        let whole = |result: &RunResult| details::holds_all(job.output.counts(), &job.output.files, run, result);
+        let whole = |result: &RunResult| details::holds_all(job, run, result);
         let Some(result) = result.filter(whole) else { return Ok(None) };
         tracing::info!("{}: counted on an earlier start", run.path().display());
         run.announce(job.replaced(), true)?;
@@ -206,7 +206,8 @@ impl Session {
     /// What comes once partitions are planned: counting them, which takes `seconds`, and peeling, if the trusses are wanted.
     pub(super) fn counting_stages(&self, machine: &Machine, seconds: f64, edges: u64) -> Vec<ExpectedStage> {
         let count = ExpectedStage { task: "count", seconds };
-        let peel = self.job.output.truss.map(|_| ExpectedStage { task: "peel", seconds: machine.peeling(edges) });
+        let peel =
+            self.job.settings.output.peeling().map(|_| ExpectedStage { task: "peel", seconds: machine.peeling(edges) });
         std::iter::once(count).chain(peel).collect()
     }
 

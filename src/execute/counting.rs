@@ -79,11 +79,12 @@ impl Planned {
         let mut order = plan.order(backends.len());
         order.retain(|&part| before.results.iter().all(|result| result.id != part));
         let together = control.part();
-        let building = place.is_some().then(|| self.building(order.len(), session.job.spill.keep)).transpose()?;
+        let building =
+            place.is_some().then(|| self.building(order.len(), session.job.settings.spill.keep())).transpose()?;
         check_room(self.disk_needs(building.as_ref())?)?;
         let spilling = place.zip(building).map(|((locals, mut dir), building)| {
             order.iter().for_each(|&part| dir.wrote(&path.join(file_name(part))));
-            let builder = self.builder(locals, &path, &room, session.job.spill.keep);
+            let builder = self.builder(locals, &path, &room, session.job.settings.spill.keep());
             let builders = Builders::new(builder, building, pool, run.is_some());
             (SpillWork { builders, dir: Mutex::new(dir) }, building)
         });
@@ -151,8 +152,8 @@ impl Session {
             self.sweep_directories();
         }
         match run {
-            Some(_) => SpillDir::lasting(spill_dir, job.spill.keep, fingerprint),
-            None => SpillDir::open(spill_dir, job.spill.keep, job.output.force, fingerprint),
+            Some(_) => SpillDir::lasting(spill_dir, job.settings.spill.keep(), fingerprint),
+            None => SpillDir::open(spill_dir, job.settings.spill.keep(), job.settings.output.force(), fingerprint),
         }
     }
 }

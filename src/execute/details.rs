@@ -7,9 +7,7 @@ use super::edges::OnEdges;
 use super::session::Session;
 use super::vertices::VertexSums;
 use crate::count::method::Choice;
-use crate::job::OutputSettings;
-use crate::job::file::CountTable;
-use crate::outputs::{Asked, CountsWanted};
+use crate::job::Job;
 use crate::paths;
 use crate::report::RunResult;
 use crate::run_dir::{self, RunDir};
@@ -28,16 +26,18 @@ pub(super) enum Details<'g> {
 }
 
 /// Refuses methods that count the total only, and files that cannot be written, before anything is read.
-pub(super) fn check(output: &OutputSettings, counter: &CountTable) -> Result<()> {
-    if output.counts_vertices() || output.counts_edges() {
-        Choice::check_details(counter.backend(), counter.method.as_deref())?;
-        output.files.check_places()?;
+pub(super) fn check(job: &Job) -> Result<()> {
+    if job.counts_vertices() || job.counts_edges() {
+        let count = &job.settings.count;
+        Choice::check_details(count.backend(), count.method.as_deref())?;
+        job.settings.output.check_places()?;
     }
     Ok(())
 }
 
 /// Whether the `result` of an earlier start in `run` has all that is asked for: the files that are there are known to be its own.
-pub(super) fn holds_all(counts: CountsWanted, files: &Asked, run: &RunDir, result: &RunResult) -> bool {
+pub(super) fn holds_all(job: &Job, run: &RunDir, result: &RunResult) -> bool {
+    let counts = job.counts();
     let announced = run_dir::announced(run.path());
     let own = |path: &PathBuf| path.exists() && paths::file_of(path).is_none_or(|file| announced.contains(&file));
     let peeled = result.truss.as_ref().map(|trusses| TrussWanted { until: trusses.until });
@@ -45,7 +45,7 @@ pub(super) fn holds_all(counts: CountsWanted, files: &Asked, run: &RunDir, resul
     (!counts.vertices || result.clustering.is_some())
         && counts.lcc.is_none_or(|lcc| directed == Some(lcc.directed))
         && counts.truss == peeled
-        && files.paths().all(own)
+        && job.settings.output.count_files().all(own)
 }
 
 /// Whether `error` leaves the total as it is: a file could not be written, or the disk does not hold the sums that belong to it.
@@ -57,8 +57,8 @@ impl<'g> Details<'g> {
     /// Zeros. Formats that cannot hold the graph's ids are refused.
     pub(super) fn new(session: &Session, graph: &'g OrientedGraph, fingerprint: u128) -> Result<Self> {
         let job = &session.job;
-        job.output.files.check_ids(array_len(graph))?;
-        match (job.output.counts_edges(), job.output.counts_vertices()) {
+        job.settings.output.check_ids(array_len(graph))?;
+        match (job.counts_edges(), job.counts_vertices()) {
             (true, _) => OnEdges::new(session, graph, fingerprint).map(Self::Edges),
             (false, true) => VertexSums::new(session, graph, fingerprint).map(Self::Vertices),
             (false, false) => Ok(Self::Total),
@@ -106,7 +106,7 @@ impl<'g> Details<'g> {
             Self::Edges(edges) => {
                 edges.check(session, result)?;
                 // First, as the trussness of edges takes the place of the triangles on them.
-                let at_vertices = session.job.output.counts_vertices().then(|| edges.at_vertices(session)).transpose();
+                let at_vertices = session.job.counts_vertices().then(|| edges.at_vertices(session)).transpose();
                 if let Err(error) = &at_vertices
                     && !keeps_answer(error)
                 {

@@ -10,7 +10,8 @@ use super::session::{Purpose, Session};
 use crate::cache::Origin;
 use crate::clean::Workspace;
 use crate::directions::{DoubledGraph, RarerEdges};
-use crate::job::{CutSettings, Job, OutputSettings, Partitioner};
+use crate::job::file::{MemoryTable, OutputTable, PartitionTable, RunTable, Tables};
+use crate::job::{Job, Partitioner};
 use crate::prepare::Preparation;
 use crate::report::RunResult;
 use crate::sums::{ByRank, SumKey, Sums};
@@ -63,14 +64,15 @@ impl Session {
         let marking = needs.directions().ok_or_else(|| Error::defect("directions that nobody wants"))?;
         let left = self.host.left(&marking)?;
         let peak = machine::peak_memory().saturating_sub(result.driver_host_bytes);
-        let job = Job {
-            name: None,
-            cut: CutSettings { partitioner: Partitioner::Rank, ..CutSettings::default() },
-            host_memory: Some(needs.budget_of_doubled()),
-            run_dir: None,
-            output: OutputSettings { clustering: true, truss: None, recorded: false, ..self.job.output.clone() },
-            ..self.job.clone()
+        let asked = self.job.settings.clone();
+        let settings = Tables {
+            partition: PartitionTable { partitioner: Some(Partitioner::Rank), ..PartitionTable::default() },
+            memory: MemoryTable { host: Some(needs.budget_of_doubled()), block: None, ..asked.memory },
+            run: RunTable::default(),
+            output: OutputTable { clustering: Some(true), ..OutputTable::default() },
+            ..asked
         };
+        let job = Job { name: None, settings, recorded: false, ..self.job.clone() };
         let session = Self::open(job.without_counts().without_cache(), Purpose::Question, None, &self.control)?;
         let space = session.workspace();
         let space = Workspace { graph: space.graph.min(Bytes(left.get() / 2)), ..space };

@@ -75,7 +75,7 @@ impl<'g> OnEdges<'g> {
     ) -> Result<()> {
         let Session { job, host, pool, control, .. } = session;
         let (graph, sums) = (self.graph, self.of.all()?);
-        if let Some(wanted) = job.output.truss {
+        if let Some(wanted) = job.settings.output.peeling() {
             let start = Instant::now();
             let device = backends.first_mut().map(|backend| &mut **backend as &mut dyn CountBackend);
             if self.of.restore(PEELED, pool)? {
@@ -93,15 +93,16 @@ impl<'g> OnEdges<'g> {
             result.stages.push(Stage::since("peel", start, read, read));
         }
         let start = Instant::now();
-        let memory = edge_window_bytes(job.output.counts(), *host, graph.vertices(), graph.edges());
-        let counts = EdgesOfGraph { graph, sums, figure: EdgeFigure::of(job.output.truss), memory, control };
+        let memory = edge_window_bytes(job.counts(), *host, graph.vertices(), graph.edges());
+        let counts =
+            EdgesOfGraph { graph, sums, figure: EdgeFigure::of(job.settings.output.peeling()), memory, control };
         let by_k = |path: &Path| result.truss.as_ref().map_or(Ok(()), |trusses| trusses.write(path)?.finish());
         parallel::within(pool, || {
-            let sizes = job.output.files.by_k.as_deref().map_or(Ok(()), by_k);
-            Error::worst_of([sizes, job.output.files.write_edges(&counts)])
+            let sizes = job.settings.output.by_k.as_deref().map_or(Ok(()), by_k);
+            Error::worst_of([sizes, job.settings.output.write_edges(job.arrays.as_ref(), &counts)])
         })?;
         let written =
-            job.output.files.per_edge.as_deref().and_then(|path| path.metadata().ok()).map_or(0, |file| file.len());
+            job.settings.output.per_edge.as_deref().and_then(|path| path.metadata().ok()).map_or(0, |file| file.len());
         control.did_stage("edges", start);
         result.stages.push(Stage::since("edges", start, Sums::<ByArc>::bytes(graph.edges()), Bytes(written)));
         Ok(())
@@ -111,7 +112,7 @@ impl<'g> OnEdges<'g> {
     pub(super) fn at_vertices(&self, session: &Session) -> Result<VertexSums<'g>> {
         let Session { job, host, pool, control, .. } = session;
         let vertices = VertexSums::new(session, self.graph, 0)?;
-        let memory = edge_window_bytes(job.output.counts(), *host, self.graph.vertices(), self.graph.edges());
+        let memory = edge_window_bytes(job.counts(), *host, self.graph.vertices(), self.graph.edges());
         let (graph, sums) = (self.graph, self.of.all()?);
         let edges = EdgesOfGraph { graph, sums, figure: EdgeFigure::Triangles, memory, control };
         edges.at_vertices(vertices.of.all()?, pool)?;

@@ -51,7 +51,7 @@ impl Estimating<'_> {
             parts: plan.parts(),
             preparing: self.preparing(host, limits.device),
             counting: self.counting(plan, planning),
-            peeling: session.job.output.truss.map(|_| limits.machine.peeling(graph.edges())),
+            peeling: session.job.settings.output.peeling().map(|_| limits.machine.peeling(graph.edges())),
         }
     }
 

@@ -56,8 +56,13 @@ impl Session {
         }
         let (source, origin) = parallel::within(&self.pool, || -> Result<_> {
             let job = &self.job;
-            let source =
-                Source::open_within(&job.inputs, job.reading.clone(), &self.work_dir, self.preparing, &self.control)?;
+            let source = Source::open_within(
+                &job.inputs,
+                job.settings.input.reading(),
+                &self.work_dir,
+                self.preparing,
+                &self.control,
+            )?;
             let origin = Self::origin(&source)?;
             Ok((source, origin))
         })?;
@@ -74,7 +79,7 @@ impl Session {
 
     /// Settles what the coefficients of all vertices are of, if they are wanted; `again`: whether the input can be read again for them.
     fn resolve_lcc(&mut self, directed: Option<bool>, listed: u64, again: bool) -> Result<()> {
-        let Some(wanted) = &mut self.job.output.lcc_wanted else { return Ok(()) };
+        let Some(wanted) = &mut self.job.lcc_wanted else { return Ok(()) };
         *wanted = wanted.of_input(directed, listed)?;
         if wanted.reads_input() && !again {
             return Err(Error::usage(
@@ -89,7 +94,7 @@ impl Session {
     /// Opens the input of the job once more, after it was counted.
     pub(super) fn input_again(&self) -> Result<Source> {
         let job = &self.job;
-        Source::open_within(&job.inputs, job.reading.clone(), &self.work_dir, self.host, &self.control)
+        Source::open_within(&job.inputs, job.settings.input.reading(), &self.work_dir, self.host, &self.control)
     }
 
     /// Removes a graph file (`path`) that turned out to be damaged when its rows were read, so that the next start makes it again; but not
@@ -113,7 +118,7 @@ impl Opened<'_> {
     pub(super) fn claim(&mut self) -> Result<()> {
         let Session { job, run, pool, control, .. } = &self.session;
         let Some(run) = run else { return Ok(()) };
-        let mut claimed = JobRecord::new(&job.cut, self.origin.as_ref(), control)?;
+        let mut claimed = JobRecord::new(&job.settings, self.origin.as_ref(), control)?;
         parallel::within(pool, || run.claim(&mut claimed, control))?;
         if let Some(origin) = &mut self.origin {
             origin.identity = claimed.input();

@@ -21,18 +21,18 @@ use trimill_system::{Bytes, Control, Error, Result, machine};
 pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult> {
     refuse(
         [
-            (job.cut.partitioner != Partitioner::Auto, "a partitioner"),
-            (job.cut.parts != Parts::Auto, "a number of parts"),
-            (job.cut.mode.is_some(), "a prune level"),
-            (job.cut.block_bytes.is_some(), "a size of row blocks"),
-            (job.reading.format.is_some(), "a format"),
-            (job.reading.header.is_some(), "a header"),
-            (job.reading.columns.is_some(), "columns"),
-            (job.reading.names, "names"),
-            (job.run_dir.is_some(), "a run directory"),
-            (job.spill.keep, "to keep the spills"),
-            (job.output.counts_vertices(), "the triangles at each vertex, whose ids and degrees only the graph has"),
-            (job.output.counts_edges(), "the triangles on each edge, whose ids only the graph has"),
+            (*job.settings.partition.partitioner() != Partitioner::Auto, "a partitioner"),
+            (job.settings.partition.parts() != Parts::Auto, "a number of parts"),
+            (job.settings.mode().is_some(), "a prune level"),
+            (job.settings.memory.block.is_some(), "a size of row blocks"),
+            (job.settings.input.format.is_some(), "a format"),
+            (job.settings.input.header.is_some(), "a header"),
+            (job.settings.input.columns.is_some(), "columns"),
+            (job.settings.input.names(), "names"),
+            (job.settings.run.dir.is_some(), "a run directory"),
+            (job.settings.spill.keep(), "to keep the spills"),
+            (job.counts_vertices(), "the triangles at each vertex, whose ids and degrees only the graph has"),
+            (job.counts_edges(), "the triangles on each edge, whose ids only the graph has"),
         ],
         dir,
     )?;
@@ -40,7 +40,7 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
     let size = manifest.graph.size;
     let session = Session::open(job.without_cache(), Purpose::Count, None, control)?;
     let Session { job, control, .. } = &session;
-    let mut chosen = session.backends(&session.host_needs_of(size, Bytes::ZERO, job.cut.mode), None)?;
+    let mut chosen = session.backends(&session.host_needs_of(size, Bytes::ZERO, job.settings.mode()), None)?;
     if chosen.backends[0].scope() != Scope::Partitions && manifest.partitions.len() > 1 {
         return Err(Error::usage(format!("method {} counts whole graphs only", chosen.backends[0].method()))
             .at(dir)

@@ -20,7 +20,7 @@ use trimill_system::{Bytes, Control, Error, Result, machine};
 /// prepared there, where partitions are missing, or where a file cannot be written: what would have been returned is then the error's
 /// answer.
 pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)> {
-    let Some(path) = how.run_dir.clone() else {
+    let Some(path) = how.settings.run.dir.clone() else {
         return Err(Error::usage("no run directory"));
     };
     let prepared = RunDir::share(&path)?.1;
@@ -28,17 +28,15 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
     let Session { job, run, .. } = &session;
     let Some(run) = run else { return Err(Error::defect("a merge without a run directory")) };
     let merged = run.finished(prepared.fingerprint).map_err(|error| with_prepare_advice(error, &path))?;
-    if let Some(result) =
-        merged.filter(|result| details::holds_all(job.output.counts(), &job.output.files, run, result))
-    {
+    if let Some(result) = merged.filter(|result| details::holds_all(job, run, result)) {
         tracing::info!(target: trimill_system::control::NOTE, "{}: merged on an earlier start", path.display());
         session.tidy();
-        return Ok((result, job.output.dir.clone()));
+        return Ok((result, job.settings.output.dir.clone()));
     }
     run.check(&prepared)?;
-    details::check(&job.output, &job.counter)?;
+    details::check(job)?;
     let graph = run.graph(&prepared)?;
-    session.host_needs(&graph, job.cut.mode).can_write(Bytes::ZERO, 0)?;
+    session.host_needs(&graph, job.settings.mode()).can_write(Bytes::ZERO, 0)?;
     let details = Details::new(&session, &graph, prepared.fingerprint)?;
 
     let start = Instant::now();
@@ -66,13 +64,15 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
     let mut result = result.complete();
     let written = details.finish(&session, Vec::new(), &mut result).map_err(|error| with_prepare_advice(error, &path));
     if written.as_ref().is_err_and(|error| !keeps_answer(error)) {
-        return written.map(|()| (result, job.output.dir.clone()));
+        return written.map(|()| (result, job.settings.output.dir.clone()));
     }
     result.seconds = session.seconds();
     result.peak_host_bytes = result.peak_host_bytes.max(machine::peak_memory());
     match written.and_then(|()| run.finish(prepared.fingerprint, &result).map(|()| session.tidy())) {
-        Ok(()) => Ok((result, job.output.dir.clone())),
-        Err(error) => Err(with_resume_advice(error, Some(&path)).with_answer((result, job.output.dir.clone()))),
+        Ok(()) => Ok((result, job.settings.output.dir.clone())),
+        Err(error) => {
+            Err(with_resume_advice(error, Some(&path)).with_answer((result, job.settings.output.dir.clone())))
+        }
     }
 }
 

@@ -41,8 +41,8 @@ impl Estimating<'_> {
             found.push(MoreMemory { budget, bytes, parts, preparing, counting_seconds, seconds });
             Ok(())
         };
-        let asked = &session.job.cut;
-        let cut = now.parts > 1 && asked.parts == Parts::Auto && asked.partitioner.is_cheap();
+        let asked = &session.job.settings.partition;
+        let cut = now.parts > 1 && asked.parts() == Parts::Auto && asked.partitioner().is_cheap();
         if cut && limits.device_from == BudgetFrom::Device {
             let (twice, enough) = (rounded_up(Bytes(device.get().saturating_mul(2))), self.holds_all()?);
             if twice < enough {
@@ -104,7 +104,7 @@ impl Estimating<'_> {
 
     fn chosen(&self, device: Option<Bytes>, host: Bytes) -> Result<ChosenBackends> {
         let Planning { session, graph, limits, .. } = self.planning;
-        let needs = HostNeeds { host: self.host(host), ..session.host_needs(graph, session.job.cut.mode) };
+        let needs = HostNeeds { host: self.host(host), ..session.host_needs(graph, session.job.settings.mode()) };
         session.backends_within(&needs, limits.machine.gpus > 0, device)
     }
 

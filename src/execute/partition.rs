@@ -9,7 +9,7 @@ use super::planned::{PlanRequest, Planned};
 use super::session::{Purpose, Session};
 use super::spill_dir::SpillDir;
 use super::stage_times::StageTimes;
-use crate::job::{Job, Mode, SpillSettings, SpillTo};
+use crate::job::{Job, Mode, SpillTo};
 use crate::plan::GraphCut;
 use crate::report::{PartitionFigures, PartitionReport, SCHEMA_VERSION, Stage, VERSION};
 use trimill_partitioners::build::room::SpillMemory;
@@ -23,17 +23,16 @@ use trimill_system::{Bytes, Error, Result};
 
 /// Spills the partitions of a job, which must name a directory for them.
 pub fn partition(job: Job, metis: Option<Helper>, control: &Control) -> Result<PartitionReport> {
-    if job.cut.mode == Some(Mode::InPlace) {
+    if job.settings.mode() == Some(Mode::InPlace) {
         return Err(Error::usage("the partitioner rank, and partitions that are to be spilled")
             .expected("another partitioner: rank ranges are not spilled"));
     }
-    let Some(directory) = job.spill.dir.clone() else {
+    let Some(directory) = job.settings.spill.dir.clone() else {
         return Err(Error::usage("no directory for the spilled partitions").advice("name it with --spill-dir"));
     };
     // Of what a count writes, nothing but the spills.
     let mut job = job.without_counts();
-    job.cut.mode = Some(Mode::Spilled);
-    job.spill = SpillSettings { to: SpillTo::Disk, keep: true, ..job.spill };
+    (job.settings.spill.to, job.settings.spill.keep) = (Some(SpillTo::Disk), Some(true));
     let session = Session::open(job, Purpose::Count, metis, control)?;
     let planned = session.input(None)?.prepare()?.plan(PlanRequest { spills_whole: true, shards: 1 })?;
     planned.unless_damaged(|planned| planned.spill(&directory))
@@ -44,7 +43,7 @@ impl Planned {
         let GraphCut::Sets(locals) = &self.plan.cut else {
             return Err(Error::defect("rank ranges that are to be spilled"));
         };
-        let dir = SpillDir::open(directory, true, self.session.job.output.force, self.fingerprint)?;
+        let dir = SpillDir::open(directory, true, self.session.job.settings.output.force(), self.fingerprint)?;
         let mut stages = std::mem::take(&mut self.stages);
         let spills = self.write_spills(locals, dir, &mut stages)?;
         let Self { graph, plan, .. } = &self;
@@ -71,8 +70,8 @@ impl Planned {
             device_memory: self.limits.device,
             partitioner: self.partitioner.to_string(),
             directory: directory.to_path_buf(),
-            prune: self.session.job.cut.prune,
-            seed: self.session.job.cut.seed,
+            prune: self.session.job.settings.partition.prune(),
+            seed: self.session.job.settings.partition.seed(),
         })
     }
 

@@ -24,7 +24,7 @@ use trimill_system::{Bytes, Control, Result, parallel};
 /// Plans a job, for `edges` or if there are none for its input.
 pub fn plan(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, control: &Control) -> Result<PlanReport> {
     let opened = Session::open(job, Purpose::Plan, metis, control)?.input(edges)?;
-    let (spills_whole, has_rows) = (opened.session.job.spill.keep, opened.has_rows());
+    let (spills_whole, has_rows) = (opened.session.job.settings.spill.keep(), opened.has_rows());
     opened.prepare()?.plan(PlanRequest { spills_whole, shards: 1 })?.report(has_rows)
 }
 
@@ -54,7 +54,7 @@ impl Planned {
         let alternatives = match limits.whole {
             Some(_) => Vec::new(),
             None => {
-                let mode = job.cut.mode.unwrap_or(plan.cut.mode());
+                let mode = job.settings.mode().unwrap_or(plan.cut.mode());
                 parallel::within(pool, || planning.alternatives(mode, plan.row_block_limit, &self.partitioner))?
             }
         };
@@ -66,8 +66,9 @@ impl Planned {
             estimates.sized = true;
         }
         let mut advice = Vec::from_iter(self.advice_on_parts());
-        let building =
-            (plan.cut.mode() == Mode::Spilled).then(|| self.building(parts as usize, job.spill.keep)).transpose()?;
+        let building = (plan.cut.mode() == Mode::Spilled)
+            .then(|| self.building(parts as usize, job.settings.spill.keep()))
+            .transpose()?;
         let disks = DiskNeeds::by_disk(self.disk_needs(building.as_ref())?)?;
         advice.extend(disks.iter().filter_map(|disk| disk.check().err()).map(|error| error.to_string()));
         let (estimate, more_memory) = parallel::within(pool, || -> Result<_> {
@@ -112,7 +113,7 @@ impl Planned {
             partitioner: self.partitioner.to_string(),
             estimates,
             job: job.name.clone(),
-            prune: job.cut.prune,
+            prune: job.settings.partition.prune(),
             ..PlanReport::default()
         }
         .complete())
@@ -122,7 +123,8 @@ impl Planned {
 impl Planned {
     fn parts_reason(&self) -> PartsReason {
         let Self { plan, limits, session, .. } = self;
-        let named = session.job.cut.parts != Parts::Auto || matches!(session.job.cut.partitioner, Partitioner::File(_));
+        let named = session.job.settings.partition.parts() != Parts::Auto
+            || matches!(session.job.settings.partition.partitioner(), Partitioner::File(_));
         match plan.parts() {
             parts if parts != plan.parts_asked => PartsReason::Split,
             1 => PartsReason::Whole,
@@ -137,7 +139,7 @@ impl Planned {
         let Self { graph, limits, session, plan, .. } = self;
         let gpus = limits.machine.gpus;
         let needs = session.host_needs(graph, Some(plan.cut.mode()));
-        let device = session.job.device_memory.or((gpus > 0).then_some(limits.device));
+        let device = session.job.settings.memory.device.or((gpus > 0).then_some(limits.device));
         let chosen = session.backends_within(&needs, gpus > 0, device)?;
         let floors = needs.floors(chosen.least_on_host, gpus as u64);
         Ok(floors.iter().map(|floor| floor.bytes).max().unwrap_or_default())

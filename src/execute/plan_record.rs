@@ -2,7 +2,8 @@
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::job::{CutSettings, Mode, Partitioner};
+use crate::job::file::Tables;
+use crate::job::{Mode, Partitioner};
 use crate::plan::GraphCut;
 use crate::run_dir::{PlanRecord, RunDir};
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
@@ -13,7 +14,7 @@ use trimill_system::{Bytes, Result};
 /// not be there.
 pub(super) fn recorded(
     run: &RunDir,
-    settings: &CutSettings,
+    settings: &Tables,
     identity: &str,
     vertices: Option<u32>,
 ) -> Result<Option<(PlanRecord, GraphCut)>> {
@@ -28,9 +29,10 @@ pub(super) fn recorded(
 
 /// Identifies the partitions of a job: a hash of the input, the partitioner, the number of parts, the mode, the prune level, the size of
 /// row blocks, and how the graph is cut.
-pub(super) fn fingerprint(settings: &CutSettings, identity: &str, cut: &GraphCut, row_block: Bytes) -> u128 {
+pub(super) fn fingerprint(settings: &Tables, identity: &str, cut: &GraphCut, row_block: Bytes) -> u128 {
     let (parts, mode) = (cut.parts(), cut.mode());
-    let (partitioner, seed, prune) = (resolved(&settings.partitioner, mode), settings.seed, settings.prune);
+    let (seed, prune) = (settings.partition.seed(), settings.partition.prune());
+    let partitioner = resolved(settings.partition.partitioner(), mode);
     let text = format!("{identity}\n{partitioner}\n{seed}\n{parts}\n{mode}\n{prune}\n{}", row_block.get());
     let mut key = text.into_bytes();
     let ends = |ranks: &LocalsAndHeads| [ranks.locals.end, ranks.heads.start, ranks.heads.end];

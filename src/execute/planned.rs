@@ -12,7 +12,8 @@ use super::plan_record::{fingerprint, recorded, resolved};
 use super::planning::Planning;
 use super::session::Session;
 use crate::count::method::LEAST_MEMORY_METHOD;
-use crate::job::{CutSettings, Partitioner, Parts};
+use crate::job::file::PartitionTable;
+use crate::job::{Partitioner, Parts};
 use crate::plan::{BudgetFrom, GraphCut, Plan, PlanLimits, refuse_parts};
 use crate::report::Stage;
 use crate::run_dir::{PREPARE_AGAIN, PlanRecord};
@@ -82,7 +83,8 @@ impl Planned {
     ) -> Builder<'a> {
         let Self { graph, plan, fingerprint, session, .. } = self;
         let Plan { sizes, row_block_limit, .. } = plan;
-        let (row_block_limit, prune, fingerprint) = (*row_block_limit, session.job.cut.prune, *fingerprint);
+        let (row_block_limit, prune, fingerprint) =
+            (*row_block_limit, session.job.settings.partition.prune(), *fingerprint);
         Builder { graph, locals, sizes, row_block_limit, prune, dir, fingerprint, room, durable }
     }
 
@@ -95,8 +97,8 @@ impl Planned {
             job: ManifestJob {
                 input: job.title(),
                 partitioner: partitioner.to_string(),
-                prune: job.cut.prune.to_string(),
-                seed: job.cut.seed.to_string(),
+                prune: job.settings.partition.prune().to_string(),
+                seed: job.settings.partition.seed().to_string(),
                 parts: plan.parts().to_string(),
             },
             vertices: u64::from(graph.vertices()),
@@ -129,7 +131,7 @@ impl Prepared {
         let identity = origin.map_or(Ok(String::new()), |origin| origin.lasting())?;
         let recorded = session.recorded(&identity, graph.vertices())?;
         // The mode that an earlier start chose needs its share of the host's memory, even if this one would choose another.
-        let mode = recorded.as_ref().map(|(record, _)| record.mode).or(job.cut.mode);
+        let mode = recorded.as_ref().map(|(record, _)| record.mode).or(job.settings.mode());
         let needs = session.host_needs(&graph, mode);
         let start = Instant::now();
         let mut chosen = session.backends(&needs, None)?;
@@ -163,7 +165,7 @@ impl Prepared {
         };
         // Recorded plans, and those of files, come with their parts.
         refuse_parts(&limits, Some(plan.parts()))?;
-        tell_other_parts(&plan, &job.cut, limits.device);
+        tell_other_parts(&plan, &job.settings.partition, limits.device);
         trim_heap();
         let until_here = if chosen.beside { until_here } else { until_here.saturating_sub(chosen.driver) };
         let peak = until_here.max((machine::peak_memory() + child_peak).saturating_sub(chosen.driver));
@@ -172,12 +174,13 @@ impl Prepared {
         stages.push(Stage::new("assign", plan.times[0], Bytes::ZERO, Bytes::of::<u32>(graph.vertices().into())));
         stages.push(Stage::new("plan", plan.times[1], graph.stored_bytes(), Bytes::ZERO));
         let before = recorded.map(|(record, _)| record.fingerprint);
-        let fingerprint = before.unwrap_or_else(|| fingerprint(&job.cut, &identity, &plan.cut, plan.row_block_limit));
+        let fingerprint =
+            before.unwrap_or_else(|| fingerprint(&job.settings, &identity, &plan.cut, plan.row_block_limit));
         if let Some(run) = session.run.as_ref().filter(|_| before.is_none()) {
             PlanRecord::write(run.path(), fingerprint, &plan)?;
         }
         Ok(Planned {
-            partitioner: resolved(&job.cut.partitioner, plan.cut.mode()).clone(),
+            partitioner: resolved(job.settings.partition.partitioner(), plan.cut.mode()).clone(),
             session,
             stages,
             graph,
@@ -195,7 +198,7 @@ impl Session {
     /// The plan of a graph of `vertices` vertices that an earlier start recorded in the run directory, if there is one.
     fn recorded(&self, identity: &str, vertices: u32) -> Result<Option<(PlanRecord, GraphCut)>> {
         let Some(run) = &self.run else { return Ok(None) };
-        let recorded = parallel::within(&self.pool, || recorded(run, &self.job.cut, identity, Some(vertices)))?;
+        let recorded = parallel::within(&self.pool, || recorded(run, &self.job.settings, identity, Some(vertices)))?;
         if run.is_shared() && recorded.is_none() {
             // Never planned anew: other shards count by that plan.
             return Err(
@@ -208,13 +211,13 @@ impl Session {
     fn plan_limits(&self, chosen: &ChosenBackends, graph: &OrientedGraph, wanted: PlanRequest) -> PlanLimits {
         let (job, backends) = (&self.job, &chosen.backends);
         let cached = graph.stored_bytes() <= Bytes(machine::memory().get() / 2);
-        let of_host = chosen.gpus() == 0 && job.device_memory.is_none();
+        let of_host = chosen.gpus() == 0 && job.settings.memory.device.is_none();
         PlanLimits {
             device: chosen.device,
             device_from: if of_host { BudgetFrom::Host } else { BudgetFrom::Device },
             largest_row_block: chosen.largest_row_block,
-            row_block: job.cut.block_bytes,
-            prune: job.cut.prune,
+            row_block: job.settings.memory.block,
+            prune: job.settings.partition.prune(),
             parts: backends.len() as u32,
             shards: wanted.shards,
             machine: self.machine(chosen.gpus(), cached),
@@ -226,7 +229,7 @@ impl Session {
 }
 
 /// Says where there are more parts than were asked for, or fewer.
-fn tell_other_parts(plan: &Plan, asked: &CutSettings, device: Bytes) {
+fn tell_other_parts(plan: &Plan, asked: &PartitionTable, device: Bytes) {
     if plan.parts() != plan.parts_asked {
         tracing::warn!(
             "{} parts do not fit the device budget of {device}: they were split into {}",
@@ -234,9 +237,9 @@ fn tell_other_parts(plan: &Plan, asked: &CutSettings, device: Bytes) {
             plan.parts()
         );
     }
-    if let Parts::Exactly(parts) = asked.parts
+    if let Parts::Exactly(parts) = asked.parts()
         && parts.get() > plan.parts_asked
-        && !matches!(asked.partitioner, Partitioner::File(_))
+        && !matches!(asked.partitioner(), Partitioner::File(_))
     {
         tracing::info!(target: trimill_system::control::NOTE, "of {parts} parts {} have vertices; the others are left out", plan.parts_asked);
     }

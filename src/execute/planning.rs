@@ -50,8 +50,8 @@ impl<'a> Planning<'a> {
     /// Plans; `child_peak` becomes the peak memory of a METIS child. Runs in the job's threads.
     pub(super) fn plan(&self, child_peak: &AtomicU64) -> Result<Plan> {
         let (job, planner) = (&self.session.job, self.planner());
-        let parts = job.cut.parts.asked();
-        match (&job.cut.partitioner, job.cut.mode) {
+        let parts = job.settings.partition.parts().asked();
+        match (job.settings.partition.partitioner(), job.settings.mode()) {
             (Partitioner::Rank, _) => planner.ranges(parts),
             (Partitioner::Auto, None) if !self.builds => planner.ranges(parts),
             (Partitioner::Auto, None) => planner.auto(parts, || self.sets(&Partitioner::Contiguous, child_peak)),
@@ -62,7 +62,7 @@ impl<'a> Planning<'a> {
 
     pub(super) fn sets(&self, partitioner: &Partitioner, child_peak: &AtomicU64) -> Result<Plan> {
         let (graph, footprint, planner) = (self.graph, self.footprint, self.planner());
-        if let Some(whole) = planner.whole(partitioner, self.session.job.cut.parts)? {
+        if let Some(whole) = planner.whole(partitioner, self.session.job.settings.partition.parts())? {
             return Ok(whole);
         }
         let assigned = {
@@ -86,8 +86,9 @@ impl<'a> Planning<'a> {
             graph: self.graph,
             vertices,
             partitioner,
-            parts: job.cut.parts,
-            seed: job.cut.seed,
+            parts: job.settings.partition.parts(),
+            seed: job.settings.partition.seed(),
+            contract: job.settings.partition.metis.contract,
             weight,
             helper: metis.as_ref(),
             host_memory: host.budget(),

@@ -11,7 +11,8 @@ use super::session::{Purpose, Session};
 use super::space::counts_bytes;
 use super::spill_dir::SpillDir;
 use crate::count::method::Choice;
-use crate::job::{Job, Mode, OutputSettings, SpillSettings};
+use crate::job::file::{OutputTable, SpillTable, Tables};
+use crate::job::{Job, Mode};
 use crate::plan::GraphCut;
 use crate::plan::costs::costs;
 use crate::report::{PreparedReport, SCHEMA_VERSION, Stage, VERSION};
@@ -30,15 +31,15 @@ pub fn prepare(
     metis: Option<Helper>,
     control: &Control,
 ) -> Result<PreparedReport> {
-    refuse(job.kept_spills(), &job.spill)?;
+    refuse(job.kept_spills(), &job.settings.spill)?;
     if let Some(shards) = shards {
         check_shards(shards)?;
         if shards.get() > 1 {
             let cut = format!("{shards} shards are asked for");
-            Choice::check_partitions(job.counter.backend(), job.counter.method.as_deref(), &cut)?;
+            Choice::check_partitions(job.settings.count.backend(), job.settings.count.method.as_deref(), &cut)?;
         }
     }
-    details::check(&job.output, &job.counter)?;
+    details::check(&job)?;
     // The graph and the spills are where all nodes find them: in the run directory.
     let session = Session::open(job.without_cache(), Purpose::Shards, metis, control)?;
     if session.run.is_none() {
@@ -55,10 +56,10 @@ pub fn prepare(
 }
 
 /// Refuses settings that belong to a count in one process.
-fn refuse(kept_spills: Option<&Path>, spill: &SpillSettings) -> Result<()> {
+fn refuse(kept_spills: Option<&Path>, spill: &SpillTable) -> Result<()> {
     let refused = [
         (kept_spills.is_some(), "kept spills as the input", "the graph itself"),
-        (spill.keep, "to keep the spills", "'trimill partition', which keeps them"),
+        (spill.keep(), "to keep the spills", "'trimill partition', which keeps them"),
         (spill.dir.is_some(), "a directory for spills", "no such directory: spills are in the run directory"),
     ];
     match refused.into_iter().find(|(named, ..)| *named) {
@@ -77,10 +78,9 @@ impl Session {
         let Some(run) = run.as_ref().filter(|run| run.is_prepared()) else { return Ok(None) };
         let prepared = unless_damaged(run.prepared().map(Some), "it is made again")?;
         let Some(prepared) = prepared else { return Ok(None) };
-        let asked = |OutputSettings { files, dir, clustering, truss, lcc_wanted, .. }| {
-            (files, dir, clustering, truss, lcc_wanted)
-        };
-        if asked(prepared.job.output.clone()) != asked(job.output.absolute()?) {
+        let asked = |output| OutputTable { force: None, report: None, against: None, trace: None, ..output };
+        let (before, now) = (prepared.job.settings.output.clone(), job.settings.output.absolute()?);
+        if asked(before) != asked(now) || prepared.job.lcc_wanted != job.lcc_wanted {
             return Err(Error::resource("is prepared for other outputs")
                 .at(run.path())
                 .expected("the same files of vertices and edges, and the same directory of --output")
@@ -98,9 +98,7 @@ impl Session {
             Ok(Some(report(run.path(), &prepared)))
         };
         let merged = unless_damaged(run.finished(prepared.fingerprint), "the job is prepared again")?;
-        if merged.is_some_and(|result| {
-            details::holds_all(prepared.job.output.counts(), &prepared.job.output.files, run, &result)
-        }) {
+        if merged.is_some_and(|result| details::holds_all(&prepared.job, run, &result)) {
             self.tidy();
             return done("merged");
         }
@@ -173,13 +171,13 @@ impl Planned {
             vertices: graph.vertices().into(),
             edges: graph.edges(),
             spilled_bytes: spilled,
-            counts_bytes: counts_bytes(job.output.counts(), plan),
+            counts_bytes: counts_bytes(job.counts(), plan),
             device_memory: self.limits.device,
         };
         let prepared = PreparedJob {
             kind: PreparedJob::KIND.into(),
             fingerprint: *fingerprint,
-            job: Job { inputs: absolute(&job.inputs, &job.output)?, output: job.output.absolute()?, ..job.clone() },
+            job: absolute(job)?,
             partitioner: partitioner.clone(),
             mode: plan.cut.mode(),
             made,
@@ -219,14 +217,14 @@ fn report(run_dir: &Path, prepared: &PreparedJob) -> PreparedReport {
     }
 }
 
-/// The inputs of a job as its shards know them: by absolute paths, if they are read again when all is counted.
-fn absolute(inputs: &[PathBuf], output: &OutputSettings) -> Result<Vec<PathBuf>> {
-    let absolute = |path: &PathBuf| match is_url(path) {
-        true => Ok(path.clone()),
-        false => std::path::absolute(path).map_err(|error| Error::read(path, error)),
-    };
-    match output.lcc_wanted.is_some_and(|lcc| lcc.reads_input()) {
-        true => inputs.iter().map(absolute).collect(),
-        false => Ok(inputs.to_vec()),
+/// A job as its shards know it: with absolute paths of its outputs, and of its inputs if they are read again when all is counted.
+fn absolute(job: &Job) -> Result<Job> {
+    let mut job =
+        Job { settings: Tables { output: job.settings.output.absolute()?, ..job.settings.clone() }, ..job.clone() };
+    if job.lcc_wanted.is_some_and(|lcc| lcc.reads_input()) {
+        for path in job.inputs.iter_mut().filter(|path| !is_url(path)) {
+            *path = std::path::absolute(&*path).map_err(|error| Error::read(&*path, error))?;
+        }
     }
+    Ok(job)
 }

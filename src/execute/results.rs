@@ -32,8 +32,8 @@ pub(super) fn result_of(session: &Session, graph: &GraphFigures) -> RunResult {
         },
         host_memory: host.budget(),
         job: job.name.clone(),
-        prune: job.cut.prune,
-        seed: job.cut.seed,
+        prune: job.settings.partition.prune(),
+        seed: job.settings.partition.seed(),
         ..RunResult::default()
     }
 }

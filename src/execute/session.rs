@@ -77,11 +77,16 @@ pub struct Session {
 impl Session {
     /// Makes named directories that do not exist, and opens the run directory, if there is one.
     pub fn open(job: Job, purpose: Purpose, metis: Option<Helper>, control: &Control) -> Result<Self> {
-        check_partitions(&job.cut.partitioner, job.cut.parts, job.counter.backend(), job.counter.method.as_deref())?;
+        check_partitions(
+            job.settings.partition.partitioner(),
+            job.settings.partition.parts(),
+            job.settings.count.backend(),
+            job.settings.count.method.as_deref(),
+        )?;
         if purpose != Purpose::Plan {
-            memory::check(job.host_memory)?;
+            memory::check(job.settings.memory.host)?;
         }
-        let run = job.run_dir.as_deref().map(RunDir::open).transpose()?;
+        let run = job.settings.run.dir.as_deref().map(RunDir::open).transpose()?;
         let session = Self { purpose, metis, ..Self::within(job, run, control)? };
         if purpose != Purpose::Question {
             session.sweep_directories();
@@ -91,7 +96,7 @@ impl Session {
 
     /// For a shard, in the run directory that it shares with others.
     pub fn of_shard(job: Job, run: RunDir, control: &Control) -> Result<Self> {
-        memory::check(job.host_memory)?;
+        memory::check(job.settings.memory.host)?;
         let session = Self::within(job, Some(run), control)?;
         session.sweep_directories();
         Ok(session)
@@ -114,26 +119,31 @@ impl Session {
     fn within(job: Job, run: Option<RunDir>, control: &Control) -> Result<Self> {
         machine::reset_peak();
         let begin = Instant::now();
-        let pool = Arc::new(threads::pool(job.counter.threads)?);
+        let pool = Arc::new(threads::pool(job.settings.count.threads)?);
         let host = |budget| HostMemory::new(budget, pool.current_num_threads());
-        let budget = job.host_memory.unwrap_or(memory::default_budget());
+        let budget = job.settings.memory.host.unwrap_or(memory::default_budget());
         let (host, preparing) = match budget > machine::memory() {
             true => (host(budget), host(memory::default_budget())),
             false => (host(budget), host(budget)),
         };
-        let Places { spill: spill_dir, work: work_dir, temporary } =
-            Places::make(job.spill.dir.as_deref(), job.work_dir.as_deref(), job.spill.keep, run.as_ref())?;
+        let Places { spill: spill_dir, work: work_dir, temporary } = Places::make(
+            job.settings.spill.dir.as_deref(),
+            job.settings.work.dir.as_deref(),
+            job.settings.spill.keep(),
+            run.as_ref(),
+        )?;
         // An input that can be read only once is not found in the cache again.
-        let cached = job.cache.enabled && !job.is_read_once();
-        let cache = cached.then(|| cache(job.cache.dir.as_deref(), job.cache.max)).flatten();
+        let cached = job.settings.cache.enabled() && !job.is_read_once();
+        let cache = cached.then(|| cache(job.settings.cache.dir.as_deref(), job.settings.cache.max)).flatten();
         let cache = match (cache, &run) {
             // Without the cache the graph is kept for the later starts of this job.
             (None, Some(run)) if !run.is_shared() => Some(Cache::open(&run.graphs(), Some(Bytes(u64::MAX)))?),
             (cache, _) => cache,
         };
-        let graph_memory = graph_memory(job.spill.to, &job.counter, job.device_memory, preparing.usable());
-        let rates = rates(job.cache.dir.as_deref()).rates;
-        let control = control.recorded_if(job.output.recorded, begin);
+        let graph_memory =
+            graph_memory(job.settings.spill.to(), &job.settings.count, job.settings.memory.device, preparing.usable());
+        let rates = rates(job.settings.cache.dir.as_deref()).rates;
+        let control = control.recorded_if(job.recorded, begin);
         Ok(Self {
             purpose: Purpose::Count,
             control,
@@ -165,26 +175,26 @@ impl Session {
     pub(super) fn gpu_settings(&self) -> GpuSettings {
         let job = &self.job;
         GpuSettings {
-            devices: job.counter.devices.clone().unwrap_or_default(),
-            memory: job.device_memory,
-            prepare: job.prepare,
+            devices: job.settings.count.devices.clone().unwrap_or_default(),
+            memory: job.settings.memory.device,
+            prepare: job.settings.work.prepare(),
             kernels: KernelSettings {
-                block_threads: job.counter.block_threads,
-                tile: job.counter.tile,
-                timeout: job.counter.device_timeout.map(|seconds| Duration::from_secs(seconds.get().into())),
+                block_threads: job.settings.count.block_threads,
+                tile: job.settings.count.tile,
+                timeout: job.settings.count.device_timeout.map(|seconds| Duration::from_secs(seconds.get().into())),
             },
         }
     }
 
     /// Starts to open the GPUs, if any will count; the graph may be prepared there. A GPU needs at most `useful` bytes.
     pub fn open_gpus(&self, useful: Bytes) -> Result<()> {
-        let method = match Choice::of(self.job.counter.backend(), self.job.counter.method.as_deref())? {
+        let method = match Choice::of(self.job.settings.count.backend(), self.job.settings.count.method.as_deref())? {
             Choice::Cuda(method) | Choice::Either(method, _) => method,
             Choice::Cpu(_) => return Ok(()),
         };
         if trimill_kernels::has_driver() {
             *lock(&self.gpus) = Some(Opening::start(self.gpu_settings(), method, self.host.budget(), useful));
-        } else if self.job.prepare == Prepare::Gpu {
+        } else if self.job.settings.work.prepare() == Prepare::Gpu {
             let absence = trimill_kernels::find().err().unwrap_or(trimill_kernels::Absence::NoDriverLibrary);
             return Err(Error::resource(format!("the graph cannot be prepared on a GPU: {absence}"))
                 .advice("use --prepare auto, or cpu"));
@@ -196,7 +206,7 @@ impl Session {
     pub fn tidy(&self) {
         let Some(run) = &self.run else { return };
         run.remove_counts();
-        let spills = Some(&self.spill_dir).filter(|_| !self.job.spill.keep);
+        let spills = Some(&self.spill_dir).filter(|_| !self.job.settings.spill.keep());
         for dir in [Some(&self.work_dir), Some(&run.graphs()), spills].into_iter().flatten() {
             run_dir::remove_tree(dir);
         }

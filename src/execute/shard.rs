@@ -24,7 +24,7 @@ use trimill_system::{Bytes, Error, Result};
 /// Errors: `Kind::Resource` where no job is prepared there, and those of counting; `Kind::Usage` where the environment names no shard.
 pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardReport> {
     let begin = Instant::now();
-    let Some(path) = how.run_dir.clone() else {
+    let Some(path) = how.settings.run.dir.clone() else {
         return Err(Error::usage("a shard, and no run directory").advice("name it with --run-dir"));
     };
     let (run, prepared) = RunDir::share(&path)?;
@@ -40,7 +40,7 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     let job = prepared.counted_as(how);
     if prepared.parts() > 1 {
         let cut = format!("the job is prepared in {} partitions", prepared.parts());
-        Choice::check_partitions(job.counter.backend(), job.counter.method.as_deref(), &cut)?;
+        Choice::check_partitions(job.settings.count.backend(), job.settings.count.method.as_deref(), &cut)?;
     }
     run.check(&prepared)?;
     let graph = run.graph(&prepared)?;
@@ -118,7 +118,7 @@ fn count_spills(prepared: &Prepared, journal: &Journal, parts: &[u32]) -> Result
     let dir = run.spills(None);
     let manifest = Manifest::read(&dir)?;
     session.open_gpus(Bytes(u64::MAX))?;
-    let mut chosen = session.backends(&session.host_needs(graph, session.job.cut.mode), None)?;
+    let mut chosen = session.backends(&session.host_needs(graph, session.job.settings.mode()), None)?;
     let wanted = |part| parts.contains(&part);
     let spills = chosen.open(&manifest, &dir, wanted, &session.control)?;
     let details = Details::new(session, graph, journal.fingerprint)?;

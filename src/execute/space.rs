@@ -28,25 +28,25 @@ impl Planned {
             option: option.into(),
         };
         if let Some(run) = run {
-            let counts = counts_bytes(job.output.counts(), plan);
+            let counts = counts_bytes(job.counts(), plan);
             needs.push(up_to("the counts of partitions", run.path(), counts, "--run-dir"));
         }
-        let sums = match job.output.counts() {
+        let sums = match job.counts() {
             CountsWanted { edges: true, .. } => self.sums_bytes::<ByArc>(graph.edges()),
             CountsWanted { vertices: true, .. } => self.sums_bytes::<ByRank>(graph.vertices().into()),
             _ => Bytes::ZERO,
         };
         needs.push(up_to("the sums of counts", work_dir, sums, "--work-dir"));
-        if job.output.lcc_wanted.is_some_and(|lcc| lcc.directed) && RarerEdges::of(graph).count > 0 {
+        if job.lcc_wanted.is_some_and(|lcc| lcc.directed) && RarerEdges::of(graph).count > 0 {
             let (directory, option) = match cache {
                 Some(cache) => (cache.dir(), "--cache-dir"),
                 None => (&**work_dir, "--work-dir"),
             };
             needs.push(up_to("the doubled graph", directory, DoubledGraph::bytes_at_most(&graph.size()), option));
         }
-        let listed = job.output.lcc_wanted.map_or(0, |lcc| lcc.listed);
+        let listed = job.lcc_wanted.map_or(0, |lcc| lcc.listed);
         let all = listed.max(graph.vertices().into()).max(graph.report().vertices_declared);
-        needs.extend(job.output.files.disk_needs(&graph.size(), array_len(graph), all)?);
+        needs.extend(job.settings.output.disk_needs(&graph.size(), array_len(graph), all)?);
         needs.retain(|need| need.most_bytes > Bytes::ZERO);
         Ok(needs)
     }

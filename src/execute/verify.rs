@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::session::{Purpose, Session};
 use crate::count::verify::{ArcTally, VerifiedEdges, VerifiedVertices, Verifier};
 use crate::edges::order::{EdgeFigure, ListedEdges};
-use crate::job::{Job, OutputSettings};
+use crate::job::Job;
 use crate::report::{InputReport, VerifyReport};
 use crate::vertices::order::{ListedVertices, array_is_worthwhile};
 use crate::vertices::summary::Clustering;
@@ -25,13 +25,14 @@ use trimill_system::{Bytes, Control, Error, Result, machine, parallel};
 /// the report is the error's answer.
 pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
     let start = Instant::now();
-    job.output.files.check_places()?;
+    job.settings.output.check_places()?;
     let session = Session::open(job.without_cache(), Purpose::Count, None, control)?;
     let Session { job, pool, work_dir, host, .. } = &session;
     parallel::within(pool, || {
-        let source = Source::open_as(&job.inputs, job.reading.clone(), work_dir, control)?;
+        let source = Source::open_as(&job.inputs, job.settings.input.reading(), work_dir, control)?;
         let budget = host.budget();
-        let numbered = job.reading.names.then(|| NumberedByTree::read(&source, Bytes(budget.get() / 2), control));
+        let numbered =
+            job.settings.input.names().then(|| NumberedByTree::read(&source, Bytes(budget.get() / 2), control));
         let numbered = numbered.transpose()?;
         let arcs: &dyn ArcSource = numbered.as_ref().map_or(&source, |numbered| numbered);
         let verifier = verifier(arcs, budget, control)?;
@@ -39,7 +40,7 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
         // If the input changed meanwhile, this is the error to report.
         source.unchanged()?;
         scanned?;
-        let (found, vertices, mut edges) = verifier.finish_with_counts(job.output.counts_edges(), control)?;
+        let (found, vertices, mut edges) = verifier.finish_with_counts(job.counts_edges(), control)?;
         let input = InputReport {
             vertices_declared: source.facts().declared_vertices,
             arcs: found.arcs,
@@ -48,17 +49,17 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
             arcs_added: found.arcs_added,
             arcs_without_reverse: if source.facts().symmetric { 0 } else { found.arcs_without_reverse },
         };
-        let truss = job.output.truss.map(|wanted| edges.peel(wanted.until, control)).transpose()?;
-        let (clustering, written) = match job.output.counts_vertices() || job.output.counts_edges() {
+        let truss = job.settings.output.peeling().map(|wanted| edges.peel(wanted.until, control)).transpose()?;
+        let (clustering, written) = match job.counts_vertices() || job.counts_edges() {
             true => {
                 let array_len = array_len(&source, &vertices, found.arcs);
                 let names = numbered.as_ref().map(|numbered| numbered.names(work_dir)).transpose()?;
-                written(&job.output, ToWrite { vertices, array_len, names }, &edges, control)?
+                written(job, ToWrite { vertices, array_len, names }, &edges, control)?
             }
             false => (None, Ok(())),
         };
         let seconds = start.elapsed().as_secs_f64();
-        let clustering = clustering.filter(|_| job.output.counts_vertices());
+        let clustering = clustering.filter(|_| job.counts_vertices());
         let report = VerifyReport {
             triangles: found.triangles,
             vertices: found.vertices,
@@ -72,7 +73,7 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
         };
         let report = report.complete();
         let by_k = |path: &PathBuf| report.truss.as_ref().map_or(Ok(()), |trusses| trusses.write(path)?.finish());
-        let written = Error::worst_of([written, job.output.files.by_k.as_ref().map_or(Ok(()), by_k)]);
+        let written = Error::worst_of([written, job.settings.output.by_k.as_ref().map_or(Ok(()), by_k)]);
         match written {
             Ok(()) => Ok(report),
             Err(error) => Err(error.with_answer(report)),
@@ -99,13 +100,13 @@ struct ToWrite {
 
 /// Writes the files of counts; returns the summary of vertices, if their counts are wanted, and whether the files could be written.
 fn written(
-    output: &OutputSettings,
+    job: &Job,
     to_write: ToWrite,
     edges: &VerifiedEdges,
     control: &Control,
 ) -> Result<(Option<Clustering>, Result<()>)> {
     let ToWrite { vertices, array_len, names } = to_write;
-    let found = if output.counts_vertices() { Some(vertices.clustering(control)?) } else { None };
+    let found = if job.counts_vertices() { Some(vertices.clustering(control)?) } else { None };
     let (mut summary, by_degree) = found.unzip();
     if let (Some(summary), Some(names)) = (&mut summary, &names)
         && let Some(number) = summary.most_triangles_vertex.take()
@@ -116,11 +117,12 @@ fn written(
     let VerifiedVertices { ids, degrees, triangles, .. } = vertices;
     let ids = names.into_iter().fold(Ids::listed(ids), Ids::named);
     let counts = ListedVertices { ids, degrees, triangles, control: control.clone() };
-    let of_vertices = output.files.write_vertices(&counts, array_len, &by_degree.unwrap_or_default());
+    let output = &job.settings.output;
+    let of_vertices = output.write_vertices(job.arrays.as_ref(), &counts, array_len, &by_degree.unwrap_or_default());
     let ListedVertices { ids, degrees, .. } = &counts;
     let (vertices, edges_of) = (degrees.len() as u32, |u| edges.of(u));
-    let figure = EdgeFigure::of(output.truss);
-    let of_edges = output.files.write_edges(&ListedEdges { ids, vertices, control, figure, edges_of });
+    let figure = EdgeFigure::of(output.peeling());
+    let of_edges = output.write_edges(job.arrays.as_ref(), &ListedEdges { ids, vertices, control, figure, edges_of });
     Ok((summary, Error::worst_of([of_vertices, of_edges])))
 }
 

@@ -11,7 +11,7 @@ use std::time::Instant;
 use super::counters::window_bytes;
 use super::part_counts::JobSums;
 use super::session::Session;
-use crate::outputs::Asked;
+use crate::job::file::OutputTable;
 use crate::report::{RunResult, Stage};
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use crate::sums::part::PartWriter;
@@ -119,28 +119,29 @@ impl<'g> VertexSums<'g> {
     pub(super) fn finish(&self, session: &Session, result: &mut RunResult) -> Result<()> {
         let Session { job, host, pool, control, .. } = session;
         let (graph, sums) = (self.graph, self.of.all()?);
-        let memory = window_bytes(job.output.counts(), *host, graph.vertices());
+        let memory = window_bytes(job.counts(), *host, graph.vertices());
         let again = ReadAgain::new(session, graph, sums, result);
         let start = Instant::now();
         parallel::within(pool, || {
             let (by_degree, mut summary) = summarised(graph, sums, result.triangles)?;
             // For arrays alone they would take half as long as counting.
-            if job.output.describes_vertices() || control.is_recorded() {
+            if job.settings.output.describes_vertices() || control.is_recorded() {
                 summary.quantiles = quantiles(graph, sums, &summary)?;
             }
             if control.is_recorded() {
                 result.degrees = Some(DegreeBin::of_sums(&by_degree));
             }
             let counts = VerticesOfGraph { graph, sums, memory };
-            let written = job.output.files.write_vertices(&counts, array_len(graph), &by_degree);
-            let all = match &job.output.files.lcc {
+            let written =
+                job.settings.output.write_vertices(job.arrays.as_ref(), &counts, array_len(graph), &by_degree);
+            let all = match &job.settings.output.lcc {
                 Some(path) => again.and_then(|again| write_lcc(counts, again, path)).map(|lcc| summary.lcc = Some(lcc)),
                 None => Ok(()),
             };
             result.clustering = Some(summary);
             Error::worst_of([written, all])
         })?;
-        let Asked { per_vertex, by_degree, lcc, .. } = &job.output.files;
+        let OutputTable { per_vertex, by_degree, lcc, .. } = &job.settings.output;
         let files = [per_vertex, by_degree, lcc];
         let written = files.into_iter().flatten().map(|path| path.metadata().map_or(0, |written| written.len())).sum();
         let read = Sums::<ByRank>::bytes(graph.vertices().into());
@@ -161,7 +162,7 @@ impl ReadAgain {
     /// Reads the input of a graph with the triangles `sums` at vertices again, if that is needed; adds the stage to `result`.
     fn new(session: &Session, graph: &OrientedGraph, sums: &Sums<ByRank>, result: &mut RunResult) -> Result<Self> {
         let Session { job, host, pool, control, .. } = session;
-        let Some(wanted) = job.output.lcc_wanted.filter(|wanted| wanted.reads_input()) else {
+        let Some(wanted) = job.lcc_wanted.filter(|wanted| wanted.reads_input()) else {
             return Ok(Self::default());
         };
         let start = Instant::now();

@@ -153,12 +153,12 @@ impl<'a> Graph<'a> {
     pub fn plan_with(&self, options: &Options, control: &Control) -> Result<PlanReport> {
         let job = self.job(options)?;
         // Of what a count writes, a plan writes the report alone.
-        let report = job.output.report.clone();
+        let report = job.settings.output.report.clone();
         let shown = titled(job.clone()).without_counts();
         paths::check(&[shown.paths()])?;
         let plan = execute::plan::plan(job, self.edges(), options.helper.clone(), control)?;
         if let Some(file) = report {
-            let entry = shown.page_of_plan(&plan, rates(shown.cache.dir.as_deref()))?;
+            let entry = shown.page_of_plan(&plan, rates(shown.settings.cache.dir.as_deref()))?;
             views::write_report(&file, &[entry])?;
         }
         Ok(plan)

@@ -89,6 +89,13 @@ impl Options {
         self
     }
 
+    /// METIS sees runs of this many consecutive vertices as one; for graphs above its limits.
+    #[must_use]
+    pub fn metis_contract(mut self, vertices: NonZeroU32) -> Self {
+        self.tables.partition.metis.contract = Some(vertices);
+        self
+    }
+
     /// The number of partitions; by default as few as fit the budget.
     #[must_use]
     pub fn parts(mut self, parts: NonZeroU32) -> Self {

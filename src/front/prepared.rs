@@ -167,7 +167,7 @@ impl PreparedGraph {
         }
         tables.input.names = self.graph.has_names().then_some(true);
         let mut job = Job::resolve(None, &tables, Path::new(""))?;
-        job.output.files.arrays = arrays;
+        job.arrays = arrays;
         paths::check(&[job.paths()])?;
         let Self { graph, stages } = self.clone();
         counted(job, |job| execute::count::count_prepared(job, graph, stages, options.helper.clone(), control))

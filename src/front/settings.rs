@@ -1,7 +1,6 @@
 //! Settings by name, for callers whose users name them: a name and a value in, a setting of the job out.
 //!
-//! The names are those of the fields of a resolved [`Job`](crate::job::Job). Settings of the program alone (what it writes, clusters)
-//! are none of them.
+//! The names are those of the flags. Settings of the program alone (what it writes, clusters) have none.
 
 use serde_json::Value;
 
@@ -169,7 +168,6 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::job::Job;
     use crate::job::schema::schema;
     use trimill_system::error::Kind;
 
@@ -196,16 +194,6 @@ mod tests {
         all.retain(|key| !key.starts_with("cluster."));
         let named: BTreeSet<String> = PLACES.iter().chain(OTHERS).map(|&place| place.into()).collect();
         assert_eq!(named, all);
-    }
-
-    #[test]
-    fn names_are_those_of_a_resolved_job() {
-        let tables = Tables { input: toml::from_str("path = 'a'").unwrap(), ..Tables::default() };
-        let job = serde_json::to_value(Job::resolve(None, &tables, std::path::Path::new("")).unwrap()).unwrap();
-        // The contraction is a part of the partitioner there; k and directions are parts of what is wanted of trusses and coefficients.
-        for name in NAMES.iter().filter(|name| !["metis_contract", "k", "directed"].contains(name)) {
-            assert!(job.get(name).is_some(), "{name}");
-        }
     }
 
     #[test]

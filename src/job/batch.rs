@@ -188,20 +188,23 @@ mod tests {
         let [one, two] = batch.jobs.as_slice() else { panic!("two jobs") };
         assert_eq!((one.name.as_str(), two.name.as_str()), ("one", "job-2"));
         assert_eq!(one.job.inputs, [Path::new("/jobs/a.txt")]);
-        assert_eq!((one.job.cut.parts, one.job.cut.prune), (parts(4), Prune::None));
+        assert_eq!((one.job.settings.partition.parts(), one.job.settings.partition.prune()), (parts(4), Prune::None));
         // `paths` replaces the defaults' `path`; the format beside it stays.
         assert_eq!(two.job.inputs, [Path::new("/jobs/b.txt"), Path::new("/jobs/c.txt")]);
-        assert_eq!(two.job.reading.format, one.job.reading.format);
-        assert_eq!((two.job.cut.parts, two.job.cut.prune), (Parts::Auto, Prune::None));
-        assert_eq!(two.job.cut.partitioner, Partitioner::Random);
-        assert_eq!(two.job.device_memory, Some(Bytes::mib(64)));
+        assert_eq!(two.job.settings.input.format, one.job.settings.input.format);
+        assert_eq!(
+            (two.job.settings.partition.parts(), two.job.settings.partition.prune()),
+            (Parts::Auto, Prune::None)
+        );
+        assert_eq!(*two.job.settings.partition.partitioner(), Partitioner::Random);
+        assert_eq!(two.job.settings.memory.device, Some(Bytes::mib(64)));
     }
 
     #[test]
     fn overrides_win_in_the_order_given() {
         let batch = batch(&["partition.parts=8", "job.one.partition.parts=9", "job.job-2.input.path=-"], &[]).unwrap();
-        assert_eq!(batch.jobs[0].job.cut.parts, parts(9));
-        assert_eq!(batch.jobs[1].job.cut.parts, parts(8));
+        assert_eq!(batch.jobs[0].job.settings.partition.parts(), parts(9));
+        assert_eq!(batch.jobs[1].job.settings.partition.parts(), parts(8));
         assert_eq!(batch.jobs[1].job.inputs, [Path::new("-")]);
     }
 
@@ -225,7 +228,10 @@ mod tests {
     fn settings_of_one_job_are_distinguished_from_those_of_all() {
         let batch = batch(&["count.tile=64", "job.one.partition.seed=5"], &[]).unwrap();
         let [one, two] = batch.jobs.as_slice() else { panic!("two jobs") };
-        assert_eq!((one.job.counter.tile, one.stated.count.tile, one.stated.partition.parts), (Some(64), None, None));
+        assert_eq!(
+            (one.job.settings.count.tile, one.stated.count.tile, one.stated.partition.parts),
+            (Some(64), None, None)
+        );
         assert_eq!((one.stated.partition.seed, two.stated.partition.seed), (Some(5), None));
         assert_eq!(two.stated.partition.partitioner, Some(Partitioner::Random));
     }

@@ -32,10 +32,7 @@ pub enum Partitioner {
     /// Runs of consecutive ids with equal numbers of vertices, as in LSTC.
     ContiguousVertices,
     /// METIS, in a child process.
-    Metis {
-        /// Joins runs of this many consecutive vertices before METIS sees the graph.
-        contract: Option<NonZeroU32>,
-    },
+    Metis,
     /// Read from a file: a line for each declared vertex, or lines of `id part`.
     File(PathBuf),
 }
@@ -46,7 +43,7 @@ impl Partitioner {
 
     /// Whether assigning the vertices again, to another number of parts, costs little.
     pub fn is_cheap(&self) -> bool {
-        !matches!(self, Self::Metis { .. } | Self::File(_))
+        !matches!(self, Self::Metis | Self::File(_))
     }
 
     /// The same with a relative path taken from `base`.
@@ -67,7 +64,7 @@ impl fmt::Display for Partitioner {
             Self::Random => f.pad("random"),
             Self::Contiguous => f.pad("contiguous"),
             Self::ContiguousVertices => f.pad("contiguous-vertices"),
-            Self::Metis { .. } => f.pad("metis"),
+            Self::Metis => f.pad("metis"),
             Self::File(path) => f.pad(&format!("file:{}", path.display())),
         }
     }
@@ -83,7 +80,7 @@ impl FromStr for Partitioner {
             "random" => Ok(Self::Random),
             "contiguous" => Ok(Self::Contiguous),
             "contiguous-vertices" => Ok(Self::ContiguousVertices),
-            "metis" => Ok(Self::Metis { contract: None }),
+            "metis" => Ok(Self::Metis),
             _ => match text.strip_prefix("file:") {
                 Some("") => Err("'file:' names no file; expected file:PATH".into()),
                 Some(path) => Ok(Self::File(path.into())),

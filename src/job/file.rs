@@ -1,13 +1,14 @@
 //! A job as typed: tables whose keys are all optional. Each setting is declared here, once: its key in job files, its flag, its type, and what
-//! help, the schema and its documentation say of it.
+//! help, the schema and its documentation say of it. Methods of its table give what it is if nothing was typed.
 //!
 //! Input: the text of a TOML file, or the flags of a command. Output: [`Tables`], which hold only what was typed;
-//! defaults and checks come later, in [`super::job`]. An unknown key is an error with its line, column and the likely
+//! checks come later, in [`super::job`]. An unknown key is an error with its line, column and the likely
 //! name. Every table is a plain struct, and a variant with settings of its own has its own table
 //! (`[job.partition.metis]`), because tagged enums lose the position of an error. Paths that a comparison hands to its children as
 //! JSON keep all their bytes.
 
 mod cluster;
+mod output;
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -18,21 +19,20 @@ use clap::{ArgAction, Args};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::choices::{Backend, Partitioner, Parts, Prepare};
+use super::choices::{Backend, Mode, Partitioner, Parts, Prepare};
 use super::devices::{Devices, SpillTo};
 #[cfg(feature = "cli")]
 use super::limits::{budget, tile};
 #[cfg(feature = "cli")]
 use super::typed;
-#[cfg(feature = "cli")]
-use crate::truss::MOST_K;
 use trimill_input::format::Format;
-use trimill_input::{ColumnNames, Header};
+use trimill_input::{ColumnNames, Header, InputSettings};
 use trimill_partitioners::partition::prune::Prune;
 use trimill_system::whole::whole;
 use trimill_system::{Bytes, path_text};
 
 pub use cluster::{ClusterTable, Scheduler};
+pub use output::OutputTable;
 
 /// A job file: settings for all jobs, and the jobs.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -81,6 +81,17 @@ pub struct Tables {
     /// The cluster that counts the job.
     #[cfg_attr(feature = "cli", arg(skip))]
     pub cluster: ClusterTable,
+}
+
+impl Tables {
+    /// The mode; none: the one that is estimated to be faster.
+    pub fn mode(&self) -> Option<Mode> {
+        match self.partition.partitioner() {
+            Partitioner::Rank => Some(Mode::InPlace),
+            Partitioner::Auto if self.partition.prune.is_none() && !self.spill.keep() => None,
+            _ => Some(Mode::Spilled),
+        }
+    }
 }
 
 /// One job: the tables, and a name.
@@ -145,6 +156,24 @@ pub struct InputTable {
     pub cloud_credentials: Option<bool>,
 }
 
+impl InputTable {
+    /// Whether the ids of edge lists are names.
+    pub fn names(&self) -> bool {
+        self.names.unwrap_or_default()
+    }
+
+    /// What the user says about the files.
+    pub fn reading(&self) -> InputSettings {
+        InputSettings {
+            format: self.format,
+            header: self.header,
+            columns: self.columns.clone(),
+            names: self.names(),
+            cloud_credentials: self.cloud_credentials.unwrap_or_default(),
+        }
+    }
+}
+
 /// `[job.partition]`
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
@@ -167,6 +196,28 @@ pub struct PartitionTable {
     /// Settings that only the METIS partitioner has.
     #[cfg_attr(feature = "cli", command(flatten))]
     pub metis: MetisTable,
+}
+
+impl PartitionTable {
+    /// How vertices are assigned.
+    pub fn partitioner(&self) -> &Partitioner {
+        self.partitioner.as_ref().unwrap_or(&Partitioner::Auto)
+    }
+
+    /// The number of partitions.
+    pub fn parts(&self) -> Parts {
+        self.parts.unwrap_or_default()
+    }
+
+    /// The seed of what is drawn at random.
+    pub fn seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
+
+    /// What is dropped from a partition before it is spilled.
+    pub fn prune(&self) -> Prune {
+        self.prune.unwrap_or_default()
+    }
 }
 
 /// `[job.partition.metis]`; for the METIS partitioner alone.
@@ -222,6 +273,18 @@ pub struct SpillTable {
     pub keep: Option<bool>,
 }
 
+impl SpillTable {
+    /// Where partitions wait.
+    pub fn to(&self) -> SpillTo {
+        self.to.unwrap_or_default()
+    }
+
+    /// Whether they are kept.
+    pub fn keep(&self) -> bool {
+        self.keep.unwrap_or_default()
+    }
+}
+
 /// `[job.count]`
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
@@ -259,71 +322,10 @@ pub struct CountTable {
 }
 
 impl CountTable {
-    /// What counts; `auto` where nothing was named.
+    /// What counts.
     pub fn backend(&self) -> Backend {
         self.backend.unwrap_or_default()
     }
-}
-
-/// `[job.output]`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
-#[serde(deny_unknown_fields, default)]
-#[cfg_attr(feature = "cli", command(next_help_heading = "Output"))]
-pub struct OutputTable {
-    /// Also write result.json and partitions.tsv into DIR, which is made where it is missing
-    #[cfg_attr(feature = "cli", schemars(length(min = 1)))]
-    #[cfg_attr(feature = "cli", arg(id = "output", long = "output", value_name = "DIR", group = "files"))]
-    pub dir: Option<PathBuf>,
-    /// Replace a result that is already in the directory of --output, and existing files of vertices, edges and kept spills
-    #[cfg_attr(feature = "cli", arg(long, action = ArgAction::SetTrue, requires = "files"))]
-    pub force: Option<bool>,
-    /// Count the triangles at each vertex, for the averages and quantiles of the result
-    #[cfg_attr(feature = "cli", arg(long, action = ArgAction::SetTrue, help_heading = "Vertices"))]
-    pub clustering: Option<bool>,
-    /// Write id, degree, triangles and local clustering coefficient of each vertex: .tsv, .csv (or with .gz, .zst), .npy, .parquet, or `-`
-    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^-$|\.([tc]sv(\.gz|\.zst)?|npy|parquet)$")))]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", help_heading = "Vertices", group = "files", long_help = typed::PER_VERTEX))]
-    pub per_vertex: Option<PathBuf>,
-    /// Write, for each degree, its vertices, their triangles and average clustering: .tsv or .csv (or with .gz, .zst), or `-`
-    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^-$|\.[tc]sv(\.gz|\.zst)?$")))]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", help_heading = "Vertices", group = "files"))]
-    pub by_degree: Option<PathBuf>,
-    /// Write the local clustering coefficient of every vertex, even without an edge, in lines of `id value`; or `-`
-    #[cfg_attr(feature = "cli", schemars(length(min = 1)))]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", help_heading = "Vertices", group = "files", long_help = typed::LCC))]
-    pub lcc: Option<PathBuf>,
-    /// For --lcc: take the graph as directed [default: what a Graphalytics graph says, else false]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, help_heading = "Vertices", requires = "lcc"))]
-    pub directed: Option<bool>,
-    /// Write the ids and the triangles of each edge, or its trussness if the graph is peeled: .tsv, .csv (or with .gz, .zst), .parquet, or `-`
-    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^-$|\.([tc]sv(\.gz|\.zst)?|parquet)$")))]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", help_heading = "Edges", group = "files", long_help = typed::PER_EDGE))]
-    pub per_edge: Option<PathBuf>,
-    /// Peel the graph: find the trussness of each edge and the sizes of all trusses (docs/truss.md)
-    #[cfg_attr(feature = "cli", arg(long, action = ArgAction::SetTrue, help_heading = "Truss"))]
-    pub truss: Option<bool>,
-    /// Peel only until the K-truss is left, whose edges are then those of --per-edge
-    #[cfg_attr(feature = "cli", schemars(range(min = 3, max = MOST_K)))]
-    #[serde(deserialize_with = "whole")]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "K", help_heading = "Truss", value_parser = clap::value_parser!(u32).range(3..=i64::from(MOST_K))))]
-    pub k: Option<u32>,
-    /// Write, for each k, the vertices and edges of the k-truss: .tsv or .csv (or with .gz, .zst), or `-`
-    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^-$|\.[tc]sv(\.gz|\.zst)?$")))]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", help_heading = "Truss", group = "files"))]
-    pub by_k: Option<PathBuf>,
-    /// Also write a report: one HTML page that needs no other file; an earlier report is replaced
-    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\.html$")))]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE.html", value_parser = typed::html))]
-    pub report: Option<PathBuf>,
-    /// In the report, compare with an earlier result: a file with what --json printed
-    #[cfg_attr(feature = "cli", schemars(length(min = 1)))]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE.json", requires = "report"))]
-    pub against: Option<PathBuf>,
-    /// Also write what each thread and device did when, in the Trace Event format, which Perfetto shows
-    #[cfg_attr(feature = "cli", schemars(regex(pattern = r"\.json$")))]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE.json"))]
-    pub trace: Option<PathBuf>,
 }
 
 /// `[job.cache]`
@@ -345,6 +347,13 @@ pub struct CacheTable {
     pub max: Option<Bytes>,
 }
 
+impl CacheTable {
+    /// Whether a prepared graph is looked for and kept.
+    pub fn enabled(&self) -> bool {
+        self.enabled.unwrap_or(true)
+    }
+}
+
 /// `[job.work]`
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
@@ -361,6 +370,13 @@ pub struct WorkTable {
     pub prepare: Option<Prepare>,
 }
 
+impl WorkTable {
+    /// What prepares the graph.
+    pub fn prepare(&self) -> Prepare {
+        self.prepare.unwrap_or_default()
+    }
+}
+
 /// `[job.run]`
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(Args, JsonSchema))]
@@ -368,7 +384,8 @@ pub struct WorkTable {
 #[cfg_attr(feature = "cli", command(next_help_heading = "Resume"))]
 pub struct RunTable {
     /// Keep finished work in DIR, so that the same command goes on where it stopped, however it ended
-    #[cfg_attr(feature = "cli", schemars(length(min = 1)))]
+    #[cfg_attr(feature = "cli", schemars(length(min = 1), with = "Option<PathBuf>"))]
+    #[serde(with = "path_text::optional")]
     #[cfg_attr(feature = "cli", arg(id = "run_dir", long = "run-dir", value_name = "DIR"))]
     pub dir: Option<PathBuf>,
 }

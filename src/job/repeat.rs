@@ -5,10 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::file::{
-    CacheTable, CountTable, InputTable, MemoryTable, MetisTable, OutputTable, PartitionTable, SpillTable, Tables,
-    WorkTable,
-};
+use super::file::{OutputTable, PartitionTable, RunTable, Tables};
 use super::{Backend, Devices, Job, Mode, Partitioner, Prune};
 use trimill_system::Bytes;
 use trimill_system::url::{is_url, public};
@@ -42,89 +39,38 @@ impl Job {
     }
 
     fn tables(&self, chosen: &ChosenSettings<'_>) -> Tables {
-        let inputs: Vec<PathBuf> = self.inputs.iter().map(|path| absolute(path)).collect();
-        let (path, paths) = match inputs.as_slice() {
-            [only] => (Some(only.clone()), None),
-            _ => (None, Some(inputs)),
-        };
-        let partitioner = match &self.cut.partitioner {
-            Partitioner::File(path) => Partitioner::File(absolute(path)),
-            _ => chosen.partitioner.parse().unwrap_or_default(),
-        };
-        let contract = match self.cut.partitioner {
-            Partitioner::Metis { contract } => contract,
-            _ => None,
-        };
-        let spills = chosen.mode == Some(Mode::Spilled);
+        let mut tables = self.settings.clone();
+        match self.inputs.as_slice() {
+            [only] => tables.input.path = Some(absolute(only)),
+            several => tables.input.paths = Some(several.iter().map(|path| absolute(path)).collect()),
+        }
+        let Tables { partition, memory, spill, count, output, cache, work, .. } = &mut tables;
+        let (spills, on_gpu) = (chosen.mode == Some(Mode::Spilled), chosen.backend == "cuda");
         // A directory of kept partitions is counted as it was cut.
-        let cut = self.kept_spills().is_none();
-        let on_gpu = chosen.backend == "cuda";
-        let place = |path: &Option<PathBuf>| path.as_deref().map(absolute);
-        Tables {
-            input: InputTable {
-                path,
-                paths,
-                format: self.reading.format,
-                header: self.reading.header,
-                columns: self.reading.columns.clone(),
-                names: self.reading.names.then_some(true),
-                cloud_credentials: self.reading.cloud_credentials.then_some(true),
-            },
-            partition: if cut {
-                PartitionTable {
-                    partitioner: Some(partitioner),
-                    parts: Some(self.cut.parts),
-                    seed: Some(self.cut.seed),
-                    prune: spills.then_some(chosen.prune),
-                    metis: MetisTable { contract },
-                }
-            } else {
-                PartitionTable::default()
-            },
-            memory: MemoryTable {
-                device: Some(chosen.device_memory).filter(|bytes| *bytes > Bytes::ZERO),
-                host: Some(chosen.host_memory).filter(|bytes| *bytes > Bytes::ZERO),
-                block: self.cut.block_bytes,
-            },
-            spill: SpillTable {
-                to: Some(self.spill.to).filter(|_| spills),
-                dir: place(&self.spill.dir),
-                keep: self.spill.keep.then_some(true),
-            },
-            count: CountTable {
-                backend: [Backend::Cpu, Backend::Cuda]
-                    .into_iter()
-                    .find(|backend| backend.to_string() == chosen.backend),
-                devices: self.counter.devices.clone().or_else(|| on_gpu.then(Devices::default)).filter(|_| on_gpu),
-                method: Some(chosen.method.to_owned()).filter(|method| !method.is_empty()),
-                ..self.counter.clone()
-            },
-            output: self.output_table(),
-            cache: CacheTable {
-                enabled: (!self.cache.enabled).then_some(false),
-                dir: place(&self.cache.dir),
-                max: self.cache.max,
-            },
-            work: WorkTable { dir: place(&self.work_dir), prepare: cut.then_some(self.prepare) },
-            ..Tables::default()
+        if self.kept_spills().is_some() {
+            *partition = PartitionTable::default();
+            work.prepare = None;
+        } else {
+            partition.partitioner = Some(match partition.partitioner() {
+                Partitioner::File(path) => Partitioner::File(absolute(path)),
+                _ => chosen.partitioner.parse().unwrap_or_default(),
+            });
+            (partition.parts, partition.seed) = (Some(partition.parts()), Some(partition.seed()));
+            partition.prune = spills.then_some(chosen.prune);
+            work.prepare = Some(work.prepare());
         }
-    }
-
-    /// The counts besides the total, and their files.
-    fn output_table(&self) -> OutputTable {
-        let place = |path: &Option<PathBuf>| path.as_deref().map(absolute);
-        OutputTable {
-            clustering: self.output.clustering.then_some(true),
-            per_vertex: place(&self.output.files.per_vertex),
-            by_degree: place(&self.output.files.by_degree),
-            lcc: place(&self.output.files.lcc),
-            directed: self.output.lcc_wanted.and_then(|lcc| lcc.asked),
-            per_edge: place(&self.output.files.per_edge),
-            truss: self.output.truss.map(|_| true),
-            k: self.output.truss.and_then(|truss| truss.until),
-            by_k: place(&self.output.files.by_k),
-            ..OutputTable::default()
-        }
+        memory.device = Some(chosen.device_memory).filter(|bytes| *bytes > Bytes::ZERO);
+        memory.host = Some(chosen.host_memory).filter(|bytes| *bytes > Bytes::ZERO);
+        spill.to = Some(spill.to()).filter(|_| spills);
+        count.backend = [Backend::Cpu, Backend::Cuda].into_iter().find(|backend| backend.to_string() == chosen.backend);
+        count.devices = count.devices.take().or_else(|| on_gpu.then(Devices::default)).filter(|_| on_gpu);
+        count.method = Some(chosen.method.to_owned()).filter(|method| !method.is_empty());
+        // Only the files that say what is counted.
+        *output = OutputTable { dir: None, force: None, report: None, against: None, trace: None, ..output.clone() };
+        let OutputTable { per_vertex, by_degree, lcc, per_edge, by_k, .. } = output;
+        let places = [&mut spill.dir, &mut cache.dir, &mut work.dir, per_vertex, by_degree, lcc, per_edge, by_k];
+        places.into_iter().flatten().for_each(|path| *path = absolute(path));
+        Tables { run: RunTable::default(), ..tables }
     }
 }
 
@@ -151,8 +97,9 @@ fn without_empty(table: toml::Table) -> toml::Table {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::job::file::MemoryTable;
     use crate::job::parse::parse;
-    use crate::job::{Batch, OutputSettings, Parts};
+    use crate::job::{Batch, Parts};
 
     fn job(text: &str) -> Job {
         Job::resolve(Some("a \"b\"".into()), &parse(text, Path::new("test")).unwrap(), Path::new("/jobs")).unwrap()
@@ -184,8 +131,10 @@ mod tests {
             device_memory: Bytes::mib(2),
             host_memory: Bytes::mib(1024),
         };
-        let output = OutputSettings { dir: None, report: None, against: None, recorded: false, ..typed.output.clone() };
-        let without_results = Job { output, run_dir: None, ..typed.clone() };
+        let asked = typed.settings.clone();
+        let output = OutputTable { dir: None, report: None, against: None, ..asked.output };
+        let settings = Tables { output, run: RunTable::default(), ..asked };
+        let without_results = Job { settings, recorded: false, ..typed.clone() };
         assert_eq!(again(typed.clone(), &chosen), without_results);
     }
 
@@ -202,12 +151,16 @@ mod tests {
             ..ChosenSettings::default()
         };
         let repeated = again(typed.clone(), &chosen);
-        assert_eq!((repeated.counter.backend(), repeated.counter.method.as_deref()), (Backend::Cpu, Some("bitmap")));
         assert_eq!(
-            (repeated.cut.partitioner, repeated.cut.mode, repeated.cut.parts),
-            (Partitioner::Rank, Some(Mode::InPlace), Parts::Auto)
+            (repeated.settings.count.backend(), repeated.settings.count.method.as_deref()),
+            (Backend::Cpu, Some("bitmap"))
         );
-        assert_eq!((repeated.device_memory, repeated.host_memory), (Some(Bytes::mib(3)), Some(Bytes::mib(9))));
+        assert_eq!(
+            (repeated.settings.partition.partitioner(), repeated.settings.mode(), repeated.settings.partition.parts()),
+            (&Partitioner::Rank, Some(Mode::InPlace), Parts::Auto)
+        );
+        let MemoryTable { device, host, .. } = repeated.settings.memory;
+        assert_eq!((device, host), (Some(Bytes::mib(3)), Some(Bytes::mib(9))));
         assert_eq!(repeated.inputs, [Path::new("/jobs/x.txt")]);
         assert!(job("input.path = '-'").repeated(&chosen).is_none());
     }

@@ -4,18 +4,19 @@ use std::path::{Path, PathBuf};
 
 use trimill_kernels::Shape;
 
-use super::choices::{Mode, Partitioner};
+use super::choices::Partitioner;
 use super::devices::SpillTo;
-use super::file::{ClusterTable, CountTable, InputTable, OutputTable, PartitionTable, Scheduler, SpillTable, Tables};
-use super::job::{CacheSettings, CutSettings, Job, OutputSettings, STANDARD_INPUT, SpillSettings};
+use super::file::{
+    CacheTable, ClusterTable, CountTable, InputTable, MemoryTable, MetisTable, OutputTable, PartitionTable, RunTable,
+    Scheduler, SpillTable, Tables, WorkTable,
+};
+use super::job::{Job, STANDARD_INPUT};
 use super::limits::MOST_MEMORY;
 use crate::cluster::Cluster;
-use crate::outputs::Asked;
 use crate::table::format::{COLUMNS, STANDARD_OUTPUT, TableFormat};
-use crate::truss::{LEAST, MOST_K, TrussWanted};
+use crate::truss::{LEAST, MOST_K};
 use crate::vertices;
 use crate::vertices::lcc::LccWanted;
-use trimill_input::InputSettings;
 use trimill_system::url::{is_url, public};
 use trimill_system::{Bytes, Error, Result, threads};
 
@@ -25,56 +26,39 @@ impl Job {
     pub fn resolve(name: Option<String>, typed: &Tables, base: &Path) -> Result<Self> {
         let typist = TypedJob { name: name.as_deref(), base };
         let inputs = typist.inputs(&typed.input)?;
-        let run_dir = typist.dir(&typed.run.dir, "the run directory")?;
-        if run_dir.is_some() && inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT) {
+        let settings = Tables {
+            input: InputTable { path: None, paths: None, ..typed.input.clone() },
+            partition: typist.partition(&typed.partition, typed.spill.keep())?,
+            memory: typist.memory(&typed.memory)?,
+            spill: typist.spill(&typed.spill)?,
+            count: typist.count(&typed.count)?,
+            output: typist.output(&typed.output)?,
+            cache: CacheTable {
+                dir: typist.dir(&typed.cache.dir, "the directory of the cache")?,
+                ..typed.cache.clone()
+            },
+            work: WorkTable { dir: typist.dir(&typed.work.dir, "the work directory")?, ..typed.work.clone() },
+            run: RunTable { dir: typist.dir(&typed.run.dir, "the run directory")? },
+            cluster: ClusterTable::default(),
+        };
+        if settings.run.dir.is_some() && inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT) {
             return Err(typist
                 .refuse("a run directory, but standard input cannot be read again on a later start")
                 .advice("write it to a file first, or leave out the run directory"));
         }
-        let spill = typist.spill(&typed.spill)?;
-        let block = typist.bytes(typed.memory.block, "the size of a row block")?;
-        let cut = CutSettings { block_bytes: block, ..typist.cut(&typed.partition, spill.keep)? };
-        let counter = typist.counter(&typed.count)?;
-        let output = typist.output(&typed.output)?;
-        if typed.cluster.engine.is_some() && (output.report.is_some() || output.trace.is_some()) {
+        let output = &settings.output;
+        let recorded = output.report.is_some() || output.trace.is_some();
+        if typed.cluster.engine.is_some() && recorded {
             return Err(typist
                 .refuse("a report or a trace of a job that a cluster counts")
                 .expected("a job that is counted at once; `trimill merge` prints the result of the others"));
         }
-        if spill.keep && spill.to == SpillTo::Memory {
-            return Err(typist.refuse("the spill is to be kept, and to be in memory").expected("one of the two"));
+        if settings.input.names() {
+            typist.check_names(settings.partition.partitioner(), output)?;
         }
-        let InputTable { format, header, ref columns, names, cloud_credentials, .. } = typed.input;
-        let names = names.unwrap_or_default();
-        if names {
-            typist.check_names(&cut.partitioner, &output)?;
-        }
-        Ok(Self {
-            inputs,
-            reading: InputSettings {
-                format,
-                header,
-                columns: columns.clone(),
-                names,
-                cloud_credentials: cloud_credentials.unwrap_or_default(),
-            },
-            cut,
-            device_memory: typist.bytes(typed.memory.device, "the device memory")?,
-            host_memory: typist.bytes(typed.memory.host, "the host memory")?,
-            counter,
-            work_dir: typist.dir(&typed.work.dir, "the work directory")?,
-            prepare: typed.work.prepare.unwrap_or_default(),
-            cache: CacheSettings {
-                enabled: typed.cache.enabled.unwrap_or(true),
-                dir: typist.dir(&typed.cache.dir, "the directory of the cache")?,
-                max: typed.cache.max,
-            },
-            spill,
-            output,
-            cluster: cluster_of(&typed.cluster, run_dir.is_some()).map_err(|error| typist.in_job(error))?,
-            run_dir,
-            name,
-        })
+        let cluster = cluster_of(&typed.cluster, settings.run.dir.is_some()).map_err(|error| typist.in_job(error))?;
+        let lcc_wanted = output.lcc.is_some().then_some(LccWanted { asked: output.directed, ..LccWanted::default() });
+        Ok(Self { name, inputs, settings, lcc_wanted, arrays: None, recorded, cluster })
     }
 }
 
@@ -87,20 +71,20 @@ struct TypedJob<'a> {
 
 impl TypedJob<'_> {
     /// Refuses what needs ids that are numbers.
-    fn check_names(&self, partitioner: &Partitioner, output: &OutputSettings) -> Result<()> {
+    fn check_names(&self, partitioner: &Partitioner, output: &OutputTable) -> Result<()> {
         if let Partitioner::File(path) = partitioner {
             return Err(self
                 .refuse("the parts of vertices from a file, and ids that are names")
                 .at(path)
                 .expected("another partitioner: such a file has the vertices by numbers"));
         }
-        if output.lcc_wanted.is_some_and(|lcc| lcc.asked == Some(true)) {
+        if output.directed == Some(true) {
             return Err(self
                 .refuse("coefficients by the directions of edges, and ids that are names")
                 .expected("--lcc without --directed, or ids that are numbers"));
         }
         let array = |path: &&PathBuf| matches!(vertices::files::format(path), Ok(TableFormat::Npy));
-        match output.files.per_vertex.iter().find(array) {
+        match output.per_vertex.iter().find(array) {
             Some(path) => Err(self
                 .refuse("an array of counts by id, and ids that are names")
                 .at(path)
@@ -181,49 +165,48 @@ impl TypedJob<'_> {
         Ok(inputs)
     }
 
-    fn spill(&self, typed: &SpillTable) -> Result<SpillSettings> {
-        let keep = typed.keep.unwrap_or(false);
-        if keep && typed.dir.is_none() {
+    fn spill(&self, typed: &SpillTable) -> Result<SpillTable> {
+        if typed.keep() && typed.dir.is_none() {
             return Err(self
                 .refuse("the spill is to be kept, but its directory is not named")
                 .advice("name it with `spill.dir` or --spill-dir"));
         }
-        let dir = self.dir(&typed.dir, "the directory of the spill")?;
-        Ok(SpillSettings { dir, to: typed.to.unwrap_or_default(), keep })
+        if typed.keep() && typed.to() == SpillTo::Memory {
+            return Err(self.refuse("the spill is to be kept, and to be in memory").expected("one of the two"));
+        }
+        Ok(SpillTable { dir: self.dir(&typed.dir, "the directory of the spill")?, ..typed.clone() })
     }
 
-    /// All but the size of row blocks.
-    fn cut(&self, typed: &PartitionTable, keeps_spill: bool) -> Result<CutSettings> {
-        let partitioner = match typed.partitioner.clone().unwrap_or_default().based(self.base) {
-            Partitioner::Metis { .. } => Partitioner::Metis { contract: typed.metis.contract },
-            other => other,
-        };
+    fn memory(&self, typed: &MemoryTable) -> Result<MemoryTable> {
+        Ok(MemoryTable {
+            device: self.bytes(typed.device, "the device memory")?,
+            host: self.bytes(typed.host, "the host memory")?,
+            block: self.bytes(typed.block, "the size of a row block")?,
+        })
+    }
+
+    fn partition(&self, typed: &PartitionTable, keeps_spill: bool) -> Result<PartitionTable> {
         let spills = match (typed.prune, keeps_spill) {
             (Some(prune), _) => Some(format!("the prune level {prune}")),
             (None, true) => Some("the spill is to be kept".into()),
             (None, false) => None,
         };
-        let mode = match (&partitioner, spills) {
-            (Partitioner::Rank, Some(other)) => {
-                return Err(self.refuse(format!("the partitioner rank, and {other}")).expected(
-                    "one of the two: with rank ranges the graph's own rows are streamed, and nothing is pruned or spilled",
-                ));
-            }
-            (Partitioner::Rank, None) => Some(Mode::InPlace),
-            (Partitioner::Auto, None) => None,
-            _ => Some(Mode::Spilled),
+        let partitioner = typed.partitioner().clone().based(self.base);
+        let metis = match partitioner {
+            Partitioner::Metis => typed.metis.clone(),
+            _ => MetisTable::default(),
         };
-        Ok(CutSettings {
-            partitioner,
-            parts: typed.parts.unwrap_or_default(),
-            seed: typed.seed.unwrap_or(1),
-            prune: typed.prune.unwrap_or_default(),
-            mode,
-            block_bytes: None,
-        })
+        match (&partitioner, spills) {
+            (Partitioner::Rank, Some(other)) => {
+                Err(self.refuse(format!("the partitioner rank, and {other}")).expected(
+                    "one of the two: with rank ranges the graph's own rows are streamed, and nothing is pruned or spilled",
+                ))
+            }
+            _ => Ok(PartitionTable { partitioner: Some(partitioner), metis, ..typed.clone() }),
+        }
     }
 
-    fn counter(&self, typed: &CountTable) -> Result<CountTable> {
+    fn count(&self, typed: &CountTable) -> Result<CountTable> {
         let usual = Shape::default();
         let (block_threads, tile) = (typed.block_threads, typed.tile);
         Shape::new(block_threads.unwrap_or(usual.block_threads()), tile.unwrap_or(usual.tile()))
@@ -232,46 +215,37 @@ impl TypedJob<'_> {
         Ok(CountTable { backend: Some(typed.backend()), ..typed.clone() })
     }
 
-    fn output(&self, typed: &OutputTable) -> Result<OutputSettings> {
-        let files = Asked {
+    fn output(&self, typed: &OutputTable) -> Result<OutputTable> {
+        let output = OutputTable {
+            dir: self.dir(&typed.dir, "the directory of the output")?,
             per_vertex: self.table(&typed.per_vertex, "the file of the vertices")?,
             by_degree: self.table(&typed.by_degree, "the file of the degrees")?,
             lcc: self.table(&typed.lcc, "the file of the coefficients")?,
             per_edge: self.table(&typed.per_edge, "the file of the edges")?,
             by_k: self.table(&typed.by_k, "the file of the trusses")?,
-            arrays: None,
+            report: self.page(&typed.report, "the report", "html")?,
+            trace: self.page(&typed.trace, "the trace", "json")?,
+            against: self.dir(&typed.against, "the earlier result")?,
+            // As settings are compared.
+            clustering: typed.clustering.filter(|counted| *counted),
+            truss: typed.peeling().map(|_| true),
+            ..typed.clone()
         };
-        files.check_names().map_err(|error| self.in_job(error))?;
-        if let Some(k) = typed.k.filter(|k| !(LEAST + 1..=MOST_K).contains(k)) {
+        output.check_names().map_err(|error| self.in_job(error))?;
+        if let Some(k) = output.k.filter(|k| !(LEAST + 1..=MOST_K).contains(k)) {
             return Err(self.refuse(format!("k is {k}")).expected(format!("a k from {} to {MOST_K}", LEAST + 1)));
         }
-        if typed.directed.is_some() && files.lcc.is_none() {
+        if output.directed.is_some() && output.lcc.is_none() {
             return Err(self
                 .refuse("directions of edges, which only the coefficients of all vertices take account of")
                 .expected("the file of these, `output.lcc` or --lcc"));
         }
-        let lcc = LccWanted { asked: typed.directed, ..LccWanted::default() };
-        let peels = typed.truss.unwrap_or(false) || typed.k.is_some() || files.by_k.is_some();
-        let report = self.page(&typed.report, "the report", "html")?;
-        let trace = self.page(&typed.trace, "the trace", "json")?;
-        let against = self.dir(&typed.against, "the earlier result")?;
-        if against.is_some() && report.is_none() {
+        if output.against.is_some() && output.report.is_none() {
             return Err(self
                 .refuse("an earlier result, and no report that compares with it")
                 .expected("the file of a report, `output.report` or --report"));
         }
-        Ok(OutputSettings {
-            dir: self.dir(&typed.dir, "the directory of the output")?,
-            force: typed.force.unwrap_or(false),
-            clustering: typed.clustering.unwrap_or(false),
-            truss: peels.then_some(TrussWanted { until: typed.k }),
-            lcc_wanted: files.lcc.is_some().then_some(lcc),
-            files,
-            recorded: report.is_some() || trace.is_some(),
-            report,
-            against,
-            trace,
-        })
+        Ok(output)
     }
 }
 

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::failure::Reason;
 use super::{RunResult, Stage};
-use crate::job::{Backend, CutSettings, Devices};
+use crate::job::Backend;
+use crate::job::file::{CountTable, MemoryTable, PartitionTable};
 use trimill_system::Bytes;
 
 /// Methods compared on graphs, on one machine.
@@ -47,17 +48,12 @@ pub struct BenchSettings {
     pub runs: u32,
     /// The most seconds for all runs of a method on a graph.
     pub timeout_seconds: f64,
-    /// CPU threads.
-    pub threads: Option<usize>,
-    /// The GPUs that count.
-    pub devices: Option<Devices>,
-    /// The budget on the device.
-    pub device_memory: Option<Bytes>,
-    /// The budget of the host.
-    pub host_memory: Option<Bytes>,
+    /// What counts; the method of each run is its own.
+    pub count: CountTable,
+    /// The budgets.
+    pub memory: MemoryTable,
     /// How graphs are cut.
-    #[serde(flatten)]
-    pub cut: CutSettings,
+    pub partition: PartitionTable,
 }
 
 /// A method on a backend.

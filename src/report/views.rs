@@ -96,7 +96,7 @@ fn earlier(path: &Path) -> Result<EarlierResult> {
 impl Job {
     /// The result that its page compares with, to be read before the job begins: the job may write to the same file.
     pub fn earlier(&self) -> Result<Option<EarlierResult>> {
-        self.output.against.as_deref().map(earlier).transpose()
+        self.settings.output.against.as_deref().map(earlier).transpose()
     }
 
     /// Its count, for a page, beside an `earlier` result.

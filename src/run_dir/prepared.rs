@@ -7,7 +7,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{PREPARE_AGAIN, sealed_file};
-use crate::job::{CutSettings, Job, Mode, Partitioner};
+use crate::job::file::{MemoryTable, PartitionTable, Tables, WorkTable};
+use crate::job::{Job, Mode, Partitioner};
 use trimill_system::{Bytes, Error, Result, hex};
 
 pub(super) const NAME: &str = "prepared.json";
@@ -50,7 +51,7 @@ pub struct SharedFiles {
 
 impl PreparedJob {
     /// The kind of the file, with its version.
-    pub const KIND: &str = "trimill prepared job 2";
+    pub const KIND: &str = "trimill prepared job 3";
 
     pub fn parts(&self) -> u32 {
         self.costs.len() as u32
@@ -59,15 +60,17 @@ impl PreparedJob {
     /// The job as `how` says that it is to be counted: within its budgets, by its method, on its devices.
     #[must_use]
     pub fn counted_as(&self, how: Job) -> Job {
-        Job {
-            device_memory: how.device_memory,
-            host_memory: how.host_memory,
-            counter: how.counter,
-            work_dir: how.work_dir,
-            run_dir: how.run_dir,
-            cut: CutSettings { partitioner: self.partitioner.clone(), mode: Some(self.mode), ..self.job.cut.clone() },
-            ..self.job.clone().without_cache()
-        }
+        let mut job = self.job.clone().without_cache();
+        let asked = job.settings.partition;
+        job.settings.partition = match self.mode {
+            Mode::InPlace => PartitionTable { partitioner: Some(Partitioner::Rank), prune: None, ..asked },
+            Mode::Spilled => PartitionTable { partitioner: Some(self.partitioner.clone()), ..asked },
+        };
+        let (MemoryTable { device, host, .. }, block) = (how.settings.memory, job.settings.memory.block);
+        let Tables { count, work, run, .. } = how.settings;
+        let work = WorkTable { prepare: job.settings.work.prepare, ..work };
+        job.settings = Tables { memory: MemoryTable { device, host, block }, count, work, run, ..job.settings };
+        job
     }
 
     pub fn write(&self, dir: &Path) -> Result<()> {

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::Origin;
-use crate::job::{CutSettings, Partitioner};
+use crate::job::Partitioner;
+use crate::job::file::Tables;
 use trimill_input::{FileIdentity, Identity};
 use trimill_system::{Control, Error, Result};
 
@@ -41,23 +42,20 @@ pub struct JobRecord {
 }
 
 impl JobRecord {
-    /// The record of a job that cuts its graph so, whose input is `origin`.
-    pub fn new(cut: &CutSettings, origin: Option<&Origin>, control: &Control) -> Result<Self> {
+    /// The record of a job with these settings, whose input is `origin`.
+    pub fn new(settings: &Tables, origin: Option<&Origin>, control: &Control) -> Result<Self> {
         let Some(origin) = origin else {
             return Err(Error::usage(
                 "an input that is not a file, nor a URL with a strong ETag, cannot be identified on a later start",
             )
             .advice("write it to a file first, or leave out --run-dir"));
         };
-        let (mut metis_contract, mut assignment) = (None, Vec::new());
-        match &cut.partitioner {
-            Partitioner::Metis { contract } => metis_contract = contract.map(Into::into),
-            Partitioner::File(path) => {
-                let mut identity = Identity::of([path])?;
-                identity.hash(control)?;
-                assignment = identity.files;
-            }
-            _ => {}
+        let cut = &settings.partition;
+        let mut assignment = Vec::new();
+        if let Partitioner::File(path) = cut.partitioner() {
+            let mut identity = Identity::of([path])?;
+            identity.hash(control)?;
+            assignment = identity.files;
         }
         Ok(Self {
             kind: KIND.into(),
@@ -67,14 +65,14 @@ impl JobRecord {
                 (None, Some(columns)) => format!("{} (columns: {columns})", origin.format),
                 (None, None) => origin.format.to_string(),
             } + if origin.names { " (names)" } else { "" },
-            partitioner: cut.partitioner.to_string(),
-            metis_contract,
+            partitioner: cut.partitioner().to_string(),
+            metis_contract: cut.metis.contract.map(Into::into),
             assignment,
-            seed: cut.seed,
-            prune: cut.prune.to_string(),
-            parts: cut.parts.to_string(),
-            mode: cut.mode.map_or_else(|| "auto".into(), |mode| mode.to_string()),
-            block_bytes: cut.block_bytes.map(|bytes| bytes.get()),
+            seed: cut.seed(),
+            prune: cut.prune().to_string(),
+            parts: cut.parts().to_string(),
+            mode: settings.mode().map_or_else(|| "auto".into(), |mode| mode.to_string()),
+            block_bytes: settings.memory.block.map(|bytes| bytes.get()),
         })
     }
 

@@ -45,11 +45,13 @@ pub(crate) fn job(toml: &str, base: &Path) -> Result<Job> {
 /// Runs such a job, without the cache unless the text sets it; on a GPU with `TRIMILL_TEST_BACKEND=cuda`.
 pub(crate) fn count(toml: &str, base: &Path) -> Result<RunResult> {
     let mut job = job(toml, base)?;
-    job.cache.enabled &= toml.contains("cache");
-    if job.counter.method.is_none() && std::env::var_os("TRIMILL_TEST_BACKEND").is_some_and(|name| name == "cuda") {
-        job.counter.backend = Some(Backend::Cuda);
+    job.settings.cache.enabled = Some(job.settings.cache.enabled() && toml.contains("cache"));
+    if job.settings.count.method.is_none()
+        && std::env::var_os("TRIMILL_TEST_BACKEND").is_some_and(|name| name == "cuda")
+    {
+        job.settings.count.backend = Some(Backend::Cuda);
     }
-    job.work_dir = job.work_dir.or_else(|| Some(base.join("work")));
+    job.settings.work.dir = job.settings.work.dir.or_else(|| Some(base.join("work")));
     let result = execute::count::count(job.clone(), None, Some(Helper::metis(program())), &Control::silent())?;
     result.check(Path::new("test"))?;
     Ok(result)

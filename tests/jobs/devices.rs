@@ -139,7 +139,7 @@ fn count_cliques(behaviours: &[Behaviour], more: &str, dir: &Path) -> Result<Run
          cache.enabled = false\ncount.backend = 'cpu'\nspill.dir = 'spill'\n{more}"
     );
     let job = job(&text, dir)?;
-    let on_edges = job.output.counts_edges();
+    let on_edges = job.counts_edges();
     let begun = Arc::new(AtomicUsize::new(0));
     let result = count_on(job, |graph, pool| {
         let device = |(&behaviour, ordinal)| {

@@ -7,7 +7,6 @@ use trimill::Control;
 use trimill::testing::child::Helper;
 use trimill::testing::execute;
 use trimill::testing::execute::generate::GenerateRequest;
-use trimill::testing::job::Job;
 use trimill_generate::Family;
 
 /// The size of rayon's global pool, which starts if anything runs outside the pool of a job.
@@ -58,14 +57,15 @@ fn child() {
         (&karate, usual, "cache.dir = 'cache'"),
     ] {
         let text = format!("input.path = '{}'\ncount = {{ {count} }}\nwork.dir = 'w'\n{more}", input.display());
-        let job = job(&text, base).unwrap();
+        let mut job = job(&text, base).unwrap();
         execute::plan::plan(job.clone(), None, metis.clone(), &control).unwrap();
         alone(&format!("plan {text}"));
         execute::count::count(job.clone(), None, metis.clone(), &control).unwrap();
         alone(&format!("count {text}"));
         // The verifier is slow on the crawl.
         if *input != crawl {
-            execute::verify::verify(Job { host_memory: None, ..job }, &control).unwrap();
+            job.settings.memory.host = None;
+            execute::verify::verify(job, &control).unwrap();
             alone(&format!("verify {text}"));
         }
     }

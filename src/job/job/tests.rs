@@ -1,9 +1,9 @@
 //! Jobs from what was typed: defaults, paths and contradictions.
 
 use super::*;
-use crate::job::Backend;
 use crate::job::parse::parse;
-use trimill_system::Kind;
+use crate::job::{Backend, Mode, Parts, Prune};
+use trimill_system::{Bytes, Kind};
 
 fn job(text: &str) -> Result<Job> {
     Job::resolve(None, &parse(text, Path::new("test"))?, Path::new("/jobs"))
@@ -12,13 +12,18 @@ fn job(text: &str) -> Result<Job> {
 #[test]
 fn what_is_not_typed_has_its_documented_default() {
     let job = job("input.path = 'a.txt'").unwrap();
-    assert_eq!(job.cut.partitioner, Partitioner::Auto);
+    assert_eq!(*job.settings.partition.partitioner(), Partitioner::Auto);
     assert_eq!(
-        (job.cut.parts, job.cut.seed, job.cut.prune, job.counter.backend()),
+        (
+            job.settings.partition.parts(),
+            job.settings.partition.seed(),
+            job.settings.partition.prune(),
+            job.settings.count.backend()
+        ),
         (Parts::Auto, 1, Prune::Direct, Backend::Auto)
     );
-    assert!(job.cache.enabled && !job.spill.keep);
-    assert_eq!(job.device_memory, None);
+    assert!(job.settings.cache.enabled() && !job.settings.spill.keep());
+    assert_eq!(job.settings.memory.device, None);
 }
 
 #[test]
@@ -27,12 +32,12 @@ fn relative_paths_are_taken_from_the_base_and_others_left() {
                    cache.dir = 'c'\nrun.dir = 'r'\npartition.partitioner = 'file:p.part'")
     .unwrap();
     assert_eq!(job.inputs, [Path::new("/jobs/a.txt"), Path::new("/b.txt")]);
-    assert_eq!(job.spill.dir.as_deref(), Some(Path::new("/jobs/s")));
-    assert_eq!(job.work_dir.as_deref(), Some(Path::new("/w")));
-    assert_eq!(job.output.dir.as_deref(), Some(Path::new("/jobs/../o")));
-    assert_eq!(job.cache.dir.as_deref(), Some(Path::new("/jobs/c")));
-    assert_eq!(job.run_dir.as_deref(), Some(Path::new("/jobs/r")));
-    assert_eq!(job.cut.partitioner, Partitioner::File("/jobs/p.part".into()));
+    assert_eq!(job.settings.spill.dir.as_deref(), Some(Path::new("/jobs/s")));
+    assert_eq!(job.settings.work.dir.as_deref(), Some(Path::new("/w")));
+    assert_eq!(job.settings.output.dir.as_deref(), Some(Path::new("/jobs/../o")));
+    assert_eq!(job.settings.cache.dir.as_deref(), Some(Path::new("/jobs/c")));
+    assert_eq!(job.settings.run.dir.as_deref(), Some(Path::new("/jobs/r")));
+    assert_eq!(*job.settings.partition.partitioner(), Partitioner::File("/jobs/p.part".into()));
     assert_eq!(super::Job { ..job }.title(), "/jobs/a.txt and 1 more");
 }
 
@@ -46,7 +51,7 @@ fn pruning_and_keeping_imply_the_partition_stream() {
         ("spill = { keep = false, dir = 's' }", None),
         ("partition.partitioner = 'rank'", Some(Mode::InPlace)),
     ] {
-        assert_eq!(job(&format!("input.path = 'a'\n{settings}")).unwrap().cut.mode, stream, "{settings}");
+        assert_eq!(job(&format!("input.path = 'a'\n{settings}")).unwrap().settings.mode(), stream, "{settings}");
     }
 }
 
@@ -59,16 +64,18 @@ fn standard_input_is_no_file_of_the_folder() {
 fn the_metis_table_counts_for_metis_alone() {
     let text = "input.path = 'a'\npartition.metis.contract = 16\npartition.partitioner = ";
     let contract = std::num::NonZeroU32::new(16);
-    assert_eq!(job(&format!("{text}'metis'")).unwrap().cut.partitioner, Partitioner::Metis { contract });
-    assert_eq!(job(&format!("{text}'random'")).unwrap().cut.partitioner, Partitioner::Random);
+    assert_eq!(job(&format!("{text}'metis'")).unwrap().settings.partition.metis.contract, contract);
+    assert_eq!(job(&format!("{text}'random'")).unwrap().settings.partition.metis.contract, None);
 }
 
 #[test]
 fn budgets_above_all_machines_are_lowered() {
     for size in ["1152921504606846976", "9223372036854775807", "'1025PiB'", "'99999999999999999999GB'"] {
-        let memory =
-            job(&format!("input.path = 'a'\nmemory = {{ host = {size}, device = {size}, block = {size} }}")).unwrap();
-        for budget in [memory.host_memory, memory.device_memory, memory.cut.block_bytes] {
+        let memory = job(&format!("input.path = 'a'\nmemory = {{ host = {size}, device = {size}, block = {size} }}"))
+            .unwrap()
+            .settings
+            .memory;
+        for budget in [memory.host, memory.device, memory.block] {
             assert_eq!(budget, Some(Bytes(1 << 60)), "{size}");
         }
     }

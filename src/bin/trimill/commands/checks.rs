@@ -13,18 +13,18 @@ pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
         Some(name) => error.while_doing(&format!("job '{name}'")),
         None => error,
     };
-    let choice = Choice::of(job.counter.backend(), job.counter.method.as_deref()).map_err(of_job)?;
-    if job.output.counts_vertices() || job.output.counts_edges() {
-        Choice::check_details(job.counter.backend(), job.counter.method.as_deref()).map_err(of_job)?;
+    let choice = Choice::of(job.settings.count.backend(), job.settings.count.method.as_deref()).map_err(of_job)?;
+    if job.counts_vertices() || job.counts_edges() {
+        Choice::check_details(job.settings.count.backend(), job.settings.count.method.as_deref()).map_err(of_job)?;
     }
-    let by = match (job.counter.backend(), &job.counter.method) {
+    let by = match (job.settings.count.backend(), &job.settings.count.method) {
         (Backend::Cpu, _) | (_, None) => "with the backend cpu".to_owned(),
         (_, Some(method)) => format!("on the method {method}, which runs on the CPU"),
     };
-    let partitioner = format!("on the partitioner {}", job.cut.partitioner);
-    let method = format!("on the method {}", job.counter.method.as_deref().unwrap_or("auto"));
+    let partitioner = format!("on the partitioner {}", job.settings.partition.partitioner());
+    let method = format!("on the method {}", job.settings.count.method.as_deref().unwrap_or("auto"));
     let (count, cpu) = (&stated.count, matches!(choice, Choice::Cpu(_)));
-    let metis = matches!(job.cut.partitioner, Partitioner::Metis { .. });
+    let metis = matches!(job.settings.partition.partitioner(), Partitioner::Metis);
     let (devices, timeout) = (count.devices.is_some(), count.device_timeout.is_some());
     let (block_threads, tile) = (count.block_threads.is_some(), count.tile.is_some());
     // To look for a GPU takes time.
@@ -59,8 +59,12 @@ pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
         return Err(of_job(error.expected(instead).advice("leave it out")));
     }
     if cpu {
-        (job.counter.devices, job.counter.block_threads, job.counter.tile, job.counter.device_timeout) =
-            (None, None, None, None);
+        (
+            job.settings.count.devices,
+            job.settings.count.block_threads,
+            job.settings.count.tile,
+            job.settings.count.device_timeout,
+        ) = (None, None, None, None);
     }
     Ok(())
 }
@@ -81,7 +85,7 @@ pub(super) fn check_all(jobs: &mut [BatchJob]) -> Result<()> {
 pub(super) fn check_comparison(flags: &BenchCommand) -> Result<()> {
     let partitioner = flags.partition.partitioner.clone().unwrap_or_default();
     let backend = flags.count.backend.unwrap_or_default();
-    if flags.partition.metis.contract.is_some() && !matches!(partitioner, Partitioner::Metis { .. }) {
+    if flags.partition.metis.contract.is_some() && !matches!(partitioner, Partitioner::Metis) {
         return Err(Error::usage(format!("--metis-contract has no effect on the partitioner {partitioner}"))
             .expected("--partitioner metis"));
     }

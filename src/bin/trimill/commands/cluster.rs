@@ -10,7 +10,7 @@ use trimill::{Error, Result};
 
 pub(super) fn prepare(command: &PrepareCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
-    check_merged(job.output.files.take_standard_output())?;
+    check_merged(job.settings.output.take_standard_output())?;
     paths::check(&[job.paths()])?;
     let prepared = execute::prepare(job, command.shards, context.metis(), &context.control)?;
     let shown = context.shown(&command.answer);

@@ -40,8 +40,8 @@ pub(super) fn report(
 ) -> Result<CommandOutcome> {
     let CountAnswer { result, written, .. } = counted;
     let shown = context.shown(how);
-    let threads = job.map(|job| threads(job.counter.threads));
-    let table = job.is_some_and(|job| job.output.files.take_standard_output());
+    let threads = job.map(|job| threads(job.settings.count.threads));
+    let table = job.is_some_and(|job| job.settings.output.take_standard_output());
     let said = context.report_beside(table, how.json, &result, |result| result::result(result, threads, shown));
     let unwritten = written.err().map(|error| context.tell("", &error));
     said.map(|_| unwritten)
@@ -63,25 +63,26 @@ pub(super) struct CountAnswer {
 /// Counts `job` and writes its output files; first checks the output directory, and reads the result to compare with.
 pub(super) fn count(job: &Job, metis: Option<Helper>, control: &Control) -> Result<CountAnswer> {
     let earlier = job.earlier()?;
-    if let Some(dir) = &job.output.dir {
+    if let Some(dir) = &job.settings.output.dir {
         files::prepare_result(dir)?;
     }
     // A thread that panics ends its job and not the batch; files of the job are removed or can be resumed.
     let counted = guarded(WORKER, || execute::count(job.clone(), None, metis, control))
-        .map_err(|panic| with_resume_advice(panic, job.run_dir.as_deref()))?;
+        .map_err(|panic| with_resume_advice(panic, job.settings.run.dir.as_deref()))?;
     let (result, written) = Error::answered(counted)?;
-    let tables = write_tables(&result, job.output.dir.as_deref());
+    let tables = write_tables(&result, job.settings.output.dir.as_deref());
     let views = guarded(WORKER, || write_views(job, &result, earlier.as_ref())).and_then(|viewed| viewed);
     Ok(CountAnswer { result, written: Error::worst_of([written, tables, views]), earlier })
 }
 
 fn write_views(job: &Job, result: &RunResult, earlier: Option<&EarlierResult>) -> Result<()> {
     let page = |file| {
-        let entry = job.page_of_count(result, rates(job.cache.dir.as_deref()), earlier.cloned())?;
+        let entry = job.page_of_count(result, rates(job.settings.cache.dir.as_deref()), earlier.cloned())?;
         views::write_report(file, &[entry])
     };
-    let report = job.output.report.as_deref().map_or(Ok(()), page);
-    let trace = job.output.trace.as_deref().map_or(Ok(()), |file| views::write_trace(file, &job.title(), result));
+    let report = job.settings.output.report.as_deref().map_or(Ok(()), page);
+    let trace =
+        job.settings.output.trace.as_deref().map_or(Ok(()), |file| views::write_trace(file, &job.title(), result));
     Error::worst_of([report, trace])
 }
 
@@ -96,12 +97,12 @@ pub(super) fn plan(command: &PlanCommand, context: &mut CommandContext<'_>) -> R
     paths::check(&[job.clone().without_counts().paths()])?;
     let report = execute::plan(job.clone(), None, context.metis(), &context.control)?;
     let shown = context.shown(&command.graph.answer);
-    let threads = threads(job.counter.threads);
+    let threads = threads(job.settings.count.threads);
     context.report(command.graph.answer.json, &report, |report| text::plan::plan(report, threads, shown))?;
     let short = (!report.fits).then_some(Kind::Resource);
-    let Some(file) = &job.output.report else { return Ok(short) };
+    let Some(file) = &job.settings.output.report else { return Ok(short) };
     let written = job
-        .page_of_plan(&report, rates(job.cache.dir.as_deref()))
+        .page_of_plan(&report, rates(job.settings.cache.dir.as_deref()))
         .and_then(|entry| views::write_report(file, &[entry]));
     Ok(short.max(written.err().map(|error| context.tell("", &error))))
 }
@@ -109,7 +110,7 @@ pub(super) fn plan(command: &PlanCommand, context: &mut CommandContext<'_>) -> R
 pub(super) fn partition(command: &PartitionCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
     paths::check(&[job.paths()])?;
-    job.spill.dir.as_deref().map_or(Ok(()), files::prepare)?;
+    job.settings.spill.dir.as_deref().map_or(Ok(()), files::prepare)?;
     let report = execute::partition(job, context.metis(), &context.control)?;
     let shown = context.shown(&command.graph.answer);
     context.report(command.graph.answer.json, &report, |report| reports::partition(report, shown))
@@ -119,7 +120,8 @@ pub(super) fn verify(command: &VerifyCommand, context: &mut CommandContext<'_>) 
     let job = job_of(&command.tables())?;
     paths::check(&[job.paths()])?;
     let (report, written) = Error::answered(execute::verify(job.clone(), &context.control))?;
-    let said = context.report_beside(job.output.files.take_standard_output(), command.json, &report, reports::verify);
+    let said =
+        context.report_beside(job.settings.output.take_standard_output(), command.json, &report, reports::verify);
     let unwritten = written.err().map(|error| context.tell("", &error));
     said.map(|_| unwritten)
 }

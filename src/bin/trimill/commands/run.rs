@@ -35,7 +35,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
     }
     checks::check_machine(&batch.jobs).map_err(|error| error.at_if_unset(&command.file))?;
     if report.is_some() {
-        batch.jobs.iter_mut().for_each(|entry| entry.job.output.recorded = true);
+        batch.jobs.iter_mut().for_each(|entry| entry.job.recorded = true);
     }
     let mut done = JobsDone { answer: command.answer.clone(), reports: report.is_some(), ..JobsDone::default() };
     for BatchJob { name, job, .. } in &batch.jobs {
@@ -102,11 +102,11 @@ impl JobsDone {
             Ok(CountAnswer { result, written, earlier }) => {
                 line.counted = Some((result.triangles, result.edges, result.parts));
                 if self.reports {
-                    self.entries.push(job.page_of_count(&result, rates(job.cache.dir.as_deref()), earlier)?);
+                    self.entries.push(job.page_of_count(&result, rates(job.settings.cache.dir.as_deref()), earlier)?);
                 }
-                let (shown, threads) = (context.shown(&self.answer), Some(threads(job.counter.threads)));
+                let (shown, threads) = (context.shown(&self.answer), Some(threads(job.settings.count.threads)));
                 let text = |result: &RunResult| format!("{}\n", result::result(result, threads, shown));
-                context.report_beside(job.output.files.take_standard_output(), self.answer.json, &result, text)?;
+                context.report_beside(job.settings.output.take_standard_output(), self.answer.json, &result, text)?;
                 if let Err(error) = written {
                     let kind = context.tell(&of_job(name), &error);
                     self.worst = self.worst.max(Some(kind));
@@ -162,11 +162,11 @@ fn of_job(name: &str) -> String {
 /// Prepares a job for its cluster and writes the scripts; returns the command that submits them.
 fn for_cluster(job: &Job, cluster: &Cluster, how: &AnswerArgs, context: &mut CommandContext<'_>) -> Result<String> {
     job.check_files()?;
-    check_merged(job.output.files.take_standard_output())?;
+    check_merged(job.settings.output.take_standard_output())?;
     let prepared =
         guarded(WORKER, || execute::prepare(job.clone(), cluster.asked.shards, context.metis(), &context.control))
             .and_then(|done| done)?;
-    let run = job.run_dir.as_deref().unwrap_or(Path::new(""));
+    let run = job.settings.run.dir.as_deref().unwrap_or(Path::new(""));
     let written = execute::cluster(run, cluster, context.program.as_deref())?;
     let shown = context.shown(how);
     context.report(how.json, &prepared, |prepared| reports::prepared(prepared, shown))?;
@@ -192,13 +192,13 @@ fn check(batch: &Batch, as_json: bool, context: &mut CommandContext<'_>) -> Resu
                 heading: "input",
                 cell: |j| j.inputs.iter().map(|path| shown(path)).collect::<Vec<_>>().join("\n"),
             },
-            TableColumn { heading: "partitioner", cell: |j| j.cut.partitioner.to_string() },
-            TableColumn { heading: "parts", cell: |j| j.cut.parts.to_string() },
-            TableColumn { heading: "prune", cell: |j| j.cut.prune.to_string() },
-            TableColumn { heading: "device\nmemory", cell: |j| or_default(j.device_memory) },
-            TableColumn { heading: "host\nmemory", cell: |j| or_default(j.host_memory) },
-            TableColumn { heading: "backend", cell: |j| j.counter.backend().to_string() },
-            TableColumn { heading: "output", cell: |j| or_dash(j.output.dir.as_deref(), shown) },
+            TableColumn { heading: "partitioner", cell: |j| j.settings.partition.partitioner().to_string() },
+            TableColumn { heading: "parts", cell: |j| j.settings.partition.parts().to_string() },
+            TableColumn { heading: "prune", cell: |j| j.settings.partition.prune().to_string() },
+            TableColumn { heading: "device\nmemory", cell: |j| or_default(j.settings.memory.device) },
+            TableColumn { heading: "host\nmemory", cell: |j| or_default(j.settings.memory.host) },
+            TableColumn { heading: "backend", cell: |j| j.settings.count.backend().to_string() },
+            TableColumn { heading: "output", cell: |j| or_dash(j.settings.output.dir.as_deref(), shown) },
         ];
         let jobs: Vec<&Job> = batch.jobs.iter().map(|job| &job.job).collect();
         context.say(&printable(&grid(&COLUMNS, jobs)))?;

@@ -103,8 +103,9 @@ fn settings_without_effect_are_refused_where_they_are_of_the_job_itself() {
     let check = run(&dir, "run @/b.toml --check --json");
     assert_eq!(check.kind(), None, "{:?}", check.end);
     let lines: Vec<serde_json::Value> = check.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(lines[0]["tile"].is_null() && lines[0]["devices"].is_null());
-    assert_eq!((&lines[1]["tile"], &lines[1]["devices"]), (&64.into(), &serde_json::json!([0])));
+    let [count, other] = [0, 1].map(|i| &lines[i]["settings"]["count"]);
+    assert!(count["tile"].is_null() && count["devices"].is_null());
+    assert_eq!((&other["tile"], &other["devices"]), (&64.into(), &serde_json::json!([0])));
     for (set, words) in [
         ("job.job-1.count.tile=128", ["job 'job-1'", "--tile (count.tile) has no effect with the backend cpu"]),
         ("job.job-2.partition.partitioner=random", ["", ""]),
@@ -335,7 +336,10 @@ fn check_runs_nothing_and_looks_for_every_file() {
     let json = run(&dir, "run @/b.toml --check --json --only last");
     assert_eq!(json.kind(), None);
     let job: serde_json::Value = serde_json::from_str(&json.out).unwrap();
-    assert_eq!((job["name"].as_str(), job["partitioner"].as_str()), (Some("last"), Some("random")));
+    assert_eq!(
+        (job["name"].as_str(), job["settings"]["partition"]["partitioner"].as_str()),
+        (Some("last"), Some("random"))
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! A comparison as text: a table for each graph, and notes on single methods.
 
+use std::num::NonZeroUsize;
+
 use super::table::{TableColumn, grid, or_dash, prefixed, seconds, thousands, three_digits};
 use trimill::program::report::bench::{BenchReport, GraphReport, MethodReport, Spread};
 
@@ -57,7 +59,7 @@ pub(crate) fn hardware(report: &BenchReport) -> String {
             *gpu = format!("{many} x {gpu}");
         }
     }
-    let threads = report.settings.threads.unwrap_or(machine.cores);
+    let threads = report.settings.count.threads.map_or(machine.cores, NonZeroUsize::get);
     parts.push(format!("{threads} threads of {}", machine.processor));
     parts.join("; ")
 }
