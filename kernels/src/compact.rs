@@ -2,15 +2,15 @@
 //! (`cuda/unpack.cu`).
 //!
 //! Encoded rows take a twentieth to a half of the bytes, so they are read and copied faster; the host only verifies their checksums. The
-//! device needs a scratch piece for them ([`Engine::scratch`]): a run goes through it one group of parts at a time, copies and kernels
-//! alternating in the copy stream.
+//! device needs a scratch piece for them ([`Engine::scratch`]): a run goes through it one group of parts at a time. While a group in one half
+//! of the piece is unpacked, in a stream of its own, the next one is copied to the other half.
 
 pub(crate) mod constants;
 
 use bytemuck::{bytes_of, cast_slice, cast_slice_mut};
 use trimill_counting::{EncodedPart, EncodedRows};
 
-use crate::engine::{Engine, Grid, Kernel, Stream};
+use crate::engine::{Engine, Event, Grid, Kernel, Stream, UNPACK_EVENTS};
 use crate::error::{GpuError, GpuResult};
 use crate::sources::UNPACK;
 use constants::{UNPACK_BINS, UNPACK_THREADS};
@@ -44,25 +44,45 @@ const LEAST_ARENA: u64 = 64 << 20;
 /// Most parts that are unpacked together.
 pub(crate) const MOST_PARTS: usize = 2048;
 
-/// Offsets in the scratch piece, which holds an error flag, the bins, the parts and the stored bytes.
+/// Offsets in the scratch piece, which holds an error flag, the bins, and the buffers: two, or one where a part is too large for half of it.
 pub(crate) const BINS_AT: u64 = 256;
-pub(crate) const PARTS_AT: u64 = BINS_AT + 8 * BINS as u64;
-pub(crate) const BYTES_AT: u64 = PARTS_AT + (MOST_PARTS * size_of::<EncodedPart>()) as u64;
+const BUFFERS_AT: u64 = BINS_AT + 8 * BINS as u64;
 
-/// Bytes of the scratch piece of an arena of `arena` bytes; 0 for a small one.
+/// Where the stored bytes of a group are in a buffer: after the list of its parts.
+const BYTES_IN_BUFFER: u64 = (MOST_PARTS * size_of::<EncodedPart>()) as u64;
+
+/// Bytes of the scratch piece besides the stored bytes, if there is one buffer.
+pub(crate) const BYTES_AT: u64 = BUFFERS_AT + BYTES_IN_BUFFER;
+
+/// The events of a buffer: a group was copied to it, and unpacked from it.
+const fn events_of(buffer: usize) -> [Event; 2] {
+    [UNPACK_EVENTS + 2 * buffer, UNPACK_EVENTS + 2 * buffer + 1]
+}
+
+/// Bytes of the scratch piece of an arena of `arena` bytes; 0 for a small one. A sixteenth of the arena, but above 16 MiB a sixty-fourth, up to
+/// 32 MiB: so much for each buffer keeps all multiprocessors busy.
 pub const fn scratch_bytes(arena: u64) -> u64 {
     if arena < LEAST_ARENA {
         return 0;
     }
-    let share = arena / 16;
-    let share = if share > 16 << 20 { 16 << 20 } else { share };
+    let share = match (arena / 16, arena / 64) {
+        (_, 0x200_0000..) => 32 << 20,
+        (_, share @ 0x100_0000..) => share,
+        (0x100_0000.., _) => 16 << 20,
+        (share, _) => share,
+    };
     (BYTES_AT + share) / 256 * 256
+}
+
+/// The byte to copy a part from, if it is the first of a group.
+const fn first_byte(part: &EncodedPart) -> u32 {
+    part.begin.saturating_sub(1) / 16 * 16
 }
 
 /// The longest group of parts from `first` on that fits `room` bytes: its end, and the byte to copy from: a multiple of 16 no later
 /// than the byte before the first number.
 pub(crate) fn group(parts: &[EncodedPart], first: usize, room: u64) -> (usize, u32) {
-    let begin = parts[first].begin.saturating_sub(1) / 16 * 16;
+    let begin = first_byte(&parts[first]);
     let fits = |part: &EncodedPart| u64::from(part.end - begin).next_multiple_of(16) <= room;
     let many = parts[first..].iter().take(MOST_PARTS).take_while(|part| fits(part)).count();
     (first + many, begin)
@@ -83,7 +103,7 @@ pub(crate) fn begin<E: Engine>(engine: &mut E) -> GpuResult<()> {
     engine.fill(Stream::Copy, scratch.address, 0, scratch.bytes)
 }
 
-/// Enqueues in the copy stream: copies the parts of a run and unpacks them.
+/// Enqueues: copies the parts of a run and unpacks them. What comes later in the copy stream finds them unpacked.
 ///
 /// # Errors
 /// [`Error::Section`]: a part is larger than the scratch piece. What the device fails with.
@@ -94,8 +114,12 @@ pub(crate) unsafe fn unpack<E: Engine>(engine: &mut E, order: &Unpack<'_>) -> Gp
     let EncodedRows { bytes, parts } = order.encoded;
     let Some(&EncodedPart { row: first_row, arc: first_arc, .. }) = parts.first() else { return Ok(()) };
     let scratch = engine.scratch();
-    let (room, at) = (scratch.bytes.saturating_sub(BYTES_AT), scratch.address);
-    let mut first = 0;
+    let all = scratch.bytes.saturating_sub(BUFFERS_AT);
+    let room_of = |buffers: u64| (all / buffers / 256 * 256).saturating_sub(BYTES_IN_BUFFER);
+    let longest = parts.iter().map(|part| part.end - first_byte(part)).max().unwrap_or(0);
+    let buffers = if u64::from(longest).next_multiple_of(16) <= room_of(2) { 2 } else { 1 };
+    let room = room_of(buffers as u64);
+    let (mut first, mut groups) = (0, 0);
     while first < parts.len() {
         let (end, begin) = group(parts, first, room);
         if end == first {
@@ -103,31 +127,41 @@ pub(crate) unsafe fn unpack<E: Engine>(engine: &mut E, order: &Unpack<'_>) -> Gp
         }
         let group = &parts[first..end];
         let stored = &bytes[begin as usize..group[group.len() - 1].end as usize];
-        // After the kernel of the previous group, in the same stream.
+        let (buffer, at) = (groups % buffers, scratch.address + BUFFERS_AT);
+        let parts_at = at + buffer as u64 * (BYTES_IN_BUFFER + room);
+        let bytes_at = parts_at + BYTES_IN_BUFFER;
+        let [copied, unpacked] = events_of(buffer);
+        if groups >= buffers {
+            engine.wait(Stream::Copy, unpacked)?;
+        }
         // SAFETY: as the caller promised.
         unsafe {
-            engine.copy(at + PARTS_AT, &[cast_slice(group)])?;
-            engine.copy(at + BYTES_AT, &[stored])?;
+            engine.copy(parts_at, &[cast_slice(group)])?;
+            engine.copy(bytes_at, &[stored])?;
         }
+        engine.record(Stream::Copy, copied)?;
+        engine.wait(Stream::Unpack, copied)?;
         let arguments: [u64; 11] = [
-            (at + BYTES_AT).wrapping_sub(u64::from(begin)),
-            at + PARTS_AT,
+            bytes_at.wrapping_sub(u64::from(begin)),
+            parts_at,
             order.offsets_at,
             u64::from(order.wide),
             order.base,
             u64::from(first_row),
             u64::from(first_arc),
             order.successors_at,
-            at,
-            if order.bin_shift.is_some() { at + BINS_AT } else { 0 },
+            scratch.address,
+            if order.bin_shift.is_some() { scratch.address + BINS_AT } else { 0 },
             u64::from(order.bin_shift.unwrap_or(0)),
         ];
         let grid = Grid { blocks: group.len() as u32, threads: UNPACK_THREADS, shared: 0 };
         let kernel = Kernel { source: &UNPACK, name: "unpack" };
-        engine.launch(Stream::Copy, grid, kernel, &arguments.each_ref().map(bytes_of))?;
-        first = end;
+        engine.launch(Stream::Unpack, grid, kernel, &arguments.each_ref().map(bytes_of))?;
+        engine.record(Stream::Unpack, unpacked)?;
+        (first, groups) = (end, groups + 1);
     }
-    Ok(())
+    // The kernels of earlier groups are before it in their stream.
+    engine.wait(Stream::Copy, events_of((groups - 1) % buffers)[1])
 }
 
 /// Waits for the copy stream. Returns how many of the successors that were counted are in each bin.
@@ -199,11 +233,12 @@ mod tests {
         (bytes, parts, offsets): (&[u8], &[EncodedPart], &[u64]),
         arcs: usize,
         (wide, base): (bool, u64),
+        buffers: u64,
     ) -> (Vec<u32>, bool, Vec<u64>) {
         // Just enough for the largest part, so that there are several groups.
         let longest = parts.iter().map(|part| u64::from(part.end - part.begin)).max().unwrap_or(0);
-        let scratch = (BYTES_AT + longest + 32).next_multiple_of(256);
-        let mut double = Double::new(4 << 20, Pace::Late).unwrap().with_scratch(scratch);
+        let scratch = BUFFERS_AT + buffers * (BYTES_IN_BUFFER + longest + 32).next_multiple_of(256);
+        let mut double = Double::new(4 << 20, Pace::Random(arcs as u64)).unwrap().with_scratch(scratch);
         let base_of_arena = double.address();
         let mut take = |bytes| base_of_arena + double.layout().take(bytes).unwrap().offset;
         let (offsets_at, out) = (take(8 * offsets.len() as u64), take(4 * arcs as u64 + 4));
@@ -243,7 +278,8 @@ mod tests {
                 FORMS.into_iter().zip([(true, 0), (true, 1 << 40), (false, 0)].into_iter().cycle())
             {
                 let (bytes, parts, offsets, successors) = run(seed, &parts, rank, form);
-                let (found, wrong, bins) = unpacked((&bytes, &parts, &offsets), successors.len(), (wide, base));
+                let (found, wrong, bins) =
+                    unpacked((&bytes, &parts, &offsets), successors.len(), (wide, base), 1 + u64::from(wide));
                 assert_eq!((found == successors, wrong), (true, false), "seed {seed}, form {form:?}");
                 let mut expected = vec![0u64; BINS];
                 successors.iter().for_each(|&s| expected[(s >> bin_shift(1 << 20)) as usize] += 1);
@@ -274,7 +310,7 @@ mod tests {
                     // Too few bytes, or control bits that contradict the header: the host notices that before it copies anything.
                     continue;
                 }
-                let (found, wrong, _) = unpacked((&damaged, &parts, &offsets), successors.len(), (true, 0));
+                let (found, wrong, _) = unpacked((&damaged, &parts, &offsets), successors.len(), (true, 0), 1);
                 assert!(found.iter().enumerate().all(|(arc, &s)| u64::from(s) < rank_of(arc)), "{i}");
                 assert!(
                     offsets.windows(2).all(|row| found[row[0] as usize..row[1] as usize].is_sorted_by(|a, b| a < b))

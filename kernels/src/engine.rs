@@ -16,8 +16,10 @@ use crate::source::CudaSource;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
-    /// Copies to the device, and the kernels that unpack them.
+    /// Copies to the device.
     Copy,
+    /// Kernels that unpack what was copied.
+    Unpack,
     /// Kernels.
     Compute,
     /// Further streams of kernels, numbered below [`EXTRA_STREAMS`].
@@ -39,7 +41,10 @@ pub enum Timed {
     Sum,
 }
 
-pub const EVENTS: usize = 4 * (2 * RING + 1);
+pub const EVENTS: usize = UNPACK_EVENTS + 6;
+
+/// The first of four events of the rows that are unpacked ([`crate::compact`]), after those of row blocks and batches.
+pub(crate) const UNPACK_EVENTS: Event = 4 * (2 * RING + 1);
 
 /// How many row blocks, and batches, the host enqueues ahead of the device at most.
 pub(crate) const RING: usize = 6;

@@ -36,6 +36,7 @@ pub struct Gpu {
     waiting: Waiting,
     events: Vec<CudaEvent>,
     copies: Arc<CudaStream>,
+    unpacking: Arc<CudaStream>,
     kernels: Arc<CudaStream>,
     /// Created when a method asks for them.
     extra: Vec<Arc<CudaStream>>,
@@ -61,9 +62,10 @@ impl Gpu {
         let device = found.ok_or(GpuError::NoSuchDevice { ordinal, count })?;
         let opening = driver("opening the GPU");
         let context = CudaContext::new(ordinal as usize).map_err(&opening)?;
-        // Highest priority: the copy stream also unpacks rows. If that waited for a counting kernel, so would the next copies.
+        // Highest priority: if rows that are unpacked waited for a counting kernel, so would the next copies.
         let (_, greatest) = result::stream::get_priority_range().map_err(&opening)?;
-        let copies = context.new_stream_with_priority(greatest).map_err(&opening)?;
+        let unpacking = context.new_stream_with_priority(greatest).map_err(&opening)?;
+        let copies = context.new_stream().map_err(&opening)?;
         let kernels = context.new_stream().map_err(&opening)?;
         // Events record times.
         let event = |_| context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT)).map_err(&opening);
@@ -79,6 +81,7 @@ impl Gpu {
             waiting,
             events,
             copies,
+            unpacking,
             kernels,
             extra: Vec::new(),
             modules: Vec::new(),
@@ -184,6 +187,7 @@ impl Gpu {
     fn stream(&self, stream: Stream) -> GpuResult<&Arc<CudaStream>> {
         match stream {
             Stream::Copy => Ok(&self.copies),
+            Stream::Unpack => Ok(&self.unpacking),
             Stream::Compute => Ok(&self.kernels),
             Stream::Extra(stream) => {
                 let missing =

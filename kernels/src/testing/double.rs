@@ -48,8 +48,8 @@ const RUBBISH: u8 = 0xa5;
 /// Words of the margin on each side of the arena.
 const MARGIN: usize = 512;
 
-/// The copy stream, the stream of kernels, and the extra ones.
-const QUEUES: usize = 2 + EXTRA_STREAMS;
+/// The streams of copies, of what unpacks them and of kernels, and the extra ones.
+const QUEUES: usize = 3 + EXTRA_STREAMS;
 
 /// The device.
 #[derive(Debug)]
@@ -71,7 +71,8 @@ const fn index(stream: Stream) -> usize {
     match stream {
         Stream::Copy => 0,
         Stream::Compute => 1,
-        Stream::Extra(stream) => 2 + stream,
+        Stream::Unpack => 2,
+        Stream::Extra(stream) => 3 + stream,
     }
 }
 
