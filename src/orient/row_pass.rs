@@ -43,13 +43,6 @@ struct RowPass<'a> {
     key: Option<u64>,
 }
 
-pub(super) struct PassFound {
-    /// Whether all rows that were read are those of a clean graph.
-    pub(super) clean: bool,
-    /// The arcs of the rows that it has taken.
-    pub(super) kept: u64,
-}
-
 struct RowCut {
     /// Positions in the list of vertices.
     vertices: Range<usize>,
@@ -75,14 +68,15 @@ struct RowSums {
 }
 
 impl RowInputs<'_> {
-    /// Orients all rows that are wanted. With a key it checks that every arc has its reverse.
+    /// Orients all rows that are wanted; returns how many arcs these keep. `None`: the rows that were read are not those of a clean graph.
+    /// With a key it checks that every arc has its reverse.
     pub(super) fn orient(
         &self,
         waiting: &WaitingRows,
         key: Option<u64>,
         task: &Task,
         control: &Control,
-    ) -> Result<PassFound> {
+    ) -> Result<Option<u64>> {
         let pass = RowPass { input: *self, vertices: self.present.members(), waiting, key };
         let clean = AtomicBool::new(true);
         let (mut chunks, mut hash, mut kept) = (pass.chunks(), 0u64, 0);
@@ -103,7 +97,7 @@ impl RowInputs<'_> {
             })?;
             (hash, kept) = sums.into_iter().fold((hash, kept), |a, b| (a.0.wrapping_add(b.hash), a.1 + b.kept));
         }
-        Ok(PassFound { clean: clean.into_inner() && hash == 0, kept })
+        Ok((clean.into_inner() && hash == 0).then_some(kept))
     }
 }
 

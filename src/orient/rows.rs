@@ -145,15 +145,15 @@ impl RowsToOrient<'_> {
         let known = RowInputs { rows: &*rows, present: &vertices.present, lengths: &lengths, rank_of: &rank_of };
         let task = control.task(ORIENT_ROWS, Some(arcs + edges / 2), Unit::Arcs);
         let looking = start.elapsed();
-        let first = known.orient(&waiting, Some(random()), &task, control)?;
+        let kept = known.orient(&waiting, Some(random()), &task, control)?;
         let first_pass = start.elapsed() - looking;
-        if !first.clean || first.kept != edges && !waiting.has_left_out() {
+        let Some(kept) = kept.filter(|&kept| kept == edges || waiting.has_left_out()) else {
             return Ok(Err((rows, lengths)));
-        }
+        };
         let task = match waiting.has_left_out() {
             false => task,
             true => {
-                let passes = edges.div_ceil(first.kept.max(1)).max(2);
+                let passes = edges.div_ceil(kept.max(1)).max(2);
                 tracing::info!(
                     target: NOTE,
                     "the input is read at least {passes} times: {share} of its encoded rows fit in memory at a time (--host-memory)"
