@@ -104,11 +104,11 @@ impl<'a> RowsToReverse<'a> {
                 pool: &pool,
                 bucket: buckets.start,
                 sorted: None,
-                next: ids.start as u32,
                 lengths: own.iter_mut(),
                 tails: Vec::with_capacity(buckets.len()),
                 loops: 0,
-                encoder: TailEncoder::default(),
+                bytes: Vec::new(),
+                encoded: Vec::new(),
             };
             work.push((chunk, uniting));
             lengths = after;
@@ -117,18 +117,19 @@ impl<'a> RowsToReverse<'a> {
             control.check()?;
             let mut fits = true;
             let keep = |bytes| overflow.put(bytes, &limit);
+            let mut put = |id: u32, row: &[u32]| {
+                fits = uniting.put(id, row, &keep)?;
+                Ok(fits)
+            };
             if measures {
-                self.each_row(chunk, row, &mut |id, row| {
-                    while fits && uniting.next < id {
-                        fits = uniting.put(&[], &keep)?;
-                    }
-                    fits = fits && uniting.put(row, &keep)?;
-                    Ok(fits)
-                })?;
+                self.each_row(chunk, row, &mut put)?;
                 task.advance(chunk.whole.arcs.end - chunk.whole.arcs.start);
-            }
-            while fits && u64::from(uniting.next) < chunk.whole.ids.end {
-                fits = uniting.put(&[], &keep)?;
+            } else {
+                for id in chunk.whole.ids.clone() {
+                    if !put(id as u32, &[])? {
+                        break;
+                    }
+                }
             }
             uniting.end_bucket(&keep)?;
             Ok(Some((uniting.tails, uniting.loops)).filter(|_| fits))
@@ -179,7 +180,7 @@ impl<'a> RowsToReverse<'a> {
         Ok(Some(reversed))
     }
 
-    /// Calls `take` with each row of a chunk that is not empty, until it returns false.
+    /// Calls `take` with each id of a chunk and its row, which may be empty, until it returns false.
     pub(super) fn each_row(
         &self,
         chunk: &PartedChunk,
@@ -196,10 +197,11 @@ impl<'a> RowsToReverse<'a> {
             rows.read(part, memory, &mut |part| {
                 let mut rest = &part[..];
                 while !rest.is_empty() {
-                    while id < end && lengths[id] == 0 {
+                    while go && id < end && lengths[id] == 0 {
+                        go = take(id as u32, &[])?;
                         id += 1;
                     }
-                    let Some(&length) = lengths[..end].get(id) else { return Ok(false) };
+                    let Some(&length) = lengths[..end].get(id).filter(|_| go) else { return Ok(false) };
                     let (now, after) = rest.split_at(rest.len().min(length as usize - row.len()));
                     row.extend_from_slice(now);
                     rest = after;
@@ -214,6 +216,10 @@ impl<'a> RowsToReverse<'a> {
                 }
                 Ok(true)
             })?;
+        }
+        while go && id < end {
+            go = take(id as u32, &[])?;
+            id += 1;
         }
         Ok(())
     }
@@ -266,23 +272,24 @@ struct Uniting<'a> {
     bucket: usize,
     /// The tails of the bucket.
     sorted: Option<SortedTails<'a>>,
-    next: u32,
     /// The lengths of rows that are still to be filled.
     lengths: std::slice::IterMut<'a, u32>,
     /// The encoded tails of each bucket so far.
     tails: Vec<WaitingBytes>,
     /// Loops so far, which are dropped.
     loops: u64,
-    encoder: TailEncoder,
+    /// The encoded tails of the bucket so far, and those of a head.
+    bytes: Vec<u8>,
+    encoded: Vec<u8>,
 }
 
 /// Keeps encoded tails.
 type Keep<'a> = dyn Fn(Vec<u8>) -> Result<WaitingBytes> + 'a;
 
 impl Uniting<'_> {
-    /// Unites the row of the next id with its tails. False: there is too little memory for the bucket.
-    fn put(&mut self, row: &[u32], keep: &Keep<'_>) -> Result<bool> {
-        let (id, first_ids) = (self.next, &self.reversed.first_ids);
+    /// Unites the row of an id with its tails; called with all ids of the chunk, in order. False: there is too little memory for the bucket.
+    fn put(&mut self, id: u32, row: &[u32], keep: &Keep<'_>) -> Result<bool> {
+        let first_ids = &self.reversed.first_ids;
         if self.sorted.is_some() && id == first_ids[self.bucket + 1] {
             self.end_bucket(keep)?;
         }
@@ -296,15 +303,18 @@ impl Uniting<'_> {
             self.loops += u64::from(loops);
             *length = united_length(row, tails) - loops;
         }
-        self.encoder.put(tails);
-        self.next += 1;
+        put(tails.len() as u32, &mut self.bytes);
+        if !tails.is_empty() {
+            encode_row(tails, &mut self.encoded);
+            self.bytes.extend_from_slice(&self.encoded);
+        }
         Ok(true)
     }
 
     /// Keeps the encoded tails of the bucket, and begins the next one.
     fn end_bucket(&mut self, keep: &Keep<'_>) -> Result<()> {
         self.sorted = None;
-        let mut bytes = std::mem::take(&mut self.encoder.bytes);
+        let mut bytes = std::mem::take(&mut self.bytes);
         bytes.shrink_to_fit();
         self.tails.push(keep(bytes)?);
         self.bucket += 1;
@@ -312,27 +322,9 @@ impl Uniting<'_> {
     }
 }
 
-/// Encodes the tails of heads, one head after another.
-#[derive(Default)]
-struct TailEncoder {
-    bytes: Vec<u8>,
-    encoded: Vec<u8>,
-}
-
-impl TailEncoder {
-    /// Adds the tails of the next head.
-    fn put(&mut self, tails: &mut [u32]) {
-        put(tails.len() as u32, &mut self.bytes);
-        if !tails.is_empty() {
-            encode_row(tails, &mut self.encoded);
-            self.bytes.extend_from_slice(&self.encoded);
-        }
-    }
-}
-
 /// Reads the tails of the next head; returns how many bytes they take.
 pub(super) fn read_tails(bytes: &[u8], tails: &mut Vec<u32>) -> Result<usize> {
-    // They are as `TailEncoder` writes them.
+    // They are as `Uniting` writes them.
     let wrong = |_| Error::defect("tails that cannot be decoded");
     let mut many = [0];
     let taken = numbers(bytes, &mut many).map_err(wrong)?;

@@ -62,10 +62,6 @@ impl<'a> UnitedRows<'a> {
             }
         }
     }
-
-    fn chunk_of(&self, id: u64) -> usize {
-        self.rows.chunks.partition_point(|chunk| chunk.whole.ids.start <= id).saturating_sub(1)
-    }
 }
 
 impl AdjacencyRows for UnitedRows<'_> {
@@ -102,39 +98,21 @@ impl AdjacencyRows for UnitedRows<'_> {
         part: &mut Vec<u32>,
         take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
     ) -> Result<()> {
-        let i = self.chunk_of(chunk.ids.start);
+        let chunks = &self.rows.chunks;
+        let i = chunks.partition_point(|other| other.whole.ids.start <= chunk.ids.start).saturating_sub(1);
         let of_band = self.tails.read().unwrap_or_else(PoisonError::into_inner);
-        let (mut bucket, mut next) = (of_band.buckets(i).start, chunk.ids.start as u32);
+        let mut bucket = of_band.buckets(i).start;
         let (mut bytes, mut at) = (of_band.of(bucket)?, 0);
         let (mut tails, mut united) = (Vec::new(), Vec::new());
-        let mut go = true;
-        let mut one = |id: u32, row: &[u32], take: &mut dyn FnMut(&mut [u32]) -> Result<bool>| {
+        self.rows.each_row(&chunks[i], part, &mut |id, row| {
             if id == of_band.end_of(bucket) {
                 bucket += 1;
                 (bytes, at) = (of_band.of(bucket)?, 0);
             }
             at += read_tails(&bytes[at..], &mut tails)?;
             unite(row, &tails, id, &mut united);
-            if go && !united.is_empty() {
-                go = take(&mut united)?;
-            }
-            Ok::<_, Error>(go)
-        };
-        self.rows.each_row(&self.rows.chunks[i], part, &mut |id, row| {
-            while next < id {
-                one(next, &[], take)?;
-                next += 1;
-            }
-            next += 1;
-            one(id, row, take)
-        })?;
-        while u64::from(next) < chunk.ids.end {
-            if !one(next, &[], take)? {
-                break;
-            }
-            next += 1;
-        }
-        Ok(())
+            if united.is_empty() { Ok(true) } else { take(&mut united) }
+        })
     }
 }
 
