@@ -31,8 +31,8 @@ pub(super) struct BlockBuckets {
     degrees: Vec<DegreeRun>,
     /// The first rank of each file block; one more at the end.
     starts: Vec<u32>,
-    /// The file blocks of each bucket.
-    blocks: Vec<Range<usize>>,
+    /// The file blocks of each bucket; the last one may have fewer.
+    per_bucket: usize,
     index: RangeIndex,
 }
 
@@ -41,20 +41,18 @@ impl BlockBuckets {
     pub(super) fn new(degrees: &[u32], edges: u64, shares: &Shares<'_>) -> Self {
         let degrees = degree_runs(degrees);
         let bounds = bounds(&degrees, edges);
-        let ranges = ranges(&bounds, BLOCK);
+        let starts = starts(&bounds, BLOCK);
         let total: u64 = bounds.iter().map(|&(bound, many)| bound * u64::from(many)).sum();
         let most = shares.staged().min(MOST_BUCKETS);
         let share = (shares.sorting() / PER_ARC).min(1 << 20).max(total / most);
         let per_bucket = (share / BLOCK).max(1) as usize;
-        let blocks: Vec<Range<usize>> =
-            (0..ranges.len()).step_by(per_bucket).map(|first| first..ranges.len().min(first + per_bucket)).collect();
-        let ends = blocks.iter().map(|blocks| ranges[blocks.end - 1].end).collect();
-        Self { degrees, starts: starts(&ranges), blocks, index: RangeIndex::new(ends) }
+        let ends = starts[1..].chunks(per_bucket).filter_map(|ends| ends.last().copied()).collect();
+        Self { degrees, starts, per_bucket, index: RangeIndex::new(ends) }
     }
 
     /// How many buckets there are.
     pub(super) fn len(&self) -> usize {
-        self.blocks.len()
+        self.index.ends.len()
     }
 
     /// How many vertices have each degree, falling.
@@ -67,9 +65,15 @@ impl BlockBuckets {
         self.index.range_of(rank)
     }
 
+    fn blocks(&self, bucket: usize) -> Range<usize> {
+        let first = bucket * self.per_bucket;
+        first..(first + self.per_bucket).min(self.starts.len() - 1)
+    }
+
     /// The ranks of a bucket's rows.
     pub(super) fn ranks(&self, bucket: usize) -> Range<u32> {
-        self.starts[self.blocks[bucket].start]..self.starts[self.blocks[bucket].end]
+        let blocks = self.blocks(bucket);
+        self.starts[blocks.start]..self.starts[blocks.end]
     }
 
     /// Makes the file blocks of a bucket from the lengths of its rows; `distances` appends the distances of a range of
@@ -86,7 +90,7 @@ impl BlockBuckets {
             made.longest = made.longest.max(length);
             made.probes = made.probes.saturating_add(u64::from(length) * u64::from(degree.saturating_sub(length)));
         }
-        for block in self.blocks[bucket].clone() {
+        for block in self.blocks(bucket) {
             let rows = (self.starts[block] - first) as usize..(self.starts[block + 1] - first) as usize;
             let position = made.bytes.len();
             of_block.clear();
@@ -117,7 +121,7 @@ impl BlockBuckets {
 
 /// The first rank of each file block of a graph with these degrees, and the number of vertices behind them.
 pub(crate) fn block_starts(degrees: &[DegreeRun], edges: u64) -> Vec<u32> {
-    starts(&ranges(&bounds(degrees, edges), BLOCK))
+    starts(&bounds(degrees, edges), BLOCK)
 }
 
 /// The weights of rows: a bound on their arcs, and one more; and how many rows have each.
@@ -126,20 +130,16 @@ fn bounds(degrees: &[DegreeRun], edges: u64) -> Vec<(u64, u32)> {
     degrees.iter().map(|run| (u64::from(run.degree).min(longest) + 1, run.vertices)).collect()
 }
 
-fn starts(blocks: &[Range<u32>]) -> Vec<u32> {
-    let end = blocks.last().map_or(0, |last| last.end);
-    blocks.iter().map(|block| block.start).chain([end]).collect()
-}
-
-/// Divides the ranks, whose bounds come in runs of equal ones, into ranges of at most `share` in bounds, or of one row.
-fn ranges(bounds: &[(u64, u32)], share: u64) -> Vec<Range<u32>> {
-    let (mut ranges, mut start, mut rank, mut sum) = (Vec::new(), 0u32, 0u32, 0u64);
+/// Divides the ranks, whose bounds come in runs of equal ones, into ranges of at most `share` in bounds, or of one row: the first rank of
+/// each, and the end.
+fn starts(bounds: &[(u64, u32)], share: u64) -> Vec<u32> {
+    let (mut starts, mut start, mut rank, mut sum) = (vec![0], 0u32, 0u32, 0u64);
     for &(bound, many) in bounds {
         let mut left = many;
         while left > 0 {
             let room = (share.saturating_sub(sum) / bound).min(u64::from(left)) as u32;
             if room == 0 && rank > start {
-                ranges.push(start..rank);
+                starts.push(rank);
                 (start, sum) = (rank, 0);
                 continue;
             }
@@ -150,9 +150,9 @@ fn ranges(bounds: &[(u64, u32)], share: u64) -> Vec<Range<u32>> {
         }
     }
     if rank > start {
-        ranges.push(start..rank);
+        starts.push(rank);
     }
-    ranges
+    starts
 }
 
 /// Finds the range of a rank: by a table over runs of 64 ranks, then by a step or two.
@@ -194,18 +194,17 @@ mod tests {
             bounds.sort_by_key(|&(bound, _)| std::cmp::Reverse(bound));
             let of_rank: Vec<u64> =
                 bounds.iter().flat_map(|&(bound, many)| std::iter::repeat_n(bound, many as usize)).collect();
-            let (ranges, mut end) = (ranges(&bounds, share), 0);
-            let index = RangeIndex::new(ranges.iter().map(|range| range.end).collect());
-            for (i, range) in ranges.iter().enumerate() {
-                prop_assert_eq!(range.start, end);
-                end = range.end;
+            let starts = starts(&bounds, share);
+            let index = RangeIndex::new(starts[1..].to_vec());
+            for (i, range) in starts.windows(2).map(|pair| pair[0]..pair[1]).enumerate() {
+                let end = range.end;
                 let sum: u64 = of_rank[range.start as usize..range.end as usize].iter().sum();
                 prop_assert!(range.len() == 1 || sum <= share, "{range:?} has {sum} of {share}");
                 // The next row would not have fitted.
                 prop_assert!(of_rank.get(end as usize).is_none_or(|next| sum + next > share));
                 prop_assert!(range.clone().all(|rank| index.range_of(rank) == i));
             }
-            prop_assert_eq!(end as usize, of_rank.len());
+            prop_assert_eq!((starts[0], starts[starts.len() - 1] as usize), (0, of_rank.len()));
         }
     }
 }

@@ -136,13 +136,9 @@ impl<I: Iterator<Item = Vec<u64>>> MemoryBlocks<'_, I> {
         }
         let waiting = std::mem::take(&mut held.blocks);
         drop(held);
-        if let Some(writer) = self.writer.get() {
-            parallel::try_each(waiting, |block| writer.blocks(block.position, &block.bytes))?;
-        }
-        match self.writer.get() {
-            Some(writer) => writer.blocks(position, &bytes),
-            None => Err(Error::resource("the graph file could not be begun")),
-        }
+        let Some(writer) = self.writer.get() else { return Err(Error::resource("the graph file could not be begun")) };
+        parallel::try_each(waiting, |block| writer.blocks(block.position, &block.bytes))?;
+        writer.blocks(position, &bytes)
     }
 
     fn finish(
