@@ -22,14 +22,13 @@ use crate::clean::ids::Seen;
 use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm};
 use crate::clean::{CleanReport, InputIds, Workspace, is_sparse, needs, plain_ids};
 use crate::orient::{Destination, MadeGraph, UsedIds, VertexSections, Write, block_starts, make};
-use trimill_counting::VertexSet;
 use trimill_graph::file::Layout;
 use trimill_graph::numbering::{degree_runs, numbers, order};
 use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::{ArcSource, READ};
 use trimill_system::control::{Control, Unit};
 use trimill_system::mapped::zeros;
-use trimill_system::{Bytes, Error, Result, lock, parallel};
+use trimill_system::{Bytes, Error, Result, lock};
 
 /// Arcs that a thread of the CPU prepares while a device starts.
 const MEANWHILE: u64 = 4 << 20;
@@ -151,6 +150,9 @@ struct ReadInput<'a> {
     left: Bytes,
 }
 
+/// Ids of vertices that are written at a time.
+const IDS_AT_A_TIME: usize = 1 << 17;
+
 /// What a graph in memory leaves of the host's memory, beyond what is more than its usual share: counting on GPUs takes less.
 const FOR_COUNTING: Bytes = Bytes::mib(if cfg!(feature = "testing") { 1 } else { 4 << 10 });
 
@@ -194,8 +196,8 @@ fn make_on(
     let starts = block_starts(&degrees, count);
     control.check()?;
     let sorted = start.elapsed();
-    let ids = if layout.has_ids { lists(&used.present) } else { Vec::new() };
-    let ids = ids.into_iter().map(|ids| ids.into_iter().map(u64::from).collect());
+    let ids = if layout.has_ids { used.present.members() } else { Vec::new() };
+    let ids = ids.chunks(IDS_AT_A_TIME).map(|ids| ids.iter().copied().map(u64::from).collect());
     let sections = VertexSections { degrees: &degrees, order, ids };
     let mut unfit = false;
     let write_rows = |write: &Write<'_>| {
@@ -215,13 +217,6 @@ fn make_on(
         (orienting - sorted).as_secs_f64()
     );
     Ok((made, count, cleaning, orienting))
-}
-
-/// The members of a set, in runs.
-fn lists(set: &VertexSet) -> Vec<Vec<u32>> {
-    const RUN: u32 = 1 << 17;
-    let run = |i: u32| set.iter(i * RUN..(i + 1).saturating_mul(RUN)).collect();
-    parallel::map(0..set.universe().div_ceil(RUN), run)
 }
 
 /// The layout of the graph file. `distinct`: the number of distinct arcs, from which the `edges` edges are made.
