@@ -41,7 +41,7 @@ impl ArcClasses {
             Self::Hash(hash) => *hash,
             Self::Ranges(_) => PairHash::NONE,
         };
-        Buckets::new(of_class * self.len(), expected, shares.buckets(), shares.dir).of_classes(hash, of_class)
+        Buckets::new(of_class * self.len(), expected, shares.buckets(), shares.space.dir).of_classes(hash, of_class)
     }
 
     /// The smaller ids of a class, of a graph whose ids are below `end`.

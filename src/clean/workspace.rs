@@ -178,14 +178,7 @@ impl<'a> Workspace<'a> {
 
     /// The shares of what the arrays in `needs` leave.
     pub fn beside(&self, needs: &Needs) -> Result<Shares<'a>> {
-        let left = self.memory.left(needs)?;
-        Ok(Shares {
-            left,
-            threads: self.memory.threads(),
-            dir: self.dir,
-            in_memory: self.buckets,
-            scratch: self.scratch,
-        })
+        Ok(Shares { left: self.memory.left(needs)?, space: *self })
     }
 }
 
@@ -193,42 +186,39 @@ impl<'a> Workspace<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Shares<'a> {
     pub left: Bytes,
-    pub threads: u64,
-    pub dir: &'a Path,
-    in_memory: Option<Bytes>,
-    scratch: Option<Bytes>,
+    pub space: Workspace<'a>,
 }
 
 impl Shares<'_> {
     /// Bytes of a set of buckets.
     pub fn buckets(&self) -> u64 {
-        self.in_memory.map_or(self.left.get() / 16 * 5, Bytes::get)
+        self.space.buckets.map_or(self.left.get() / 16 * 5, Bytes::get)
     }
 
     /// Bytes of encoded arcs that are to be sorted by their heads.
     pub fn reversed_arcs(&self) -> u64 {
-        self.in_memory.map_or(self.left.get() / 16 * 9, Bytes::get)
+        self.space.buckets.map_or(self.left.get() / 16 * 9, Bytes::get)
     }
 
     /// Bytes of these on disk: the graph file takes about as much as all of them.
     pub fn reversed_on_disk(&self) -> Result<Bytes> {
-        self.scratch.map_or_else(|| Ok(Bytes(free_space(self.dir)?.get() / 2)), Ok)
+        self.space.scratch.map_or_else(|| Ok(Bytes(free_space(self.space.dir)?.get() / 2)), Ok)
     }
 
     /// Bytes of what is made of them, one bucket after another, and stays while rows wait.
     pub fn tails(&self) -> u64 {
-        self.in_memory.map_or(self.left.get() / 16 * 7, Bytes::get)
+        self.space.buckets.map_or(self.left.get() / 16 * 7, Bytes::get)
     }
 
     /// Bytes of encoded rows that wait until they are written; no buckets are needed then, nor memory for the graph if it goes to a file.
     pub fn rows_that_wait(&self, to_file: bool) -> Bytes {
-        self.in_memory.unwrap_or(Bytes(self.left.get() / 16 * if to_file { 9 } else { 5 }))
+        self.space.buckets.unwrap_or(Bytes(self.left.get() / 16 * if to_file { 9 } else { 5 }))
     }
 
     /// Bytes of the temporary file of buckets or of lists, in its directory.
     pub fn on_disk(&self, what: &str, bytes: [Bytes; 2]) -> DiskNeed {
         let ([least_bytes, most_bytes], option) = (bytes, "--work-dir".into());
-        DiskNeed { what: what.into(), directory: self.dir.to_path_buf(), least_bytes, most_bytes, option }
+        DiskNeed { what: what.into(), directory: self.space.dir.to_path_buf(), least_bytes, most_bytes, option }
     }
 
     /// Bytes of rows that had to be decoded before they could be oriented.
@@ -238,7 +228,7 @@ impl Shares<'_> {
 
     /// Bytes in which a thread sorts a bucket, or makes its rows, while all threads do so.
     pub fn sorting(&self) -> u64 {
-        self.left.get() / 4 / self.threads
+        self.left.get() / 4 / self.space.memory.threads()
     }
 
     /// How many keys a thread sorts at once.
@@ -248,7 +238,7 @@ impl Shares<'_> {
 
     /// The most staging areas of 2 KiB that a thread may have, so that those of all threads take an eighth.
     pub fn staged(&self) -> u64 {
-        (self.left.get() / 8 / self.threads / 2048).clamp(1, 4096)
+        (self.left.get() / 8 / self.space.memory.threads() / 2048).clamp(1, 4096)
     }
 
     /// The number of classes for about `arcs` arcs, a power of two. A class has about a million keys, which a core sorts in its

@@ -30,7 +30,7 @@ impl RankedArcs {
     /// No arcs yet, of a graph with these degrees of ids (0: not a vertex) and this number of edges.
     pub(super) fn new(degrees: &[u32], edges: u64, shares: &Shares<'_>) -> Self {
         let blocks = BlockBuckets::new(degrees, edges, shares);
-        let buckets = Buckets::new(blocks.len(), edges, shares.buckets(), shares.dir);
+        let buckets = Buckets::new(blocks.len(), edges, shares.buckets(), shares.space.dir);
         Self { blocks, buckets, pool: Pool::of_sorting(shares) }
     }
 

@@ -185,7 +185,7 @@ impl ReversedArcs {
             ids: ids as u32,
             // The graph file may have taken some of the disk since, and none of these is left out.
             on_disk: if heads == Heads::SameAgain { u64::MAX } else { shares.reversed_on_disk()?.get() },
-            overflow: Overflow::new(shares.dir),
+            overflow: Overflow::new(shares.space.dir),
         })
     }
 

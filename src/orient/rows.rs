@@ -65,7 +65,7 @@ pub fn orient_rows(
     // Sorting the arcs takes less time, and 8 bytes for each.
     let unite = Bytes::of::<u64>(facts.arcs_at_most) > Bytes(shares.buckets());
     let Some(lengths) = rows.lengths(unite, control)? else { return Ok(None) };
-    let arcs: u64 = lengths.par_iter().map(|&length| u64::from(length)).sum();
+    let arcs = sum(&lengths);
     let report = CleanReport { vertices_declared: declared, arcs, ..CleanReport::default() };
     let graph = |form, edges| GraphToPrepare { form, ids: declared, arcs, edges, row_bytes: None };
     let mut rows_to_orient = RowsToOrient { source, space, shares, place, control, report, start };
@@ -91,12 +91,15 @@ pub fn orient_rows(
     place.check_room(&layout, space.later_needs(0, layout.edges))?;
     let Some(rows) = UnitedRows::new(rows, lengths, shares, control)? else { return Ok(None) };
     let Some(lengths) = rows.lengths(true, control)? else { return Ok(None) };
-    let both: u64 = lengths.par_iter().map(|&length| u64::from(length)).sum();
-    let added = both - (arcs - rows.loops);
+    let added = sum(&lengths) - (arcs - rows.loops);
     let CleanReport { loops_removed, arcs_added, arcs_without_reverse, .. } = &mut rows_to_orient.report;
     (*loops_removed, *arcs_added) = (rows.loops, added);
     *arcs_without_reverse = if facts.symmetric { 0 } else { added };
     Ok(rows_to_orient.orient(Box::new(rows), lengths, note)?.ok())
+}
+
+fn sum(lengths: &[u32]) -> u64 {
+    lengths.par_iter().map(|&length| u64::from(length)).sum()
 }
 
 /// What rows of the input, and those united with their reverse, are oriented with.
@@ -122,8 +125,7 @@ impl RowsToOrient<'_> {
         note: &mut dyn FnMut() -> Result<String>,
     ) -> Result<std::result::Result<MadeGraph, RowsAndLengths<'r>>> {
         let Self { source, space, shares, place, control, report, start } = self;
-        let (declared, arcs) =
-            (report.vertices_declared, lengths.par_iter().map(|&length| u64::from(length)).sum::<u64>());
+        let (declared, arcs) = (report.vertices_declared, sum(&lengths));
         let vertices = UsedIds::new(&lengths);
         let last = vertices.ends().map_or(0, |(_, last)| u64::from(last));
         if arcs == 0 || !arcs.is_multiple_of(2) || is_sparse(last, arcs) || last >= MOST_VERTICES {

@@ -90,7 +90,7 @@ impl<'a> RowsToReverse<'a> {
             self.chunks.len()
         );
         let shares = &self.shares;
-        let (pool, overflow) = (Pool::of_sorting(shares), Overflow::new(shares.dir));
+        let (pool, overflow) = (Pool::of_sorting(shares), Overflow::new(shares.space.dir));
         let limit = MemoryLimit::new(most.min(Bytes(shares.tails())));
         let measures = united.is_some();
         let mut lengths = united.unwrap_or_default();
