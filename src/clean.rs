@@ -16,7 +16,6 @@
 pub mod buckets;
 mod classes;
 mod distribute;
-mod graph;
 pub mod ids;
 mod pair_hash;
 mod ranges;
@@ -25,7 +24,6 @@ mod sort;
 mod unite;
 pub mod workspace;
 
-pub use graph::{CleanGraph, InputIds};
 #[cfg(feature = "testing")]
 pub use read::clean;
 pub use read::read;
@@ -33,6 +31,7 @@ pub(crate) use read::{BEYOND_MEMORY, is_sparse, most_ids, plain_ids};
 pub use trimill_graph::CleanReport;
 #[cfg(feature = "testing")]
 pub use unite::ArcsRead;
+pub use unite::{CleanGraph, InputIds};
 #[cfg(feature = "testing")]
 pub use workspace::{PER_ID, PER_VERTEX};
 pub use workspace::{Shares, Workspace, needs};

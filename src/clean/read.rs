@@ -9,12 +9,11 @@ use std::time::Instant;
 use super::buckets::bytes_on_disk;
 use super::classes::ArcClasses;
 use super::distribute::Distribute;
-#[cfg(feature = "testing")]
-use super::graph::CleanGraph;
-use super::graph::InputIds;
 use super::ids::{Distinct, Seen};
 use super::ranges::{BySmallerId, IdRanges};
-use super::unite::{ArcsRead, InputTotals};
+#[cfg(feature = "testing")]
+use super::unite::CleanGraph;
+use super::unite::{ArcsRead, InputIds, InputTotals};
 use super::workspace::{GraphToPrepare, IdCount, InputForm, PER_ID, PER_VERTEX, Workspace, needs};
 use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::{ArcSource, READ};
