@@ -18,34 +18,21 @@ use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::{Bytes, Result};
 
-use super::row_blocks::{LEAST_OF_WHOLE, RowBlocks};
+use super::row_blocks::{LEAST_OF_WHOLE, RowBlocks, StreamedRows};
 use trimill_counting::{PartitionOutline, PartitionSource, Resident, ResidentSize, RowBlock, RowBlockSize};
 
 /// A row block that is streamed for one range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Streamed {
     ranks: Range<u32>,
-    rows: BlockRows,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum BlockRows {
-    /// Read from the graph, where its arcs have these places.
-    Read(Range<u64>),
-    /// Resident, so none of them are in the row block.
-    Resident,
-    /// Empty: their triangles are counted elsewhere.
-    Skipped,
+    rows: StreamedRows,
+    /// Those that are read.
+    arcs: u64,
 }
 
 impl Streamed {
     fn size(&self) -> RowBlockSize {
-        let range = self.ranks.len() as u32;
-        match &self.rows {
-            BlockRows::Read(arcs) => RowBlockSize { range, rows: range.into(), arcs: arcs.end - arcs.start },
-            BlockRows::Resident => RowBlockSize { range, rows: 0, arcs: 0 },
-            BlockRows::Skipped => RowBlockSize { range, rows: range.into(), arcs: 0 },
-        }
+        self.rows.size(self.ranks.len() as u32, self.arcs)
     }
 }
 
@@ -76,19 +63,18 @@ impl<'g> RankRange<'g> {
         bounds.extend([0, locals.start, locals.end, heads.start, heads.end]);
         bounds.sort_unstable();
         bounds.dedup();
-        let rows = |ranks: &Range<u32>| -> Result<_> {
-            Ok(match () {
-                () if !heads.contains(&ranks.start) => BlockRows::Skipped,
-                () if ranks.start >= locals.start => BlockRows::Resident,
-                () => BlockRows::Read(blocks.first_arc(graph, ranks.start)?..blocks.first_arc(graph, ranks.end)?),
-            })
-        };
-        let streamed = |ranks: Range<u32>| Ok(Streamed { rows: rows(&ranks)?, ranks });
-        let mut streamed =
-            bounds.windows(2).map(|pair| streamed(pair[0]..pair[1])).collect::<Result<Vec<Streamed>>>()?;
+        let mut streamed = Vec::with_capacity(bounds.len());
+        for pair in bounds.windows(2) {
+            let rows = StreamedRows::of(ranks, pair[0]);
+            let arcs = match rows {
+                StreamedRows::Read => blocks.first_arc(graph, pair[1])? - blocks.first_arc(graph, pair[0])?,
+                StreamedRows::Resident | StreamedRows::Skipped => 0,
+            };
+            streamed.push(Streamed { ranks: pair[0]..pair[1], rows, arcs });
+        }
         if streamed.is_empty() {
             // A graph without vertices has one row block, too.
-            streamed.push(Streamed { ranks: locals.clone(), rows: BlockRows::Resident });
+            streamed.push(Streamed { ranks: locals.clone(), rows: StreamedRows::Resident, arcs: 0 });
         }
         Ok(Self { graph, blocks, next: locals.start, arcs, ranks: locals, streamed, encoded: false })
     }
@@ -101,8 +87,7 @@ impl<'g> RankRange<'g> {
         let whole = self.graph.begins_block(self.ranks.start) && self.graph.begins_block(self.ranks.end);
         let of_blocks = |block: &Streamed| {
             let Range { start, end } = block.ranks;
-            !matches!(block.rows, BlockRows::Read(_))
-                || (self.graph.begins_block(start) && self.graph.begins_block(end))
+            block.rows != StreamedRows::Read || (self.graph.begins_block(start) && self.graph.begins_block(end))
         };
         let passes = (self.blocks.whole && self.streamed.iter().all(of_blocks)) || self.ranks.start == 0;
         self.encoded = longest.is_some_and(|longest| encoded <= longest) && plain <= LEAST_OF_WHOLE && whole && passes;
@@ -121,9 +106,9 @@ impl<'g> RankRange<'g> {
 
     /// Words of memory that reading row block `i` takes.
     fn row_block_words(&self, i: usize) -> u64 {
-        let Streamed { ranks, rows } = &self.streamed[i];
+        let Streamed { ranks, rows, .. } = &self.streamed[i];
         match rows {
-            BlockRows::Read(_) if self.encoded => {
+            StreamedRows::Read if self.encoded => {
                 ranks.len() as u64 + 1 + self.graph.stored_of(ranks).get().div_ceil(4)
             }
             _ => self.streamed[i].size().words(),
@@ -133,7 +118,7 @@ impl<'g> RankRange<'g> {
     fn buffer_words(&self) -> u64 {
         // Buffers are kept for later ranges, which may stream larger blocks; a range that streams no rows needs no such buffer.
         let own = (0..self.streamed.len()).map(|i| self.row_block_words(i)).max().unwrap_or(0);
-        let passes = self.streamed.iter().any(|block| matches!(block.rows, BlockRows::Read(_)));
+        let passes = self.streamed.iter().any(|block| block.rows == StreamedRows::Read);
         if passes { own.max(self.blocks.most_words(self.graph, self.encoded)) } else { own }
     }
 }
@@ -186,22 +171,20 @@ impl PartitionSource for RankRange<'_> {
     }
 
     fn read_row_block(&mut self, i: usize, into: &mut RowBlock) -> Result<()> {
-        let Streamed { ranks, rows } = &self.streamed[i];
-        match rows {
-            BlockRows::Resident => into.reset(ranks.clone(), 0, 0)?.0.fill(0),
-            BlockRows::Skipped => into.reset(ranks.clone(), ranks.len() as u64, 0)?.0.fill(0),
-            BlockRows::Read(_) if self.encoded => {
-                let bytes = self.graph.stored_of(ranks).get();
-                let (offsets, words, parts) =
-                    into.reset_encoded(ranks.clone(), ranks.len() as u64, bytes.div_ceil(4))?;
-                let words: &mut [u8] = bytemuck::cast_slice_mut(words);
-                *parts = self.graph.read_stored(ranks.clone(), 0, offsets, &mut words[..bytes as usize])?;
-            }
-            BlockRows::Read(arcs) => {
-                let (offsets, successors) = into.reset(ranks.clone(), ranks.len() as u64, arcs.end - arcs.start)?;
-                self.graph.read(ranks.clone(), offsets, successors)?;
-            }
+        let (ranks, size) = (self.streamed[i].ranks.clone(), self.streamed[i].size());
+        let is_read = self.streamed[i].rows == StreamedRows::Read;
+        if is_read && self.encoded {
+            let bytes = self.graph.stored_of(&ranks).get();
+            let (offsets, words, parts) = into.reset_encoded(ranks.clone(), size.rows, bytes.div_ceil(4))?;
+            let words: &mut [u8] = bytemuck::cast_slice_mut(words);
+            *parts = self.graph.read_stored(ranks, 0, offsets, &mut words[..bytes as usize])?;
+            return Ok(());
         }
+        let (offsets, successors) = into.reset(ranks.clone(), size.rows, size.arcs)?;
+        if is_read {
+            return self.graph.read(ranks, offsets, successors);
+        }
+        offsets.fill(0);
         Ok(())
     }
 }

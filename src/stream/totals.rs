@@ -6,12 +6,11 @@
 
 use std::ops::Range;
 
-use trimill_counting::RowBlockSize;
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::{Bytes, Result};
 
-use super::row_blocks::RowBlocks;
+use super::row_blocks::{RowBlocks, StreamedRows};
 
 /// The row blocks of a range.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,26 +25,6 @@ impl StreamedTotals {
         self.row_blocks += many;
         self.largest = self.largest.max(largest);
         self.bytes += bytes;
-    }
-}
-
-/// How the rows of a row block are streamed, see [`super::ranges`].
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum StreamedRows {
-    Read,
-    Resident,
-    Skipped,
-}
-
-impl StreamedRows {
-    /// Bytes of a row block over `range` ranks, whose rows have `arcs` arcs.
-    fn bytes(self, range: u32, arcs: u64) -> Bytes {
-        let (rows, arcs) = match self {
-            Self::Read => (range.into(), arcs),
-            Self::Resident => (0, 0),
-            Self::Skipped => (range.into(), 0),
-        };
-        RowBlockSize { range, rows, arcs }.bytes()
     }
 }
 
@@ -65,12 +44,12 @@ impl<'a> AllTotals<'a> {
         let mut sum = 0;
         let before = |(range, _)| {
             let before = sum;
-            sum += StreamedRows::Resident.bytes(range, 0).get();
+            sum += StreamedRows::Resident.size(range, 0).bytes().get();
             before
         };
         let mut resident: Vec<u64> = sizes().map(before).collect();
         resident.push(sum);
-        let read = Maxima::new(sizes().map(|(range, arcs)| StreamedRows::Read.bytes(range, arcs).get()));
+        let read = Maxima::new(sizes().map(|(range, arcs)| StreamedRows::Read.size(range, arcs).bytes().get()));
         Self { graph, blocks, resident, read, ranges: Maxima::new(sizes().map(|(range, _)| range.into())) }
     }
 
@@ -82,16 +61,11 @@ impl<'a> AllTotals<'a> {
         bounds.sort_unstable();
         let mut totals = StreamedTotals::default();
         for pair in bounds.windows(2).filter(|pair| pair[0] < pair[1]) {
-            let rows = match () {
-                () if !heads.contains(&pair[0]) => StreamedRows::Skipped,
-                () if pair[0] >= locals.start => StreamedRows::Resident,
-                () => StreamedRows::Read,
-            };
-            self.add(&mut totals, pair[0]..pair[1], rows, whole)?;
+            self.add(&mut totals, pair[0]..pair[1], StreamedRows::of(ranks, pair[0]), whole)?;
         }
         if totals.row_blocks == 0 {
             // A graph without vertices has one row block, too.
-            let bytes = StreamedRows::Resident.bytes(0, 0);
+            let bytes = StreamedRows::Resident.size(0, 0).bytes();
             totals.add(1, bytes, bytes);
         }
         Ok(totals)
@@ -109,7 +83,7 @@ impl<'a> AllTotals<'a> {
         let arcs_before =
             |rank| if rows == StreamedRows::Read { self.blocks.first_arc(self.graph, rank) } else { Ok(0) };
         let mut part = |ranks: Range<u32>| {
-            let bytes = rows.bytes(ranks.len() as u32, arcs_before(ranks.end)? - arcs_before(ranks.start)?);
+            let bytes = rows.size(ranks.len() as u32, arcs_before(ranks.end)? - arcs_before(ranks.start)?).bytes();
             totals.add(1, bytes, bytes);
             Ok(())
         };
@@ -129,9 +103,9 @@ impl<'a> AllTotals<'a> {
         let words = |arcs: u64| Bytes::of::<u32>(u64::from(covered) + many + arcs);
         match rows {
             StreamedRows::Read => totals.add(many, Bytes(self.read.of(first..last)), words(arcs)),
-            StreamedRows::Skipped => totals.add(many, rows.bytes(range, 0), words(0)),
+            StreamedRows::Skipped => totals.add(many, rows.size(range, 0).bytes(), words(0)),
             StreamedRows::Resident => {
-                totals.add(many, rows.bytes(range, 0), Bytes(self.resident[last] - self.resident[first]));
+                totals.add(many, rows.size(range, 0).bytes(), Bytes(self.resident[last] - self.resident[first]));
             }
         }
         Ok(())

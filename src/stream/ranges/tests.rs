@@ -150,7 +150,7 @@ proptest! {
                 bytes: range.streamed.iter().map(|block| block.size().bytes()).sum(),
             };
             prop_assert_eq!(all_totals.of(&ranks).unwrap(), totals, "{:?} {:?}", ranks, blocks);
-            let reads = range.streamed.iter().any(|block| matches!(block.rows, BlockRows::Read(_)));
+            let reads = range.streamed.iter().any(|block| block.rows == StreamedRows::Read);
             buffers.extend(reads.then(|| range.buffer_words()));
             assert_read(&rows, &ranks, limit, range, run.map(Bytes));
         }
