@@ -71,35 +71,36 @@ pub struct KernelSettings {
     pub timeout: Option<Duration>,
 }
 
+impl KernelSettings {
+    /// The shape of `lstc`. Errors, `Kind::Usage`: block threads or a tile out of bounds.
+    fn shape(&self) -> Result<Shape> {
+        let usual = Shape::default();
+        let (block_threads, tile) = (usual.block_threads(), usual.tile());
+        Ok(Shape::new(self.block_threads.unwrap_or(block_threads), self.tile.unwrap_or(tile))?)
+    }
+
+    fn ask_for_shape(&self) -> bool {
+        self.block_threads.is_some() || self.tile.is_some()
+    }
+}
+
 impl Cuda {
     /// Opens GPU number `ordinal`. Nothing is reserved yet. Errors, `Kind::Resource`: why there is no usable GPU, and what to do.
     /// `Kind::Usage`: block threads or a tile out of bounds.
     pub fn open(ordinal: u32, name: CudaMethod, settings: KernelSettings) -> Result<Self> {
-        let KernelSettings { block_threads, tile, timeout } = settings;
-        let usual = Shape::default();
-        let shape = (block_threads.unwrap_or(usual.block_threads()), tile.unwrap_or(usual.tile()));
-        let shape = Shape::new(shape.0, shape.1)?;
+        let shape = settings.shape()?;
         let mut gpu = Gpu::open(ordinal, ImageForm::Best)?;
-        gpu.wait_at_most(timeout.unwrap_or(trimill_kernels::USUAL_LIMIT));
+        gpu.wait_at_most(settings.timeout.unwrap_or(trimill_kernels::USUAL_LIMIT));
         let method: Box<dyn CountingMethod> = match name {
             CudaMethod::Auto | CudaMethod::Lstc => Box::new(Lstc { shape }),
             CudaMethod::Packed => Box::new(Packed),
             #[cfg(feature = "baselines")]
             CudaMethod::Baseline(_, method) => {
-                Box::new(block_threads.map_or(method, |threads| method.with_block_threads(threads)))
+                Box::new(settings.block_threads.map_or(method, |threads| method.with_block_threads(threads)))
             }
         };
-        let asked = block_threads.is_some() || tile.is_some();
-        Ok(Self {
-            buffers: Buffers::default(),
-            gpu,
-            name,
-            method,
-            shape: (shape, asked),
-            chunk: CHUNK,
-            edges: false,
-            vertices: None,
-        })
+        let (buffers, shape) = (Buffers::default(), (shape, settings.ask_for_shape()));
+        Ok(Self { buffers, gpu, name, method, shape, chunk: CHUNK, edges: false, vertices: None })
     }
 
     /// The methods between which the caller may choose for a graph of this size, with their footprints; none where the job named its
@@ -159,12 +160,10 @@ impl Cuda {
         self.reserve_counters(Bytes(self.gpu.reserved()));
     }
 
-    /// Reserves memory for as many counters as may be held within `budget`, and never more than half of all.
+    /// Reserves memory for as many counters as may be held within `budget`.
     fn reserve_counters(&mut self, budget: Bytes) {
-        let half = self.gpu.reserved() / 2 / ALIGNMENT * ALIGNMENT;
         if let Some((vertices, most)) = self.vertices {
-            let budget = budget.min(Bytes(4 * most.get()));
-            self.gpu.reserve_counters((COUNTER_BYTES * vertex_counters(vertices, budget)).min(half));
+            self.gpu.reserve_counters(counter_bytes(vertices, most, budget, self.gpu.reserved()));
         }
     }
 
@@ -311,6 +310,12 @@ impl CountBackend for Cuda {
     ) -> Result<Box<dyn PartitionCounter + 'a>> {
         Ok(self.method.begin(&mut self.gpu, size, share, detail)?)
     }
+}
+
+/// Bytes of as many counters of `vertices` vertices as may be held within `budget`, about `most` bytes, and never more than half of `all`.
+fn counter_bytes(vertices: u32, most: Bytes, budget: Bytes, all: u64) -> u64 {
+    let counters = vertex_counters(vertices, budget.min(Bytes(4 * most.get())));
+    (COUNTER_BYTES * counters).min(all / 2 / ALIGNMENT * ALIGNMENT)
 }
 
 /// The footprint of a method, with the memory that is reserved for buffers.

@@ -1,13 +1,10 @@
 //! A GPU that is not here: plans are made for it, on a machine that has none.
 
-use trimill_counting::{
-    COUNTER_BYTES, CountBackend, Detail, Device, EdgeShare, Footprint, PartitionCounter, PartitionExtent, Scope,
-};
-use trimill_kernels::{ALIGNMENT, CountingMethod, Lstc, Packed, Shape, packed_takes, scratch_bytes};
+use trimill_counting::{CountBackend, Detail, Device, EdgeShare, Footprint, PartitionCounter, PartitionExtent, Scope};
+use trimill_kernels::{CountingMethod, Lstc, Packed, packed_takes, scratch_bytes};
 
-use super::{KernelSettings, footprint};
+use super::{KernelSettings, counter_bytes, footprint};
 use crate::count::method::CudaMethod;
-use crate::count::vertex_counters;
 use trimill_graph::GraphSize;
 use trimill_system::{Bytes, Error, Result};
 
@@ -40,16 +37,10 @@ impl Absent {
         budget: Bytes,
         counters: DeviceCounters,
     ) -> Result<Vec<Self>> {
-        let usual = Shape::default();
-        let of_block = (settings.block_threads.unwrap_or(usual.block_threads()), settings.tile.unwrap_or(usual.tile()));
-        let shape = Shape::new(of_block.0, of_block.1)?;
-        let half = budget.get() / 2 / ALIGNMENT * ALIGNMENT;
+        let shape = settings.shape()?;
         let edges = counters == DeviceCounters::Edges;
         let counters = match counters {
-            DeviceCounters::Vertices { most } => {
-                let within = budget.min(Bytes(4 * most.get()));
-                (COUNTER_BYTES * vertex_counters(graph.vertices, within)).min(half)
-            }
+            DeviceCounters::Vertices { most } => counter_bytes(graph.vertices, most, budget, budget.get()),
             DeviceCounters::Total | DeviceCounters::Edges => 0,
         };
         let absent = |name: CudaMethod, method: &dyn CountingMethod| {
@@ -62,10 +53,8 @@ impl Absent {
             CudaMethod::Packed => vec![packed],
             #[cfg(feature = "baselines")]
             CudaMethod::Baseline(_, method) => vec![absent(name, &method)],
-            CudaMethod::Auto => {
-                let asked = settings.block_threads.is_some() || settings.tile.is_some();
-                if packed_takes(graph.vertices) && !asked { vec![lstc, packed] } else { vec![lstc] }
-            }
+            CudaMethod::Auto if packed_takes(graph.vertices) && !settings.ask_for_shape() => vec![lstc, packed],
+            CudaMethod::Auto => vec![lstc],
         })
     }
 
