@@ -36,7 +36,7 @@ impl OutputTable {
     /// Bytes of the chunks of a file that each thread makes or that wait, at most ([`trimill_system::ordered`]).
     pub fn bytes_per_thread(&self) -> Bytes {
         let parquet = |format: Result<TableFormat>| matches!(format, Ok(TableFormat::Parquet));
-        let columns = self.per_vertex.iter().any(|path| parquet(vertices::files::format(path)))
+        let columns = self.per_vertex.iter().any(|path| parquet(TableFormat::of(path, ALL)))
             || self.per_edge.iter().any(|path| parquet(TableFormat::of(path, COLUMNS)));
         if columns { Bytes::mib(24) } else { Bytes::mib(4) }
     }
@@ -53,7 +53,7 @@ impl OutputTable {
 
     /// Checks that the names have formats.
     pub fn check_names(&self) -> Result<()> {
-        self.per_vertex.iter().try_for_each(|path| vertices::files::format(path).map(drop))?;
+        self.per_vertex.iter().try_for_each(|path| TableFormat::of(path, ALL).map(drop))?;
         let sizes = self.by_degree.iter().chain(&self.by_k);
         sizes.map(|path| TableFormat::of(path, TEXT)).try_for_each(|format| format.map(drop))?;
         self.per_edge.iter().try_for_each(|path| TableFormat::of(path, COLUMNS).map(drop))
@@ -108,10 +108,14 @@ impl OutputTable {
         Ok(needs)
     }
 
+    /// The file of vertices, where it is an array.
+    pub fn array(&self) -> Option<&PathBuf> {
+        self.per_vertex.as_ref().filter(|path| matches!(TableFormat::of(path, ALL), Ok(TableFormat::Npy)))
+    }
+
     /// Checks that the formats can hold the ids of the graph. Errors, `Kind::Usage`: an array that would be almost empty.
     pub fn check_ids(&self, array_len: Option<u64>) -> Result<()> {
-        let array = |path: &&PathBuf| matches!(vertices::files::format(path), Ok(TableFormat::Npy));
-        match self.per_vertex.iter().find(array) {
+        match self.array() {
             Some(path) => vertices::files::has_array(array_len, path).map(drop),
             None => Ok(()),
         }

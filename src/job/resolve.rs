@@ -13,9 +13,8 @@ use super::file::{
 use super::job::{Job, STANDARD_INPUT};
 use super::limits::MOST_MEMORY;
 use crate::cluster::Cluster;
-use crate::table::format::{COLUMNS, STANDARD_OUTPUT, TableFormat};
+use crate::table::format::{COLUMNS, STANDARD_OUTPUT};
 use crate::truss::{LEAST, MOST_K};
-use crate::vertices;
 use crate::vertices::lcc::LccWanted;
 use trimill_system::url::{is_url, public};
 use trimill_system::{Bytes, Error, Result, threads};
@@ -83,8 +82,7 @@ impl TypedJob<'_> {
                 .refuse("coefficients by the directions of edges, and ids that are names")
                 .expected("--lcc without --directed, or ids that are numbers"));
         }
-        let array = |path: &&PathBuf| matches!(vertices::files::format(path), Ok(TableFormat::Npy));
-        match output.per_vertex.iter().find(array) {
+        match output.array() {
             Some(path) => Err(self
                 .refuse("an array of counts by id, and ids that are names")
                 .at(path)

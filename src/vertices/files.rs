@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use super::lcc::LccRows;
-use super::npy::NpyWriter;
+use super::npy::write_array;
 use super::order::VertexRows;
 use super::summary::OfDegree;
 use crate::table::columns::{CountsInOrder, write_lines};
@@ -13,10 +13,6 @@ use crate::table::text::{Compress, ROWS, TextTable};
 use crate::table::{new_file, write};
 use trimill_system::disk::Output;
 use trimill_system::{Error, Result};
-
-pub fn format(path: &Path) -> Result<TableFormat> {
-    TableFormat::of(path, ALL)
-}
 
 /// The length of an array of the counts, where there may be one. Errors, `Kind::Usage`: an array that would be almost empty.
 pub fn has_array(array_len: Option<u64>, path: &Path) -> Result<u64> {
@@ -33,13 +29,9 @@ pub fn vertices(
     counts: &impl for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>,
     array_len: Option<u64>,
 ) -> Result<Output> {
-    let format = format(path)?;
+    let format = TableFormat::of(path, ALL)?;
     new_file(path, |to| match format {
-        TableFormat::Npy => {
-            let mut array = NpyWriter::begin(to, has_array(array_len, path)?)?;
-            counts.in_order(&mut |rows| array.rows(to, rows))?;
-            array.finish(to)
-        }
+        TableFormat::Npy => write_array(to, has_array(array_len, path)?, counts),
         other => write(to, other, counts),
     })
 }

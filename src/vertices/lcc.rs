@@ -131,16 +131,11 @@ pub struct LccOfVertices<'a, C> {
 /// The rows of some of them.
 pub struct LccRows<'a> {
     counted: Option<&'a VertexRows<'a>>,
-    ids: LccIds<'a>,
+    all: &'a AllVertices,
+    /// Their places among all that are known.
+    places: Range<u64>,
     names: Option<&'a Names>,
     directed: bool,
-}
-
-enum LccIds<'a> {
-    List(&'a [u64]),
-    Range(Range<u64>),
-    /// The ids of the vertices that were counted.
-    Counted,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -185,22 +180,17 @@ impl<C: for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>> CountsInOrder for LccO
 
     fn in_order<'s>(&'s self, write: &'s mut dyn FnMut(&LccRows<'_>) -> Result<()>) -> Result<()> {
         let Self { counts, all, names, directed } = *self;
-        let part = |places: Range<u64>| match all {
-            AllVertices::Listed(ids) => LccIds::List(&ids[places.start as usize..places.end as usize]),
-            AllVertices::Range(ids) => LccIds::Range(ids.start + places.start..ids.start + places.end),
-            AllVertices::WithEdge => LccIds::Counted,
-        };
         let mut next = 0;
         counts.in_order(&mut |rows| {
             let count = rows.count();
             let Some(last) = rows.range(count.saturating_sub(1)..count).next() else { return Ok(()) };
             let end = all.up_to(last.id);
             let places = std::mem::replace(&mut next, end)..end;
-            write(&LccRows { counted: Some(rows), ids: part(places), names, directed })
+            write(&LccRows { counted: Some(rows), all, places, names, directed })
         })?;
         let count = all.count();
         if next < count {
-            write(&LccRows { counted: None, ids: part(next..count), names, directed })?;
+            write(&LccRows { counted: None, all, places: next..count, names, directed })?;
         }
         Ok(())
     }
@@ -208,10 +198,11 @@ impl<C: for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>> CountsInOrder for LccO
 
 impl LccRows<'_> {
     fn id(&self, place: usize) -> Option<u64> {
-        match &self.ids {
-            LccIds::List(ids) => ids.get(place).copied(),
-            LccIds::Range(ids) => Some(ids.start + place as u64).filter(|id| *id < ids.end),
-            LccIds::Counted => self.counted?.range(place..place + 1).next().map(|row| row.id),
+        let of_all = Some(self.places.start + place as u64).filter(|place| *place < self.places.end);
+        match self.all {
+            AllVertices::Listed(ids) => of_all.map(|place| ids[place as usize]),
+            AllVertices::Range(ids) => of_all.map(|place| ids.start + place),
+            AllVertices::WithEdge => self.counted?.range(place..place + 1).next().map(|row| row.id),
         }
     }
 }
@@ -223,10 +214,9 @@ impl CountRows for LccRows<'_> {
     const AS_DIFFERENCES: bool = false;
 
     fn count(&self) -> usize {
-        match &self.ids {
-            LccIds::List(ids) => ids.len(),
-            LccIds::Range(ids) => (ids.end - ids.start) as usize,
-            LccIds::Counted => self.counted.map_or(0, CountRows::count),
+        match self.all {
+            AllVertices::WithEdge => self.counted.map_or(0, CountRows::count),
+            AllVertices::Listed(_) | AllVertices::Range(_) => (self.places.end - self.places.start) as usize,
         }
     }
 

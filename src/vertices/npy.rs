@@ -2,9 +2,10 @@
 //! an edge have 0.
 
 use std::io::Write;
+use std::ops::Range;
 
 use super::order::VertexRows;
-use crate::table::columns::CountRows;
+use crate::table::columns::{CountRows, CountsInOrder};
 use trimill_system::disk::Output;
 use trimill_system::ordered::make_and_write;
 use trimill_system::{Error, Result};
@@ -12,57 +13,42 @@ use trimill_system::{Error, Result};
 /// Entries of a chunk that is made by a thread.
 const CHUNK: u64 = 1 << 16;
 
-pub(super) struct NpyWriter {
+/// Writes an array of `len` entries with the counts.
+pub(super) fn write_array(
+    to: &mut Output,
     len: u64,
-    next: u64,
-}
-
-impl NpyWriter {
-    /// Writes the head of an array of `len` entries.
-    pub(super) fn begin(to: &mut Output, len: u64) -> Result<Self> {
-        write(to, &header(len))?;
-        Ok(Self { len, next: 0 })
-    }
-
-    /// Writes the entries up to the last of these vertices.
-    pub(super) fn rows(&mut self, to: &mut Output, rows: &VertexRows<'_>) -> Result<()> {
+    counts: &impl for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>,
+) -> Result<()> {
+    write(to, &header(len))?;
+    let mut next = 0;
+    counts.in_order(&mut |rows| {
         let Some(last) = rows.count().checked_sub(1) else { return Ok(()) };
-        let Some(end) = rows.range(last..last + 1).next().map(|row| row.id + 1).filter(|&end| end <= self.len) else {
+        let Some(end) = rows.range(last..last + 1).next().map(|row| row.id + 1).filter(|&end| end <= len) else {
             return Err(Error::defect("an id beyond those that are declared"));
         };
-        self.up_to(to, end, |ids, entries| {
+        write_entries(to, std::mem::replace(&mut next, end)..end, |ids, entries| {
             let first = rows.first_from(ids.start);
             for row in rows.range(first..rows.count()).take_while(|row| row.id < ids.end) {
                 entries[(row.id - ids.start) as usize] = row.triangles.to_le();
             }
         })
-    }
+    })?;
+    write_entries(to, next..len, |_, _| {})
+}
 
-    pub(super) fn finish(mut self, to: &mut Output) -> Result<()> {
-        let len = self.len;
-        self.up_to(to, len, |_, _| {})
-    }
-
-    /// Writes the entries of ids before `end`, zeros that `put` replaces.
-    fn up_to(
-        &mut self,
-        to: &mut Output,
-        end: u64,
-        put: impl Fn(std::ops::Range<u64>, &mut [u64]) + Sync,
-    ) -> Result<()> {
-        let first = std::mem::replace(&mut self.next, end);
-        let make = |chunk, entries: &mut Vec<u64>| {
-            let from = first + chunk * CHUNK;
-            let ids = from..end.min(from + CHUNK);
-            entries.clear();
-            entries.resize((ids.end - ids.start) as usize, 0);
-            put(ids, entries);
-            Ok(())
-        };
-        make_and_write((end - first).div_ceil(CHUNK), make, |entries: &Vec<u64>| {
-            write(to, bytemuck::cast_slice(entries))
-        })
-    }
+/// Writes the entries of `all` ids, zeros that `put` replaces.
+fn write_entries(to: &mut Output, all: Range<u64>, put: impl Fn(Range<u64>, &mut [u64]) + Sync) -> Result<()> {
+    let make = |chunk, entries: &mut Vec<u64>| {
+        let from = all.start + chunk * CHUNK;
+        let ids = from..all.end.min(from + CHUNK);
+        entries.clear();
+        entries.resize((ids.end - ids.start) as usize, 0);
+        put(ids, entries);
+        Ok(())
+    };
+    make_and_write((all.end - all.start).div_ceil(CHUNK), make, |entries: &Vec<u64>| {
+        write(to, bytemuck::cast_slice(entries))
+    })
 }
 
 fn write(to: &mut Output, bytes: &[u8]) -> Result<()> {
