@@ -100,11 +100,22 @@ impl VertexSet {
     }
 
     /// The members in `range`, ascending.
-    pub fn iter(&self, range: std::ops::Range<u32>) -> SetMembers<'_> {
+    pub fn iter(&self, range: std::ops::Range<u32>) -> impl Iterator<Item = u32> + '_ {
         let end = range.end.min(self.len);
-        let word = range.start as usize / 64;
-        let current = if range.start < end { self.words[word] & (u64::MAX << (range.start % 64)) } else { 0 };
-        SetMembers { words: &self.words, word, current, end }
+        let mut word = range.start as usize / 64;
+        let mut current = if range.start < end { self.words[word] & (u64::MAX << (range.start % 64)) } else { 0 };
+        std::iter::from_fn(move || {
+            while current == 0 {
+                word += 1;
+                if word as u64 * 64 >= u64::from(end) {
+                    return None;
+                }
+                current = self.words[word];
+            }
+            let i = word as u32 * 64 + current.trailing_zeros();
+            current &= current - 1;
+            (i < end).then_some(i)
+        })
     }
 
     /// All members, ascending; listed in the current thread pool.
@@ -134,32 +145,6 @@ impl VertexSet {
     /// The words of 64 bits each, lowest first.
     pub fn words(&self) -> &[u64] {
         &self.words
-    }
-}
-
-#[derive(Debug)]
-pub struct SetMembers<'a> {
-    words: &'a [u64],
-    word: usize,
-    current: u64,
-    end: u32,
-}
-
-impl Iterator for SetMembers<'_> {
-    type Item = u32;
-
-    #[inline]
-    fn next(&mut self) -> Option<u32> {
-        while self.current == 0 {
-            self.word += 1;
-            if self.word as u64 * 64 >= u64::from(self.end) {
-                return None;
-            }
-            self.current = self.words[self.word];
-        }
-        let i = self.word as u32 * 64 + self.current.trailing_zeros();
-        self.current &= self.current - 1;
-        (i < self.end).then_some(i)
     }
 }
 

@@ -12,7 +12,7 @@ mod sections;
 mod source;
 mod words;
 
-pub use bits::{SetMembers, VertexSet, VertexSetBuilder};
+pub use bits::{VertexSet, VertexSetBuilder};
 pub use counter::{
     CountBackend, CounterMemory, Device, DeviceTimes, DeviceWork, PartitionCount, PartitionCounter, VertexCounts,
 };
