@@ -13,7 +13,7 @@ use rayon::prelude::*;
 pub use super::rows::{EdgeFigure, EdgeRows, ListedEdges};
 
 use super::rows::packed;
-use super::runs::{EdgeRun, HUBS, RunScratch, in_runs, pass_bytes};
+use super::runs::{EdgeRun, HUBS, LATER, RunScratch, in_runs, pass_bytes};
 use crate::sums::{ByArc, Sums};
 use crate::table::columns::CountsInOrder;
 use trimill_graph::OrientedGraph;
@@ -69,7 +69,7 @@ impl CountsInOrder for EdgesOfGraph<'_> {
             let vertices = first..lists.last_fitting(first, room);
             let (starts, edges) = lists.fill(&vertices)?;
             tracing::debug!("the edges of vertices below {} are sorted", vertices.end);
-            write(&EdgeRows::new(&ids, first, &starts, &edges))?;
+            write(&EdgeRows { ids: &ids, first, starts: &starts, edges: &edges })?;
             tracing::debug!("the edges of vertices below {} are written", vertices.end);
             first = vertices.end;
         }
@@ -117,16 +117,16 @@ impl<'a> LargerEnds<'a> {
                         _ if head < HUBS => scratch.hubs[head as usize] += 1,
                         vertex => {
                             prefetch(&lists.lengths, vertex as usize);
-                            if scratch.later.is_full() {
-                                scratch.later.drain().for_each(|(vertex, _)| add(vertex, 1));
+                            if scratch.later.len() == LATER {
+                                scratch.later.drain(..).for_each(|(vertex, _)| add(vertex, 1));
                             }
-                            scratch.later.push(vertex, 0);
+                            scratch.later.push((vertex, 0));
                         }
                     }
                 }
                 add(tail, mine);
             }
-            scratch.later.drain().for_each(|(vertex, _)| add(vertex, 1));
+            scratch.later.drain(..).for_each(|(vertex, _)| add(vertex, 1));
             for (&hub, &edges) in lists.order.iter().zip(&scratch.hubs).filter(|(_, edges)| **edges > 0) {
                 add(hub, edges as u32);
             }
@@ -212,14 +212,14 @@ impl<'a> LargerEnds<'a> {
                     window.put(*place, edge);
                 } else {
                     prefetch(window.ends, (vertex - window.first) as usize);
-                    if later.is_full() {
-                        later.drain().for_each(put_later);
+                    if later.len() == LATER {
+                        later.drain(..).for_each(put_later);
                     }
-                    later.push(vertex, edge);
+                    later.push((vertex, edge));
                 }
             }
         }
-        later.drain().for_each(put_later);
+        later.drain(..).for_each(put_later);
     }
 }
 

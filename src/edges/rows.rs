@@ -56,24 +56,18 @@ pub struct EdgeCount {
 
 /// The edges of which consecutive vertices are the smaller ends.
 pub struct EdgeRows<'a> {
-    ids: &'a Ids,
+    pub(super) ids: &'a Ids,
     /// The first of these vertices.
-    first: u32,
+    pub(super) first: u32,
     /// Where the edges of each of them begin, and the end.
-    starts: &'a [u64],
+    pub(super) starts: &'a [u64],
     /// The larger end and the triangles of each edge.
-    edges: &'a [AtomicU64],
+    pub(super) edges: &'a [AtomicU64],
 }
 
 /// The larger end of an edge and its triangles, as a number that ascends with the former.
 pub(super) fn packed(vertex: u32, triangles: u32) -> u64 {
     u64::from(vertex) << 32 | u64::from(triangles)
-}
-
-impl<'a> EdgeRows<'a> {
-    pub(super) fn new(ids: &'a Ids, first: u32, starts: &'a [u64], edges: &'a [AtomicU64]) -> Self {
-        Self { ids, first, starts, edges }
-    }
 }
 
 impl CountRows for EdgeRows<'_> {
@@ -139,7 +133,7 @@ impl<I: Iterator<Item = (u32, u32)>, F: Fn(u32) -> I> CountsInOrder for ListedEd
             edges.extend(listed.map(|(v, number)| AtomicU64::new(packed(v, number))));
             starts.push(edges.len() as u64);
             if edges.len() >= AT_A_TIME || vertex + 1 == self.vertices {
-                write(&EdgeRows::new(self.ids, first, &starts, &edges))?;
+                write(&EdgeRows { ids: self.ids, first, starts: &starts, edges: &edges })?;
                 first = vertex + 1;
                 starts.truncate(1);
                 edges.clear();

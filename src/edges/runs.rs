@@ -12,6 +12,9 @@ use trimill_system::{Bytes, Control, Result, parallel};
 /// Ranks that have counters in each run.
 pub(crate) const HUBS: u32 = 1 << 12;
 
+/// The most edges that wait for counters.
+pub(super) const LATER: usize = 64;
+
 /// Arcs and rows of a run; a longer row is a run by itself.
 const RUN: u64 = 1 << 16;
 
@@ -20,35 +23,15 @@ pub(crate) struct RunScratch {
     pub(crate) sums: Vec<u32>,
     /// Counters of the first [`HUBS`] ranks; zeros at the begin of a run.
     pub(crate) hubs: Vec<u64>,
-    /// Edges whose counters are being prefetched.
-    pub(crate) later: WaitingEdges,
+    /// Edges that wait until the counters of their vertices are in the cache, at most [`LATER`]. An atomic addition waits for its cache line,
+    /// and later instructions wait for it, so one line would be fetched at a time.
+    pub(crate) later: Vec<(u32, u64)>,
 }
 
 impl RunScratch {
     pub(crate) fn read(&mut self, sums: &Sums<ByArc>, run: &EdgeRun<'_>) -> Result<()> {
         self.sums.resize((run.arcs.end - run.arcs.start) as usize, 0);
         sums.read(run.arcs.start, &mut self.sums)
-    }
-}
-
-/// Edges that wait until the counters of their vertices are in the cache. An atomic addition waits for its cache line, and later
-/// instructions wait for it, so one line would be fetched at a time.
-#[derive(Default)]
-pub(crate) struct WaitingEdges(Vec<(u32, u64)>);
-
-impl WaitingEdges {
-    const MOST: usize = 64;
-
-    pub(crate) fn is_full(&self) -> bool {
-        self.0.len() == Self::MOST
-    }
-
-    pub(crate) fn push(&mut self, vertex: u32, edge: u64) {
-        self.0.push((vertex, edge));
-    }
-
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = (u32, u64)> {
-        self.0.drain(..)
     }
 }
 
@@ -114,7 +97,7 @@ pub(crate) fn in_runs(
     control: &Control,
     visit: impl Fn(&EdgeRun<'_>, &mut RunScratch) -> Result<()> + Sync,
 ) -> Result<()> {
-    let scratch = || RunScratch { sums: Vec::new(), hubs: vec![0; HUBS as usize], later: WaitingEdges::default() };
+    let scratch = || RunScratch { sums: Vec::new(), hubs: vec![0; HUBS as usize], later: Vec::new() };
     let mut first = 0;
     graph.pass(block, Direction::Rising, control, |block| {
         let before = first;

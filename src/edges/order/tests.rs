@@ -54,7 +54,7 @@ fn rows(graph: &OrientedGraph, sums: &Sums<ByArc>, room: Option<u64>) -> (Vec<(u
                 let (starts, edges) = lists.fill(&vertices).unwrap();
                 let bytes = 8 * (starts.len() as u64 + starts[vertices.len()]);
                 assert!(bytes <= room || vertices.len() == 1, "{bytes} bytes of {room}");
-                write(&EdgeRows::new(&ids, first, &starts, &edges)).unwrap();
+                write(&EdgeRows { ids: &ids, first, starts: &starts, edges: &edges }).unwrap();
                 first = vertices.end;
             }
         }
