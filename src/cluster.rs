@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::job::file::{ClusterTable, Scheduler};
 use crate::report::ClusterReport;
 use crate::shards;
-use template::TemplateValues;
+use template::{fill, values};
 use trimill_system::{Bytes, Error, Result, disk};
 
 /// What a job asks of a cluster.
@@ -51,10 +51,6 @@ impl ClusterJob {
         let partitions = if cluster.gpus_per_task() == 0 { self.partitions.get() / 3 * 8 } else { 0 };
         let usual = USUAL_MIB * u64::from(cluster.cpus_per_task().get()) + (partitions >> 20);
         cluster.asked.memory.map_or(usual, |bytes| bytes.get().div_ceil(1 << 20))
-    }
-
-    fn time_of_merge(self, time_of_task: Option<&String>) -> Option<String> {
-        if self.peels { time_of_task.cloned() } else { Some(USUAL_MERGE.into()) }
     }
 }
 
@@ -117,12 +113,12 @@ pub fn write(cluster: &Cluster, run: &Path, program: &Path, job: ClusterJob) -> 
         let text = text_of(path)?;
         Ok((name, if cluster.engine == Scheduler::Slurm { for_shell(text) } else { for_toml(text) }))
     });
-    let values = TemplateValues::new(cluster, job, [run_path?, program_path?, folder_path?]);
+    let values = values(cluster, job, [run_path?, program_path?, folder_path?]);
     disk::make_dir(&folder)?;
     let mut written = Vec::new();
     for (name, text) in files {
         let path = folder.join(name);
-        disk::replace(&path, values.fill(text).as_bytes())?;
+        disk::replace(&path, fill(text, &values).as_bytes())?;
         written.push(path);
     }
     let command = |with: &str, name: &str| format!("{with} {}", for_shell(&folder.join(name).to_string_lossy()));

@@ -1,9 +1,10 @@
 //! Templates: `@NAME@` stands for a value; a line whose value was not given is left out.
 
-use super::{Cluster, ClusterJob};
+use super::{Cluster, ClusterJob, USUAL_MERGE};
 use crate::job::file::ClusterTable;
 
-pub(super) struct TemplateValues(Vec<(&'static str, Option<String>)>);
+/// A value, by its name; none where it was not given.
+pub(super) type TemplateValue = (&'static str, Option<String>);
 
 /// The options that say what counts: with GPUs nothing else, so that a task whose GPU is missing fails instead of counting slowly.
 fn on(gpus: u32) -> &'static str {
@@ -20,64 +21,62 @@ fn lines(all: &Option<Vec<String>>, directives: bool) -> Option<String> {
     (!some.is_empty()).then(|| some.join("\n"))
 }
 
-impl TemplateValues {
-    /// `paths`: names of paths and these, quoted.
-    pub(super) fn new(cluster: &Cluster, job: ClusterJob, paths: [(&'static str, String); 3]) -> Self {
-        let (memory, shards) = (job.mib_of_task(cluster), job.shards);
-        let ClusterTable { time, partition, account, merge_time, merge_partition, .. } = cluster.asked.clone();
-        let gpus = cluster.gpus_per_task();
-        let asked = cluster.asked.memory.map(|_| memory.to_string());
-        let at_once = cluster.asked.at_once.map(|tasks| format!("%{tasks}"));
-        let mut values: Vec<_> = paths.into_iter().map(|(name, path)| (name, Some(path))).collect();
-        values.extend([
-            ("SHARDS", Some(shards.to_string())),
-            ("LAST", Some((shards.get() - 1).to_string())),
-            ("AT_ONCE", Some(at_once.unwrap_or_default())),
-            ("GPUS", (gpus > 0).then(|| gpus.to_string())),
-            ("GPUS_OR_0", Some(gpus.to_string())),
-            ("ON", Some(on(gpus).into())),
-            ("CPUS", Some(cluster.cpus_per_task().to_string())),
-            ("MEMORY_MIB", Some(memory.to_string())),
-            ("HOST_MIB", Some((memory / 4 * 3).max(1).to_string())),
-            ("ASKED_OR_0", Some(asked.clone().unwrap_or_else(|| "0".into()))),
-            ("ASKED_MIB", asked),
-            ("MERGE_TIME", merge_time.or_else(|| job.time_of_merge(time.as_ref()))),
-            ("MERGE_PARTITION", merge_partition.or_else(|| partition.clone())),
-            ("TIME", time),
-            ("PARTITION", partition),
-            ("ACCOUNT", account),
-            ("DIRECTIVES", lines(&cluster.asked.sbatch, true)),
-            ("COMMANDS", lines(&cluster.asked.sbatch, false)),
-            ("MERGE_DIRECTIVES", lines(&cluster.asked.merge_sbatch, true)),
-            ("MERGE_COMMANDS", lines(&cluster.asked.merge_sbatch, false)),
-        ]);
-        Self(values)
-    }
+/// The values of all templates. `paths`: names of paths and these, quoted.
+pub(super) fn values(cluster: &Cluster, job: ClusterJob, paths: [(&'static str, String); 3]) -> Vec<TemplateValue> {
+    let (memory, shards) = (job.mib_of_task(cluster), job.shards);
+    let ClusterTable { time, partition, account, merge_time, merge_partition, .. } = cluster.asked.clone();
+    let gpus = cluster.gpus_per_task();
+    let asked = cluster.asked.memory.map(|_| memory.to_string());
+    let at_once = cluster.asked.at_once.map(|tasks| format!("%{tasks}"));
+    let mut values: Vec<_> = paths.into_iter().map(|(name, path)| (name, Some(path))).collect();
+    values.extend([
+        ("SHARDS", Some(shards.to_string())),
+        ("LAST", Some((shards.get() - 1).to_string())),
+        ("AT_ONCE", Some(at_once.unwrap_or_default())),
+        ("GPUS", (gpus > 0).then(|| gpus.to_string())),
+        ("GPUS_OR_0", Some(gpus.to_string())),
+        ("ON", Some(on(gpus).into())),
+        ("CPUS", Some(cluster.cpus_per_task().to_string())),
+        ("MEMORY_MIB", Some(memory.to_string())),
+        ("HOST_MIB", Some((memory / 4 * 3).max(1).to_string())),
+        ("ASKED_OR_0", Some(asked.clone().unwrap_or_else(|| "0".into()))),
+        ("ASKED_MIB", asked),
+        ("MERGE_TIME", merge_time.or_else(|| if job.peels { time.clone() } else { Some(USUAL_MERGE.into()) })),
+        ("MERGE_PARTITION", merge_partition.or_else(|| partition.clone())),
+        ("TIME", time),
+        ("PARTITION", partition),
+        ("ACCOUNT", account),
+        ("DIRECTIVES", lines(&cluster.asked.sbatch, true)),
+        ("COMMANDS", lines(&cluster.asked.sbatch, false)),
+        ("MERGE_DIRECTIVES", lines(&cluster.asked.merge_sbatch, true)),
+        ("MERGE_COMMANDS", lines(&cluster.asked.merge_sbatch, false)),
+    ]);
+    values
+}
 
-    pub(super) fn fill(&self, template: &str) -> String {
-        template.lines().filter_map(|line| self.line(line)).map(|line| line + "\n").collect()
-    }
+pub(super) fn fill(template: &str, values: &[TemplateValue]) -> String {
+    template.lines().filter_map(|line| fill_line(line, values)).map(|line| line + "\n").collect()
+}
 
-    /// The line with its values, which are not looked into: a path may have `@TIME@` in it. None where a value was not given.
-    fn line(&self, line: &str) -> Option<String> {
-        let (mut filled, mut rest) = (String::with_capacity(line.len()), line);
-        while let Some(at) = rest.find('@') {
-            let (before, from) = rest.split_at(at);
-            filled.push_str(before);
-            let name = from[1..].split_once('@').map(|(name, _)| name);
-            let value = name.and_then(|name| self.0.iter().find(|(known, _)| *known == name));
-            match value {
-                Some((name, value)) => {
-                    filled.push_str(value.as_ref()?);
-                    rest = &from[name.len() + 2..];
-                }
-                // An '@' of the template's own.
-                None => {
-                    filled.push('@');
-                    rest = &from[1..];
-                }
+/// The line with its values, which are not looked into: a path may have `@TIME@` in it. None where a value was not given.
+fn fill_line(line: &str, values: &[TemplateValue]) -> Option<String> {
+    let (mut filled, mut rest) = (String::with_capacity(line.len()), line);
+    while let Some(at) = rest.find('@') {
+        let (before, from) = rest.split_at(at);
+        filled.push_str(before);
+        let name = from[1..].split_once('@').map(|(name, _)| name);
+        let value = name.and_then(|name| values.iter().find(|(known, _)| *known == name));
+        match value {
+            Some((name, value)) => {
+                filled.push_str(value.as_ref()?);
+                rest = &from[name.len() + 2..];
+            }
+            // An '@' of the template's own.
+            None => {
+                filled.push('@');
+                rest = &from[1..];
             }
         }
-        Some(filled + rest)
     }
+    Some(filled + rest)
 }
