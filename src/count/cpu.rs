@@ -147,9 +147,7 @@ impl Cpu {
             progress: self.progress.clone(),
         }
     }
-}
 
-impl Cpu {
     /// Bytes of counters of vertices: of all workers, and of each.
     fn at_vertices(&self) -> Bytes {
         match self.counters {

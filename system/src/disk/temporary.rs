@@ -85,9 +85,7 @@ impl TemporaryFile {
         drop(lock);
         Ok(())
     }
-}
 
-impl TemporaryFile {
     /// Gives the file its final name if that is not taken; returns the file, still locked. Errors: `Kind::Resource`; the file is removed.
     pub fn persist_new(self, to: &Path) -> Result<Option<File>> {
         let Self { path, lock } = self;
