@@ -1,7 +1,8 @@
 //! The interface between what streams a partition and what counts it.
 //!
-//! A [`CountBackend`] is a device, or the host, with a method. For a partition it begins a [`PartitionCounter`], which takes runs of the
-//! resident section, then the row blocks, ascending and without a gap, and then gives the count.
+//! A [`PartitionSource`] delivers the sections of a partition. A [`CountBackend`] is a device, or the host, with a method. For a partition
+//! it begins a [`PartitionCounter`], which takes runs of the resident section, then the row blocks, ascending and without a gap, and then
+//! gives the count.
 //!
 //! A triangle `a -> b, a -> c, b -> c` starts at `a`: it is counted where `a` is local, with the row block that covers `b`. In
 //! any other partition that holds its corners `a` is a proxy, and no triangle is counted from a proxy; so the sum over all
@@ -19,6 +20,37 @@ use crate::{
 use trimill_system::control::Progress;
 use trimill_system::timeline::TrackKind;
 use trimill_system::{Bytes, Error, Result};
+
+/// What is known of a partition before it is read.
+#[derive(Debug, Clone, Copy)]
+pub struct PartitionOutline {
+    /// The vertices of the numbering: locals and kept proxies together, or all of the graph.
+    pub numbered: u32,
+    /// The number of the first local if the locals have consecutive numbers, else `numbered`.
+    pub locals_at: u32,
+    pub resident: ResidentSize,
+    /// At least one.
+    pub row_blocks: usize,
+    pub largest_row_block: Bytes,
+    /// Words of memory into which every row block can be read, of this partition and of others of the same cut: buffers are kept from
+    /// one partition to the next, since page-locked memory is slow to allocate.
+    pub buffer_words: u64,
+}
+
+/// Delivers a partition's sections in their order.
+pub trait PartitionSource: Send {
+    fn outline(&self) -> PartitionOutline;
+
+    /// The rank of each number, where that is not the number itself. Read in the current thread pool.
+    fn ranks(&mut self) -> Result<Option<Vec<u32>>>;
+
+    /// Reads the next run of the resident section: rows of about `limit` bytes, or all that are left. Returns whether there
+    /// are more. Called before row blocks are read, until there are no more.
+    fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool>;
+
+    /// Reads row block `i`; called in ascending order, once each.
+    fn read_row_block(&mut self, i: usize, into: &mut RowBlock) -> Result<()>;
+}
 
 /// A device with memory of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]

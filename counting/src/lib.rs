@@ -9,12 +9,12 @@ mod footprint;
 mod numbers;
 mod peeling;
 mod sections;
-mod source;
 mod words;
 
 pub use bits::{VertexSet, VertexSetBuilder};
 pub use counter::{
-    CountBackend, CounterMemory, Device, DeviceTimes, DeviceWork, PartitionCount, PartitionCounter, VertexCounts,
+    CountBackend, CounterMemory, Device, DeviceTimes, DeviceWork, PartitionCount, PartitionCounter, PartitionOutline,
+    PartitionSource, VertexCounts,
 };
 pub use detail::{COUNTER_BYTES, Detail, EDGE_COUNTER_BYTES, EdgeShare, Scope, VertexCounters};
 pub use encoded::{EncodedPart, EncodedRows};
@@ -25,5 +25,4 @@ pub use sections::{
     Resident, ResidentSize, RowBlock, RowBlockSize, RowBlockView, RowsLocation, longest_row_block_range,
     smallest_row_block_limit,
 };
-pub use source::{PartitionOutline, PartitionSource};
 pub use words::{Lent, WordBuffer};
