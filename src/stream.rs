@@ -7,7 +7,6 @@
 
 pub mod ahead;
 pub mod edges;
-mod failure;
 pub mod meter;
 pub mod ranges;
 pub mod row_blocks;
@@ -23,7 +22,6 @@ use rayon::ThreadPool;
 
 use crate::count::cuda::RUNS_IN_FLIGHT;
 use edges::{EdgeReader, EdgeSink};
-pub use failure::PartitionFailure;
 use meter::Meter;
 use trimill_counting::{
     CountBackend, CounterMemory, Detail, DeviceTimes, EdgeShare, PartitionExtent, PartitionOutline, PartitionSource,
@@ -79,6 +77,39 @@ impl CountedPartition {
             *self.device.get_or_insert_default() += times;
         }
         self
+    }
+}
+
+/// Why a partition was not counted; a partial count is discarded.
+#[derive(Debug)]
+pub enum PartitionFailure {
+    /// The device refused or is gone; another one may count the partition.
+    Device(Error),
+    /// Anything else: a damaged spill, a thread that panicked, an interruption.
+    Job(Error),
+}
+
+impl PartitionFailure {
+    #[cfg(feature = "testing")]
+    pub fn error(self) -> Error {
+        match self {
+            Self::Device(error) | Self::Job(error) => error,
+        }
+    }
+
+    /// Adds to a device's error which partition it was counting.
+    #[must_use]
+    pub fn at_partition(self, part: u32) -> Self {
+        match self {
+            Self::Device(error) => Self::Device(error.while_doing(&format!("partition {part}"))),
+            job => job,
+        }
+    }
+}
+
+impl From<Error> for PartitionFailure {
+    fn from(error: Error) -> Self {
+        Self::Job(error)
     }
 }
 
