@@ -56,9 +56,9 @@ impl Preparation<'_, '_> {
     /// Cleans and orients the input, on a device if there is one, or takes the graph from the cache. Appends the stages that ran to
     /// `stages`.
     pub fn prepare(mut self, cache: Option<&Cache>, stages: &mut Vec<Stage>) -> Result<OrientedGraph> {
-        let Some(cache) = cache.filter(|_| self.origin.is_some()) else { return self.graph(None, stages) };
+        let Some((cache, origin)) = cache.zip(self.origin.as_deref_mut()) else { return self.graph(None, stages) };
         let start = Instant::now();
-        if let Some(graph) = self.cached(cache)? {
+        if let Some(graph) = cache.find(origin, self.control)? {
             if let Some(path) = graph.path() {
                 tracing::info!("the graph is in the cache: {}", path.display());
             }
@@ -73,13 +73,6 @@ impl Preparation<'_, '_> {
                 self.graph(None, stages)
             }
             other => other,
-        }
-    }
-
-    fn cached(&mut self, cache: &Cache) -> Result<Option<OrientedGraph>> {
-        match &mut self.origin {
-            Some(origin) => cache.find(origin, self.control),
-            None => Ok(None),
         }
     }
 
@@ -212,13 +205,16 @@ impl Preparation<'_, '_> {
 
     /// A graph that was made, and the bytes that were written to its file.
     fn made(&self, made: MadeGraph, cache: Option<&Cache>) -> Result<(OrientedGraph, Bytes)> {
-        match made {
-            MadeGraph::File(oriented) => {
-                let written = oriented.file_bytes;
-                Ok((self.keep(oriented, cache)?, written))
-            }
-            MadeGraph::Memory(graph) => Ok((*graph, Bytes::ZERO)),
-        }
+        let oriented = match made {
+            MadeGraph::File(oriented) => oriented,
+            MadeGraph::Memory(graph) => return Ok((*graph, Bytes::ZERO)),
+        };
+        let written = oriented.file_bytes;
+        let graph = match cache.zip(self.origin.as_deref()) {
+            Some((cache, origin)) => cache.store(origin, oriented)?,
+            None => open_temporary(oriented.file)?,
+        };
+        Ok((graph, written))
     }
 
     /// Called when all was read: the text of the origin, with the hashes of what was read.
@@ -238,13 +234,6 @@ impl Preparation<'_, '_> {
         match self.source.unchanged() {
             Err(changed) if error.kind() == Kind::Data => changed,
             _ => error,
-        }
-    }
-
-    fn keep(&self, oriented: crate::orient::OrientedFile, cache: Option<&Cache>) -> Result<OrientedGraph> {
-        match cache.zip(self.origin.as_deref()) {
-            Some((cache, origin)) => cache.store(origin, oriented),
-            None => open_temporary(oriented.file),
         }
     }
 }
