@@ -35,7 +35,6 @@ mod tests;
 mod vertices;
 mod worker;
 
-use std::ops::Range;
 use std::sync::{Mutex, MutexGuard};
 
 use rayon::ThreadPool;
@@ -109,7 +108,7 @@ impl Cpu {
             (_, 0) => (0, ((share / marks.max(1)).clamp(1, threads), 0)),
             fits => (most, fits),
         };
-        Self { workers, hubs, room: Capacity::NONE, by_head, counters: 0, edges: Some(longest), progress: None }
+        Self { workers, hubs, room: Capacity::default(), by_head, counters: 0, edges: Some(longest), progress: None }
     }
 
     fn with(budget: Bytes, vertices: u32, counters: u64) -> Self {
@@ -120,7 +119,7 @@ impl Cpu {
         let table = if counters > 0 { per_worker_at_vertices } else { per_worker };
         let marks = table(vertices).get() + near.get();
         let share_of_worker = Bytes((share / threads).saturating_sub(marks));
-        let room = Capacity::new(DIRECT..hubs, share_of_worker, |hubs, arcs| worker::waiting(hubs, arcs, counters > 0));
+        let room = Capacity::new(DIRECT..hubs, share_of_worker, counters > 0);
         let worker = marks + room.bytes().get();
         let workers = (share / worker.max(1)).clamp(1, threads);
         // The last offset of the resident section takes 8 bytes.
@@ -297,22 +296,17 @@ impl PartitionCounter for CpuCounter {
 
 /// The end, at most `most`, of the hubs in the row block's range whose bits pay off; in the `whole` graph, rows will be packed.
 fn end_of_hubs(resident: &Resident, successors: &SuccessorRows<'_>, most: u32, whole: bool) -> u32 {
-    let rows = |locals: Range<usize>, each: &mut dyn FnMut(&[u32])| locals.for_each(|i| each(resident.row(i)));
-    let steps = if whole { steps(most, rows) } else { Vec::new() };
+    let steps = if whole { steps(resident, most as usize) } else { Vec::new() };
     let length = |number| if whole { steps[number as usize] as usize } else { successors.row(number).len() };
-    hubs::worthwhile(resident.numbers.len(), rows, length, successors.range(), most)
+    hubs::worthwhile(resident, length, successors.range(), most)
 }
 
-/// What it takes to probe each of the first `most` rows of the whole graph; `rows` visits a range of them.
-fn steps(most: u32, rows: impl Fn(Range<usize>, &mut dyn FnMut(&[u32])) + Sync) -> Vec<u32> {
+/// What it takes to probe each of the first `most` rows of the whole graph.
+fn steps(resident: &Resident, most: usize) -> Vec<u32> {
     const RUN: usize = 1 << 9;
-    let most = most as usize;
-    let steps = |run: usize| {
-        let mut steps = Vec::with_capacity(RUN);
-        rows(run * RUN..most.min((run + 1) * RUN), &mut |row| steps.push(pack::steps(row)));
-        steps
-    };
-    parallel::map(0..most.div_ceil(RUN), steps).concat()
+    let steps =
+        |first: usize| -> Vec<u32> { (first..most.min(first + RUN)).map(|i| pack::steps(resident.row(i))).collect() };
+    parallel::map((0..most).step_by(RUN), steps).concat()
 }
 
 /// Locks a worker, or an array of one, that is free; waits if none is, since there may be fewer workers than threads.
@@ -358,14 +352,13 @@ fn runs<'a>(resident: &Resident, mut cursors: &'a mut [u32]) -> Vec<LocalsRun<'a
     runs
 }
 
-/// Consecutive runs in batches of up to `most` arcs; a run that has more is a batch.
-fn batches<T>(runs: Vec<T>, most: u64, arcs: impl Fn(&T) -> u64) -> Vec<Vec<T>> {
-    let (mut batches, mut sum) = (Vec::new(), 0);
-    for run in runs {
-        let arcs = arcs(&run);
+/// Consecutive [`runs`] in batches of up to `most` arcs; a run that has more is a batch.
+fn batches<'a>(resident: &Resident, cursors: &'a mut [u32], most: u64) -> Vec<Vec<LocalsRun<'a>>> {
+    let (mut batches, mut sum): (Vec<Vec<_>>, _) = (Vec::new(), 0);
+    for run in runs(resident, cursors) {
+        let arcs = run.arcs(resident);
         match batches.last_mut() {
             Some(batch) if arcs <= most - sum.min(most) => {
-                let batch: &mut Vec<T> = batch;
                 batch.push(run);
                 sum += arcs;
             }

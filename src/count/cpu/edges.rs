@@ -228,7 +228,7 @@ impl CpuEdgeCounter {
             // All workers at once, so that the memory taken does not depend on which of them run.
             parallel::each(&*workers, |worker| lock(worker).allocate(*most_hubs, *longest));
             room.allocate();
-            for batch in batches(runs(resident, &mut self.cursors), heads.most_arcs, |run| run.arcs(resident)) {
+            for batch in batches(resident, &mut self.cursors, heads.most_arcs) {
                 if batch.iter().any(|run| !heads.has_room_for(run, resident)) {
                     continue;
                 }

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use trimill_counting::Resident;
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, parallel};
 
@@ -99,12 +100,10 @@ impl Hubs {
 
 /// The end, at most `most`, of the hubs in a `range` of heads whose bits pay off.
 ///
-/// `rows` visits the rows of a range of the `locals`, `length` gives the length of a successor's row. With bits an arc costs as many
-/// words as the part of its tail's row before its successor occupies, without them as many probes as its successor's row is long.
-/// The first blocks of hubs that save the most in sum are taken.
+/// `length` gives the length of a successor's row. With bits an arc costs as many words as the part of its tail's row before its successor
+/// occupies, without them as many probes as its successor's row is long. The first blocks of hubs that save the most in sum are taken.
 pub(super) fn worthwhile(
-    locals: usize,
-    rows: impl Fn(Range<usize>, &mut dyn FnMut(&[u32])) + Sync,
+    resident: &Resident,
     length: impl Fn(u32) -> usize + Sync,
     range: &Range<u32>,
     most: u32,
@@ -112,6 +111,7 @@ pub(super) fn worthwhile(
     let first = range.start;
     let end = most.min(range.end).max(first);
     let blocks = (end.div_ceil(64) - first / 64) as usize;
+    let locals = resident.numbers.len();
     let groups = if end == first { 0 } else { locals.div_ceil(GROUP) };
     let saved = (0..groups)
         .into_par_iter()
@@ -121,7 +121,7 @@ pub(super) fn worthwhile(
         .fold(
             || vec![0; blocks],
             |mut saved: Vec<i64>, group| {
-                rows(group * GROUP..locals.min((group + 1) * GROUP), &mut |row| {
+                for row in (group * GROUP..locals.min((group + 1) * GROUP)).map(|i| resident.row(i)) {
                     let row = &row[..row.partition_point(|&b| b < end)];
                     let (mut words, mut last) = (0, u32::MAX);
                     for (k, &b) in row.iter().enumerate() {
@@ -131,7 +131,7 @@ pub(super) fn worthwhile(
                             saved[(b / 64 - first / 64) as usize] += length(b) as i64 - COST_OF_POSTPONING - 2 * words;
                         }
                     }
-                });
+                }
                 saved
             },
         )

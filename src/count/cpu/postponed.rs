@@ -21,7 +21,7 @@ pub(super) struct PostponedArc {
 }
 
 /// Which arcs wait, and how many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Capacity {
     /// Arcs that wait at a time; 0 for none.
     pub(super) arcs: usize,
@@ -35,25 +35,23 @@ pub(super) struct Capacity {
 }
 
 impl Capacity {
-    /// No arc waits.
-    pub(super) const NONE: Self = Self { arcs: 0, words: 0, first: 0, heads: 0, vertices: false };
-
     /// The largest useful capacity for arcs to `hubs` that takes at most `share` bytes, but never less than one row needs.
-    pub(super) fn new(hubs: Range<u32>, share: Bytes, of: impl Fn(Range<u32>, usize) -> Self) -> Self {
+    pub(super) fn new(hubs: Range<u32>, share: Bytes, vertices: bool) -> Self {
+        let of = |arcs| Self::holding(hubs.clone(), arcs, vertices);
         if hubs.is_empty() {
-            return of(hubs, 0);
+            return of(0);
         }
         std::iter::successors(Some(MOST_ARCS), |&arcs| Some(arcs / 2))
             .take_while(|&arcs| arcs >= LEAST_ARCS)
-            .map(|arcs| of(hubs.clone(), arcs))
+            .map(of)
             .find(|room| room.bytes() <= share)
-            .unwrap_or(of(hubs.clone(), 0))
+            .unwrap_or(of(0))
     }
 
-    /// Capacity for `arcs` arcs, and for `words` words in addition to those of the longest row.
-    pub(super) fn holding(hubs: Range<u32>, arcs: usize, words: usize) -> Self {
-        let words = words + (hubs.end as usize).div_ceil(64);
-        Self { arcs, words, first: hubs.start, heads: hubs.len(), vertices: false }
+    /// Capacity for `arcs` arcs to `hubs`, and for half as many words in addition to those of the longest row.
+    pub(super) fn holding(hubs: Range<u32>, arcs: usize, vertices: bool) -> Self {
+        let words = arcs / 2 + (hubs.end as usize).div_ceil(64);
+        Self { arcs, words, first: hubs.start, heads: hubs.len(), vertices }
     }
 
     pub(super) const fn bytes(&self) -> Bytes {

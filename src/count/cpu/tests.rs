@@ -93,7 +93,7 @@ fn cpu(hubs: u32, postponed: usize, workers: u64) -> Cpu {
     Cpu {
         workers,
         hubs,
-        room: super::worker::waiting(DIRECT..hubs, postponed, false),
+        room: Capacity::holding(DIRECT..hubs, postponed, false),
         by_head: 0,
         counters: 0,
         edges: None,

@@ -33,11 +33,6 @@ pub(super) const DIRECT: u32 = 2048;
 /// How many postponed arcs ahead of the current one words are prefetched.
 const WORDS_AHEAD: usize = 8;
 
-/// Capacity for `arcs` arcs to `hubs`, and for half as many words; if triangles are counted at `vertices`, also for the local of each row.
-pub(super) fn waiting(hubs: Range<u32>, arcs: usize, vertices: bool) -> Capacity {
-    Capacity { vertices, ..Capacity::holding(hubs, arcs, arcs / 2) }
-}
-
 /// The fewest successors for each word of a packed row whose successors' rows are taken to be near each other.
 const DENSE: usize = 4;
 
