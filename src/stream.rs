@@ -183,13 +183,14 @@ impl DeviceThread<'_> {
         let (to_counter, messages) = sync_channel(if small { 1 + IN_FLIGHT } else { 0 });
         let (give_row_block, row_blocks) = sync_channel(IN_FLIGHT);
         let (give_chunk, chunks) = sync_channel(RUNS);
-        let words = partition.buffer_words;
         for _ in 0..IN_FLIGHT {
+            let row_block = backend.lend(partition.buffer_words).map_or_else(RowBlock::default, RowBlock::lent);
             // The channels have room for all buffers, so this neither fails nor waits.
-            let _ = give_row_block.try_send(backend.row_block_buffer(words));
+            let _ = give_row_block.try_send(row_block);
         }
+        let words = chunk.map_or(partition.resident.arcs, |chunk| partition.resident.arcs.min(chunk.get() / 4));
         for _ in 0..RUNS {
-            let _ = give_chunk.try_send(backend.resident_buffer(partition.resident));
+            let _ = give_chunk.try_send(backend.lend(words).map_or_else(Resident::default, Resident::lent));
         }
         let beside = if small { None } else { threads::beside(pool).map_err(PartitionFailure::Job)? };
         let reader_pool = beside.as_deref().unwrap_or(pool);

@@ -39,7 +39,16 @@ impl VertexSetBuilder {
     /// The finished set, with ranks. Reuses the words without a copy.
     pub fn finish(self) -> VertexSet {
         let words: Vec<u64> = self.words.into_iter().map(AtomicU64::into_inner).collect();
-        VertexSet::of_words(words, self.len)
+        let mut count = 0;
+        let ranks = words
+            .iter()
+            .map(|word| {
+                let rank = count;
+                count += word.count_ones();
+                rank
+            })
+            .collect();
+        VertexSet { words, ranks, len: self.len, count }
     }
 }
 
@@ -53,20 +62,6 @@ pub struct VertexSet {
 }
 
 impl VertexSet {
-    /// The set with these words; no bit from `len` on is set.
-    pub fn of_words(words: Vec<u64>, len: u32) -> Self {
-        let mut count = 0;
-        let ranks = words
-            .iter()
-            .map(|word| {
-                let rank = count;
-                count += word.count_ones();
-                rank
-            })
-            .collect();
-        Self { words, ranks, len, count }
-    }
-
     pub const fn bytes(len: u32) -> Bytes {
         let words = (len as u64).div_ceil(64);
         Bytes(words * 12)

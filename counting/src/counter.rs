@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use rayon::ThreadPool;
 
 use crate::{
-    Detail, EdgeShare, Footprint, GraphToPeel, NumberRuns, PartitionExtent, Peeling, Resident, ResidentSize, RowBlock,
-    RowBlockView, Scope, VertexCounters, WordBuffer,
+    Detail, EdgeShare, Footprint, GraphToPeel, Lent, NumberRuns, PartitionExtent, Peeling, Resident, ResidentSize,
+    RowBlock, RowBlockView, Scope, VertexCounters,
 };
 use trimill_system::control::Progress;
 use trimill_system::timeline::TrackKind;
@@ -78,20 +78,10 @@ pub trait CountBackend: Send {
     fn scope(&self) -> Scope {
         Scope::Partitions
     }
-    /// A buffer for row blocks of up to `words` words: plain memory, or memory that the device reads without another copy.
-    fn row_block_buffer(&mut self, words: u64) -> RowBlock {
+    /// Memory for `words` words of rows or counts, which the device reads and writes without another copy; none: plain memory does as well.
+    fn lend(&mut self, words: u64) -> Option<Box<dyn Lent>> {
         let _ = words;
-        RowBlock::default()
-    }
-    /// A buffer for runs of a resident section of this size: plain memory, or memory that the device reads without another copy.
-    fn resident_buffer(&mut self, size: ResidentSize) -> Resident {
-        let _ = size;
-        Resident::default()
-    }
-    /// A buffer for the triangles on up to `words` arcs: plain memory, or memory that the device writes without another copy.
-    fn counts_buffer(&mut self, words: u64) -> WordBuffer {
-        let _ = words;
-        WordBuffer::default()
+        None
     }
     /// The most encoded bytes of a file block that the device decodes; none: it takes plain rows.
     fn encoded_rows(&self) -> Option<Bytes> {

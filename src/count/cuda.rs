@@ -13,8 +13,8 @@ mod buffers;
 use std::time::Duration;
 
 use trimill_counting::{
-    COUNTER_BYTES, CountBackend, Detail, Device, DeviceWork, EdgeShare, Footprint, GraphToPeel, PartitionCounter,
-    PartitionExtent, Peeling, Resident, ResidentSize, RowBlock, Scope, WordBuffer,
+    COUNTER_BYTES, CountBackend, Detail, Device, DeviceWork, EdgeShare, Footprint, GraphToPeel, Lent, PartitionCounter,
+    PartitionExtent, Peeling, Scope,
 };
 use trimill_kernels::truss::PeelingDevice;
 use trimill_kernels::{
@@ -242,20 +242,8 @@ impl CountBackend for Cuda {
         footprint(&*self.method, self.edges, self.apart())
     }
 
-    fn row_block_buffer(&mut self, words: u64) -> RowBlock {
-        match self.buffers.lend(&self.gpu, words) {
-            Some(memory) => RowBlock::lent(memory),
-            None => RowBlock::default(),
-        }
-    }
-
-    fn resident_buffer(&mut self, size: ResidentSize) -> Resident {
-        let words = size.arcs.min(self.chunk.get() / 4);
-        self.buffers.lend(&self.gpu, words).map_or_else(Resident::default, Resident::lent)
-    }
-
-    fn counts_buffer(&mut self, words: u64) -> WordBuffer {
-        self.buffers.lend(&self.gpu, words).map_or_else(WordBuffer::default, WordBuffer::lent)
+    fn lend(&mut self, words: u64) -> Option<Box<dyn Lent>> {
+        self.buffers.lend(&self.gpu, words)
     }
 
     fn encoded_rows(&self) -> Option<Bytes> {

@@ -45,7 +45,8 @@ impl<'a> EdgeReader<'a> {
         pool: &'a ThreadPool,
     ) -> Self {
         let [row_block, resident] = most;
-        let buffer = backend.counts_buffer(row_block.max(resident.min(CHUNK)));
+        let memory = backend.lend(row_block.max(resident.min(CHUNK)));
+        let buffer = memory.map_or_else(WordBuffer::default, WordBuffer::lent);
         Self { sink, buffer, pool, unread: VecDeque::new() }
     }
 
