@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::pair_hash::PairHash;
 use super::sort::sort_in;
 use trimill_graph::arcs::{self, LEAST_BITS, MOST_BYTES};
-use trimill_system::disk::{Overflow, WaitingBytes};
+use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
 use trimill_system::mapped::{with_capacity, zeros};
 use trimill_system::{Bytes, Error, Result, lock};
 
@@ -104,7 +104,7 @@ impl Buckets {
             expected,
             hash: PairHash::NONE,
             of_class: 1,
-            overflow: Overflow::new(dir),
+            overflow: Overflow::new(dir, MemoryLimit::default()),
         }
     }
 

@@ -128,12 +128,12 @@ impl<'a> RangeMerge<'a> {
                 if self.names.len() >= LARGEST_BUFFER as usize {
                     control.check()?;
                     let names = std::mem::take(&mut self.names);
-                    self.merged.names.push(self.waiting.names.put(names, &self.waiting.of_names)?);
+                    self.merged.names.push(self.waiting.names.put(names)?);
                 }
             }
             cursor.numbers.push((self.merged.count - 1) as u32);
             if cursor.numbers.len() * size_of::<u32>() >= self.buffer {
-                self.merged.numbers[least].push(self.waiting.arcs.put(&cursor.numbers)?);
+                self.merged.numbers[least].push(self.waiting.put_arcs(&cursor.numbers)?);
                 cursor.numbers.clear();
             }
             if !cursor.next(self.waiting)? {
@@ -143,9 +143,9 @@ impl<'a> RangeMerge<'a> {
         }
         let numbers = self.cursors.iter().zip(&mut self.merged.numbers);
         for (cursor, numbers) in numbers.filter(|(cursor, _)| !cursor.numbers.is_empty()) {
-            numbers.push(self.waiting.arcs.put(&cursor.numbers)?);
+            numbers.push(self.waiting.put_arcs(&cursor.numbers)?);
         }
-        self.merged.names.push(self.waiting.names.put(self.names, &self.waiting.of_names)?);
+        self.merged.names.push(self.waiting.names.put(self.names)?);
         Ok(self.merged)
     }
 

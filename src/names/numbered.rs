@@ -3,12 +3,12 @@
 use std::mem::take;
 use std::sync::Arc;
 
-use super::run::{NameRun, WaitingArcs, damaged};
+use super::run::{NameRun, damaged, read_arcs};
 use trimill_graph::names::Names;
 use trimill_input::ArcSink;
 use trimill_input::arcs::{ArcSource, READ, SourceFacts};
 use trimill_system::control::{Control, Unit};
-use trimill_system::disk::WaitingBytes;
+use trimill_system::disk::{Overflow, WaitingBytes};
 use trimill_system::{Bytes, Result, parallel};
 
 const BATCH: usize = 1 << 14;
@@ -21,7 +21,7 @@ pub struct NumberedArcs<'a> {
     pub(super) runs: Vec<NameRun>,
     /// For each range of names the number of its first one, and the numbers of each run's names, counted from there.
     pub(super) numbers: Vec<(u32, Vec<Vec<WaitingBytes>>)>,
-    pub(super) waiting: WaitingArcs,
+    pub(super) waiting: Overflow,
 }
 
 impl NumberedArcs<'_> {
@@ -47,7 +47,7 @@ impl NumberedArcs<'_> {
         let numbers = numbers.iter_mut().flat_map(|(_, runs)| runs.iter_mut().flatten());
         for bytes in runs.iter_mut().flat_map(|run| &mut run.arcs).chain(numbers) {
             if let WaitingBytes::Memory(held) = bytes {
-                *bytes = waiting.overflow.write(held)?;
+                *bytes = waiting.write(held)?;
             }
         }
         Ok(())
@@ -57,7 +57,7 @@ impl NumberedArcs<'_> {
         let mut numbers = Vec::with_capacity(self.runs[run].names as usize);
         for (first, runs) in &self.numbers {
             let begin = numbers.len();
-            runs[run].iter().try_for_each(|bytes| self.waiting.read(bytes, &mut numbers))?;
+            runs[run].iter().try_for_each(|bytes| read_arcs(&self.waiting, bytes, &mut numbers))?;
             numbers[begin..].iter_mut().for_each(|number| *number += first);
         }
         if numbers.len() == self.runs[run].names as usize { Ok(numbers) } else { Err(damaged()) }
@@ -73,7 +73,7 @@ impl ArcSource for NumberedArcs<'_> {
             let (mut places, mut batch) = (Vec::new(), Vec::with_capacity(BATCH));
             for bytes in &self.runs[run].arcs {
                 places.clear();
-                self.waiting.read(bytes, &mut places)?;
+                read_arcs(&self.waiting, bytes, &mut places)?;
                 for arcs in places.as_chunks().0.chunks(BATCH) {
                     control.check()?;
                     batch.clear();

@@ -19,34 +19,26 @@ const ARCS_AT_ONCE: usize = 1 << 16;
 /// Where names, and arcs with numbers, wait until they are needed.
 pub(super) struct WaitingRuns {
     pub(super) names: Overflow,
-    pub(super) of_names: MemoryLimit,
-    pub(super) arcs: WaitingArcs,
-}
-
-pub(super) struct WaitingArcs {
-    pub(super) overflow: Overflow,
-    pub(super) limit: MemoryLimit,
+    pub(super) arcs: Overflow,
 }
 
 impl WaitingRuns {
     /// In memory up to these bytes of names and of arcs, then in files in `dir`.
     pub(super) fn new(dir: &Path, names: Bytes, arcs: Bytes) -> Self {
-        let arcs = WaitingArcs { overflow: Overflow::new(dir), limit: MemoryLimit::new(arcs) };
-        Self { names: Overflow::new(dir), of_names: MemoryLimit::new(names), arcs }
+        let [names, arcs] = [names, arcs].map(|most| Overflow::new(dir, MemoryLimit::new(most)));
+        Self { names, arcs }
+    }
+
+    pub(super) fn put_arcs(&self, values: &[u32]) -> Result<WaitingBytes> {
+        self.arcs.put(bytemuck::cast_slice(values).to_vec())
     }
 }
 
-impl WaitingArcs {
-    pub(super) fn put(&self, values: &[u32]) -> Result<WaitingBytes> {
-        self.overflow.put(bytemuck::cast_slice(values).to_vec(), &self.limit)
-    }
-
-    /// Appends the values of a chunk, from memory or disk, to `values`.
-    pub(super) fn read(&self, waiting: &WaitingBytes, values: &mut Vec<u32>) -> Result<()> {
-        let bytes = self.overflow.read_all(waiting)?;
-        values.extend(bytes.as_chunks().0.iter().map(|value| u32::from_ne_bytes(*value)));
-        Ok(())
-    }
+/// Appends the values of a chunk of arcs, from memory or disk, to `values`.
+pub(super) fn read_arcs(arcs: &Overflow, waiting: &WaitingBytes, values: &mut Vec<u32>) -> Result<()> {
+    let bytes = arcs.read_all(waiting)?;
+    values.extend(bytes.as_chunks().0.iter().map(|value| u32::from_ne_bytes(*value)));
+    Ok(())
 }
 
 /// Sorted names, and arcs as pairs of places among them.
@@ -154,12 +146,12 @@ impl RunBuilder {
                 before = name;
                 place[number as usize] = to;
             }
-            let bytes = waiting.names.put(bytes, &waiting.of_names)?;
+            let bytes = waiting.names.put(bytes)?;
             pieces.push(NamePiece { first: self.name(names[0].1).into(), bytes });
         }
         let arcs = self.arcs.chunks(ARCS_AT_ONCE).map(|arcs| {
             let places: Vec<u32> = arcs.as_flattened().iter().map(|&number| place[number as usize]).collect();
-            waiting.arcs.put(&places)
+            waiting.put_arcs(&places)
         });
         let arcs = arcs.collect::<Result<_>>()?;
         let longest = (0..names).map(|i| self.range(i).len()).max().unwrap_or_default();

@@ -48,7 +48,6 @@ pub(super) struct ReversedArcs {
     end: AtomicU32,
     waiting: Vec<Mutex<ReversedBucket>>,
     idle: Mutex<Vec<StagedBuckets>>,
-    limit: MemoryLimit,
     /// The most bytes in memory if some heads are left out, and in the file.
     beside_rows: Bytes,
     on_disk: u64,
@@ -180,12 +179,11 @@ impl ReversedArcs {
             of_chunk,
             waiting,
             idle: Mutex::default(),
-            limit: MemoryLimit::new(in_memory),
             beside_rows,
             ids: ids as u32,
             // The graph file may have taken some of the disk since, and none of these is left out.
             on_disk: if heads == Heads::SameAgain { u64::MAX } else { shares.reversed_on_disk()?.get() },
-            overflow: Overflow::new(shares.space.dir),
+            overflow: Overflow::new(shares.space.dir, MemoryLimit::new(in_memory)),
         })
     }
 
@@ -261,9 +259,9 @@ impl ReversedArcs {
         into.arcs += arcs;
         into.pieces += pieces;
         into.held += bytes.len() as u64;
-        let fits = self.limit.add(bytes.len() as u64);
+        let fits = self.overflow.limit.add(bytes.len() as u64);
         into.segments.push(WaitingBytes::Memory(bytes.into()));
-        if fits || into.held < self.limit.most().get() / 2 / self.waiting.len() as u64 {
+        if fits || into.held < self.overflow.limit.most().get() / 2 / self.waiting.len() as u64 {
             return Ok(());
         }
         if self.overflow.bytes() + into.held > self.on_disk {
@@ -279,7 +277,7 @@ impl ReversedArcs {
             WaitingBytes::File(_) => true,
         });
         into.segments.push(self.overflow.write(&together)?);
-        self.limit.release(std::mem::take(&mut into.held));
+        self.overflow.limit.release(std::mem::take(&mut into.held));
         Ok(())
     }
 
@@ -288,10 +286,10 @@ impl ReversedArcs {
     fn leave_out(&self) -> Result<()> {
         let mut taken = lock(&self.taken);
         // Rows wait beside what is found of a part of the heads.
-        self.limit.lower(self.beside_rows);
-        while self.limit.held() > self.limit.most() {
+        self.overflow.limit.lower(self.beside_rows);
+        while self.overflow.limit.held() > self.overflow.limit.most() {
             if *taken == 1 {
-                let (held, most) = (self.limit.held(), self.limit.most());
+                let (held, most) = (self.overflow.limit.held(), self.overflow.limit.most());
                 return Err(Error::memory(format!(
                     "the arcs of a range of heads take {held}, and the host's budget has {most} for them"
                 ))
@@ -304,7 +302,7 @@ impl ReversedArcs {
                 let emptied = ReversedBucket { is_left_out: true, ..ReversedBucket::default() };
                 let left_out = std::mem::replace(&mut *lock(&self.waiting[bucket]), emptied);
                 left_out.segments.iter().for_each(|segment| self.overflow.free(segment));
-                self.limit.release(left_out.held);
+                self.overflow.limit.release(left_out.held);
             }
         }
         Ok(())
@@ -319,7 +317,7 @@ impl ReversedArcs {
 
     /// Bytes that wait in memory, and how many may.
     pub(super) fn memory(&self) -> (Bytes, Bytes) {
-        (self.limit.held(), self.limit.most())
+        (self.overflow.limit.held(), self.overflow.limit.most())
     }
 
     /// Takes a bucket, whose arcs are sorted by their heads and tails in memory of `pool`. `None`: that does not hold the tails of a head.
@@ -356,7 +354,7 @@ impl ReversedArcs {
             return Err(damaged());
         }
         pieces.sort_unstable();
-        let (limit, held) = (&self.limit, of.held);
+        let (limit, held) = (&self.overflow.limit, of.held);
         let (tails, heads) = (Vec::new(), 0..0);
         Ok(Some(SortedTails { segments, pieces, begins, most, tails, heads, limit, held, _memory: memory }))
     }

@@ -90,8 +90,8 @@ impl<'a> RowsToReverse<'a> {
             self.chunks.len()
         );
         let shares = &self.shares;
-        let (pool, overflow) = (Pool::of_sorting(shares), Overflow::new(shares.space.dir));
         let limit = MemoryLimit::new(most.min(Bytes(shares.tails())));
+        let (pool, overflow) = (Pool::of_sorting(shares), Overflow::new(shares.space.dir, limit));
         let measures = united.is_some();
         let mut lengths = united.unwrap_or_default();
         let mut work = Vec::new();
@@ -102,6 +102,7 @@ impl<'a> RowsToReverse<'a> {
             let uniting = Uniting {
                 reversed: &reversed,
                 pool: &pool,
+                overflow: &overflow,
                 bucket: buckets.start,
                 sorted: None,
                 lengths: own.iter_mut(),
@@ -116,9 +117,8 @@ impl<'a> RowsToReverse<'a> {
         let united = parallel::try_map_with(work, Vec::new, |row: &mut Vec<u32>, (chunk, mut uniting)| {
             control.check()?;
             let mut fits = true;
-            let keep = |bytes| overflow.put(bytes, &limit);
             let mut put = |id: u32, row: &[u32]| {
-                fits = uniting.put(id, row, &keep)?;
+                fits = uniting.put(id, row)?;
                 Ok(fits)
             };
             if measures {
@@ -131,7 +131,7 @@ impl<'a> RowsToReverse<'a> {
                     }
                 }
             }
-            uniting.end_bucket(&keep)?;
+            uniting.end_bucket()?;
             Ok(Some((uniting.tails, uniting.loops)).filter(|_| fits))
         })?;
         let Some(united) = united.into_iter().collect::<Option<Vec<_>>>() else {
@@ -269,6 +269,7 @@ fn chunks(rows: &dyn AdjacencyRows, lengths: &[u32], shares: &Shares<'_>) -> Vec
 struct Uniting<'a> {
     reversed: &'a ReversedArcs,
     pool: &'a Pool,
+    overflow: &'a Overflow,
     bucket: usize,
     /// The tails of the bucket.
     sorted: Option<SortedTails<'a>>,
@@ -283,15 +284,12 @@ struct Uniting<'a> {
     encoded: Vec<u8>,
 }
 
-/// Keeps encoded tails.
-type Keep<'a> = dyn Fn(Vec<u8>) -> Result<WaitingBytes> + 'a;
-
 impl Uniting<'_> {
     /// Unites the row of an id with its tails; called with all ids of the chunk, in order. False: there is too little memory for the bucket.
-    fn put(&mut self, id: u32, row: &[u32], keep: &Keep<'_>) -> Result<bool> {
+    fn put(&mut self, id: u32, row: &[u32]) -> Result<bool> {
         let first_ids = &self.reversed.first_ids;
         if self.sorted.is_some() && id == first_ids[self.bucket + 1] {
-            self.end_bucket(keep)?;
+            self.end_bucket()?;
         }
         if self.sorted.is_none() {
             self.sorted = self.reversed.take(self.bucket, self.pool)?;
@@ -312,11 +310,9 @@ impl Uniting<'_> {
     }
 
     /// Keeps the encoded tails of the bucket, and begins the next one.
-    fn end_bucket(&mut self, keep: &Keep<'_>) -> Result<()> {
+    fn end_bucket(&mut self) -> Result<()> {
         self.sorted = None;
-        let mut bytes = std::mem::take(&mut self.bytes);
-        bytes.shrink_to_fit();
-        self.tails.push(keep(bytes)?);
+        self.tails.push(self.overflow.put(std::mem::take(&mut self.bytes))?);
         self.bucket += 1;
         Ok(())
     }

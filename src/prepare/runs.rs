@@ -19,7 +19,6 @@ pub(super) struct EncodedRuns {
 }
 
 struct EncodedRun {
-    limit: Arc<MemoryLimit>,
     overflow: Overflow,
     /// The parts of the run, in order.
     parts: RwLock<Vec<RunPart>>,
@@ -49,14 +48,14 @@ impl EncodedRuns {
 
 impl RunStore for EncodedRuns {
     fn begin(&self) -> io::Result<Box<dyn StoredRun>> {
-        let overflow = Overflow::new(&self.dir);
-        Ok(Box::new(EncodedRun { limit: self.limit.clone(), overflow, parts: RwLock::default() }))
+        let overflow = Overflow::new(&self.dir, self.limit.clone());
+        Ok(Box::new(EncodedRun { overflow, parts: RwLock::default() }))
     }
 }
 
 impl StoredRun for EncodedRun {
     fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        let part = RunPart { begin: at, bytes: self.overflow.put(bytes.to_vec(), &self.limit).map_err(told)? };
+        let part = RunPart { begin: at, bytes: self.overflow.put(bytes.to_vec()).map_err(told)? };
         let mut parts = self.parts.write().unwrap_or_else(PoisonError::into_inner);
         let behind = parts.partition_point(|part| part.begin < at);
         parts.insert(behind, part);
@@ -88,7 +87,7 @@ impl StoredRun for EncodedRun {
 impl Drop for EncodedRun {
     fn drop(&mut self) {
         let parts = self.parts.get_mut().unwrap_or_else(PoisonError::into_inner);
-        self.limit.release(parts.iter().map(|part| part.bytes.held()).sum());
+        self.overflow.limit.release(parts.iter().map(|part| part.bytes.held()).sum());
     }
 }
 

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use rustix::fs::FallocateFlags;
 use xxhash_rust::xxh3::xxh3_64;
@@ -18,8 +18,8 @@ use crate::error::{Error, Result};
 /// The most bytes of the file with one checksum; they are read together.
 const CHECKED: usize = 64 << 10;
 
-/// Memory that several [overflows](Overflow) share.
-#[derive(Debug)]
+/// Memory that one or several [overflows](Overflow) may take.
+#[derive(Debug, Default)]
 pub struct MemoryLimit {
     most: AtomicU64,
     held: AtomicU64,
@@ -60,6 +60,8 @@ pub struct Overflow {
     dir: PathBuf,
     file: OnceLock<File>,
     end: AtomicU64,
+    /// The memory that it may take.
+    pub limit: Arc<MemoryLimit>,
 }
 
 /// Bytes, or where they are in the file of an [`Overflow`].
@@ -100,17 +102,17 @@ impl WaitingBytes {
 
 impl Overflow {
     /// Into `dir`.
-    pub fn new(dir: &Path) -> Self {
-        Self { dir: dir.to_path_buf(), file: OnceLock::new(), end: AtomicU64::new(0) }
+    pub fn new(dir: &Path, limit: impl Into<Arc<MemoryLimit>>) -> Self {
+        Self { dir: dir.to_path_buf(), file: OnceLock::new(), end: AtomicU64::new(0), limit: limit.into() }
     }
 
-    /// Keeps `bytes` in memory, or, if that is more than `limit` allows, in the file.
-    pub fn put(&self, bytes: Vec<u8>, limit: &MemoryLimit) -> Result<WaitingBytes> {
+    /// Keeps `bytes` in memory, or, if that is more than the limit allows, in the file.
+    pub fn put(&self, bytes: Vec<u8>) -> Result<WaitingBytes> {
         let length = bytes.len() as u64;
-        if limit.add(length) {
+        if self.limit.add(length) {
             return Ok(WaitingBytes::Memory(bytes.into()));
         }
-        limit.release(length);
+        self.limit.release(length);
         self.write(&bytes)
     }
 
@@ -192,7 +194,7 @@ mod tests {
     #[test]
     fn a_bit_that_changed_in_the_file_is_noticed_by_reads_beside_it() {
         let dir = tempfile::tempdir().unwrap();
-        let overflow = Overflow::new(dir.path());
+        let overflow = Overflow::new(dir.path(), MemoryLimit::default());
         let bytes: Vec<u8> = (0..3 * CHECKED + 100).map(|i| (i * i / 11) as u8).collect();
         // Not from the beginning of the file.
         let [_, written] = [&bytes[..77], &bytes].map(|bytes| overflow.write(bytes).unwrap());
