@@ -9,7 +9,8 @@ pub mod text;
 use std::path::Path;
 
 use columns::CountsInOrder;
-use format::TableFormat;
+use format::{TEXT, TableFormat};
+use text::ROWS;
 use trimill_system::disk::{NewFile, Output};
 use trimill_system::{Error, Result};
 
@@ -19,6 +20,26 @@ pub(crate) fn new_file(path: &Path, write: impl FnOnce(&mut Output) -> Result<()
     write(&mut to)?;
     to.new_file().map_or(Ok(()), NewFile::sync)?;
     Ok(to)
+}
+
+/// Makes a new file of text with these columns; `line` appends the line of a row, given what is between columns. Runs in the current thread
+/// pool.
+pub(crate) fn new_text(
+    path: &Path,
+    columns: &[&str],
+    rows: usize,
+    line: impl Fn(usize, char, &mut Vec<u8>) + Sync,
+) -> Result<Output> {
+    let TableFormat::Text(table) = TableFormat::of(path, TEXT)? else {
+        return Err(Error::defect("a table of sizes in another format than text"));
+    };
+    new_file(path, |to| {
+        table.write_head(to, columns)?;
+        table.write_rows(to, rows, ROWS, |places, text| {
+            places.for_each(|place| line(place, char::from(table.separator), text));
+            Ok(())
+        })
+    })
 }
 
 /// Writes counts; runs in the current thread pool.

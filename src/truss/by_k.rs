@@ -10,13 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::edges::runs::in_runs;
 use crate::sums::{ByArc, Sums};
-use crate::table::format::{TEXT, TableFormat};
-use crate::table::new_file;
-use crate::table::text::ROWS;
+use crate::table::new_text;
 use trimill_graph::OrientedGraph;
 use trimill_system::disk::Output;
 use trimill_system::mapped::zeros;
-use trimill_system::{Bytes, Control, Error, Result};
+use trimill_system::{Bytes, Control, Result};
 
 /// Edges and vertices of smaller trussness, which are most, are first counted block by block: at common counters threads would wait for each
 /// other.
@@ -113,19 +111,10 @@ impl Trusses {
 
     /// Writes the sizes of all trusses; the file is there once it is finished. Runs in the current thread pool.
     pub fn write(&self, path: &Path) -> Result<Output> {
-        let TableFormat::Text(compress) = TableFormat::of(path, TEXT)? else {
-            return Err(Error::defect("sizes of trusses in another format than text"));
-        };
-        new_file(path, |to| {
-            compress.write_head(to, &["k", "vertices", "edges"])?;
-            let then = char::from(compress.separator);
-            compress.write_rows(to, self.by_k.len(), ROWS, |places, text| {
-                for Truss { k, vertices, edges } in &self.by_k[places] {
-                    // Writing to memory does not fail.
-                    let _ = writeln!(text, "{k}{then}{vertices}{then}{edges}");
-                }
-                Ok(())
-            })
+        new_text(path, &["k", "vertices", "edges"], self.by_k.len(), |place, then, text| {
+            let Truss { k, vertices, edges } = self.by_k[place];
+            // Writing to memory does not fail.
+            let _ = writeln!(text, "{k}{then}{vertices}{then}{edges}");
         })
     }
 }

@@ -8,9 +8,9 @@ use super::npy::write_array;
 use super::order::VertexRows;
 use super::summary::OfDegree;
 use crate::table::columns::{CountsInOrder, write_lines};
-use crate::table::format::{ALL, COLUMNS, TEXT, TableFormat};
-use crate::table::text::{Compress, ROWS, TextTable};
-use crate::table::{new_file, write};
+use crate::table::format::{ALL, COLUMNS, TableFormat};
+use crate::table::text::{Compress, TextTable};
+use crate::table::{new_file, new_text, write};
 use trimill_system::disk::Output;
 use trimill_system::{Error, Result};
 
@@ -48,20 +48,11 @@ pub fn lcc(path: &Path, all: &impl for<'r> CountsInOrder<Rows<'r> = LccRows<'r>>
 
 /// Writes the sums of each degree; the file is there once it is finished. Runs in the current thread pool.
 pub fn degrees(path: &Path, by_degree: &[OfDegree]) -> Result<Output> {
-    let TableFormat::Text(compress) = TableFormat::of(path, TEXT)? else {
-        return Err(Error::defect("sums of degrees in another format than text"));
-    };
-    new_file(path, |to| {
-        compress.write_head(to, &["degree", "vertices", "triangles", "average_local_clustering"])?;
-        let then = char::from(compress.separator);
-        compress.write_rows(to, by_degree.len(), ROWS, |places, text| {
-            for of in &by_degree[places] {
-                let (degree, vertices, triangles) = (of.degree, of.vertices, of.triangles);
-                // Writing to memory does not fail.
-                let _ = write!(text, "{degree}{then}{vertices}{then}{triangles}{then}");
-                let _ = writeln!(text, "{}", of.average_clustering());
-            }
-            Ok(())
-        })
+    let columns = ["degree", "vertices", "triangles", "average_local_clustering"];
+    new_text(path, &columns, by_degree.len(), |place, then, text| {
+        let OfDegree { degree, vertices, triangles } = by_degree[place];
+        // Writing to memory does not fail.
+        let _ = write!(text, "{degree}{then}{vertices}{then}{triangles}{then}");
+        let _ = writeln!(text, "{}", by_degree[place].average_clustering());
     })
 }
