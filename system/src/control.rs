@@ -105,16 +105,11 @@ impl Control {
         Self { observer: Arc::new(Silent::default()), recorder: None, ..self.part() }
     }
 
-    /// A copy of this control that records a timeline, for a job that began at `begun`.
-    #[must_use]
-    pub fn recorded(&self, begun: Instant) -> Self {
-        Self { recorder: Some(Arc::new(Recorder::new(begun))), ..self.clone() }
-    }
-
-    /// As [`Self::recorded`] if `wanted`; otherwise an unchanged copy.
+    /// A copy of this control that records a timeline, if one is `wanted`, for a job that began at `begun`.
     #[must_use]
     pub fn recorded_if(&self, wanted: bool, begun: Instant) -> Self {
-        if wanted { self.recorded(begun) } else { self.clone() }
+        let recorder = wanted.then(|| Arc::new(Recorder::new(begun)));
+        Self { recorder: recorder.or_else(|| self.recorder.clone()), ..self.clone() }
     }
 
     /// A copy of this control for work on `partition`, on `device` unless the host counts it; the timeline names both.

@@ -1,7 +1,7 @@
 //! When a job's threads and devices did what: the timeline of its report and its trace.
 //!
 //! Input: the beginning and end of pieces of work, which threads record as they end them, and the times that a GPU measured. Output:
-//! [`Timeline`], tracks of spans. Nothing is recorded unless the job asks for it ([`Control::recorded`](crate::control::Control)). A
+//! [`Timeline`], tracks of spans. Nothing is recorded unless the job asks for it ([`Control::recorded_if`](crate::control::Control)). A
 //! track holds at most `MOST` spans; when it is full, neighbours are joined in pairs, so its memory is bounded and its sums stay
 //! exact. A span costs a lock and about 100 bytes; the threads record one for each row block, not for each row.
 
