@@ -27,9 +27,6 @@ pub trait SumKey: Debug + Send + Sync + 'static {
 
     /// A sum does not overflow unless a file of counts was forged; then the sums are not three times the triangles.
     fn add(sum: &mut Self::Count, count: Self::Count);
-
-    /// To little-endian, or from it.
-    fn little_endian(count: Self::Count) -> Self::Count;
 }
 
 /// Vertices, by rank.
@@ -46,10 +43,6 @@ impl SumKey for ByRank {
     fn add(sum: &mut u64, count: u64) {
         *sum = sum.wrapping_add(count);
     }
-
-    fn little_endian(count: u64) -> u64 {
-        count.to_le()
-    }
 }
 
 /// Edges, by the place of the arc: the first arc of its row, and the place in the row. A sum is below 2^32, as degrees are.
@@ -65,10 +58,6 @@ impl SumKey for ByArc {
 
     fn add(sum: &mut u32, count: u32) {
         *sum = sum.wrapping_add(count);
-    }
-
-    fn little_endian(count: u32) -> u32 {
-        count.to_le()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The counts of one partition, kept in a run directory: `part-00012.vertices`, or `part-00012.edges`.
 //!
-//! All integers are little-endian, a checksum is the XXH3 hash of 64 bits, seed 0. The header: magic `TRIMVERT` or `TRIMEDGE`, version
+//! All integers are little-endian, as in memory; a checksum is the XXH3 hash of 64 bits, seed 0. The header: magic `TRIMVERT` or `TRIMEDGE`, version
 //! (u32), number of the partition (u32), fingerprint of the job (u128), the vertices or edges of the graph (u64), records (u32), and the
 //! checksum of all this (u64). A record: its first key (u64); the number of its keys (u32), which are in one block of 65,536 ranks or of
 //! 262,144 arcs; the length of the frame (u32); a zstd frame of the counts at these consecutive keys, each a u64 at vertices and a u32
@@ -127,7 +127,7 @@ fn record<K: SumKey>(keys: CountedKeys<'_>, counts: &[K::Count], to: &Path) -> R
     let first = keys.at(0);
     let mut all = vec![zero; (keys.at(counts.len() - 1) + 1 - first) as usize];
     for (i, &count) in counts.iter().enumerate() {
-        all[(keys.at(i) - first) as usize] = K::little_endian(count);
+        all[(keys.at(i) - first) as usize] = count;
     }
     let frame = zstd::bulk::compress(cast_slice(&all), 1).map_err(|e| Error::write(to, e))?;
     let mut record = Vec::with_capacity(HEAD + frame.len() + CHECKSUM);
@@ -259,7 +259,6 @@ impl<K: SumKey> PartCounts<K> {
         if Bytes(decoded as u64) != Sums::<K>::bytes(counts.len() as u64) {
             return Err(Error::data(&self.path, "has a record of another length"));
         }
-        counts.iter_mut().for_each(|count| *count = K::little_endian(*count));
         Ok(())
     }
 }
