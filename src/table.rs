@@ -8,7 +8,7 @@ pub mod text;
 
 use std::path::Path;
 
-use columns::CountsInOrder;
+use columns::{CountsInOrder, write_lines};
 use format::{TEXT, TableFormat};
 use text::ROWS;
 use trimill_system::disk::{NewFile, Output};
@@ -45,7 +45,10 @@ pub(crate) fn new_text(
 /// Writes counts; runs in the current thread pool.
 pub(crate) fn write(to: &mut Output, format: TableFormat, counts: &impl CountsInOrder) -> Result<()> {
     match format {
-        TableFormat::Text(table) => columns::write_text(to, table, counts),
+        TableFormat::Text(table) => {
+            table.write_head(to, &counts.names())?;
+            write_lines(to, table, counts)
+        }
         #[cfg(feature = "parquet")]
         TableFormat::Parquet => parquet::write(to, counts),
         other => Err(Error::defect(format!("a table of counts as {other:?}"))),

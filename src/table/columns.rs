@@ -86,12 +86,6 @@ pub trait CountsInOrder {
     fn in_order<'s>(&'s self, write: &'s mut dyn FnMut(&Self::Rows<'_>) -> Result<()>) -> Result<()>;
 }
 
-/// Writes the rows as text; runs in the current thread pool.
-pub(super) fn write_text<C: CountsInOrder>(to: &mut Output, table: TextTable, counts: &C) -> Result<()> {
-    table.write_head(to, &counts.names())?;
-    write_lines(to, table, counts)
-}
-
 /// Writes the rows as text, without the names of the columns; runs in the current thread pool.
 pub(crate) fn write_lines<C: CountsInOrder>(to: &mut Output, table: TextTable, counts: &C) -> Result<()> {
     counts.in_order(&mut |rows| {
