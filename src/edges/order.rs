@@ -10,12 +10,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-pub use super::rows::{EdgeFigure, EdgeRows, ListedEdges};
-
-use super::rows::packed;
+use super::rows::{EdgeRows, least, names, packed};
 use super::runs::{EdgeRun, HUBS, LATER, RunScratch, in_runs, pass_bytes};
 use crate::sums::{ByArc, Sums};
 use crate::table::columns::CountsInOrder;
+use crate::truss::TrussWanted;
 use trimill_graph::OrientedGraph;
 use trimill_system::mapped::{prefetch, zeros};
 use trimill_system::{Bytes, Control, Error, Result, parallel};
@@ -28,7 +27,8 @@ const CHUNKS: usize = 8;
 pub struct EdgesOfGraph<'a> {
     pub graph: &'a OrientedGraph,
     pub sums: &'a Sums<ByArc>,
-    pub figure: EdgeFigure,
+    /// Where the numbers are trussness, and sums below that at which peeling ends are left out.
+    pub truss: Option<TrussWanted>,
     /// The most bytes of a window, and of the passes over the graph. A vertex whose list is longer is a window by itself.
     pub memory: Bytes,
     pub control: &'a Control,
@@ -48,7 +48,7 @@ impl CountsInOrder for EdgesOfGraph<'_> {
     type Rows<'r> = EdgeRows<'r>;
 
     fn names(&self) -> Vec<&'static str> {
-        self.figure.names()
+        names(self.truss)
     }
 
     fn has_names(&self) -> bool {
@@ -80,7 +80,7 @@ impl CountsInOrder for EdgesOfGraph<'_> {
 impl EdgesOfGraph<'_> {
     /// Visits all edges that are to be written; where some are not, with their sums.
     fn runs(&self, pass: Bytes, visit: impl Fn(&EdgeRun<'_>, &mut RunScratch) -> Result<()> + Sync) -> Result<()> {
-        in_runs(self.graph, pass, self.control, |run, scratch| match self.figure.least() {
+        in_runs(self.graph, pass, self.control, |run, scratch| match least(self.truss) {
             0 => visit(run, scratch),
             least => {
                 scratch.read(self.sums, run)?;
@@ -158,7 +158,7 @@ impl<'a> LargerEnds<'a> {
         }
         let mut edges = zeros(all as usize);
         self.of.runs(self.pass, |run, scratch| {
-            if self.of.figure.least() == 0 {
+            if least(self.of.truss) == 0 {
                 scratch.read(self.of.sums, run)?;
             }
             self.scatter(run, scratch, &EdgeChunk { first: vertices.start, ends: &ends, edges: &edges });

@@ -13,36 +13,14 @@ use trimill_system::{Control, Result};
 /// Edges that [`ListedEdges`] hands on at a time, about.
 const AT_A_TIME: usize = 1 << 20;
 
-/// The meaning of a number on an edge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EdgeFigure {
-    Triangles,
-    /// Its trussness; edges with less are left out.
-    Trussness {
-        least: u32,
-    },
+/// The columns of edges: with their trussness, where the graph is peeled, else with their triangles.
+pub(super) fn names(truss: Option<TrussWanted>) -> Vec<&'static str> {
+    vec!["u", "v", if truss.is_some() { "trussness" } else { "triangles" }]
 }
 
-impl EdgeFigure {
-    /// Trussness, where the graph is peeled.
-    pub fn of(truss: Option<TrussWanted>) -> Self {
-        truss.map_or(Self::Triangles, |wanted| Self::Trussness { least: wanted.until.unwrap_or(0) })
-    }
-
-    pub(super) fn names(self) -> Vec<&'static str> {
-        match self {
-            Self::Triangles => vec!["u", "v", "triangles"],
-            Self::Trussness { .. } => vec!["u", "v", "trussness"],
-        }
-    }
-
-    /// The smallest number of an edge that is written.
-    pub(super) fn least(self) -> u32 {
-        match self {
-            Self::Triangles => 0,
-            Self::Trussness { least } => least,
-        }
-    }
+/// The smallest number of an edge that is written: edges beside the truss at which peeling ends are left out.
+pub(super) fn least(truss: Option<TrussWanted>) -> u32 {
+    truss.and_then(|wanted| wanted.until).unwrap_or(0)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,7 +87,8 @@ pub struct ListedEdges<'a, F> {
     pub ids: &'a Ids,
     pub vertices: u32,
     pub control: &'a Control,
-    pub figure: EdgeFigure,
+    /// Where the numbers are trussness.
+    pub truss: Option<TrussWanted>,
     /// Lists the edges of which a vertex is the smaller end: the larger ends, ascending, and the triangles.
     pub edges_of: F,
 }
@@ -118,7 +97,7 @@ impl<I: Iterator<Item = (u32, u32)>, F: Fn(u32) -> I> CountsInOrder for ListedEd
     type Rows<'r> = EdgeRows<'r>;
 
     fn names(&self) -> Vec<&'static str> {
-        self.figure.names()
+        names(self.truss)
     }
 
     fn has_names(&self) -> bool {
@@ -129,7 +108,7 @@ impl<I: Iterator<Item = (u32, u32)>, F: Fn(u32) -> I> CountsInOrder for ListedEd
         let (mut first, mut starts, mut edges) = (0, vec![0], Vec::new());
         for vertex in 0..self.vertices {
             self.control.check()?;
-            let listed = (self.edges_of)(vertex).filter(|&(_, number)| number >= self.figure.least());
+            let listed = (self.edges_of)(vertex).filter(|&(_, number)| number >= least(self.truss));
             edges.extend(listed.map(|(v, number)| AtomicU64::new(packed(v, number))));
             starts.push(edges.len() as u64);
             if edges.len() >= AT_A_TIME || vertex + 1 == self.vertices {
@@ -163,7 +142,7 @@ mod tests {
             ids: &ids,
             vertices: 7,
             control: &Control::silent(),
-            figure: EdgeFigure::Triangles,
+            truss: None,
             edges_of: |u: u32| lists[u as usize].iter().copied(),
         };
         let mut calls = 0;
@@ -186,13 +165,7 @@ mod tests {
         let ids = Ids::listed((0..n).collect());
         let edges_of = |u: u32| [1, 2].into_iter().map(move |i| (u + i, i)).filter(|&(v, _)| u64::from(v) < n);
         let (mut next, mut chunks) = ((0, 1), 0);
-        let listed = ListedEdges {
-            ids: &ids,
-            vertices: n as u32,
-            control: &Control::silent(),
-            figure: EdgeFigure::Triangles,
-            edges_of,
-        };
+        let listed = ListedEdges { ids: &ids, vertices: n as u32, control: &Control::silent(), truss: None, edges_of };
         listed
             .in_order(&mut |rows| {
                 chunks += 1;

@@ -15,7 +15,7 @@ use super::edge_sinks::{Added, PartitionEdgeSink, RowsOnHost};
 use super::part_counts::JobSums;
 use super::session::Session;
 use super::vertices::VertexSums;
-use crate::edges::order::{EdgeFigure, EdgesOfGraph};
+use crate::edges::order::EdgesOfGraph;
 use crate::report::{RunResult, Stage};
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use crate::sums::part::PEELED;
@@ -94,8 +94,7 @@ impl<'g> OnEdges<'g> {
         }
         let start = Instant::now();
         let memory = edge_window_bytes(job.counts(), *host, graph.vertices(), graph.edges());
-        let counts =
-            EdgesOfGraph { graph, sums, figure: EdgeFigure::of(job.settings.output.peeling()), memory, control };
+        let counts = EdgesOfGraph { graph, sums, truss: job.settings.output.peeling(), memory, control };
         let by_k = |path: &Path| result.truss.as_ref().map_or(Ok(()), |trusses| trusses.write(path)?.finish());
         parallel::within(pool, || {
             let sizes = job.settings.output.by_k.as_deref().map_or(Ok(()), by_k);
@@ -114,7 +113,7 @@ impl<'g> OnEdges<'g> {
         let vertices = VertexSums::new(session, self.graph, 0)?;
         let memory = edge_window_bytes(job.counts(), *host, self.graph.vertices(), self.graph.edges());
         let (graph, sums) = (self.graph, self.of.all()?);
-        let edges = EdgesOfGraph { graph, sums, figure: EdgeFigure::Triangles, memory, control };
+        let edges = EdgesOfGraph { graph, sums, truss: None, memory, control };
         edges.at_vertices(vertices.of.all()?, pool)?;
         Ok(vertices)
     }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::session::{Purpose, Session};
 use crate::count::verify::{ArcTally, VerifiedEdges, VerifiedVertices, Verifier};
-use crate::edges::order::{EdgeFigure, ListedEdges};
+use crate::edges::rows::ListedEdges;
 use crate::job::Job;
 use crate::report::{InputReport, VerifyReport};
 use crate::vertices::order::{ListedVertices, array_is_worthwhile};
@@ -121,8 +121,8 @@ fn written(
     let of_vertices = output.write_vertices(job.arrays.as_ref(), &counts, array_len, &by_degree.unwrap_or_default());
     let ListedVertices { ids, degrees, .. } = &counts;
     let (vertices, edges_of) = (degrees.len() as u32, |u| edges.of(u));
-    let figure = EdgeFigure::of(output.peeling());
-    let of_edges = output.write_edges(job.arrays.as_ref(), &ListedEdges { ids, vertices, control, figure, edges_of });
+    let edges = ListedEdges { ids, vertices, control, truss: output.peeling(), edges_of };
+    let of_edges = output.write_edges(job.arrays.as_ref(), &edges);
     Ok((summary, Error::worst_of([of_vertices, of_edges])))
 }
 

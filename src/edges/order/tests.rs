@@ -36,7 +36,7 @@ fn arcs(graph: &OrientedGraph) -> Vec<(u64, u64)> {
 /// Rows as they come, and the number of windows.
 fn rows(graph: &OrientedGraph, sums: &Sums<ByArc>, room: Option<u64>) -> (Vec<(u64, u64, u32)>, usize) {
     let control = Control::silent();
-    let of = EdgesOfGraph { graph, sums, figure: EdgeFigure::Triangles, memory: Bytes::mib(64), control: &control };
+    let of = EdgesOfGraph { graph, sums, truss: None, memory: Bytes::mib(64), control: &control };
     let (mut rows, mut windows) = (Vec::new(), 0);
     let mut write = |some: &EdgeRows<'_>| {
         windows += 1;
@@ -107,7 +107,7 @@ proptest! {
             true => Sums::<ByRank>::in_file(n.into(), dir.path()).unwrap(),
             false => Sums::in_memory(n.into()),
         };
-        let edges = EdgesOfGraph { graph: &graph, sums: &sums, figure: EdgeFigure::Triangles, memory: Bytes::mib(1), control: &control };
+        let edges = EdgesOfGraph { graph: &graph, sums: &sums, truss: None, memory: Bytes::mib(1), control: &control };
         edges.at_vertices(&totals, &pool).unwrap();
         let found = totals.each_block(|_, sums| Ok(sums.to_vec())).unwrap().concat();
         let (order, ids) = (graph.order().unwrap(), graph.ids().unwrap());
@@ -168,13 +168,8 @@ fn sums_that_are_no_counts_of_triangles_are_refused() {
     let (sums, totals) = (Sums::<ByArc>::in_memory(3), Sums::<ByRank>::in_memory(3));
     sums.add(CountedKeys::From(0), &[1, 1, 2]).unwrap();
     let pool = threads::pool(None).unwrap();
-    let edges = EdgesOfGraph {
-        graph: &graph,
-        sums: &sums,
-        figure: EdgeFigure::Triangles,
-        memory: Bytes::mib(1),
-        control: &Control::silent(),
-    };
+    let edges =
+        EdgesOfGraph { graph: &graph, sums: &sums, truss: None, memory: Bytes::mib(1), control: &Control::silent() };
     let error = edges.at_vertices(&totals, &pool).unwrap_err();
     assert!(error.to_string().contains("odd"), "{error}");
 }
