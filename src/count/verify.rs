@@ -20,7 +20,7 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use neighbourhoods::{Neighbourhoods, STEPS};
+use neighbourhoods::STEPS;
 use trimill_input::ArcSink;
 use trimill_system::{Bytes, Control, Result, parallel};
 
@@ -144,21 +144,20 @@ impl Verifier {
         arcs.extend(missing);
         sort(&mut arcs, control)?;
 
-        let graph = Neighbourhoods::new(&arcs, control)?;
+        let mut graph = VerifiedEdges::new(&arcs, control)?;
         drop(arcs);
         verdict.vertices = graph.len() as u64;
-        verdict.edges = graph.edges();
+        verdict.edges = graph.neighbours.len() as u64 / 2;
         assert_eq!(2 * verdict.edges, verdict.arcs - verdict.loops - verdict.duplicates + verdict.arcs_added);
 
-        let supports = if per_edge { graph.supports() } else { Vec::new() };
-        let corners = graph.corners(&supports, control)?;
+        let corners = graph.corners(per_edge, control)?;
         let sum: u128 = corners.iter().map(|&t| u128::from(t)).sum();
         assert_eq!(sum % 3, 0, "every triangle has three corners");
         verdict.triangles = sum / 3;
 
         let mut clustering = 0.0;
         for (vertex, triangles) in corners.iter().enumerate() {
-            let degree = graph.of(vertex).len() as u128;
+            let degree = graph.neighbours_of(vertex).len() as u128;
             let wedges = degree * (degree - 1) / 2;
             verdict.wedges += wedges;
             verdict.max_degree = verdict.max_degree.max(degree as u64);
@@ -167,9 +166,9 @@ impl Verifier {
             }
         }
         verdict.mean_local_clustering = clustering / (verdict.vertices.max(1) as f64);
-        let degrees = (0..graph.len()).map(|vertex| graph.of(vertex).len() as u32).collect();
-        let (ids, edges) = graph.into_edges(supports);
-        Ok((verdict, VerifiedVertices { ids, degrees, triangles: corners, largest_id }, edges))
+        let degrees = (0..graph.len()).map(|vertex| graph.neighbours_of(vertex).len() as u32).collect();
+        let ids = std::mem::take(&mut graph.ids);
+        Ok((verdict, VerifiedVertices { ids, degrees, triangles: corners, largest_id }, graph))
     }
 }
 

@@ -10,14 +10,18 @@ use trimill_system::{Control, Result, parallel};
 /// Steps of a loop between two checks whether to stop.
 pub(super) const STEPS: usize = 1 << 16;
 
-/// The full neighbourhood of every vertex, vertices renamed in ascending order of their ids.
-pub(super) struct Neighbourhoods {
+/// The full neighbourhood of every vertex, vertices renamed in ascending order of their ids; and what was counted on each edge, where that
+/// was asked for.
+#[derive(Debug)]
+pub struct VerifiedEdges {
     pub(super) ids: Vec<u64>,
-    starts: Vec<usize>,
-    neighbours: Vec<usize>,
+    pub(super) starts: Vec<usize>,
+    pub(super) neighbours: Vec<usize>,
+    /// The triangles on the edge to each neighbour that is larger.
+    pub(super) supports: Vec<AtomicU32>,
 }
 
-impl Neighbourhoods {
+impl VerifiedEdges {
     /// `arcs` is sorted, without loops and repetitions, and holds the reverse of each of its arcs.
     pub(super) fn new(arcs: &[(u64, u64)], control: &Control) -> Result<Self> {
         let vertices = arcs.chunk_by(|one, other| one.0 == other.0).count();
@@ -41,36 +45,31 @@ impl Neighbourhoods {
             }
             Ok(())
         })?;
-        Ok(Self { ids, starts, neighbours })
+        Ok(Self { ids, starts, neighbours, supports: Vec::new() })
     }
 
     pub(super) fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
-    pub(super) fn of(&self, vertex: usize) -> &[usize] {
+    /// The neighbours of a vertex, ascending.
+    pub(super) fn neighbours_of(&self, vertex: usize) -> &[usize] {
         &self.neighbours[self.starts[vertex]..self.starts[vertex + 1]]
     }
 
-    pub(super) fn edges(&self) -> u64 {
-        self.neighbours.len() as u64 / 2
-    }
-
-    /// A count for each neighbour of each vertex.
-    pub(super) fn supports(&self) -> Vec<AtomicU32> {
-        self.neighbours.iter().map(|_| AtomicU32::new(0)).collect()
-    }
-
-    /// The triangles at each vertex; those on each edge go to `supports`, where these are not empty.
-    pub(super) fn corners(&self, supports: &[AtomicU32], control: &Control) -> Result<Vec<u64>> {
+    /// The triangles at each vertex; where `per_edge`, those on each edge are kept.
+    pub(super) fn corners(&mut self, per_edge: bool, control: &Control) -> Result<Vec<u64>> {
+        if per_edge {
+            self.supports = self.neighbours.iter().map(|_| AtomicU32::new(0)).collect();
+        }
         let twice: Vec<AtomicU64> = (0..self.len()).map(|_| AtomicU64::new(0)).collect();
         (0..self.len()).into_par_iter().try_for_each(|u| -> Result<()> {
-            for (place, &v) in (self.starts[u]..).zip(self.of(u)).filter(|&(_, &v)| u < v) {
-                let common = common(self.of(u), self.of(v), control)?;
+            for (place, &v) in (self.starts[u]..).zip(self.neighbours_of(u)).filter(|&(_, &v)| u < v) {
+                let common = common(self.neighbours_of(u), self.neighbours_of(v), control)?;
                 // A triangle at a vertex is found on both edges that it has there.
                 twice[u].fetch_add(common, Relaxed);
                 twice[v].fetch_add(common, Relaxed);
-                if let Some(support) = supports.get(place) {
+                if let Some(support) = self.supports.get(place) {
                     support.store(common as u32, Relaxed);
                 }
             }
@@ -86,22 +85,6 @@ impl Neighbourhoods {
             .collect())
     }
 
-    /// The ids, and what was counted on edges.
-    pub(super) fn into_edges(self, supports: Vec<AtomicU32>) -> (Vec<u64>, VerifiedEdges) {
-        let Self { ids, starts, neighbours } = self;
-        (ids, VerifiedEdges { starts, neighbours, supports })
-    }
-}
-
-/// What was counted on each edge, where that was asked for. Vertices are in ascending order of their ids.
-#[derive(Debug)]
-pub struct VerifiedEdges {
-    pub(super) starts: Vec<usize>,
-    pub(super) neighbours: Vec<usize>,
-    pub(super) supports: Vec<AtomicU32>,
-}
-
-impl VerifiedEdges {
     /// The edges of which `u` is the smaller end: the larger ends, ascending, and the triangles.
     pub fn of(&self, u: u32) -> impl Iterator<Item = (u32, u32)> {
         let places = self.starts[u as usize]..self.starts[u as usize + 1];

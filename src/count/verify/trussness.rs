@@ -73,11 +73,6 @@ impl VerifiedEdges {
         (0..self.starts.len() - 1).flat_map(of).collect()
     }
 
-    /// The neighbours of a vertex, ascending.
-    fn neighbours_of(&self, u: usize) -> &[usize] {
-        &self.neighbours[self.starts[u]..self.starts[u + 1]]
-    }
-
     fn common(&self, u: usize, v: usize) -> Vec<usize> {
         let (shorter, longer) = match self.neighbours_of(u).len() < self.neighbours_of(v).len() {
             true => (u, v),
