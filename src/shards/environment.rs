@@ -54,14 +54,12 @@ pub fn shard(variable: impl Fn(&str) -> Option<String>, prepared: Option<NonZero
                 .advice("name the shard, such as --shard 0/16")
         }),
     };
-    let given = match scheduler.count {
-        Some(name) => number(name)?.map(|count| (count, name.to_string())),
-        None => None,
-    };
-    let given = match given {
-        Some(given) => Some(given),
-        None => number(COUNT)?.map(|count| (count, COUNT.to_string())),
-    };
+    let mut given = None;
+    for name in scheduler.count.into_iter().chain([COUNT]) {
+        if given.is_none() {
+            given = number(name)?.map(|count| (count, name.to_string()));
+        }
+    }
     let prepared = prepared.map(|shards| (shards.get(), "trimill prepare --shards".to_string()));
     let Some((count, from)) = given.or(prepared) else {
         return Err(Error::usage(format!("{} does not say how many shards there are", scheduler.name))
