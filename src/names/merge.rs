@@ -104,7 +104,11 @@ impl<'a> RangeMerge<'a> {
         let (mut cursors, mut heap) = (Vec::with_capacity(of.runs.len()), Vec::with_capacity(of.runs.len()));
         for (i, run) in of.runs.iter().enumerate() {
             let mut cursor = RunCursor::new(run, [from, to], alike, buffer);
-            if cursor.skip_to(from, of.waiting)? {
+            let mut is_there = cursor.next(of.waiting)?;
+            while is_there && from.is_some_and(|from| &*cursor.name < from) {
+                is_there = cursor.next(of.waiting)?;
+            }
+            if is_there {
                 heap.push(i);
             }
             cursors.push(cursor);
@@ -194,16 +198,6 @@ impl<'a> RunCursor<'a> {
         let after = from.map_or(1, |from| run.pieces.partition_point(|piece| &*piece.first <= from));
         let (bytes, name, numbers) = (Vec::new(), Vec::new(), Vec::new());
         Self { run, to, piece: after.max(1) - 1, read: 0, bytes, at: 0, buffer, name, alike, prefix: 0, numbers }
-    }
-
-    /// Goes to the first name that is not before `from`; false if there is none in the range.
-    fn skip_to(&mut self, from: Option<&[u8]>, waiting: &WaitingRuns) -> Result<bool> {
-        while self.next(waiting)? {
-            if from.is_none_or(|from| &*self.name >= from) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     /// Goes to the next name; false if there is none in the range.
