@@ -95,11 +95,11 @@ pub fn orient(
             Ok(())
         })?;
         drop(rank_of);
-        bucket_bytes = Bytes(pairs.bytes_written() + arcs.bytes_written());
+        bucket_bytes = Bytes(pairs.bytes_written() + arcs.buckets.bytes_written());
         drop(pairs);
         arcs.rows(write, &task, control)
     };
-    let sections = VertexSections { degrees: arcs.degrees(), order, ids: vertices.ids(&ids) };
+    let sections = VertexSections { degrees: &arcs.blocks.degrees, order, ids: vertices.ids(&ids) };
     let made = make(place, layout, sections, || Ok(source.to_owned()), rows)?;
     Ok((made, bucket_bytes))
 }

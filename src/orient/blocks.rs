@@ -28,7 +28,8 @@ pub(super) const PER_ARC: u64 = 24;
 
 /// The file blocks of a graph, in buckets.
 pub(super) struct BlockBuckets {
-    degrees: Vec<DegreeRun>,
+    /// How many vertices have each degree, falling.
+    pub(super) degrees: Vec<DegreeRun>,
     /// The first rank of each file block; one more at the end.
     starts: Vec<u32>,
     /// The file blocks of each bucket; the last one may have fewer.
@@ -53,11 +54,6 @@ impl BlockBuckets {
     /// How many buckets there are.
     pub(super) fn len(&self) -> usize {
         self.index.ends.len()
-    }
-
-    /// How many vertices have each degree, falling.
-    pub(super) fn degrees(&self) -> &[DegreeRun] {
-        &self.degrees
     }
 
     #[inline]

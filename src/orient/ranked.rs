@@ -12,7 +12,6 @@ use super::place::Write;
 use crate::clean::Shares;
 use crate::clean::buckets::Buckets;
 use crate::clean::workspace::Pool;
-use trimill_graph::DegreeRun;
 use trimill_graph::rows::put_distances;
 use trimill_graph::writing::RowsWritten;
 use trimill_system::Result;
@@ -21,8 +20,8 @@ use trimill_system::mapped::zeros;
 
 /// Arcs in the buckets of rank ranges.
 pub(super) struct RankedArcs {
-    blocks: BlockBuckets,
-    buckets: Buckets,
+    pub(super) blocks: BlockBuckets,
+    pub(super) buckets: Buckets,
     pool: Pool,
 }
 
@@ -34,20 +33,10 @@ impl RankedArcs {
         Self { blocks, buckets, pool: Pool::of_sorting(shares) }
     }
 
-    /// How many vertices have each degree, falling.
-    pub(super) fn degrees(&self) -> &[DegreeRun] {
-        self.blocks.degrees()
-    }
-
     /// Adds arcs `(tail, successor)`. Called from many threads.
     pub(super) fn extend(&self, arcs: impl Iterator<Item = (u32, u32)>) -> Result<()> {
         let key = |(tail, successor)| (self.blocks.bucket_of(tail), u64::from(tail) << 32 | u64::from(successor));
         self.buckets.extend(arcs.map(key))
-    }
-
-    /// Bytes written to files so far.
-    pub(super) fn bytes_written(&self) -> u64 {
-        self.buckets.bytes_written()
     }
 
     /// Makes all file blocks; `write` is called as by [`BlocksInOrder::add_all`].

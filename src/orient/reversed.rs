@@ -52,7 +52,7 @@ pub(super) struct ReversedArcs {
     beside_rows: Bytes,
     on_disk: u64,
     ids: u32,
-    overflow: Overflow,
+    pub(super) overflow: Overflow,
 }
 
 /// Arcs that wait for the tails of a bucket of heads.
@@ -313,11 +313,6 @@ impl ReversedArcs {
         let staged = std::mem::take(&mut *lock(&self.idle));
         let mut all = staged.into_iter().flat_map(|staged| staged.buckets.into_iter().enumerate());
         all.try_for_each(|(bucket, mut of)| if of.bytes.is_empty() { Ok(()) } else { self.flush(bucket, &mut of) })
-    }
-
-    /// Bytes that wait in memory, and how many may.
-    pub(super) fn memory(&self) -> (Bytes, Bytes) {
-        (self.overflow.limit.held(), self.overflow.limit.most())
     }
 
     /// Takes a bucket, whose arcs are sorted by their heads and tails in memory of `pool`. `None`: that does not hold the tails of a head.

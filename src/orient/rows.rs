@@ -143,7 +143,7 @@ impl RowsToOrient<'_> {
         // Of several bands the tails are found again while rows wait.
         let share = shares.rows_that_wait(place.is_file(&layout) && rows.bands() == 1);
         let mut waiting = WaitingRows::new(&lengths, edges, shares, share);
-        let degrees = waiting.degrees().to_vec();
+        let degrees = waiting.blocks.degrees.clone();
         let known = RowInputs { rows: &*rows, present: &vertices.present, lengths: &lengths, rank_of: &rank_of };
         let task = control.task(ORIENT_ROWS, Some(arcs + edges / 2), Unit::Arcs);
         let looking = start.elapsed();

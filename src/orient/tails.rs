@@ -83,7 +83,7 @@ impl<'a> RowsToReverse<'a> {
             return Ok(None);
         };
         let chunks = chunks.start..chunks.start + reversed.taken();
-        let (held, most) = reversed.memory();
+        let (held, most) = (reversed.overflow.limit.held(), reversed.overflow.limit.most());
         tracing::debug!(
             "{held} of reversed arcs wait in memory, of {most}; {} of {} chunks",
             chunks.end,

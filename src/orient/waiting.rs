@@ -20,7 +20,6 @@ use super::joined::{BlocksInOrder, BucketBlocks};
 use super::place::Write;
 use crate::clean::Shares;
 use crate::clean::workspace::Pool;
-use trimill_graph::DegreeRun;
 use trimill_graph::leb128::{numbers, put, put_row};
 use trimill_graph::sequence::{self, NumberSequence, Wrong};
 use trimill_system::control::{Control, Task};
@@ -37,7 +36,7 @@ const STAGED: usize = 2048;
 const CHUNK: Range<u64> = STAGED as u64..64 << 10;
 
 pub(super) struct WaitingRows {
-    blocks: BlockBuckets,
+    pub(super) blocks: BlockBuckets,
     buckets: Vec<Mutex<RowBucket>>,
     /// Staging areas that no thread uses at the moment.
     idle: Mutex<Vec<StagedRows>>,
@@ -100,11 +99,6 @@ impl WaitingRows {
             end_rank: AtomicU32::new(vertices),
             pool: Pool::of_sorting(shares),
         }
-    }
-
-    /// How many vertices have each degree, falling.
-    pub(super) fn degrees(&self) -> &[DegreeRun] {
-        self.blocks.degrees()
     }
 
     /// Whether the row of a rank is wanted in this pass.
