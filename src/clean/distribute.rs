@@ -90,7 +90,7 @@ impl<F: Fn(u64) -> Option<u64> + Sync> ArcSink for Distribute<'_, F> {
     fn rows(&self, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
         match &self.classes {
             // Inputs with ranges declare their number of vertices, and ids are below it: none has to be compared with `end`.
-            ArcClasses::Ranges(ranges) if ranges.end() <= self.end => self.rows_by_ranges(ranges, rows, heads),
+            ArcClasses::Ranges(ranges) if ranges.end <= self.end => self.rows_by_ranges(ranges, rows, heads),
             _ => expand(self, rows, heads),
         }
     }

@@ -85,7 +85,8 @@ pub(super) struct IdRanges {
     range_of: Vec<u32>,
     /// The first id of each range; one more at the end.
     starts: Vec<u64>,
-    end: u64,
+    /// One more than the largest id that was expected.
+    pub(super) end: u64,
 }
 
 impl IdRanges {
@@ -97,11 +98,6 @@ impl IdRanges {
     #[inline]
     pub(super) fn range_of(&self, id: u64) -> usize {
         self.range_of.get((id >> self.shift) as usize).map_or(self.len() - 1, |&range| range as usize)
-    }
-
-    /// One more than the largest id that was expected.
-    pub(super) fn end(&self) -> u64 {
-        self.end
     }
 
     pub(super) fn ids(&self, range: usize) -> Range<u64> {

@@ -27,7 +27,7 @@ const TOGETHER: usize = 32;
 
 /// Decoded rows of a band of ranks, and a mark for each direction of each edge.
 pub(super) struct MarkedRows {
-    ranks: Range<u32>,
+    pub(super) ranks: Range<u32>,
     /// Where each row begins, and the end.
     begins: Vec<u64>,
     /// Successors: smaller ranks, ascending.
@@ -55,10 +55,6 @@ impl MarkedRows {
         let mut heads: Vec<u32> = zeros(edges as usize);
         graph.read(ranks.clone(), &mut begins, &mut heads)?;
         Ok(Self { ranks, begins, heads, marks: zeros(edges.div_ceil(IN_WORD) as usize) })
-    }
-
-    pub(super) fn ranks(&self) -> Range<u32> {
-        self.ranks.clone()
     }
 
     /// Where the successors of a rank are.

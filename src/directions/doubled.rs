@@ -100,8 +100,8 @@ impl DoubledGraph<'_> {
 
 /// The ranks whose rows, doubled, are in one file block.
 fn file_blocks(rows: &MarkedRows) -> Vec<Range<u32>> {
-    let (mut blocks, mut weight, mut begin) = (Vec::new(), 0, rows.ranks().start);
-    for rank in rows.ranks() {
+    let (mut blocks, mut weight, mut begin) = (Vec::new(), 0, rows.ranks.start);
+    for rank in rows.ranks.clone() {
         let of_rank = 2 + 3 * rows.places(rank).len() as u64;
         if weight + of_rank > BLOCK && rank > begin {
             blocks.push(begin..rank);
@@ -109,7 +109,7 @@ fn file_blocks(rows: &MarkedRows) -> Vec<Range<u32>> {
         }
         weight += of_rank;
     }
-    blocks.push(begin..rows.ranks().end);
+    blocks.push(begin..rows.ranks.end);
     blocks
 }
 

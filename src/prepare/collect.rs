@@ -35,11 +35,12 @@ pub(super) struct Collect<'d> {
     partial: Mutex<Vec<(HostWords, usize)>>,
     /// Ids from this one on are too large.
     end: u64,
-    loops: AtomicU64,
-    loop_ids: Seen,
-    /// One more than the largest id.
-    ids: AtomicU64,
-    refused: AtomicBool,
+    pub(super) loops: AtomicU64,
+    pub(super) loop_ids: Seen,
+    /// One more than the largest id; 0 if there is none.
+    pub(super) ids: AtomicU64,
+    /// Whether the scan ended because the device cannot prepare the graph.
+    pub(super) refused: AtomicBool,
 }
 
 struct CollectState<'d> {
@@ -108,25 +109,6 @@ impl<'d> Collect<'d> {
             ids: AtomicU64::new(0),
             refused: AtomicBool::new(false),
         }
-    }
-
-    /// Whether the scan ended because the device cannot prepare the graph.
-    pub(super) fn is_refused(&self) -> bool {
-        self.refused.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn loops(&self) -> u64 {
-        self.loops.load(Ordering::Relaxed)
-    }
-
-    /// The ids of loops, which are given away.
-    pub(super) fn take_loop_ids(&mut self) -> Seen {
-        std::mem::take(&mut self.loop_ids)
-    }
-
-    /// One more than the largest id; 0 if there is none.
-    pub(super) fn ids(&self) -> u64 {
-        self.ids.load(Ordering::Relaxed)
     }
 
     /// The host has `memory` for runs from now on.

@@ -85,17 +85,17 @@ impl<'a> ReadOnDevice<'a> {
         let beyond = (!device_only).then_some(space);
         let mut collect = Collect::new(device, plain_ids(source, left).min(fitting_ids), expected, left.get(), beyond);
         let scanned = source.scan(&collect, control);
-        if collect.is_refused() {
+        if *collect.refused.get_mut() {
             return Err(scanned.map_or_else(Stop::Unfit, |_| unfit("the device refused an arc")));
         }
-        let (arcs, ids) = (scanned?, collect.ids());
+        let (arcs, ids) = (scanned?, *collect.ids.get_mut());
         if ids > 0 && is_sparse(ids - 1, arcs) && !facts.is_read_once {
             return Err(unfit("ids far below the largest are not used"));
         }
         let Ok(shares) = space.beside(&needs(IdCount::Plain(ids), arcs, space)) else {
             return Err(unfit("too little host memory for arrays over ids"));
         };
-        let (loops, loop_ids) = (collect.loops(), collect.take_loop_ids());
+        let (loops, loop_ids) = (*collect.loops.get_mut(), std::mem::take(&mut collect.loop_ids));
         collect.keep_within(shares.left, space)?;
         let (runs, left) = (collect.runs.clone(), shares.left);
         let device = collect.finish()?;
