@@ -304,7 +304,7 @@ impl RowBlockSize {
 
 /// The longest range of a row block of at most `limit` bytes: the bits that mark locals take a quarter at most.
 pub fn longest_row_block_range(limit: Bytes) -> u32 {
-    // 12 bytes for each 64 numbers of the range, see `Bits::bytes`.
+    // 12 bytes for each 64 numbers of the range, see `VertexSet::bytes`.
     (limit.get() / 4 / 12 * 64).clamp(512, u64::from(u32::MAX)) as u32
 }
 

@@ -1,4 +1,4 @@
-//! Where the triangles at each vertex are added up ([`trimill_kernels::VertexCounters`]).
+//! Where the triangles at each vertex are added up ([`trimill_counting::VertexCounters`]).
 //!
 //! The smallest corner of a triangle is met once for each triangle and is nearly always a hub, so each worker has counters of its
 //! own for the hubs (module `near`), which it adds to those of all workers at the end of a row block. Where rows are packed, as those of a
