@@ -10,6 +10,7 @@ use trimill_counting::Scope;
 use trimill_kernels::CountingMethod;
 
 use crate::job::Backend;
+use crate::job::file::CountTable;
 use crate::job::suggest::did_you_mean;
 use trimill_system::{Error, Result};
 
@@ -99,6 +100,13 @@ pub enum Choice {
     Either(CudaMethod, CpuMethod),
 }
 
+impl CountTable {
+    /// The backend and method that are asked for. Errors: as [`Choice::of`].
+    pub fn choice(&self) -> Result<Choice> {
+        Choice::of(self.backend(), self.method.as_deref())
+    }
+}
+
 impl Choice {
     /// Resolves a backend and the name of a method. Errors, `Kind::Usage`: there is no method of this name, or it is not the backend's.
     pub fn of(backend: Backend, name: Option<&str>) -> Result<Self> {
@@ -143,11 +151,12 @@ impl Choice {
         }
     }
 
-    /// None if a method can do what is asked, else the names of those that can.
-    fn others(backend: Backend, name: Option<&str>, can: fn(Self) -> bool) -> Result<Option<String>> {
-        let able = |name| Self::of(backend, name).is_ok_and(can);
-        let names = || Method::names(backend).filter(|name| able(Some(name))).collect::<Vec<_>>().join(", ");
-        Self::of(backend, name).map(|choice| (!can(choice)).then(names))
+    /// None if the method can do what is asked, else the names of those that can.
+    fn others(asked: &CountTable, can: fn(Self) -> bool) -> Result<Option<String>> {
+        let backend = asked.backend();
+        let able = |name: &&str| Self::of(backend, Some(name)).is_ok_and(can);
+        let names = || Method::names(backend).filter(able).collect::<Vec<_>>().join(", ");
+        asked.choice().map(|choice| (!can(choice)).then(names))
     }
 
     /// Whether the threads of a block can be chosen, if a GPU counts.
@@ -169,19 +178,19 @@ impl Choice {
     }
 
     /// Refuses a method that counts whole graphs only, where there are, or may be, several partitions: `cut` says what cuts the graph.
-    pub fn check_partitions(backend: Backend, name: Option<&str>, cut: &str) -> Result<()> {
-        let Some(others) = Self::others(backend, name, Self::counts_partitions)? else { return Ok(()) };
-        let name = name.unwrap_or_default();
+    pub fn check_partitions(asked: &CountTable, cut: &str) -> Result<()> {
+        let Some(others) = Self::others(asked, Self::counts_partitions)? else { return Ok(()) };
+        let name = asked.method.as_deref().unwrap_or_default();
         Err(Error::usage(format!("the method '{name}' counts whole graphs only, and {cut}"))
             .expected(format!("one partition, or one of the methods {others}")))
     }
 
     /// Refuses a method that counts the total only, where the triangles at each vertex or on each edge are wanted.
-    pub fn check_details(backend: Backend, name: Option<&str>) -> Result<()> {
-        let Some(others) = Self::others(backend, name, Self::counts_details)? else { return Ok(()) };
+    pub fn check_details(asked: &CountTable) -> Result<()> {
+        let Some(others) = Self::others(asked, Self::counts_details)? else { return Ok(()) };
         Err(Error::usage(format!(
             "the method '{}' counts the total only, not the triangles at vertices or on edges",
-            name.unwrap_or_default()
+            asked.method.as_deref().unwrap_or_default()
         ))
         .expected(format!("one of {others}")))
     }
@@ -226,6 +235,10 @@ impl Method {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    fn asked(backend: Backend, method: Option<&str>) -> CountTable {
+        CountTable { backend: Some(backend), method: method.map(Into::into), ..CountTable::default() }
+    }
 
     #[test]
     fn every_method_has_one_name_and_is_found_by_it() {
@@ -274,7 +287,7 @@ mod tests {
         // As docs/methods.md has them.
         let whole = ["forward", "compact-forward", "polak", "polak:cpu", "radix-binning"];
         for name in Method::names(Backend::Auto) {
-            let refused = Choice::check_partitions(Backend::Auto, Some(name), "there are 2 parts").err();
+            let refused = Choice::check_partitions(&asked(Backend::Auto, Some(name)), "there are 2 parts").err();
             assert_eq!(refused.is_some(), whole.contains(&name), "{name}");
             let text = refused.map(|error| error.to_string()).unwrap_or_default();
             assert!(
@@ -288,13 +301,13 @@ mod tests {
     fn methods_that_count_the_total_only_are_refused_where_vertices_are_wanted() {
         for (backend, name) in [(Backend::Auto, None), (Backend::Cpu, Some("bitmap")), (Backend::Cuda, Some("packed"))]
         {
-            assert!(Choice::check_details(backend, name).is_ok());
+            assert!(Choice::check_details(&asked(backend, name)).is_ok());
         }
         for (backend, name, expected) in [
             (Backend::Cpu, "forward", "expected one of auto, bitmap"),
             (Backend::Auto, "polak", "expected one of auto, bitmap, lstc, packed"),
         ] {
-            let refused = Choice::check_details(backend, Some(name)).unwrap_err().to_string();
+            let refused = Choice::check_details(&asked(backend, Some(name))).unwrap_err().to_string();
             assert!(refused.contains(name) && refused.contains(expected), "{refused}");
         }
     }

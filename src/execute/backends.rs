@@ -108,7 +108,7 @@ impl Session {
         on_gpu: bool,
         device: Option<Bytes>,
     ) -> Result<ChosenBackends> {
-        match Choice::of(self.job.settings.count.backend(), self.job.settings.count.method.as_deref())? {
+        match self.job.settings.count.choice()? {
             Choice::Cuda(method) | Choice::Either(method, _) if on_gpu => self.absent(method, needs, device),
             Choice::Cpu(method) | Choice::Either(_, method) => self.cpu(method, needs, device),
             Choice::Cuda(_) => Err(Error::defect("a plan for the CPU by a method of GPUs")),
@@ -256,12 +256,8 @@ impl AfterPreparing for Session {
         let ids = if graph.ids == 0 { edges / 8 } else { graph.ids }.min(MOST_VERTICES);
         let graph = &GraphToPrepare { ids, arcs, edges, ..*graph };
         let on_gpu = graph.form == InputForm::ArcsOnGpu;
-        let counts_there = on_gpu
-            || trimill_kernels::has_driver()
-                && !matches!(
-                    Choice::of(self.job.settings.count.backend(), self.job.settings.count.method.as_deref()),
-                    Ok(Choice::Cpu(_))
-                );
+        let counts_there =
+            on_gpu || trimill_kernels::has_driver() && !matches!(self.job.settings.count.choice(), Ok(Choice::Cpu(_)));
         let machine = self.machine(usize::from(counts_there), true);
         let needed = needs(IdCount::Plain(ids), arcs, space).array(graph.form.more_per_id(), ids, "rows");
         let gpu = self.job.settings.memory.device.unwrap_or(Bytes(u64::MAX));
@@ -280,7 +276,7 @@ impl AfterPreparing for Session {
             Some(Devices::List(list)) => list.len() as u64,
             Some(Devices::All) | None => 1,
         };
-        let (least, gpus) = match Choice::of(job.settings.count.backend(), job.settings.count.method.as_deref()) {
+        let (least, gpus) = match job.settings.count.choice() {
             Ok(Choice::Cpu(method)) => (self.least_on_cpu(&method, &graph).1, 0),
             Ok(Choice::Either(_, method)) if trimill_kernels::find().is_err() => {
                 (self.least_on_cpu(&method, &graph).1, 0)

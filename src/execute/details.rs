@@ -28,8 +28,7 @@ pub(super) enum Details<'g> {
 /// Refuses methods that count the total only, and files that cannot be written, before anything is read.
 pub(super) fn check(job: &Job) -> Result<()> {
     if job.counts_vertices() || job.counts_edges() {
-        let count = &job.settings.count;
-        Choice::check_details(count.backend(), count.method.as_deref())?;
+        Choice::check_details(&job.settings.count)?;
         job.settings.output.check_places()?;
     }
     Ok(())

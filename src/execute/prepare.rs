@@ -36,7 +36,7 @@ pub fn prepare(
         check_shards(shards)?;
         if shards.get() > 1 {
             let cut = format!("{shards} shards are asked for");
-            Choice::check_partitions(job.settings.count.backend(), job.settings.count.method.as_deref(), &cut)?;
+            Choice::check_partitions(&job.settings.count, &cut)?;
         }
     }
     details::check(&job)?;

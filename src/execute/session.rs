@@ -18,8 +18,8 @@ use crate::cache::Cache;
 use crate::clean::Workspace;
 use crate::count::cuda::KernelSettings;
 use crate::count::method::Choice;
-use crate::job::file::CountTable;
-use crate::job::{Backend, Job, Partitioner, Parts, Prepare, SpillTo};
+use crate::job::file::{CountTable, Tables};
+use crate::job::{Job, Partitioner, Parts, Prepare, SpillTo};
 use crate::plan::cost::Machine;
 use crate::rates::Rates;
 use crate::report::doctor::Directory;
@@ -77,12 +77,7 @@ pub struct Session {
 impl Session {
     /// Makes named directories that do not exist, and opens the run directory, if there is one.
     pub fn open(job: Job, purpose: Purpose, metis: Option<Helper>, control: &Control) -> Result<Self> {
-        check_partitions(
-            job.settings.partition.partitioner(),
-            job.settings.partition.parts(),
-            job.settings.count.backend(),
-            job.settings.count.method.as_deref(),
-        )?;
+        check_partitions(&job.settings)?;
         if purpose != Purpose::Plan {
             memory::check(job.settings.memory.host)?;
         }
@@ -188,7 +183,7 @@ impl Session {
 
     /// Starts to open the GPUs, if any will count; the graph may be prepared there. A GPU needs at most `useful` bytes.
     pub fn open_gpus(&self, useful: Bytes) -> Result<()> {
-        let method = match Choice::of(self.job.settings.count.backend(), self.job.settings.count.method.as_deref())? {
+        let method = match self.job.settings.count.choice()? {
             Choice::Cuda(method) | Choice::Either(method, _) => method,
             Choice::Cpu(_) => return Ok(()),
         };
@@ -234,13 +229,13 @@ impl Session {
 }
 
 /// Refuses a method that counts whole graphs only, if the job asks for several parts, or has a file say how many there are.
-fn check_partitions(partitioner: &Partitioner, parts: Parts, backend: Backend, method: Option<&str>) -> Result<()> {
-    let cut = match (parts, partitioner) {
+fn check_partitions(settings: &Tables) -> Result<()> {
+    let cut = match (settings.partition.parts(), settings.partition.partitioner()) {
         (Parts::Exactly(parts), _) if parts.get() > 1 => format!("{parts} parts are asked for"),
         (_, partitioner @ Partitioner::File(_)) => format!("{partitioner} names the parts"),
         _ => return Ok(()),
     };
-    Choice::check_partitions(backend, method, &cut)
+    Choice::check_partitions(&settings.count, &cut)
 }
 
 impl std::fmt::Debug for Session {
@@ -256,7 +251,7 @@ fn graph_memory(spill_to: SpillTo, counter: &CountTable, device: Option<Bytes>, 
         return Bytes::ZERO;
     }
     // Finding out whether there is a GPU takes time.
-    let on_cpu = || match Choice::of(counter.backend(), counter.method.as_deref()) {
+    let on_cpu = || match counter.choice() {
         Ok(Choice::Cuda(_)) => false,
         Ok(Choice::Either(..)) => trimill_kernels::find().is_err(),
         _ => true,

@@ -40,7 +40,7 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     let job = prepared.counted_as(how);
     if prepared.parts() > 1 {
         let cut = format!("the job is prepared in {} partitions", prepared.parts());
-        Choice::check_partitions(job.settings.count.backend(), job.settings.count.method.as_deref(), &cut)?;
+        Choice::check_partitions(&job.settings.count, &cut)?;
     }
     run.check(&prepared)?;
     let graph = run.graph(&prepared)?;

@@ -75,7 +75,7 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 fn number(bytes: &[u8]) -> u32 {
-    u32::from_le(bytemuck::pod_read_unaligned(bytes))
+    bytemuck::pod_read_unaligned(bytes)
 }
 
 #[derive(Debug)]
@@ -188,7 +188,7 @@ impl<K: SumKey> PartCounts<K> {
         for _ in 0..many {
             record.resize(HEAD, 0);
             read(&mut record, at)?;
-            let first = u64::from_le(bytemuck::pod_read_unaligned(&record[..8]));
+            let first: u64 = bytemuck::pod_read_unaligned(&record[..8]);
             let (keys, len) = (u64::from(number(&record[8..12])), u64::from(number(&record[12..])));
             let fits =
                 first % K::BLOCK + keys <= K::BLOCK && first.checked_add(keys).is_some_and(|past| past <= key.keys);

@@ -29,7 +29,7 @@ pub(super) fn write_array(
         write_entries(to, std::mem::replace(&mut next, end)..end, |ids, entries| {
             let first = rows.first_from(ids.start);
             for row in rows.range(first..rows.count()).take_while(|row| row.id < ids.end) {
-                entries[(row.id - ids.start) as usize] = row.triangles.to_le();
+                entries[(row.id - ids.start) as usize] = row.triangles;
             }
         })
     })?;

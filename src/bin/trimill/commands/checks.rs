@@ -13,9 +13,9 @@ pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
         Some(name) => error.while_doing(&format!("job '{name}'")),
         None => error,
     };
-    let choice = Choice::of(job.settings.count.backend(), job.settings.count.method.as_deref()).map_err(of_job)?;
+    let choice = job.settings.count.choice().map_err(of_job)?;
     if job.counts_vertices() || job.counts_edges() {
-        Choice::check_details(job.settings.count.backend(), job.settings.count.method.as_deref()).map_err(of_job)?;
+        Choice::check_details(&job.settings.count).map_err(of_job)?;
     }
     let by = match (job.settings.count.backend(), &job.settings.count.method) {
         (Backend::Cpu, _) | (_, None) => "with the backend cpu".to_owned(),
