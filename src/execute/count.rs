@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rayon::ThreadPool;
 
 use super::counting::CountedAll;
-use super::details::{self, Details, keeps_answer};
+use super::details::{Details, keeps_answer};
 use super::graph::{Opened, Prepared, enough};
 use super::plan_record::recorded;
 use super::planned::{PlanRequest, Planned};
@@ -40,7 +40,7 @@ pub fn count(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, co
     if let Some(dir) = job.kept_spills().map(Path::to_path_buf) {
         return super::kept::count(job, &dir, control);
     }
-    details::check(&job)?;
+    job.check_counts()?;
     let mut opened = Session::open(job, Purpose::Count, metis, control)?.input(edges)?;
     if opened.session.run.as_ref().is_some_and(RunDir::is_prepared) {
         let run = opened.session.run.as_ref().map_or(Path::new(""), RunDir::path);
@@ -84,7 +84,7 @@ pub fn count_prepared(
         return Err(Error::usage("the coefficients of all vertices of a graph that is prepared already")
             .expected("a graph that is counted from its input, which says what vertices there are"));
     }
-    details::check(&job)?;
+    job.check_counts()?;
     let spills_whole = job.settings.spill.keep();
     let session = Session::open(job, Purpose::Question, metis, control)?;
     session.open_gpus(enough(graph.edges(), graph.vertices().into()))?;
@@ -113,7 +113,7 @@ impl Opened<'_> {
             Some((plan, _)) => unless_damaged(run.finished(plan.fingerprint), "it is put together again")?,
             None => None,
         };
-        let whole = |result: &RunResult| details::holds_all(job, run, result);
+        let whole = |result: &RunResult| job.is_done(run, result);
         let Some(result) = result.filter(whole) else { return Ok(None) };
         tracing::info!("{}: counted on an earlier start", run.path().display());
         run.announce(job.replaced(), true)?;

@@ -25,26 +25,28 @@ pub(super) enum Details<'g> {
     Edges(OnEdges<'g>),
 }
 
-/// Refuses methods that count the total only, and files that cannot be written, before anything is read.
-pub(super) fn check(job: &Job) -> Result<()> {
-    if job.counts_vertices() || job.counts_edges() {
-        Choice::check_details(&job.settings.count)?;
-        job.settings.output.check_places()?;
+impl Job {
+    /// Refuses methods that count the total only, and files that cannot be written, before anything is read.
+    pub(super) fn check_counts(&self) -> Result<()> {
+        if self.counts_vertices() || self.counts_edges() {
+            Choice::check_details(&self.settings.count)?;
+            self.settings.output.check_places()?;
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-/// Whether the `result` of an earlier start in `run` has all that is asked for: the files that are there are known to be its own.
-pub(super) fn holds_all(job: &Job, run: &RunDir, result: &RunResult) -> bool {
-    let counts = job.counts();
-    let announced = run_dir::announced(run.path());
-    let own = |path: &PathBuf| path.exists() && paths::file_of(path).is_none_or(|file| announced.contains(&file));
-    let peeled = result.truss.as_ref().map(|trusses| TrussWanted { until: trusses.until });
-    let directed = result.clustering.as_ref().and_then(|summary| summary.lcc).map(|lcc| lcc.directed);
-    (!counts.vertices || result.clustering.is_some())
-        && counts.lcc.is_none_or(|lcc| directed == Some(lcc.directed))
-        && counts.truss == peeled
-        && job.settings.output.count_files().all(own)
+    /// Whether the `result` of an earlier start in `run` has all that is asked for: the files that are there are known to be its own.
+    pub(super) fn is_done(&self, run: &RunDir, result: &RunResult) -> bool {
+        let counts = self.counts();
+        let announced = run_dir::announced(run.path());
+        let own = |path: &PathBuf| path.exists() && paths::file_of(path).is_none_or(|file| announced.contains(&file));
+        let peeled = result.truss.as_ref().map(|trusses| TrussWanted { until: trusses.until });
+        let directed = result.clustering.as_ref().and_then(|summary| summary.lcc).map(|lcc| lcc.directed);
+        (!counts.vertices || result.clustering.is_some())
+            && counts.lcc.is_none_or(|lcc| directed == Some(lcc.directed))
+            && counts.truss == peeled
+            && self.settings.output.count_files().all(own)
+    }
 }
 
 /// Whether `error` leaves the total as it is: a file could not be written, or the disk does not hold the sums that belong to it.

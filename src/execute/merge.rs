@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::details::{self, Details, keeps_answer};
+use super::details::{Details, keeps_answer};
 use super::results::result_of;
 use super::session::{Purpose, Session};
 use crate::job::Job;
@@ -28,13 +28,13 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
     let Session { job, run, .. } = &session;
     let Some(run) = run else { return Err(Error::defect("a merge without a run directory")) };
     let merged = run.finished(prepared.fingerprint).map_err(|error| with_prepare_advice(error, &path))?;
-    if let Some(result) = merged.filter(|result| details::holds_all(job, run, result)) {
+    if let Some(result) = merged.filter(|result| job.is_done(run, result)) {
         tracing::info!(target: trimill_system::control::NOTE, "{}: merged on an earlier start", path.display());
         session.tidy();
         return Ok((result, job.settings.output.dir.clone()));
     }
     run.check(&prepared)?;
-    details::check(job)?;
+    job.check_counts()?;
     let graph = run.graph(&prepared)?;
     session.host_needs(&graph, job.settings.mode()).can_write(Bytes::ZERO, 0)?;
     let details = Details::new(&session, &graph, prepared.fingerprint)?;

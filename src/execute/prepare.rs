@@ -5,13 +5,12 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::details;
 use super::planned::{PlanRequest, Planned};
 use super::session::{Purpose, Session};
 use super::space::counts_bytes;
 use super::spill_dir::SpillDir;
 use crate::count::method::Choice;
-use crate::job::file::{OutputTable, SpillTable, Tables};
+use crate::job::file::{OutputTable, SpillTable};
 use crate::job::{Job, Mode};
 use crate::plan::GraphCut;
 use crate::plan::costs::costs;
@@ -39,7 +38,7 @@ pub fn prepare(
             Choice::check_partitions(&job.settings.count, &cut)?;
         }
     }
-    details::check(&job)?;
+    job.check_counts()?;
     // The graph and the spills are where all nodes find them: in the run directory.
     let session = Session::open(job.without_cache(), Purpose::Shards, metis, control)?;
     if session.run.is_none() {
@@ -98,7 +97,7 @@ impl Session {
             Ok(Some(report(run.path(), &prepared)))
         };
         let merged = unless_damaged(run.finished(prepared.fingerprint), "the job is prepared again")?;
-        if merged.is_some_and(|result| details::holds_all(&prepared.job, run, &result)) {
+        if merged.is_some_and(|result| prepared.job.is_done(run, &result)) {
             self.tidy();
             return done("merged");
         }
@@ -177,7 +176,7 @@ impl Planned {
         let prepared = PreparedJob {
             kind: PreparedJob::KIND.into(),
             fingerprint: *fingerprint,
-            job: absolute(job)?,
+            job: job.for_shards()?,
             partitioner: partitioner.clone(),
             mode: plan.cut.mode(),
             made,
@@ -217,14 +216,16 @@ fn report(run_dir: &Path, prepared: &PreparedJob) -> PreparedReport {
     }
 }
 
-/// A job as its shards know it: with absolute paths of its outputs, and of its inputs if they are read again when all is counted.
-fn absolute(job: &Job) -> Result<Job> {
-    let mut job =
-        Job { settings: Tables { output: job.settings.output.absolute()?, ..job.settings.clone() }, ..job.clone() };
-    if job.lcc_wanted.is_some_and(|lcc| lcc.reads_input()) {
-        for path in job.inputs.iter_mut().filter(|path| !is_url(path)) {
-            *path = std::path::absolute(&*path).map_err(|error| Error::read(&*path, error))?;
+impl Job {
+    /// The job as its shards know it: with absolute paths of its outputs, and of its inputs if they are read again when all is counted.
+    fn for_shards(&self) -> Result<Self> {
+        let mut job = self.clone();
+        job.settings.output = job.settings.output.absolute()?;
+        if job.lcc_wanted.is_some_and(|lcc| lcc.reads_input()) {
+            for path in job.inputs.iter_mut().filter(|path| !is_url(path)) {
+                *path = std::path::absolute(&*path).map_err(|error| Error::read(&*path, error))?;
+            }
         }
+        Ok(job)
     }
-    Ok(job)
 }

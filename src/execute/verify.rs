@@ -54,7 +54,7 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
             true => {
                 let array_len = array_len(&source, &vertices, found.arcs);
                 let names = numbered.as_ref().map(|numbered| numbered.names(work_dir)).transpose()?;
-                written(job, ToWrite { vertices, array_len, names }, &edges, control)?
+                job.write_verified(ToWrite { vertices, array_len, names }, &edges, control)?
             }
             false => (None, Ok(())),
         };
@@ -98,32 +98,35 @@ struct ToWrite {
     names: Option<Arc<Names>>,
 }
 
-/// Writes the files of counts; returns the summary of vertices, if their counts are wanted, and whether the files could be written.
-fn written(
-    job: &Job,
-    to_write: ToWrite,
-    edges: &VerifiedEdges,
-    control: &Control,
-) -> Result<(Option<Clustering>, Result<()>)> {
-    let ToWrite { vertices, array_len, names } = to_write;
-    let found = if job.counts_vertices() { Some(vertices.clustering(control)?) } else { None };
-    let (mut summary, by_degree) = found.unzip();
-    if let (Some(summary), Some(names)) = (&mut summary, &names)
-        && let Some(number) = summary.most_triangles_vertex.take()
-    {
-        let name = names.reader().name(number)?.to_vec();
-        summary.most_triangles_name = Some(String::from_utf8_lossy(&name).into_owned());
+impl Job {
+    /// Writes the files of counts; returns the summary of vertices, if their counts are wanted, and whether the files could be written.
+    fn write_verified(
+        &self,
+        to_write: ToWrite,
+        edges: &VerifiedEdges,
+        control: &Control,
+    ) -> Result<(Option<Clustering>, Result<()>)> {
+        let ToWrite { vertices, array_len, names } = to_write;
+        let found = if self.counts_vertices() { Some(vertices.clustering(control)?) } else { None };
+        let (mut summary, by_degree) = found.unzip();
+        if let (Some(summary), Some(names)) = (&mut summary, &names)
+            && let Some(number) = summary.most_triangles_vertex.take()
+        {
+            let name = names.reader().name(number)?.to_vec();
+            summary.most_triangles_name = Some(String::from_utf8_lossy(&name).into_owned());
+        }
+        let VerifiedVertices { ids, degrees, triangles, .. } = vertices;
+        let ids = names.into_iter().fold(Ids::listed(ids), Ids::named);
+        let counts = ListedVertices { ids, degrees, triangles, control: control.clone() };
+        let output = &self.settings.output;
+        let of_vertices =
+            output.write_vertices(self.arrays.as_ref(), &counts, array_len, &by_degree.unwrap_or_default());
+        let ListedVertices { ids, degrees, .. } = &counts;
+        let (vertices, edges_of) = (degrees.len() as u32, |u| edges.of(u));
+        let edges = ListedEdges { ids, vertices, control, truss: output.peeling(), edges_of };
+        let of_edges = output.write_edges(self.arrays.as_ref(), &edges);
+        Ok((summary, Error::worst_of([of_vertices, of_edges])))
     }
-    let VerifiedVertices { ids, degrees, triangles, .. } = vertices;
-    let ids = names.into_iter().fold(Ids::listed(ids), Ids::named);
-    let counts = ListedVertices { ids, degrees, triangles, control: control.clone() };
-    let output = &job.settings.output;
-    let of_vertices = output.write_vertices(job.arrays.as_ref(), &counts, array_len, &by_degree.unwrap_or_default());
-    let ListedVertices { ids, degrees, .. } = &counts;
-    let (vertices, edges_of) = (degrees.len() as u32, |u| edges.of(u));
-    let edges = ListedEdges { ids, vertices, control, truss: output.peeling(), edges_of };
-    let of_edges = output.write_edges(job.arrays.as_ref(), &edges);
-    Ok((summary, Error::worst_of([of_vertices, of_edges])))
 }
 
 /// The memory that a thread maps and holds while it reads the input.

@@ -16,7 +16,9 @@
 //! What nearly every file needs is at the root: [`Bytes`], [`Control`], [`Error`], its [`Kind`] and [`Result`].
 
 #[cfg(target_endian = "big")]
-compile_error!("files of graphs and of counts have the byte order of little-endian processors, and none other is supported");
+compile_error!(
+    "files of graphs and of counts have the byte order of little-endian processors, and none other is supported"
+);
 
 pub mod bytes;
 pub mod child;
