@@ -157,9 +157,9 @@ impl Session {
     }
 
     fn cuda(&self, method: CudaMethod, needs: &HostNeeds) -> Result<ChosenBackends> {
-        if self.purpose != Purpose::Count && !trimill_kernels::has_driver() && self.job.settings.memory.device.is_some()
-        {
-            return self.absent(method, needs, self.job.settings.memory.device);
+        let asked = self.job.settings.memory.device;
+        if self.purpose != Purpose::Count && !trimill_kernels::has_driver() && asked.is_some() {
+            return self.absent(method, needs, asked);
         }
         let graph = &needs.size;
         let opening = lock(&self.gpus).take();
@@ -171,7 +171,7 @@ impl Session {
         // Where peeling would take the host's memory for what does not fit the device, all of the device is reserved.
         let peels = |workers: &[Cuda]| workers[0].peels(graph.vertices.into(), graph.edges).map(Bytes);
         if have_more && needs.counts.truss.is_some() && peels(&workers) != Some(Bytes::ZERO) {
-            budget = reserve(&mut workers, Budget::of(self.job.settings.memory.device), Bytes::ZERO)?;
+            budget = reserve(&mut workers, Budget::of(asked), Bytes::ZERO)?;
             have_more = false;
         }
         let needs = &HostNeeds { device_peels: peels(&workers), ..*needs };
@@ -187,17 +187,13 @@ impl Session {
         }
         let ample = workers[0].footprints(graph.vertices).iter().all(|one| is_ample(graph, one, budget));
         if have_more && !ample {
-            budget = reserve(&mut workers, Budget::of(self.job.settings.memory.device), Bytes::ZERO)?;
+            budget = reserve(&mut workers, Budget::of(asked), Bytes::ZERO)?;
         }
         // If the method is not chosen yet, the floor of the one that takes the least.
         let least = floor(graph, &workers[0].footprint()).device;
         // A budget below the floor that was asked for is refused later, with the floor.
-        let wanted = self.job.settings.memory.device.map_or(least, |asked| asked.min(least));
-        let device = if budget >= wanted {
-            budget
-        } else {
-            reserve(&mut workers, Budget::of(self.job.settings.memory.device), least)?
-        };
+        let wanted = asked.map_or(least, |asked| asked.min(least));
+        let device = if budget >= wanted { budget } else { reserve(&mut workers, Budget::of(asked), least)? };
         // All GPUs have the same budget, so the same method suits all.
         let choices = workers[0].choices(graph.vertices);
         let (chosen, methods) = method_for(&self.rates, &choices, graph, device, largest_row_block);
