@@ -27,7 +27,47 @@ struct Index { unsigned x; };
 static Index blockIdx, blockDim, gridDim;
 
 namespace emulation {
-enum State { RUNNING, AT_WARP, AT_BLOCK, ENDED };
+// What a fibre goes on with: on x86-64 its stack, with the registers that a call preserves on top. To put them there takes a third of the
+// time of the C library's functions, which look for handlers. It jumps, since no return to another stack is predicted.
+#if defined(__x86_64__)
+typedef void *Place;
+extern "C" void switch_to(Place *left, Place *place);
+asm(R"(.text
+.local switch_to
+switch_to:
+    push %rbp; push %rbx; push %r12; push %r13; push %r14; push %r15
+    mov %rsp, (%rdi)
+    mov (%rsi), %rsp
+    pop %r15; pop %r14; pop %r13; pop %r12; pop %rbx; pop %rbp
+    pop %rax
+    jmp *%rax
+)");
+static void begin(Place &place, char *stack, size_t bytes, void (*body)()) {
+    void **top = (void **)((uintptr_t)(stack + bytes) / 16 * 16);
+    top[-2] = (void *)body; // below it the registers
+    place = top - 8;
+}
+#else
+struct Place {
+    jmp_buf kept;
+    bool begins;
+    ucontext_t first;
+};
+static void switch_to(Place *left, Place *place) {
+    if (_setjmp(left->kept)) return;
+    if (!place->begins) _longjmp(place->kept, 1);
+    place->begins = false;
+    setcontext(&place->first);
+}
+static void begin(Place &place, char *stack, size_t bytes, void (*body)()) {
+    getcontext(&place.first);
+    place.first.uc_stack.ss_sp = stack;
+    place.first.uc_stack.ss_size = bytes;
+    place.first.uc_link = nullptr;
+    makecontext(&place.first, body, 0);
+    place.begins = true;
+}
+#endif
 
 // The value of each lane of a mask; 0 for lanes that have ended.
 struct Exchange {
@@ -36,22 +76,27 @@ struct Exchange {
 };
 
 struct Fibre {
-    jmp_buf place; // where it continues
+    Place place;
     bool made;
-    Index thread;
-    State state;
     uint32_t mask; // the lanes that it waits for at a warp's barrier
     uint64_t offered;
     const Exchange *exchange; // the values of its group, valid until it waits again
 };
-constexpr size_t MOST = 1024, STACK = 64 << 10, MOST_SHARED = 64 << 10;
+// The lanes of a warp in each state, as bits.
+struct Warp {
+    uint32_t running, waiting, ended; // the others wait for the block
+};
+// The stacks begin at different places of a page, or all of them would share a few lines of the processor's cache.
+constexpr size_t MOST = 1024, STACK = (64 << 10) + 576, MOST_SHARED = 64 << 10;
 alignas(16) static char shared[MOST_SHARED + 16]; // the dynamic shared memory
 static Fibre fibres[MOST];
+static Warp warps[MOST / 32];
 static Exchange exchanges[MOST]; // of a group of lanes, at the index of its first one
+static unsigned ended, at_block; // threads of the block that have ended, and that wait for the others
 static int offered_by_block;     // threads with a value other than 0 at the last barrier
 static char stacks[MOST][STACK];
-static Fibre *now;
-static jmp_buf scheduler;
+static Index now; // the thread that runs
+static Place scheduler;
 static uint64_t seed = 1;
 
 // A kernel: its parameters' sizes, and how it is called with a pointer to each.
@@ -75,90 +120,90 @@ template <typename... P> struct Parameters<void(P...)> {
 static const Kernel *kernel;
 static void **values;
 
-static void wait(State at) {
-    now->state = at;
-    if (!_setjmp(now->place)) _longjmp(scheduler, 1);
+static uint32_t lane() { return 1u << now.x % 32; }
+static Warp &warp() { return warps[now.x / 32]; }
+
+// The scheduler continues; this thread does when it runs again.
+static void leave() {
+    warp().running &= ~lane();
+    switch_to(&fibres[now.x].place, &scheduler);
+}
+
+static void wait_for_block() {
+    at_block++;
+    leave();
 }
 
 static void wait_for(uint32_t mask) {
-    now->mask = mask;
-    wait(AT_WARP);
+    fibres[now.x].mask = mask;
+    warp().waiting |= lane();
+    leave();
 }
 
 static const Exchange &exchange(uint32_t mask, uint64_t mine) {
-    now->offered = mine;
+    fibres[now.x].offered = mine;
     wait_for(mask);
-    return *now->exchange;
+    return *fibres[now.x].exchange;
 }
 
 static void body() {
     for (;;) {
         kernel->call(kernel->function, values);
-        wait(ENDED);
+        ended++;
+        warp().ended |= lane();
+        leave();
     }
 }
 
-// Runs a fibre until it waits. A fibre is created once and then runs one block after another.
-static void resume(Fibre &fibre, char *stack) {
-    now = &fibre;
-    if (_setjmp(scheduler)) return;
-    if (fibre.made) _longjmp(fibre.place, 1);
+// Runs a thread until it waits. A fibre is created once and then runs one block after another.
+static void resume(unsigned thread) {
+    now = {thread};
+    Fibre &fibre = fibres[thread];
+    if (!fibre.made) begin(fibre.place, stacks[thread], STACK, body);
     fibre.made = true;
-    ucontext_t context;
-    getcontext(&context);
-    context.uc_stack.ss_sp = stack;
-    context.uc_stack.ss_size = STACK;
-    context.uc_link = nullptr;
-    makecontext(&context, body, 0);
-    setcontext(&context);
+    switch_to(&scheduler, &fibre.place);
 }
 
 // Releases the lanes of a warp for which all lanes of their mask wait with the same mask or have ended.
-static bool release_warp(size_t first, size_t threads) {
-    const unsigned lanes = threads - first < 32 ? threads - first : 32;
-    uint32_t waiting = 0, live = 0;
-    for (unsigned lane = 0; lane < lanes; lane++) {
-        waiting |= (uint32_t)(fibres[first + lane].state == AT_WARP) << lane;
-        live |= (uint32_t)(fibres[first + lane].state != ENDED) << lane;
-    }
+static bool release_warp(unsigned first, unsigned threads) {
+    Warp &warp = warps[first / 32];
+    const uint32_t lanes = threads - first < 32 ? (1u << (threads - first)) - 1 : 0xffffffffu, live = lanes & ~warp.ended;
     bool any = false;
-    while (waiting) {
+    for (uint32_t waiting = warp.waiting; waiting;) {
         const uint32_t mask = fibres[first + __builtin_ctz(waiting)].mask;
         uint32_t same = 0;
-        for (unsigned lane = 0; lane < lanes; lane++)
-            same |= (uint32_t)((waiting >> lane & 1) && fibres[first + lane].mask == mask) << lane;
+        for (uint32_t left = waiting; left; left &= left - 1) {
+            const unsigned lane = __builtin_ctz(left);
+            same |= (uint32_t)(fibres[first + lane].mask == mask) << lane;
+        }
         waiting &= ~same;
         if ((mask & live) != same) continue;
         // All lanes of the group run before the next group is released, so they see these values.
         Exchange &all = exchanges[first + __builtin_ctz(same)];
         all = {};
         all.live = same;
-        for (unsigned lane = 0; lane < lanes; lane++) {
-            if (!(same >> lane & 1)) continue;
-            Fibre &fibre = fibres[first + lane];
-            all.of[lane] = fibre.offered;
-            fibre.exchange = &all;
-            fibre.state = RUNNING;
+        for (uint32_t left = same; left; left &= left - 1) {
+            const unsigned lane = __builtin_ctz(left);
+            all.of[lane] = fibres[first + lane].offered;
+            fibres[first + lane].exchange = &all;
         }
+        warp.waiting &= ~same;
+        warp.running |= same;
         any = true;
     }
     return any;
 }
 
 // Releases a block if all of its threads have arrived.
-static bool release_block(size_t threads) {
-    bool any = false;
-    for (size_t i = 0; i < threads; i++) {
-        if (fibres[i].state != AT_BLOCK && fibres[i].state != ENDED) return false;
-        any |= fibres[i].state == AT_BLOCK;
-    }
-    if (any) offered_by_block = 0;
-    for (size_t i = 0; i < threads; i++) {
-        if (fibres[i].state != AT_BLOCK) continue;
+static bool release_block(unsigned threads) {
+    if (!at_block || at_block + ended < threads) return false;
+    offered_by_block = at_block = 0;
+    for (unsigned i = 0; i < threads; i++) {
+        if (warps[i / 32].ended >> i % 32 & 1) continue;
         offered_by_block += fibres[i].offered != 0;
-        fibres[i].state = RUNNING;
+        warps[i / 32].running |= 1u << i % 32;
     }
-    return any;
+    return true;
 }
 
 static unsigned random_below(unsigned end) {
@@ -168,31 +213,31 @@ static unsigned random_below(unsigned end) {
 
 static bool run_block(unsigned threads) {
     static unsigned order[MOST];
+    ended = at_block = 0;
+    for (Warp &warp : warps) warp = {};
     for (unsigned i = 0; i < threads; i++) {
-        fibres[i].thread = {i};
-        fibres[i].state = RUNNING;
+        warps[i / 32].running |= 1u << i % 32;
         order[i] = i;
     }
     for (unsigned i = threads; i > 1; i--) std::swap(order[i - 1], order[random_below(i)]);
-    for (;;) {
+    while (ended < threads) {
         const unsigned turn = random_below(threads);
-        bool went = false, left = false;
+        bool went = false;
         for (unsigned at = 0; at < threads; at++) {
             const unsigned i = order[at + turn < threads ? at + turn : at + turn - threads];
-            if (fibres[i].state != RUNNING) continue;
-            resume(fibres[i], stacks[i]);
+            if (!(warps[i / 32].running >> i % 32 & 1)) continue;
+            resume(i);
             went = true;
         }
         for (unsigned first = 0; first < threads; first += 32) went |= release_warp(first, threads);
         went |= release_block(threads);
-        for (unsigned i = 0; i < threads; i++) left |= fibres[i].state != ENDED;
-        if (!left) return true;
         if (!went) return false;
     }
+    return true;
 }
 } // namespace emulation
 
-#define threadIdx (emulation::now->thread)
+#define threadIdx (emulation::now)
 
 struct alignas(8) uint2 { unsigned x, y; };
 struct alignas(16) uint4 { unsigned x, y, z, w; };
@@ -201,9 +246,9 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
 template <typename A, typename B> static inline std::common_type_t<A, B> min(A a, B b) { return b < a ? b : a; }
 template <typename A, typename B> static inline std::common_type_t<A, B> max(A a, B b) { return a < b ? b : a; }
 
-static inline void __syncthreads() { emulation::wait(emulation::AT_BLOCK); }
+static inline void __syncthreads() { emulation::wait_for_block(); }
 static inline int __syncthreads_count(int mine) {
-    emulation::now->offered = mine != 0;
+    emulation::fibres[emulation::now.x].offered = mine != 0;
     __syncthreads();
     return emulation::offered_by_block;
 }
