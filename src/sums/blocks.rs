@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn blocks_to_which_nothing_was_added_take_no_memory() {
-        let sums = Sums::<ByArc>::in_memory(1 << 33);
+        let sums = Sums::<ByArc>::in_memory((1 << 32) + 5);
         sums.add(From((1 << 32) - 1), &[3, 4]).unwrap();
         let mut read = [9; 4];
         sums.read((1 << 32) - 2, &mut read).unwrap();
