@@ -116,7 +116,7 @@ fn check_ranges(known: &Known, plan: &Plan, counts: Device, backend: &mut dyn Co
     let mut triangles = 0;
     assert!(LocalsAndHeads::tile(ranges, known.graph.vertices()), "{told}: {ranges:?}");
     // Each of thousands of ranges would read thousands of blocks, so only some of them are tested.
-    let step = plan.parts().div_ceil(300);
+    let step = plan.parts().div_ceil(100);
     for (part, (ranks, (size, predicted))) in (0..).zip(ranges.iter().zip(plan.sizes.iter().zip(&plan.predictions))) {
         let told = format!("{told}: part {part} of {}, {ranks:?}, {predicted:?}", plan.parts());
         let range = &ranks.locals;

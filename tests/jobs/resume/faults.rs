@@ -151,7 +151,7 @@ fn the_same_where_buckets_are_on_disk() {
         ("read", 5, is_done_or_names_the_disk),
         ("damage", 5, is_right_or_refused),
     ] {
-        let struck = at_every_write(fault, first, COLLABORATION, &little, ended);
+        let struck = at_every_write(fault, first, ROUTERS, &little, ended);
         assert!(struck >= 5, "{fault}: {struck} times");
     }
 }

@@ -11,7 +11,7 @@ use crate::common::place::Place;
 #[test]
 fn an_interrupted_count_ends_with_130_and_leaves_nothing() {
     let place = Place::new();
-    let output = place.run(&["generate", "gap-kron", "--scale", "17", "--output", "k.bin"]);
+    let output = place.run(&["generate", "gap-kron", "--scale", "16", "--output", "k.bin"]);
     assert_eq!(output.status.code(), Some(0));
     let arguments = |partitioner| {
         ["count", "k.bin", "--no-cache", "--parts", "40", "--host-memory", "128MiB", "--partitioner", partitioner]
