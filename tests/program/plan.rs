@@ -8,11 +8,15 @@ use trimill::testing::rates::Rates;
 const ON_CPU: [&str; 2] = ["--backend", "cpu"];
 
 fn crawl() -> String {
-    typed("cnr-2000.graph")
+    typed("cnr-symmetric.graph")
 }
 
 fn planned(place: &Place, options: &[&str]) -> Value {
-    serde_json::from_slice(&place.prints(&[&["plan", &crawl(), "--json", "--quiet"], options].concat())).unwrap()
+    planned_of(&crawl(), place, options)
+}
+
+fn planned_of(graph: &str, place: &Place, options: &[&str]) -> Value {
+    place.answer(&[&["plan", graph], options].concat())
 }
 
 #[test]
@@ -59,14 +63,16 @@ fn more_memory_saves_what_a_plan_with_more_memory_says() {
         ("--device-memory", "2MiB", &["--backend", "cpu", "--parts", "20"]),
         ("--device-memory", "1GiB", &ON_CPU),
     ] {
-        let less = planned(&place, &[&[flag, budget], more].concat());
+        // With little of the host's memory the passes that prepare the graph differ, too, if its arcs must be sorted.
+        let graph = typed(if flag == "--host-memory" { "cnr-2000.graph" } else { "cnr-symmetric.graph" });
+        let less = planned_of(&graph, &place, &[&[flag, budget], more].concat());
         let found = less["more_memory"].as_array().unwrap();
         // As many parts as were asked for, or all of the graph at once.
         assert_eq!(found.is_empty(), more.contains(&"--parts") || budget == "1GiB", "{budget} {more:?}: {found:?}");
         for one in found {
             assert_eq!(one["budget"], flag.trim_start_matches("--").trim_end_matches("-memory"));
             let bytes = one["bytes"].as_u64().unwrap().to_string();
-            let with = planned(&place, &[&[flag, &bytes], more].concat());
+            let with = planned_of(&graph, &place, &[&[flag, &bytes], more].concat());
             for figure in ["parts", "preparing", "counting_seconds", "seconds"] {
                 assert_eq!(one[figure], with[figure], "{budget} {bytes}: {figure}");
             }
