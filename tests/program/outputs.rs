@@ -72,8 +72,7 @@ fn links_and_pipes_are_written_through() {
     fs::create_dir(place.path("o")).unwrap();
     fs::write(place.path("real.json"), "old").unwrap();
     symlink("../real.json", place.path("o/result.json")).unwrap();
-    let output = place.run(&["count", &karate(), "--output", "o", "--force"]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    place.prints(&["count", &karate(), "--output", "o", "--force"]);
     assert!(place.path("o/result.json").is_symlink());
     let result: Value = serde_json::from_slice(&fs::read(place.path("real.json")).unwrap()).unwrap();
     assert_eq!(result["triangles"], 45);
@@ -89,8 +88,7 @@ fn links_and_pipes_are_written_through() {
                 bytes
             }
         });
-        let output = place.run(&["generate", "complete", "--vertices", "3", "-o", name]);
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        place.prints(&["generate", "complete", "--vertices", "3", "-o", name]);
         assert!(place.path(name).metadata().unwrap().file_type().is_fifo(), "{name}");
         let read = reader.join().unwrap();
         if name == "pipe.txt" {
@@ -124,8 +122,7 @@ fn a_file_that_is_standard_output_keeps_the_answer() {
 #[test]
 fn limits_of_the_system_end_with_3_and_are_named() {
     let place = place();
-    let output = place.run(&["generate", "complete", "--vertices", "2000", "-o", "k.txt"]);
-    assert_eq!(output.status.code(), Some(0));
+    place.prints(&["generate", "complete", "--vertices", "2000", "-o", "k.txt"]);
     // 512 KiB: the text of the graph takes far more. Shells count blocks of 512 or 1024 bytes.
     let cases = [
         ("ulimit -f 512", &["generate", "complete", "--vertices", "2000", "-o", "l.txt"][..], "File too large"),
@@ -207,11 +204,7 @@ fn with_json_a_failure_is_an_object_on_standard_output() {
 fn empty_parts_cost_nothing() {
     let place = place();
     let begun = std::time::Instant::now();
-    let count = |more: &[&str]| -> Value {
-        let output = place.run(&[&["count", &karate(), "--no-cache", "--json", "--backend", "cpu"], more].concat());
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap()
-    };
+    let count = |more: &[&str]| place.answer(&[&["count", &karate(), "--no-cache", "--backend", "cpu"], more].concat());
     for partitioner in ["auto", "rank", "random", "contiguous", "contiguous-vertices", "metis"] {
         let result = count(&["--parts", "1000000", "--partitioner", partitioner]);
         let parts = result["parts"].as_u64().unwrap();
@@ -232,8 +225,7 @@ fn empty_parts_cost_nothing() {
 #[test]
 fn the_verifier_keeps_to_its_budget_or_names_a_larger_one() {
     let place = place();
-    let output = place.run(&["generate", "gap-urand", "--scale", "15", "-o", "u.bin"]);
-    assert_eq!(output.status.code(), Some(0));
+    place.prints(&["generate", "gap-urand", "--scale", "15", "-o", "u.bin"]);
     let verify = |budget: &str| place.run(&["verify", "u.bin", "--json", "--threads", "1", "--host-memory", budget]);
     let refused = verify("32MiB");
     let said = text(&refused.stderr);
@@ -246,6 +238,5 @@ fn the_verifier_keeps_to_its_budget_or_names_a_larger_one() {
     let enough = (enough.parse::<u64>().unwrap() + (2 << 20)).to_string();
     let output = verify(&enough);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(found["input"]["arcs"], 524_288);
+    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["input"]["arcs"], 524_288);
 }

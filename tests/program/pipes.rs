@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::process::{Command, Output};
 
+use crate::common::arrow::arrow;
 use crate::common::place::text;
 
 /// Runs a line of the shell in `folder`; `trimill` is the program.
@@ -96,10 +97,7 @@ fn arrow_stream(vertices: u32, rows: usize, wide: bool) -> Vec<u8> {
         };
         RecordBatch::try_from_iter([("src", column(0)), ("dst", column(1))]).unwrap()
     };
-    let mut stream = arrow_ipc::writer::StreamWriter::try_new(Vec::new(), &batch(&[]).schema()).unwrap();
-    arcs.chunks(rows).for_each(|arcs| stream.write(&batch(arcs)).unwrap());
-    stream.finish().unwrap();
-    stream.into_inner().unwrap()
+    arrow(&arcs.chunks(rows).map(batch).collect::<Vec<_>>(), false)
 }
 
 #[test]

@@ -152,8 +152,7 @@ fn rows_that_are_near_take_less_time() {
     let place = Place::new();
     let of_edge = |family: &[&str]| {
         place.prints(&[&["generate"], family, &["--output", "graph.bin", "--progress", "none", "--force"]].concat());
-        let words = ["plan", "graph.bin", "--backend", "cpu", "--no-cache", "--threads", "2", "--json"];
-        let plan: serde_json::Value = serde_json::from_slice(&place.prints(&words)).unwrap();
+        let plan = planned_of("graph.bin", &place, &["--backend", "cpu", "--no-cache", "--threads", "2"]);
         plan["counting_seconds"].as_f64().unwrap() / plan["edges"].as_f64().unwrap()
     };
     let (grid, uniform) =

@@ -66,8 +66,7 @@ fn bad_assignments_end_with_1() {
         refuses(&place, 1, &["count", "g.txt", "--no-cache", "--partitioner", "file:p.txt"], parts);
     }
     place.write("p.txt", "0\n2\n0\n");
-    let output = place.run(&["count", "g.txt", "--no-cache", "--partitioner", "file:p.txt", "--json"]);
-    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let result = place.answer(&["count", "g.txt", "--no-cache", "--partitioner", "file:p.txt"]);
     // Part 1 is empty.
     assert_eq!((&result["triangles"], &result["parts"]), (&1.into(), &2.into()));
 }
@@ -83,9 +82,7 @@ fn budgets_below_the_floor_name_the_smallest_that_works() {
     // The smallest that works does work, and a byte less does not.
     let below = (smallest.parse::<u64>().unwrap() - 1).to_string();
     refuses(&place, 3, &["count", &crawl, "--device-memory", &below], &[smallest]);
-    let json = ["--json", "--progress", "none"];
-    let output = place.run(&[&["plan", &crawl, "--backend", "cpu", "--device-memory", smallest][..], &json].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    place.answer(&["plan", &crawl, "--backend", "cpu", "--device-memory", smallest]);
     refuses(&place, 3, &["count", &crawl, "--block-bytes", "100"], &["row blocks of 100 bytes", "longest row"]);
     refuses(
         &place,
@@ -145,13 +142,8 @@ fn budgets_above_the_memory_of_this_machine_are_planned_and_not_counted() {
     // Before its first job.
     refuses(&place, 2, &["run", "job.toml"], &["job.toml", "job 'b'", "512.0 TiB"]);
     for device in ["1GiB", "512TiB"] {
-        let options = ["plan", &karate, "--json", "--device-memory", device];
-        let planned = |more: &[&str]| {
-            let output = place.run(&[&options[..], more].concat());
-            let text = String::from_utf8_lossy(&output.stderr).into_owned();
-            assert_eq!(output.status.code(), Some(0), "{more:?}: {text}");
-            serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
-        };
+        let options = ["plan", &karate, "--device-memory", device];
+        let planned = |more: &[&str]| place.answer(&[&options[..], more].concat());
         // With or without a GPU, the plan is for one with this memory.
         if trimill_kernels::find().is_err() {
             assert_eq!(planned(&[])["backend"], "cuda");
@@ -160,8 +152,7 @@ fn budgets_above_the_memory_of_this_machine_are_planned_and_not_counted() {
         }
         assert_eq!(planned(&["--backend", "cpu"])["backend"], "cpu");
         // On the CPU a budget of the device is the most of the host's that counting takes.
-        let counted = place.prints(&["count", &karate, "--backend", "cpu", "--device-memory", device, "--json"]);
-        let counted: serde_json::Value = serde_json::from_slice(&counted).unwrap();
+        let counted = place.answer(&["count", &karate, "--backend", "cpu", "--device-memory", device]);
         assert_eq!(counted["triangles"], 45);
         assert!(counted["device_memory"].as_u64() <= counted["host_memory"].as_u64());
     }

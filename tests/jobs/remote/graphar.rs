@@ -23,9 +23,7 @@ fn graphar(name: &str) -> (Vec<(String, Vec<u8>)>, u64) {
 #[test]
 fn a_graph_of_graphar_is_read_by_its_description() {
     let place = Place::new();
-    let count = |url: &str, words: &[&str]| -> serde_json::Value {
-        serde_json::from_slice(&place.prints(&[&["count", url, "--json"], words].concat())).unwrap()
-    };
+    let count = |url: &str, words: &[&str]| -> serde_json::Value { place.answer(&[&["count", url], words].concat()) };
     for name in ["graphar", "graphar-csv"] {
         let (files, triangles) = graphar(name);
         // Each answer but every third is cut, and the folder asks for a user and a query.

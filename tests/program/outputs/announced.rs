@@ -299,7 +299,6 @@ fn other_commands_replace_no_file_either() {
         &["bench", "in.tsv", "--methods", "bitmap", "--runs", "1", "--output", "b.json"],
         &["bench", "in.tsv", "--methods", "bitmap", "--runs", "1", "--output", "b.json"],
     ] {
-        let output = place.run(arguments);
-        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+        place.prints(arguments);
     }
 }
