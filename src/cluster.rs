@@ -9,8 +9,6 @@ mod template;
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
 use crate::job::file::{ClusterTable, Scheduler};
 use crate::report::ClusterReport;
 use crate::shards;
@@ -18,7 +16,7 @@ use template::{fill, values};
 use trimill_system::{Bytes, Error, Result, disk};
 
 /// What a job asks of a cluster.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct Cluster {
     /// The scheduler that counts it.
     pub engine: Scheduler,

@@ -28,7 +28,7 @@ pub struct Job {
     /// The files of the graph; `-` is standard input. Of a URL only what may be shown is written.
     #[serde(with = "path_text::list")]
     pub inputs: Vec<PathBuf>,
-    /// What was typed, but for the inputs and the cluster; methods of the tables have the defaults.
+    /// What was typed, but for the inputs; methods of the tables have the defaults.
     pub settings: Tables,
     /// What of the input the coefficients of all vertices are of, where they are wanted.
     pub lcc_wanted: Option<LccWanted>,
@@ -37,8 +37,6 @@ pub struct Job {
     pub arrays: Option<CountArrays>,
     /// Whether a timeline is recorded, for a report or a trace.
     pub recorded: bool,
-    /// The cluster that counts the job; none: this process.
-    pub cluster: Option<Cluster>,
 }
 
 impl Job {
@@ -58,6 +56,12 @@ impl Job {
         let output = &self.settings.output;
         let (vertices, edges, truss) = (self.counts_vertices(), self.counts_edges(), output.peeling());
         CountsWanted { vertices, edges, truss, lcc: self.lcc_wanted, bytes_per_thread: output.bytes_per_thread() }
+    }
+
+    /// The cluster that counts the job; none: this process.
+    pub fn cluster(&self) -> Option<Cluster> {
+        let asked = &self.settings.cluster;
+        asked.engine.map(|engine| Cluster { engine, asked: asked.clone() })
     }
 
     /// The input, if it is a directory of kept spills.

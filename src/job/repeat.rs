@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::file::{OutputTable, PartitionTable, RunTable, Tables};
+use super::file::{ClusterTable, OutputTable, PartitionTable, RunTable, Tables};
 use super::{Backend, Devices, Job, Mode, Partitioner, Prune};
 use trimill_system::Bytes;
 use trimill_system::url::{is_url, public};
@@ -55,13 +55,12 @@ impl Job {
                 Partitioner::File(path) => Partitioner::File(absolute(path)),
                 _ => chosen.partitioner.parse().unwrap_or_default(),
             });
-            (partition.parts, partition.seed) = (Some(partition.parts()), Some(partition.seed()));
             partition.prune = spills.then_some(chosen.prune);
-            work.prepare = Some(work.prepare());
         }
         memory.device = Some(chosen.device_memory).filter(|bytes| *bytes > Bytes::ZERO);
         memory.host = Some(chosen.host_memory).filter(|bytes| *bytes > Bytes::ZERO);
-        spill.to = Some(spill.to()).filter(|_| spills);
+        spill.to = spill.to.filter(|_| spills);
+        cache.enabled = cache.enabled.filter(|enabled| !enabled);
         count.backend = [Backend::Cpu, Backend::Cuda].into_iter().find(|backend| backend.to_string() == chosen.backend);
         count.devices = count.devices.take().or_else(|| on_gpu.then(Devices::default)).filter(|_| on_gpu);
         count.method = Some(chosen.method.to_owned()).filter(|method| !method.is_empty());
@@ -70,7 +69,7 @@ impl Job {
         let OutputTable { per_vertex, by_degree, lcc, per_edge, by_k, .. } = output;
         let places = [&mut spill.dir, &mut cache.dir, &mut work.dir, per_vertex, by_degree, lcc, per_edge, by_k];
         places.into_iter().flatten().for_each(|path| *path = absolute(path));
-        Tables { run: RunTable::default(), ..tables }
+        Tables { run: RunTable::default(), cluster: ClusterTable::default(), ..tables }
     }
 }
 

@@ -33,12 +33,16 @@ impl Job {
             count: typist.count(&typed.count)?,
             output: typist.output(&typed.output)?,
             cache: CacheTable {
+                enabled: Some(typed.cache.enabled()),
                 dir: typist.dir(&typed.cache.dir, "the directory of the cache")?,
                 ..typed.cache.clone()
             },
-            work: WorkTable { dir: typist.dir(&typed.work.dir, "the work directory")?, ..typed.work.clone() },
+            work: WorkTable {
+                dir: typist.dir(&typed.work.dir, "the work directory")?,
+                prepare: Some(typed.work.prepare()),
+            },
             run: RunTable { dir: typist.dir(&typed.run.dir, "the run directory")? },
-            cluster: ClusterTable::default(),
+            cluster: typed.cluster.clone(),
         };
         if settings.run.dir.is_some() && inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT) {
             return Err(typist
@@ -55,9 +59,9 @@ impl Job {
         if settings.input.names() {
             typist.check_names(settings.partition.partitioner(), output)?;
         }
-        let cluster = cluster_of(&typed.cluster, settings.run.dir.is_some()).map_err(|error| typist.in_job(error))?;
+        check_cluster(&typed.cluster, settings.run.dir.is_some()).map_err(|error| typist.in_job(error))?;
         let lcc_wanted = output.lcc.is_some().then_some(LccWanted { asked: output.directed, ..LccWanted::default() });
-        Ok(Self { name, inputs, settings, lcc_wanted, arrays: None, recorded, cluster })
+        Ok(Self { name, inputs, settings, lcc_wanted, arrays: None, recorded })
     }
 }
 
@@ -172,7 +176,8 @@ impl TypedJob<'_> {
         if typed.keep() && typed.to() == SpillTo::Memory {
             return Err(self.refuse("the spill is to be kept, and to be in memory").expected("one of the two"));
         }
-        Ok(SpillTable { dir: self.dir(&typed.dir, "the directory of the spill")?, ..typed.clone() })
+        let dir = self.dir(&typed.dir, "the directory of the spill")?;
+        Ok(SpillTable { dir, to: Some(typed.to()), ..typed.clone() })
     }
 
     fn memory(&self, typed: &MemoryTable) -> Result<MemoryTable> {
@@ -200,7 +205,13 @@ impl TypedJob<'_> {
                     "one of the two: with rank ranges the graph's own rows are streamed, and nothing is pruned or spilled",
                 ))
             }
-            _ => Ok(PartitionTable { partitioner: Some(partitioner), metis, ..typed.clone() }),
+            _ => Ok(PartitionTable {
+                partitioner: Some(partitioner),
+                parts: Some(typed.parts()),
+                seed: Some(typed.seed()),
+                prune: typed.prune,
+                metis,
+            }),
         }
     }
 
@@ -247,14 +258,12 @@ impl TypedJob<'_> {
     }
 }
 
-/// The cluster of a job; none where no scheduler is named.
-fn cluster_of(typed: &ClusterTable, has_run_dir: bool) -> Result<Option<Cluster>> {
-    let cluster = Cluster { engine: typed.engine.unwrap_or(Scheduler::Slurm), asked: typed.clone() };
-    cluster.check()?;
-    match (typed.engine, has_run_dir) {
-        (None, _) => Ok(None),
-        (Some(_), true) => Ok(Some(cluster)),
-        (Some(_), false) => Err(Error::usage("a cluster, and no run directory, where its nodes find the job")
+/// Refuses what the scripts of a cluster would misread, and a scheduler without a run directory.
+fn check_cluster(typed: &ClusterTable, has_run_dir: bool) -> Result<()> {
+    Cluster { engine: typed.engine.unwrap_or(Scheduler::Slurm), asked: typed.clone() }.check()?;
+    match typed.engine {
+        Some(_) if !has_run_dir => Err(Error::usage("a cluster, and no run directory, where its nodes find the job")
             .advice("name a directory that all nodes see with `run.dir`")),
+        _ => Ok(()),
     }
 }

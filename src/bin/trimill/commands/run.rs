@@ -44,8 +44,8 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
             done.lines.push(line(name, None, "not started".into()));
             continue;
         }
-        match &job.cluster {
-            Some(cluster) => done.prepare(name, job, cluster, context)?,
+        match job.cluster() {
+            Some(cluster) => done.prepare(name, job, &cluster, context)?,
             None => done.count(name, job, context)?,
         }
     }
