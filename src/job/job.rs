@@ -1,4 +1,4 @@
-//! A resolved job: every choice made, every contradiction refused.
+//! A job: settings that were checked, with every contradiction refused.
 //!
 //! Invariants of a [`Job`] that [`Job::resolve`] made: at least one input, standard input only alone; budgets and block
 //! sizes above zero, and larger ones than 1 EiB lowered to that; relative paths taken from the base folder. Whether files exist is checked later, by
@@ -28,7 +28,7 @@ pub struct Job {
     /// The files of the graph; `-` is standard input. Of a URL only what may be shown is written.
     #[serde(with = "path_text::list")]
     pub inputs: Vec<PathBuf>,
-    /// What was typed, but for the inputs; methods of the tables have the defaults.
+    /// The settings as typed, without the inputs, and with defaults that depend on nothing else; methods of the tables have the others.
     pub settings: Tables,
     /// What of the input the coefficients of all vertices are of, where they are wanted.
     pub lcc_wanted: Option<LccWanted>,
