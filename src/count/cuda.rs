@@ -23,6 +23,7 @@ use trimill_kernels::{
 
 use super::method::CudaMethod;
 use super::vertex_counters;
+use crate::job::file::CountTable;
 pub use absent::{Absent, DeviceCounters};
 use buffers::Buffers;
 use trimill_system::timeline::TrackKind;
@@ -71,9 +72,16 @@ pub struct KernelSettings {
     pub timeout: Option<Duration>,
 }
 
+impl From<&CountTable> for KernelSettings {
+    fn from(asked: &CountTable) -> Self {
+        let timeout = asked.device_timeout.map(|seconds| Duration::from_secs(seconds.get().into()));
+        Self { block_threads: asked.block_threads, tile: asked.tile, timeout }
+    }
+}
+
 impl KernelSettings {
     /// The shape of `lstc`. Errors, `Kind::Usage`: block threads or a tile out of bounds.
-    fn shape(&self) -> Result<Shape> {
+    pub fn shape(&self) -> Result<Shape> {
         let usual = Shape::default();
         let (block_threads, tile) = (usual.block_threads(), usual.tile());
         Ok(Shape::new(self.block_threads.unwrap_or(block_threads), self.tile.unwrap_or(tile))?)

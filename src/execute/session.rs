@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::directories::{Places, cache, rates};
 use super::host::block_of_pass;
@@ -173,11 +173,7 @@ impl Session {
             devices: job.settings.count.devices.clone().unwrap_or_default(),
             memory: job.settings.memory.device,
             prepare: job.settings.work.prepare(),
-            kernels: KernelSettings {
-                block_threads: job.settings.count.block_threads,
-                tile: job.settings.count.tile,
-                timeout: job.settings.count.device_timeout.map(|seconds| Duration::from_secs(seconds.get().into())),
-            },
+            kernels: KernelSettings::from(&job.settings.count),
         }
     }
 

@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use trimill_kernels::Shape;
-
 use super::choices::Partitioner;
 use super::devices::SpillTo;
 use super::file::{
@@ -13,6 +11,7 @@ use super::file::{
 use super::job::{Job, STANDARD_INPUT};
 use super::limits::MOST_MEMORY;
 use crate::cluster::Cluster;
+use crate::count::cuda::KernelSettings;
 use crate::table::format::{COLUMNS, STANDARD_OUTPUT};
 use crate::truss::{LEAST, MOST_K};
 use crate::vertices::lcc::LccWanted;
@@ -216,10 +215,7 @@ impl TypedJob<'_> {
     }
 
     fn count(&self, typed: &CountTable) -> Result<CountTable> {
-        let usual = Shape::default();
-        let (block_threads, tile) = (typed.block_threads, typed.tile);
-        Shape::new(block_threads.unwrap_or(usual.block_threads()), tile.unwrap_or(usual.tile()))
-            .map_err(|error| self.refuse(error))?;
+        KernelSettings::from(typed).shape().map_err(|error| self.in_job(error))?;
         threads::check(typed.threads).map_err(|error| self.in_job(error))?;
         Ok(CountTable { backend: Some(typed.backend()), ..typed.clone() })
     }

@@ -17,7 +17,7 @@
 
 #[cfg(target_endian = "big")]
 compile_error!(
-    "files of graphs and of counts have the byte order of little-endian processors, and none other is supported"
+    "files of graphs and of counts have the byte order of little-endian processors, and no other is supported"
 );
 
 pub mod bytes;

@@ -59,12 +59,8 @@ pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
         return Err(of_job(error.expected(instead).advice("leave it out")));
     }
     if cpu {
-        (
-            job.settings.count.devices,
-            job.settings.count.block_threads,
-            job.settings.count.tile,
-            job.settings.count.device_timeout,
-        ) = (None, None, None, None);
+        let count = &mut job.settings.count;
+        (count.devices, count.block_threads, count.tile, count.device_timeout) = (None, None, None, None);
     }
     Ok(())
 }
