@@ -1,8 +1,8 @@
 //! Archives with one graph in them, as collections of graphs distribute them: tar (also compressed) and zip.
 //!
-//! Input: a file. Output: the member that is the graph ([`member`] has the rule), or those that are together, as files of their own: copied to
-//! anonymous files in the work directory, or the same file if it is no archive. Nothing is ever written under the name of a member. Costs one
-//! copy of the member on disk; a tar archive is read twice, once for the list of members.
+//! Input: a file. Output: the member that is the graph ([`member`] has the rule), or the members that make up one graph (Graphalytics,
+//! GraphAr), copied to anonymous files in the work directory; the file itself if it is no archive. Nothing is ever written under a member's
+//! name. Cost: one copy on disk; a tar archive is read twice, first for the list of members.
 
 pub(super) mod member;
 mod tar;
@@ -26,16 +26,16 @@ use trimill_system::text::shown;
 use trimill_system::{Bytes, Error, Result};
 use zip::Zip;
 
-/// The most members of a tar archive, whose names are kept.
+/// The most members of a tar archive: their names are held in memory.
 const MOST_MEMBERS: usize = 10_000;
 
-/// The most bytes of members that say where the edges of a graph of GraphAr are; there are some hundred.
+/// The most bytes of the members that say where the edges of a GraphAr graph are; usual ones have some hundred.
 const MOST_ABOUT_EDGES: u64 = 16 << 20;
 
-/// Members that are named one by one; of more their number is.
+/// Up to this many members are named one by one; of more, only the number is logged.
 const MOST_NAMED: usize = 3;
 
-/// A member that a SciPy matrix has and other archives do not.
+/// A member that only SciPy matrices have.
 const OF_SCIPY: &str = "format.npy";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +44,7 @@ enum ArchiveKind {
     Zip,
 }
 
-/// The graph in a file: a member if the file is an archive, or the members of a graph of Graphalytics or GraphAr, else the file itself.
-/// `format`: what the user says of the graph.
+/// The graph in a file: one or several members if it is an archive, else the file itself. `format` is what the user said.
 pub(super) fn unpacked(
     file: InputFile,
     format: Option<Format>,
@@ -84,7 +83,6 @@ pub(super) fn is_named(path: &Path) -> bool {
     plain.ends_with(".tar") || [".zip", ".tgz", ".tbz2", ".tbz", ".tzst"].iter().any(|suffix| name.ends_with(suffix))
 }
 
-/// The kind of archive, by the first bytes.
 fn kind(file: &InputFile, format: Option<Format>) -> Result<Option<ArchiveKind>> {
     let raw = format.or_else(|| detect::by_suffix(file.name())).is_some_and(detect::is_binary);
     // Raw numbers may begin like an archive.
@@ -98,7 +96,6 @@ fn kind(file: &InputFile, format: Option<Format>) -> Result<Option<ArchiveKind>>
     Ok(tar::is_header(&head, is_named(file.name())).then_some(ArchiveKind::Tar))
 }
 
-/// The member of a tar archive that is the graph, or those that are one together.
 fn from_tar(file: &InputFile, format: Option<Format>, work_dir: &Path, control: &Control) -> Result<Vec<InputFile>> {
     let (mut archive, mut found) = (TarMembers::new(file, control)?, Vec::new());
     let mut about_edges = AboutEdges::default();
@@ -132,7 +129,7 @@ fn from_tar(file: &InputFile, format: Option<Format>, work_dir: &Path, control: 
     Ok(places.iter().filter_map(|place| unpacked.remove(place)).collect())
 }
 
-/// The member that is the graph, or the three of a graph of Graphalytics; the error lacks the archive.
+/// The places of the graph's members: one, or the three of Graphalytics. The error does not name the archive.
 fn graph_among(members: &[Member], format: Option<Format>) -> Result<Vec<usize>> {
     if matches!(format, None | Some(Format::Graphalytics)) {
         let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
@@ -144,7 +141,7 @@ fn graph_among(members: &[Member], format: Option<Format>) -> Result<Vec<usize>>
     graph(members).map(|place| vec![place])
 }
 
-/// The member of a zip archive that is the graph, or those that are one together; `None` if the archive is a matrix of SciPy.
+/// `None` if the archive is a SciPy matrix, which is read as it is.
 fn from_zip(
     file: &InputFile,
     format: Option<Format>,
@@ -176,7 +173,7 @@ fn from_zip(
     places.into_iter().map(unpack).collect::<Result<_>>().map(Some)
 }
 
-/// The contents of members that may say where the edges of a graph of GraphAr are, by their places.
+/// The contents of the members that may say where the edges of a GraphAr graph are, by the members' places.
 #[derive(Default)]
 struct AboutEdges {
     contents: HashMap<usize, Vec<u8>>,
@@ -184,7 +181,7 @@ struct AboutEdges {
 }
 
 impl AboutEdges {
-    /// Takes the contents of a member, which `read` hands over in chunks, if it may be one of these.
+    /// Keeps the contents of a member if it may be one of these; `read` passes them in chunks.
     fn keep(
         &mut self,
         place: usize,
@@ -204,8 +201,7 @@ impl AboutEdges {
     }
 }
 
-/// The places of the chunks of a graph of GraphAr, if that is what an archive holds. `read` returns the contents of those members that say
-/// where they are.
+/// The places of a GraphAr graph's edge chunks, if the archive holds such a graph. `read` returns the contents that say where they are.
 fn graphar_chunks(
     file: &InputFile,
     members: &[Member],

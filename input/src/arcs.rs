@@ -1,4 +1,4 @@
-//! The interface of a source of arcs for the next stage. Files are such sources, and edges in memory (`memory.rs`).
+//! The interface of a source of arcs: files, and edges in memory (`memory.rs`).
 
 pub mod column;
 pub mod csr;
@@ -13,10 +13,10 @@ use crate::rows::AdjacencyRows;
 use crate::{ArcSink, NameSink, VertexList};
 use trimill_system::{Bytes, Control, Error, Result};
 
-/// The task in which a source is [scanned](ArcSource::scan).
+/// The name of the task that [scans](ArcSource::scan) a source.
 pub const READ: &str = "read";
 
-/// Facts about a source that are known before it is read.
+/// What is known of a source before it is read.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SourceFacts {
     /// The number of vertices, if the format declares it (BVGraph, Matrix Market, METIS, `.sg`, SciPy).
@@ -25,18 +25,17 @@ pub struct SourceFacts {
     pub first_id: u64,
     /// Whether each arc stands for its reverse, too: the entries of a symmetric matrix do.
     pub symmetric: bool,
-    /// An upper bound of the number of arcs, from the header or the size; for compressed text an estimate: one arc per
-    /// byte.
+    /// An upper bound of the number of arcs, from the header or the size; for compressed text an estimate, one arc per byte.
     pub arcs_at_most: u64,
-    /// How many arcs between different vertices there are, as far as the header says it: 0 for formats that do not.
+    /// A lower bound of the arcs between different vertices, from the header; 0 if the header does not say.
     pub arcs_at_least: u64,
-    /// Whether it can be scanned only once, and how long it is, is not known before.
+    /// Whether it can be scanned only once; its length is not known before.
     pub is_read_once: bool,
-    /// Whether the file has rows, which may hold every edge from both ends and can be read at any place.
+    /// Whether the file stores rows, readable at any place, that may hold every edge from both ends.
     pub has_rows: bool,
     /// Whether its ids are names, which [`ArcSource::scan_names`] delivers; [`ArcSource::scan`] then fails.
     pub has_names: bool,
-    /// Whether arcs have a direction, if the format says that (Graphalytics).
+    /// Whether arcs have a direction, where the format says so (Graphalytics).
     pub directed: Option<bool>,
 }
 
@@ -50,7 +49,7 @@ pub trait ArcSource: Sync {
     /// The first error in the data, with the line if there are lines; those of the sink; a stop.
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64>;
 
-    /// Whether arcs come in the order of their tails, most of them between near ids, and can be read twice in little time.
+    /// Whether arcs come in the order of their tails, mostly between near ids, and can be read twice in little time.
     fn is_ordered(&self) -> bool {
         false
     }
@@ -60,7 +59,7 @@ pub trait ArcSource: Sync {
         0
     }
 
-    /// Delivers every arc of an input whose ids are names once to `sink`, as [`Self::scan`].
+    /// Delivers every arc once to `sink`, as [`Self::scan`], for an input whose ids are names.
     ///
     /// # Errors
     /// As [`Self::scan`].
@@ -70,18 +69,18 @@ pub trait ArcSource: Sync {
     }
 
     /// The rows, if the format stores rows that may hold every edge from both ends. Rows that must be decoded first may take
-    /// `memory`. `None` if there are none, or too many, or the input is inconsistent, which [`Self::scan`] reports.
+    /// `memory`. `None` if there are none, or too many, or the input is inconsistent, which [`Self::scan`] then reports.
     fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
         let _ = (memory, control);
         Ok(None)
     }
 
-    /// The file that lists all vertices, if the format has one (Graphalytics): some may have no edge.
+    /// The file that lists all vertices, also those without edges, if the format has one (Graphalytics).
     fn listed(&self) -> Option<&VertexList> {
         None
     }
 
-    /// Called when all was read: fails if a file changed meanwhile.
+    /// To be called when all was read: fails if a file changed meanwhile.
     fn unchanged(&self) -> Result<()> {
         Ok(())
     }

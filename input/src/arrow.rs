@@ -1,13 +1,12 @@
-//! Apache Arrow's format for files (also Feather, version 2) and streams: a table with two columns of ids, a row for each arc.
+//! Apache Arrow files (also Feather, version 2) and streams: a table with two columns of ids, a row for each arc.
 //!
-//! Integers of 8 to 64 bits, with and without a sign, or text where ids are names; a negative number or a missing value is an error.
-//! [`schema`] says which columns are read, and where they are; [`message`] has the layout of the bytes. Buffers are plain or compressed
-//! by LZ4 or zstd. Ids are delivered as stored.
+//! Integers of 8 to 64 bits, signed or not, or text where ids are names; a negative number or a missing value is an error. [`schema`]
+//! chooses the columns, [`message`] has the layout of the bytes. Buffers are plain, or compressed by LZ4 or zstd. Ids are delivered as
+//! stored.
 //!
-//! The library only decodes metadata: it would read whole record batches, and a table is often written as a single one. Here the two
-//! columns are read in pieces, those of a plain batch by all threads, a compressed batch by one. Memory: for each thread two pieces and
-//! what decompresses them; a hundred bytes a batch; and of names those that stand in a [`dictionary`]. A [`stream`] from a pipe is read
-//! as it arrives.
+//! The Arrow library only decodes metadata: it would read whole record batches, and a table is often a single one. Here the two columns
+//! are read in pieces, a plain batch by all threads, a compressed one by one thread. Memory: for each thread two pieces and their
+//! decompressors; a hundred bytes per batch; and the texts of a [`dictionary`]. A [`stream`] from a pipe is read as it arrives.
 
 mod dictionary;
 pub(super) mod message;
@@ -39,20 +38,18 @@ use trimill_system::control::{Control, Task};
 use trimill_system::{Error, Result, parallel};
 use values::{ArrowBatch, BatchBody};
 
-/// The first bytes of a file, padded, and its last ones.
+/// The first bytes of a file, before padding, and its last ones.
 pub(super) const MAGIC: &[u8] = b"ARROW1";
 
-/// Bytes before the first message of a file.
 const FIRST: u64 = 8;
 
-/// Bytes after the footer: its length, and the magic.
+/// Bytes after the footer: its length and the magic.
 const TAIL: u64 = 4 + MAGIC.len() as u64;
 
 pub(super) struct Arrow {
     tables: Vec<ArrowFile>,
-    /// Bytes that a thread reads at a time.
     window: u64,
-    /// Whether its ids are names, and how many bytes their dictionaries may have.
+    /// Whether ids are names; how many bytes the dictionaries may take.
     names: bool,
     dictionaries: u64,
     work_dir: PathBuf,
@@ -66,11 +63,10 @@ struct ArrowFile {
     rows: u64,
 }
 
-/// A record batch, and where its body begins.
 struct StoredBatch {
     body: u64,
     layout: BatchLayout,
-    /// How many of the messages with dictionaries hold for it.
+    /// How many of the dictionary messages apply to it, from the first one on.
     dictionaries: usize,
 }
 
@@ -90,7 +86,7 @@ impl Arrow {
         Ok(Self { tables, window, names: reading.names, dictionaries, work_dir: work_dir.to_path_buf() })
     }
 
-    /// Calls `work` on rows of some batches of tables, in parallel; returns the sum of the arcs.
+    /// Calls `work` on row ranges of the batches, in parallel; returns the sum of the arcs.
     fn each_chunk<'a>(
         &'a self,
         batches: impl Iterator<Item = (&'a ArrowFile, usize)>,
@@ -122,11 +118,11 @@ impl ArrowFile {
         Ok(Self { file, columns, dictionaries, batches, rows })
     }
 
-    /// Rows of a batch that are read by one thread, each.
+    /// The row ranges of a batch, of which a thread reads one at a time.
     fn chunks(&self, number: usize, window: u64) -> impl Iterator<Item = Range<u64>> {
         let BatchLayout { rows, compression, .. } = self.batches[number].layout;
         let width: u64 = self.columns.iter().map(ArrowColumn::bytes).sum();
-        // Texts of views that are not in a file are copied, once.
+        // Where texts behind views must be copied, the batch is one chunk, so that they are copied once.
         let is_copied =
             self.file.file.is_remote() && self.columns.iter().any(|column| column.values == ArrowValues::Views);
         let size = if compression.is_some() || is_copied { rows.max(1) } else { (window / width).max(1) };
@@ -157,7 +153,6 @@ fn metadata(file: &InputFile, at: u64, length: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The columns of a file, and where their values are.
 struct FoundMessages {
     columns: [ArrowColumn; 2],
     dictionaries: Vec<StoredDictionary>,
@@ -234,13 +229,13 @@ fn one_by_one(file: &InputFile, reading: &InputSettings) -> Result<FoundMessages
 
 struct FoundMessage {
     metadata: Vec<u8>,
-    /// Where its body begins, and its bytes, which are all there.
+    /// Where the body begins, and its length; the file is known to hold all of it.
     body: u64,
     bytes: u64,
 }
 
 impl FoundMessage {
-    /// The one at `at`; `None` for the end of a stream.
+    /// The message at byte `at`; `None` for the end of a stream.
     fn at(file: &InputFile, at: u64) -> Result<Option<Self>> {
         let mut prefix = [0; PREFIX as usize];
         let begin = at.checked_add(PREFIX).filter(|&begin| begin <= file.bytes);
@@ -256,7 +251,7 @@ impl FoundMessage {
     }
 }
 
-/// The columns that the first message of a stream describes, and the bytes of its body.
+/// The columns that a stream's first message describes, and the length of its body in bytes.
 fn columns_of(metadata: &[u8], reading: &InputSettings) -> Result<([ArrowColumn; 2], u64)> {
     let message = message(metadata)?;
     let schema = message.header_as_schema().filter(|_| message.header_type() == MessageHeader::Schema);
@@ -291,7 +286,7 @@ impl Reader for Arrow {
         self.each_chunk(all, control, task, |batch, rows| batch.deliver(rows, ArcBatch::new(sink, control)))
     }
 
-    /// Tables without dictionaries all beside each other; of others the batches with the same ones.
+    /// All tables without dictionaries in parallel; of the others only batches to which the same dictionary messages apply.
     fn scan_names(&self, sink: &dyn NameSink, control: &Control, task: &Task) -> Result<u64> {
         let (with, without): (Vec<_>, Vec<_>) = self.tables.iter().partition(|table| table.has_dictionaries());
         let none = TextDictionaries::within(0);

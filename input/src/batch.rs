@@ -1,14 +1,13 @@
 //! Batches of arcs for the sink, and errors in the middle of a text.
 //!
-//! A reader's task owns an [`ArcBatch`] of at most 16,384 arcs (256 KiB) and fills it; each time it is full, it is delivered to the
-//! sink, unless the job is to stop.
+//! A reader's task fills an [`ArcBatch`] of at most 16,384 arcs (256 KiB); each time it is full, it is delivered to the sink,
+//! unless the job is to stop.
 
 use super::ArcSink;
 use trimill_system::{Control, Error, Result};
 
 const CAPACITY: usize = 1 << 14;
 
-/// Arcs that the sink does not have yet.
 pub(super) struct ArcBatch<'a> {
     sink: &'a dyn ArcSink,
     control: &'a Control,
@@ -37,7 +36,7 @@ impl<'a> ArcBatch<'a> {
         Ok(())
     }
 
-    /// Delivers the rest; returns the number of all arcs delivered.
+    /// Delivers the rest; returns how many arcs were delivered in all.
     pub(super) fn finish(mut self) -> Result<u64> {
         self.flush()?;
         Ok(self.delivered)
@@ -45,20 +44,18 @@ impl<'a> ArcBatch<'a> {
 }
 
 pub(super) enum DeliveryFailure {
-    /// The text is wrong at this byte of the chunk; the error knows neither file nor line yet.
+    /// The text is wrong at this byte of the chunk; the error does not know file and line yet.
     Bad(usize, Error),
-    /// The sink refused, or the job is to stop.
     Stop(Error),
 }
 
 impl DeliveryFailure {
-    /// An error in the text at byte `at` of the chunk.
     #[cold]
     pub(super) fn bad(at: usize, found: impl Into<String>, expected: impl Into<String>) -> Self {
         Self::Bad(at, Error::data("", found).expected(expected))
     }
 
-    /// The error, completed by `place`, which knows the file and finds the line of a byte.
+    /// Completes the error by `place`, which adds the file and the line of a byte.
     pub(super) fn locate(self, place: impl FnOnce(Error, usize) -> Error) -> Error {
         match self {
             Self::Bad(at, error) => place(error, at),

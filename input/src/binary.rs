@@ -6,7 +6,7 @@
 //! | `bin-u64` | `u64` tail, `u64` head |
 //! | `graph500` | `u32` low bits of the tail, `u32` low bits of the head, `u32` whose low half are the high bits of the tail and whose high half are those of the head |
 //!
-//! The size of a file must be a multiple of the record's. All threads read; memory: a window a thread.
+//! A file's size must be a multiple of the record size. All threads read; memory: a window per thread.
 
 use std::ops::Range;
 
@@ -44,7 +44,7 @@ pub(super) struct Binary {
 }
 
 impl Binary {
-    /// Checks sizes. `format`: one of the three.
+    /// Checks the sizes of files; `format` is one of the three.
     pub(super) fn open(files: Vec<InputFile>, format: Format, sizes: ReadSizes) -> Result<Self> {
         let layout = match format {
             Format::Graph500 => Record::Packed,
@@ -59,7 +59,6 @@ impl Binary {
                     .advice("the file is truncated, or of another format: name it with --format"));
             }
         }
-        // A whole number of records to a window.
         let window = (sizes.window / record).max(1) * record;
         Ok(Self { files, layout, window })
     }

@@ -1,10 +1,10 @@
 //! Web crawls in WebGraph's BV format: `NAME.graph` and `NAME.properties`, as the Laboratory for Web Algorithmics
 //! distributes them (Boldi and Vigna, 'The WebGraph framework I', WWW 2004).
 //!
-//! A compressed `.graph` is decompressed first. Ids are `0..nodes`. Rows refer to earlier rows, so threads decode [`chunk`]s of about 131,072 arcs. A file of [`offsets`], if there
-//! is one, gives their beginnings; else one thread reads the stream without decoding rows to find them ([`scan`]), since `NAME.ef` of
-//! webgraph-rs is a dump of its memory, whose form depends on its version. Nothing is written beside the
-//! graph. Memory: for each chunk in progress its bytes, the rows of the window, and a batch of arcs.
+//! A compressed `.graph` is decompressed first. Ids are `0..nodes`. Rows refer to earlier rows, so threads decode [`chunk`]s of about
+//! 131,072 arcs. [`offsets`] gives the beginnings of rows, if there is such a file; else one thread finds them by a pass over the stream
+//! that decodes no row ([`scan`]). `NAME.ef` of webgraph-rs is not used: it is a memory dump, whose form depends on its version. Nothing is
+//! written beside the graph. Memory per chunk in progress: its bytes, the rows of the window, and a batch of arcs.
 
 mod bits;
 mod chunk;
@@ -44,16 +44,14 @@ use trimill_system::{Bytes, Error, Result};
 
 const BATCH: usize = 1 << 14;
 
-/// The most bits an arc of a graph whose order has locality. Crawls in the order of their URLs take 1 to 4, with permuted ids 15 and more.
+/// The most bits per arc of a graph whose order has locality: crawls in URL order take 1 to 4, permuted ids 15 and more.
 const WELL_COMPRESSED: u64 = 8;
 
 pub(super) struct Bvgraph {
     file: InputFile,
     properties: Properties,
-    /// The file of offsets, if there is one.
     offsets: Option<Offsets>,
     offsets_path: PathBuf,
-    /// Whether it fits the graph, once that is known.
     fits: OnceLock<bool>,
 }
 
@@ -66,7 +64,7 @@ impl Bvgraph {
         let file = InputFile::open(&files.graph)?.or_else(|pipe| InputFile::copied(pipe, work_dir, control))?;
         let is_packed = Compression::is_named(&files.graph.to_string_lossy());
         let file = if is_packed { file.unpacked(work_dir, control)? } else { file };
-        // The file of offsets only makes reading faster, so one that cannot be opened is ignored.
+        // Offsets only make reading faster, so a file that cannot be opened is ignored.
         let offsets = Some(&files.offsets).filter(|path| path.is_file()).and_then(|path| {
             let file = File::open(path).ok()?;
             let (bytes, code) = (file.metadata().ok()?.len(), properties.encoding.offsets);
@@ -81,7 +79,7 @@ impl Bvgraph {
             );
         }
         let graph = Self { file, properties, offsets, offsets_path: files.offsets.clone(), fits: OnceLock::new() };
-        // A row takes a bit at least.
+        // A row takes at least a bit.
         if graph.properties.encoding.nodes > graph.file.bytes.saturating_mul(8) {
             let found = format!("{} bytes for {} rows", graph.file.bytes, graph.properties.encoding.nodes);
             return Err(graph.damaged(format!("{found}: the stream ends too early")));
@@ -99,7 +97,7 @@ impl Bvgraph {
         OffsetCuts::new(offsets, &self.properties.encoding, 8 * self.file.bytes, self.properties.arcs)
     }
 
-    /// Whether the last row may end at a bit: writers pad to a whole byte or word; 128 bits allow for wide words.
+    /// Whether the last row may end at this bit: writers pad to a whole byte or word; 128 bits allow for wide words.
     fn is_end(&self, bit: u64) -> bool {
         (8 * self.file.bytes).checked_sub(bit).is_some_and(|padding| padding <= 128)
     }
@@ -145,7 +143,7 @@ impl Bvgraph {
         Err(self.damaged(format!("{found} arcs in {nodes} rows")).expected(format!("{arcs}, as the properties say")))
     }
 
-    /// Checks that the rows, which end at a bit, fill the file.
+    /// Checks that the rows, which end at bit `end`, fill the file.
     fn check_end(&self, end: u64) -> Result<()> {
         if self.is_end(end) {
             return Ok(());
@@ -165,7 +163,7 @@ impl Bvgraph {
 struct ChunkToDecode<'a, O> {
     chunk: BvChunk,
     reader: Option<ChunkReader<'a, O>>,
-    /// Rows that were decoded: the tail of each, and where its heads end.
+    /// For each decoded row its tail, and where its heads end.
     rows: Vec<(u64, usize)>,
     heads: Vec<u32>,
 }
@@ -177,7 +175,7 @@ impl<O> Default for ChunkToDecode<'_, O> {
 }
 
 impl Reader for Bvgraph {
-    /// A graph that takes few bits an arc has rows like those before them, and is decoded in little time.
+    /// A graph with few bits per arc has rows similar to the ones before them, and is decoded in little time.
     fn is_ordered(&self) -> bool {
         self.file.bytes.saturating_mul(8) <= WELL_COMPRESSED * self.properties.arcs && self.offsets().is_some()
     }
@@ -195,7 +193,7 @@ impl Reader for Bvgraph {
         SourceFacts {
             declared_vertices: Some(nodes),
             arcs_at_most: arcs,
-            // A row has a vertex once, so there is a loop at most for each.
+            // A row lists a vertex once, so each has at most one loop.
             arcs_at_least: arcs.saturating_sub(nodes),
             has_rows: true,
             ..SourceFacts::default()

@@ -1,18 +1,17 @@
 //! The columns of the lines of an edge list: determined by the first line of a file, and the same in all others.
 //!
-//! A column ends at a run of blanks and tabs or at one comma with blanks around it, so two commas enclose an empty column.
-//! A list whose columns change is of another format (a METIS file, an adjacency list), or two files in one, and its first
-//! two columns mean something else. Text in a third or later column may contain separators (attributes in braces, names with
-//! blanks), so columns are counted up to there. Costs nothing if a line ends after its second number, else one look at each
-//! byte.
+//! A column ends at a run of blanks and tabs, or at one comma with blanks around it, so two commas enclose an empty column. A
+//! list whose columns change is in another format (METIS, an adjacency list), or two files in one, and its first two columns
+//! mean something else. A third or later column may be text with separators in it (attributes in braces, names with blanks),
+//! so columns are counted up to there. Costs nothing if a line ends after its second number, else one look at each byte.
 
 use super::number::{digits, separates};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Columns {
-    /// Whether the first column numbers the lines, as in tables written by Python (pandas) and R.
+    /// Whether the first column numbers the lines, as pandas and R write it.
     pub(super) index: bool,
-    /// The number of columns, without that one.
+    /// Without the index column.
     pub(super) count: u32,
     /// Whether the last of them is text.
     pub(super) text: bool,
@@ -25,7 +24,6 @@ pub(super) struct RestOfLine {
 }
 
 impl Columns {
-    /// A tail and a head.
     pub(super) const TWO: Self = Self { index: false, count: 2, text: false };
 
     /// The columns of a line; `None` if it does not begin with two numbers.
@@ -44,11 +42,10 @@ impl Columns {
         Some(Self { index, count, text })
     }
 
-    /// Whether a line with such a rest has these columns.
     #[inline]
     pub(super) fn hold(self, rest: &RestOfLine) -> bool {
         match (self.text, rest.text) {
-            // One of the two lines has a word instead of a number there, such as NA.
+            // One of the two lines has a word there, such as NA, and the other a number.
             (true, false) => rest.count >= self.count,
             (false, true) => rest.count <= self.count,
             _ => rest.count == self.count,
@@ -56,7 +53,7 @@ impl Columns {
     }
 }
 
-/// Reads on from the end of a line's second number; `None` if that is not the end of a column, or if a CR has no LF after it.
+/// Reads on from the end of a line's second number; `None` if a column does not end there, or if a CR has no LF after it.
 #[inline]
 pub(super) fn rest(bytes: &[u8], mut at: usize) -> Option<RestOfLine> {
     let mut count = 2;
@@ -91,8 +88,8 @@ pub(super) fn rest(bytes: &[u8], mut at: usize) -> Option<RestOfLine> {
     }
 }
 
-/// The end of the column at `at`. The bytes of numbers are `-` or larger, and those that end them are smaller, so eight bytes
-/// are checked at a time.
+/// The end of the column at `at`. Numbers have bytes from `-` up, what ends them has smaller ones, so eight bytes are checked
+/// at a time.
 #[inline]
 fn column_end(bytes: &[u8], mut at: usize) -> usize {
     const EACH: u64 = u64::from_le_bytes([1; 8]);
@@ -113,7 +110,7 @@ fn column_end(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// The beginning of the line after that of `at`; `None` if a CR without LF comes before.
+/// The beginning of the next line; `None` if a CR without LF comes before it.
 pub(super) fn line_end(bytes: &[u8], at: usize) -> Option<usize> {
     let Some(found) = memchr::memchr2(b'\n', b'\r', &bytes[at..]) else { return Some(bytes.len()) };
     let end = at + found + 1;
@@ -124,7 +121,7 @@ pub(super) fn line_end(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Whether a line (which may end with LF) has a CR that no LF follows.
+/// Whether a line, with or without its LF, has a CR that no LF follows.
 pub(super) fn has_bare_cr(line: &[u8]) -> bool {
     memchr::memchr_iter(b'\r', line).any(|at| !matches!(line.get(at + 1), None | Some(b'\n')))
 }

@@ -32,7 +32,7 @@ impl Compression {
         Self::SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
     }
 
-    /// The name of the method, and the usual suffix.
+    /// The method's name, and its usual suffix.
     pub(super) const fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Gzip => ("gzip", ".gz"),
@@ -42,12 +42,11 @@ impl Compression {
     }
 }
 
-/// The magic of a zstd frame without contents, 0x184D2A50 to 0x184D2A5F. `pzstd` writes one before each other frame.
+/// A zstd frame without contents, magic 0x184D2A50 to 0x184D2A5F; `pzstd` writes one before each other frame.
 fn is_skippable(head: &[u8]) -> bool {
     matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
 
-/// `BZh`, the size of blocks, and the mark of a block or of the end.
 fn is_bzip2(head: &[u8]) -> bool {
     const BLOCK: [u8; 6] = [0x31, 0x41, 0x59, 0x26, 0x53, 0x59];
     const END: [u8; 6] = [0x17, 0x72, 0x45, 0x38, 0x50, 0x90];
@@ -55,7 +54,7 @@ fn is_bzip2(head: &[u8]) -> bool {
     rest.is_some_and(|(size, rest)| matches!(size, b'1'..=b'9') && (rest.starts_with(&BLOCK) || rest.starts_with(&END)))
 }
 
-/// The plain bytes of all members of a gzip file. As for the program `gzip`, zeros after the last one are padding.
+/// The plain bytes of all members of a gzip file. As in the program `gzip`, zeros after the last one are padding.
 pub(super) struct GzipMembers<R>(Option<GzDecoder<R>>);
 
 impl<R: BufRead> GzipMembers<R> {
@@ -71,7 +70,6 @@ impl<R: BufRead> Read for GzipMembers<R> {
             if read > 0 || into.is_empty() {
                 return Ok(read);
             }
-            // The checksum of the member was verified.
             let mut padded = false;
             let rest = member.get_mut();
             let more = loop {

@@ -1,10 +1,9 @@
 //! A hash of all bytes of a file.
 //!
-//! Readers map windows of a file from many threads, in no order, several times, and decompress some of it, so there is no
-//! single stream of bytes that could be hashed meanwhile. So hashing is a separate pass, over what reading has just left in
-//! the page cache: blocks of [`BLOCK`] in parallel (XXH3, some 10 GB/s a core), whose hashes are hashed in order. It costs one
-//! more pass over the bytes, usually from memory, and only if something is to be kept: a job without cache and run directory
-//! hashes nothing. Memory: [`CHUNK`] a thread.
+//! Readers map parts of a file from many threads, in no order, several times, so there is no single stream that could be
+//! hashed meanwhile. Hashing is a pass of its own, over what reading has just left in the page cache: blocks of [`BLOCK`] in
+//! parallel (XXH3, some 10 GB/s a core), whose hashes are hashed in order. Only a job with a cache or a run directory does it.
+//! Memory: [`CHUNK`] per thread.
 
 use std::fs::File;
 use std::path::Path;
@@ -13,12 +12,11 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_128};
 
 use trimill_system::{Control, Error, Result, disk, parallel};
 
-/// Bytes that one thread hashes.
 const BLOCK: u64 = 4 << 20;
-/// Bytes that are read at a time; they fit in a core's cache.
+/// Bytes read at a time; they fit in a core's cache.
 const CHUNK: usize = 256 << 10;
 
-/// The hash of the first `bytes` bytes of `file`, which has at least that many. `path` is for errors.
+/// Hashes the first `bytes` bytes of `file`, which must be there. `path` is for errors.
 pub(super) fn hash(file: &File, path: &Path, bytes: u64, control: &Control) -> Result<u128> {
     let mut blocks = parallel::try_map_with(0..bytes.div_ceil(BLOCK), Vec::new, |buffer, block| {
         control.check()?;
@@ -32,7 +30,7 @@ pub(super) fn hash(file: &File, path: &Path, bytes: u64, control: &Control) -> R
         }
         Ok(hash.digest128())
     })?;
-    // So a file of one block and a file that holds its hash have different hashes.
+    // So that a file of one block and a file that holds its hash differ.
     blocks.push(u128::from(bytes));
     Ok(xxh3_128(bytemuck::cast_slice(&blocks)))
 }

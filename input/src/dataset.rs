@@ -1,9 +1,9 @@
 //! The files of an input: a directory stands for the files in it, a pattern for those whose paths it matches.
 //!
-//! Datasets are written as directories of part files, one level or several (`year=2024/part-00000.parquet`). Files and directories whose
-//! names begin with `.` or `_` are notes of the programs that wrote them (`_SUCCESS`, `.part-0.crc`), and empty files have no arcs: they
-//! are left out; of a graph of GraphAr, the chunks with its edges are taken. Files of a directory are taken in the order of their paths, those
-//! of a [list](super::part_list) in its order. Any other name of a file is that file, and a URL is an object of a server.
+//! Datasets are directories of part files, on one or several levels (`year=2024/part-00000.parquet`). Files and directories whose names
+//! begin with `.` or `_` are notes of the programs that wrote them (`_SUCCESS`, `.part-0.crc`) and left out, as are empty files; of a
+//! GraphAr graph the chunks of edges are taken. The files of a directory are sorted by path, those of a [list](super::part_list) keep its
+//! order. Any other name is a file itself, and a URL is an object of a server.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -20,16 +20,15 @@ use super::storage::NamedInput;
 use trimill_system::url::{is_url, public};
 use trimill_system::{Control, Error, Result};
 
-/// Directories in directories: more may be a link that leads back.
+/// The deepest level of directories: more may be a link that leads back.
 const MOST_LEVELS: u32 = 32;
 
 const EXPECTED: &str = "a directory with files of one graph, whose names do not begin with . or _";
 
-/// The files of inputs, of which directories and patterns stand for several. A path that does not exist, and is no pattern that matches
-/// something, is left as it is: opening it reports what is wrong. Errors, `Kind::Data`: a directory without files that could be a
-/// graph, or that cannot be read: a part of a graph is never left out for that.
+/// The files that inputs stand for: directories and patterns stand for several. A path that neither exists nor is a pattern with a match is
+/// returned unchanged: opening it reports what is wrong. Errors, `Kind::Data`: a directory without files that could be a graph, or one that
+/// cannot be read (no part of a graph is left out for that).
 pub fn files_of(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    // Its server knows its files.
     expanded(inputs, |url| Ok(NamedFiles::one(url)))
 }
 
@@ -60,7 +59,7 @@ pub(super) fn files_anywhere(
 
 struct NamedFiles {
     files: Vec<PathBuf>,
-    /// The type of the vertices, if that is known.
+    /// The type of the vertices, if known (GraphAr).
     vertices: Option<String>,
 }
 
@@ -69,7 +68,6 @@ impl NamedFiles {
         vec![path.to_path_buf()].into()
     }
 
-    /// Of an input on this machine.
     fn of(path: &Path) -> Result<Self> {
         if let Some(edges) = GrapharEdges::of(&LocalGraphar, path)? {
             return Ok(edges.into());
@@ -96,7 +94,7 @@ impl From<GrapharEdges> for NamedFiles {
     }
 }
 
-/// The files of all inputs. `of_url`: those of a URL, also of one that a list on this machine names.
+/// The files of all inputs. `of_url` returns those of a URL, which may be an input or an entry of a local list.
 fn expanded(inputs: &[PathBuf], of_url: impl Fn(&Path) -> Result<NamedFiles>) -> Result<Vec<PathBuf>> {
     let (mut files, mut vertices) = (Vec::with_capacity(inputs.len()), None);
     for input in inputs {
@@ -122,7 +120,7 @@ fn expanded(inputs: &[PathBuf], of_url: impl Fn(&Path) -> Result<NamedFiles>) ->
 }
 
 impl NamedInput {
-    /// Its state before it is read, if something shows whether it changes.
+    /// Its state before it is read, if it has one that shows changes.
     pub(super) fn watched(&self) -> Option<Watched> {
         match &self.object {
             Some(object) => Watched::object(&**object),
@@ -131,7 +129,7 @@ impl NamedInput {
     }
 }
 
-/// Inputs, of which those that are URLs are opened ([`super::remote`]).
+/// The inputs, with URLs opened ([`super::remote`]).
 #[cfg(feature = "remote")]
 pub(super) fn named_inputs(
     paths: Vec<PathBuf>,
@@ -145,7 +143,7 @@ pub(super) fn named_inputs(
     }
 }
 
-/// Inputs, of which those that are URLs are refused.
+/// The inputs; URLs are refused.
 #[cfg(not(feature = "remote"))]
 pub(super) fn named_inputs(paths: Vec<PathBuf>, _: bool, _: u64, _: &Control) -> Result<Vec<NamedInput>> {
     match paths.iter().find(|path| is_url(path)) {
@@ -156,7 +154,7 @@ pub(super) fn named_inputs(paths: Vec<PathBuf>, _: bool, _: u64, _: &Control) ->
     }
 }
 
-/// Refuses objects of a server in formats that are read all over the file, or from files beside it.
+/// Refuses objects of servers in formats that are read at scattered places, or from files beside them.
 pub(super) fn check_remote(inputs: &[NamedInput], format: Format) -> Result<()> {
     match inputs.iter().find(|input| input.object.is_some()) {
         Some(input) if !format.comes_in_ranges() => {
@@ -170,8 +168,8 @@ pub(super) fn check_remote(inputs: &[NamedInput], format: Format) -> Result<()> 
     }
 }
 
-/// The paths that a pattern with `*`, `?` or `[...]` matches, sorted, without empty files and hidden ones; of anything else, and of a URL,
-/// itself.
+/// The paths that a pattern with `*`, `?` or `[...]` matches, sorted, without empty and hidden files; anything else, and a URL, is returned
+/// unchanged.
 fn matching(input: &Path) -> Result<Vec<PathBuf>> {
     let is_pattern = |text: &&str| text.contains(['*', '?', '[']) && !is_url(input) && !input.exists();
     let pattern = input.to_str().filter(is_pattern);
@@ -185,7 +183,7 @@ fn matching(input: &Path) -> Result<Vec<PathBuf>> {
     })?;
     let (left_out, meant): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|path| begins_with(path, b".") || is_empty(path));
-    // If there is nothing else, these are meant.
+    // If there are only hidden files, they are meant.
     Ok(match (&meant[..], &left_out[..]) {
         ([], []) => vec![input.to_path_buf()],
         ([], _) => left_out,
@@ -204,7 +202,7 @@ fn is_empty(path: &Path) -> bool {
 fn files_in(dir: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     add_files(dir, MOST_LEVELS, &mut files)?;
-    // Beside a graph of a benchmark are results of its algorithms.
+    // Results of algorithms are beside a benchmark's graph.
     let is_graphalytics = |file: &&PathBuf| {
         file.extension().is_some_and(|suffix| suffix == "properties") && GraphalyticsFiles::of(file, false).is_some()
     };

@@ -1,10 +1,10 @@
-//! Detects the format of a file: by its content if that is unambiguous, else by its suffix. If two formats are possible, the
-//! file is refused with the names of both, of which the user has to choose one.
+//! Detects the format of a file: by its content if that is unambiguous, else by its suffix. If two formats are possible, the file is
+//! refused with the names of both, for the user to choose.
 //!
-//! Content first: the first bytes of NumPy, SciPy, Parquet and Arrow files, a Matrix Market banner, a header of a `.sg` file that agrees with the file's size, text of numbers. Text
-//! whose rows differ in length is not an edge list, so it is METIS if it begins like such a file; the METIS reader then checks
-//! all of it. A `.graph` is a METIS file or a BVGraph, never an edge list. Raw pairs can only be recognised by their suffix.
-//! Reads at most 64 KiB.
+//! Content first: the first bytes of NumPy, SciPy, Parquet and Arrow files, a Matrix Market banner, a `.sg` header that agrees with the
+//! file's size, text of numbers. Text whose rows differ in length is no edge list; it is METIS if it begins like that, which the METIS
+//! reader then checks. A `.graph` is a METIS file or a BVGraph, never an edge list. Raw pairs are only recognised by their suffix. Reads at
+//! most 64 KiB.
 
 use std::path::Path;
 
@@ -20,10 +20,9 @@ use trimill_system::{Error, Result};
 
 const HEAD: u64 = 1 << 16;
 
-/// The first and the last bytes of a Parquet file.
 const PARQUET: &[u8] = b"PAR1";
 
-/// The first bytes of an Arrow file, padded, and of a message in an Arrow stream.
+/// The first bytes of an Arrow file, with padding, and of a message in an Arrow stream.
 const ARROW: &[u8] = b"ARROW1\0\0";
 const ARROW_MESSAGE: &[u8] = b"\xff\xff\xff\xff";
 
@@ -38,17 +37,17 @@ pub(super) fn names_bvgraph(path: &Path) -> bool {
     !path.exists() && files.graph != path && (files.graph.is_file() || files.properties.is_file())
 }
 
-/// The format of an open file. Errors: when it cannot be determined, or may be either of two.
+/// Errors: the format cannot be determined, or may be either of two.
 pub(super) fn detect(file: &InputFile) -> Result<Format> {
     let suffix = suffix(file.name());
     let by_suffix = format_of_suffix(&suffix);
     let binary = by_suffix.filter(|&format| is_binary(format));
-    // Raw numbers may look like the beginning of a compressed file.
+    // Raw numbers may begin like a compressed file.
     if file.compression.is_some() && binary.is_some() && !file.is_packed()? {
         return known(by_suffix, file);
     }
     let head = file.head(HEAD)?;
-    // Raw numbers may begin with these bytes, too.
+    // Raw numbers may also begin with these few bytes.
     let is_short = |format| format == Format::ScipyNpz || format == Format::Arrow && !head.starts_with(ARROW);
     if let Some(format) = format_of_magic(&head, file)?.filter(|&format| binary.is_none() || !is_short(format)) {
         return Ok(format);
@@ -103,11 +102,9 @@ fn known(format: Option<Format>, file: &InputFile) -> Result<Format> {
     })
 }
 
-/// The format of files that begin in a way of their own.
 fn format_of_magic(head: &[u8], file: &InputFile) -> Result<Option<Format>> {
     Ok(match head {
         head if head.starts_with(npy::header::MAGIC) => Some(Format::Npy),
-        // Other archives were unpacked before.
         head if is_zip(head) => Some(Format::ScipyNpz),
         head if head.starts_with(PARQUET) && (file.compression.is_some() || ends_with(file, PARQUET)?) => {
             Some(Format::Parquet)
@@ -117,12 +114,12 @@ fn format_of_magic(head: &[u8], file: &InputFile) -> Result<Option<Format>> {
     })
 }
 
-/// Whether a stream of Arrow could begin so: with the length of a schema, a multiple of 8 with nothing in its higher bytes.
+/// Whether an Arrow stream could begin so: with a schema's length, a multiple of 8 whose highest byte is zero.
 fn is_arrow_stream(head: &[u8]) -> bool {
     matches!(head.strip_prefix(ARROW_MESSAGE), Some([low, _, _, 0, _, ..]) if low % 8 == 0)
 }
 
-/// Whether a file with these first bytes is a zip archive, with members or without.
+/// Whether a file with these first bytes is a zip archive, also an empty one.
 pub(super) fn is_zip(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
 }
@@ -132,13 +129,12 @@ fn ends_with(file: &InputFile, mark: &[u8]) -> Result<bool> {
     Ok(&*file.window(start, file.bytes)? == mark)
 }
 
-/// The format that a name says, if it says one.
 pub(super) fn by_suffix(path: &Path) -> Option<Format> {
     format_of_suffix(&suffix(path))
 }
 
-/// The suffix in lower case, for a compressed file that of the plain file; `out` for `out.NAME` of KONECT, if NAME is not
-/// the suffix of another format.
+/// The suffix in lower case, of a compressed file that of the plain file; `out` for KONECT's `out.NAME`, if NAME is not the suffix of
+/// another format.
 fn suffix(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let name = Compression::SUFFIXES.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
@@ -168,22 +164,20 @@ fn format_of_suffix(suffix: &str) -> Option<Format> {
     })
 }
 
-/// Whether files of a format are raw numbers, so that they may begin like files of any other format.
+/// Whether a format is raw numbers, which may begin like any other format.
 pub(super) const fn is_binary(format: Format) -> bool {
     matches!(format, Format::GapbsSg | Format::Graph500 | Format::BinU32 | Format::BinU64)
 }
 
-/// Whether files of a format begin in a way of their own.
 const fn has_magic(format: Format) -> bool {
     matches!(format, Format::Npy | Format::ScipyNpz | Format::Parquet | Format::Arrow)
 }
 
-/// Whether all bytes can occur in a text.
 fn is_text(head: &[u8]) -> bool {
     !head.iter().any(|&byte| byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c) || byte == 0x7f)
         && match std::str::from_utf8(head) {
             Ok(_) => true,
-            // Cut in the middle of a character, or numbers with Latin-1 names in comments.
+            // A character that is cut at the end, or numbers with Latin-1 names in comments.
             Err(error) => error.error_len().is_none() || is_numbers(head),
         }
 }
@@ -210,7 +204,7 @@ fn text_of_graph(head: &[u8], file: &InputFile) -> Result<Format> {
         .advice("if it is an edge list, name it with --format text"))
 }
 
-/// The lines that are not METIS comments, without blanks around them.
+/// The lines that are no METIS comments, trimmed.
 fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     head.split(|&byte| byte == b'\n').filter(|line| !line.starts_with(b"%")).map(<[u8]>::trim_ascii)
 }
@@ -220,7 +214,7 @@ fn is_metis(head: &[u8], file: &InputFile) -> bool {
     let mut rows = lines(head).skip_while(|line| line.is_empty());
     let Some(header) = rows.next().and_then(metis::parse_header) else { return false };
     let mut rows: Vec<&[u8]> = rows.collect();
-    // The last line may be cut, or is the empty one after the last line end.
+    // The last line may be cut, or the empty one after the last line end.
     rows.pop_if(|last| file.bytes > HEAD || last.is_empty());
     let seen = rows.iter().rposition(|row| !row.is_empty()).map_or(0, |last| last + 1) as u64;
     // Each of 2 m neighbours takes a digit and a separator, except the last one.

@@ -34,7 +34,7 @@ const HEADS: [&str; 16] = [
     "endid",
 ];
 
-/// The places of the columns with the tails and the heads, by the names of all columns in lower case; the smaller place first.
+/// The places of the columns of tails and heads, smaller place first, by the lower-case names of all columns.
 pub(super) fn places(names: &[String]) -> Option<(usize, usize)> {
     let plain = |name: &String| name.replace(|c: char| !c.is_alphanumeric(), "");
     let place = |known: &[&str]| names.iter().position(|name| known.contains(&plain(name).as_str()));
@@ -42,7 +42,7 @@ pub(super) fn places(names: &[String]) -> Option<(usize, usize)> {
     Some((tail.min(head), tail.max(head)))
 }
 
-/// Whether a name in lower case is that of a column that numbers the rows, as Python and R write it.
+/// Whether a lower-case name is that of a column that numbers the rows, as Python and R write it.
 pub(super) fn is_index(name: &str) -> bool {
     name.is_empty() || name == "index" || name.starts_with("unnamed") || name.starts_with("__index_level_")
 }

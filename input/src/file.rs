@@ -1,8 +1,8 @@
 //! An opened input file, from which every reader starts.
 //!
-//! All reads are by position ([`super::storage`]), so tasks share one descriptor. Input that cannot be read twice
-//! ([`super::pipe`]) is first copied to an anonymous temporary file, which is removed when it is closed. So is
-//! the plain text of a compressed file whose format cannot be read in one pass. Costs one copy of the data on disk.
+//! All reads are by position ([`super::storage`]), so tasks share one descriptor. Input that cannot be read twice ([`super::pipe`]), and
+//! the plain text of a compressed file whose format needs more than one pass, are first copied to an anonymous temporary file. Cost: one
+//! copy on disk.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -20,10 +20,10 @@ use super::storage::{FilePart, Pread, RemoteBytes, Storage};
 use trimill_system::control::{Control, Task};
 use trimill_system::{Error, Result};
 
-/// The fewest bytes of a gzip file: its header, an empty block, its checksum.
+/// The fewest bytes of a gzip file: header, empty block, checksum.
 const SMALLEST_PACKED: u64 = 18;
 
-/// A file that is open, is not empty, and can be read at any position.
+/// An open file that is not empty and can be read at any position.
 #[derive(Debug)]
 pub(super) struct InputFile {
     pub(super) path: PathBuf,
@@ -32,14 +32,14 @@ pub(super) struct InputFile {
     pub(super) file: Storage,
     pub(super) bytes: u64,
     pub(super) compression: Option<Compression>,
-    /// Whether it was copied from standard input or a pipe, so that no path names these bytes.
+    /// Whether it was copied from standard input or a pipe, so that no path leads to these bytes.
     pub(super) spooled: bool,
 }
 
 impl InputFile {
-    /// Opens the file at `path`, unless that is a pipe.
+    /// Opens the file at `path`; a pipe is returned as it is.
     pub(super) fn open(path: &Path) -> Result<std::result::Result<Self, Pipe>> {
-        // Opening a pipe that has no writer yet would wait, and could not be stopped.
+        // Opening a pipe without a writer would block, and could not be stopped.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let opened = rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(io::Error::from);
         let file = opened.map_err(|e| match e.kind() {
@@ -57,9 +57,8 @@ impl InputFile {
         }
     }
 
-    /// Copies all bytes of a pipe into an anonymous file in `work_dir`.
     pub(super) fn copied(mut pipe: Pipe, work_dir: &Path, control: &Control) -> Result<Self> {
-        // If it is a file, others may write to it while it is copied.
+        // If it is a regular file, others may write to it meanwhile.
         let look = |pipe: &Pipe| {
             let found = pipe.file.metadata().map_err(|e| Error::read(&pipe.path, e))?;
             Ok::<_, Error>(found.is_file().then(|| Stat::of(&found)))
@@ -104,13 +103,13 @@ impl InputFile {
         Ok(Self { path: self.path.clone(), member: self.member.clone(), file, ..*self })
     }
 
-    /// The member `name` of this archive, whose bytes were copied to `file`.
+    /// The member `name` of this archive, whose bytes are in `file`.
     pub(super) fn member(&self, name: &str, file: Storage) -> Result<Self> {
         let path = PathBuf::from(format!("{}: {name}", self.path.display()));
         Ok(Self { member: Some(PathBuf::from(name)), ..Self::stored(&path, file, self.spooled)? })
     }
 
-    /// The name whose suffix says what is in the file.
+    /// The name whose suffix tells the format.
     pub(super) fn name(&self) -> &Path {
         self.member.as_deref().unwrap_or(&self.path)
     }
@@ -133,12 +132,11 @@ impl InputFile {
         }
         drop(stream);
         let file = spool.finish();
-        // A file that is compressed twice is not decompressed again; no format begins like that, so it is refused.
+        // A file that was compressed twice is not decompressed again: no format begins like that, so it is refused.
         Ok(Self { compression: None, member: self.member, ..Self::stored(&self.path, file, self.spooled)? })
     }
 
-    /// Whether a file that begins like a compressed one is one, and not raw numbers that happen to begin so: its name says so,
-    /// or it can be decoded.
+    /// Whether a file that begins like a compressed one is one, and not raw numbers: its name says so, or it can be decoded.
     pub(super) fn is_packed(&self) -> Result<bool> {
         if self.compression.is_none() || Compression::is_named(&self.name().to_string_lossy()) {
             return Ok(self.compression.is_some());
@@ -152,7 +150,7 @@ impl InputFile {
         if self.is_packed()? {
             return self.decompressed(work_dir, control);
         }
-        // Text shows by itself that it is not compressed; of raw numbers the first bytes may be damaged.
+        // Text shows by itself that it is not compressed; raw numbers do not, and the first bytes may be damaged.
         if Compression::is_named(&self.name().to_string_lossy()) {
             return Err(Error::data(&self.path, "has the suffix of a compressed file and does not begin like one")
                 .expected("raw numbers that are compressed as the suffix says")
@@ -161,21 +159,21 @@ impl InputFile {
         Ok(Self { compression: None, ..self })
     }
 
-    /// The first bytes as stored on disk, at most `most`.
+    /// At most `most` bytes from the beginning, as stored on disk.
     pub(super) fn raw_head(&self, most: u64) -> Result<Vec<u8>> {
         let mut head = Vec::new();
         Pread::new(&self.file, 0, None).take(most).read_to_end(&mut head).map_err(|e| Error::read(&self.path, e))?;
         Ok(head)
     }
 
-    /// The first bytes after decompression, at most `most`.
+    /// At most `most` bytes from the beginning, after decompression.
     pub(super) fn head(&self, most: u64) -> Result<Vec<u8>> {
         let mut head = Vec::new();
         self.stream(None)?.take(most).read_to_end(&mut head).map_err(|e| self.damaged(e))?;
         Ok(head)
     }
 
-    /// As [`Self::head`], but a damaged stream gives what can be decoded before the damage, which is reported when all of it is read.
+    /// As [`Self::head`], but of a damaged stream it returns what comes before the damage, which is reported when all of it is read.
     pub(super) fn readable_head(&self, most: u64) -> Result<Vec<u8>> {
         let mut head = Vec::new();
         match self.stream(None)?.take(most).read_to_end(&mut head) {
@@ -212,13 +210,12 @@ impl InputFile {
         Error::data(&self.path, found).expected(format!("a complete {suffix} file")).advice("fetch the file again")
     }
 
-    /// The most lines with an arc. The shortest one of a plain file has 4 bytes; compressed text takes more than a byte an arc (3 to 5 in
+    /// The most lines with an arc. In a plain file each takes at least 4 bytes; compressed text takes more than a byte per arc (3 to 5 in
     /// the graphs measured so far).
     pub(super) fn lines_at_most(&self) -> u64 {
         if self.compression.is_some() { self.bytes } else { self.bytes.div_ceil(4) }
     }
 
-    /// Fills `into` with the bytes on disk from `at` on.
     pub(super) fn read_exact_at(&self, into: &mut [u8], at: u64) -> Result<()> {
         self.file.read_exact_at(into, at).map_err(|e| Error::read(&self.path, e))
     }
@@ -228,7 +225,7 @@ impl InputFile {
         self.file.part(&self.path, start..end.min(self.bytes))
     }
 
-    /// The 1-based line of the byte at `at` of a plain file. Reads all before it: for errors only.
+    /// The 1-based line of byte `at` of a plain file. Reads all before it: for errors only.
     pub(super) fn line_of(&self, at: u64) -> Result<u64> {
         let (mut line, mut start) = (1, 0);
         while start < at {
@@ -239,7 +236,7 @@ impl InputFile {
         Ok(line)
     }
 
-    /// Completes an error about byte `at` of a plain file with the file and the line.
+    /// Adds the file, and the line of byte `at` of a plain file, to an error.
     pub(super) fn locate(&self, error: Error, at: u64) -> Error {
         match self.line_of(at) {
             Ok(line) => error.at(&self.path).at_line(line),
@@ -248,12 +245,11 @@ impl InputFile {
     }
 }
 
-/// Whether bytes could not be read, rather than read and not decoded.
 pub(super) fn is_of_reading(error: &io::Error) -> bool {
     error.raw_os_error().is_some() || is_told(error)
 }
 
-/// Whether reading failed for a reason that is not the file's own bytes, and is reported unchanged: a server failed, or the job was stopped.
+/// Whether reading failed for a reason other than the file's bytes, to be reported unchanged: a server failed, or the job was stopped.
 fn is_told(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Error>())
 }

@@ -42,8 +42,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// All formats, in the order in which help texts list them, which is also that of their declaration: the name of each, and what it is,
-    /// in a few words.
+    /// Name and short description of each format, in the order of the declaration, which is also that of help texts.
     const KNOWN: [(Self, &'static str, &'static str); 13] = [
         (Self::Bvgraph, "bvgraph", "WebGraph: .graph with .properties beside it"),
         (Self::Text, "text", "edge list: SNAP, KONECT, Graph Challenge, GAPBS .el, CSV; plain, .gz, .bz2 or .zst"),
@@ -64,7 +63,7 @@ impl Format {
         (Self::Graphalytics, "graphalytics", "LDBC Graphalytics: .v, .e and .properties"),
     ];
 
-    /// All formats, in the order in which help texts list them.
+    /// All formats, in the order of help texts.
     pub fn all() -> [Self; 13] {
         Self::KNOWN.map(|(format, ..)| format)
     }
@@ -73,7 +72,7 @@ impl Format {
         Self::KNOWN[self as usize].1
     }
 
-    /// What the format is, in a few words.
+    /// A short description.
     pub const fn about(self) -> &'static str {
         Self::KNOWN[self as usize].2
     }
@@ -83,12 +82,11 @@ impl Format {
         matches!(self, Self::Text | Self::Graph500 | Self::BinU32 | Self::BinU64 | Self::Npy) || self.is_table()
     }
 
-    /// Whether its columns have names.
     pub(crate) const fn is_table(self) -> bool {
         matches!(self, Self::Parquet | Self::Arrow)
     }
 
-    /// Whether files of it are read in few long ranges, as a server sends them.
+    /// Whether files are read in few long ranges, as a server sends them.
     pub(crate) const fn comes_in_ranges(self) -> bool {
         self.takes_several_files() || matches!(self, Self::MatrixMarket)
     }

@@ -1,7 +1,7 @@
-//! A file of several zstd frames (`pzstd`, files that were concatenated), decoded by all threads.
+//! A file of several zstd frames (`pzstd`, concatenated files), decoded by all threads.
 //!
-//! Frames are independent, so those that are wholly in a buffer are decoded at the same time, a batch after another. A frame that is too
-//! large for this, as the only one of most files is, is decoded as a stream; so is one that cannot be decoded, which reports what is wrong.
+//! Frames are independent, so those that are wholly in a buffer are decoded in parallel, batch by batch. A larger frame, as the only one of
+//! most files is, is decoded as a stream; so is a damaged one, to report what is wrong.
 //!
 //! Memory: for each thread [`PACKED`] bytes of the file and [`PLAIN`] bytes of a frame.
 
@@ -16,33 +16,29 @@ use trimill_system::control::Task;
 use trimill_system::mapped::with_capacity;
 use trimill_system::parallel;
 
-/// Bytes of the file that are read at once, for each thread; a larger frame is decoded as a stream.
+/// Bytes of the file that are read at once, per thread; a larger frame is decoded as a stream.
 const PACKED: usize = 4 << 20;
 
-/// The most bytes of a frame that are decoded at once.
+/// The most bytes, decoded, of a frame that is not decoded as a stream.
 const PLAIN: u64 = 8 << 20;
 
-/// The fewest threads for which this is faster: decoded frames that wait to be parsed fall out of the caches; a stream's bytes do not.
+/// The fewest threads for which this is faster: decoded frames fall out of the caches before they are parsed; a stream's bytes do not.
 const FEWEST_THREADS: usize = 4;
 
-/// A frame that is decoded as a stream.
 type Single<'a> = BufReader<Decoder<'a, BufReader<Pread<'a>>>>;
 
-/// The plain bytes of all frames of a file.
 pub(super) struct Frames<'a> {
     file: &'a Storage,
     task: Option<&'a Task>,
     at: u64,
-    /// The bytes of the file from there on.
+    /// The next bytes of the file, not decoded yet.
     packed: Vec<u8>,
-    /// Reads what follows these.
     rest: Option<Pread<'a>>,
     spare: Vec<Vec<u8>>,
-    /// Frames that were decoded; the first one is being read from `next` on.
+    /// Decoded frames; the first one is read from `next` on.
     ready: VecDeque<Vec<u8>>,
     next: usize,
     single: Option<Single<'a>>,
-    /// The next frame is to be decoded as a stream.
     is_single: bool,
 }
 
@@ -52,7 +48,7 @@ impl<'a> Frames<'a> {
         Self { file, task, at: 0, packed, rest: None, spare, ready, next: 0, single: None, is_single: false }
     }
 
-    /// Decodes the next frames into `ready`, or begins to decode a single one; false at the end of the file.
+    /// Decodes the next frames into `ready`, or begins to stream a single one; false at the end of the file.
     fn decode(&mut self) -> io::Result<bool> {
         if !self.is_single && rayon::current_num_threads() >= FEWEST_THREADS {
             let Self { file, packed, .. } = self;
@@ -77,12 +73,12 @@ impl<'a> Frames<'a> {
         Ok(true)
     }
 
-    /// Decodes the frames that are wholly in memory, if there are several, until one must be decoded as a stream.
+    /// Decodes the frames that are wholly in memory, if there are several, up to the first that must be streamed.
     fn decode_in_parallel(&mut self) {
         let Self { packed, spare, ready, .. } = self;
         let (mut frames, mut end, mut plain) = (Vec::new(), 0, 0);
         while let Some(size) = find_frame_compressed_size(&packed[end..]).ok().filter(|&size| size > 0) {
-            // The size of the contents may not be in the frame.
+            // A frame need not state the size of its contents.
             plain += get_frame_content_size(&packed[end..]).ok().flatten().unwrap_or(PLAIN);
             if plain > PLAIN * rayon::current_num_threads() as u64 && !frames.is_empty() {
                 break;
@@ -111,7 +107,7 @@ impl<'a> Frames<'a> {
     }
 }
 
-/// The bytes of a frame, if it can be decoded and there are not too many.
+/// The bytes of a frame; `None` if it is damaged or too long.
 fn decoded(frame: &[u8], mut plain: Vec<u8>) -> Option<Vec<u8>> {
     plain.clear();
     Decoder::with_buffer(frame).ok()?.take(PLAIN + 1).read_to_end(&mut plain).ok()?;

@@ -4,12 +4,12 @@
 //! u8 directed | i64 arcs | i64 n | i64 offsets[n + 1] | i32 neighbours[offsets[n]]
 //! ```
 //!
-//! In a file of a directed graph, offsets and neighbours of the inverse follow, which are not read. An undirected one stores
-//! every edge from both ends, and both are delivered. The number of arcs is taken from `offsets[n]` and checked against
-//! the header and the size of the file; offsets must ascend, neighbours must be in `0..n`.
+//! In the file of a directed graph the inverse's offsets and neighbours follow, which are not read. An undirected one stores
+//! every edge from both ends, and both are delivered. The number of arcs is `offsets[n]`, and is checked against the header
+//! and the file's size; offsets must ascend, neighbours must be in `0..n`.
 //!
-//! All threads read: a task owns a range of arcs and finds its first row by bisection of the offsets in the file.
-//! Memory: two windows a thread. Time: the first scan reads the offsets once more, to check them.
+//! All threads read: a task owns a range of arcs and finds its first row by bisection of the offsets in the file. Memory:
+//! two windows per thread. The first scan reads the offsets once more, to check them.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -35,7 +35,7 @@ pub(super) struct GapbsSg {
     checked: OnceLock<()>,
 }
 
-/// The fields of the header: whether directed, arcs, vertices.
+/// The header: whether directed, arcs, vertices.
 fn header(head: &[u8]) -> Option<(bool, u64, u64)> {
     let (&directed, rest) = head.split_first()?;
     let (arcs, rest) = rest.split_first_chunk::<8>()?;
@@ -47,7 +47,7 @@ fn header(head: &[u8]) -> Option<(bool, u64, u64)> {
     Some((directed == 1, u64::try_from(arcs).ok()?, u64::try_from(vertices).ok()?))
 }
 
-/// The sizes that a file with this header can have.
+/// The file sizes that this header allows.
 fn sizes(directed: bool, arcs: u64, vertices: u64) -> Option<[u64; 2]> {
     let csr = vertices.checked_add(1)?.checked_mul(8)?.checked_add(arcs.checked_mul(4)?)?;
     let once = OFFSETS.checked_add(csr)?;
@@ -118,7 +118,7 @@ impl GapbsSg {
             .advice("the file is damaged; write or fetch it again")
     }
 
-    /// Checks that the offsets begin with 0 and ascend, once.
+    /// Checks that the offsets begin with 0 and ascend; only the first call reads them.
     fn check_offsets(&self, control: &Control) -> Result<()> {
         if self.checked.get().is_some() {
             return Ok(());
@@ -146,7 +146,6 @@ impl GapbsSg {
         let mut row = row_of(self.vertices, arcs.start, |vertex| self.offset(vertex))?;
         let mut at = arcs.start;
         while at < arcs.end {
-            // As many offsets at a time as a window holds.
             let last = (row + self.window / 8).min(self.vertices);
             if row == last {
                 return Err(self.damaged(self.vertices - 1));

@@ -1,9 +1,9 @@
-//! Graphs of the LDBC Graphalytics benchmark: `NAME.v` with the id of each vertex, `NAME.e` with the ends of each edge, and
-//! `NAME.properties`, which says whether edges have a direction (`graph.NAME.directed`) and where the other two are.
+//! Graphs of the LDBC Graphalytics benchmark: `NAME.v` has the vertices' ids, `NAME.e` the ends of each edge, and `NAME.properties` says
+//! whether edges have a direction (`graph.NAME.directed`) and where the other two are.
 //!
-//! Ids are any `u64`, and sparse; a vertex may have no edge. What follows the two ends of an edge, such as its weight, is not read. The three
-//! files may be compressed, or in one tar archive. Edges are read as an edge list ([`super::text`]); the list of vertices is read when it
-//! is asked for ([`VertexList`]).
+//! Ids are any `u64`, and sparse; a vertex may have no edge. What follows an edge's ends, such as its weight, is not read. The files may be
+//! compressed, or in one tar archive. Edges are read as an edge list ([`super::text`]); the vertices are only read when asked for
+//! ([`VertexList`]).
 
 mod properties;
 mod vertices;
@@ -33,7 +33,7 @@ pub(super) struct GraphalyticsFiles {
 }
 
 impl GraphalyticsFiles {
-    /// The files meant by one of the three or by their base name; none where `path` is something else. With `named` the user said that it is
+    /// The files that `path` names, by one of them or by their base name; `None` if it is something else. `named`: the user said that it is
     /// such a graph.
     pub(super) fn of(path: &Path, named: bool) -> Option<Self> {
         let (base, suffix) = split(path);
@@ -41,12 +41,12 @@ impl GraphalyticsFiles {
             return None;
         }
         let [properties, vertices, edges] = SUFFIXES.map(|suffix| there(with_suffix(&base, suffix)));
-        // Two files of a graph whose third is missing are no edge list, either.
+        // Vertices and edges without properties are no edge list, either.
         let is_incomplete = || vertices.is_file() && edges.is_file() && !properties.exists();
         let Some(told) = GraphalyticsProperties::look(&properties) else {
             return (named || is_incomplete()).then_some(Self { properties, vertices, edges });
         };
-        // Wherever they were when the properties were written, they are beside these.
+        // Wherever the files were when the properties were written, they are beside them now.
         let in_folder =
             |named: Option<String>, usual| match named.as_deref().and_then(|named| Path::new(named).file_name()) {
                 Some(name) => there(base.with_file_name(name)),
@@ -55,8 +55,7 @@ impl GraphalyticsFiles {
         Some(Self { vertices: in_folder(told.vertices, vertices), edges: in_folder(told.edges, edges), properties })
     }
 
-    /// The files that inputs name, which are one of the three, their base name, or all three. Errors, `Kind::Usage`: other inputs beside
-    /// them.
+    /// The files that inputs name: by one of the three, their base name, or all three. Errors, `Kind::Usage`: other inputs beside them.
     pub(super) fn among(inputs: &[PathBuf], format: Option<Format>) -> Result<Option<Self>> {
         let ([first, others @ ..], None | Some(Format::Graphalytics)) = (inputs, format) else { return Ok(None) };
         let of = |path: &PathBuf| Self::of(path, format.is_some()).filter(|_| path.as_os_str() != "-");
@@ -94,7 +93,7 @@ pub(super) fn are_members(files: &[InputFile]) -> bool {
     suffixes.eq(SUFFIXES.map(Some))
 }
 
-/// The places of the properties, the vertices and the edges among the names of the members of an archive, if it holds one such graph.
+/// The places of properties, vertices and edges among an archive's members, if it holds one such graph.
 pub(super) fn member_of_each(names: &[&str]) -> Option<[usize; 3]> {
     let split: Vec<_> = names.iter().map(|name| split(Path::new(name))).collect();
     let place = |of: &(PathBuf, Option<&str>)| split.iter().position(|other| other == of);
@@ -104,7 +103,7 @@ pub(super) fn member_of_each(names: &[&str]) -> Option<[usize; 3]> {
     Some([properties?, vertices?, edges?])
 }
 
-/// A path without the suffix of one of the three files, and that suffix, if it has one.
+/// The path without the suffix of one of the three files, and that suffix, if any.
 fn split(path: &Path) -> (PathBuf, Option<&'static str>) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let plain = Compression::SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(&name);
@@ -115,7 +114,7 @@ fn split(path: &Path) -> (PathBuf, Option<&'static str>) {
     }
 }
 
-/// The path, or that of the compressed file beside it, if only that is there.
+/// The path, or that of a compressed file if only that exists.
 fn there(path: PathBuf) -> PathBuf {
     if path.exists() {
         return path;
@@ -135,7 +134,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 pub(super) struct Graphalytics {
     edges: EdgeListText,
-    /// Where the properties are, and how many edges they say there are.
+    /// Where the properties are, and how many edges they declare.
     properties: PathBuf,
     declared_edges: Option<u64>,
     directed: bool,
@@ -143,7 +142,6 @@ pub(super) struct Graphalytics {
 }
 
 impl Graphalytics {
-    /// Of the properties, the vertices and the edges.
     pub(super) fn open([properties, vertices, edges]: [InputFile; 3], sizes: ReadSizes) -> Result<Self> {
         let told = GraphalyticsProperties::read(&properties)?;
         let list = VertexList::new(vertices, edges.again()?, told.declared_vertices, sizes);
@@ -154,7 +152,6 @@ impl Graphalytics {
 }
 
 impl Graphalytics {
-    /// Of what was found in an archive.
     pub(super) fn in_archive(files: Vec<InputFile>, sizes: ReadSizes) -> Result<Self> {
         let files: [InputFile; 3] = files.try_into().map_err(|files: Vec<InputFile>| {
             let input = files.first().map(|file| file.path.clone()).unwrap_or_default();

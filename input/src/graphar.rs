@@ -1,13 +1,12 @@
 //! Apache GraphAr: a directory with descriptions in YAML, and tables of the edges of each type in chunks.
 //!
-//! `NAME.graph.yml` lists the files `NAME.edge.yml`, one for each type of edges. That says where the edges are: once for each way to order
-//! them, in `PREFIX/ORDER/adj_list/partI/chunkJ`, of which one is taken. `PREFIX/ORDER/edge_countI` has the edges of a part, so a chunk
-//! that is missing is an error. Vertices of each type are numbered from 0, so edges between two types are refused: their ids would be mixed
-//! up. Chunks are then read as the files of any dataset, Parquet or CSV.
+//! `NAME.graph.yml` lists the files `NAME.edge.yml`, one for each type of edges. Such a file says where the edges are: once for each order,
+//! in `PREFIX/ORDER/adj_list/partI/chunkJ`; one order is taken. `PREFIX/ORDER/edge_countI` has the number of edges of a part, so a missing
+//! chunk is an error. Vertices of each type are numbered from 0, so edges between two types are refused: ids would be ambiguous. Chunks are
+//! then read as the files of any dataset, Parquet or CSV.
 //!
-//! The files are in a directory, in an archive or on a server ([`places`]). A server's folders need not be listed, since the format gives
-//! the names of all files: `PREFIX/ORDER/vertex_count` and `src_chunk_size` give the parts, the counts of edges and `chunk_size` the chunks
-//! of each.
+//! The files are in a directory, in an archive or on a server ([`places`]). A server's folders need not be listed, since all names can be
+//! computed: `PREFIX/ORDER/vertex_count` and `src_chunk_size` give the parts, edge counts and `chunk_size` the chunks of each.
 
 pub(super) mod places;
 
@@ -22,13 +21,13 @@ use trimill_system::{Error, Result};
 const GRAPH: [&str; 2] = [".graph.yml", ".graph.yaml"];
 const EDGES: [&str; 2] = [".edge.yml", ".edge.yaml"];
 
-/// The file with the number of vertices, and the first part of the names of those with numbers of edges.
+/// The file with the number of vertices, and the prefix of those with numbers of edges.
 const VERTICES: &str = "vertex_count";
 const COUNT: &str = "edge_count";
 
 pub(super) const MOST_BYTES: u64 = 1 << 20;
 
-/// The most parts, and the most chunks, where their numbers come from a file.
+/// The most parts, and the most chunks, if their numbers come from a file.
 const MOST_CHUNKS: u64 = 1 << 20;
 
 const MOST_LISTED: usize = 12;
@@ -39,15 +38,14 @@ pub(super) struct GrapharEdges {
     pub(super) vertices: String,
 }
 
-/// A way in which the edges are ordered.
 struct EdgeOrder {
     dir: PathBuf,
-    /// The key with the number of vertices of a part.
+    /// The key for the number of vertices per part.
     part_size: &'static str,
 }
 
 impl GrapharEdges {
-    /// The edges for which `path` stands: a folder, the description of a graph, or that of a type of edges; `None` if it is none of these.
+    /// The edges that `path` stands for: a folder, a graph's description, or one of a type of edges; `None` if it is none of these.
     pub(super) fn of(files: &dyn GrapharFiles, path: &Path) -> Result<Option<Self>> {
         if ends_with(path, GRAPH) {
             return Self::of_graph(files, path).map(Some);
@@ -60,7 +58,7 @@ impl GrapharEdges {
                 Ok(None)
             };
         }
-        // The graph that lists it may say that its files are elsewhere.
+        // The graph that lists this type may say that its files are elsewhere.
         let dir = path.parent().unwrap_or(Path::new(""));
         for graph in files.entries(dir)?.into_iter().filter(|entry| ends_with(entry, GRAPH)) {
             let (root, edges) = graph_info(files, &graph)?;
@@ -71,7 +69,7 @@ impl GrapharEdges {
         Self::of_type(files, dir, path).map(Some)
     }
 
-    /// The edges for which the descriptions among `entries` stand, the files of the folder or archive `path`.
+    /// The edges that the descriptions among `entries`, the files of the folder or archive `path`, stand for.
     pub(super) fn of_described(files: &dyn GrapharFiles, path: &Path, entries: &[PathBuf]) -> Result<Self> {
         let of = |suffix| entries.iter().filter(|entry| ends_with(entry, suffix)).cloned().collect::<Vec<_>>();
         match (&of(GRAPH)[..], &of(EDGES)[..]) {
@@ -97,7 +95,7 @@ impl GrapharEdges {
         }
     }
 
-    /// Of the type that `edge` describes; `root` is where the files of the graph are.
+    /// The edges of the type that `edge` describes; `root` is the folder of the graph's files.
     fn of_type(files: &dyn GrapharFiles, root: &Path, edge: &Path) -> Result<Self> {
         let info = values(files, edge)?;
         let needed = |names: [&str; 2]| {
@@ -170,7 +168,6 @@ fn order(files: &dyn GrapharFiles, edge: &Path, info: &PropertyValues, prefix: &
     Err(Error::data(edge, found).expected("a directory of chunks of format parquet or csv"))
 }
 
-/// The chunks in a folder of edges, all of them.
 fn listed_chunks(files: &dyn GrapharFiles, dir: &Path, size: u64) -> Result<Vec<PathBuf>> {
     let adj_list = dir.join("adj_list");
     let counts = numbered(files, dir, COUNT)?;
@@ -195,7 +192,7 @@ fn listed_chunks(files: &dyn GrapharFiles, dir: &Path, size: u64) -> Result<Vec<
     Ok(all)
 }
 
-/// The chunks that there are by the numbers of vertices and edges.
+/// The chunks that must exist, by the numbers of vertices and edges.
 fn derived_chunks(files: &dyn GrapharFiles, dir: &Path, part: u64, chunk: u64) -> Result<Vec<PathBuf>> {
     let too_many = |file: &Path, what: &str| {
         Error::data(file, format!("more than {MOST_CHUNKS} {what}")).expected("a graph in fewer files")
@@ -217,7 +214,7 @@ fn derived_chunks(files: &dyn GrapharFiles, dir: &Path, part: u64, chunk: u64) -
     Ok(all)
 }
 
-/// The entries of a folder that are called `name` and a number, in the order of their numbers.
+/// The entries of a folder called `name` and a number, sorted by the number.
 fn numbered(files: &dyn GrapharFiles, dir: &Path, name: &str) -> Result<Vec<(u64, PathBuf)>> {
     let number = |path: &Path| path.file_name()?.to_str()?.strip_prefix(name)?.parse().ok();
     let entries = files.entries(dir)?.into_iter();
@@ -241,12 +238,11 @@ fn values(files: &dyn GrapharFiles, path: &Path) -> Result<PropertyValues> {
     PropertyValues::of_yaml(&String::from_utf8_lossy(&text)).map_err(expected)
 }
 
-/// Whether a file says where the edges are.
+/// Whether a file helps to find the edges.
 pub(super) fn is_about_edges(path: &Path) -> bool {
     is_named(path) || path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(COUNT))
 }
 
-/// Whether an input is called like a description.
 pub(super) fn is_named(path: &Path) -> bool {
     ends_with(path, GRAPH) || ends_with(path, EDGES)
 }
@@ -256,7 +252,7 @@ fn ends_with(path: &Path, suffixes: [&str; 2]) -> bool {
     suffixes.iter().any(|suffix| name.ends_with(suffix))
 }
 
-/// The error for several files of which one is to be named.
+/// The error for several files of which the user has to name one.
 fn choose(path: &Path, what: &str, files: &[PathBuf]) -> Error {
     let mut listed: Vec<String> = files.iter().take(MOST_LISTED).map(|file| file.display().to_string()).collect();
     if files.len() > MOST_LISTED {

@@ -14,11 +14,11 @@ pub(super) struct Head<'a> {
     stream: Box<dyn BufRead + 'a>,
     line: Vec<u8>,
     longest: u64,
-    /// The 1-based number of the line that was read last.
+    /// The 1-based number of the current line, the one that was read last.
     pub(super) number: u64,
-    /// Where that line begins, after a byte order mark.
+    /// Where the current line begins, after a byte order mark.
     pub(super) start: u64,
-    /// Where that line ends, and the next one begins.
+    /// Where it ends and the next one begins.
     pub(super) end: u64,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Head<'a> {
         Ok(Self { file, stream, line: Vec::new(), longest: sizes.longest_line, number: 0, start: 0, end: 0 })
     }
 
-    /// The next line with its end, or `None` after the last one.
+    /// The next line with its line end, or `None` after the last one.
     pub(super) fn next(&mut self) -> Result<Option<&[u8]>> {
         self.line.clear();
         let read = self
@@ -72,7 +72,6 @@ impl<'a> Head<'a> {
         Ok(None)
     }
 
-    /// An error about the line that was read last.
     pub(super) fn error(&self, found: impl Into<String>) -> Error {
         self.error_of(Error::data("", found))
     }

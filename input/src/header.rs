@@ -1,14 +1,13 @@
 //! Decides by the rest of the file whether the first line of an edge list is an arc or a header `n m`.
 //!
 //! Input: the two numbers, and what one pass over the other lines collects ([`ArcStatistics`]). Output: a [`HeaderVerdict`]. A header says
-//! that there are `n` ids and that `m` lines follow (or `2 m`, if each edge is listed in both directions). In a list of some
-//! length both are true of an arc only with a probability of about one in `n^2`; if the list is short, or only one of the two
-//! is true, it cannot be decided, and the user has to say so.
+//! that there are `n` ids, and that `m` lines follow (or `2 m`, if edges are listed in both directions). In a list of some length an arc
+//! fulfils both with a probability of only about one in `n^2`; if the list is short, or only one is true, the user has to decide.
 //!
-//! A list that begins with its largest id has an arc `n m` in front of ids up to `n`. It is no header if the number of lines
-//! is far from `m` and `2 m`, or if `m` edges do not fit between `n` vertices. If the number is near, a line may be
-//! missing; then the next line decides: in a list that is sorted from the largest id down (a star, a path, a wheel) it begins
-//! with an end of the first arc, and after a header it begins with one of these numbers only by chance.
+//! A list that begins with its largest id has an arc `n m` before ids up to `n`. It is no header if the number of lines is far from `m`
+//! and `2 m`, or if `m` edges do not fit between `n` vertices. If the number is near, a line may be missing; then the next line decides:
+//! in a list sorted from the largest id down (a star, a path, a wheel) it begins with an end of the first arc; after a header it does so
+//! only by chance.
 
 use std::hash::{BuildHasher, RandomState};
 use std::str::FromStr;
@@ -65,7 +64,7 @@ impl FromStr for Header {
 pub(super) struct HeaderNumbers {
     pub(super) n: u64,
     pub(super) m: u64,
-    /// Whether one of these numbers is the tail of the next line's arc, and the line is no loop.
+    /// Whether the tail of the next line is `n` or `m`, and `n m` itself would be no loop.
     pub(super) goes_on: bool,
 }
 
@@ -78,10 +77,10 @@ pub(super) enum HeaderVerdict {
     Neither,
 }
 
-/// Lists that are shorter than this may agree with a header by chance.
+/// Shorter lists may agree with a header by chance.
 pub(super) const LONG: u64 = 64;
 
-/// Decides what the first line is, whose numbers are `n` and `m`. `alike`: whether it has the same columns as the others.
+/// Decides what the first line `n m` is. `alike`: whether it has the same columns as the others.
 pub(super) fn judge(
     HeaderNumbers { n, m, goes_on }: HeaderNumbers,
     alike: bool,
@@ -89,7 +88,7 @@ pub(super) fn judge(
 ) -> HeaderVerdict {
     let lines = rest.lines;
     let counted = lines == m || (m.checked_mul(2) == Some(lines) && rest.symmetric());
-    // Ids from 0 end before n, ids from 1 at n.
+    // Ids from 0 are below n, ids from 1 go up to n.
     let among_n = rest.beyond == 0 && (rest.least > 0 || rest.most < n);
     if !alike {
         return if among_n && counted { HeaderVerdict::Header } else { HeaderVerdict::Neither };
@@ -97,23 +96,23 @@ pub(super) fn judge(
     if lines == 0 || n == 0 {
         return HeaderVerdict::Arc;
     }
-    // A long list may have arcs in both directions, and loops; of a short one no part is lost unnoticed.
+    // A long list may have both directions of edges, and loops; of a short one no part is lost unnoticed.
     let (n_wide, is_long) = (u128::from(n), lines >= LONG);
     let fit = u128::from(m) <= if is_long { n_wide * n_wide } else { n_wide * (n_wide - 1) / 2 };
     let near = |m: u64| lines.abs_diff(m) <= (m / 10).max(1);
     let is_near = near(m) || near(m.saturating_mul(2));
-    // As an arc it would have an id that is larger than all others, and not the next one.
+    // As an arc it would have an id larger than all others, and not the next one.
     let is_away = m > n.saturating_add(1);
     match (among_n, counted) {
         // As an arc it would join vertices that no other line has, or be a loop.
         (true, true) if is_away || n.min(m) > rest.most || n == m => HeaderVerdict::Header,
         (true, true) if is_long && !goes_on => HeaderVerdict::Header,
         (true, true) => HeaderVerdict::Either,
-        // A header of a list that was cut.
+        // Possibly a header of a list that was cut.
         (true, false) if is_away && fit && (is_long || is_near) => HeaderVerdict::Either,
-        // A header that is wrong or of a list with a line missing, or an arc.
+        // A header that is wrong, or of a list with a missing line; or an arc.
         (true, false) if !is_away && fit && is_near && !goes_on => HeaderVerdict::Either,
-        // A header of a list whose ids are wrong or sparse, or an arc that has the number of lines by chance.
+        // A header of a list with wrong or sparse ids; or an arc that equals the number of lines by chance.
         (false, true) if fit && m > rest.most => HeaderVerdict::Either,
         (false, true) if fit && !goes_on && (is_long || 2 * rest.beyond <= lines) => HeaderVerdict::Either,
         _ => HeaderVerdict::Arc,
@@ -122,7 +121,6 @@ pub(super) fn judge(
 
 #[derive(Debug)]
 pub(super) struct ArcStatistics {
-    /// Lines with an arc.
     pub(super) lines: u64,
     pub(super) least: u64,
     pub(super) most: u64,
@@ -134,13 +132,11 @@ pub(super) struct ArcStatistics {
 impl ArcStatistics {
     pub(super) const NONE: Self = Self { lines: 0, least: u64::MAX, most: 0, beyond: 0, sum: 0 };
 
-    /// Whether the reverse of each arc occurs as often as the arc.
     fn symmetric(&self) -> bool {
         self.sum == 0
     }
 }
 
-/// Collects [`ArcStatistics`], from any number of threads.
 pub(super) struct Gather {
     n: u64,
     key: SymmetryKey,
@@ -174,17 +170,17 @@ impl ArcSink for Gather {
 
 /// The key of a hash that shows whether arcs are symmetric.
 ///
-/// The hash of a pair is added for each arc to the larger id and subtracted for each to the smaller one, modulo 2^64. The key
-/// is random in each run, so arcs without their reverse sum to 0 with probability 2^-64 only, whichever arcs they are.
+/// For each arc a hash of the pair is added if the head is the larger id, else subtracted, modulo 2^64. The key is random in each run, so
+/// arcs without their reverses sum to 0 with probability 2^-64 only, whatever the input.
 pub(super) struct SymmetryKey(u64);
 
 impl SymmetryKey {
-    /// A key that no input can be made for.
+    /// A random key, so that no input can be made to deceive it.
     pub(super) fn random() -> Self {
         Self(RandomState::new().hash_one(0))
     }
 
-    /// The sum of a batch of arcs; those of all batches add up to 0 if each arc has its reverse.
+    /// The sum of a batch; the sums of all batches add up to 0 if each arc has its reverse.
     pub(super) fn sum(&self, batch: &[(u64, u64)]) -> u64 {
         batch.iter().filter(|(u, v)| u != v).fold(0u64, |sum, &(u, v)| {
             let pair = u128::from(u.min(v)) << 64 | u128::from(u.max(v));

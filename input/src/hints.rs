@@ -2,11 +2,11 @@
 
 use trimill_system::Error;
 
-/// The mark that some editors write before text in UTF-8. It is not part of the text.
+/// The mark that some editors write before text in UTF-8; not part of the text.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The error for a CR that no LF follows. No text format is read with such line ends: some programs take them for line ends
-/// and others for blanks, so their meaning is uncertain.
+/// The error for a CR that no LF follows. Some programs take it for a line end and others for a blank, so its meaning is
+/// uncertain, and no text format is read with it.
 pub(super) fn bare_cr() -> Error {
     Error::data("", "a carriage return (CR) without a line feed (LF) behind it")
         .expected("lines that end with LF, or with CR and LF")
@@ -19,11 +19,11 @@ pub(super) fn utf16() -> Error {
         .advice("convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW")
 }
 
-/// The first bytes that tell [`in_place_of_a_graph`] what it needs.
+/// How many first bytes [`in_place_of_a_graph`] needs.
 pub(super) const TELLING: u64 = 1 << 10;
 
-/// The error for what comes instead of a graph where fetching it failed: a pointer of Git LFS or git-annex, a web page, the answer of a
-/// server to a request that it refuses. As numbers or names such files would count as a graph. `head` is how the stored file begins.
+/// The error for what a failed download leaves instead of a graph: a pointer of Git LFS or git-annex, a web page, a server's error
+/// message. As numbers or names such files would count as a graph. `head` is the beginning of the stored file.
 pub(super) fn in_place_of_a_graph(head: &[u8]) -> Option<Error> {
     let text = String::from_utf8_lossy(head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head));
     let text = text.trim_start();
@@ -52,12 +52,12 @@ pub(super) fn in_place_of_a_graph(head: &[u8]) -> Option<Error> {
 
 const FETCH_AGAIN: &str = "the download failed or needs a login: read what the file says, and fetch it again";
 
-/// Whether a file begins like text of 16 bits a character: with characters that alternate with zeros.
+/// Whether a file begins like 16-bit text: every other byte is zero.
 pub(super) fn is_utf16(head: &[u8]) -> bool {
     let text = |byte: u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
     let pairs = head.as_chunks::<2>().0;
     let pairs = &pairs[..pairs.len().min(64)];
-    // A few characters may differ. Raw numbers are mostly small, so every other pair of bytes is zero.
+    // A few characters may differ. Raw numbers are mostly small, so their zeros come in pairs.
     let most = |little: bool| {
         let plain = pairs.iter().filter(|&&[a, b]| if little { b == 0 && text(a) } else { a == 0 && text(b) });
         pairs.len() >= 2 && 8 * plain.count() >= 7 * (pairs.len() - 1)
@@ -96,7 +96,6 @@ pub(super) fn about(line: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// Whether one of the first two columns is a name instead of a number.
 fn is_name<'l>(columns: impl IntoIterator<Item = &'l [u8]>) -> bool {
     columns
         .into_iter()
@@ -106,7 +105,7 @@ fn is_name<'l>(columns: impl IntoIterator<Item = &'l [u8]>) -> bool {
 
 const NAMES: &str = "if ids are names, add --names";
 
-/// What a text is that holds a graph in a format that is not read, and how NetworkX reads it, where it can.
+/// What a text in a graph format that is not read is, and how NetworkX reads it, if it does.
 pub(super) fn foreign(head: &[u8]) -> Option<(&'static str, Option<&'static str>)> {
     let text = String::from_utf8_lossy(&head[..head.len().min(4096)]).to_lowercase();
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', '%']));
@@ -129,7 +128,7 @@ pub(super) fn foreign(head: &[u8]) -> Option<(&'static str, Option<&'static str>
     })
 }
 
-/// How NetworkX reads JSON that begins like `text`: nodes and links, or neighbours of each node, or pairs; none for any other JSON.
+/// How NetworkX reads JSON that begins like `text`: node-link data, adjacency lists, or pairs; `None` for other JSON.
 fn of_json(text: &str) -> Option<&'static str> {
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     let first = text.strip_prefix("{\"").and_then(|rest| rest.split_once("\":[")).filter(|(key, _)| !key.contains('"'));

@@ -1,13 +1,13 @@
 //! The identity of an input: whether two inputs are the same, and whether an input is unchanged.
 //!
-//! A file is identified by its path, its size and times ([`Stat`]), and a hash of all its contents. The time of change (ctime)
-//! of a file cannot be set, so while it and the inode are the same, so are the contents. If only these two differ (after
-//! `chmod`, a restore, a rename, a copy), or prove nothing, the contents are hashed and the hash decides.
+//! A file is identified by its path, size and times ([`Stat`]), and a hash of its contents. A file's time of change (ctime) cannot be
+//! set, so while it and the inode are the same, so are the contents. If only these two differ (after `chmod`, a restore, a rename, a
+//! copy), or prove nothing, the hash decides.
 //!
-//! The time of change and the inode prove nothing for a file that changed just before it was looked at. Such a file is not
-//! [*settled*](FileIdentity::settled): it is hashed before and after it is read, and again when it is compared the next time.
+//! They prove nothing for a file that changed just before it was looked at. Such a file is not [*settled*](FileIdentity::settled): it is
+//! hashed before and after it is read, and again at the next comparison.
 //!
-//! A remote object is identified by its URL, its size and the strong ETag that its server gives it, or not at all.
+//! A remote object is identified by its URL, its size and its strong ETag, or not at all.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -20,10 +20,9 @@ use super::stat::changed;
 pub use super::stat::{Stat, Watched};
 use trimill_system::{Control, Error, Result, hex, path_text};
 
-/// The identity of all files of an input, in their order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// One for each file; a BVGraph has two.
+    /// One per file; a BVGraph has two.
     pub files: Vec<FileIdentity>,
 }
 
@@ -34,24 +33,24 @@ pub struct FileIdentity {
     pub path: PathBuf,
     #[serde(flatten)]
     pub stat: Stat,
-    /// Whether a change after that would show in `stat`.
+    /// Whether a later change would show in `stat`.
     pub settled: bool,
-    /// The hash of all bytes, once it is known; of a remote object its tag.
+    /// The hash of the contents, once known; of a remote object a hash of its tag.
     #[serde(with = "hex::of_optional_u128")]
     pub contents: Option<u128>,
 }
 
-/// The result of comparing a file with what was recorded of it.
+/// How a file compares with what was recorded of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Match {
     Same,
     Other,
-    /// The contents decide.
+    /// Only a hash of the contents can decide.
     Undecided,
 }
 
 impl FileIdentity {
-    /// The identity of a file; `None` if no path leads to it any more.
+    /// `None` if no path leads to the file any more.
     fn of(file: &Watched) -> Option<Self> {
         let path = if file.tag.is_some() { file.path.clone() } else { file.path.canonicalize().ok()? };
         Some(Self { path, stat: file.stat, settled: file.settled, contents: file.tag })
@@ -87,8 +86,8 @@ impl FileIdentity {
 }
 
 impl Identity {
-    /// The identity of the files at `paths`, which exist; hashes those that are not settled. Errors: `Kind::Data` for a file that is not
-    /// a regular one, cannot be read, or is being changed.
+    /// The identity of existing files; hashes those that are not settled. Errors, `Kind::Data`: a file that is not a regular one, cannot
+    /// be read, or is being changed.
     pub fn of<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
         let watched = paths.into_iter().map(|path| {
             let path = path.as_ref();
@@ -97,8 +96,7 @@ impl Identity {
         Ok(Self::watched(&watched.collect::<Result<Vec<_>>>()?)?.unwrap_or_default())
     }
 
-    /// The identity of files that are about to be read; `None` if no path leads to one of them. Those that are not settled
-    /// are hashed.
+    /// The identity of files that are about to be read, unsettled ones hashed; `None` if no path leads to one of them.
     pub(super) fn watched(files: &[Watched]) -> Result<Option<Self>> {
         let Some(files) = files.iter().map(FileIdentity::of).collect::<Option<Vec<_>>>() else { return Ok(None) };
         let mut identity = Self { files };
@@ -108,7 +106,6 @@ impl Identity {
         Ok(Some(identity))
     }
 
-    /// Hashes all contents that are not known.
     pub fn hash(&mut self, control: &Control) -> Result<()> {
         for file in self.files.iter_mut().filter(|file| file.contents.is_none()) {
             file.contents = Some(file.hash(control)?);
@@ -116,7 +113,7 @@ impl Identity {
         Ok(())
     }
 
-    /// Called once the files are read: hashes them, and once more those whose change might not show in their times.
+    /// To be called once the files are read: hashes them, again if a change might not show in their times.
     pub fn hash_what_was_read(&mut self, control: &Control) -> Result<()> {
         for file in self.files.iter_mut().filter(|file| !file.settled || file.contents.is_none()) {
             let contents = file.hash(control)?;
@@ -127,8 +124,8 @@ impl Identity {
         Ok(())
     }
 
-    /// Whether these are the files that were `recorded`. Their contents are hashed if only that decides; if they are the same,
-    /// this identity holds their hashes afterwards.
+    /// Whether these are the files that were `recorded`. They are hashed if only that decides; this identity keeps the hashes if they
+    /// are the same.
     pub fn is(&mut self, recorded: &Self, control: &Control) -> Result<bool> {
         if self.files.len() != recorded.files.len() {
             return Ok(false);
@@ -153,14 +150,14 @@ impl Identity {
         Ok(true)
     }
 
-    /// Replaces the recorded sizes and times by those of `now`, when the files are known to be the same.
+    /// Takes the sizes and times of `now`, if the files are known to be the same.
     pub fn refresh_stat(&mut self, now: &Self) {
         for (file, now) in self.files.iter_mut().zip(&now.files) {
             (file.stat, file.settled) = (now.stat, now.settled);
         }
     }
 
-    /// The paths alone, which stay the same when the files change.
+    /// The paths alone, which do not change with the files' contents.
     pub fn paths_only(&self) -> Self {
         let bare = |file: &FileIdentity| FileIdentity {
             path: file.path.clone(),
@@ -171,7 +168,7 @@ impl Identity {
         Self { files: self.files.iter().map(bare).collect() }
     }
 
-    /// A copy without what `chmod`, a restore or a rename changes (the time of change and the inode), in which all files are settled.
+    /// A copy without what `chmod`, a restore or a rename changes (ctime and inode), with all files settled.
     pub fn lasting(&self) -> Self {
         let lasting = |file: &FileIdentity| FileIdentity {
             stat: Stat { changed: (0, 0), inode: 0, ..file.stat },
@@ -181,7 +178,7 @@ impl Identity {
         Self { files: self.files.iter().map(lasting).collect() }
     }
 
-    /// A digest of sizes, times and inodes: if it is the same, so are the files. `None` unless all are settled.
+    /// A digest of sizes, times and inodes: while it is the same, so are the files. `None` unless all are settled.
     pub fn seen(&self) -> Option<u128> {
         let settled = self.files.iter().all(|file| file.settled);
         let words = self.files.iter().flat_map(|FileIdentity { stat, .. }| {

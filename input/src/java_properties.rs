@@ -1,14 +1,13 @@
-//! Names and values beside graphs: files of Java properties, as WebGraph and Graphalytics write them, and GraphAr's in YAML.
+//! Names and values beside graphs: Java properties, as WebGraph and Graphalytics write them, and GraphAr's YAML.
 
 use std::collections::HashMap;
 
 use saphyr_parser::{Event, Parser};
 
-/// The values of a file, by their names.
 pub(super) struct PropertyValues(HashMap<String, String>);
 
 impl PropertyValues {
-    /// Of the text of a file: `name=value` in each line, comments after `#` or `!`, escapes by `\`.
+    /// Parses `name=value` lines, with comments after `#` or `!` and escapes by `\`.
     pub(super) fn of(text: &str) -> Self {
         let line = |line: &str| {
             let (name, value) = line.trim_start().split_once(['=', ':'])?;
@@ -17,7 +16,7 @@ impl PropertyValues {
         Self(text.lines().filter(|text| !text.trim_start().starts_with(['#', '!'])).filter_map(line).collect())
     }
 
-    /// Of a document in YAML: each value by its keys, and numbers in lists, separated by `/`. Errors: what is wrong with it. Aliases are
+    /// Parses a YAML document: the name of a value is its keys, and numbers in lists, joined by `/`. Errors: what is wrong. Aliases are
     /// refused, since they can stand for more than memory holds.
     pub(super) fn of_yaml(text: &str) -> Result<Self, String> {
         let mut reader = YamlReader::default();
@@ -42,7 +41,6 @@ impl PropertyValues {
     }
 }
 
-/// The most mappings and lists in each other.
 const MOST_LEVELS: usize = 16;
 
 #[derive(Default)]
@@ -52,7 +50,6 @@ struct YamlReader {
     documents: u32,
 }
 
-/// A mapping or a list that is not closed.
 enum YamlLevel {
     /// The key whose value comes next.
     Mapping(Option<String>),
@@ -110,7 +107,7 @@ impl YamlReader {
         self.levels.iter().map(part).collect::<Vec<_>>().join("/")
     }
 
-    /// A value is complete.
+    /// Called when a value is complete.
     fn next(&mut self) {
         match self.levels.last_mut() {
             Some(YamlLevel::Mapping(key)) => *key = None,

@@ -1,11 +1,11 @@
 //! Readers: files of many formats in, arcs out.
 //!
-//! Input: one or several files, or standard input. Output: every arc that the files hold, once each, as pairs of ids
-//! (`u64`), loops and duplicates included, delivered in batches from many threads. Ids are those of the file: 1-based
-//! in Matrix Market and METIS, 0-based in BVGraph, `.sg` and SciPy matrices, as stored in lists of edges.
+//! Input: one or several files, or standard input. Output: every arc that the files hold, once each, loops and duplicates included, as
+//! pairs of `u64` ids, in batches from many threads. Ids are those of the file: 1-based in Matrix Market and METIS, 0-based in BVGraph,
+//! `.sg` and SciPy matrices, as stored in edge lists.
 //!
-//! Opening a [`Source`] detects the format (`detect`) and reads the header; [`arcs::ArcSource::scan`] reads all and may be called
-//! again. Memory is bounded by threads x (a window of 8 MiB and a batch), for a file of any size.
+//! Opening a [`Source`] detects the format (`detect`) and reads the header; [`arcs::ArcSource::scan`] reads all, and may be called
+//! again. Memory: threads x (a window of 8 MiB and a batch), for a file of any size.
 //!
 //! | module | what it reads |
 //! | --- | --- |
@@ -108,22 +108,20 @@ use std::path::{Path, PathBuf};
 use trimill_system::control::{Control, Task};
 use trimill_system::{Bytes, Error, Result};
 
-/// The most vertices of a graph: ids are 32 bits wide internally, and two values are reserved as marks.
+/// The most vertices: ids have 32 bits internally, and two values are reserved as marks.
 pub const MOST_VERTICES: u64 = u32::MAX as u64 - 1;
 
-/// The most arcs in a batch made of rows: 64 KiB, which the allocator reuses.
+/// The most arcs of a batch made of rows: 64 KiB, which the allocator reuses.
 const LARGEST_BATCH: usize = 1 << 12;
 
 pub trait ArcSink: Sync {
-    /// Takes a batch of arcs `(tail, head)` in the ids of the input. Called from many threads at once; batches of
-    /// 4,096 to 65,536 arcs cost least.
+    /// Takes a batch of arcs `(tail, head)` in the input's ids. Called from many threads at once; 4,096 to 65,536 arcs cost least.
     ///
     /// # Errors
     /// Errors of the receiving stage; the reader stops at once and passes them on.
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()>;
 
-    /// Takes consecutive rows, called like [`Self::arcs`]: `rows` has the tail of each and where its heads end in `heads`. The heads of a
-    /// row ascend strictly.
+    /// Takes consecutive rows, as [`Self::arcs`]: `rows` has each row's tail and where its heads, which ascend strictly, end in `heads`.
     fn rows(&self, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
         expand(self, rows, heads)
     }
@@ -135,7 +133,7 @@ pub fn read_together(path: &Path) -> Vec<PathBuf> {
     companions(path).into_iter().chain(graphalytics.into_iter().flatten()).collect()
 }
 
-/// The heads of a row, which ascend, below its tail; whether the tail is one of them; and those above it.
+/// Splits a row: the heads below the tail, whether the tail is one of the heads, the heads above it.
 pub fn around_tail(tail: u64, heads: &[u32]) -> (&[u32], bool, &[u32]) {
     let (below, rest) = heads.split_at(heads.partition_point(|&head| u64::from(head) < tail));
     match rest {
@@ -144,7 +142,6 @@ pub fn around_tail(tail: u64, heads: &[u32]) -> (&[u32], bool, &[u32]) {
     }
 }
 
-/// Hands rows over as batches of arcs.
 pub fn expand<S: ArcSink + ?Sized>(sink: &S, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
     let mut batch = Vec::with_capacity(heads.len().min(LARGEST_BATCH));
     let mut begin = 0;
@@ -161,11 +158,11 @@ pub fn expand<S: ArcSink + ?Sized>(sink: &S, rows: &[(u64, usize)], heads: &[u32
     sink.arcs(&batch)
 }
 
-/// A reader whose file is open and whose header was checked. What is not described here is as in [`arcs::ArcSource`].
+/// A reader with an open file and a checked header. What is not described here is as in [`arcs::ArcSource`].
 trait Reader: Send + Sync {
     fn facts(&self) -> SourceFacts;
 
-    /// The bytes that a scan reads, where they are not those of all files; of a pipe those that were read so far.
+    /// The bytes that a scan reads, if not those of all files; of a pipe those read so far.
     fn bytes(&self) -> u64 {
         0
     }
@@ -178,7 +175,7 @@ trait Reader: Send + Sync {
         None
     }
 
-    /// Delivers every arc once; returns their number. Advances `task` by the bytes read.
+    /// Delivers every arc once and returns their number; advances `task` by the bytes read.
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64>;
 
     fn scan_names(&self, sink: &dyn NameSink, control: &Control, task: &Task) -> Result<u64> {
@@ -186,8 +183,8 @@ trait Reader: Send + Sync {
         Err(Error::defect("an input without names"))
     }
 
-    /// The rows, if the format stores rows that may hold every edge from both ends. Rows that must be decoded first may take
-    /// `memory`; `None` if that is too little, or if the decoded rows contradict each other.
+    /// The rows, if the format stores rows that may hold every edge from both ends. Rows that must be decoded first may take `memory`;
+    /// `None` if that is too little, or if the rows contradict each other.
     fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
         let _ = (memory, control);
         Ok(None)

@@ -1,8 +1,7 @@
-//! Whole lines out of a plain text file, read by many tasks at once.
+//! Whole lines of a plain text file, read by many tasks at once.
 //!
-//! The file is divided into ranges of [`ReadSizes::window`] bytes. A line belongs to the range that contains its first byte; a
-//! task maps its range and as much beyond it as its last line needs. Every line is read by exactly one task, and no
-//! more than a window and a line is mapped per task.
+//! The file is divided into ranges of [`ReadSizes::window`] bytes. A line belongs to the range with its first byte; a task maps its
+//! range and what its last line needs beyond it. So exactly one task reads each line, and maps no more than a window and a line.
 
 use std::ops::{Deref, Range};
 
@@ -15,30 +14,29 @@ use trimill_system::{Error, Result};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadSizes {
     pub(super) window: u64,
-    /// Bytes of the longest line of an edge list or a matrix.
+    /// The longest line, in bytes, of an edge list or a matrix.
     pub(super) longest_line: u64,
-    /// Bytes of the texts that the columns of a table have the numbers of, all together.
+    /// The most bytes of the dictionaries of a table's columns, all together.
     #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
     pub(super) dictionaries: u64,
 }
 
 impl ReadSizes {
-    /// 8 MiB a task: about 10 ms of parsing. A line longer than 1 MiB is not a line of an edge list.
+    /// 8 MiB per task take about 10 ms to parse. A line longer than 1 MiB is not one of an edge list.
     pub(super) const USUAL: Self = Self { window: 8 << 20, longest_line: 1 << 20, dictionaries: 1 << 30 };
 
-    /// For readers that may take `bytes` together, one on each of `threads`: two windows each. Dictionaries take as much, half of which
-    /// may be free: they grow as they are read.
+    /// For `threads` readers that may take `bytes` together: two windows each. Dictionaries take as much, half of which may be unused
+    /// capacity: they grow as they are read.
     pub(super) fn within(bytes: u64, threads: u64) -> Self {
         let window = (bytes / 2 / threads).clamp(256 << 10, Self::USUAL.window);
         Self { window, dictionaries: bytes / 2, ..Self::USUAL }
     }
 }
 
-/// Whole lines of a file; the last one of a file may lack its end.
+/// Whole lines of a file; the file's last line may lack its end.
 pub(super) struct WholeLines {
     window: FilePart,
     within: Range<usize>,
-    /// Where the first line begins in the file.
     pub(super) at: u64,
 }
 
@@ -49,9 +47,9 @@ impl Deref for WholeLines {
     }
 }
 
-/// The lines that begin in `range`; `start` is where a line is known to begin.
+/// The lines that begin in `range`; some line is known to begin at `start`.
 pub(super) fn read(file: &InputFile, start: u64, range: &Range<u64>, sizes: ReadSizes) -> Result<WholeLines> {
-    // The byte before the range shows whether a line begins with the range.
+    // The byte before the range tells whether a line begins with the range.
     let first = if range.start > start { range.start - 1 } else { start };
     let owned = (range.end - first) as usize;
     let mut beyond = sizes.longest_line.min(1 << 16);
@@ -65,7 +63,7 @@ pub(super) fn read(file: &InputFile, start: u64, range: &Range<u64>, sizes: Read
                 None => return Ok(WholeLines { window, within: 0..0, at: range.start }),
             }
         };
-        // The last line that begins in the range ends at the first line end from the range's last byte on.
+        // The range's last line ends at the first line end from the range's last byte on.
         let end = match memchr::memchr(b'\n', &window[owned - 1..]) {
             Some(newline) => owned + newline,
             None if first + window.len() as u64 == file.bytes => window.len(),
@@ -82,7 +80,7 @@ pub(super) fn read(file: &InputFile, start: u64, range: &Range<u64>, sizes: Read
     }
 }
 
-/// The error for a line that does not end and begins with `line`.
+/// The error for a line without an end that begins with `line`.
 pub(super) fn too_long(longest: u64, line: &[u8]) -> Error {
     if has_bare_cr(line) {
         return bare_cr();

@@ -1,12 +1,12 @@
 //! Matrix Market coordinate files: a square sparse matrix as the arcs of a graph.
 //!
-//! `%%MatrixMarket matrix coordinate FIELD SYMMETRY`, comments, a line `rows columns entries`, then one entry a line.
-//! Entry `i j` is the arc `i -> j`; ids are delivered 1-based as written, entries of symmetric matrices once as
-//! stored. Values are ignored, but all entries must have one, or none. There must be as many entries as the header says, all
-//! inside the matrix. Parsed by all threads; memory: a window a thread.
+//! `%%MatrixMarket matrix coordinate FIELD SYMMETRY`, comments, a line `rows columns entries`, then one entry a line. Entry `i j` is
+//! the arc `i -> j`; ids are delivered 1-based as written, entries of symmetric matrices once. Values are ignored, but all entries
+//! must have one, or none. There must be as many entries as the header says, all inside the matrix. All threads parse; memory: a
+//! window per thread.
 //!
 //! The banner may be missing, as in files of Network Repository: then the first line that is no comment must be the size of a square
-//! matrix, and entries stand for themselves only. That line cannot be mistaken: as an arc it would be a loop, which closes no triangle.
+//! matrix, and entries stand for themselves only. That is unambiguous: as an arc the line would be a loop, which closes no triangle.
 
 use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
@@ -155,11 +155,9 @@ impl MatrixMarket {
 
 struct Banner {
     values: bool,
-    /// Whether each entry stands for its mirror image, too.
     symmetric: bool,
 }
 
-/// Adds to an error about a file without a banner that it may be something else.
 fn without_banner(error: Error) -> Error {
     error.also("the file lacks the banner '%%MatrixMarket matrix coordinate FIELD SYMMETRY'; if it is an edge list, name it with --format text")
 }

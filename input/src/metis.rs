@@ -1,14 +1,14 @@
 //! METIS graph files: an adjacency list as text.
 //!
-//! A header `n m [fmt [ncon]]`, then one line a vertex: its size and `ncon` weights if `fmt` says so, then its
-//! neighbours (1-based), each followed by the edge's weight if `fmt` says so. A blank line is a vertex without
-//! neighbours; lines that begin with `%` are comments. Every edge is in the lines of both ends and is delivered
-//! from both, in 1-based ids. The counts must agree with the header: `n` lines and `2 m` neighbours; and each vertex must be
-//! a neighbour of its neighbours ([`SymmetryKey`]), which also distinguishes such a file from others that begin with two numbers.
+//! A header `n m [fmt [ncon]]`, then one line per vertex: its size and `ncon` weights if `fmt` says so, then its neighbours
+//! (1-based), each followed by the edge's weight if `fmt` says so. A blank line is a vertex without neighbours; lines that begin
+//! with `%` are comments. Every edge is in the lines of both ends and is delivered from both, in 1-based ids. There must be `n`
+//! lines and `2 m` neighbours, and each vertex must be a neighbour of its neighbours ([`SymmetryKey`]), which also tells such a
+//! file from others that begin with two numbers.
 //!
-//! All threads parse. A first pass, which is made once, counts the lines of every range, so that a task knows the vertex of
-//! its first line. A hub's line may be longer than any window: the parser is a state machine that is fed one window after
-//! another. Memory: a window a thread and 8 bytes a range.
+//! All threads parse. A first pass counts the lines of every range once, so that a task knows the vertex of its first line. A
+//! hub's line may be longer than any window, so the parser is a state machine that is fed window after window. Memory: a window
+//! per thread and 8 bytes per range.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -32,10 +32,9 @@ use trimill_system::{Bytes, Error, Result};
 pub(super) struct Metis {
     file: InputFile,
     header: MetisHeader,
-    /// Where the line of vertex 1 begins.
     start: u64,
     window: u64,
-    /// The vertex of the first line that begins in each range, and one more than the last vertex.
+    /// The vertex of the first line that begins in each range; then the last vertex plus one.
     first_vertices: OnceLock<Vec<u64>>,
 }
 
@@ -60,7 +59,7 @@ impl Metis {
         chunks(self.start..self.file.bytes, self.window).collect()
     }
 
-    /// The vertex of the first line that begins in each range, from a count of the lines.
+    /// Fills [`Self::first_vertices`], by counting lines.
     fn count_lines(&self, ranges: &[Range<u64>], control: &Control) -> Result<&[u64]> {
         if let Some(known) = self.first_vertices.get() {
             return Ok(known);
@@ -81,12 +80,12 @@ impl Metis {
         Ok(self.first_vertices.get_or_init(|| vertices))
     }
 
-    /// Parses the lines that begin in a range; returns the neighbours delivered.
+    /// Parses the lines that begin in a range; returns how many neighbours were delivered.
     fn scan_range(&self, range: &Range<u64>, vertex: u64, mut batch: ArcBatch<'_>) -> Result<u64> {
         let mut rows = MetisRows::new(&self.header, vertex);
         let mut at = range.start;
         if range.start > self.start {
-            // Skips the line that began before; it may fill the whole range.
+            // Skips the line that began before the range; it may fill the whole range.
             let window = self.file.window(range.start - 1, range.end - 1)?;
             match memchr::memchr(b'\n', &window) {
                 Some(newline) => at += newline as u64,

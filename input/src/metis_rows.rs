@@ -7,14 +7,13 @@ use super::hints::bare_cr;
 pub(super) struct MetisHeader {
     pub(super) vertices: u64,
     pub(super) edges: u64,
-    /// Columns before the first neighbour: the vertex's size and weights.
+    /// Columns before the first neighbour: size and weights of the vertex.
     pub(super) before_neighbours: u64,
-    /// Whether a weight follows each neighbour.
     pub(super) edge_weights: bool,
 }
 
 impl MetisHeader {
-    /// How many rows with neighbours there are if each of them has `columns` columns; `None` if that is impossible.
+    /// How many rows with neighbours there are if each has `columns` columns; `None` if that is impossible.
     pub(super) fn rows_of(&self, columns: u64) -> Option<u64> {
         let each = if self.edge_weights { 2 } else { 1 };
         let neighbours = columns.checked_sub(self.before_neighbours).filter(|rest| rest % each == 0)? / each;
@@ -23,14 +22,13 @@ impl MetisHeader {
     }
 }
 
-/// Parses rows from the beginning of a line.
 pub(super) struct MetisRows<'a> {
     header: &'a MetisHeader,
     /// The vertex of the current line, 1-based.
     vertex: u64,
-    /// The number of its complete columns.
+    /// How many of its columns are complete.
     column: u64,
-    /// The digits of the current column so far.
+    /// The value of the current column so far.
     number: Option<u64>,
     state: MetisRowState,
 }
@@ -40,7 +38,7 @@ enum MetisRowState {
     Start,
     Row,
     Comment,
-    /// After a CR, which LF must follow; `true` in a comment.
+    /// After a CR, which LF must follow; `true` if in a comment.
     Return(bool),
 }
 
@@ -99,7 +97,7 @@ impl<'a> MetisRows<'a> {
     fn take_digits(&mut self, bytes: &[u8], mut at: usize) -> usize {
         let mut value = self.number.unwrap_or(0);
         while let Some(digit @ b'0'..=b'9') = bytes.get(at) {
-            // Ids have at most 10 digits; the value of a weight does not matter.
+            // Ids have at most 10 digits; a weight's value does not matter.
             value = value.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
             at += 1;
         }

@@ -1,9 +1,9 @@
-//! Edge lists whose ids are names, which the user says: text in UTF-8, its bytes as they are but for [quotes](columns).
+//! Edge lists whose ids are names, if the user says so: text in UTF-8, taken byte by byte except for [quotes](columns).
 //!
-//! Output: the names of the ends of every arc, once each, in batches from many threads. Lines that begin with `#` or `%` are comments
-//! only before the first arc: further down they would more likely be names. Whether the first line is a header is not found out
-//! from the rest, since any text may be a name; a line of usual names of columns must be decided. All lines of a file have as many
-//! columns. Memory: as for lists of numbers, and a batch a thread.
+//! Output: the names of every arc's ends, once each, in batches from many threads. Lines that begin with `#` or `%` are comments only
+//! before the first arc: later they are more likely names. Since any text may be a name, the rest of the file does not tell whether
+//! the first line is a header; if it has usual names of columns, the user must decide. All lines of a file have as many columns.
+//! Memory: as for lists of numbers, and a batch per thread.
 
 mod columns;
 
@@ -25,20 +25,19 @@ use super::{ArcSink, Reader, ends};
 use trimill_system::control::{Control, Task};
 use trimill_system::{Error, Result};
 
-/// Arcs of a batch, and bytes of their names, at most; but one arc in any case.
+/// The most arcs of a batch, and bytes of their names; but at least one arc.
 const ARCS: usize = 1 << 12;
 const NAME_BYTES: usize = 1 << 17;
 
-/// Arcs of which both ends are names.
 #[derive(Debug, Default)]
 pub struct NamedArcs {
     bytes: Vec<u8>,
-    /// Where each name ends: those of an arc's tail, then of its head.
+    /// Where each name ends, in turn those of tails and of heads.
     ends: Vec<u32>,
 }
 
 impl NamedArcs {
-    /// The tail and the head of each.
+    /// The tail and the head of each arc.
     pub fn iter(&self) -> impl Iterator<Item = [&[u8]; 2]> {
         let mut begin = 0;
         self.ends.as_chunks().0.iter().map(move |&[tail, head]: &[u32; 2]| {
@@ -58,7 +57,6 @@ impl NamedArcs {
         self.end(begin)
     }
 
-    /// The bytes from `begin` on are the name of an end.
     fn end(&mut self, begin: usize) -> Result<(), String> {
         match self.bytes.len() - begin {
             0 => Err("an empty name".into()),
@@ -85,7 +83,7 @@ pub(super) fn names_expected() -> String {
 }
 
 pub trait NameSink: Sync {
-    /// Called from many threads at once. Errors: those of the receiving stage; the reader stops at once and passes them on.
+    /// Called from many threads at once. Errors: those of the receiving stage; the reader then stops at once and passes them on.
     fn arcs(&self, batch: &NamedArcs) -> Result<()>;
 }
 
@@ -99,7 +97,6 @@ struct NamedList {
     /// Bytes and lines before the first arc.
     skip: u64,
     before: u64,
-    /// The columns of each line.
     separator: Separator,
     columns: u32,
 }
@@ -141,7 +138,6 @@ impl NamedList {
         Ok(Self { skip: start, before: number - 1, separator, columns, file })
     }
 
-    /// Parses whole lines; returns how many arcs they hold.
     fn parse(&self, lines: &[u8], sink: &dyn NameSink, control: &Control) -> Result<u64, DeliveryFailure> {
         if let Err(error) = std::str::from_utf8(lines) {
             let bad = Error::data("", "bytes that are not text in UTF-8").expected("names in UTF-8");
@@ -196,7 +192,6 @@ impl NamedList {
     }
 }
 
-/// The columns of a line that may be a header.
 fn names_of(line: &[u8]) -> Result<Vec<String>, &'static str> {
     let (mut columns, mut names) = (NameColumns::of(line, Separator::of(line)), Vec::new());
     loop {
@@ -208,7 +203,6 @@ fn names_of(line: &[u8]) -> Result<Vec<String>, &'static str> {
     }
 }
 
-/// Whether columns are called so.
 fn is_usual(names: &[String]) -> bool {
     let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
     ends::places(&lower).is_some() || lower.first().is_some_and(|name| ends::is_index(name))

@@ -1,8 +1,7 @@
 //! Decimal numbers in text, and messages about fields that are not numbers.
 
-/// Reads the run of digits at `at`; returns its value and its end.
-///
-/// `None` when there is no digit, or when the value does not fit in `u64`.
+/// Reads the run of digits at `at`; returns its value and its end. `None` without a digit, or if the value does not
+/// fit in `u64`.
 #[inline(always)]
 pub(super) fn digits(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
     let mut end = at;
@@ -33,17 +32,16 @@ pub(super) const fn separates(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b',')
 }
 
-/// The columns of a line (without its end), for the paths where speed does not matter.
+/// The columns of a line without its line end, where speed does not matter.
 pub(super) fn columns(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.strip_suffix(b"\r").unwrap_or(line).split(|&byte| separates(byte)).filter(|column| !column.is_empty())
 }
 
-/// The value of a column that is a number.
 pub(super) fn whole(column: &[u8]) -> Option<u64> {
     digits(column, 0).filter(|&(_, end)| end == column.len()).map(|(value, _)| value)
 }
 
-/// Describes a column that is not an id, for an error: `'abc'`, `the negative number -4`.
+/// Describes a column that is no id, for an error: `'abc'`, `the negative number -4`.
 pub(super) fn describe(column: &[u8]) -> String {
     let shown = shown(column);
     let unsigned = column.strip_prefix(b"-").unwrap_or(column);
@@ -59,7 +57,7 @@ pub(super) fn describe(column: &[u8]) -> String {
     }
 }
 
-/// At most 40 characters of `bytes`; unprintable ones are escaped.
+/// At most 40 characters; unprintable ones are escaped.
 pub(super) fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(160)]);
     let mut shown: String = text.chars().take(40).flat_map(|c| c.escape_debug()).collect();

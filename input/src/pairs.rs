@@ -1,9 +1,8 @@
 //! Lines of two numbers, as in edge lists and coordinate matrices.
 //!
 //! Columns are separated by blanks, tabs and commas ([`Columns`] says how); lines end with LF or CR LF, and a CR alone is an
-//! error anywhere; blank lines and lines that begin with `#` or `%` are skipped; the contents of columns after the second are
-//! ignored, but all lines must have as many. One pass over the bytes, without allocation; a bad line is analysed only after it
-//! has failed.
+//! error; blank lines and lines that begin with `#` or `%` are skipped; columns after the second are ignored, but all lines
+//! must have as many. One pass over the bytes, without allocation; a bad line is analysed only after it has failed.
 
 use super::batch::{ArcBatch, DeliveryFailure};
 use super::columns::{self, Columns, RestOfLine, has_bare_cr, skip_index};
@@ -13,14 +12,13 @@ use trimill_system::Error;
 
 /// What a format requires of the two numbers.
 pub(super) trait Dialect: Sync {
-    /// Checks a line's two numbers. `Err((found, expected))`.
+    /// The error is `(found, expected)`.
     fn check(&self, tail: u64, head: u64) -> Result<(), (String, String)>;
 
-    /// Advice on a file whose lines have different columns: what it may be instead.
+    /// Advice if lines have different columns: what the file may be instead.
     fn advice(&self) -> &'static str;
 }
 
-/// Parses whole lines, each of which has `columns`.
 pub(super) fn parse<D: Dialect>(
     bytes: &[u8],
     columns: Columns,
@@ -67,7 +65,7 @@ pub(super) fn parse<D: Dialect>(
     Ok(())
 }
 
-/// Skips the line from `start`, which does not begin with a number at `at`; returns the beginning of the next line.
+/// Skips the line from `start`, which has no number at `at`; returns the beginning of the next line.
 #[inline]
 fn skip(bytes: &[u8], start: usize, at: usize) -> Result<usize, DeliveryFailure> {
     match bytes.get(at) {
@@ -79,7 +77,6 @@ fn skip(bytes: &[u8], start: usize, at: usize) -> Result<usize, DeliveryFailure>
     }
 }
 
-/// The failure of a line at `start` whose columns differ from those of the first one.
 #[cold]
 fn differs(start: usize, rest: &RestOfLine, columns: Columns, advice: &str) -> DeliveryFailure {
     let index = u32::from(columns.index);
@@ -88,7 +85,6 @@ fn differs(start: usize, rest: &RestOfLine, columns: Columns, advice: &str) -> D
     DeliveryFailure::Bad(start, Error::data("", found).expected(expected).advice(advice))
 }
 
-/// The failure of the line at `start`, with what is wrong with it.
 #[cold]
 fn explain(bytes: &[u8], start: usize, columns: Columns) -> DeliveryFailure {
     let end = memchr::memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |n| start + n);

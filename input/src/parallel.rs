@@ -1,8 +1,8 @@
 //! Parallel work on many chunks of an input; the error reported is always that of the first bad chunk.
 //!
-//! [`in_order`] runs chunks that are known beforehand, such as those that [`chunks`] cuts; [`produce_and_drain`] runs chunks that one thread
-//! must produce one after another (a decompressor, a decoder without random access). Both use rayon's current pool and finish on a pool of
-//! any size: no task ever blocks on another one. Before each chunk they look whether the job is to stop.
+//! [`in_order`] runs chunks that are known beforehand, such as those of [`chunks`]; [`produce_and_drain`] runs chunks that one thread must
+//! produce one after another (a decompressor, a decoder without random access). Both use rayon's current pool, of any size: no task ever
+//! blocks on another. Before each chunk they check for a stop.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -10,10 +10,8 @@ use std::sync::{Mutex, PoisonError};
 
 use trimill_system::{Control, Error, Kind, Result, lock, parallel};
 
-/// The error of the lowest chunk that failed so far.
-///
-/// Chunks above it need not run any more; those below still do, so that the same input gives the same error on any
-/// number of threads. An error that is not about the data (interrupted, disk full) stops all chunks at once.
+/// The error of the lowest chunk that failed so far. Chunks above it are skipped; those below still run, so that the same input gives the
+/// same error on any number of threads. An error that is not about the data (interrupted, disk full) stops all chunks at once.
 struct FirstError {
     failed: AtomicU64,
     error: Mutex<Option<(u64, Error)>>,
@@ -45,14 +43,14 @@ impl FirstError {
     }
 }
 
-/// Cuts a range into chunks of `size`, of which the last one may be smaller.
+/// Cuts a range into chunks of `size`; the last may be smaller.
 pub(super) fn chunks(whole: Range<u64>, size: u64) -> impl Iterator<Item = Range<u64>> {
     let Range { start, end } = whole;
     let begins = (0..end.saturating_sub(start).div_ceil(size)).map(move |number| start + number * size);
     begins.map(move |begin| begin..begin.saturating_add(size).min(end))
 }
 
-/// Runs `work` on all chunks in parallel; returns the sum of the results.
+/// Runs `work` on all chunks in parallel; returns the sum.
 pub(super) fn in_order<T: Sync>(
     chunks: &[T],
     control: &Control,
@@ -78,9 +76,8 @@ pub(super) fn map_in_order<T: Sync, R: Send>(
     first.into_result().map(|()| made.into_iter().flatten().collect())
 }
 
-/// This thread calls `fill` on one item after another (`false`: there are no more) while others call `drain` on them.
-///
-/// At most two items per thread wait; then this thread drains too, so memory is bounded. Items are reused.
+/// This thread calls `fill` on one item after another, until it returns `false`, while others call `drain` on them. At most two items per
+/// thread wait; then this thread drains too, so memory is bounded. Items are reused.
 pub(super) fn produce_and_drain<T: Default + Send>(
     control: &Control,
     mut fill: impl FnMut(&mut T) -> Result<bool>,

@@ -1,10 +1,10 @@
 //! Apache Parquet: a table with two columns of ids, a row for each arc.
 //!
-//! Integers of 32 and 64 bits, with and without a sign, or text where ids are names; a negative number or a missing value is an error.
-//! [`schema`] says which columns are read. Pages are plain or compressed by snappy, zstd, gzip or LZ4. Ids are delivered as stored.
+//! Integers of 32 and 64 bits, signed or not, or text where ids are names; a negative number or a missing value is an error.
+//! [`schema`] chooses the columns. Pages are plain or compressed by snappy, zstd, gzip or LZ4. Ids are delivered as stored.
 //!
 //! Row groups are read in parallel. Memory: for each thread a page of both columns (writers make pages of about 1 MiB), as stored and
-//! decoded, and their dictionaries; and the metadata of all files.
+//! decoded, and their dictionaries; the metadata of all files.
 
 mod column;
 mod footer;
@@ -41,7 +41,7 @@ struct ParquetFile {
     file: Arc<InputFile>,
     metadata: ParquetMetaData,
     ends: [EndColumn; 2],
-    /// The rows before each row group.
+    /// The number of rows before each row group.
     first_rows: Vec<u64>,
     rows: u64,
 }
@@ -52,7 +52,7 @@ impl Parquet {
         Ok(Self { tables, names: reading.names })
     }
 
-    /// Calls `work` on each row group, in parallel; returns the sum of the arcs.
+    /// Calls `work` on each row group, in parallel; returns the sum.
     fn each_group(
         &self,
         control: &Control,

@@ -1,8 +1,8 @@
-//! Lists of the files of a graph, such as `edges.paths.gz`: a path on each line, as Common Crawl publishes its graphs.
+//! Lists of a graph's files, such as `edges.paths.gz`: a path on each line, as Common Crawl publishes its graphs.
 //!
-//! A path is relative to the folder of the list. Common Crawl writes paths from the root of its server: where the folder of a list ends with the
-//! names with which a path begins (`HOST/a/b/edges.paths.gz` with a line `a/b/part-0.gz`), they are the same folders. Files that were
-//! fetched into one folder with their list are found there, too. A line may be a URL. A list on a server names nothing on this machine.
+//! A path is relative to the list's folder. Common Crawl writes paths from its server's root: if the list's folder ends with the names that
+//! a path begins with (`HOST/a/b/edges.paths.gz` with a line `a/b/part-0.gz`), these are the same folders. Files fetched into one folder
+//! with their list are found there, too. A line may be a URL. A list on a server must not name files on this machine.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -15,10 +15,9 @@ use trimill_system::{Error, Result};
 
 const SUFFIX: &str = ".paths";
 
-/// The most bytes of a list, decompressed.
+/// The most bytes of a list, after decompression.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Whether an input is called so.
 pub(super) fn is_named(input: &Path) -> bool {
     let name = public(input).to_string_lossy().into_owned();
     let plain = Compression::SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(&name);
@@ -69,7 +68,7 @@ fn located(list: &Path, part: &Path) -> PathBuf {
     let list = list.as_os_str().as_bytes();
     let folder = &list[..list.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1)];
     let at = |root: &[u8]| PathBuf::from(OsStr::from_bytes(&[root, part.as_os_str().as_bytes()].concat()));
-    // The largest common part of the end of the folder and of the beginning of the path, in whole names.
+    // The longest end of the folder that is also a beginning of the path, in whole names.
     let begins = (0..folder.len()).filter(|&at| at == 0 || folder[at - 1] == b'/');
     let common = begins.into_iter().find(|&at| part.as_os_str().as_bytes().starts_with(&folder[at..]));
     let found = at(&folder[..common.unwrap_or(folder.len())]);

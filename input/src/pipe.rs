@@ -1,7 +1,8 @@
-//! Input that can be read once only: standard input, a named pipe, a device.
+//! Input that can be read only once: standard input, a named pipe, a device.
 //!
-//! Pairs of `u32` are read as they come ([`PairStream`]): threads take turns to fill a buffer, and deliver its arcs beside each other. So
-//! are streams of Arrow with ids of 32 bits ([`super::arrow`]). All else is copied first ([`super::file::InputFile::copied`]), since it is read twice, or from several places.
+//! Pairs of `u32` are read as they arrive ([`PairStream`]): threads take turns to fill a buffer, and deliver its arcs in parallel. So are
+//! Arrow streams with 32-bit ids ([`super::arrow`]). All else is copied first ([`super::file::InputFile::copied`]), since it is read twice,
+//! or from several places.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -21,25 +22,23 @@ use trimill_system::control::{Control, Task};
 use trimill_system::mapped::zeros;
 use trimill_system::{Error, Result, lock, parallel};
 
-/// How long to wait for bytes before checking for a stop: a signal does not end the waiting.
+/// How long to wait for bytes before checking for a stop: a signal does not end the wait.
 const SILENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// Bytes that are read at a time, by one thread.
 const BUFFER: usize = 1 << 20;
 
 const PAIR: usize = 8;
 
-/// Bytes from a pipe, and what messages call it.
 pub(super) struct Pipe {
     pub(super) path: PathBuf,
     pub(super) file: File,
-    /// Bytes that were read already, and come first.
+    /// Bytes that were peeked at, and come first.
     head: Vec<u8>,
 }
 
 impl Pipe {
     pub(super) fn new(path: &Path, file: File) -> Self {
-        // Fewer and longer reads; a pipe that cannot grow, or no pipe, is as good.
+        // Fewer and longer reads; input that is no pipe, or cannot grow, works as well.
         let _ = rustix::pipe::fcntl_setpipe_size(&file, BUFFER);
         Self { path: path.to_path_buf(), file, head: Vec::new() }
     }
@@ -55,7 +54,7 @@ impl Pipe {
         self.file.metadata().is_ok_and(|metadata| metadata.is_file())
     }
 
-    /// Reads until `buffer` is full; returns how many bytes there were until the end.
+    /// Reads until `buffer` is full or the input ends; returns the number of bytes.
     pub(super) fn fill(&mut self, buffer: &mut [u8], control: &Control) -> Result<usize> {
         let mut filled = self.head.len().min(buffer.len());
         buffer[..filled].copy_from_slice(&self.head[..filled]);
@@ -77,7 +76,7 @@ impl Pipe {
         Ok(filled)
     }
 
-    /// The next `bytes` bytes, or all until the end, which are read again afterwards.
+    /// The next `bytes` bytes, or all if there are fewer; later reads return them again.
     pub(super) fn peek(&mut self, bytes: usize, control: &Control) -> Result<&[u8]> {
         let mut head = vec![0; bytes.max(self.head.len())];
         let filled = self.fill(&mut head, control)?;
@@ -86,7 +85,7 @@ impl Pipe {
         Ok(&self.head)
     }
 
-    /// Whether it begins like a compressed file. Errors: where it begins like what comes [instead of a graph](in_place_of_a_graph).
+    /// Whether it begins like a compressed file. Errors: it begins like what comes [instead of a graph](in_place_of_a_graph).
     pub(super) fn looks_compressed(&mut self, control: &Control) -> Result<bool> {
         self.peek(TELLING as usize, control)?;
         match in_place_of_a_graph(&self.head) {
@@ -96,7 +95,7 @@ impl Pipe {
     }
 }
 
-/// A pipe whose arcs are read as they come, once.
+/// A pipe whose arcs are read once, as they arrive.
 pub(super) struct PipeReadOnce {
     pub(super) path: PathBuf,
     pipe: Mutex<Option<Pipe>>,
@@ -108,7 +107,6 @@ impl PipeReadOnce {
         Self { path: pipe.path.clone(), pipe: Mutex::new(Some(pipe)), read: AtomicU64::new(0) }
     }
 
-    /// Adds bytes to those that were read; returns how many these are.
     pub(super) fn count(&self, bytes: u64) -> u64 {
         self.read.fetch_add(bytes, Ordering::Relaxed) + bytes
     }
@@ -117,12 +115,11 @@ impl PipeReadOnce {
         self.count(0)
     }
 
-    /// Of any number of arcs.
     pub(super) fn facts(&self) -> SourceFacts {
         SourceFacts { arcs_at_most: u64::MAX, is_read_once: true, ..SourceFacts::default() }
     }
 
-    /// Has all threads take turns with what `begin` makes of the pipe; returns the sum of the arcs that they delivered.
+    /// Has all threads take turns with what `begin` makes of the pipe; returns the sum of the arcs they delivered.
     pub(super) fn by_all_threads<T: Send>(
         &self,
         begin: impl FnOnce(Pipe) -> T,
@@ -136,7 +133,7 @@ impl PipeReadOnce {
     }
 }
 
-/// Pairs of little-endian `u32`, tail and head, that are read as they come.
+/// Pairs of little-endian `u32`, tail and head, read as they arrive.
 pub(super) struct PairStream(PipeReadOnce);
 
 impl PairStream {
@@ -144,7 +141,7 @@ impl PairStream {
         Self(PipeReadOnce::new(pipe))
     }
 
-    /// Delivers what the pipe has from now on, beside other threads.
+    /// Reads pairs and delivers them until the pipe ends; called by several threads.
     fn deliver(&self, pipe: &Mutex<Pipe>, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
         let (mut buffer, mut batch): (Vec<u8>, _) = (zeros(BUFFER), ArcBatch::new(sink, control));
         loop {

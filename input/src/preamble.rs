@@ -1,9 +1,9 @@
 //! The lines before the first arc of an edge list: comments, and possibly a header.
 //!
-//! Reads the first lines, at most 64 KiB after the first one that is not a comment. A header is a line of names
-//! (`source,target`), a single number, or two or three numbers that the rest of the file must confirm
-//! ([`super::header`]). For most lists the rest need not be read: their next lines already have ids that are larger than the
-//! first line's tail, so that cannot be the number of vertices.
+//! Reads the first lines, at most 64 KiB after the first one that is no comment. A header is a line of names
+//! (`source,target`), a single number, or two or three numbers that the rest of the file must confirm ([`super::header`]).
+//! Most lists need not be read for that: their next lines have ids larger than the first line's tail, which thus is not the
+//! number of vertices.
 
 use super::columns::Columns;
 use super::file::InputFile;
@@ -15,14 +15,13 @@ use super::pairs::is_blank_or_comment;
 use super::{ends, metis};
 use trimill_system::{Error, Result};
 
-/// The most bytes that are read after that line.
+/// The most bytes that are read after the first line that is no comment.
 pub(super) const SAMPLE: u64 = 1 << 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Start {
-    /// Bytes (after decompression) before the first arc.
+    /// Bytes, after decompression, before the first arc.
     pub(super) skip: u64,
-    /// Lines before it.
     pub(super) lines: u64,
     pub(super) columns: Columns,
 }
@@ -31,31 +30,27 @@ pub(super) struct Start {
 pub(super) struct FirstLine {
     pub(super) line: u64,
     pub(super) text: String,
-    /// Where arcs begin if it is an arc.
     pub(super) arc: Start,
-    /// Where arcs begin if it is a header.
     pub(super) header: Start,
     pub(super) kind: FirstLineKind,
-    /// If the file could be a METIS file whose rows all have the same number of columns: how many lines would follow.
+    /// If the file could be a METIS file whose rows all have the same number of columns: the number of rows.
     pub(super) metis_rows: Option<u64>,
 }
 
-/// What the first line is, judged by the first lines of the file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FirstLineKind {
     Arc,
     /// Names, or what the user calls a header.
     Names,
-    /// A single number.
     Count,
-    /// Numbers that may be those of a header. `alike`: whether the next line has the same columns.
+    /// Possibly the numbers of a header. `alike`: whether the next line has the same columns.
     Sizes {
         declared: HeaderNumbers,
         alike: bool,
     },
 }
 
-/// Reads up to the first arc. In a file of comments only, arcs begin at its end.
+/// Reads up to the first arc; in a file of comments only, arcs begin at its end.
 pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -> Result<FirstLine> {
     let mut head = Head::new(file, sizes)?;
     let Some(first) = content(&mut head)? else {
@@ -109,14 +104,12 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
     Ok(FirstLine { line: number, text, arc, header, kind, metis_rows })
 }
 
-/// A line without its end.
 pub(super) struct FirstContent {
     pub(super) text: Vec<u8>,
     pub(super) start: u64,
     pub(super) number: u64,
 }
 
-/// The next line that is not a comment.
 pub(super) fn content(head: &mut Head<'_>) -> Result<Option<FirstContent>> {
     while let Some(line) = head.next()? {
         if is_blank_or_comment(line) {
@@ -136,7 +129,7 @@ pub(super) fn content(head: &mut Head<'_>) -> Result<Option<FirstContent>> {
     Ok(None)
 }
 
-/// Whether a line of numbers may be a header, by the lines after it; `header` is where arcs begin if it is one.
+/// Whether a line of numbers may be a header, by the lines after it, or must be an arc.
 fn sizes_or_arc(
     head: &mut Head<'_>,
     line: &FirstContent,
@@ -154,7 +147,7 @@ fn sizes_or_arc(
         [m, n, other] if n == other && first.is_some_and(|first| first.count == 3) => (n, m),
         _ => return Ok(FirstLineKind::Arc),
     };
-    // As an arc, `n n m` and `n n` are loops.
+    // As arcs, `n n m` and `n n` would be loops.
     let tail = columns(&second.text).next().and_then(whole).filter(|_| numbers.len() == 2 && n != m);
     let goes_on = tail.is_some_and(|tail| tail == n || tail == m);
     let declared = HeaderNumbers { n, m, goes_on };
@@ -173,7 +166,7 @@ fn sizes_or_arc(
             beyond += u64::from(largest(line) > declared.n);
         }
     }
-    // An arc if ids exceed n and the number of lines, by their average length, is far from m.
+    // An arc if ids exceed n, and the number of lines, estimated from their average length, is far from m.
     let bytes = head.file.bytes as f64 / ((head.end - start) as f64 / lines as f64);
     let most = if head.file.compression.is_some() { 16.0 * bytes } else { 2.0 * bytes };
     let m = declared.m as f64;
@@ -187,7 +180,7 @@ fn is_of_graphs_jl(line: &[u8]) -> bool {
     kind.is_some_and(|kind| matches!(kind, b"u" | b"d" | b"\"u\"" | b"\"d\""))
 }
 
-/// The names of columns, if a line holds names: the first two are words, or the first is empty.
+/// The names of columns, if the first two are words, or the first is empty.
 fn names(line: &[u8]) -> Option<Vec<String>> {
     let text = std::str::from_utf8(line).ok().filter(|text| !text.chars().any(|c| c.is_control() && c != '\t'))?;
     let names: Vec<&str> = if text.contains(',') {
@@ -195,7 +188,6 @@ fn names(line: &[u8]) -> Option<Vec<String>> {
     } else {
         text.split_ascii_whitespace().collect()
     };
-    // Numbers in quotes are not names.
     let begins = |c: char| c.is_alphabetic() || c == '_' || c == ':';
     let word = |name: &str| name.trim_start_matches(['"', '\'']).starts_with(begins);
     let none = |name: &str| name.trim_matches(['"', '\'']).is_empty();
@@ -207,7 +199,7 @@ fn names(line: &[u8]) -> Option<Vec<String>> {
     named.then(|| names.iter().map(|name| name.trim_matches(['"', '\'']).to_lowercase()).collect())
 }
 
-/// Whether the first of these columns numbers the lines, and arcs are in the second and third.
+/// Whether the first column numbers the lines, so that arcs are in the second and third.
 pub(super) fn index_column(names: &[String]) -> Result<bool> {
     match ends::places(names) {
         Some((0, 1)) => Ok(false),

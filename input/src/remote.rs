@@ -1,13 +1,14 @@
-//! Objects of servers: `http://`, `https://` and `s3://`, read in ranges, many at a time, without a copy on disk.
+//! Objects of servers (`http://`, `https://`, `s3://`), read in ranges, many at a time, without a copy on disk.
 //!
-//! Input: URLs, and prefixes of buckets (`s3://BUCKET/PREFIX/`), which stand for the objects under them as a directory does for its files.
-//! Output: objects whose size and version are known ([`fetch`]). A fetch that breaks off goes on where it was; one that gives another
-//! version is an error. [`ahead`] fetches what a reader wants next while it reads; [`network`] runs all of this on threads of its own.
+//! Input: URLs, and prefixes of buckets (`s3://BUCKET/PREFIX/`), which stand for their objects as a directory does for its files. Output:
+//! objects of known size and version ([`fetch`]). A fetch that breaks off is continued; one that returns another version is an error.
+//! [`ahead`] fetches what a reader will need next; [`network`] runs all of this on threads of its own.
 //!
-//! What a URL holds beside scheme, host and path may be a credential: only [`client`] knows it, and adds it to a request as it is sent, so
-//! no error or log line of the libraries above can show it. Credentials for S3 come from the environment; without any, requests are not signed.
+//! Any part of a URL beside scheme, host and path may be a credential: only [`client`] knows it, and adds it to a request as it is sent, so
+//! that no error or log line of other libraries can show it. Credentials for S3 come from the environment; without any, requests are not
+//! signed.
 //!
-//! Memory: [`HEAD`] bytes for each object and as much again for a Parquet file; what a reader fetches ahead.
+//! Memory: per object [`HEAD`] bytes, twice that for a Parquet file, and what a reader fetches ahead.
 
 mod ahead;
 mod client;
@@ -42,23 +43,20 @@ use profile::AwsProfile;
 use trimill_system::url::is_url;
 use trimill_system::{Control, Error, Result};
 
-/// First bytes of each object, which come with its size and are kept: formats are found by them.
+/// The first bytes of each object: they come with its size, are kept, and tell the format.
 const HEAD: u64 = 128 << 10;
 
-/// Where reading gives up.
+/// When reading gives up.
 #[derive(Debug, Clone, Copy)]
 struct RemoteLimits {
-    /// Redirects of a request.
     redirects: usize,
-    /// Failures of a request in a row, or of a range without a byte between them.
+    /// Failures in a row of a request, or of a range without a byte between them.
     retries: usize,
-    /// The time in which a connection must be there.
     connect: Duration,
     /// The longest time without a byte.
     idle: Duration,
-    /// The pause after the first failure; each one after it is twice as long.
+    /// The pause after the first failure; it doubles with each one.
     pause: Duration,
-    /// Requests at a time.
     requests: usize,
 }
 
@@ -73,30 +71,28 @@ impl RemoteLimits {
     };
 }
 
-/// The stores below try nothing again: they would go on with an object that only has the same weak ETag.
+/// The libraries must not retry: they would go on with an object whose weak ETag alone is the same.
 fn no_retries() -> RetryConfig {
     RetryConfig { max_retries: 0, ..RetryConfig::default() }
 }
 
-/// The object that is read, and its store.
 struct StoredAt {
     store: Arc<dyn ObjectStore>,
     at: ObjectPath,
     name: PathBuf,
-    /// Of the object, if not the latest is meant.
+    /// The object's version, if not the latest one.
     version: Option<String>,
 }
 
-/// Opens the URLs among `paths`, which then stand for one object each; other paths stay. `cloud`: whether a metadata service is asked for
-/// credentials. `window`: the bytes that a thread may fetch at once.
+/// Opens the URLs among `paths`, which then stand for one object each; other paths stay. `cloud`: whether to ask a metadata service for
+/// credentials. `window`: how many bytes a thread may fetch at once.
 ///
 /// # Errors
-/// [`trimill_system::error::Kind::Usage`] for URLs that are none; [`trimill_system::error::Kind::Data`] for objects that cannot be read.
+/// [`trimill_system::error::Kind::Usage`] for malformed URLs; [`trimill_system::error::Kind::Data`] for objects that cannot be read.
 pub(super) fn open(paths: &[PathBuf], cloud: bool, window: u64, control: &Control) -> Result<Vec<NamedInput>> {
     Opener::new(cloud, window, control, RemoteLimits::USUAL)?.open(paths)
 }
 
-/// Opens objects over one set of connections.
 struct Opener {
     network: Arc<Network>,
     client: RemoteClient,
@@ -187,7 +183,7 @@ impl Opener {
         }
     }
 
-    /// A bucket. `name`: what is read of it.
+    /// `name`: what of the bucket is read, for errors.
     fn bucket(&self, bucket: &str, name: &Path) -> Result<Arc<dyn ObjectStore>> {
         if let Some(store) = self.buckets.borrow().get(bucket) {
             return Ok(Arc::clone(store));
@@ -229,7 +225,7 @@ impl Opener {
         Ok(store)
     }
 
-    /// The keys of the objects under a prefix, in order, without empty ones and notes of the programs that wrote them, as of a directory.
+    /// The keys of the objects under a prefix, sorted; empty objects and notes of programs are left out, as in a directory.
     fn under(
         &self,
         store: &Arc<dyn ObjectStore>,
@@ -261,7 +257,7 @@ fn parsed(key: &str, name: &Path) -> Result<ObjectPath> {
     ObjectPath::parse(key).map_err(|_| fetch::unreadable_key(name))
 }
 
-/// What the variables of the environment say, without those that are empty: for AWS's programs these are not there.
+/// Settings from environment variables; empty ones are ignored, as by AWS's programs.
 fn from_environment() -> AmazonS3Builder {
     let texts =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -270,19 +266,18 @@ fn from_environment() -> AmazonS3Builder {
     keys.fold(AmazonS3Builder::new(), |builder, (key, value)| builder.with_config(key, value))
 }
 
-/// Whether a variable says no.
 fn is_off(value: &str) -> bool {
     ["0", "n", "no", "off", "false"].contains(&&*value.to_ascii_lowercase())
 }
 
-/// A key with `*` or `[...]` as a pattern, and the prefix that its objects have in common.
+/// A key with `*` or `[...]` as a pattern, and the prefix that its matches have in common.
 fn pattern(key: &str) -> Option<(&str, Pattern)> {
     let wild = key.find(['*', '['])?;
     let prefix = key[..wild].rfind('/').map_or("", |end| &key[..end]);
     Some((prefix, Pattern::new(key).ok()?))
 }
 
-/// The error for settings, of the environment or the URL, that make no store.
+/// The error for settings of the environment or the URL that are invalid.
 fn unusable(name: &Path, error: &object_store::Error) -> Error {
     Error::usage(format!("cannot be opened ({})", fetch::cause(error)))
         .at(name)

@@ -1,7 +1,7 @@
-//! Rows that had to be decoded, kept in memory: 4 bytes an arc and 4 bytes a vertex.
+//! Decoded rows in memory: 4 bytes per arc and 4 per vertex.
 //!
-//! Text can only be read from the beginning, and rows are needed twice: first their lengths, then their
-//! successors. So they are decoded once, each chunk of the input into a chunk of the store.
+//! Text can only be read from the beginning, and rows are needed twice: first their lengths, then their successors.
+//! So they are decoded once, each chunk of the input into a chunk of the store.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,11 +11,10 @@ use super::rows::{AdjacencyRows, RowChunk, read_in_parts};
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Control, Result, lock};
 
-/// Rows in the order of the input.
 pub(super) struct RowStore {
     lengths: Vec<AtomicU32>,
     chunks: Vec<Vec<u32>>,
-    /// Where each chunk begins, and where the last one ends.
+    /// The number of the first arc of each chunk, and of all arcs.
     starts: Vec<u64>,
 }
 
@@ -28,7 +27,7 @@ impl RowStore {
         Self { lengths: zeros(ids as usize), chunks: Vec::new(), starts: vec![0] }
     }
 
-    /// A sink for the arcs of a chunk, whose tails ascend.
+    /// A sink for the arcs of a chunk, whose tails must ascend.
     pub(super) fn chunk(&self) -> StoredRows<'_> {
         StoredRows { lengths: &self.lengths, successors: Mutex::default() }
     }
@@ -38,7 +37,6 @@ impl RowStore {
         self.chunks.push(successors);
     }
 
-    /// The arcs of all chunks so far.
     pub(super) fn arcs(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }
@@ -62,7 +60,6 @@ impl AdjacencyRows for RowStore {
 }
 
 impl RowStore {
-    /// Copies successors from number `first` on.
     fn copy(&self, first: u64, into: &mut [u32]) -> Result<()> {
         let (mut at, mut rest) = (first, into);
         let mut chunk = self.starts.partition_point(|&start| start <= first) - 1;
@@ -83,7 +80,6 @@ pub(super) struct StoredRows<'a> {
 }
 
 impl StoredRows<'_> {
-    /// Their successors, one row after another.
     pub(super) fn into_successors(self) -> Vec<u32> {
         let mut successors = self.successors.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         successors.shrink_to_fit();

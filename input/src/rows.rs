@@ -1,62 +1,62 @@
 //! Inputs that store rows: all successors of a vertex together, the vertices in the order of their ids.
 //!
-//! An input that lists every edge from both ends, with ascending rows, is clean already, and can be oriented row by row
-//! without sorting arcs first (`src/orient/rows.rs` of `trimill`). Only the form is guaranteed here: the reader of the rows has to check
-//! that they ascend, that successors are vertices and that arcs have their reverse. An inconsistent input has no rows;
+//! An input that lists every edge from both ends, with ascending rows, is clean already, and can be oriented row by row without sorting
+//! (`src/orient/rows.rs` of `trimill`). Only the form is guaranteed here: the consumer must check that rows ascend, that successors are
+//! vertices and that arcs have their reverse. An inconsistent input has no rows;
 //! [`super::ArcSource::scan`](super::arcs::ArcSource::scan) then reports what is wrong.
 
 use std::ops::Range;
 
 use trimill_system::{Control, Kind, Result};
 
-/// Successors that are read at a time, more or less.
+/// About how many successors are read at a time.
 pub const PART: usize = 1 << 15;
 
 #[derive(Debug, Clone)]
 pub struct RowChunk {
     pub ids: Range<u64>,
-    /// Their arcs, where the first successor of the first row of all is number 0.
+    /// Its arcs, numbered through all rows from 0.
     pub arcs: Range<u64>,
 }
 
-/// Whether the reverse of each arc is there.
+/// Whether every arc has its reverse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Symmetry {
-    /// The input says that every arc has its reverse; if one has not, a scan decides whether that is an error.
+    /// The input says so; if it is not true, a scan decides whether that is an error.
     Demanded,
     /// Graphs of this form may be directed.
     Unknown,
-    /// An arc has no reverse.
+    /// At least one arc has no reverse.
     Missing,
 }
 
 /// The rows of a graph, readable from many threads.
 pub trait AdjacencyRows: Sync {
-    /// The length of the row of each id from 0 on; `None` if the input is inconsistent, or known to be directed and not wanted then.
+    /// The length of each row, by id from 0; `None` if the input is inconsistent, or known to be directed and `directed` is false.
     fn lengths(&self, directed: bool, control: &Control) -> Result<Option<Vec<u32>>>;
 
-    /// Whether every arc has its reverse. To be called after [`Self::lengths`].
+    /// To be called after [`Self::lengths`].
     fn symmetry(&self) -> Symmetry {
         Symmetry::Demanded
     }
 
-    /// The ids at which chunks begin, if rows can only be read from these on; `None`: from any. To be called after [`Self::lengths`].
+    /// The ids at which chunks may begin; `None` if at any. To be called after [`Self::lengths`].
     fn starts(&self) -> Option<Vec<u64>> {
         None
     }
 
-    /// How many bands of ids there are. [`Self::read`] reads from the one that was entered last.
+    /// The number of bands of ids; [`Self::read`] reads from the one that was entered last.
     fn bands(&self) -> usize {
         1
     }
 
-    /// Makes the rows of a band readable; returns its first id, at which a chunk begins. The last band is entered at first. No thread may read
-    /// meanwhile.
+    /// Makes the rows of a band readable and returns its first id, at which a chunk begins. At first the last band is entered. No thread
+    /// may read meanwhile.
     fn enter(&self, _band: usize, _control: &Control) -> Result<u64> {
         Ok(0)
     }
 
-    /// Passes the successors of `chunk` to `take`, in order, in parts, until it returns false. `part` is memory for these.
+    /// Passes the successors of `chunk` to `take` in order, in parts, until it returns false. `part` is scratch memory.
     fn read(
         &self,
         chunk: &RowChunk,
@@ -65,8 +65,8 @@ pub trait AdjacencyRows: Sync {
     ) -> Result<()>;
 }
 
-/// The row with an arc, of rows whose arcs are numbered one row after another: the last one that does not begin after it. `begin` gives the number
-/// of a row's first arc.
+/// The row of an arc, where arcs are numbered row by row: the last row that does not begin after it. `begin` gives the number of a row's
+/// first arc.
 pub(super) fn row_of(rows: u64, arc: u64, begin: impl Fn(u64) -> Result<u64>) -> Result<u64> {
     let (mut low, mut high) = (0, rows);
     while high - low > 1 {
@@ -81,7 +81,7 @@ pub(super) fn unless_damaged<T>(result: Result<Option<T>>) -> Result<Option<T>> 
     result.or_else(|error| if error.kind() == Kind::Data { Ok(None) } else { Err(error) })
 }
 
-/// [`AdjacencyRows::read`] where successors can be read at any position: `fill` reads them from the one with a number on.
+/// [`AdjacencyRows::read`] where successors can be read at any position: `fill` reads them from a number on.
 pub(super) fn read_in_parts(
     arcs: Range<u64>,
     part: &mut Vec<u32>,

@@ -1,13 +1,12 @@
 //! SciPy's `.npz`, as `scipy.sparse.save_npz` writes it: a square sparse matrix as the arcs of a graph.
 //!
-//! CSR, CSC and COO, compressed or not. The entry in row `i` and column `j` is the arc `i -> j`, of any value: an explicitly stored
-//! zero is an edge, as in `networkx.from_scipy_sparse_array`, and in SciPy's own `csgraph`, where it is one of weight 0. The number of
-//! rows is that of the vertices. All that is read is checked: indices are inside of the matrix, `indptr` ascends from 0 to their
+//! CSR, CSC and COO, compressed or not. The entry in row `i` and column `j` is the arc `i -> j`, whatever its value: a stored zero is
+//! an edge, as in `networkx.from_scipy_sparse_array` and in SciPy's `csgraph`, where its weight is 0. The number of rows is the number
+//! of vertices. All that is read is checked: indices are inside the matrix, and `indptr` ascends from 0 to their number.
 //! number.
 //!
-//! Arrays that are stored without compression are read from the file itself; compressed ones are unpacked to anonymous files. All
-//! threads read; memory: three windows a thread. Time: `indptr` is read once more by the first scan, and all arrays when they are
-//! opened, to verify their checksums.
+//! Uncompressed arrays are read from the file itself; compressed ones are unpacked to anonymous files. All threads read; memory: three
+//! windows per thread. Time: the first scan reads `indptr` once more, and opening reads all arrays to verify their checksums.
 
 mod arrays;
 mod compressed_rows;
@@ -23,7 +22,6 @@ use compressed_rows::CompressedMatrix;
 use pairs::CoordinatePairs;
 use trimill_system::{Control, Error, Result};
 
-/// Opens a matrix; returns the reader of its entries.
 pub(super) fn open(file: &InputFile, sizes: ReadSizes, work_dir: &Path, control: &Control) -> Result<Box<dyn Reader>> {
     let mut arrays = Arrays::open(file, work_dir, control)?;
     let format = arrays.text("format")?;

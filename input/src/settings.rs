@@ -19,12 +19,12 @@ pub struct InputSettings {
     pub columns: Option<ColumnNames>,
     /// Whether the ids of edge lists are names.
     pub names: bool,
-    /// Whether the metadata service of a cloud is asked for credentials of objects in S3.
+    /// Whether to ask a cloud's metadata service for credentials of objects in S3.
     pub cloud_credentials: bool,
 }
 
 impl InputSettings {
-    /// Refuses `--header` and `--names` for formats other than edge lists, and `--columns` for those whose columns have no names.
+    /// Refuses `--header` and `--names` for formats other than edge lists, and `--columns` for those without names of columns.
     pub(super) fn check(&self, path: &Path, format: Format) -> Result<()> {
         if self.names && !(format == Format::Text || format.is_table()) {
             let error = Error::usage(format!("--names for a file of format {format}, whose ids are numbers"))

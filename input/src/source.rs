@@ -27,11 +27,11 @@ use trimill_system::control::{Control, Unit};
 use trimill_system::memory::HostMemory;
 use trimill_system::{Bytes, Error, Result};
 
-/// A graph that can be read, as often as needed, unless [it is read once](SourceFacts::is_read_once).
+/// A graph that can be read any number of times, unless [it is read once](SourceFacts::is_read_once).
 pub struct Source {
     format: Format,
     reading: InputSettings,
-    /// Its files as they were before they were opened, without those that are not regular files.
+    /// Its regular files, as they were before they were opened.
     watched: Vec<Watched>,
     /// Whether `watched` has all files, so that they identify the input.
     identified: bool,
@@ -43,7 +43,7 @@ pub(super) struct HowToOpen<'a> {
     /// For copies.
     pub(super) work_dir: &'a Path,
     pub(super) sizes: ReadSizes,
-    /// Whether pairs from a pipe are read as they come, once, instead of being copied.
+    /// Whether pairs from a pipe are read once, as they arrive, instead of being copied.
     pub(super) streams: bool,
     pub(super) control: &'a Control,
 }
@@ -56,26 +56,25 @@ impl fmt::Debug for Source {
 
 impl Source {
     #[cfg(feature = "testing")]
-    /// [`Self::open_as`] with at most the format given, and without a way to stop it.
+    /// [`Self::open_as`] with at most a format given, and without a way to stop it.
     pub fn open(inputs: &[PathBuf], format: Option<Format>, work_dir: &Path) -> Result<Self> {
         Self::open_as(inputs, InputSettings { format, ..InputSettings::default() }, work_dir, &Control::silent())
     }
 
-    /// Opens one file, several files of one text or binary graph, as they are or as a directory or a pattern ([`super::files_of`]), or `-` alone for
-    /// standard input.
+    /// Opens one file, several files of one text or binary graph, by name or as a directory or a pattern ([`super::files_of`]), or `-`
+    /// alone for standard input.
     ///
-    /// The format is found from content and suffix unless given. A BVGraph may be named by either of its files or by their base name. Of
-    /// an archive the member that is the graph is read. Standard input and pipes are copied to an anonymous temporary file in `work_dir`,
-    /// because an input is read twice; so are members of archives, and the contents of a compressed file that is not an edge list.
-    /// Errors: `Kind::Data` for files that are missing, empty, damaged or of an unknown format; `Kind::Usage` for inputs that cannot go
-    /// together; `Kind::Resource` when `work_dir` cannot be written; `Kind::Interrupted` when `control` is stopped while something is
-    /// copied.
+    /// The format is found from content and suffix unless given. A BVGraph may be named by either of its files or by their base name. Of an
+    /// archive the member that is the graph is read. Inputs are read twice, so standard input and pipes are copied to an anonymous
+    /// temporary file in `work_dir`; so are members of archives, and the contents of a compressed file that is no edge list. Errors:
+    /// `Kind::Data` for files that are missing, empty, damaged or of an unknown format; `Kind::Usage` for inputs that cannot go together;
+    /// `Kind::Resource` when `work_dir` cannot be written; `Kind::Interrupted` when `control` is stopped during a copy.
     pub fn open_as(inputs: &[PathBuf], reading: InputSettings, work_dir: &Path, control: &Control) -> Result<Self> {
         Self::open_how(inputs, reading, &HowToOpen { work_dir, sizes: ReadSizes::USUAL, streams: false, control })
     }
 
-    /// As [`Self::open_as`]; reading takes at most an eighth of `memory`, but at least 512 KiB a thread. Pairs of `u32` from a pipe are not
-    /// copied: such a graph [is read once](SourceFacts::is_read_once).
+    /// As [`Self::open_as`]; reading takes at most an eighth of `memory`, but at least 512 KiB per thread. Pairs of `u32` from a pipe are
+    /// not copied: such a graph [is read once](SourceFacts::is_read_once).
     pub fn open_within(
         inputs: &[PathBuf],
         reading: InputSettings,
@@ -219,13 +218,13 @@ impl Source {
         self.reading.header
     }
 
-    /// The columns with the ends of edges that the user named.
+    /// The columns that the user named.
     pub fn columns(&self) -> Option<&ColumnNames> {
         self.reading.columns.as_ref()
     }
 
-    /// The identity of this input before it was opened: canonical paths, sizes, times and inodes of all files (of a BVGraph
-    /// both files). `None` for standard input and pipes.
+    /// The identity before opening: canonical paths, sizes, times and inodes of all files (of a BVGraph both). `None` for standard input
+    /// and pipes.
     pub fn identity(&self) -> Result<Option<Identity>> {
         if self.identified { Identity::watched(&self.watched) } else { Ok(None) }
     }
@@ -270,7 +269,7 @@ impl ArcSource for Source {
     }
 }
 
-/// Records the state of the regular files among `paths`. The readers report missing ones.
+/// Records the state of the regular files among `paths`; readers report missing ones.
 fn watch<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<Watched> {
     paths.into_iter().filter_map(|path| Watched::new(path.as_ref()).ok().flatten()).collect()
 }

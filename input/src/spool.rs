@@ -1,9 +1,8 @@
 //! Copies of inputs that cannot be read in place: standard input, a pipe, the plain text of a compressed file whose format
-//! cannot be read in one pass, a member of an archive.
+//! needs more than one pass, a member of an archive.
 //!
-//! Input: bytes in chunks. Output: a file without a name, which is removed when it is closed. The copy ends with an error before
-//! the disk is full, since a full disk also affects other programs. Costs one write of the bytes, and a query of the free space
-//! every [`STEP`].
+//! Input: bytes in chunks. Output: a file without a name, which is removed when it is closed. The copy fails before the disk is
+//! full, since that also affects other programs. Costs one write of the bytes, and a query of the free space every [`STEP`].
 
 use std::fs::File;
 use std::path::Path;
@@ -12,12 +11,12 @@ use super::compression::Compression;
 use super::storage::Storage;
 use trimill_system::{Bytes, Error, Result, disk};
 
-/// The most bytes that are written before the free space is queried again: other programs write to the disk, too.
+/// Other programs write to the disk too, so its free space is queried again after this many bytes.
 const STEP: u64 = 64 << 20;
-/// The space that is left free on the disk: its size divided by the first number, but at most the second number of bytes.
+/// How much space is left free: the disk's size divided by the first number, but at most the second number of bytes.
 const LEFT_FREE: (u64, u64) = (64, 1 << 30);
 
-/// The most bytes of data per byte of a zstd frame: a block of 128 KiB takes at least four bytes. A gzip member grows less.
+/// The most that a byte of a zstd frame expands to: a block of 128 KiB takes at least four bytes. A gzip member grows less.
 const MOST_GROWTH: u64 = 1 << 15;
 
 pub(super) struct Spool<'a> {
@@ -28,7 +27,7 @@ pub(super) struct Spool<'a> {
     written: u64,
     /// How far may be written before the free space is queried again.
     until: u64,
-    /// Returns how many bytes may still be written to the disk of a directory.
+    /// How many bytes may still be written to a directory's disk; tests replace it.
     room: fn(&Path) -> Result<u64>,
 }
 
@@ -81,7 +80,6 @@ impl<'a> Spool<'a> {
     }
 }
 
-/// The bytes that may still be written to the disk of `dir`.
 fn room(dir: &Path) -> Result<u64> {
     let disk = rustix::fs::statvfs(dir).map_err(|e| Error::write(dir, e.into()))?;
     let (share, most) = LEFT_FREE;
@@ -92,8 +90,8 @@ fn room(dir: &Path) -> Result<u64> {
     })
 }
 
-/// A lower bound of the size of a compressed file's plain text, from the file itself: for zstd the length of the first frame,
-/// for gzip that of the last member modulo 2^32. bzip2 stores none.
+/// A lower bound of a compressed file's plain size, from the file itself: for zstd the length of the first frame, for gzip that
+/// of the last member modulo 2^32. bzip2 stores none.
 pub(super) fn plain_at_least(file: &Storage, compression: Compression) -> u64 {
     let bytes = file.length().unwrap_or(0);
     let said = match compression {

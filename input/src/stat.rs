@@ -1,8 +1,8 @@
-//! The size, times and inode of a file, which show whether it changed.
+//! Size, times and inode of a file, which show whether it changed.
 //!
-//! Clocks of file systems tick, and two changes within a tick have the same time of change. So only a file whose last change is
-//! longer ago than a tick is *settled*: from then on, every change shows. A file that a process writes through a mapping may
-//! change without a new time until the system writes it back; that is not detected.
+//! File systems' clocks tick, and two changes within a tick have the same time of change. So a file is *settled* only if its
+//! last change is longer ago than a tick: from then on, every change shows. A file written through a mapping may change without
+//! a new time until the system writes it back; that is not detected.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -15,20 +15,19 @@ use serde::{Deserialize, Serialize};
 use super::storage::RemoteBytes;
 use trimill_system::{Error, Result};
 
-/// The longest tick of a clock that counts nanoseconds (100 ticks a second, twice).
+/// The longest tick of a clock that counts nanoseconds (100 ticks a second), doubled.
 pub(super) const TICK: Duration = Duration::from_millis(20);
-/// The tick of file systems that store whole seconds only.
 const COARSE_TICK: Duration = Duration::from_secs(2);
 
 /// The state of a file, as `stat` returns it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stat {
     pub bytes: u64,
-    /// The time of the last modification: seconds since 1970, and nanoseconds. Programs can set it.
+    /// Last modification: seconds since 1970 and nanoseconds. Programs can set it.
     pub modified: (i64, i64),
-    /// The time of the last change of the file or of its metadata.
+    /// Last change of the file or its metadata (ctime), in the same form.
     pub changed: (i64, i64),
-    /// Of a remote object what its tag gives.
+    /// For a remote object, a number derived from its tag.
     pub inode: u64,
 }
 
@@ -42,7 +41,6 @@ impl Stat {
         }
     }
 
-    /// The difference between a file that was `self` and is `now`; `None` if there is none.
     pub(super) fn difference(&self, now: &Self) -> Option<String> {
         if self.inode != now.inode {
             Some("another file was put in its place".into())
@@ -67,32 +65,30 @@ impl Stat {
     }
 }
 
-/// The error for an input at `path` that changed while it was read.
 pub(super) fn changed(path: &Path, how: &str) -> Error {
     Error::data(path, format!("changed while it was read ({how})"))
         .expected("an input that stays as it is until it is read")
         .advice("start again when nothing writes to it any more")
 }
 
-/// A file of an input, as it was before it was read.
 #[derive(Debug)]
 pub struct Watched {
     pub(super) path: PathBuf,
     pub(super) stat: Stat,
     pub(super) settled: bool,
-    /// Of a remote object, whose URL is `path`, what stays the same as its contents do; all reads of it compare it.
+    /// For a remote object, whose URL is `path`: a number that stays the same while its contents do; every read compares it.
     pub(super) tag: Option<u128>,
 }
 
 impl Watched {
-    /// The object of a server; `None` where nothing says whether its contents are the same later on.
+    /// A server's object; `None` if nothing shows whether its contents stay the same.
     pub(super) fn object(object: &dyn RemoteBytes) -> Option<Self> {
         let tag = object.tag()?;
         let stat = Stat { bytes: object.bytes(), inode: tag as u64, ..Stat::default() };
         Some(Self { path: object.name().to_path_buf(), stat, settled: true, tag: Some(tag) })
     }
 
-    /// The state of the file at `path`; `None` if it is not a regular file.
+    /// The state of the file at `path`; `None` if it is no regular file.
     pub fn new(path: &Path) -> Result<Option<Self>> {
         let metadata = path.metadata().map_err(|e| Error::read(path, e))?;
         let stat = Stat::of(&metadata);
@@ -100,12 +96,12 @@ impl Watched {
         Ok(metadata.is_file().then(|| Self { path: path.to_path_buf(), stat, settled, tag: None }))
     }
 
-    /// Fails if the file changed since.
+    /// Fails if the file changed since then.
     pub fn unchanged(&self) -> Result<()> {
         if self.tag.is_some() {
             return Ok(());
         }
-        // Opening the file makes a file server report its current state, which `stat` alone does not.
+        // Opening makes a file server report its current state; `stat` alone does not.
         let now = match File::open(&self.path).and_then(|file| file.metadata()) {
             Ok(metadata) => Stat::of(&metadata),
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(changed(&self.path, "it is gone")),

@@ -1,7 +1,7 @@
-//! Where the bytes of an input are: in a file, or with a server.
+//! The bytes of an input, in a file or on a server.
 //!
-//! Both are read by position, from many threads at once. A part of a file is mapped, and a part of a remote object is fetched into memory:
-//! nothing of it is written to disk.
+//! Both are read by position, from many threads at once. A part of a file is mapped; a part of a remote object is fetched into memory,
+//! never written to disk.
 
 use std::fmt;
 use std::fs::File;
@@ -15,23 +15,23 @@ use trimill_system::control::Task;
 use trimill_system::mapped::MappedPart;
 use trimill_system::{Error, Result, disk};
 
-/// An object on a server. Any range of its bytes can be fetched; a fetch fails if the object has changed since the first one.
+/// An object on a server. Any range can be fetched; a fetch fails if the object has changed since the first one.
 pub(super) trait RemoteBytes: fmt::Debug + Send + Sync {
     /// Its URL, without credentials.
     fn name(&self) -> &Path;
 
     fn bytes(&self) -> u64;
 
-    /// A number that stays the same as long as the contents do; `None` if the server sends no strong ETag.
+    /// A number that stays the same while the contents do; `None` if the server sends no strong ETag.
     fn tag(&self) -> Option<u128>;
 
     fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>>;
 
-    /// Reads a range from its beginning to its end; what comes next is fetched meanwhile.
+    /// Reads a range from its beginning to its end, and fetches ahead.
     fn forward(&self, range: Range<u64>, order: ReadOrder) -> Box<dyn ForwardReader>;
 }
 
-/// An input as it is named, and the object if it is one.
+/// An input by its name, and the opened object if it is a URL.
 pub(super) struct NamedInput {
     pub(super) path: PathBuf,
     pub(super) object: Option<Arc<dyn RemoteBytes>>,
@@ -41,14 +41,13 @@ pub(super) struct NamedInput {
 pub(super) enum ReadOrder {
     /// In order, perhaps only the beginning.
     Stream,
-    /// All of it, some bytes twice: the header of a page is read before the page.
+    /// All of it, some bytes twice: a page's header is read before the page.
     #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
     Pages,
 }
 
-/// Reads at ascending positions.
 pub(super) trait ForwardReader: Send {
-    /// Reads some bytes at `at`; none at the end.
+    /// Reads some bytes at `at`; 0 at the end.
     fn read_at(&mut self, into: &mut [u8], at: u64) -> io::Result<usize>;
 
     #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
@@ -95,7 +94,6 @@ impl Storage {
         })
     }
 
-    /// Fills `into` with the bytes at `at`.
     pub(super) fn read_exact_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
         match self {
             Self::Local(file) => disk::read_at(file, into, at),
@@ -107,7 +105,7 @@ impl Storage {
         }
     }
 
-    /// What reads a range in order, if that is not read by position.
+    /// A reader of a range in order, for objects on servers.
     pub(super) fn forward(&self, range: Range<u64>, order: ReadOrder) -> Option<Box<dyn ForwardReader>> {
         match self {
             Self::Local(_) => None,
@@ -115,7 +113,7 @@ impl Storage {
         }
     }
 
-    /// A range of the bytes, which are all there. `path` is for errors.
+    /// A range of the bytes, all of which must be there. `path` is for errors.
     pub(super) fn part(&self, path: &Path, range: Range<u64>) -> Result<FilePart> {
         match self {
             Self::Local(file) => MappedPart::new(file, path, range).map(FilePart::Mapped),
@@ -141,12 +139,10 @@ pub(super) struct Pread<'a> {
     file: &'a Storage,
     pub(super) at: u64,
     task: Option<&'a Task>,
-    /// Of a remote object.
     forward: Option<Box<dyn ForwardReader>>,
 }
 
 impl<'a> Pread<'a> {
-    /// Advances `task` by what is read.
     pub(super) fn new(file: &'a Storage, at: u64, task: Option<&'a Task>) -> Self {
         Self { file, at, task, forward: file.forward(at..u64::MAX, ReadOrder::Stream) }
     }

@@ -1,7 +1,6 @@
-//! Tables: formats whose columns have names and types. Which two columns hold the ends of arcs.
+//! Tables, whose columns have names and types: which two columns hold the ends of arcs.
 //!
-//! Without names that the user gave, the first two columns are taken, unless the names of the columns say that the ends of arcs are
-//! elsewhere.
+//! Unless the user names columns, the first two are taken, or those whose names say that they hold the ends of arcs.
 
 use super::column_names::ColumnNames;
 use super::ends::{is_index, places};
@@ -10,7 +9,6 @@ use trimill_system::{Error, Result};
 
 const MOST_LISTED: usize = 12;
 
-/// Columns with their names and types, as errors list them.
 pub(super) fn listed(columns: impl ExactSizeIterator<Item = (String, String)>) -> String {
     let more = columns.len().saturating_sub(MOST_LISTED);
     let of = |(name, kind): (String, String)| format!("'{}' {kind}", printable(&name));
@@ -21,8 +19,8 @@ pub(super) fn listed(columns: impl ExactSizeIterator<Item = (String, String)>) -
     format!("the columns {}", if listed.is_empty() { "(none)".into() } else { listed.join(", ") })
 }
 
-/// The columns of tails and heads; the error lacks the file. `fields`: the names of all columns; `column` makes one of ids of the column in a
-/// place, or says why it is none.
+/// The columns of tails and heads; the error does not name the file. `fields`: the names of all columns; `column` makes a column of ids
+/// from a place, or says why it cannot.
 pub(super) fn ends<T>(
     fields: &[&str],
     named: Option<&ColumnNames>,
@@ -56,7 +54,7 @@ pub(super) fn ends<T>(
     Ok([of(0)?, of(1)?])
 }
 
-/// The error for the column `name`, which is `what` and so holds no ids, or no `names`.
+/// The error for the column `name`, whose type `what` is neither ids nor, with `names`, text.
 pub(super) fn no_ids(name: &str, what: &str, names: bool) -> Error {
     let expected =
         if names { "a column of text, as --names says" } else { "a column of integers, or --names for text" };

@@ -1,9 +1,9 @@
 //! Edge lists as text: one arc a line, its tail and head in the first two columns.
 //!
-//! SNAP (`#` comments, tabs), KONECT (`%` comments, more columns), Graph Challenge (`u v 1`), GAPBS `.el`, CSV, also with a
-//! column that numbers the lines. Ids are delivered as written, up to `u64::MAX - 1`. The first line that is neither blank
-//! nor a comment may be a header ([`preamble`](super::preamble)); if only the rest of the file shows that, it is read once more
-//! before the first scan. A list without an arc is an error: no line of it says that the graph has none. All lines of a file have the same columns. Each file may be plain or compressed
+//! SNAP (`#` comments, tabs), KONECT (`%` comments, more columns), Graph Challenge (`u v 1`), GAPBS `.el`, CSV, also with a column that
+//! numbers the lines. Ids are delivered as written, up to `u64::MAX - 1`. The first line that is neither blank nor a comment may be a
+//! header ([`preamble`](super::preamble)); if only the rest of the file shows that, it is read once more before the first scan. A list
+//! without an arc is an error. All lines of a file have the same columns. Each file may be plain or compressed
 //! ([`text_blocks`](super::text_blocks)).
 
 use std::sync::OnceLock;
@@ -26,18 +26,16 @@ use trimill_system::{Error, Result};
 pub(super) struct EdgeListText {
     lists: Vec<List>,
     sizes: ReadSizes,
-    /// Whether the user named the format.
     named: bool,
 }
 
 struct List {
     file: InputFile,
     first: FirstLine,
-    /// Where its arcs begin, once that is known.
     start: OnceLock<Start>,
 }
 
-/// Any id but the largest `u64`. Holds the advice on what the file may be instead.
+/// Any id but the largest `u64`; holds the advice on what the file may be instead.
 struct AnyId(&'static str);
 
 impl Dialect for AnyId {
@@ -67,7 +65,6 @@ impl EdgeListText {
         Ok(Self { lists, sizes, named })
     }
 
-    /// Determines where the arcs of a list begin.
     fn start(&self, list: &List, control: &Control) -> Result<Start> {
         if let Some(&start) = list.start.get() {
             return Ok(start);
@@ -113,7 +110,7 @@ impl EdgeListText {
         Ok(*list.start.get_or_init(|| start))
     }
 
-    /// Delivers the arcs of lists, each from where they begin; returns the number in each.
+    /// Delivers the arcs of lists, each from its start; returns the number in each.
     fn scan_lists(
         &self,
         lists: &[(&List, Start)],
@@ -133,7 +130,7 @@ impl EdgeListText {
         })
     }
 
-    /// Whether the first lines of a list may be those of a METIS file of `rows` rows; for most edge lists they cannot.
+    /// Whether a list may begin like a METIS file of `rows` rows; most edge lists do not.
     fn begins_as_metis(&self, list: &List, rows: u64) -> Result<bool> {
         let Some(header) = metis::parse_header(list.first.text.as_bytes()) else { return Ok(false) };
         let (mut head, mut lines) = (Head::new(&list.file, self.sizes)?, 0);
@@ -171,7 +168,7 @@ impl EdgeListText {
         Ok(rest.lines + blank >= header.vertices)
     }
 
-    /// Whether the lines of a short list are rows as in a METIS file, whose header may be wrong: each neighbour lists the vertex, too.
+    /// Whether the lines of a short list are rows of a METIS file, perhaps with a wrong header: each neighbour lists the vertex, too.
     fn has_rows_of_metis(&self, list: &List) -> Result<bool> {
         let (mut head, mut rows) = (Head::new(&list.file, self.sizes)?, Vec::new());
         while head.end < list.first.header.skip + preamble::SAMPLE
@@ -192,7 +189,7 @@ impl EdgeListText {
 }
 
 impl FirstLine {
-    /// Advice on a file whose lines have different columns: what it may be instead.
+    /// Advice if lines have different columns: what the file may be instead.
     fn advice(&self) -> &'static str {
         if metis::parse_header(self.text.as_bytes()).is_some() {
             "if it is a METIS file, name it with --format metis"
@@ -215,7 +212,7 @@ impl List {
         Error::data(&self.file.path, found).at_line(self.first.line)
     }
 
-    /// The error for a list without arcs: it has comments and blank lines, and at most a header.
+    /// The error for a list of comments, blank lines, and at most a header.
     fn is_without_arcs(&self) -> Error {
         let error = match self.first.text.as_str() {
             "" => Error::data(&self.file.path, "holds no arcs, only comments and blank lines"),

@@ -1,8 +1,8 @@
-//! All lines of text files from where their arcs begin, in blocks of whole lines, by all threads.
+//! The lines of text files from their first arc on, in blocks of whole lines, by all threads.
 //!
-//! Each file may be plain or compressed. Plain files are read from mapped windows; a compressed file is decoded by one thread, or by all
-//! if it has several zstd frames, while the others parse. Memory: a window (plain) or three blocks of 1 MiB (compressed) a thread, and for
-//! zstd frames those of [`super::frames`].
+//! Plain files are read from mapped windows; a compressed file is decoded by one thread, or by all if it has several zstd frames, while
+//! the others parse. Memory per thread: a window (plain) or three blocks of 1 MiB (compressed), and for zstd frames those of
+//! [`super::frames`].
 
 use std::io::{BufRead, Read};
 use std::ops::Range;
@@ -22,20 +22,19 @@ const BLOCK: u64 = 1 << 20;
 
 pub(super) struct TextLines<'a> {
     pub(super) file: &'a InputFile,
-    /// Bytes (after decompression) before the first of them.
+    /// Bytes, after decompression, before the first of them.
     pub(super) skip: u64,
-    /// Lines before it.
     pub(super) before: u64,
     pub(super) sizes: ReadSizes,
     pub(super) task: &'a Task,
 }
 
-/// Parses whole lines of a file, identified by its index; returns how many arcs they hold.
+/// Parses whole lines of the file with this index; returns how many arcs they hold.
 pub(super) type ParseLines<'a> = dyn Fn(usize, &[u8]) -> Result<u64, DeliveryFailure> + Sync + 'a;
 
-/// Hands all lines of the files over once; returns the number of arcs in each.
+/// Passes all lines of the files to `parse` once; returns the number of arcs in each file.
 pub(super) fn parse_all(files: &[TextLines<'_>], control: &Control, parse: &ParseLines<'_>) -> Result<Vec<u64>> {
-    // Ranges of plain files, and all of compressed ones.
+    // Ranges of plain files, and whole compressed ones.
     let mut work = Vec::new();
     for (number, TextLines { file, skip, sizes, .. }) in files.iter().enumerate() {
         match file.compression {
@@ -124,7 +123,6 @@ impl<'a> TextBlocks<'a> {
         Self { file, stream, carry: Vec::new(), line, block, longest_line }
     }
 
-    /// Fills the next block; `false` at the end of the stream.
     fn next(&mut self, block: &mut TextBlock) -> Result<bool> {
         block.bytes.clear();
         block.bytes.append(&mut self.carry);

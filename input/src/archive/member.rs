@@ -1,7 +1,7 @@
 //! Which member of an archive is the graph.
 //!
-//! Input: the members of an archive, which are no graph of GraphAr or Graphalytics. Output: the one that is the graph. The rule, of which the
-//! first part that applies decides:
+//! Input: the members of an archive that is no GraphAr or Graphalytics graph. Output: the member that is the graph. The first rule that
+//! applies decides:
 //!
 //! 1. Only plain files count. Folders, links, hidden files (a part of the path begins with `.`) and `__MACOSX` do not.
 //! 2. If there is only one file, it is the graph, under any name.
@@ -18,10 +18,9 @@ use crate::detect;
 use trimill_system::Error;
 use trimill_system::text::shown;
 
-/// The most names that an error lists.
 const MOST_LISTED: usize = 8;
 
-/// First parts of the names of files about a graph.
+/// First parts of the names of files that are about a graph.
 const ABOUT: [&str; 9] =
     ["readme", "license", "licence", "copying", "citation", "citing", "changelog", "authors", "copyright"];
 
@@ -31,12 +30,10 @@ pub(crate) struct Member {
     pub(crate) name: String,
     /// The size of its contents in bytes, as the archive says.
     pub(crate) bytes: u64,
-    /// Whether it is a plain file.
     pub(crate) plain: bool,
 }
 
 impl Member {
-    /// The folder, and the name in it.
     fn split(&self) -> (&str, &str) {
         self.name.rsplit_once('/').unwrap_or(("", &self.name))
     }
@@ -46,7 +43,6 @@ impl Member {
         self.plain && !self.name.split('/').any(hidden)
     }
 
-    /// Whether it is a text about a graph.
     fn is_about(&self) -> bool {
         let name = self.split().1.to_ascii_lowercase();
         let first = name.split(['.', '_', '-']).next().unwrap_or_default();
@@ -54,7 +50,7 @@ impl Member {
     }
 }
 
-/// The place of the graph among `members`; the error lacks the archive.
+/// The place of the graph among `members`; the error does not name the archive.
 pub(crate) fn graph(members: &[Member]) -> Result<usize, Error> {
     let files: Vec<usize> = (0..members.len()).filter(|&at| members[at].counts()).collect();
     if let [only] = files[..] {

@@ -1,8 +1,9 @@
 //! The members of a tar archive, one after another.
 //!
-//! Input: the plain bytes of an archive, in order. Output: names, sizes and contents. Reads ustar, GNU and pax archives: names
-//! and sizes come from extension headers where there are some. Each header's checksum is verified, and the mark of the end must
-//! be there, so an archive that was cut is noticed. A compressed archive is read beyond that mark, up to the checksum of its stream. Memory: a header, and an extension of at most [`MOST_EXTENSION`] bytes.
+//! Input: the plain bytes of an archive, in order. Output: names, sizes and contents. Reads ustar, GNU and pax archives, with names and
+//! sizes from extension headers. Each header's checksum is verified, and the end mark must be there, so a truncated archive is noticed. A
+//! compressed archive is read beyond the mark, up to its stream's checksum. Memory: a header, and an extension of at most
+//! [`MOST_EXTENSION`] bytes.
 
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -14,17 +15,17 @@ use crate::file::InputFile;
 use trimill_system::text::shown;
 use trimill_system::{Control, Error, Result};
 
-/// Bytes of a block: headers and contents begin at multiples of it.
+/// Headers and contents begin at multiples of this many bytes.
 pub(super) const BLOCK: usize = 512;
 
-/// The most bytes of a pax header or a long name. Usual ones have some hundred.
+/// The most bytes of a pax header or a long name; usual ones have some hundred.
 const MOST_EXTENSION: u64 = 1 << 16;
 
-/// Bytes that are skipped before a request to stop is looked for.
+/// Bytes skipped between two checks for a stop request.
 const STEP: u64 = 1 << 20;
 
-/// Whether a block is the header of a member: its checksum is right. Raw numbers have that with a probability of about 10^-8, so
-/// the name of the file or the magic number must agree.
+/// Whether a block is a member's header: its checksum is right. Raw numbers pass that with a probability of about 10^-8, so the file's name
+/// or the magic number must agree, too.
 pub(super) fn is_header(block: &[u8], named: bool) -> bool {
     let Some(block) = block.first_chunk::<BLOCK>() else { return false };
     (named || block[257..].starts_with(b"ustar")) && has_checksum(block)
@@ -41,13 +42,13 @@ pub(super) struct TarMembers<'a> {
     file: &'a InputFile,
     stream: Box<dyn BufRead + 'a>,
     control: &'a Control,
-    /// Bytes of the last member that were not read.
+    /// Bytes of the current member that are still unread.
     contents: u64,
-    /// Bytes after its contents, up to the next header.
+    /// Bytes between its contents and the next header.
     padding: u64,
 }
 
-/// Extension headers of the next member.
+/// What extension headers say of the next member.
 #[derive(Default)]
 struct Extension {
     name: Option<Vec<u8>>,
@@ -56,12 +57,11 @@ struct Extension {
 }
 
 impl<'a> TarMembers<'a> {
-    /// From the beginning of an archive, which may be compressed.
     pub(super) fn new(file: &'a InputFile, control: &'a Control) -> Result<Self> {
         Ok(Self { file, stream: file.stream(None)?, control, contents: 0, padding: 0 })
     }
 
-    /// The next member, or `None` at the end. Then all of a compressed archive was read, so its checksum was verified.
+    /// The next member, or `None` at the end; a compressed archive is then read to its end, so that its checksum is verified.
     pub(super) fn next(&mut self) -> Result<Option<Member>> {
         let mut extension = Extension::default();
         loop {
@@ -109,7 +109,7 @@ impl<'a> TarMembers<'a> {
         }
     }
 
-    /// The contents of the last member: hands chunks to `take`.
+    /// Passes the contents of the current member to `take`, in chunks.
     pub(super) fn contents(&mut self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         while self.contents > 0 {
             self.control.check()?;
@@ -125,7 +125,6 @@ impl<'a> TarMembers<'a> {
         Ok(())
     }
 
-    /// Notes that the contents of a member of `bytes` follow.
     fn lie_ahead(&mut self, bytes: u64) -> Result<()> {
         let padded = bytes.checked_next_multiple_of(BLOCK as u64);
         let padded = padded.ok_or_else(|| self.wrong("a header with a size above 2^64"))?;
@@ -169,7 +168,7 @@ impl<'a> TarMembers<'a> {
         Ok(())
     }
 
-    /// Reads what follows the mark of the end in a compressed archive: padding, some KiB at most.
+    /// Reads what follows the end mark in a compressed archive: padding, some KiB at most.
     fn finish(&mut self) -> Result<()> {
         while self.file.compression.is_some() {
             self.control.check()?;

@@ -1,8 +1,8 @@
 //! The members of a zip archive.
 //!
-//! Input: a file; its central directory is read, which lists the members. Output: names, sizes and contents, whose checksums are
-//! verified. Stored and deflated members are read, and those compressed by bzip2. Of an archive on a server the end, which has the list, and
-//! the members that are wanted are fetched. Memory: some 300 bytes for each member.
+//! Input: a file, whose central directory is read. Output: names, sizes and contents, with verified checksums. Members may be stored,
+//! deflated, or compressed by bzip2. Of an archive on a server only the directory, at its end, and the wanted members are fetched. Memory:
+//! some 300 bytes per member.
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -23,10 +23,10 @@ use crate::storage::{Pread, Storage};
 use trimill_system::text::shown;
 use trimill_system::{Control, Error, Result};
 
-/// The most that a member may grow: its size divided by its compressed size. bzip2 reaches about a million, deflate a thousand.
+/// The most that a member may grow (size / compressed size). bzip2 reaches about a million, deflate a thousand.
 const MOST_GROWTH: u64 = 1 << 21;
 
-/// Bytes that are read before a request to stop is looked for.
+/// Bytes read between two checks for a stop request.
 const STEP: usize = 1 << 20;
 
 /// The bits of a Unix mode with the type of a file, and the type of folders.
@@ -40,7 +40,7 @@ struct ZipBytes<'a> {
 
 impl ReaderAt for ZipBytes<'_> {
     fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<usize> {
-        // An offset in a damaged archive may be more than the system takes.
+        // The offset in a damaged archive may be larger than the system accepts.
         if at >= self.length {
             return Ok(0);
         }
@@ -49,7 +49,6 @@ impl ReaderAt for ZipBytes<'_> {
     }
 }
 
-/// The entry of a member in the central directory, without its name and size.
 struct DirectoryEntry {
     entry: ZipArchiveEntryWayfinder,
     method: CompressionMethod,
@@ -57,7 +56,6 @@ struct DirectoryEntry {
     checksum: u32,
 }
 
-/// An archive whose members are known.
 pub(crate) struct Zip<'a> {
     file: &'a InputFile,
     archive: ZipArchive<ZipBytes<'a>>,
@@ -66,7 +64,6 @@ pub(crate) struct Zip<'a> {
 }
 
 impl<'a> Zip<'a> {
-    /// Reads the list of members.
     pub(crate) fn open(file: &'a InputFile) -> Result<Self> {
         let bytes = ZipBytes { file: &file.file, length: file.bytes };
         let mut buffer = vec![0; MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
@@ -92,7 +89,7 @@ impl<'a> Zip<'a> {
                 checksum: entry.crc32(),
             });
         }
-        // Without zip64 the archive says the number of its members in 16 bits, and some programs let it wrap around.
+        // Without zip64 the number of members has 16 bits, and some programs let it wrap around.
         let (found, said) = (members.len() as u64, archive.entries_hint());
         if found != said && found % (1 << 16) != said {
             return Err(damaged(file, format!("a list of {found} members instead of {said}")));
@@ -109,12 +106,11 @@ impl<'a> Zip<'a> {
         Ok(Self { file, archive, members, places })
     }
 
-    /// The place of the member of this name.
     pub(crate) fn place(&self, name: &str) -> Option<usize> {
         self.members.iter().position(|member| member.name == name)
     }
 
-    /// Reads all of a member and verifies its checksum: hands chunks to `take`.
+    /// Passes a member's contents to `take` in chunks, and verifies its checksum.
     pub(crate) fn contents(
         &self,
         at: usize,
@@ -132,7 +128,7 @@ impl<'a> Zip<'a> {
                 0 => return Ok(()),
                 more => {
                     read += more as u64;
-                    // A member that is longer than the archive says may have no end.
+                    // A member that is longer than announced may have no end.
                     if read > bytes {
                         return Err(self.damaged(at, format!("more than the {bytes} bytes announced")));
                     }
@@ -149,17 +145,17 @@ impl<'a> Zip<'a> {
         Ok(head)
     }
 
-    /// Where the contents of a member begin in the file, if they are stored as they are.
+    /// Where a member's contents begin in the file, if they are stored uncompressed.
     pub(crate) fn stored_at(&self, at: usize) -> Result<Option<u64>> {
         let (start, end) = self.entry(at)?.compressed_data_range();
         let stored = self.places[at].method == CompressionMethod::STORE && end - start == self.members[at].bytes;
         Ok((stored && end <= self.file.bytes).then_some(start))
     }
 
-    /// The contents of a member, which are not verified.
+    /// The contents of a member, without verification.
     fn reader(&self, at: usize) -> Result<Box<dyn Read + '_>> {
         let (start, end) = self.entry(at)?.compressed_data_range();
-        // A damaged archive may place it beyond its own end.
+        // A damaged archive may place a member beyond its own end.
         let end = end.min(self.file.bytes);
         let stored = BufReader::with_capacity(1 << 16, Pread::part(&self.file.file, start.min(end)..end));
         match self.places[at].method {
@@ -183,7 +179,7 @@ impl<'a> Zip<'a> {
             .advice("unpack the archive and name the file of the graph")
     }
 
-    /// An error of reading a member: the system's or a server's, or of the decoder.
+    /// An error while reading a member: of the system, a server, or the decoder.
     fn unreadable(&self, at: usize, error: io::Error) -> Error {
         if is_of_reading(&error) { Error::read(&self.file.path, error) } else { self.damaged(at, error) }
     }
@@ -202,7 +198,7 @@ impl<'a> Zip<'a> {
 fn member(entry: &ZipFileHeaderRecord<'_>) -> Member {
     let name = String::from_utf8_lossy(entry.file_path().as_bytes()).into_owned();
     let folder = entry.is_dir() || entry.mode().value() & TYPE_BITS == FOLDER;
-    // A member that was archived from a pipe is taken as a plain file.
+    // A member that was archived from a pipe counts as a plain file.
     Member { name, bytes: entry.uncompressed_size_hint(), plain: !folder && !entry.mode().is_symlink() }
 }
 

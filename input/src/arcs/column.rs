@@ -91,7 +91,7 @@ macro_rules! columns {
     )* };
 }
 
-/// Makes a type that holds a column a column, with the same numbers.
+/// Implements [`Column`] for a type that holds a column.
 macro_rules! holder {
     ($holder:ty) => {
         impl Column for $holder {

@@ -7,7 +7,7 @@ use super::edges::{BATCH, EdgeSource, TakeArcs};
 use crate::rows::row_of;
 use trimill_system::{Error, Result};
 
-/// Bounds of rows that are read at a time.
+/// How many bounds of rows are read at a time.
 const BOUNDS: usize = 1 << 10;
 
 /// An adjacency matrix in compressed sparse rows: row `v` has the columns `indices[indptr[v]..indptr[v + 1]]`, and each is an arc from
@@ -96,7 +96,7 @@ impl EdgeSource for Csr<'_> {
         let mut ends = vec![0; BOUNDS];
         let begin = |row| get(&*self.indptr, row).map_err(|error| error.at("indptr"));
         let mut row = row_of(self.rows(), arcs.start, begin)?;
-        // The places of `ends` that were read and not used yet.
+        // The part of `ends` that was read and not used yet.
         let mut ready = 0..0;
         let mut at = arcs.start;
         while at < arcs.end {

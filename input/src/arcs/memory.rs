@@ -1,8 +1,8 @@
 //! Edges in memory as a source of arcs.
 //!
-//! Input: an [`EdgeSource`]. Output: its arcs, by all threads, in chunks of [`CHUNK`] arcs or more, and its rows, if it has any. What
-//! it delivers is checked: ids below the number of vertices that it declares, or below 2^64 - 1; as many arcs as were asked for;
-//! rows that agree with the tails of their arcs. Memory: for each thread, what the source takes for a batch.
+//! Input: an [`EdgeSource`]. Output: its arcs, delivered by all threads in chunks of [`CHUNK`] arcs or more, and its rows, if it has
+//! any. What it delivers is checked: ids below the declared number of vertices, or below 2^64 - 1; as many arcs as asked for; rows
+//! that agree with the tails. Memory: for each thread, what the source takes for a batch.
 
 use std::ops::Range;
 
@@ -19,10 +19,10 @@ use trimill_system::{Bytes, Error, Result};
 /// The fewest arcs that a thread takes at a time.
 const CHUNK: u64 = 1 << 18;
 
-/// The most chunks, which bounds the memory for their list.
+/// The most chunks, which bounds the memory of their list.
 const PIECES: u64 = 1 << 20;
 
-/// The most arcs, far more than memory holds: numbers that follow from them do not overflow.
+/// The most arcs, far more than memory holds, so that numbers computed from them do not overflow.
 const MOST_ARCS: u64 = 1 << 48;
 
 const NAME: &str = "edges";
@@ -73,7 +73,7 @@ impl<T: EdgeSource + ?Sized> ArcSource for T {
     }
 }
 
-/// The error for an arc number `arc` with an id that is too large.
+/// The error for arc number `arc`, one of whose ids is too large.
 #[cold]
 fn too_large(tail: u64, head: u64, arc: u64, declared: Option<u64>) -> Error {
     let id = if tail >= declared.unwrap_or(u64::MAX) { tail } else { head };
@@ -84,7 +84,7 @@ fn too_large(tail: u64, head: u64, arc: u64, declared: Option<u64>) -> Error {
     }
 }
 
-/// Refuses a source that delivered the arcs up to `at` where those of `asked` were wanted.
+/// Refuses a source that stopped at arc `at` before the end of `asked`.
 fn complete(asked: &Range<u64>, at: u64) -> Result<()> {
     if at == asked.end {
         return Ok(());
@@ -127,7 +127,7 @@ impl<T: EdgeSource + ?Sized> AdjacencyRows for InMemory<'_, T> {
                         return Err(Error::data(NAME, format!("the tail {from} of arc {at}"))
                             .expected(format!("{tail}, as the ends of the rows say")));
                     }
-                    // An id that is too large is no vertex: these rows are refused, and the scan reports it.
+                    // An id that is too large is no vertex: it makes these rows refused, and the scan reports it.
                     part.push(u32::try_from(head).unwrap_or(u32::MAX));
                     at += 1;
                 }
@@ -144,9 +144,7 @@ impl<T: EdgeSource + ?Sized> AdjacencyRows for InMemory<'_, T> {
 
 #[derive(Debug, Clone, Default)]
 pub struct ArcList {
-    /// The arcs `(tail, head)`, loops and duplicates allowed.
     pub arcs: Vec<(u64, u64)>,
-    /// The number of declared vertices `0..n`, if there is one.
     pub declared: Option<u64>,
 }
 

@@ -1,7 +1,6 @@
-//! Dictionaries: a column may have numbers in place of its texts, which stand once each in messages of their own.
+//! Dictionaries: a column may store numbers in place of texts; each text is stored once, in a message of its own.
 //!
-//! All names that numbers may stand for are held in memory, those of one file at a time, and within a limit. [`super::stored_dictionary`] reads
-//! them.
+//! All texts of one file's dictionaries are held in memory, within a limit. [`super::stored_dictionary`] reads them.
 
 use std::collections::HashMap;
 
@@ -9,7 +8,7 @@ use std::collections::HashMap;
 pub(super) struct TextDictionary {
     pub(super) bytes: Vec<u8>,
     pub(super) ends: Vec<u64>,
-    /// The numbers of those that are missing, ascending.
+    /// The numbers of missing texts, ascending.
     pub(super) missing: Vec<u64>,
 }
 
@@ -30,12 +29,10 @@ impl TextDictionary {
     }
 }
 
-/// The dictionaries that hold at some place of a file, by their ids.
+/// The dictionaries in force at some place of a file, by id.
 pub(super) struct TextDictionaries {
     by_id: HashMap<i64, TextDictionary>,
-    /// How many messages were read.
     pub(super) messages: usize,
-    /// The most bytes of all.
     pub(super) limit: u64,
 }
 
@@ -48,7 +45,7 @@ impl TextDictionaries {
         self.by_id.get(&id)
     }
 
-    /// The dictionary with an id, to which texts are added; and the bytes that it may have.
+    /// Removes a dictionary, to be extended and [put](Self::put) back; also returns how many bytes it may take.
     pub(super) fn take(&mut self, id: i64) -> (TextDictionary, u64) {
         let texts = self.by_id.remove(&id).unwrap_or_default();
         (texts, self.limit.saturating_sub(self.by_id.values().map(TextDictionary::held).sum()))

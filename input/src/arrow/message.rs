@@ -1,8 +1,7 @@
-//! The messages of Arrow's format for files and streams, each checked before anything is sized by it.
+//! The messages of Arrow files and streams, checked before anything is sized by them.
 //!
 //! Layout: `ff ff ff ff`, the length of the metadata (`i32`), the metadata (a flatbuffer, padded), the body. A length of 0 ends a stream. A
-//! file begins with `ARROW1`, two zeros and such a stream, and ends with a footer that says where its record batches are, the length of
-//! the footer (`i32`), and `ARROW1`.
+//! file is `ARROW1`, two zeros, such a stream, a footer that says where the record batches are, the footer's length (`i32`), and `ARROW1`.
 
 use std::ops::Range;
 
@@ -13,16 +12,16 @@ use trimill_system::{Error, Result};
 
 pub(crate) const CONTINUATION: [u8; 4] = [0xff; 4];
 
-/// The mark before a message, and the length of its metadata.
+/// The mark before a message and the length of its metadata, in bytes.
 pub(super) const PREFIX: u64 = 8;
 
-/// The most bytes of metadata. A column takes some hundred bytes in a schema, and 50 in a record batch.
+/// The most bytes of metadata. A column takes some hundred in a schema, and 50 in a record batch.
 pub(super) const MOST_METADATA: u64 = 64 << 20;
 
-/// No codec makes more of a byte: a block of 128 KiB takes zstd four bytes at least.
+/// The most that a codec can expand a byte: zstd takes four bytes at least for a block of 128 KiB.
 const MOST_GROWTH: u64 = 1 << 15;
 
-/// The metadata's length in the prefix of a message; `None` for the end of a stream.
+/// The metadata's length, from a message's prefix; `None` at the end of a stream.
 pub(super) fn metadata_length(prefix: [u8; PREFIX as usize]) -> Result<Option<u64>> {
     let ([mark @ .., _, _, _, _], [_, _, _, _, length @ ..]) = (prefix, prefix);
     if mark != CONTINUATION {
@@ -53,29 +52,26 @@ pub(super) fn damaged(found: &str) -> Error {
     Error::data("", found).expected("whole messages").advice("write or fetch the data again")
 }
 
-/// Where the ends of arcs are in the body of a record batch.
+/// Where the ends of arcs are in a record batch's body.
 #[derive(Debug, Clone)]
 pub(super) struct BatchLayout {
     pub(super) rows: u64,
     pub(super) compression: Option<CompressionType>,
-    /// Of tails, and of heads.
     pub(super) ends: [EndBuffers; 2],
 }
 
-/// The buffers of a column, by their bytes in the body.
 #[derive(Debug, Clone)]
 pub(super) struct EndBuffers {
-    /// How many values are missing, and the bits that say which.
+    /// The number of missing values, and the bitmap of those that are there.
     pub(super) nulls: u64,
     pub(super) validity: Range<u64>,
-    /// Integers, or where each text is.
     pub(super) values: Range<u64>,
-    /// The texts: in one buffer, or of views in several.
+    /// The texts: one buffer, or several for views.
     pub(super) texts: Vec<Range<u64>>,
 }
 
 impl BatchLayout {
-    /// Of a message whose body has `body` bytes; `None` if it is no record batch.
+    /// The layout of a message whose body has `body` bytes; `None` if it is no record batch.
     pub(super) fn of(message: Message<'_>, columns: &[ArrowColumn; 2], body: u64) -> Result<Option<Self>> {
         match message.header_type() {
             MessageHeader::RecordBatch => {}

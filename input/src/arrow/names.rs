@@ -1,4 +1,4 @@
-//! The names in a record batch, one after another: their bytes stand one after another or where views say, or a dictionary has them.
+//! The names in a record batch, one after another: their texts are stored in order, referred to by views, or in a dictionary.
 
 use std::io::{self, BufReader, Read};
 use std::ops::Range;
@@ -11,15 +11,15 @@ use crate::spool::Spool;
 use crate::storage::Storage;
 use trimill_system::{Control, Result};
 
-/// Bytes that are read at a time: of what is read in order, and where a view leads.
+/// Bytes read at a time: in order, and where a view points.
 const PIECE: usize = 1 << 16;
 const VIEWED: usize = 1 << 12;
 
-/// The most bytes of a text that stands in its view.
+/// The longest text, in bytes, that is stored in the view itself.
 const IN_VIEW: usize = 12;
 
 impl ArrowBatch<'_> {
-    /// Delivers the arcs in some rows, whose ids are names; in all of them if the batch is compressed.
+    /// Delivers the arcs of some rows, whose ids are names; a compressed batch must be delivered whole.
     pub(super) fn deliver_names(
         &self,
         rows: &Range<u64>,
@@ -46,7 +46,6 @@ impl ArrowBatch<'_> {
     }
 }
 
-/// The names of a column, one after another.
 pub(super) struct ColumnTexts<'a> {
     batch: &'a ArrowBatch<'a>,
     /// 0 for tails, 1 for heads.
@@ -55,9 +54,8 @@ pub(super) struct ColumnTexts<'a> {
     name: Vec<u8>,
 }
 
-/// Where the bytes of names are.
 enum TextPlaces<'a> {
-    /// Behind each other; and numbers that say where each ends, of which the last was `at`.
+    /// Stored in order; `offsets` has the end of each, and `at` is the last one read.
     InOrder {
         offsets: BufReader<Box<dyn Read + 'a>>,
         text: BufReader<Box<dyn Read + 'a>>,
@@ -67,7 +65,7 @@ enum TextPlaces<'a> {
         views: BufReader<Box<dyn Read + 'a>>,
         buffers: Vec<ViewedText<'a>>,
     },
-    /// Numbers of texts, some of which were read, up to row `to`.
+    /// Numbers of texts in a dictionary; some were read ahead, of rows up to `to`.
     Numbered {
         dictionary: &'a TextDictionary,
         ids: IdReader<'a>,
@@ -110,7 +108,7 @@ impl<'a> ColumnTexts<'a> {
         Ok(Self { batch, end, texts, name: Vec::new() })
     }
 
-    /// The name in the next row, which is `row`.
+    /// The name in the next row; `row` is its number.
     pub(super) fn next(&mut self, row: u64) -> Result<&[u8]> {
         let Self { batch, end, texts, name } = self;
         let (batch, end) = (*batch, *end);
@@ -158,7 +156,6 @@ impl<'a> ColumnTexts<'a> {
     }
 }
 
-/// The next of the numbers that say where texts end.
 fn offset(batch: &ArrowBatch<'_>, end: usize, offsets: &mut impl Read) -> Result<u64> {
     let mut bytes = [0; 8];
     let width = batch.columns[end].width as usize;
@@ -166,11 +163,11 @@ fn offset(batch: &ArrowBatch<'_>, end: usize, offsets: &mut impl Read) -> Result
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// A buffer of texts, which views refer to in any order.
+/// A buffer of texts, to which views refer in any order.
 struct ViewedText<'a> {
     file: ViewedFile<'a>,
     within: Range<u64>,
-    /// The bytes that were read last, and where they begin in the buffer.
+    /// The bytes that were read last, and their place in the buffer.
     piece: Vec<u8>,
     at: u64,
 }
@@ -181,7 +178,7 @@ enum ViewedFile<'a> {
 }
 
 impl<'a> ViewedText<'a> {
-    /// A buffer that is compressed, or on a server, is copied to a temporary file.
+    /// Copies the buffer to a temporary file if it is compressed or on a server.
     fn open(batch: &'a ArrowBatch<'a>, end: usize, buffer: &Range<u64>) -> Result<Self> {
         let (file, within) = match batch.body {
             BatchBody::Stored(file, body) if batch.layout.compression.is_none() && !file.is_remote() => {
@@ -210,7 +207,6 @@ impl<'a> ViewedText<'a> {
         u64::from(at) + u64::from(length) <= self.within.end - self.within.start
     }
 
-    /// Reads bytes that it [has](Self::has).
     fn read(&mut self, at: u64, into: &mut [u8]) -> io::Result<()> {
         let end = at + into.len() as u64;
         if at < self.at || end > self.at + self.piece.len() as u64 {

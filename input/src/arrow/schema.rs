@@ -1,8 +1,8 @@
-//! The two columns of an Arrow schema that hold the ends of arcs, and where a record batch has them.
+//! Finds the two columns of an Arrow schema that hold the ends of arcs, and their place in record batches.
 //!
-//! A record batch lists a node for each field, also for nested ones, and a number of buffers that follows from the field's type; those
-//! of all fields stand one after another. So the place of a column follows from the types of those before it. Only fields of views
-//! have buffers whose number the batch says.
+//! A record batch lists a node for each field, also for nested ones, and a number of buffers that follows from the field's type, all
+//! fields in order. So a column's place follows from the types of those before it. Only for fields of views does the batch say how
+//! many buffers there are.
 
 use arrow_ipc::{Endianness, Field, Int, MetadataVersion, Schema, Type};
 
@@ -10,27 +10,25 @@ use crate::settings::InputSettings;
 use crate::tables;
 use trimill_system::{Error, Result};
 
-/// Fields in fields, at most: what checks the metadata allows about as many.
+/// The deepest nesting of fields; the check of the metadata allows about as many levels.
 const MOST_LEVELS: usize = 64;
 
-/// Bytes of a text, about.
 const SOME_TEXT: u64 = 24;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ArrowColumn {
     pub(super) name: String,
     pub(super) values: ArrowValues,
-    /// Bytes of an integer, or of what says where a text is: 1, 2, 4, 8 or 16.
+    /// Bytes of an integer, or of the place of a text: 1, 2, 4, 8 or 16.
     pub(super) width: u64,
     pub(super) place: ColumnPlace,
-    /// If it has numbers of texts: where these are.
+    /// Set if the column stores numbers of texts.
     pub(super) dictionary: Option<DictionaryColumn>,
 }
 
-/// The texts that a column has the numbers of.
+/// The dictionary of a column, and how its texts are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DictionaryColumn {
-    /// The id of the dictionary in messages.
     pub(super) id: i64,
     values: ArrowValues,
     width: u64,
@@ -41,22 +39,21 @@ pub(super) enum ArrowValues {
     Integers {
         signed: bool,
     },
-    /// One after another, with where each ends.
     Text,
-    /// Each with its length and its place; a short one has its bytes there.
+    /// Length and place of each text; a short one is stored in place of its place.
     Views,
 }
 
-/// Nodes and buffers before a column in a record batch.
+/// How many nodes and buffers come before a column in a record batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ColumnPlace {
     pub(super) nodes: usize,
-    /// Buffers, without those whose number the batch says.
+    /// Without the buffers whose number the batch says.
     pub(super) buffers: usize,
     pub(super) views: usize,
 }
 
-/// The columns of tails and heads, of text if they hold names; the error lacks the file.
+/// The columns of tails and heads, of text if ids are names; the error does not name the file.
 pub(super) fn ends(schema: Schema<'_>, version: MetadataVersion, reading: &InputSettings) -> Result<[ArrowColumn; 2]> {
     if version < MetadataVersion::V4 {
         return Err(Error::data("", "metadata of an Arrow before 0.8").advice("write the data again, by a newer one"));
@@ -91,7 +88,7 @@ fn column(field: Field<'_>, place: ColumnPlace, names: bool) -> Result<ArrowColu
         (None, true) => (texts(field), None),
         (Some(encoding), true) => {
             let Some((values, width)) = texts(field) else { return refused() };
-            // Without a type the numbers have 32 bits and a sign.
+            // Without a type the numbers are signed, of 32 bits.
             let usual = Some((ArrowValues::Integers { signed: true }, 4));
             let numbers = encoding.indexType().map_or(usual, integers);
             (numbers, Some(DictionaryColumn { id: encoding.id(), values, width }))
@@ -102,7 +99,7 @@ fn column(field: Field<'_>, place: ColumnPlace, names: bool) -> Result<ArrowColu
     Ok(ArrowColumn { name: name.to_owned(), values, width, place, dictionary })
 }
 
-/// How a field has texts, if it has; whether they are UTF-8 is found when they are read.
+/// How a field stores texts, if it does; whether they are UTF-8 is checked when they are read.
 fn texts(field: Field<'_>) -> Option<(ArrowValues, u64)> {
     match field.type_type() {
         Type::Utf8 | Type::Binary => Some((ArrowValues::Text, 4)),
@@ -125,7 +122,7 @@ impl ArrowColumn {
         self.width + if self.values == ArrowValues::Text { SOME_TEXT } else { 0 }
     }
 
-    /// The only column of the messages with its dictionary.
+    /// The only column of this column's dictionary messages.
     pub(super) fn of_dictionary(&self) -> Option<Self> {
         let DictionaryColumn { values, width, .. } = self.dictionary?;
         let name = self.name.clone();
@@ -134,10 +131,9 @@ impl ArrowColumn {
 }
 
 impl ColumnPlace {
-    /// Goes on to what follows a field.
     fn skip(&mut self, field: Field<'_>, version: MetadataVersion, levels: usize) -> Result<()> {
         self.nodes += 1;
-        // Indices into a dictionary, which has messages of its own.
+        // Numbers of a dictionary's texts; the texts are in messages of their own.
         if field.dictionary().is_some() {
             self.buffers += 2;
             return Ok(());

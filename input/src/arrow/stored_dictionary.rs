@@ -1,7 +1,7 @@
 //! Reads the messages with dictionaries.
 //!
 //! A dictionary comes before the record batches that use it. A later message with the same id replaces it, which only streams may do, or
-//! goes on behind it (a *delta*).
+//! appends to it (a *delta*).
 
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -15,19 +15,18 @@ use super::values::{ArrowBatch, BatchBody};
 use crate::file::InputFile;
 use trimill_system::{Bytes, Error, Result};
 
-/// A dictionary or more of it, and where its body begins.
 pub(super) struct StoredDictionary {
     pub(super) id: i64,
-    /// Whether its values are appended to those of the same dictionary that came before.
+    /// Whether its texts are appended to the earlier ones of this dictionary.
     pub(super) is_delta: bool,
-    /// Its only column, twice.
+    /// The message's only column, twice.
     columns: [ArrowColumn; 2],
     body: u64,
     layout: BatchLayout,
 }
 
 impl StoredDictionary {
-    /// The one in a message; `None` if that has no texts of one of the columns.
+    /// The dictionary in a message; `None` if neither column uses it.
     pub(super) fn of(found: &FoundMessage, columns: &[ArrowColumn; 2]) -> Result<Option<Self>> {
         let Some(header) = message(&found.metadata)?.header_as_dictionary_batch() else { return Ok(None) };
         let id = header.id();
@@ -39,7 +38,7 @@ impl StoredDictionary {
         Ok(Some(Self { id, is_delta: header.isDelta(), columns, body: found.body, layout }))
     }
 
-    /// Reads the message, which is the next one, into those that hold so far.
+    /// Reads the message into `all`, which has all dictionaries up to here.
     pub(super) fn read(&self, all: &mut TextDictionaries, file: &InputFile, work_dir: &Path) -> Result<()> {
         let StoredDictionary { id, is_delta, columns, body, layout } = self;
         let (mut texts, room) = all.take(*id);

@@ -1,7 +1,7 @@
-//! A stream from a pipe, read once, as it arrives: threads take turns to read a record batch, and deliver its arcs in parallel.
+//! A stream from a pipe, read once, as it arrives: threads take turns reading record batches, and deliver their arcs in parallel.
 //!
-//! Only ids of at most 32 bits: sparse ones of 64 bits may need a second pass, so such a stream is copied first, as other pipes are.
-//! Memory: a window a thread; a larger record batch waits in a temporary file.
+//! Only for ids of at most 32 bits: sparse 64-bit ids may need a second pass, so such a stream is copied first, like other pipes.
+//! Memory: a window per thread; a larger record batch waits in a temporary file.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -22,7 +22,7 @@ use trimill_system::control::{Control, Task};
 use trimill_system::mapped::zeros;
 use trimill_system::{Result, lock};
 
-/// The most bytes of the schema of a stream that is read without a copy.
+/// The longest schema, in bytes, of a stream that is read without a copy.
 const LONGEST_SCHEMA: u64 = 1 << 20;
 
 pub(crate) struct ArrowStream {
@@ -36,7 +36,7 @@ struct ReadBatch {
     number: u64,
     layout: BatchLayout,
     bytes: u64,
-    /// Its body, if it has no room in the thread's buffer.
+    /// The body, if it does not fit in the thread's buffer.
     copy: Option<Storage>,
 }
 
@@ -47,14 +47,14 @@ struct OpenStream {
 }
 
 impl ArrowStream {
-    /// The columns of a pipe that is such a stream, which goes on behind its schema then.
+    /// The columns, if the pipe holds such a stream; the schema is then consumed.
     fn columns(pipe: &mut Pipe, reading: &InputSettings, control: &Control) -> Result<Option<[ArrowColumn; 2]>> {
         let Some(&prefix) = pipe.peek(PREFIX as usize, control)?.first_chunk() else { return Ok(None) };
         let Some(length) = metadata_length(prefix).ok().flatten().filter(|&length| length <= LONGEST_SCHEMA) else {
             return Ok(None);
         };
         let head = pipe.peek((PREFIX + length) as usize, control)?;
-        // An error in it is found again in the copy, and reported then.
+        // An error in the schema is found again, and reported, when the copy is read.
         let columns = head.get(PREFIX as usize..).map(|metadata| columns_of(metadata, reading));
         match columns {
             Some(Ok((columns, 0))) if columns.iter().all(|column| column.width <= 4) => {
@@ -65,7 +65,7 @@ impl ArrowStream {
         }
     }
 
-    /// The stream that comes through a pipe, or the pipe again, whose bytes are to be copied.
+    /// The stream in a pipe; or the pipe unchanged, if it has to be copied.
     pub(crate) fn begin(
         mut pipe: Pipe,
         reading: &InputSettings,
@@ -76,7 +76,7 @@ impl ArrowStream {
         Ok(Ok(Self { pipe: PipeReadOnce::new(pipe), columns, work_dir, window }))
     }
 
-    /// Delivers what the stream has from now on, beside other threads.
+    /// Reads record batches and delivers their arcs until the stream ends; called by several threads.
     fn deliver(&self, stream: &Mutex<OpenStream>, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
         let (mut arcs, mut buffer): (u64, Vec<u8>) = (0, zeros(self.window as usize));
         loop {
@@ -95,7 +95,6 @@ impl ArrowStream {
 impl OpenStream {
     fn next(&mut self, stream: &ArrowStream, buffer: &mut [u8], control: &Control) -> Result<Option<ReadBatch>> {
         let next = self.next_message(stream, buffer, control);
-        // Other threads need not go on behind an error.
         self.ended |= !matches!(next, Ok(Some(_)));
         next.map_err(|error| error.at_if_unset(&stream.pipe.path))
     }
@@ -131,7 +130,7 @@ impl OpenStream {
         Ok(None)
     }
 
-    /// Reads a body of `bytes` bytes into `buffer`; if it is larger than `buffer`, into a temporary file, which is returned.
+    /// Reads a body of `bytes` bytes into `buffer`, or, if it is too large, into a temporary file, which is returned.
     fn body(
         &mut self,
         bytes: u64,

@@ -17,24 +17,23 @@ pub(super) const ROWS: u64 = 1 << 13;
 const COMPRESSED: usize = 1 << 16;
 
 pub(super) enum BatchBody<'a> {
-    /// From a byte of a file on.
+    /// In a file, from this byte on.
     Stored(&'a Storage, u64),
     Held(&'a [u8]),
 }
 
 pub(super) struct ArrowBatch<'a> {
     pub(super) path: &'a Path,
-    /// The first is 0.
     pub(super) number: u64,
     pub(super) columns: &'a [ArrowColumn; 2],
     pub(super) layout: &'a BatchLayout,
     pub(super) body: BatchBody<'a>,
-    /// For texts that cannot be read in their order.
+    /// For copies of texts that are not read in order.
     pub(super) work_dir: &'a Path,
 }
 
 impl ArrowBatch<'_> {
-    /// Delivers the arcs in some rows; in all of them if the batch is compressed.
+    /// Delivers the arcs of some rows; a compressed batch must be delivered whole.
     pub(super) fn deliver(&self, rows: &Range<u64>, mut arcs: ArcBatch<'_>) -> Result<u64> {
         self.check_nulls()?;
         let mut ends = [IdReader::new(self, 0, rows.start)?, IdReader::new(self, 1, rows.start)?];
@@ -58,7 +57,7 @@ impl ArrowBatch<'_> {
         let EndBuffers { nulls, validity, .. } = &self.layout.ends[end];
         let mut bits = self.bytes(end, validity, 0)?;
         let (mut row, mut some) = (0, [0; 4096]);
-        // The row is for the message only.
+        // The row is only for the error message.
         let first = loop {
             match bits.read(&mut some).unwrap_or_default() {
                 0 => break None,
@@ -75,12 +74,12 @@ impl ArrowBatch<'_> {
         Err(self.wrong(end, &found).expected("an id in each row"))
     }
 
-    /// The bytes of a buffer, from one on, decompressed.
+    /// The bytes of a buffer, decompressed, from byte `from` on.
     pub(super) fn bytes(&self, end: usize, buffer: &Range<u64>, from: u64) -> Result<Box<dyn Read + '_>> {
         let Some(codec) = self.layout.compression.filter(|_| !buffer.is_empty()) else {
             return Ok(self.stored((buffer.start + from).min(buffer.end)..buffer.end));
         };
-        // The length of the values comes first, or -1 where they are as they are.
+        // The uncompressed length comes first, or -1 if the buffer is not compressed.
         let mut length = [0; 8];
         let mut stored = self.stored(buffer.clone());
         stored.read_exact(&mut length).map_err(|error| self.unreadable(end, error))?;
@@ -123,7 +122,6 @@ impl ArrowBatch<'_> {
     }
 }
 
-/// The ids of a column, one after another.
 pub(super) struct IdReader<'a> {
     batch: &'a ArrowBatch<'a>,
     /// 0 for tails, 1 for heads.
@@ -146,7 +144,7 @@ impl<'a> IdReader<'a> {
         piece.resize(rows * width as usize, 0);
         bytes.read_exact(piece).map_err(|error| batch.unreadable(*end, error))?;
         ids.clear();
-        // Numbers with a sign are extended by it, so that a negative one is larger than any id.
+        // Signed numbers are sign-extended, so that a negative one is larger than any id.
         match (width, signed) {
             (1, false) => ids.extend(piece.iter().map(|&id| u64::from(id))),
             (1, true) => ids.extend(piece.iter().map(|&id| id as i8 as u64)),

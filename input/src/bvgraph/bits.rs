@@ -1,8 +1,8 @@
-//! Reads bits of a BVGraph's files in bounded memory, from a buffer of up to 1 MiB.
+//! Reads the bits of a BVGraph's files through a buffer of up to 1 MiB.
 //!
-//! Codes are read from a *window*: the next 57 bits at least, in one word, at any position. So a number takes one load, one search
-//! for its first one bit, and a shift, and only the largest numbers more. Reading through a mapped file would keep every page resident.
-//! Zeros follow the end, since a window looks ahead; a position far beyond the end is an error, so decoding a truncated stream ends.
+//! Codes are read from a *window*: at least the next 57 bits, in one word, at any position. So most numbers take one load, one search
+//! for the first one bit, and a shift. The files are not mapped: that would keep every page resident. Zeros follow the end, since a
+//! window looks ahead; a position far beyond the end is an error, so decoding a truncated stream ends.
 
 use std::io;
 use std::marker::PhantomData;
@@ -10,10 +10,9 @@ use std::marker::PhantomData;
 use crate::storage::Storage;
 use trimill_system::control::Task;
 
-/// The most bytes of a file that are in memory at once.
 const BUFFER: u64 = 1 << 20;
 
-/// Zero bytes after the end.
+/// Zero bytes that follow the end.
 const BEHIND: u64 = 16;
 
 /// Bits of a window that are valid.
@@ -25,9 +24,9 @@ pub(super) struct Impossible;
 
 pub(super) trait BitOrder: Send + Sync {
     fn load(bytes: [u8; 8]) -> u64;
-    /// Removes the first `bits` < 64.
+    /// Drops the first `bits` < 64.
     fn skip(word: u64, bits: u32) -> u64;
-    /// The zeros before the first one; 64 if there is none.
+    /// The number of zeros before the first one; 64 if there is none.
     fn zeros(word: u64) -> u32;
     fn first(word: u64, bits: u32) -> u64;
 }
@@ -50,7 +49,7 @@ impl BitOrder for HighFirst {
     }
     #[inline(always)]
     fn first(word: u64, bits: u32) -> u64 {
-        // Without a shift by 64 bits.
+        // Two shifts, since a single one by 64 bits is not allowed.
         word >> 1 >> (63 - bits)
     }
 }
@@ -77,10 +76,10 @@ impl BitOrder for LowFirst {
     }
 }
 
-/// Why reading a file failed. Decoders only get [`Impossible`].
+/// Decoders only get [`Impossible`]; this says why reading failed.
 #[derive(Debug, Default)]
 pub(super) enum StreamError {
-    /// Reading did not fail: an [`Impossible`] then means that the bits are wrong.
+    /// Reading did not fail: an [`Impossible`] then means wrong bits.
     #[default]
     None,
     Ended,
@@ -100,7 +99,7 @@ pub(super) struct BitReader<'a, O> {
 }
 
 impl<'a, O: BitOrder> BitReader<'a, O> {
-    /// The beginning of a file of `bytes` bytes; `task` is advanced by what is read.
+    /// A reader at the beginning of a file of `bytes` bytes; `task` advances by what is read.
     pub(super) fn new(file: &'a Storage, bytes: u64, task: Option<&'a Task>) -> Self {
         Self {
             file,
@@ -115,7 +114,7 @@ impl<'a, O: BitOrder> BitReader<'a, O> {
         }
     }
 
-    /// Continues at a bit, to read about `needed` bytes from there.
+    /// Moves to a bit, from which about `needed` bytes will be read.
     pub(super) fn seek(&mut self, bit: u64, needed: u64) {
         let within = self.start * 8..(self.start + self.buffer.len() as u64) * 8;
         self.at_once = (needed + 64).min(BUFFER);
@@ -132,12 +131,11 @@ impl<'a, O: BitOrder> BitReader<'a, O> {
         self.start * 8 + self.at
     }
 
-    /// Why the last read failed.
     pub(super) fn take_error(&mut self) -> StreamError {
         std::mem::take(&mut self.error)
     }
 
-    /// The next bits, [`WINDOW_BITS`] at least.
+    /// At least the next [`WINDOW_BITS`] bits.
     #[inline(always)]
     pub(super) fn window(&mut self) -> Result<u64, Impossible> {
         loop {
@@ -149,7 +147,7 @@ impl<'a, O: BitOrder> BitReader<'a, O> {
         }
     }
 
-    /// Moves on, at most to the end of a window.
+    /// Moves on by at most a window.
     #[inline(always)]
     pub(super) fn advance(&mut self, bits: u32) {
         self.at += u64::from(bits);
@@ -165,7 +163,6 @@ impl<'a, O: BitOrder> BitReader<'a, O> {
         let end = self.start + self.buffer.len() as u64;
         let before = self.buffer.len();
         if end >= self.bytes {
-            // The zeros after the end that are not in the buffer yet.
             let missing = (self.bytes + BEHIND).saturating_sub(end);
             if missing == 0 {
                 self.error = StreamError::Ended;

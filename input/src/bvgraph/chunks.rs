@@ -20,7 +20,7 @@ enum Cutter<'a, O> {
 }
 
 impl<'a, O: BitOrder> BvChunks<'a, O> {
-    /// From the first row on; `task` is advanced by what is read of the stream.
+    /// Starts at the first row; `task` advances by what is read of the stream.
     pub(super) fn new(graph: &'a Bvgraph, task: &'a Task) -> Self {
         let cuts = graph.offsets().and_then(|offsets| graph.cuts(offsets));
         let scan = || {
@@ -31,8 +31,8 @@ impl<'a, O: BitOrder> BvChunks<'a, O> {
         Self { graph, cutter }
     }
 
-    /// The next chunk, `None` after the last row. `degree` receives the degrees of its rows, unless there is a file of offsets. Errors:
-    /// when a row cannot be read; after the last row, when these are not all arcs, or the file does not end there.
+    /// The next chunk, `None` after the last row. Without a file of offsets, `degree` receives the degrees of its rows. Errors: a row
+    /// that cannot be read; after the last row, a wrong number of arcs, or a file that does not end there.
     pub(super) fn next(&mut self, degree: impl FnMut(u64)) -> Result<Option<BvChunk>> {
         let graph = self.graph;
         match &mut self.cutter {
@@ -50,7 +50,6 @@ impl<'a, O: BitOrder> BvChunks<'a, O> {
                 }
                 Ok(chunk)
             }
-            // The file was read to its end before.
             Cutter::Offsets(cuts) => cuts.next_chunk().map_err(|_| graph.changed_offsets()),
         }
     }
@@ -64,14 +63,14 @@ pub(super) struct ChunkReader<'a, O> {
 }
 
 impl<'a, O: BitOrder> ChunkReader<'a, O> {
-    /// `task` is advanced by what is read, unless a thread has read the stream before.
+    /// `task` advances by what is read, unless the pass that cut the stream advanced it before.
     pub(super) fn new(graph: &'a Bvgraph, task: Option<&'a Task>) -> Self {
         let offsets = graph.offsets();
         let bits = BitReader::new(&graph.file.file, graph.file.bytes, task.filter(|_| offsets.is_some()));
         Self { graph, offsets, decoder: BvDecoder::new(&graph.properties.encoding, graph.file.bytes), bits }
     }
 
-    /// Passes the successors of each row of `chunk` to `each`; returns how many there were.
+    /// Passes the successors of each row to `each`; returns their number.
     pub(super) fn read(&mut self, chunk: &BvChunk, each: impl FnMut(u64, &[u32]) -> Result<()>) -> Result<u64> {
         let Self { graph, offsets, decoder, bits } = self;
         let decoded = decoder.decode(chunk, bits, *offsets, each);

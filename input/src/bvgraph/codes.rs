@@ -1,8 +1,8 @@
-//! The codes of numbers, read from streams that may be damaged.
+//! Reads numbers in the codes of BVGraphs, from streams that may be damaged.
 //!
 //! A number that no graph has is an error before its bits are read. Definitions: Boldi and Vigna, 'Codes for the World Wide Web'
 //! (Internet Mathematics 2, 2005); for pi, Apostolico and Drovandi, 'Graph compression by BFS' (Algorithms 2, 2009). A gamma or zeta
-//! code that is in one window, as nearly all are, is read from it at once.
+//! code within one window, as nearly all are, is read at once.
 
 use dsi_bitstream::dispatch::Codes;
 
@@ -31,7 +31,6 @@ pub(super) fn read<O: BitOrder>(code: Codes, bits: &mut BitReader<'_, O>) -> Res
     }
 }
 
-/// The number of zeros before a one.
 #[inline(always)]
 fn unary<O: BitOrder>(bits: &mut BitReader<'_, O>) -> Result<u64, Impossible> {
     let zeros = O::zeros(bits.window()?);
@@ -70,7 +69,7 @@ fn gamma<O: BitOrder>(bits: &mut BitReader<'_, O>) -> Result<u64, Impossible> {
 
 #[inline(always)]
 fn zeta<O: BitOrder>(bits: &mut BitReader<'_, O>, k: u32) -> Result<u64, Impossible> {
-    // A minimal binary code of 2^low (2^k - 1) numbers: those of `length` bits are below `short`.
+    // A minimal binary code of 2^low (2^k - 1) numbers: those with `length` bits are below `short`.
     let window = bits.window()?;
     let zeros = O::zeros(window);
     let low = zeros * k;
@@ -94,21 +93,21 @@ fn zeta<O: BitOrder>(bits: &mut BitReader<'_, O>, k: u32) -> Result<u64, Impossi
 fn omega<O: BitOrder>(bits: &mut BitReader<'_, O>) -> Result<u64, Impossible> {
     let mut value = 1;
     while number(bits, 1)? == 1 {
-        // The one that was read is the highest bit of `value + 1` bits.
+        // The one bit that was read is the highest of the `value + 1` bits of the next number.
         let length = at_most(value, MOST_BITS)?;
         value = 1 << length | number(bits, length)?;
     }
     Ok(value - 1)
 }
 
-/// The number whose successor has `length` bits after its highest one.
+/// Reads `length` bits; the number plus 1 has these after its highest bit.
 #[inline(always)]
 fn below_power<O: BitOrder>(bits: &mut BitReader<'_, O>, length: u64) -> Result<u64, Impossible> {
     let rest = number(bits, at_most(length, MOST_BITS)?)?;
     Ok((1 << length) - 1 + rest)
 }
 
-/// The number in the next `length` bits, of which there are fewer than in a window.
+/// The number in the next `length` bits, fewer than a window has.
 #[inline(always)]
 fn number<O: BitOrder>(bits: &mut BitReader<'_, O>, length: u64) -> Result<u64, Impossible> {
     let number = O::first(bits.window()?, length as u32);

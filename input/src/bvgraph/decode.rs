@@ -10,24 +10,21 @@ use trimill_system::Result;
 
 pub(super) enum DecodeFailure {
     Row(u64),
-    /// The successors of this vertex are not ascending.
     Order(u64),
-    /// The row of this vertex does not begin where the file of offsets says, or copies from rows too far before it.
+    /// The row of this vertex does not begin where the file of offsets says, or copies from rows too far back.
     Offset(u64),
-    /// The file of offsets cannot be read any more.
     Offsets(StreamError),
-    /// What received the rows failed.
     Sink(trimill_system::error::Error),
 }
 
 pub(super) struct BvDecoder<'a> {
     encoding: &'a Encoding,
-    /// The last rows, each at its number modulo the length: more than any row so far refers back.
+    /// A ring buffer of the last rows, row `v` at `v` modulo its length, which exceeds the largest distance of a reference so far.
     rows: Vec<Decoded>,
     limit: RingLimit,
     bytes: u64,
     parts: RowParts,
-    /// Where rows begin, from the first one that rows may refer to.
+    /// Where rows begin, by the file of offsets, from the first row that may be referred to.
     begins: Vec<u64>,
 }
 
@@ -35,11 +32,11 @@ pub(super) struct BvDecoder<'a> {
 struct Decoded {
     successors: Vec<u32>,
     degree: u64,
-    /// Whether the successors are known: not where the row refers to one before the first that was decoded.
+    /// Whether the successors are known: they are not if the row refers to one before the first that was decoded.
     known: bool,
 }
 
-/// The successors of a row by how they are encoded, each part ascending.
+/// The successors of a row by their encoding; each part ascends.
 #[derive(Default)]
 struct RowParts {
     copied: Vec<u32>,
@@ -82,7 +79,7 @@ impl RowParts {
         self.residuals.clear();
     }
 
-    /// Replaces `row` by all successors in ascending order; false if one occurs twice.
+    /// Merges all parts into `row`, ascending; false if a vertex occurs twice.
     fn merge(&self, row: &mut Vec<u32>) -> bool {
         row.clear();
         let mut parts = [&self.copied[..], &self.intervals, &self.residuals];
@@ -98,12 +95,11 @@ impl RowParts {
                 merge(&both, c, row);
             }
         }
-        // Copies, intervals and residuals ascend by themselves.
+        // Each part ascends by itself, so only equal neighbours are left to find.
         row.windows(2).fold(true, |ascends, pair| ascends & (pair[0] < pair[1]))
     }
 }
 
-/// Appends two ascending lists in order.
 fn merge(a: &[u32], b: &[u32], out: &mut Vec<u32>) {
     let (mut i, mut j) = (0, 0);
     while i < a.len() && j < b.len() {
@@ -116,27 +112,25 @@ fn merge(a: &[u32], b: &[u32], out: &mut Vec<u32>) {
     out.extend_from_slice(&b[j..]);
 }
 
-/// The most arcs of the rows that later ones may refer to: [`ARCS_A_BYTE`] for each byte of the stream, and [`MORE_ARCS`]. Intervals and
-/// copies encode any number of arcs in a few bits. Real graphs have a fraction of that.
+/// The ring's rows may have [`ARCS_A_BYTE`] arcs per byte of the stream and [`MORE_ARCS`] in all; real graphs have a fraction of that. A
+/// limit is needed since intervals and copies encode any number of arcs in a few bits.
 const ARCS_A_BYTE: u64 = 8;
 const MORE_ARCS: u64 = 1 << 22;
 
-/// How long the rows at each place of a ring were.
+/// Bounds the memory of the rows in the ring.
 #[derive(Default)]
 struct RingLimit {
-    /// The most arcs that the row at each place has had.
     longest: Vec<u64>,
-    /// Arcs by which these may still grow.
+    /// Arcs by which the sum of these may still grow.
     room: u64,
 }
 
 impl RingLimit {
-    /// No rows yet, of a stream of `bytes` bytes, in a ring of `places` places.
     fn new(places: usize, bytes: u64) -> Self {
         Self { longest: vec![0; places], room: MORE_ARCS + ARCS_A_BYTE * bytes }
     }
 
-    /// Refuses a row of `degree` arcs if the rows of the ring then had too many.
+    /// Refuses a row of `degree` arcs if it makes the ring too large.
     fn grow(&mut self, node: u64, degree: u64) -> Result<(), Impossible> {
         let place = (node % self.longest.len() as u64) as usize;
         let growth = degree.saturating_sub(self.longest[place]);
@@ -152,7 +146,7 @@ impl<'a> BvDecoder<'a> {
         Self { encoding, rows: Vec::new(), limit, bytes, parts, begins: Vec::new() }
     }
 
-    /// Makes room for rows that refer `reach` rows back. The rows that are kept are lost.
+    /// Makes room for rows that refer `reach` rows back; drops the rows that the ring has.
     fn keep(&mut self, reach: u64) {
         let places = reach as usize + 1;
         if self.rows.len() < places {
@@ -161,8 +155,7 @@ impl<'a> BvDecoder<'a> {
         }
     }
 
-    /// Decodes `chunk` from `bits`, a reader of the stream; `each` receives the successors of its rows in order. Returns how many
-    /// there were.
+    /// Decodes `chunk` from `bits`, a reader of the stream; `each` receives its rows' successors, in order. Returns their number.
     pub(super) fn decode<O: BitOrder>(
         &mut self,
         chunk: &BvChunk,
@@ -208,7 +201,7 @@ impl<'a> BvDecoder<'a> {
         Ok(arcs)
     }
 
-    /// Finds the degrees of the rows before the first that is decoded, and moves `bits` to this one. Returns the first of those rows.
+    /// Sets the degrees of the rows before `chunk.start`, and moves `bits` to that row. Returns the first row with a degree.
     fn begin<O: BitOrder>(
         &mut self,
         chunk: &BvChunk,

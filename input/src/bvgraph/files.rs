@@ -11,12 +11,11 @@ pub(crate) struct BvGraphFiles {
     pub(crate) graph: PathBuf,
     pub(crate) properties: PathBuf,
     pub(super) offsets: PathBuf,
-    /// Offsets of webgraph-rs.
     pub(super) ef: PathBuf,
 }
 
 impl BvGraphFiles {
-    /// The files meant by one of them, or by `NAME`. The `.graph` may be compressed.
+    /// The files of the graph that `path` names, by one of them or by `NAME`. The `.graph` may be compressed.
     pub(crate) fn of(path: &Path) -> Self {
         let is_packed = Compression::is_named(&path.to_string_lossy());
         let plain = if is_packed { path.with_extension("") } else { path.to_path_buf() };
@@ -41,7 +40,7 @@ impl BvGraphFiles {
         Self { graph, properties: with(".properties"), offsets: with(".offsets"), ef: with(".ef"), base }
     }
 
-    /// Whether a file is another one of this graph, by its name: properties, offsets, sums, lists of URLs.
+    /// Whether a file belongs to this graph, by its name: properties, offsets, sums, lists of URLs.
     pub(crate) fn is_beside(&self, file: &Path) -> bool {
         let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
         let of_base = name(&self.base)
@@ -50,7 +49,7 @@ impl BvGraphFiles {
         of_base && file != self.graph && file.parent() == self.base.parent()
     }
 
-    /// The files meant by one input, or by `NAME.graph` and `NAME.properties` in different folders; the offsets are beside the `.graph`.
+    /// The files that one input names, or `NAME.graph` and `NAME.properties` in different folders; the offsets are beside the `.graph`.
     pub(crate) fn of_inputs(inputs: &[PathBuf]) -> Option<Self> {
         let is = |path: &Path, suffix: &str| path.extension().is_some_and(|found| found == suffix);
         match inputs {
@@ -66,13 +65,13 @@ impl BvGraphFiles {
     }
 }
 
-/// The files that are read together with `path` if it names a BVGraph, whether or not they exist.
+/// The files that are read together with `path` if that names a BVGraph, whether or not they exist.
 pub fn companions(path: &Path) -> [PathBuf; 3] {
     let BvGraphFiles { graph, properties, offsets, .. } = BvGraphFiles::of(path);
     [graph, properties, offsets]
 }
 
-/// Other WebGraph programs take `crawl.2024` for `crawl`. The name to take instead, if the name of a graph has a dot.
+/// A name to use instead of one with a dot: other WebGraph programs take `crawl.2024` for `crawl`.
 pub fn name_without_dots(base: &Path) -> Option<String> {
     let name = base.file_name().map(Path::new).filter(|name| name.extension().is_some())?;
     Some(name.to_string_lossy().replace('.', "-"))

@@ -1,9 +1,8 @@
-//! The file of offsets, where there is one: `NAME.offsets` says where each row begins.
+//! `NAME.offsets`, if there is one, says where each row begins, so that no thread has to read the stream before others can decode it.
 //!
-//! With this file, no thread has to read the stream before others can decode it. The file has the distances between the beginnings of rows, and
-//! the end of the last one, in gamma code or another one that the properties name, always
-//! with the high bits first. It is checked: each row that is decoded must begin where the file says, and chunks have all
-//! rows, so what is read is what the stream holds. A file that cannot belong to the stream is ignored.
+//! The file has the distances between the beginnings of rows, and the end of the last one, in gamma code or another one that the properties
+//! name, always with the high bits first. It is checked: each decoded row must begin where the file says, and chunks cover all rows, so
+//! exactly what the stream holds is read. A file that cannot belong to the stream is ignored.
 
 use std::collections::VecDeque;
 
@@ -15,10 +14,10 @@ use super::codes::read;
 use super::row::Encoding;
 use crate::storage::Storage;
 
-/// The most rows of a chunk: a thread keeps where each begins.
+/// The most rows of a chunk: a thread keeps the beginning of each.
 const MOST_ROWS: u64 = 1 << 16;
 
-/// About how many chunks there may be: a hundred bytes each are kept.
+/// About the most chunks: each takes a hundred bytes.
 const MOST_CHUNKS: u64 = 1 << 20;
 
 pub(super) struct Offsets {
@@ -28,10 +27,9 @@ pub(super) struct Offsets {
 }
 
 impl Offsets {
-    /// Where `many` rows begin, or end: from the one at `offset` on.
+    /// Where `many` rows begin, from the row at `offset` on.
     pub(super) fn read(&self, offset: OffsetPosition, many: u64, into: &mut Vec<u64>) -> Result<(), StreamError> {
         let mut bits = BitReader::<HighFirst>::new(&self.file, self.bytes, None);
-        // About a byte for each row.
         bits.seek(offset.bit, many);
         let mut begin = offset.begin;
         into.push(begin);
@@ -44,23 +42,21 @@ impl Offsets {
     }
 }
 
-/// Cuts a stream into chunks where its offsets say.
 pub(super) struct OffsetCuts<'a> {
     bits: BitReader<'a, HighFirst>,
     encoding: &'a Encoding,
-    /// Rows before a chunk that its rows may need.
+    /// How many rows before a chunk its rows may need.
     again: u64,
-    /// Bits of a chunk, more or less.
     size: u64,
-    /// The offset of the next row, and those of the rows before it that are kept, the last one first.
+    /// The offset of the next row, and those of rows before it, the nearest first.
     next: OffsetPosition,
     kept: VecDeque<OffsetPosition>,
     node: u64,
 }
 
 impl<'a> OffsetCuts<'a> {
-    /// The cuts of a stream of `bits` bits with `arcs` arcs. `None` if chains of references may be too long, the window is too wide, or the
-    /// first offset is not 0.
+    /// Cuts a stream of `bits` bits with `arcs` arcs. `None` if chains of references may be too long, the window is too wide, or the first
+    /// offset is not 0.
     pub(super) fn new(offsets: &'a Offsets, encoding: &'a Encoding, bits: u64, arcs: u64) -> Option<Self> {
         let again = encoding.longest_chain?.checked_mul(encoding.window)?;
         if again.max(encoding.window) > AGAIN_ROWS {
@@ -74,8 +70,7 @@ impl<'a> OffsetCuts<'a> {
         (begin == 0).then_some(Self { bits, encoding, again, size, next, kept: VecDeque::new(), node: 0 })
     }
 
-    /// Whether the file has an offset for each row of the graph, and the last row ends at a bit of the stream that `fits` accepts. Reads
-    /// all of the file.
+    /// Whether the file has an offset for each row, and the last row ends at a bit that `fits` accepts. Reads all of the file.
     pub(super) fn fit(mut self, fits: impl Fn(u64) -> bool) -> bool {
         while self.node < self.encoding.nodes {
             if self.step().is_err() {

@@ -15,7 +15,7 @@ pub(super) struct Properties {
     pub(super) encoding: Encoding,
 }
 
-/// The largest window, and the largest value of `minintervallength`.
+/// The largest window that is accepted, and the largest `minintervallength`.
 const LARGEST_WINDOW: u64 = 1 << 20;
 const LONGEST_SHORTEST_INTERVAL: u64 = 1 << 32;
 
@@ -68,7 +68,7 @@ impl PropertyValues {
         let mut encoding = Encoding {
             nodes,
             window,
-            // WebGraph writes -1 for any number.
+            // WebGraph writes -1 if there is no limit.
             longest_chain: self.get("maxrefcount").and_then(|most| most.parse().ok()),
             shortest_interval,
             outdegrees: Codes::Gamma,
@@ -102,7 +102,7 @@ fn zeta(k: u64) -> Option<Codes> {
     (1..=7).contains(&k).then_some(Codes::Zeta(k as usize))
 }
 
-/// The code with a name of WebGraph's (version 0 names `ZETA`, whose k is a property of its own; version 1 names `ZETA3`).
+/// The code that WebGraph calls `name`. Version 0 has `ZETA` and a property for its k; version 1 has `ZETA3`.
 fn code_of(name: &str, k: u64) -> Option<Codes> {
     let numbered = |prefix: &str| name.strip_prefix(prefix)?.parse::<u64>().ok();
     match name {

@@ -1,11 +1,11 @@
 //! The encoding of a row.
 //!
-//! A row is its degree; the distance to an earlier row of the window that it refers to (0: none); which blocks of that row's
-//! successors it copies; intervals of consecutive successors; and the distances between all others, the residuals.
+//! A row is its degree; the distance to an earlier row that it refers to (0: none); which blocks of that row's successors it copies;
+//! intervals of consecutive successors; and the distances between all others, the residuals.
 //!
-//! Every number is checked as it is read against what the graph allows: degrees against the arcs left, blocks against the row
-//! that is copied, intervals and residuals against the degree and the number of vertices. So a damaged stream is an error, or
-//! another valid graph, and takes no more time and memory than a valid one.
+//! Every number is checked as it is read: degrees against the arcs left, blocks against the row that is copied, intervals and
+//! residuals against the degree and the number of vertices. So a damaged stream is an error, or another valid graph, and takes no
+//! more time and memory than a valid one.
 
 use std::ops::Range;
 
@@ -17,38 +17,36 @@ use super::codes::{at_most, read};
 #[derive(Debug, Clone)]
 pub(super) struct Encoding {
     pub(super) nodes: u64,
-    /// How many rows before a row it may refer to.
     pub(super) window: u64,
-    /// The most rows that refer to one another in a chain; `None`: any number.
+    /// The longest chain of references; `None` if there is no limit.
     pub(super) longest_chain: Option<u64>,
-    /// The length of the shortest interval; 0: there are no intervals.
+    /// The length of the shortest interval; 0 if there are no intervals.
     pub(super) shortest_interval: u64,
     pub(super) outdegrees: Codes,
     pub(super) references: Codes,
     pub(super) blocks: Codes,
     pub(super) intervals: Codes,
     pub(super) residuals: Codes,
-    /// The code of the file of offsets.
     pub(super) offsets: Codes,
 }
 
-/// Receives the successors of a row: those of each kind in ascending order.
+/// Receives the successors of a row, those of each kind ascending.
 pub(super) trait Successors {
-    /// Successors number `range` of the row `distance` rows before this one.
+    /// Copies successors number `range` of the row `distance` rows back.
     fn copy(&mut self, distance: u64, range: Range<u64>);
     fn interval(&mut self, ids: Range<u64>);
     fn residual(&mut self, id: u64);
 }
 
 impl Encoding {
-    /// Reads the degree of a row, which may have at most `most` arcs.
+    /// Reads the degree of a row, which is at most `most`.
     #[inline(always)]
     pub(super) fn degree<O: BitOrder>(&self, bits: &mut BitReader<'_, O>, most: u64) -> Result<u64, Impossible> {
         at_most(read(self.outdegrees, bits)?, most.min(self.nodes))
     }
 
-    /// Reads the rest of the row of `node`; `degree_of` gives the degree of a row by its distance. Returns the distance to the row
-    /// that this one refers to, or 0.
+    /// Reads the rest of the row of `node`; `degree_of` gives the degree of the row at a distance. Returns the distance of this
+    /// row's reference, or 0.
     #[inline(always)]
     pub(super) fn successors<O: BitOrder>(
         &self,
@@ -87,7 +85,7 @@ impl Encoding {
         Ok(distance)
     }
 
-    /// Reads which blocks of a row of `length` successors are copied; returns how many successors these have.
+    /// Reads which blocks of a row of `length` successors are copied; returns how many successors they have.
     #[inline(always)]
     fn copies<O: BitOrder>(
         &self,
@@ -96,10 +94,11 @@ impl Encoding {
         length: u64,
         into: &mut impl Successors,
     ) -> Result<u64, Impossible> {
-        // Each block but the first has a successor at least.
+        // Each block but the first has at least one successor.
         let blocks = at_most(read(self.blocks, bits)?, length + 1)?;
         let (mut at, mut copied) = (0, 0);
-        // Blocks are copied and skipped in turn, the first one is copied. The rest of the row is one more block, whose length is not stored.
+        // Blocks are copied and skipped in turn, the first one is copied. The rest of the row is the last block, whose length is not
+        // stored.
         for block in 0..=blocks {
             let end = match block == blocks {
                 true => length,
@@ -117,7 +116,7 @@ impl Encoding {
         Ok(copied)
     }
 
-    /// Reads the intervals of a row with at most `left` more successors; returns how many these are.
+    /// Reads the intervals of a row with at most `left` more successors; returns how many successors they have.
     #[inline(always)]
     fn intervals<O: BitOrder>(
         &self,
@@ -142,7 +141,7 @@ impl Encoding {
     }
 }
 
-/// The id at a distance from `node` whose sign is in the lowest bit.
+/// The id at a signed distance from `node`; the sign is the lowest bit.
 #[inline(always)]
 fn signed(node: u64, distance: u64) -> Result<u64, Impossible> {
     match distance % 2 {

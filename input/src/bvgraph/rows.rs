@@ -1,7 +1,7 @@
 //! The rows of a graph, decoded where they are needed.
 //!
-//! The lengths of all rows come first: from the pass that cuts the stream, or, with a file of offsets, from the beginning of each row. Then
-//! any thread can decode any chunk.
+//! The lengths of all rows come first: from the pass that cuts the stream, or, with a file of offsets, from each row's beginning. Then any
+//! thread can decode any chunk.
 
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
@@ -14,14 +14,13 @@ use crate::rows::{AdjacencyRows, PART, RowChunk, Symmetry, unless_damaged};
 use trimill_system::control::{Control, Unit};
 use trimill_system::{Error, Result, lock, parallel};
 
-/// The most arcs whose reverse is looked up before all are read.
+/// How many arcs are looked up in reverse before all are read.
 const SAMPLE: usize = 16;
 
 pub(super) struct BvGraphRows<'a, O> {
     graph: &'a Bvgraph,
     chunks: OnceLock<Vec<BvChunk>>,
     symmetry: OnceLock<Symmetry>,
-    /// Readers that no thread uses at the moment.
     idle: Mutex<Vec<ChunkReader<'a, O>>>,
 }
 
@@ -30,8 +29,8 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
         Self { graph, chunks: OnceLock::new(), symmetry: OnceLock::new(), idle: Mutex::default() }
     }
 
-    /// Whether the first arcs, which ascend, could be those of a symmetric graph: each has its reverse, if the row of its head is
-    /// among them. So most directed graphs are recognised before all of them is read.
+    /// Whether the first arcs could be those of a symmetric graph: each has its reverse, if the row of its head is among them. It
+    /// recognises most directed graphs before all of them is read.
     fn may_be_symmetric(&self, first: &BvChunk) -> Result<bool> {
         let mut arcs = Vec::new();
         self.with_reader(|reader| {
@@ -54,7 +53,7 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
         result
     }
 
-    /// The chunks, and the degrees of all rows if there is no file of offsets; `None` if the graph is known not to be what is wanted.
+    /// The chunks, and without a file of offsets the degrees of all rows; `None` if the graph is known not to be as `directed` says.
     fn find_chunks(&self, directed: bool, control: &Control) -> Result<Option<(Vec<BvChunk>, Vec<u32>)>> {
         let task = control.task("header", Some(self.graph.file.bytes), Unit::Bytes);
         let mut all = BvChunks::<O>::new(self.graph, &task);
@@ -78,7 +77,7 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
         Ok(Some((chunks, lengths)))
     }
 
-    /// Whether each of a few arcs between chunks has its reverse: most graphs with each edge once are recognised by these.
+    /// Whether each of a few arcs between chunks has its reverse; most graphs that store each edge once fail this.
     fn sample_has_reverses(&self, chunks: &[BvChunk], control: &Control) -> Result<bool> {
         let every = chunks.len().div_ceil(SAMPLE).max(1);
         let arcs = parallel::try_map(chunks.iter().step_by(every), |chunk| {
@@ -109,7 +108,7 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
         Ok(found.into_iter().all(|found| found))
     }
 
-    /// The degrees of all rows, for chunks with offsets; `None` if they cannot be read, or do not add up to the number of arcs.
+    /// The degrees of all rows, by offsets; `None` if they cannot be read, or do not add up to the number of arcs.
     fn degrees(&self, chunks: &[BvChunk], control: &Control) -> Result<Option<Vec<u32>>> {
         let (graph, encoding) = (self.graph, &self.graph.properties.encoding);
         let Some(offsets) = graph.offsets() else { return Ok(None) };

@@ -1,15 +1,15 @@
 //! Where rows begin: a pass over the stream that decodes no row.
 //!
-//! A row refers to rows before it, so rows can be decoded only from a point where all that they need is known, and without a file
-//! of offsets their beginnings are known only once all numbers before them were read. So one thread reads the numbers, for which
-//! only the degrees of the rows in the window are needed, and cuts the stream into [`BvChunk`]s that other threads decode.
+//! A row can be decoded only if the rows that it refers to are known, and without a file of offsets its beginning is known only once all
+//! numbers before it were read. So one thread reads the numbers, for which it needs only the degrees of the rows in the window, and cuts
+//! the stream into [`BvChunk`]s that other threads decode.
 //!
-//! Each row refers to one other row at most; these chains end in a row that refers to none, its *root*. To decode a chunk, the
-//! rows from the smallest root of the rows that it may refer to must be decoded, too. The stream is cut where these are few.
+//! A row refers to at most one other row; such a chain ends in a row that refers to none, its *root*. To decode a chunk, all rows must
+//! be decoded from the smallest root of the rows that it may refer to. The stream is cut where these are few.
 //!
-//! How far before a row those may be is the *reach*: the largest distance of a reference so far, or up to twice as much. The window of the
-//! properties is only a bound of it, so a window that is far larger than needed costs nothing. If a row of a chunk refers to a row that
-//! the reach did not announce, this chunk is decoded from the beginning of the stream; the reach doubles each time, so that happens seldom.
+//! The *reach* bounds how far back these rows are: the largest distance of a reference so far, or up to twice as much. The properties'
+//! window is only an upper bound, so a needlessly large one costs nothing. A chunk with a reference beyond the reach is decoded from the
+//! beginning of the stream; the reach doubles each time, so that is rare.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -18,17 +18,16 @@ use super::bits::{BitOrder, BitReader, Impossible, StreamError};
 use super::chunk::{AGAIN_ROWS, Before, BvChunk, CHUNK};
 use super::row::{Encoding, Successors};
 
-/// Arcs before a chunk that are decoded again, at most.
+/// The most arcs before a chunk that are decoded for it, once more.
 const AGAIN_ARCS: u64 = CHUNK / 4;
 
-/// Rows whose beginnings are kept. A chunk does not begin where an earlier row is needed.
+/// How many rows' beginnings are kept. A chunk does not begin where it would need an earlier row.
 const KEPT: usize = 1 << 14;
 
-/// A row whose beginning is known.
 struct ScannedRow {
     bit: u64,
     degree: u64,
-    /// The row without a reference where the chain of its references ends.
+    /// The last row of its chain of references.
     root: u64,
 }
 
@@ -36,13 +35,10 @@ pub(super) struct Scanner<'a, O> {
     encoding: &'a Encoding,
     bits: BitReader<'a, O>,
     node: u64,
-    /// The rows before it that are kept.
     rows: VecDeque<ScannedRow>,
-    /// The arcs that may follow.
     arcs_left: u64,
-    /// No row so far refers to one farther before it.
+    /// No reference so far goes farther back than this.
     reach: u64,
-    /// Rows that were looked at to find where chunks begin.
     #[cfg(test)]
     looked_at: std::cell::Cell<u64>,
 }
@@ -59,7 +55,6 @@ impl Successors for Skipped {
 }
 
 impl<'a, O: BitOrder> Scanner<'a, O> {
-    /// Reads rows from `bits`, a stream with at most `arcs` arcs.
     pub(super) fn new(encoding: &'a Encoding, bits: BitReader<'a, O>, arcs: u64) -> Self {
         Self {
             encoding,
@@ -73,12 +68,12 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
         }
     }
 
-    /// The arcs that were expected and did not come.
+    /// How many expected arcs did not come.
     pub(super) fn arcs_left(&self) -> u64 {
         self.arcs_left
     }
 
-    /// The next row: after an error the one that could not be read.
+    /// The next row; after an error, the row that could not be read.
     pub(super) fn node(&self) -> u64 {
         self.node
     }
@@ -87,7 +82,6 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
         self.bits.position()
     }
 
-    /// Why the next chunk could not be read.
     pub(super) fn take_error(&mut self) -> StreamError {
         self.bits.take_error()
     }
@@ -115,7 +109,7 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
         Ok(Some(BvChunk { rows: first..self.node, start, bits, reach: self.reach, before }))
     }
 
-    /// Where decoding has to begin for a chunk that begins with the next row; `None` if that is too far.
+    /// Where decoding would begin for a chunk that begins at the next row; `None` if that is too far back.
     fn start_for_next(&self) -> Option<u64> {
         let near = self.node.saturating_sub(AGAIN_ROWS);
         let reach = self.node - self.reach.min(self.node);
@@ -148,7 +142,7 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
             *reach = distance.next_power_of_two().min(encoding.window);
         }
         *arcs_left -= degree;
-        // All rows of the window are kept, since a reference needs their degrees.
+        // All rows of the window must be kept, since references need their degrees.
         if rows.len() >= KEPT.max(encoding.window as usize) {
             rows.pop_front();
         }

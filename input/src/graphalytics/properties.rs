@@ -6,10 +6,10 @@ use crate::file::InputFile;
 use crate::java_properties::PropertyValues;
 use trimill_system::{Error, Result};
 
-/// The most bytes of a properties file that are read. It usually has about a thousand.
+/// The most bytes of a properties file; usual ones have about a thousand.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// The keys that show that a file describes a Graphalytics graph: what follows `graph.NAME` in them.
+/// A file with these keys, after `graph.NAME`, describes a Graphalytics graph.
 const KEYS: [&str; 3] = [".vertex-file", ".edge-file", ".directed"];
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(super) struct GraphalyticsProperties {
 }
 
 impl GraphalyticsProperties {
-    /// The properties in the file at `path`, if it exists and describes such a graph; only the names of files if anything else is wrong.
+    /// The properties at `path`, if the file exists and describes such a graph; only the files' names if anything else is wrong.
     pub(super) fn look(path: &Path) -> Option<Self> {
         let text = std::fs::metadata(path).ok().filter(|found| found.is_file() && found.len() <= MOST_BYTES);
         let values = PropertyValues::of(&String::from_utf8_lossy(&text.and_then(|_| std::fs::read(path).ok())?));

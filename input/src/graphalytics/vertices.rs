@@ -16,18 +16,16 @@ use trimill_system::control::{Control, Unit};
 use trimill_system::mapped::zeros;
 use trimill_system::{Error, Result, lock, parallel};
 
-/// The fewest bytes of a line.
 const SHORTEST_LINE: u64 = 2;
 
-/// Ids for each byte of a compressed list, about.
+/// About how many ids a byte of a compressed list holds.
 const IDS_PER_BYTE: u64 = 4;
 
-/// A file that lists the vertices of a graph, of which some may have no edge.
+/// A file that lists the vertices of a graph, also those without edges.
 pub struct VertexList {
     file: InputFile,
-    /// The edges between them, for errors.
+    /// The file of edges, for errors.
     edges: InputFile,
-    /// How many there are, as the properties say.
     declared: Option<u64>,
     sizes: ReadSizes,
 }
@@ -41,8 +39,8 @@ impl VertexList {
         &self.edges.path
     }
 
-    /// The most ids that it has, as its properties or its size say; of a compressed list without properties about as many. Each takes 8
-    /// bytes of memory.
+    /// The most ids, by the properties or the file's size; for a compressed list without properties about as many. Each takes 8 bytes of
+    /// memory.
     pub fn at_most(&self) -> u64 {
         let by_size = match self.file.compression {
             Some(_) => self.file.bytes.saturating_mul(IDS_PER_BYTE),
@@ -51,8 +49,8 @@ impl VertexList {
         self.declared.unwrap_or(by_size)
     }
 
-    /// All ids, ascending. Reads the file with all threads of the current pool. Errors, `Kind::Data`: a line that is no id, an id that is
-    /// there twice, another number of ids than declared.
+    /// All ids, ascending, read with all threads of the current pool. Errors, `Kind::Data`: a line that is no id, a duplicate id, another
+    /// number of ids than declared.
     pub fn read(&self, control: &Control) -> Result<Vec<u64>> {
         let task = control.task("vertices", Some(self.file.bytes), Unit::Bytes);
         let lines = TextLines { file: &self.file, skip: 0, before: 0, sizes: self.sizes, task: &task };
@@ -66,7 +64,7 @@ impl VertexList {
     }
 
     fn checked(&self, mut found: Vec<Vec<u64>>) -> Result<Vec<u64>> {
-        // Threads end in any order; sorted by their first ids, the chunks of a list that ascends are in its order again.
+        // Threads end in any order; sorting by the first id puts the chunks of an ascending list in order again.
         found.sort_unstable_by_key(|ids| ids.first().copied());
         let many: usize = found.iter().map(Vec::len).sum();
         if let Some(declared) = self.declared.filter(|&declared| declared != many as u64) {
@@ -90,7 +88,7 @@ impl VertexList {
         }
     }
 
-    /// The error for an edge whose end `id` is not in the list. Reads the edges again, for their line.
+    /// The error for an edge whose end `id` is not in the list. Reads the edges again to find the line.
     pub fn lacks(&self, id: u64) -> Error {
         let error = Error::data(
             &self.edges.path,
@@ -112,7 +110,6 @@ fn at(error: Error, line: Option<u64>) -> Error {
     }
 }
 
-/// The ids of whole lines.
 fn parse(lines: &[u8]) -> Result<Vec<u64>, DeliveryFailure> {
     let (mut ids, mut from) = (Vec::with_capacity(lines.len() / 8), 0);
     for end in memchr::memchr_iter(b'\n', lines).chain([lines.len()]) {
@@ -134,7 +131,7 @@ fn parse(lines: &[u8]) -> Result<Vec<u64>, DeliveryFailure> {
     Ok(ids)
 }
 
-/// The line of a file that has `id` among its first `ends` columns the n-th time. Reads lines one after another: for errors only.
+/// The line in which `id` occurs the n-th time among the first `ends` columns. Reads line by line: for errors only.
 fn line_of(file: &InputFile, ends: usize, id: u64, nth: usize) -> Result<Option<u64>> {
     let (mut stream, mut line, mut number, mut seen) = (file.stream(None)?, Vec::new(), 0, 0);
     while stream.read_until(b'\n', &mut line).map_err(|e| file.damaged(e))? > 0 {

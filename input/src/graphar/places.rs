@@ -8,18 +8,16 @@ use super::MOST_BYTES;
 use trimill_system::{Error, Result};
 
 pub(crate) trait GrapharFiles {
-    /// The entries of a folder, in order; empty if there is no such folder, or if it cannot be listed.
+    /// The entries of a folder, sorted; empty if there is no such folder, or if it cannot be listed.
     fn entries(&self, folder: &Path) -> Result<Vec<PathBuf>>;
 
-    /// Whether the folders of edges can be listed.
     fn are_listed(&self) -> bool {
         true
     }
 
-    /// The contents of small files.
     fn read(&self, files: &[PathBuf]) -> Result<Vec<Vec<u8>>>;
 
-    /// The path that `description` calls `name`, in `folder`. What is in an archive or on a server names nothing elsewhere.
+    /// The path of `name`, as `description` calls it, in `folder`. Archives and servers must not refer to files elsewhere.
     fn joined(&self, description: &Path, folder: &Path, name: &str) -> Result<PathBuf> {
         let mut path = folder.to_path_buf();
         for part in Path::new(name).components() {
@@ -75,7 +73,7 @@ pub(crate) struct ArchivedGraphar {
 
 impl ArchivedGraphar {
     pub(crate) fn new<'a>(members: impl Iterator<Item = (usize, &'a str)>, contents: HashMap<usize, Vec<u8>>) -> Self {
-        // Some archives have all names begin with `./`.
+        // In some archives all names begin with `./`.
         let plain = |name: &str| Path::new(name).components().filter(|part| *part != Component::CurDir).collect();
         Self { members: members.map(|(place, name)| (plain(name), place)).collect(), contents }
     }
@@ -108,7 +106,6 @@ impl GrapharFiles for ArchivedGraphar {
     }
 }
 
-/// Refuses a description of more than [`MOST_BYTES`] bytes.
 pub(crate) fn check_length(path: &Path, bytes: u64) -> Result<()> {
     if bytes > MOST_BYTES { Err(too_long(path, &bytes.to_string())) } else { Ok(()) }
 }

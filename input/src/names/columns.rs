@@ -1,20 +1,19 @@
 //! Columns of lines whose ids are names: what separates them, and what is between quotes.
 //!
-//! Tabs separate the columns if the first line has one, else commas if it has one, else blanks. So names may have blanks in them where
-//! tabs or commas separate. A column that begins with `"` ends at the next one, and `""` stands for a quote in it, as in CSV.
+//! Tabs separate the columns if the first line has one, else commas if it has one, else blanks. So with tabs or commas names may have
+//! blanks. A column that begins with `"` ends at the next one; `""` stands for a quote in it, as in CSV.
 
 pub(crate) const LONGEST_NAME: usize = 1 << 14;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Separator {
     Tab,
-    /// With blanks around it, which belong to no column.
+    /// Blanks around it belong to no column.
     Comma,
     Blanks,
 }
 
 impl Separator {
-    /// The one of a file with this first line.
     pub(super) fn of(line: &[u8]) -> Self {
         let (mut at, mut begins, mut comma) = (0, true, false);
         while let Some(&byte) = line.get(at) {
@@ -38,7 +37,7 @@ impl Separator {
     }
 }
 
-/// The byte behind the quotes that begin at `at`.
+/// The byte after the quotes that begin at `at`.
 fn end_of_quotes(line: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {
@@ -54,12 +53,11 @@ pub(super) struct NameColumns<'l> {
     line: &'l [u8],
     at: usize,
     separator: Separator,
-    /// Whether the last column was read.
     ended: bool,
 }
 
 impl<'l> NameColumns<'l> {
-    /// `line` is without its end.
+    /// `line` must not have a line end.
     pub(super) fn of(line: &'l [u8], separator: Separator) -> Self {
         Self { line, at: 0, separator, ended: false }
     }
@@ -103,7 +101,7 @@ impl<'l> NameColumns<'l> {
         Ok(true)
     }
 
-    /// How many columns are left. In lines that blanks separate, a column that begins with a brace, as NetworkX writes it, is the last one.
+    /// How many columns are left. If blanks separate, a column that begins with a brace, as NetworkX writes it, is the last one.
     pub(super) fn count(mut self, skipped: &mut Vec<u8>) -> Result<u32, &'static str> {
         let mut count = 0;
         loop {

@@ -1,4 +1,4 @@
-//! The elements of a NumPy array of integers in a file, which begin at some offset.
+//! A NumPy array of integers in a file, from some offset on.
 
 use super::header::{MOST, NpyHeader};
 use crate::file::InputFile;
@@ -24,7 +24,7 @@ enum IntegerWidth {
 pub(crate) struct Negative(pub(crate) i64);
 
 impl NpyIntegers {
-    /// The integers of a type as NumPy names it, such as `<i8`; `None` if it is another type.
+    /// By the name of a type in NumPy, such as `<i8`; `None` if it is no type of integers.
     fn of(descr: &str) -> Option<Self> {
         let &[order, kind, width] = descr.as_bytes() else { return None };
         let width = match width {
@@ -84,7 +84,7 @@ pub(crate) struct NpyArray {
 }
 
 impl NpyArray {
-    /// The array in the `bytes` from `start` of `file`, which hold nothing else; and its header.
+    /// The array in the `bytes` from `start` of `file`, which hold nothing else, and its header.
     pub(crate) fn open(file: InputFile, start: u64, bytes: u64) -> Result<(Self, NpyHeader)> {
         let wrong = |found: String| Error::data(&file.path, found);
         let mut head = vec![0; bytes.min(MOST) as usize];
@@ -125,7 +125,6 @@ impl NpyArray {
         self.file.window(self.start + bytes * first, self.start + bytes * end)
     }
 
-    /// One element; a negative one is an error.
     pub(crate) fn get(&self, at: u64) -> Result<u64> {
         let mut bytes = [0; 8];
         let bytes = &mut bytes[..self.integers.bytes() as usize];

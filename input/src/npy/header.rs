@@ -7,11 +7,11 @@
 //! | 2, from version 2.0 on 4 | the length of the text, little-endian |
 //! | | the text, padded with blanks: a dictionary of Python with the keys `descr`, `fortran_order` and `shape` |
 //!
-//! Of Python only what NumPy writes is read: strings without escapes, `True` and `False`, tuples of integers.
+//! Of Python's syntax only what NumPy writes is read: strings without escapes, `True` and `False`, tuples of integers.
 
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// The most bytes of a header. NumPy itself reads texts of 10,000 bytes.
+/// The most bytes of a header; NumPy itself reads texts of 10,000 bytes.
 pub(crate) const MOST: u64 = 1 << 16;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) struct NpyHeader {
 }
 
 impl NpyHeader {
-    /// Reads the header of a file that begins with `bytes`; the error says what is wrong.
+    /// The header of a file that begins with `bytes`; the error says what is wrong.
     pub(crate) fn of(bytes: &[u8]) -> Result<Self, &'static str> {
         let rest = bytes.strip_prefix(MAGIC).ok_or("no NumPy array")?;
         let (&[major, minor], rest) = rest.split_first_chunk::<2>().ok_or("a header that is cut")?;
@@ -47,19 +47,18 @@ impl NpyHeader {
         dictionary(text, fixed + length).ok_or("a header without the descr, fortran_order and shape that NumPy writes")
     }
 
-    /// The number of elements; `None` if it is above 2^64.
+    /// `None` if it is above 2^64.
     pub(crate) fn elements(&self) -> Option<u64> {
         self.shape.iter().try_fold(1u64, |product, &length| product.checked_mul(length))
     }
 
-    /// The shape as Python writes it.
     pub(crate) fn shown_shape(&self) -> String {
         let lengths: Vec<String> = self.shape.iter().map(u64::to_string).collect();
         if let [only] = &lengths[..] { format!("({only},)") } else { format!("({})", lengths.join(", ")) }
     }
 }
 
-/// Reads the dictionary, which ends the text except for blanks, of a header that ends at byte `end`. `None` if it is anything else.
+/// Reads the dictionary of a header that ends at byte `end`; only blanks may follow it. `None` if it is anything else.
 fn dictionary(text: &str, end: u64) -> Option<NpyHeader> {
     let mut text = UnreadText(text.trim_end_matches(['\n', ' ', '\0']));
     let (mut descr, mut fortran, mut shape) = (None, None, None);
@@ -85,7 +84,7 @@ fn dictionary(text: &str, end: u64) -> Option<NpyHeader> {
 struct UnreadText<'a>(&'a str);
 
 impl<'a> UnreadText<'a> {
-    /// Skips blanks and one character.
+    /// Takes a character, with blanks around it.
     fn take(&mut self, wanted: char) -> Option<()> {
         self.0 = self.0.trim_start_matches(' ').strip_prefix(wanted)?;
         self.0 = self.0.trim_start_matches(' ');

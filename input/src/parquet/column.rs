@@ -1,4 +1,4 @@
-//! The values of a column in a row group, some rows at a time, checked.
+//! The values of a column in a row group, checked, some rows at a time.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,16 +12,14 @@ use super::pages::Pages;
 use super::schema::EndValues;
 use trimill_system::{Error, Result};
 
-/// A column of values, all of which must be there.
 pub(super) struct ColumnValues<'a, T: DataType> {
     table: &'a ParquetFile,
     group: usize,
     /// 0 for tails, 1 for heads.
     end: usize,
     reader: ColumnReaderImpl<T>,
-    /// The bytes that were read last.
     pub(super) values: Vec<T::T>,
-    /// Whether a value is there (1) or missing (0), if values may be missing.
+    /// 1 where a value is there, 0 where it is missing; used only if values may be missing.
     levels: Vec<i16>,
 }
 
@@ -38,7 +36,7 @@ impl<'a, T: DataType> ColumnValues<'a, T> {
         Ok(Self { table, group, end, reader, values: Vec::new(), levels: Vec::new() })
     }
 
-    /// Reads the next `wanted` values; `row` is the number of the first one.
+    /// Reads the next `wanted` values, none of which may be missing; `row` is the number of the first one.
     pub(super) fn read(&mut self, wanted: usize, row: u64) -> Result<()> {
         let rows = self.next(wanted)?;
         let wrong = |found: String| self.table.wrong(self.group, self.end, &found);
@@ -54,7 +52,7 @@ impl<'a, T: DataType> ColumnValues<'a, T> {
         Ok(())
     }
 
-    /// Reads at most `wanted` values; returns the number of rows, those without a value included.
+    /// Reads at most `wanted` values; returns the number of rows, missing values included.
     fn next(&mut self, wanted: usize) -> Result<usize> {
         let Self { reader, values, levels, .. } = self;
         levels.clear();
@@ -125,7 +123,7 @@ impl<'a> IdColumn<'a> {
 impl ParquetFile {
     fn damaged(&self, group: usize, column: usize, error: ParquetError) -> Error {
         let error = match error {
-            // The error of reading, which has nothing to do with pages.
+            // A read error, which has nothing to do with pages.
             ParquetError::External(source) => match source.downcast::<io::Error>() {
                 Ok(source) => return Error::read(&self.file.path, *source),
                 Err(source) => ParquetError::External(source),
@@ -138,7 +136,8 @@ impl ParquetFile {
     }
 }
 
-/// Calls the library and turns its panics into errors: pages are checked before, but some decoders may still panic on damaged ones.
+/// Calls the library and turns its panics into errors: some decoders may still panic on damaged pages, though pages are checked
+/// before.
 fn guarded<T>(call: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     catch_unwind(AssertUnwindSafe(call))
         .unwrap_or_else(|_| Err(ParquetError::General("a page that cannot be decoded".into())))

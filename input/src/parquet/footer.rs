@@ -1,7 +1,7 @@
 //! The metadata at the end of a Parquet file: read, checked, decoded.
 //!
-//! Layout of the end: the metadata, its length (`u32`, little-endian), `PAR1`. Memory: some times its length, which
-//! is at most [`MOST`].
+//! Layout of the end: the metadata, its length (`u32`, little-endian), `PAR1`. Memory: some times that length, at
+//! most [`MOST`].
 
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 
@@ -9,13 +9,13 @@ use super::thrift::{ThriftItem, walk};
 use crate::file::InputFile;
 use trimill_system::{Error, Result};
 
-/// The length of the metadata, and the mark.
+/// The length of the metadata and the mark, in bytes.
 const TAIL: u64 = 8;
 
-/// The most bytes of metadata. A row group takes some hundred bytes a column.
+/// The most bytes of metadata; a row group takes some hundred per column.
 const MOST: u64 = 256 << 20;
 
-/// The most levels of a schema; edge lists have one.
+/// The deepest schema; edge lists have one level.
 const MOST_LEVELS: usize = 64;
 
 pub(super) fn read(file: &InputFile) -> Result<ParquetMetaData> {
@@ -40,13 +40,13 @@ pub(super) fn read(file: &InputFile) -> Result<ParquetMetaData> {
     if !is_whole(&bytes) {
         return Err(wrong("damaged metadata".into()));
     }
-    // Its lists and its schema were checked, so decoding takes memory in proportion to its length.
+    // Lists and schema were checked, so decoding takes memory in proportion to the length.
     ParquetMetaDataReader::decode_metadata(&bytes).map_err(|error| wrong(format!("damaged metadata ({error})")))
 }
 
-/// Whether metadata ends where it should, and its schema is a tree of few levels.
+/// Whether the metadata ends where it should, and its schema is a tree of few levels.
 fn is_whole(bytes: &[u8]) -> bool {
-    // How many children are still to come at each level, from the root on.
+    // How many children are still to come on each level, from the root on.
     let (mut left, mut begun, mut children) = (Vec::new(), false, 0);
     let walked = walk(bytes, &mut |path, found| {
         match (path, found) {

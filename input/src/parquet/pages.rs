@@ -1,7 +1,7 @@
 //! The pages of a column, each checked before it is decoded.
 //!
-//! The library reserves memory for what a page announces, and relies on pages that follow each other as a writer writes them. So
-//! sizes are compared with the bytes that are there, and a page that refers to a dictionary must come after one.
+//! The library reserves memory for what a page announces, and relies on pages in the order in which a writer writes them. So
+//! sizes are compared with the bytes that are there, and a page that needs a dictionary must come after one.
 
 use std::io::{self, Cursor};
 use std::sync::{Arc, Mutex};
@@ -20,16 +20,15 @@ use crate::file::InputFile;
 use crate::storage::{ForwardReader, ReadOrder};
 use trimill_system::lock;
 
-/// Bytes that are read for the header of a page: of integers it takes less than 100.
+/// Bytes read for a page header; one of integers takes less than 100.
 const HEADER: u64 = 8 << 10;
 
-/// Pages of at most this many bytes are read, however few bytes they have compressed.
+/// Pages up to this size are read, whatever their compression ratio.
 const SMALL: i64 = 4 << 20;
 
-/// The most that a larger page may grow: its size divided by its compressed size.
+/// The highest compression ratio of a larger page.
 const MOST_GROWTH: i64 = 256;
 
-/// A column of a row group.
 pub(super) struct Pages {
     pages: SerializedPageReader<PageBytes>,
     values: EndValues,
@@ -37,10 +36,10 @@ pub(super) struct Pages {
     has_dictionary: bool,
 }
 
-/// Hands out the bytes of a file from the header of a page on.
+/// Reads a file for the library, each time from a page header on.
 pub(super) struct PageBytes {
     file: Arc<InputFile>,
-    /// Of a remote object, what fetches the pages of the column.
+    /// For a remote object: fetches the pages of the column.
     forward: Option<Mutex<Box<dyn ForwardReader>>>,
 }
 
@@ -62,7 +61,7 @@ impl Pages {
             return Err(wrong("pages in another file"));
         }
         let (start, end) = (start as u64, start as u64 + column.compressed_size() as u64);
-        // The bytes read for the header of the last page may reach beyond that page.
+        // The bytes read for the last page's header may reach beyond that page.
         let forward = file.file.forward(start..end + HEADER, ReadOrder::Pages).map(Mutex::new);
         let bytes = PageBytes { file: Arc::clone(file), forward };
         let pages = SerializedPageReader::new(Arc::new(bytes), column, rows, None)?;
@@ -98,12 +97,12 @@ impl Pages {
         Ok(())
     }
 
-    /// Checks a page of `values` values, which begin after `levels` bytes of levels.
+    /// Checks a page of `values` values, which come after `levels` bytes.
     fn check_values(&self, encoding: Encoding, page: &[u8], levels: u64, values: u32) -> Result<()> {
         let Some(data) = usize::try_from(levels).ok().and_then(|levels| page.get(levels..)) else {
             return Err(wrong("levels that are longer than their page"));
         };
-        // Decoders of these two take for granted that all values are there.
+        // The decoders of these two encodings assume that all values are there.
         let other_number = || Err(wrong("a page with nulls, or with another number of values than its header says"));
         match (encoding, self.values.width()) {
             (Encoding::PLAIN, None) if texts(data) == Some(u64::from(values)) => Ok(()),
@@ -111,7 +110,7 @@ impl Pages {
             (Encoding::PLAIN, Some(_)) => Ok(()),
             (Encoding::BYTE_STREAM_SPLIT, Some(width)) if data.len() as u64 == width * u64::from(values) => Ok(()),
             (Encoding::BYTE_STREAM_SPLIT, Some(_)) => other_number(),
-            // The size of a block, the number of its parts, the number of values.
+            // Block size, parts per block, number of values.
             (Encoding::DELTA_BINARY_PACKED, Some(_)) => {
                 let mut at = 0;
                 let [_, _, packed] = [(); 3].map(|()| varint(data, &mut at));
@@ -128,7 +127,7 @@ impl Pages {
     }
 }
 
-/// The number of plain texts in a page, each after its length; `None` if the last one is cut.
+/// The number of length-prefixed texts in a page; `None` if the last one is cut.
 fn texts(mut page: &[u8]) -> Option<u64> {
     let mut texts = 0;
     while !page.is_empty() {
@@ -185,7 +184,7 @@ impl PageBytes {
 impl ChunkReader for PageBytes {
     type T = Cursor<Vec<u8>>;
 
-    /// Reads the header of a page and checks it. The library calls this for headers only.
+    /// Reads and checks a page header; the library calls this for nothing else.
     fn get_read(&self, start: u64) -> Result<Self::T> {
         let mut header = vec![0; HEADER.min(self.file.bytes.saturating_sub(start)) as usize];
         self.read(&mut header, start)?;
@@ -202,7 +201,7 @@ impl ChunkReader for PageBytes {
     }
 }
 
-/// Checks the sizes in the header of a page at the beginning of `bytes`.
+/// Checks the sizes in the page header at the beginning of `bytes`.
 fn check_header(bytes: &[u8]) -> Result<()> {
     let (mut plain, mut packed, mut wrong_part) = (0, 0, false);
     let walked = walk(bytes, &mut |path, found| {
@@ -210,7 +209,7 @@ fn check_header(bytes: &[u8]) -> Result<()> {
             match path {
                 [2] => plain = value,
                 [3] => packed = value,
-                // Numbers of values and nulls, lengths of levels.
+                // Numbers of values and nulls; lengths of levels.
                 [5 | 7, 1] | [8, 1 | 2 | 3 | 5 | 6] => wrong_part |= !(0..=i64::from(i32::MAX / 2)).contains(&value),
                 _ => {}
             }

@@ -11,7 +11,6 @@ use trimill_system::Result;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EndColumn {
-    /// Its place among the leaves.
     pub(super) leaf: usize,
     pub(super) name: String,
     pub(super) values: EndValues,
@@ -19,16 +18,13 @@ pub(super) struct EndColumn {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EndValues {
-    /// Integers of 32 bits.
     Narrow { signed: bool },
-    /// Integers of 64 bits.
     Wide { signed: bool },
-    /// Text in UTF-8.
     Text,
 }
 
 impl EndValues {
-    /// Bytes of an integer.
+    /// `None` for text.
     pub(super) const fn width(self) -> Option<u64> {
         match self {
             Self::Narrow { .. } => Some(4),
@@ -38,7 +34,7 @@ impl EndValues {
     }
 }
 
-/// The columns of tails and heads, of text if they hold names; the error lacks the file.
+/// The columns of tails and heads, of text if ids are names; the error does not name the file.
 pub(super) fn ends(schema: &SchemaDescriptor, reading: &InputSettings) -> Result<[EndColumn; 2]> {
     let fields: Vec<&str> = schema.root_schema().get_fields().iter().map(|field| field.name()).collect();
     let kind_of = |field: usize| match flat_leaf(schema, field) {
@@ -49,7 +45,6 @@ pub(super) fn ends(schema: &SchemaDescriptor, reading: &InputSettings) -> Result
     tables::ends(&fields, reading.columns.as_ref(), &listed, |field| column(schema, field, reading.names))
 }
 
-/// The column that is this field of the root.
 fn column(schema: &SchemaDescriptor, field: usize, names: bool) -> Result<EndColumn> {
     let name = schema.root_schema().get_fields()[field].name();
     let refused = |what: &str| Err(tables::no_ids(name, what, names));
@@ -64,7 +59,7 @@ fn column(schema: &SchemaDescriptor, field: usize, names: bool) -> Result<EndCol
     Ok(EndColumn { leaf, name: name.to_owned(), values })
 }
 
-/// The place of a field of the root among the leaves, if it is not nested.
+/// The place of a root's field among the leaves, if it is not nested.
 fn flat_leaf(schema: &SchemaDescriptor, field: usize) -> Option<usize> {
     let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == field)?;
     let column = schema.column(leaf);
@@ -72,7 +67,7 @@ fn flat_leaf(schema: &SchemaDescriptor, field: usize) -> Option<usize> {
     is_flat.then_some(leaf)
 }
 
-/// Whether it is called text, or nothing: some programs write text so. Whether it is UTF-8 is found when it is read.
+/// Declared as text, or as nothing: some programs write text so. Whether it is UTF-8 is checked when it is read.
 fn is_text(column: &ColumnDescriptor) -> bool {
     match column.logical_type_ref() {
         Some(kind) => matches!(kind, LogicalType::String),
@@ -96,7 +91,6 @@ fn signed(column: &ColumnDescriptor) -> Option<bool> {
     }
 }
 
-/// The type of a column in words.
 fn kind(column: &ColumnDescriptor) -> String {
     match (column.logical_type_ref(), column.converted_type()) {
         (Some(LogicalType::Integer(integer)), _) => {

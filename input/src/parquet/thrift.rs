@@ -1,12 +1,12 @@
-//! A look at data in Thrift's compact protocol before a library reads it: whether it is whole, and how deep it is.
+//! Checks data in Thrift's compact protocol before a library reads it.
 //!
-//! A library may reserve memory for as many elements as a list announces, or call itself for each level of nesting. So all of a
-//! structure is walked first, in constant memory: lists end within the bytes, and nesting is at most [`MOST_DEPTH`] deep.
+//! A library may reserve memory for as many elements as a list announces, or recurse for each level of nesting. So a structure
+//! is first walked in constant memory: lists must end within the bytes, and nesting is at most [`MOST_DEPTH`] deep.
 
-/// The most structures and lists around a value. Metadata of Parquet files has about six.
+/// The deepest nesting of structures and lists; Parquet metadata has about six levels.
 const MOST_DEPTH: usize = 24;
 
-/// Values that a walk finds, each with the path of field numbers that leads there.
+/// What a walk finds; the path of field numbers that leads there comes with it.
 pub(super) enum ThriftItem {
     Integer(i64),
     End,
@@ -19,7 +19,7 @@ pub(super) fn walk(bytes: &[u8], visit: &mut dyn FnMut(&[i16], ThriftItem) -> Op
     Some(walk.at)
 }
 
-/// The number of variable length at `at`, which moves behind it.
+/// Reads the variable-length number at `at`, and moves `at` behind it.
 pub(super) fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
@@ -76,7 +76,7 @@ impl Walk<'_, '_> {
                 step => field.checked_add(i16::from(step))?,
             };
             self.path.push(field);
-            // The type of a field that is true or false is its value.
+            // A boolean's value is part of its type.
             if !matches!(head & 15, 1 | 2) {
                 self.value(head & 15, depth + 1)?;
             }
@@ -102,7 +102,7 @@ impl Walk<'_, '_> {
             9 | 10 => {
                 let head = self.byte()?;
                 let length = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
-                // Each element takes a byte at least.
+                // Each element takes at least a byte.
                 if length > (self.bytes.len() - self.at) as u64 {
                     return None;
                 }

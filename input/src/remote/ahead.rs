@@ -1,8 +1,8 @@
-//! Reads a range of an object in order, and fetches what comes next meanwhile.
+//! Reads a range of an object in order, and fetches ahead.
 //!
 //! A stream begins with a short part, since often only the beginning is wanted, and its parts grow. The pages of a column are all wanted,
-//! so their first part is a long one and is fetched at once; and the part before the present one is kept. Memory: at most [`STREAM`] or
-//! [`PAGES`] parts to come, the present one and, of pages, the one before it.
+//! so their first part is long and is requested at once; and the previous part is kept. Memory: at most [`STREAM`] or [`PAGES`] parts
+//! ahead, the current one and, of pages, the previous one.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,14 +14,12 @@ use super::network::{Network, PendingWork};
 use crate::storage::{ForwardReader, ReadOrder};
 use trimill_system::Result;
 
-/// Parts to come.
+/// How many parts are fetched ahead.
 const STREAM: usize = 3;
 const PAGES: usize = 1;
 
-/// The first part of a stream.
 const FIRST: u64 = 256 << 10;
 
-/// A part that is being fetched.
 struct ComingPart {
     range: Range<u64>,
     bytes: PendingWork<Result<Vec<u8>>>,
@@ -37,10 +35,10 @@ pub(super) struct ReadAhead {
     object: Arc<ObjectReader>,
     network: Arc<Network>,
     order: ReadOrder,
-    /// Where the next request begins, and where the last one ends.
+    /// Where the next request begins, and where the range ends.
     next: u64,
     end: u64,
-    /// The bytes of the next request, and of any.
+    /// The size of the next request, and the largest size.
     part: u64,
     most: u64,
     coming: VecDeque<ComingPart>,
@@ -49,14 +47,14 @@ pub(super) struct ReadAhead {
 }
 
 impl FetchedPart {
-    /// The bytes from `at` on that are here.
+    /// Those of its bytes from `at` on; empty if `at` is elsewhere.
     fn from(&self, at: u64) -> &[u8] {
         at.checked_sub(self.start).and_then(|within| self.bytes.get(within as usize..)).unwrap_or_default()
     }
 }
 
 impl ReadAhead {
-    /// Parts have `most` bytes.
+    /// Parts grow up to `most` bytes.
     pub(super) fn new(
         object: Arc<ObjectReader>,
         network: Arc<Network>,
@@ -74,7 +72,7 @@ impl ReadAhead {
         ahead
     }
 
-    /// Requests parts until `parts` of them are under way or the range ends.
+    /// Requests parts until `parts` are under way or the range ends.
     fn request(&mut self, parts: usize) {
         while self.coming.len() < parts && self.next < self.end {
             let range = self.next..self.end.min(self.next + self.part);
@@ -86,7 +84,7 @@ impl ReadAhead {
         }
     }
 
-    /// Waits for the part with the byte `at`.
+    /// Waits for the part that has byte `at`.
     fn advance(&mut self, at: u64) -> Result<()> {
         while self.coming.front().is_some_and(|part| part.range.end <= at) {
             self.coming.pop_front();
@@ -101,7 +99,7 @@ impl ReadAhead {
         }
         self.request(1);
         let Some(ComingPart { range, bytes }) = self.coming.pop_front() else { return Ok(()) };
-        // Of a stream, more is requested once more than its beginning was read.
+        // A stream is fetched ahead only once more than its beginning was read.
         if self.order == ReadOrder::Pages || !self.now.bytes.is_empty() {
             self.request(if self.order == ReadOrder::Stream { STREAM } else { PAGES });
         }
@@ -113,7 +111,6 @@ impl ReadAhead {
         Ok(())
     }
 
-    /// The bytes from `at` on that have arrived.
     fn fetched(&self, at: u64) -> &[u8] {
         let head = usize::try_from(at).ok().and_then(|at| self.object.head.get(at..)).unwrap_or_default();
         let parts = [head, self.now.from(at), self.before.from(at)];

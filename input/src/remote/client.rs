@@ -2,9 +2,9 @@
 //!
 //! - The user and the query of a URL are added here, to the first request of a chain of redirects, and nowhere else.
 //! - A redirect is followed without `Authorization`, cookies and `x-amz-*`, and never from https to http.
-//! - Proxies are those of `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`; certificates those of the system, of `SSL_CERT_FILE` and
-//!   `SSL_CERT_DIR` in their place, and of `AWS_CA_BUNDLE` beside them.
-//! - A reply that is no success is an error with its status ([`RefusedReply`]); those that may pass are tried again by the caller.
+//! - Proxies: `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`. Certificates: the system's, or those of `SSL_CERT_FILE` and
+//!   `SSL_CERT_DIR` in their place; those of `AWS_CA_BUNDLE` in addition.
+//! - A reply without success is an error with its status ([`RefusedReply`]); the caller retries those that may be temporary.
 
 use std::fmt;
 use std::path::Path;
@@ -26,25 +26,21 @@ use rustls::pki_types::pem::PemObject;
 use super::RemoteLimits;
 use trimill_system::{Error, Result, lock};
 
-/// Bytes of a reply in which S3 says why it refuses.
 const MOST_SAID: usize = 64 << 10;
 
-/// Sends all requests of a job.
 #[derive(Clone)]
 pub(super) struct RemoteClient {
     client: reqwest::Client,
     redirects: usize,
-    /// The whole URL, if all requests are to one; and the address where its redirects ended last.
+    /// The whole URL, if this client serves only one; and the address where its redirects ended last.
     url: Option<Url>,
     ended: Arc<Mutex<Option<Url>>>,
 }
 
-/// A reply that cannot be used.
 #[derive(Debug)]
 pub(super) enum RefusedReply {
-    /// It is no success; and why, if more than its status says it.
+    /// No success; and the reason, if the reply says more than its status.
     Status(StatusCode, Option<String>),
-    /// A redirect that is not followed.
     Redirect(String),
 }
 
@@ -68,12 +64,12 @@ impl RemoteClient {
         Ok(Self { client, redirects: limits.redirects, url: None, ended: Arc::default() })
     }
 
-    /// A copy of this client, all of whose requests are to `url`.
+    /// A copy of this client that sends all requests to `url`.
     pub(super) fn for_url(&self, url: Url) -> Self {
         Self { url: Some(url), ended: Arc::default(), ..self.clone() }
     }
 
-    /// The address of a request, and for [`Self::for_url`] the request with the credentials of the URL.
+    /// The first address of a request; for [`Self::for_url`], the request gets the URL's credentials.
     fn first(&self, request: &mut HttpRequest) -> Result<Url, HttpError> {
         let mut url = match &self.url {
             Some(url) => url.clone(),
@@ -89,10 +85,9 @@ impl RemoteClient {
     }
 }
 
-/// Where certificates that are trusted come from.
 fn certificates() -> Result<RootCertStore> {
     let mut trusted = RootCertStore::empty();
-    // Without any, an https URL is an error that says so.
+    // Without any certificate, an https URL gives an error that says so.
     trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if let Some(bundle) = std::env::var_os("AWS_CA_BUNDLE").filter(|bundle| !bundle.is_empty()) {
         let bundle = Path::new(&bundle);
@@ -107,7 +102,6 @@ fn certificates() -> Result<RootCertStore> {
     Ok(trusted)
 }
 
-/// The header for the user in a URL.
 fn basic(client: &reqwest::Client, url: &Url) -> Option<HeaderValue> {
     let built = client.get(url.clone()).build().ok()?;
     built.headers().get(AUTHORIZATION).cloned()
@@ -115,14 +109,13 @@ fn basic(client: &reqwest::Client, url: &Url) -> Option<HeaderValue> {
 
 /// Addresses `request` to `url`, without its user.
 fn address(request: &mut HttpRequest, url: &mut Url) -> Result<(), HttpError> {
-    // These fail for URLs without a host only.
+    // These fail only for URLs without a host.
     let _ = (url.set_password(None), url.set_username(""));
     url.set_fragment(None);
     *request.uri_mut() = url.as_str().parse().map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
     Ok(())
 }
 
-/// Where a redirect of `url` leads.
 fn followed(url: &Url, location: &str) -> Result<Url, &'static str> {
     let next = url.join(location).map_err(|_| "a redirect to what is no URL")?;
     match (url.scheme(), next.scheme()) {
@@ -142,7 +135,7 @@ fn without_credentials(headers: &mut HeaderMap) {
 
 #[async_trait]
 impl HttpService for RemoteClient {
-    /// Sends the request to the address where redirects of the same URL ended before; if it fails, as where that address has expired, to the
+    /// Sends the request to where the URL's redirects ended last time; if that fails, for example because the address has expired, to the
     /// URL itself.
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let ended = lock(&self.ended).clone();
@@ -199,7 +192,7 @@ impl fmt::Debug for RemoteClient {
 }
 
 impl RefusedReply {
-    /// Of S3 also the code of the error. The rest of what it says may repeat parts of the request.
+    /// For S3 also the error's code; the rest of the reply may repeat parts of the request.
     async fn of(reply: HttpResponse) -> Self {
         let status = reply.status();
         let region =
@@ -219,7 +212,6 @@ impl RefusedReply {
         Self::Status(status, said)
     }
 
-    /// Whether the same request may succeed later.
     pub(super) fn may_pass(&self) -> bool {
         let passing = [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT];
         matches!(self, Self::Status(status, _) if status.is_server_error() || passing.contains(status))

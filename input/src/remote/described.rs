@@ -1,6 +1,6 @@
-//! Graphs of GraphAr on servers: a URL of a description, or in S3 the prefix of one, stands for chunks with edges.
+//! GraphAr graphs on servers: the URL of a description, or a prefix in S3, stands for the chunks with edges.
 //!
-//! The user and the query of the URL go with each request for a file of the graph, since all of them are below its folder.
+//! The URL's user and query go with each request for a file of the graph, since all files are below its folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,18 +39,18 @@ pub(crate) fn graphar(url: &Path, cloud: bool, window: u64, control: &Control) -
     Ok(Some(GrapharEdges { chunks, ..edges }))
 }
 
-/// Files of a graph, by the parts of their URLs that are shown.
+/// The files of a graph, by the parts of their URLs that may be shown.
 struct ServedGraphar {
     opener: Opener,
-    /// The URL that was named, if it is one of HTTP.
+    /// The URL that the user named, if it is one of HTTP.
     url: Option<Url>,
 }
 
 impl ServedGraphar {
-    /// The URL of a file with what the named one has of credentials.
+    /// A file's URL with the credentials of the named one.
     ///
     /// # Errors
-    /// For a key that would stand for other objects, too.
+    /// A key that would match other objects, too.
     fn whole(&self, file: &Path) -> Result<PathBuf> {
         let Some(named) = &self.url else {
             let is_pattern =
@@ -64,7 +64,7 @@ impl ServedGraphar {
             };
         };
         let Some(mut url) = file.to_str().and_then(|file| Url::parse(file).ok()) else { return Ok(file.to_path_buf()) };
-        // These fail for URLs without a host only.
+        // These fail only for URLs without a host.
         let _ = (url.set_username(named.username()), url.set_password(named.password()));
         url.set_query(named.query());
         Ok(PathBuf::from(String::from(url)))
@@ -72,7 +72,7 @@ impl ServedGraphar {
 }
 
 impl GrapharFiles for ServedGraphar {
-    /// The objects in a folder of a bucket, without those in folders in it.
+    /// The objects in a folder of a bucket, not those in its subfolders.
     fn entries(&self, folder: &Path) -> Result<Vec<PathBuf>> {
         let RemoteLocation::S3 { bucket, key, .. } = RemoteLocation::of(folder)? else { return Ok(Vec::new()) };
         let store = self.opener.bucket(&bucket, folder)?;

@@ -1,7 +1,7 @@
-//! An object of a server, fetched in ranges that all are of one version of it.
+//! An object of a server, fetched in ranges that all belong to one version of it.
 //!
-//! The version is the strong ETag, or where there is none the time of modification; and the length. Each request names the ETag, and each
-//! reply is compared, so bytes of two versions are never mixed. Bytes that came before a connection broke are kept.
+//! The version is the strong ETag, or else the time of modification; and the length. Each request names the ETag, and each reply is
+//! compared, so bytes of two versions are never mixed. Bytes that came before a connection broke are kept.
 
 use std::error::Error as _;
 use std::ops::Range;
@@ -17,34 +17,30 @@ use crate::stat::changed;
 use trimill_system::mapped::with_capacity;
 use trimill_system::{Error, Result};
 
-/// The first bytes of a Parquet file, whose last ones are read next.
+/// The first bytes of a Parquet file; then its last ones are fetched next.
 const PARQUET: &[u8] = b"PAR1";
 
-/// The identity of an object's version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ObjectVersion {
     pub(super) bytes: u64,
-    /// The strong ETag.
     pub(super) tag: Option<String>,
-    /// The time of modification in seconds since 1970, where there is no strong ETag; 0 if the server does not say it.
+    /// The time of modification in seconds since 1970, if there is no strong ETag; 0 if the server does not give it.
     modified: i64,
 }
 
-/// Fetches ranges of an object.
 pub(super) struct ObjectReader {
     pub(super) stored: StoredAt,
     pub(super) version: ObjectVersion,
     limits: RemoteLimits,
-    /// The first bytes, which need not be fetched, and of a Parquet file the last ones.
+    /// The first bytes, and of a Parquet file the last ones, which need not be fetched again.
     pub(super) head: Vec<u8>,
     tail: Vec<u8>,
 }
 
-/// Why a range was not fetched.
 pub(super) enum FetchFailure {
-    /// It will fail again.
+    /// A retry would fail, too.
     Lasting(Error),
-    /// It may not fail again.
+    /// A retry may succeed.
     Passing(Error),
 }
 
@@ -55,7 +51,6 @@ impl ObjectVersion {
         Self { bytes: meta.size, tag, modified }
     }
 
-    /// The difference between an object that was `self` and is `now`.
     fn difference(&self, now: &Self) -> String {
         if self.bytes != now.bytes {
             format!("it had {} bytes and now has {}", self.bytes, now.bytes)
@@ -68,7 +63,7 @@ impl ObjectVersion {
 }
 
 impl ObjectReader {
-    /// Finds out the version of an object, with its first bytes.
+    /// Fetches the object's version and its first bytes.
     pub(super) async fn open(stored: StoredAt, limits: RemoteLimits) -> Result<Self> {
         let first = || {
             let version = stored.version.clone();
@@ -90,7 +85,7 @@ impl ObjectReader {
             return Err(error);
         }
         let bytes = reader.version.bytes;
-        // The bytes that are missing since the connection ended.
+        // What is missing if the connection broke.
         let rest = reader.fetch(head.len() as u64..HEAD.min(bytes)).await?;
         head.extend(rest);
         if head.starts_with(PARQUET) && bytes > HEAD {
@@ -100,7 +95,6 @@ impl ObjectReader {
         Ok(reader)
     }
 
-    /// The bytes of a range.
     pub(super) async fn fetch(&self, range: Range<u64>) -> Result<Vec<u8>> {
         let wanted = (range.end - range.start) as usize;
         let (mut bytes, mut failures, mut pause) = (with_capacity(wanted), 0, self.limits.pause);
@@ -123,7 +117,7 @@ impl ObjectReader {
         Ok(bytes)
     }
 
-    /// Adds the bytes of a range to `into`, or those that come before it breaks off.
+    /// Appends the bytes of a range to `into`, or those that come before it breaks off.
     async fn part(&self, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), FetchFailure> {
         let (if_match, version) = (self.version.tag.clone(), self.stored.version.clone());
         let options = GetOptions { range: Some(GetRange::Bounded(range)), if_match, version, ..GetOptions::default() };
@@ -136,7 +130,6 @@ impl ObjectReader {
         self.take(found, into).await
     }
 
-    /// Appends the bytes of a reply to `into`.
     async fn take(&self, found: GetResult, into: &mut Vec<u8>) -> Result<(), FetchFailure> {
         let mut missing = (found.range.end - found.range.start) as usize;
         let mut stream = found.into_stream();
@@ -158,7 +151,7 @@ impl ObjectReader {
         }
     }
 
-    /// The bytes of a range if they were fetched when the object was opened.
+    /// The bytes of a range, if they were fetched when the object was opened.
     pub(super) fn kept(&self, range: &Range<u64>) -> Option<&[u8]> {
         let after_tail = self.version.bytes - self.tail.len() as u64;
         [(&self.head, 0), (&self.tail, after_tail)].into_iter().find_map(|(kept, start)| {
@@ -173,7 +166,7 @@ impl ObjectReader {
             Some(reply) if reply.is(StatusCode::PRECONDITION_FAILED) => {
                 FetchFailure::Lasting(changed(name, "its ETag differs"))
             }
-            // The range that is asked for was in the object.
+            // The range was in the object before.
             Some(reply) if reply.is(StatusCode::RANGE_NOT_SATISFIABLE) => {
                 FetchFailure::Lasting(changed(name, "it is shorter"))
             }
@@ -182,7 +175,7 @@ impl ObjectReader {
     }
 }
 
-/// Makes a request again until it succeeds or fails for good.
+/// Repeats a request until it succeeds or fails for good.
 pub(super) async fn again<T, F: Future<Output = Result<T, FetchFailure>>>(
     limits: RemoteLimits,
     request: impl Fn() -> F,
@@ -207,12 +200,11 @@ pub(super) fn failure(name: &Path, error: &object_store::Error) -> FetchFailure 
     if lasts { FetchFailure::Lasting(failed) } else { FetchFailure::Passing(failed) }
 }
 
-/// The reply that is the cause of an error.
 fn refused(error: &object_store::Error) -> Option<&RefusedReply> {
     std::iter::successors(error.source(), |&inner| inner.source()).find_map(|inner| inner.downcast_ref())
 }
 
-/// The innermost cause of an error, which names no URL.
+/// The innermost cause of an error, which contains no URL.
 pub(super) fn cause(error: &object_store::Error) -> String {
     match refused(error) {
         Some(reply) => reply.to_string(),
@@ -229,7 +221,7 @@ pub(super) fn unreadable_key(name: &Path) -> Error {
         .advice("name that object by its https URL")
 }
 
-/// The error for an object, or objects under a prefix, that cannot be read.
+/// The error for an object, or for objects under a prefix, that cannot be read.
 fn failed(name: &Path, error: &object_store::Error) -> Error {
     if matches!(error, object_store::Error::NotSupported { .. }) {
         return Error::data(name, "its server sends it as a whole only")

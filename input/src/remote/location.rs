@@ -7,14 +7,12 @@ use reqwest::Url;
 use trimill_system::url::split;
 use trimill_system::{Error, Result};
 
-/// The forms of URLs, for errors.
 const EXPECTED: &str = "http://HOST/PATH, https://HOST/PATH or s3://BUCKET/KEY";
 
-/// Where an object is.
 pub(super) enum RemoteLocation {
-    /// The whole URL: it is not to be shown.
+    /// The whole URL, which must not be shown.
     Http(Url),
-    /// The key is as it was typed; a prefix of keys ends with `/`, or is empty. `version`: of the object, if not the latest is meant.
+    /// The key as typed; a prefix of keys ends with `/`, or is empty. `version`: of the object, if not the latest one.
     S3 { bucket: String, key: String, version: Option<String> },
 }
 
@@ -27,7 +25,7 @@ impl RemoteLocation {
                 let url = input.to_str().and_then(|text| Url::parse(text).ok()).filter(Url::has_host);
                 url.map(Self::Http).ok_or_else(|| wrong("not a valid URL".into()))
             }
-            // As Hadoop and Spark call it.
+            // The names of the scheme in Hadoop and Spark.
             "s3" | "s3a" | "s3n" => Self::in_bucket(&rest).map_err(wrong),
             "file" => Err(wrong("the URL of a file".into()).advice("name the file by its path")),
             other => Err(wrong(format!("a URL of the scheme {other}, which is not read")).advice("download it first")),
@@ -53,14 +51,14 @@ impl RemoteLocation {
         Ok(Self::S3 { bucket: bucket.into(), key: key.into(), version: version.map(str::to_owned) })
     }
 
-    /// The part of it that may be shown.
+    /// The part that may be shown.
     pub(super) fn name(&self) -> PathBuf {
         match self {
             Self::Http(url) => {
                 let mut url = url.clone();
                 url.set_query(None);
                 url.set_fragment(None);
-                // These fail for URLs without a host only.
+                // These fail only for URLs without a host.
                 let _ = (url.set_password(None), url.set_username(""));
                 PathBuf::from(String::from(url))
             }
@@ -69,7 +67,6 @@ impl RemoteLocation {
     }
 }
 
-/// Whether it is the URL of a server of HTTP.
 pub(super) fn is_of_http(text: &str) -> bool {
     Url::parse(text).is_ok_and(|url| url.has_host() && matches!(url.scheme(), "http" | "https"))
 }

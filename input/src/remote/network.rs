@@ -1,4 +1,4 @@
-//! The threads that talk to servers, beside those that wait for them.
+//! The threads that talk to servers, apart from those that wait for the results.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use tokio::task::AbortHandle;
 use super::RemoteLimits;
 use trimill_system::{Control, Error, Result};
 
-/// How often a stop is checked for while something is awaited.
+/// How often a waiting thread checks for a stop.
 const POLL: Duration = Duration::from_millis(50);
 
-/// More threads than this are no faster: they wait and copy.
+/// More threads are no faster: they only wait and copy.
 const MOST_THREADS: usize = 8;
 
 /// Runs requests, a bounded number at a time.
 pub(super) struct Network {
     handle: Handle,
-    /// Until it is dropped.
+    /// `None` only while this is dropped.
     runtime: Option<Runtime>,
     places: Arc<Semaphore>,
     control: Control,
     pub(super) limits: RemoteLimits,
 }
 
-/// Work that was begun. It ends with this.
+/// Work that was begun; dropping this cancels it.
 pub(super) struct PendingWork<T> {
     made: Receiver<T>,
     task: AbortHandle,
@@ -47,13 +47,13 @@ impl Network {
         Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime), places, control: control.clone(), limits })
     }
 
-    /// Begins `work` as soon as there is a place for it.
+    /// Starts `work`, which runs as soon as a place is free.
     pub(super) fn begin<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> PendingWork<T> {
         let (sender, made) = sync_channel(1);
         let places = Arc::clone(&self.places);
         let placed = async move {
             let _place = places.acquire().await;
-            // Nobody waits for it any more if this fails.
+            // Fails only if nobody waits any more.
             let _ = sender.send(work.await);
         };
         PendingWork { made, task: self.handle.spawn(placed).abort_handle(), control: self.control.clone() }
@@ -61,8 +61,6 @@ impl Network {
 }
 
 impl<T> PendingWork<T> {
-    /// Waits for the result.
-    ///
     /// # Errors
     /// [`trimill_system::error::Kind::Interrupted`] when the job is stopped.
     pub(super) fn wait(self) -> Result<T> {

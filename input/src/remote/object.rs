@@ -12,11 +12,9 @@ use super::fetch::ObjectReader;
 use super::network::Network;
 use crate::storage::{ForwardReader, ReadOrder, RemoteBytes};
 
-/// An object of a server.
 pub(super) struct RemoteObject {
     reader: Arc<ObjectReader>,
     network: Arc<Network>,
-    /// Bytes that a reader fetches at once.
     window: u64,
 }
 

@@ -1,8 +1,8 @@
-//! What the files of AWS's own programs say: keys, region and endpoint of a profile, from `~/.aws/config` and `~/.aws/credentials`.
+//! Keys, region and endpoint of a profile, from `~/.aws/config` and `~/.aws/credentials`, the files of AWS's own programs.
 //!
-//! A file has sections (`[default]`, `[profile NAME]`; in the file of credentials `[NAME]`) of lines `KEY = VALUE`, comments after `#` or
-//! `;`, and indented lines that belong to the key above them. Nobody is asked: a profile whose keys come from a server or from a program is
-//! an error. No value of a file is ever in a message.
+//! A file has sections (`[default]`, `[profile NAME]`; in the credentials file `[NAME]`) of lines `KEY = VALUE`, comments after `#` or `;`,
+//! and indented lines that belong to the key above. Nobody is asked: a profile whose keys come from a server or a program is an error. No
+//! value of a file ever appears in a message.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use trimill_system::{Error, Result};
 const ASKING: [&str; 6] =
     ["role_arn", "web_identity_token_file", "sso_session", "sso_start_url", "login_session", "credential_process"];
 
-/// The values of a section by their keys, in lower case; those of an indented line by both keys, with a point between them.
+/// A section's values by lower-case key; those of an indented line by both keys, joined with a dot.
 type SectionValues = HashMap<String, String>;
 
 struct AwsFile {
@@ -24,7 +24,7 @@ struct AwsFile {
     sections: HashMap<String, SectionValues>,
 }
 
-/// The keys of a profile in the files of AWS; either file may lack it.
+/// A profile in both files; either may lack it.
 pub(super) struct AwsProfile {
     name: String,
     config: AwsFile,
@@ -32,10 +32,10 @@ pub(super) struct AwsProfile {
 }
 
 impl AwsProfile {
-    /// The one that the environment names.
+    /// The profile that the environment names.
     ///
     /// # Errors
-    /// A file that cannot be read or is malformed; a name that no file has.
+    /// A file that cannot be read or is malformed; a name that neither file has.
     pub(super) fn read() -> Result<Self> {
         Self::of(|name| std::env::var_os(name).filter(|value| !value.is_empty()))
     }
@@ -57,7 +57,7 @@ impl AwsProfile {
         Ok(profile)
     }
 
-    /// Its sections; what the first one has counts.
+    /// Its sections; the first one with a value counts.
     fn sections(&self) -> impl Iterator<Item = Option<&SectionValues>> {
         let name = &self.name;
         let bare = self.config.sections.get(name).filter(|_| name == "default");
@@ -72,21 +72,21 @@ impl AwsProfile {
         self.get("region")
     }
 
-    /// The address of the server, which for S3 alone may be in a section that the profile names.
+    /// The server's address; a section that the profile names may have one for S3 alone.
     pub(super) fn endpoint(&self) -> Option<&str> {
         let services = self.get("services").and_then(|name| self.config.sections.get(&format!("services {name}")));
         let of_s3 = services.and_then(|services| services.get("s3.endpoint_url"));
         of_s3.map(String::as_str).or_else(|| self.get("endpoint_url"))
     }
 
-    /// Its keys, if it has some.
+    /// Its keys, if it has any.
     ///
     /// # Errors
-    /// For a profile whose keys are elsewhere, or half of them.
+    /// The keys come from elsewhere, or only half of them are there.
     pub(super) fn keys(&self) -> Result<Option<AwsCredential>> {
         let has_keys = |section: &&SectionValues| section.contains_key("aws_access_key_id");
         let found = self.sections().flatten().find(has_keys);
-        // AWS's own programs ask first, but for programs that print keys.
+        // AWS's programs prefer other sources to keys in the file, except for programs that print keys.
         let asking =
             ASKING.iter().find(|&&key| self.get(key).is_some() && (key != "credential_process" || found.is_none()));
         if let Some(asking) = asking {
@@ -115,9 +115,9 @@ impl AwsFile {
         Self { path: PathBuf::new(), sections: HashMap::new() }
     }
 
-    /// A file; one that is not there, and what is no file, such as /dev/null, has no sections.
+    /// A missing file, and what is no file, such as /dev/null, has no sections.
     fn read(path: PathBuf) -> Result<Self> {
-        // A shell would have replaced it.
+        // A shell would have replaced the `~`.
         let path = match (path.strip_prefix("~"), std::env::var_os("HOME")) {
             (Ok(below), Some(home)) => Path::new(&home).join(below),
             _ => path,
@@ -135,7 +135,7 @@ impl AwsFile {
     }
 }
 
-/// The sections of a file; else a line and what is wrong with it.
+/// The sections of a file; or the number of a line and what is wrong with it.
 fn sections(bytes: &[u8]) -> Result<HashMap<String, SectionValues>, (u64, &'static str)> {
     let (mut sections, mut name, mut above) = (HashMap::<_, SectionValues>::new(), None, None);
     for (number, line) in (1..).zip(bytes.split(|&byte| byte == b'\n')) {
@@ -169,7 +169,7 @@ fn sections(bytes: &[u8]) -> Result<HashMap<String, SectionValues>, (u64, &'stat
     Ok(sections)
 }
 
-/// A line without its comment, which stands after a blank or at the beginning.
+/// A line without its comment, which begins the line or follows a blank.
 fn uncommented(line: &str) -> &str {
     let starts = |at: usize| line[..at].chars().next_back().is_none_or(char::is_whitespace);
     let end = line.match_indices(['#', ';']).map(|(at, _)| at).find(|&at| starts(at));

@@ -25,7 +25,6 @@ impl<'a> Arrays<'a> {
         Ok(Self { file, archive: Zip::open(file)?, work_dir, control })
     }
 
-    /// The text of an array without dimensions.
     pub(super) fn text(&mut self, name: &str) -> Result<String> {
         let (header, bytes) = self.small(name)?;
         let bytes = &bytes[header.end as usize..];
@@ -39,14 +38,13 @@ impl<'a> Arrays<'a> {
         Ok(text.chars().take(40).collect())
     }
 
-    /// The numbers of a short array.
     pub(super) fn numbers(&mut self, name: &str) -> Result<Vec<u64>> {
         self.small(name)?;
         let array = self.integers(name)?;
         (0..array.length).map(|at| array.get(at)).collect()
     }
 
-    /// An array of integers of one dimension, in the file itself or unpacked.
+    /// A one-dimensional array of integers, in the file itself or unpacked.
     pub(super) fn integers(&mut self, name: &str) -> Result<NpyArray> {
         let at = self.place(name)?;
         let bytes = self.archive.members[at].bytes;
@@ -80,7 +78,6 @@ impl<'a> Arrays<'a> {
             .advice("write the matrix again with scipy.sparse.save_npz"))
     }
 
-    /// All bytes of a small member, which begin with a header.
     fn small(&mut self, name: &str) -> Result<(NpyHeader, Vec<u8>)> {
         let at = self.place(name)?;
         let bytes = self.archive.members[at].bytes;

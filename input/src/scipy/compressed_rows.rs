@@ -1,4 +1,4 @@
-//! A matrix in CSR or CSC: the indices of all rows (or columns) one after another, and where each one begins.
+//! A matrix in CSR or CSC: the indices of all rows (or columns) in order, and where each row begins.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -14,13 +14,12 @@ use crate::{ArcSink, Reader};
 use trimill_system::control::{Control, Task};
 use trimill_system::{Error, Result};
 
-/// The arrays of a matrix, whose lengths agree.
 pub(super) struct CompressedMatrix {
-    /// Where each row begins, and at last where the last one ends.
+    /// Where each row begins, and where the last one ends.
     indptr: NpyArray,
     indices: NpyArray,
     rows: u64,
-    /// Whether what this module calls rows are the columns of the matrix.
+    /// Whether what this module calls rows are the matrix's columns.
     transposed: bool,
     window: u64,
     checked: OnceLock<()>,
@@ -50,12 +49,11 @@ impl CompressedMatrix {
         Ok(Self { indptr, indices, rows, transposed, window: sizes.window, checked: OnceLock::new() })
     }
 
-    /// Integers that are read at once.
     fn step(&self) -> u64 {
         (self.window / 8).max(1)
     }
 
-    /// Checks that the beginnings of rows ascend, once.
+    /// Checks that the beginnings of rows ascend; only the first call reads them.
     fn check(&self, control: &Control) -> Result<()> {
         if self.checked.get().is_some() {
             return Ok(());
@@ -83,7 +81,6 @@ impl CompressedMatrix {
         let window = self.indices.window(arcs.start, arcs.end)?;
         let (mut row, mut at) = (row_of(self.rows, arcs.start, |row| self.indptr.get(row))?, arcs.start);
         while at < arcs.end {
-            // As many ends of rows at a time as a window holds.
             let last = (row + self.step()).min(self.rows);
             let ends = self.indptr.window(row + 1, last + 1)?;
             for number in 0..(last - row) as usize {

@@ -11,7 +11,6 @@ use crate::{ArcSink, Reader};
 use trimill_system::control::{Control, Task};
 use trimill_system::{Error, Result};
 
-/// Entries as two arrays of the same length.
 pub(super) struct CoordinatePairs {
     rows: NpyArray,
     columns: NpyArray,
@@ -56,7 +55,7 @@ impl Reader for CoordinatePairs {
     }
 }
 
-/// Element `at` of a window that begins with element `first` of `array`; below `vertices`.
+/// Element `at` of a window of `array` that begins with element `first`; must be below `vertices`.
 #[inline(always)]
 pub(super) fn index(array: &NpyArray, window: &[u8], at: usize, first: u64, vertices: u64) -> Result<u64> {
     match array.integers.get(window, at) {

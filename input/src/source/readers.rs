@@ -1,4 +1,4 @@
-//! The reader of each format; the arcs of a pipe that are read as they come.
+//! Chooses the reader of each format, and of a pipe that is read as it arrives.
 
 use super::HowToOpen;
 use crate::binary::Binary;
@@ -16,7 +16,7 @@ use crate::text::EdgeListText;
 use crate::{Reader, scipy};
 use trimill_system::{Error, Kind, Result};
 
-/// Opens the files of a graph of any format but a BVGraph; returns how many bytes they have.
+/// Opens the files of a graph of any format but a BVGraph; returns their size in bytes.
 pub(super) fn open_reader(
     format: Format,
     files: Vec<InputFile>,
@@ -50,7 +50,7 @@ pub(super) fn open_reader(
     Ok((bytes, reader))
 }
 
-/// Adds to an error about a METIS file that the format may be another one, unless the user named it.
+/// Adds to an error about a METIS file that it may be an edge list, unless the user named the format.
 pub(super) fn if_text(error: Error, reading: &InputSettings) -> Error {
     if reading.format.is_none() && error.kind() == Kind::Data {
         error.also("if it is an edge list, name it with --format text")
@@ -80,10 +80,9 @@ fn open_tables(format: Format, files: Vec<InputFile>, _: &InputSettings, _: &How
         .advice("install one that does: cargo install --path . --features parquet"))
 }
 
-/// A reader of a pipe, or the pipe, which is to be copied.
+/// A reader of a pipe, or the pipe, if it is to be copied.
 pub(super) type BegunPipe = std::result::Result<(Format, Box<dyn Reader>), Pipe>;
 
-/// Begins to read a pipe whose arcs need no second pass, if it is one; else returns it.
 pub(super) fn read_as_it_comes(mut pipe: Pipe, reading: &InputSettings, how: &HowToOpen<'_>) -> Result<BegunPipe> {
     if reading.format == Some(Format::BinU32) && !pipe.looks_compressed(how.control)? {
         reading.check(&pipe.path, Format::BinU32)?;
