@@ -1,9 +1,8 @@
 //! One allocation of device memory, and the pieces that it is cut into.
 //!
-//! Everything that this program stores on a device is in one arena no larger than the budget, so the budget cannot be exceeded and
-//! the memory used is known to the byte. Pieces begin at multiples of 256 bytes, as the driver's own allocations do. A partition takes
-//! its pieces one after another when it begins, and releases them all together. [`ArenaLayout`] does the bookkeeping only; it never
-//! touches the device.
+//! Everything that this program stores on a device is in one arena no larger than the budget, so the budget cannot be exceeded and the
+//! memory used is known to the byte. Pieces begin at multiples of 256 bytes, as the driver's own allocations do. A partition takes its
+//! pieces one after another and releases them all together. [`ArenaLayout`] only does the bookkeeping; it never touches the device.
 
 use std::sync::Arc;
 
@@ -15,19 +14,17 @@ use crate::waiting::is_abandoned;
 /// Pieces begin at multiples of this.
 pub const ALIGNMENT: u64 = 256;
 
-/// Bytes that a piece of `bytes` takes, padding included.
+/// The bytes that a piece takes, with padding.
 pub const fn padded(bytes: u64) -> u64 {
     bytes.next_multiple_of(ALIGNMENT)
 }
 
-/// A piece of an arena: where it begins, in bytes from the arena's beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allocation {
-    /// In bytes.
+    /// Bytes from the arena's beginning.
     pub offset: u64,
 }
 
-/// How much of an arena is in use.
 #[derive(Debug, Clone)]
 pub struct ArenaLayout {
     capacity: u64,
@@ -39,7 +36,7 @@ impl ArenaLayout {
         Self { capacity, used: 0 }
     }
 
-    /// All bytes, used and not.
+    /// The size in bytes.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
@@ -57,7 +54,6 @@ impl ArenaLayout {
         }
     }
 
-    /// Releases all pieces.
     pub fn restart(&mut self) {
         self.used = 0;
     }
@@ -69,15 +65,15 @@ pub(crate) struct Arena {
     context: Arc<CudaContext>,
     address: u64,
     layout: ArenaLayout,
-    /// Bytes at its end that are not part of the layout.
+    /// Bytes reserved at its end, outside the layout.
     apart: u64,
 }
 
 impl Arena {
-    /// Takes `bytes` of the device's memory, rounded down to a multiple of [`ALIGNMENT`].
+    /// Allocates `bytes`, rounded down to a multiple of [`ALIGNMENT`].
     ///
     /// # Errors
-    /// [`Error::DeviceMemory`] when the device refuses; a smaller request may succeed.
+    /// [`GpuError::DeviceMemory`] when the device refuses; a smaller request may succeed.
     pub(crate) fn new(context: &Arc<CudaContext>, bytes: u64) -> GpuResult<Self> {
         let capacity = bytes / ALIGNMENT * ALIGNMENT;
         context.bind_to_thread().map_err(driver("binding the context"))?;
@@ -93,15 +89,14 @@ impl Arena {
         Ok(Self { context: Arc::clone(context), address, layout: ArenaLayout::new(capacity), apart: 0 })
     }
 
-    /// Reserves `bytes` at its end, before what was reserved there; a multiple of [`ALIGNMENT`], before anything is in use.
-    /// Returns their offset.
+    /// Reserves `bytes`, a multiple of [`ALIGNMENT`], at the end, before what was reserved earlier; returns their offset. To be called
+    /// before anything is in use.
     pub(crate) fn set_apart(&mut self, bytes: u64) -> u64 {
         let left = self.layout.capacity - bytes;
         (self.layout, self.apart) = (ArenaLayout::new(left), self.apart + bytes);
         left
     }
 
-    /// Bytes reserved at its end.
     pub(crate) fn apart(&self) -> u64 {
         self.apart
     }
@@ -114,7 +109,7 @@ impl Arena {
         &mut self.layout
     }
 
-    /// Where the arena begins on the device.
+    /// The device address of its beginning.
     pub(crate) fn address(&self) -> u64 {
         self.address
     }

@@ -1,9 +1,9 @@
-//! Copies rows to the device as they are encoded in the graph file, or in a spill; the device unpacks them to the form that kernels read
+//! Copies rows to the device as the graph file or a spill encodes them; the device unpacks them to the form that kernels read
 //! (`cuda/unpack.cu`).
 //!
 //! Encoded rows take a twentieth to a half of the bytes, so they are read and copied faster; the host only verifies their checksums. The
-//! device needs a scratch piece for them ([`Engine::scratch`]): a run goes through it one group of parts at a time. While a group in one half
-//! of the piece is unpacked, in a stream of its own, the next one is copied to the other half.
+//! device needs a scratch piece ([`Engine::scratch`]), through which a run goes one group of parts at a time: while a group in one half of
+//! the piece is unpacked, in a stream of its own, the next one is copied to the other half.
 
 pub(crate) mod constants;
 
@@ -15,52 +15,50 @@ use crate::error::{GpuError, GpuResult};
 use crate::sources::UNPACK;
 use constants::{UNPACK_BINS, UNPACK_THREADS};
 
-/// Which parts of a run to unpack, and where to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unpack<'a> {
     pub(crate) encoded: EncodedRows<'a>,
-    /// Device address of the offsets of these parts' rows, one more than there are rows; 64 bits each if `wide`, else 32.
+    /// Device address of these rows' offsets, and of the end of the last row; 64 bits each if `wide`, else 32.
     pub(crate) offsets_at: u64,
     pub(crate) wide: bool,
-    /// The first of these offsets.
+    /// The value of the first offset.
     pub(crate) base: u64,
-    /// Device address to write the successors to.
+    /// Device address for the successors.
     pub(crate) successors_at: u64,
-    /// If the successors are counted in bins: by how many bits one is shifted right to find its bin.
+    /// By how many bits a successor is shifted right to find its bin, if successors are counted in bins.
     pub(crate) bin_shift: Option<u32>,
 }
 
-/// Number of bins; a successor's bin is given by its high bits.
+/// The number of bins; the high bits of a successor select its bin.
 pub const BINS: usize = UNPACK_BINS as usize;
 
-/// The shift with which all numbers below `numbered` have a bin.
+/// The smallest shift that gives every number below `numbered` a bin.
 pub fn bin_shift(numbered: u32) -> u32 {
     (0..32).find(|&shift| numbered >> shift < UNPACK_BINS).unwrap_or(31)
 }
 
-/// Smallest arena with a scratch piece.
 const LEAST_ARENA: u64 = 64 << 20;
 
-/// Most parts that are unpacked together.
+/// The most parts that are unpacked together.
 pub(crate) const MOST_PARTS: usize = 2048;
 
-/// Offsets in the scratch piece, which holds an error flag, the bins, and the buffers: two, or one where a part is too large for half of it.
+/// Layout of the scratch piece: an error flag, the bins, and two buffers, or one where a part is too large for half of the piece.
 pub(crate) const BINS_AT: u64 = 256;
 const BUFFERS_AT: u64 = BINS_AT + 8 * BINS as u64;
 
-/// Where the stored bytes of a group are in a buffer: after the list of its parts.
+/// A buffer has the list of a group's parts, then their stored bytes.
 const BYTES_IN_BUFFER: u64 = (MOST_PARTS * size_of::<EncodedPart>()) as u64;
 
-/// Bytes of the scratch piece besides the stored bytes, if there is one buffer.
+/// Bytes of the scratch piece beside the stored bytes, with one buffer.
 pub(crate) const BYTES_AT: u64 = BUFFERS_AT + BYTES_IN_BUFFER;
 
-/// The events of a buffer: a group was copied to it, and unpacked from it.
+/// The events of a buffer: a group was copied to it; the group was unpacked.
 const fn events_of(buffer: usize) -> [Event; 2] {
     [UNPACK_EVENTS + 2 * buffer, UNPACK_EVENTS + 2 * buffer + 1]
 }
 
-/// Bytes of the scratch piece of an arena of `arena` bytes; 0 for a small one. A sixteenth of the arena, but above 16 MiB a sixty-fourth, up to
-/// 32 MiB: so much for each buffer keeps all multiprocessors busy.
+/// Bytes of the scratch piece of an arena of `arena` bytes: 0 for a small one; else a sixteenth, but beyond 16 MiB only a sixty-fourth, up
+/// to 32 MiB. Buffers of that size keep all multiprocessors busy.
 pub const fn scratch_bytes(arena: u64) -> u64 {
     if arena < LEAST_ARENA {
         return 0;
@@ -74,12 +72,12 @@ pub const fn scratch_bytes(arena: u64) -> u64 {
     (BYTES_AT + share) / 256 * 256
 }
 
-/// The byte to copy a part from, if it is the first of a group.
+/// The byte from which a group that begins with this part is copied.
 const fn first_byte(part: &EncodedPart) -> u32 {
     part.begin.saturating_sub(1) / 16 * 16
 }
 
-/// The longest group of parts from `first` on that fits `room` bytes: its end, and the byte to copy from: a multiple of 16 no later
+/// The longest group of parts from `first` on that fits `room` bytes: its end, and the byte from which to copy, a multiple of 16 no later
 /// than the byte before the first number.
 pub(crate) fn group(parts: &[EncodedPart], first: usize, room: u64) -> (usize, u32) {
     let begin = first_byte(&parts[first]);
@@ -88,12 +86,12 @@ pub(crate) fn group(parts: &[EncodedPart], first: usize, room: u64) -> (usize, u
     (first + many, begin)
 }
 
-/// The most stored bytes of a part that fits a scratch piece of `scratch` bytes.
+/// The largest part, in stored bytes, that fits a scratch piece of `scratch` bytes.
 pub(crate) const fn longest_part(scratch: u64) -> u64 {
     scratch.saturating_sub(BYTES_AT + 32)
 }
 
-/// Begins a partition on a device that unpacks rows: clears the error flag and the bins.
+/// Begins a partition: clears the error flag and the bins, if the device unpacks rows.
 pub(crate) fn begin<E: Engine>(engine: &mut E) -> GpuResult<()> {
     let scratch = engine.scratch();
     if scratch.bytes == 0 {
@@ -103,10 +101,10 @@ pub(crate) fn begin<E: Engine>(engine: &mut E) -> GpuResult<()> {
     engine.fill(Stream::Copy, scratch.address, 0, scratch.bytes)
 }
 
-/// Enqueues: copies the parts of a run and unpacks them. What comes later in the copy stream finds them unpacked.
+/// Enqueues: copies the parts of a run and unpacks them. Later commands of the copy stream find them unpacked.
 ///
 /// # Errors
-/// [`Error::Section`]: a part is larger than the scratch piece. What the device fails with.
+/// [`GpuError::Section`]: a part is larger than the scratch piece. What the device fails with.
 ///
 /// # Safety
 /// As [`Engine::copy`], for the stored bytes and the parts.
@@ -160,11 +158,11 @@ pub(crate) unsafe fn unpack<E: Engine>(engine: &mut E, order: &Unpack<'_>) -> Gp
         engine.record(Stream::Unpack, unpacked)?;
         (first, groups) = (end, groups + 1);
     }
-    // The kernels of earlier groups are before it in their stream.
+    // In their stream, the kernels of earlier groups come before this one.
     engine.wait(Stream::Copy, events_of((groups - 1) % buffers)[1])
 }
 
-/// Waits for the copy stream. Returns how many of the successors that were counted are in each bin.
+/// Waits for the copy stream; returns how many of the counted successors are in each bin.
 pub(crate) fn bins<E: Engine>(engine: &mut E) -> GpuResult<Vec<u64>> {
     let mut bins = vec![0u64; BINS];
     let at = engine.scratch().address + BINS_AT;
@@ -175,7 +173,7 @@ pub(crate) fn bins<E: Engine>(engine: &mut E) -> GpuResult<Vec<u64>> {
 /// Waits for the copy stream and checks the error flag.
 ///
 /// # Errors
-/// [`Error::Rows`]: the stored bytes were not valid rows. What the device fails with.
+/// [`GpuError::Rows`]: the stored bytes were not valid rows. What the device fails with.
 pub(crate) fn check<E: Engine>(engine: &mut E) -> GpuResult<()> {
     let scratch = engine.scratch();
     match scratch.bytes == 0 || engine.read_u64(Stream::Copy, scratch.address)? == 0 {

@@ -1,4 +1,4 @@
-//! Compiles a source by NVRTC: to a CUBIN or to the portable assembly (PTX).
+//! Compiles a source by NVRTC, to a CUBIN or to PTX, the portable assembly.
 
 use crate::Version;
 use crate::error::GpuResult;
@@ -10,7 +10,6 @@ fn options(target: String) -> [String; 2] {
     [format!("--gpu-architecture={target}"), "--std=c++17".into()]
 }
 
-/// Machine code for devices of this compute capability.
 pub fn cubin(nvrtc: &Nvrtc, source: &CudaSource, capability: Version) -> GpuResult<Vec<u8>> {
     let target = format!("sm_{}{}", capability.major, capability.minor);
     nvrtc.compile(source, &options(target), ImageTarget::Cubin)

@@ -1,12 +1,12 @@
 //! Counters of the triangles on each arc.
 //!
-//! A triangle adds 1 to the counter of each of its three arcs. Two of them begin at its corner of the largest number, which is a
-//! local: the counters of resident arcs stay on the device until the partition is counted. The third arc may be in a row block: the
-//! counters of a row block's arcs are complete when the row block is counted, and are read then. No other row block adds to them.
+//! A triangle adds 1 to the counter of each of its arcs. Two of them begin at its corner of the largest number, a local: counters
+//! of resident arcs stay on the device until the partition is counted. The third arc may be in a row block: no other row block adds
+//! to its counters, so they are complete, and are read, when this one is counted.
 //!
-//! A counter has 32 bits: an arc has fewer triangles than its ends have neighbours.
+//! A counter has 32 bits: an arc is in fewer triangles than its ends have neighbours.
 //!
-//! Device bytes: 4 a resident arc, and the size of two row blocks.
+//! Device bytes: 4 per resident arc, and the size of two row blocks.
 
 use std::collections::VecDeque;
 
@@ -16,30 +16,27 @@ use crate::engine::{Engine, Event, Stream};
 use crate::error::{GpuError, GpuResult};
 use trimill_counting::{EDGE_COUNTER_BYTES, PartitionExtent};
 
-/// The error for a call that needs counters of arcs in a partition that was begun without them.
+/// The error if counters of arcs are asked for that the partition was begun without.
 pub(crate) fn missing() -> GpuError {
     GpuError::Section("the partition was begun without counters of arcs".into())
 }
 
-/// Row blocks whose counters are held at a time.
+/// For how many row blocks there are counters at a time.
 pub(crate) const SLOTS: usize = 2;
 
-/// Pieces of the arena that the counters take.
 pub(crate) const PIECES: u64 = 1 + SLOTS as u64;
 
-/// A row block whose counters were not read yet.
 #[derive(Debug, Clone, Copy)]
 struct Unread {
     arcs: u64,
-    /// Where its counters are, and the event after the last kernel that adds to them; `None`: no triangle has an arc in it.
+    /// Where its counters are, and the event after the last kernel that adds to them; `None` if no triangle has an arc in it.
     counted: Option<(u64, Event)>,
 }
 
 #[derive(Debug)]
 pub(crate) struct EdgeCounters {
-    /// Device address of the counters of the resident arcs.
     pub(crate) resident: u64,
-    /// Device addresses of the counters of row blocks, which use the slots in turn.
+    /// Device addresses; row blocks use the slots in turn.
     pub(crate) slots: [u64; SLOTS],
     arcs: u64,
     unread: VecDeque<Unread>,
@@ -52,17 +49,16 @@ impl EdgeCounters {
         Ok(Self { resident, slots, arcs: size.arcs, unread: VecDeque::new() })
     }
 
-    /// Enqueues zeros for the resident arcs.
     pub(crate) fn clear<E: Engine>(&self, engine: &mut E) -> GpuResult<()> {
         engine.fill(Stream::Copy, self.resident, 0, EDGE_COUNTER_BYTES * self.arcs)
     }
 
-    /// Notes a row block with `arcs` arcs that no triangle can have an arc in.
+    /// Notes a row block of `arcs` arcs that are in no triangle.
     pub(crate) fn skip_row_block(&mut self, arcs: u64) {
         self.unread.push_back(Unread { arcs, counted: None });
     }
 
-    /// Begins the row block of a slot: enqueues zeros before its kernels. `counted`: the event after the last of these.
+    /// Begins the row block of a slot: enqueues zeros before its kernels. `counted` is the event after the last of these kernels.
     pub(crate) fn begin_row_block<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -72,7 +68,7 @@ impl EdgeCounters {
     ) -> GpuResult<u64> {
         let at = self.slots[slot];
         if arcs == 0 {
-            // The slots may be empty, and at the same address.
+            // Empty slots may have the same address.
             self.skip_row_block(arcs);
             return Ok(at);
         }
@@ -86,7 +82,7 @@ impl EdgeCounters {
         Ok(at)
     }
 
-    /// Waits for the oldest row block whose counters were not read, and reads them.
+    /// Waits for the oldest unread row block, and reads its counters.
     pub(crate) fn read_row_block<E: Engine>(&mut self, engine: &mut E, into: &mut [u32]) -> GpuResult<()> {
         let none = || GpuError::Section("there is no row block whose counters were not read".into());
         let Unread { arcs, counted } = self.unread.pop_front().ok_or_else(none)?;
@@ -98,11 +94,11 @@ impl EdgeCounters {
             return Ok(());
         };
         engine.reach(counted)?;
-        // The kernels of the next row block may go on meanwhile.
+        // Meanwhile the kernels of the next row block go on.
         engine.read(Stream::Copy, at, cast_slice_mut(into))
     }
 
-    /// Waits for all kernels, and reads counters of resident arcs from `first` on.
+    /// Waits for all kernels, and reads counters from resident arc `first` on.
     pub(crate) fn read_resident<E: Engine>(&self, engine: &mut E, first: u64, into: &mut [u32]) -> GpuResult<()> {
         if first + into.len() as u64 > self.arcs {
             return Err(GpuError::Section(format!("counters beyond the {} resident arcs", self.arcs)));

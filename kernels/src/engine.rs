@@ -1,9 +1,9 @@
-//! The interface of a device to the counting methods: memory, streams and events (as CUDA's), kernels.
+//! What counting methods need of a device: memory, streams and events (as CUDA's), kernels.
 //!
 //! The host enqueues commands without waiting for them. A stream runs its commands in order; streams run concurrently. An event recorded
 //! in a stream is reached when all commands before it are done; another stream or the host can wait for it. [`crate::Gpu`] is one
-//! engine. The other is a test double (the module `testing`), which runs the same kernels on the host and delays commands as much and
-//! as irregularly as a device might.
+//! engine; the test double (module `testing`) is another: it runs the same kernels on the host, and delays commands as much and as
+//! irregularly as a device might.
 
 use std::ops::{Deref, DerefMut};
 
@@ -20,7 +20,7 @@ pub enum Stream {
     Copy,
     /// Kernels that unpack what was copied.
     Unpack,
-    /// Kernels.
+    /// Most kernels.
     Compute,
     /// Further streams of kernels, numbered below [`EXTRA_STREAMS`].
     Extra(usize),
@@ -28,10 +28,9 @@ pub enum Stream {
 
 pub const EXTRA_STREAMS: usize = 16;
 
-/// A point in a stream that can be waited for, by number, below [`EVENTS`]. Recording it again moves it.
+/// The number, below [`EVENTS`], of a point in a stream that can be waited for. Recording it again moves the point.
 pub type Event = usize;
 
-/// The kind of work that is timed between two events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timed {
     Copy,
@@ -43,26 +42,24 @@ pub enum Timed {
 
 pub const EVENTS: usize = UNPACK_EVENTS + 6;
 
-/// The first of four events of the rows that are unpacked ([`crate::compact`]), after those of row blocks and batches.
+/// The first of the four events for unpacking rows ([`crate::compact`]), after those of row blocks and batches.
 pub(crate) const UNPACK_EVENTS: Event = 4 * (2 * RING + 1);
 
-/// How many row blocks, and batches, the host enqueues ahead of the device at most.
+/// The most row blocks, and batches, that the host enqueues ahead of the device.
 pub(crate) const RING: usize = 6;
 
-/// A kernel that a source defines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kernel {
     pub source: &'static CudaSource,
     pub name: &'static str,
 }
 
-/// A grid of one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grid {
     pub blocks: u32,
-    /// Threads of each.
+    /// Per block.
     pub threads: u32,
-    /// Dynamic shared memory of each, in bytes.
+    /// Dynamic shared memory per block, in bytes.
     pub shared: u32,
 }
 
@@ -70,7 +67,7 @@ pub struct Grid {
 pub const LONGEST_GRID: u64 = i32::MAX as u64;
 
 impl Grid {
-    /// The fewest blocks of `block` threads, at least one, that have `threads` threads together.
+    /// The fewest blocks of `block` threads, but at least one, that have `threads` threads in all.
     ///
     /// # Errors
     /// [`GpuError::Shape`]: more than [`LONGEST_GRID`].
@@ -84,11 +81,11 @@ impl Grid {
     }
 }
 
-/// A piece of device memory that is not part of the arena's layout.
+/// A piece of device memory outside the arena's layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReservedMemory {
     pub address: u64,
-    /// Its bytes; 0: there is no such piece.
+    /// 0 if there is no such piece.
     pub bytes: u64,
 }
 
@@ -96,11 +93,10 @@ impl ReservedMemory {
     pub const NONE: Self = Self { address: 0, bytes: 0 };
 }
 
-/// Words in the host's memory, page-locked where the engine is a GPU.
+/// Words in host memory, page-locked if the engine is a GPU.
 #[derive(Debug)]
 pub enum HostWords {
     Pinned(Pinned<u64>),
-    /// Pageable.
     Plain(Vec<u64>),
 }
 
@@ -128,25 +124,22 @@ impl DerefMut for HostWords {
 pub trait Engine {
     fn layout(&mut self) -> &mut ArenaLayout;
 
-    /// Where the arena begins.
     fn address(&self) -> u64;
 
-    /// Takes a piece of the arena; returns its address.
     fn take(&mut self, bytes: u64) -> GpuResult<u64> {
         let piece = self.layout().take(bytes)?;
         Ok(self.address() + piece.offset)
     }
 
-    /// The piece reserved for unpacking rows ([`crate::compact`]).
+    /// Reserved for unpacking rows ([`crate::compact`]).
     fn scratch(&self) -> ReservedMemory;
 
-    /// The piece reserved for the counters of vertices ([`trimill_counting::VertexCounters`]).
+    /// Reserved for the counters of vertices ([`trimill_counting::VertexCounters`]).
     fn counters(&self) -> ReservedMemory;
 
-    /// How many multiprocessors it has.
     fn processors(&self) -> u32;
 
-    /// Zeros in the host's memory, page-locked where that makes copies faster.
+    /// Zeros in host memory, page-locked where that makes copies faster.
     fn host_words(&mut self, words: usize) -> GpuResult<HostWords> {
         Ok(HostWords::Plain(vec![0; words]))
     }
@@ -154,44 +147,42 @@ pub trait Engine {
     /// Loads the kernels of a source, unless they are loaded already.
     fn load(&mut self, source: &'static CudaSource) -> GpuResult<()>;
 
-    /// Enqueues in the copy stream: copies `pieces`, one after another, to the memory at `to`.
+    /// Enqueues in the copy stream: copies `pieces`, one after another, to device memory at `to`.
     ///
     /// # Safety
-    /// Pieces in page-locked memory must stay unchanged until [`Self::sent`] has returned, or until an event recorded after the copy
-    /// is reached. Others are read before this returns.
+    /// Pieces in page-locked memory must stay unchanged until [`Self::sent`] has returned, or until an event recorded after the copy is
+    /// reached. Others are read before this returns.
     unsafe fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> GpuResult<()>;
 
     /// Waits until the pieces of all copies so far may be changed.
     fn sent(&mut self) -> GpuResult<()>;
 
-    /// Enqueues in a stream: sets `bytes` bytes to this value.
+    /// Enqueues in `stream`: sets `bytes` bytes to the value `byte`.
     fn fill(&mut self, stream: Stream, at: u64, byte: u8, bytes: u64) -> GpuResult<()>;
 
-    /// Enqueues in a stream: a kernel whose source is loaded, with the bytes of each of its parameters.
+    /// Enqueues in `stream`: a kernel whose source is loaded; `parameters` has the bytes of each parameter.
     ///
     /// # Errors
-    /// [`GpuError::Launch`]: it is not loaded, has other parameters, or the driver refuses it.
+    /// [`GpuError::Launch`]: the kernel is not loaded, has other parameters, or the driver refuses it.
     fn launch(&mut self, stream: Stream, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> GpuResult<()>;
 
-    /// Enqueues in a stream: records an event.
+    /// Enqueues in `stream`.
     fn record(&mut self, stream: Stream, event: Event) -> GpuResult<()>;
 
-    /// Makes a stream wait for the latest record of an event.
+    /// Makes `stream` wait for the latest record of `event`.
     fn wait(&mut self, stream: Stream, event: Event) -> GpuResult<()>;
 
-    /// Makes the host wait for an event.
     fn reach(&mut self, event: Event) -> GpuResult<()>;
 
-    /// Seconds between two events that were reached, which timed this.
+    /// Seconds between two events that were reached; `what` says what ran between them.
     fn seconds(&mut self, what: Timed, from: Event, to: Event) -> GpuResult<f64>;
 
-    /// Waits for a stream and copies from the device.
+    /// Waits for a stream, then copies from the device.
     fn read(&mut self, stream: Stream, from: u64, to: &mut [u8]) -> GpuResult<()>;
 
-    /// Waits for all streams, ignoring failures: for when counting is given up.
+    /// Waits for all streams and ignores failures: for when counting is given up.
     fn settle(&mut self);
 
-    /// Waits for a stream and reads a number.
     fn read_u64(&mut self, stream: Stream, from: u64) -> GpuResult<u64> {
         let mut value = [0u64];
         self.read(stream, from, cast_slice_mut(&mut value))?;
@@ -199,7 +190,7 @@ pub trait Engine {
     }
 }
 
-/// The events around the copy and the kernels of a slot, or of another step that is timed.
+/// The events around the copy and the kernels of a slot, or of another timed step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TimedEvents {
     pub(crate) copy: Event,

@@ -5,21 +5,18 @@ use trimill_system::Error;
 
 use crate::Absence;
 
-/// Why a device could not do what was requested. Sizes are in bytes.
+/// Why a device could not do what was asked. Sizes are in bytes.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GpuError {
-    /// There is no GPU, or not that one.
     #[error(transparent)]
     Absent(#[from] Absence),
-    /// No device has this number.
     #[error("there is no GPU {ordinal}; this machine has {count}, counted from 0")]
     NoSuchDevice { ordinal: u32, count: u32 },
-    /// The driver refused an allocation; a smaller one may succeed.
     #[error("the device refused {asked} bytes; its driver says that {free} of {total} bytes are free")]
     DeviceMemory {
         asked: u64,
-        /// Free bytes right after, according to the driver.
+        /// Free bytes right after the refusal, according to the driver.
         free: u64,
         total: u64,
     },
@@ -29,44 +26,40 @@ pub enum GpuError {
     /// A row block is larger than was announced when counting began.
     #[error("a row block takes {bytes} bytes of device memory; the limit given was {limit}")]
     RowBlockTooLarge { bytes: u64, limit: u64 },
-    /// Page-locked host memory was refused.
     #[error("the driver refused {asked} bytes of page-locked host memory")]
     HostMemory { asked: u64 },
     /// The driver has no memory left for its own needs, outside the arena.
     #[error("the GPU ran out of memory beside this program's budget: {doing}: {reason}")]
     OutOfMemory { doing: &'static str, reason: String },
-    /// Sorted runs that could not be stored, or read again.
+    /// Sorted runs could not be stored or read again.
     #[error("keys of the graph could not be stored: {reason}")]
     Store {
         /// The message of the caller's store.
         reason: String,
     },
-    /// Sections that violate their invariants, or arrive in the wrong order.
+    /// Sections that violate their invariants or arrive in the wrong order.
     #[error("the partition's sections are inconsistent: {0}")]
     Section(String),
-    /// Stored rows whose successors do not ascend or are too large, or that are not as many as announced.
+    /// Stored rows whose successors do not ascend or are too large, or whose number is not as announced.
     #[error("the stored rows of the graph are not those of an oriented graph")]
     Rows,
-    /// The triangles at each vertex, from a method that counts their total only.
     #[error("method {0} counts the total only, not the triangles at each vertex")]
     Total(&'static str),
     /// A partition for a method that needs the whole graph.
     #[error("method {method} counts whole graphs only; this one takes {bytes} bytes of device memory")]
     Whole {
         method: &'static str,
-        /// The bytes that it takes for a graph of this size.
+        /// What the method takes for a graph of this size.
         bytes: u64,
     },
     /// Block threads or a tile width out of bounds.
     #[error("{0}")]
     Shape(String),
-    /// The program holds no image of its kernels by this name.
     #[error("this program has no kernels {name}; run scripts/make-images")]
     Image {
-        /// Its name, or what is wrong with all of them.
+        /// The image's name, or what is wrong with all images.
         name: String,
     },
-    /// NVRTC refused a source.
     #[error("NVRTC did not compile {source_name} for {architecture} ({code}):\n{log}")]
     Compile { source_name: &'static str, architecture: String, code: String, log: String },
     /// A kernel could not be started, or failed while it ran.
@@ -78,12 +71,11 @@ pub enum GpuError {
     /// The device did not answer; it was abandoned, and nothing that it holds is freed.
     #[error("the GPU did not answer for {seconds} s: {doing}")]
     Hung { doing: &'static str, seconds: f64 },
-    /// Any other error of the driver.
     #[error("the CUDA driver failed: {doing}: {reason}")]
     Driver { doing: &'static str, reason: String },
 }
 
-/// With what to do about it.
+/// Adds what to do about it.
 impl From<GpuError> for Error {
     fn from(error: GpuError) -> Self {
         use GpuError as E;
@@ -118,10 +110,9 @@ impl From<GpuError> for Error {
     }
 }
 
-/// The result of an operation of a device.
 pub type GpuResult<T, E = GpuError> = std::result::Result<T, E>;
 
-/// Converts an error of the driver, by kind.
+/// Sorts an error of the driver by kind.
 pub(crate) fn driver(doing: &'static str) -> impl Fn(result::DriverError) -> GpuError {
     move |error| {
         let text = error.error_string().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();

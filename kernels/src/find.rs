@@ -1,8 +1,8 @@
 //! Looks for GPUs, and never panics.
 //!
-//! The checks depend on each other, so their order matters: whether the driver's library exists, whether it starts, whether it is
-//! new enough, whether it sees a device. NVRTC, which compiles kernels, is looked for separately (`nvrtc.rs`): embedded kernels need
-//! only the driver. No context is created, so this takes no device memory.
+//! The checks depend on each other, so their order matters: whether the driver's library exists, starts, is new enough, and sees a device.
+//! NVRTC, which compiles kernels, is looked for separately (`nvrtc.rs`): embedded kernels need only the driver. No context is created, so
+//! this takes no device memory.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -11,8 +11,8 @@ use cudarc::driver::{result, sys};
 use libloading::Library;
 use thiserror::Error;
 
-/// The oldest driver that is supported, as the version of CUDA that it implements: earlier ones lack functions that are
-/// called here, such as the second version of the timing of events.
+/// The oldest supported driver, as the version of CUDA that it implements: earlier ones lack functions that are called here, such as the
+/// second version of the timing of events.
 const OLDEST: Version = Version { major: 12, minor: 8 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,7 +22,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// From the driver's form: `1000 major + 10 minor`.
+    /// From the driver's form, `1000 major + 10 minor`.
     fn packed(number: i32) -> Self {
         let number = number.unsigned_abs();
         Self { major: number / 1000, minor: number % 1000 / 10 }
@@ -35,7 +35,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// Whether the driver's library is installed; says nothing about GPUs, and takes less time than [`find()`].
+/// Whether the driver's library is installed; says nothing about GPUs, and is faster than [`find()`].
 pub fn has_driver() -> bool {
     // Of the 34 names that `cudarc` tries, which take half a millisecond, the driver for Linux has these.
     // SAFETY: only loads the library: the one that the system's loader finds under the driver's name, whose initialisers it runs; it is the
@@ -45,28 +45,22 @@ pub fn has_driver() -> bool {
     *PRESENT.get_or_init(|| ["libcuda.so", "libcuda.so.1"].into_iter().any(|name| load(name).is_ok()))
 }
 
-/// Why there is no GPU, or no compiler for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 pub enum Absence {
-    /// `libcuda.so` cannot be loaded.
     #[error("no CUDA driver is installed: libcuda.so was not found; install the NVIDIA driver, or count on the CPU")]
     NoDriverLibrary,
     /// The driver's library was loaded, but a call failed with this error of the CUDA driver API.
     #[error("the CUDA driver does not work (error {0}); see what nvidia-smi says")]
     DriverNotReady(u32),
-    /// The driver does not implement CUDA 12.8.
     #[error("the CUDA driver implements CUDA {found}; expected {OLDEST} or later; update the NVIDIA driver")]
     DriverTooOld { found: Version },
-    /// The driver works and sees no device.
     #[error("the CUDA driver sees no GPU; if there is one, look at CUDA_VISIBLE_DEVICES")]
     NoDevice,
-    /// `libnvrtc.so` cannot be loaded.
     #[error(
         "NVRTC, which compiles kernels, is not installed: libnvrtc.so was not found; it comes with the CUDA toolkit, and \
          as the Python wheel nvidia-cuda-nvrtc, whose libnvrtc.so.13 the variable TRIMILL_NVRTC may name"
     )]
     NoCompiler,
-    /// NVRTC was loaded, but a call failed with this error of NVRTC.
     #[error("NVRTC does not work (error {0})")]
     CompilerNotReady(u32),
 }
@@ -82,15 +76,12 @@ impl From<result::DriverError> for Absence {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuInfo {
-    /// Its number, as the driver counts them under `CUDA_VISIBLE_DEVICES`.
+    /// By the driver's count, under `CUDA_VISIBLE_DEVICES`.
     pub ordinal: u32,
-    /// Its product name.
     pub name: String,
-    /// All its memory, in bytes; other programs may hold some of it.
+    /// In bytes; other programs may hold some of it.
     pub memory: u64,
-    /// Compute capability, such as 9.0.
     pub compute_capability: Version,
-    /// Streaming multiprocessors.
     pub multiprocessors: u32,
 }
 
@@ -99,7 +90,6 @@ pub struct GpuInfo {
 pub struct FoundGpus {
     /// The version of CUDA that the driver implements.
     pub driver: Version,
-    /// By ordinal.
     pub devices: Vec<GpuInfo>,
 }
 

@@ -1,7 +1,7 @@
 //! An opened GPU: its context, a stream for copies and one for kernels, the loaded kernels, and its arena.
 //!
-//! Any thread may use it, one at a time. This program allocates nothing but the arena on the device; what the context,
-//! the driver and other programs hold is reported separately.
+//! Any thread may use it, one at a time. This program allocates nothing but the arena on the device; what the context, the
+//! driver and other programs hold is reported separately.
 
 mod clock;
 mod engine;
@@ -28,10 +28,10 @@ use module::Module;
 
 #[derive(Debug)]
 pub struct Gpu {
-    // Dropped in this order: first what needs the streams, then the streams; the context last.
+    // Fields drop in this order: first what needs the streams, then the streams; the context last.
     arena: Option<Arena>,
     staging: StagingBuffers,
-    /// For a few bytes that are read, once there were any.
+    /// For reads of a few bytes; made by the first one.
     few: Option<Pinned<u8>>,
     waiting: Waiting,
     events: Vec<CudaEvent>,
@@ -42,18 +42,17 @@ pub struct Gpu {
     extra: Vec<Arc<CudaStream>>,
     modules: Vec<Module>,
     form: ImageForm,
-    /// The pieces after the arena's: to unpack rows in, and for counters of vertices.
+    /// The reserved pieces after the arena's layout: for unpacking rows, and for counters of vertices.
     scratch: ReservedMemory,
     counters: ReservedMemory,
     device: GpuInfo,
     held: u64,
     nothing: ArenaLayout,
-    /// Records when copies and kernels run, if that is asked for.
     clock: Option<Clock>,
 }
 
 impl Gpu {
-    /// Opens the GPU with this number; methods will load kernels of this form. Takes some tenths of a second, and
+    /// Opens GPU number `ordinal`; methods will load kernels of this form. Takes some tenths of a second, and
     /// [`crate::STAGING_BYTES`] of page-locked host memory.
     pub fn open(ordinal: u32, form: ImageForm) -> GpuResult<Self> {
         let devices = find()?.devices;
@@ -62,12 +61,11 @@ impl Gpu {
         let device = found.ok_or(GpuError::NoSuchDevice { ordinal, count })?;
         let opening = driver("opening the GPU");
         let context = CudaContext::new(ordinal as usize).map_err(&opening)?;
-        // Highest priority: if rows that are unpacked waited for a counting kernel, so would the next copies.
+        // Highest priority: if unpacking waited for a counting kernel, so would the next copies.
         let (_, greatest) = result::stream::get_priority_range().map_err(&opening)?;
         let unpacking = context.new_stream_with_priority(greatest).map_err(&opening)?;
         let copies = context.new_stream().map_err(&opening)?;
         let kernels = context.new_stream().map_err(&opening)?;
-        // Events record times.
         let event = |_| context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT)).map_err(&opening);
         let events = (0..EVENTS).map(event).collect::<GpuResult<_>>()?;
         let waiting = Waiting::new(&context, USUAL_LIMIT)?;
@@ -95,20 +93,19 @@ impl Gpu {
         })
     }
 
-    /// Abandons the device when it has not answered for `limit`, instead of [`crate::USUAL_LIMIT`]: nothing that it holds is
+    /// Abandons the device when it has not answered for `limit`, instead of [`crate::USUAL_LIMIT`]; nothing that it holds is
     /// freed then.
     pub fn wait_at_most(&mut self, limit: Duration) {
         self.waiting.at_most(limit);
         self.staging.wait_at_most(limit);
     }
 
-    /// Records from now on when each copy and each kernel that is timed runs; waits for the device once.
+    /// From now on, records when each timed copy and kernel runs; waits for the device once.
     pub fn record_work(&mut self) -> GpuResult<()> {
         self.clock = Some(Clock::start(&self.kernels)?);
         Ok(())
     }
 
-    /// The work that was recorded since the last call.
     pub fn take_work(&mut self) -> Vec<TimedCommand> {
         self.clock.as_mut().map(Clock::take).unwrap_or_default()
     }
@@ -117,8 +114,8 @@ impl Gpu {
         &self.device
     }
 
-    /// Bytes of device memory in use right after it was opened, before any arena and any kernels: of the context, the
-    /// driver and other programs.
+    /// Bytes of device memory in use right after opening, before any arena and any kernels: held by the context, the driver
+    /// and other programs.
     pub fn held(&self) -> u64 {
         self.held
     }
@@ -129,7 +126,7 @@ impl Gpu {
         Ok((free as u64, total as u64))
     }
 
-    /// Allocates the arena, of at most `bytes`. An earlier arena is freed first.
+    /// Allocates an arena of at most `bytes`; an earlier one is freed first.
     pub fn reserve(&mut self, bytes: u64) -> GpuResult<()> {
         self.arena = None;
         (self.scratch, self.counters) = (ReservedMemory::NONE, ReservedMemory::NONE);
@@ -137,20 +134,19 @@ impl Gpu {
         Ok(())
     }
 
-    /// As [`Self::reserve`]; if the arena is large enough, a piece of it is reserved for unpacking rows ([`Self::scratch_bytes`]).
+    /// As [`Self::reserve`], but a large enough arena gets a piece for unpacking rows ([`Self::scratch_bytes`]).
     pub fn reserve_for_encoded_rows(&mut self, bytes: u64) -> GpuResult<()> {
         self.reserve(bytes)?;
         self.scratch = self.set_apart(scratch_bytes(bytes));
         Ok(())
     }
 
-    /// Reserves a piece of the arena for the counters of vertices ([`trimill_counting::VertexCounters`]), of `bytes`, a multiple of
-    /// [`crate::ALIGNMENT`] within the arena. To be called once after the arena was allocated.
+    /// Reserves `bytes` of the arena, a multiple of [`crate::ALIGNMENT`], for the counters of vertices
+    /// ([`trimill_counting::VertexCounters`]). To be called once after the arena was allocated.
     pub fn reserve_counters(&mut self, bytes: u64) {
         self.counters = self.set_apart(bytes);
     }
 
-    /// Bytes reserved for the counters of vertices.
     pub fn counter_bytes(&self) -> u64 {
         self.counters.bytes
     }
@@ -160,22 +156,22 @@ impl Gpu {
         self.arena.as_mut().map_or(ReservedMemory::NONE, of)
     }
 
-    /// Bytes of the arena, reserved pieces included; 0 before [`Gpu::reserve`].
+    /// The arena's size in bytes, reserved pieces included; 0 before [`Gpu::reserve`].
     pub fn reserved(&self) -> u64 {
         self.arena.as_ref().map_or(0, |arena| arena.layout().capacity() + arena.apart())
     }
 
-    /// Bytes reserved for unpacking; 0: this device cannot unpack rows.
+    /// Bytes reserved for unpacking; 0 if this device cannot unpack rows.
     pub fn scratch_bytes(&self) -> u64 {
         self.scratch.bytes
     }
 
-    /// The most stored bytes of a file block that this device can unpack.
+    /// The largest file block, in stored bytes, that this device can unpack.
     pub fn longest_part(&self) -> u64 {
         longest_part(self.scratch_bytes())
     }
 
-    /// A slice of zeros in page-locked host memory. Copies from there need no staging.
+    /// Zeros in page-locked host memory; copies from there need no staging.
     pub fn pinned<T: Pod>(&self, len: usize) -> GpuResult<Pinned<T>> {
         Pinned::new(self.context(), len)
     }
@@ -197,7 +193,6 @@ impl Gpu {
         }
     }
 
-    /// Creates an extra stream unless it exists.
     fn make_stream(&mut self, stream: Stream) -> GpuResult<()> {
         let Stream::Extra(stream) = stream else { return Ok(()) };
         while stream < EXTRA_STREAMS && self.extra.len() <= stream {

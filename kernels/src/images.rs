@@ -1,8 +1,8 @@
 //! The embedded images: kernels compiled in advance, so that nothing is compiled where the program runs.
 //!
-//! A crate with sources has an archive of images, `images.tar.zst`: for each source a CUBIN for each of [`ARCHITECTURES`], and
-//! PTX that drivers compile for later GPUs, all by NVRTC 12.8, so that drivers from CUDA 12.8 on accept them. `scripts/make-images`
-//! makes it. Its first entry has the hashes of the sources that it was made of; a test compares them with the current ones.
+//! A crate with sources has an archive of images, `images.tar.zst`, made by `scripts/make-images`: for each source a CUBIN for each
+//! of [`ARCHITECTURES`], and PTX that drivers compile for later GPUs, all by NVRTC 12.8, so that drivers from CUDA 12.8 on accept
+//! them. Its first entry has the hashes of its sources; a test compares them with the current ones.
 //!
 //! A CUBIN for compute `x.y` runs on GPUs of compute `x.z` with `z >= y`.
 
@@ -22,7 +22,6 @@ pub const ARCHITECTURES: [Version; 5] = [version(7, 5), version(8, 0), version(8
 /// The compute capability of the PTX, which later GPUs take.
 pub const PORTABLE: Version = version(9, 0);
 
-/// The entry with the hashes of the sources.
 const STAMP: &str = "STAMP";
 
 const fn version(major: u32, minor: u32) -> Version {
@@ -31,17 +30,16 @@ const fn version(major: u32, minor: u32) -> Version {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ImageForm {
-    /// A CUBIN where there is one for the GPU, else PTX.
+    /// A CUBIN if there is one for the GPU, else PTX.
     #[default]
     Best,
-    /// PTX.
     Portable,
 }
 
 /// The image of a source for a GPU of this compute capability; PTX is zero-terminated.
 ///
 /// # Errors
-/// [`Error::Image`]: the archive has none; a test makes sure that it has.
+/// [`GpuError::Image`]: the archive has none; a test makes sure that it has.
 pub(crate) fn image(source: &CudaSource, capability: Version, form: ImageForm) -> GpuResult<Vec<u8>> {
     let serves = |made: &&Version| made.major == capability.major && made.minor <= capability.minor;
     let native = ARCHITECTURES.iter().rev().find(serves).filter(|_| form == ImageForm::Best);
@@ -54,7 +52,6 @@ pub(crate) fn image(source: &CudaSource, capability: Version, form: ImageForm) -
     found.map(|(_, bytes)| bytes).ok_or_else(missing)
 }
 
-/// Compiles sources to an archive.
 pub fn make(nvrtc: &Nvrtc, sources: &[&'static CudaSource]) -> GpuResult<Vec<u8>> {
     let mut made = vec![(STAMP.to_owned(), stamp(sources).into_bytes())];
     for source in sources {
@@ -66,13 +63,12 @@ pub fn make(nvrtc: &Nvrtc, sources: &[&'static CudaSource]) -> GpuResult<Vec<u8>
     archive(&made).map_err(|error| GpuError::Image { name: error.to_string() })
 }
 
-/// The contents of the first entry of an archive of these sources: their names and hashes.
+/// The contents of an archive's first entry: names and hashes of these sources.
 pub fn stamp(sources: &[&'static CudaSource]) -> String {
     let line = |source: &&CudaSource| format!("{} {:032x}\n", source.name, xxh3_128(source.code().as_bytes()));
     sources.iter().map(line).collect()
 }
 
-/// The entries of an archive: names and bytes.
 pub fn entries(archive: &[u8]) -> GpuResult<Vec<(String, Vec<u8>)>> {
     let read = || -> std::io::Result<Vec<(String, Vec<u8>)>> {
         let mut archive = tar::Archive::new(zstd::Decoder::new(archive)?);
@@ -89,7 +85,7 @@ pub fn entries(archive: &[u8]) -> GpuResult<Vec<(String, Vec<u8>)>> {
 }
 
 fn archive(entries: &[(String, Vec<u8>)]) -> std::io::Result<Vec<u8>> {
-    // A high compression level: archives are made rarely.
+    // A high level of compression, since archives are made rarely.
     let mut archive = tar::Builder::new(zstd::Encoder::new(Vec::new(), 19)?);
     for (name, bytes) in entries {
         let mut header = tar::Header::new_gnu();

@@ -1,20 +1,19 @@
-//! Method `lstc` on a device: Algorithm 3 of "LSTC: Large-Scale Triangle Counting on Single GPU" (ICPE 2026), counted a row block at
-//! a time. The head of `cuda/lstc.cu` says how the kernel's lines follow the paper's.
+//! Method `lstc`: Algorithm 3 of "LSTC: Large-Scale Triangle Counting on Single GPU" (ICPE 2026), a row block at a time. The head of
+//! `cuda/lstc.cu` says how the kernel's lines follow the paper's.
 //!
-//! Input: a partition's resident section and its row blocks in ascending order. Output: the triangles whose corner of largest number
-//! is local.
+//! Input: a partition's resident section and its row blocks in ascending order. Output: the triangles whose corner of largest number is
+//! local.
 //!
-//! The resident section stays on the device; row blocks go through two slots, so the next one is copied while the kernel works on the
-//! current one. The caller may reuse a row block as soon as its copy is done; if both slots are in use, the copy waits for the kernel
-//! of the older one. Not from the paper: the row blocks (the paper holds a partition whole, which is a partition of one row block
-//! here); the list of vertices that may start a triangle (rows of two successors or more; in the paper every vertex gets a block, and
-//! its published prototype skips rows of two); and that the blocks' sums are added on the device, by blocks with fixed shares.
+//! The resident section stays on the device; row blocks go through two slots, so that the next one is copied while the kernel works on the
+//! current one. The caller may reuse a row block as soon as its copy is done; if both slots are in use, the copy waits for the kernel of
+//! the older one. Not from the paper: row blocks (the paper holds a partition whole, here a partition of one row block); the list of
+//! vertices that may start a triangle, whose rows have two successors or more (in the paper every vertex gets a block, and its published
+//! prototype skips rows of two); and that the blocks' sums are added on the device, by blocks with fixed shares.
 //!
-//! Device bytes ([`FOOTPRINT`]): 4 a resident arc; 24 a local (offset 8, cursor 4, sum 8, list 4); two row blocks; and less than
-//! 5 KiB; counters of vertices, if requested, are in a piece of their own ([`trimill_counting::VertexCounters`]); counters of arcs take 4 a
-//! resident arc and two row blocks more. Probes: the rows of all
-//! successors of all locals, read once for each tile of the local's row (only tiles that begin before the successor). Host: a pass
-//! over the offsets.
+//! Device bytes ([`FOOTPRINT`]): 4 per resident arc; 24 per local (offset 8, cursor 4, sum 8, list 4); two row blocks; and less than 5 KiB.
+//! Counters of vertices have a piece of their own ([`trimill_counting::VertexCounters`]); counters of arcs take 4 more per resident arc,
+//! and two more row blocks. Probes: the rows of all successors of all locals, read once for each tile of the local's row (only tiles that
+//! begin before the successor). Host: a pass over the offsets.
 
 mod arguments;
 mod counter;
@@ -43,17 +42,15 @@ use trimill_counting::{
 };
 use trimill_system::Bytes;
 
-/// Row blocks on the device at a time.
 const SLOTS: usize = 2;
 
-/// The grid that adds up the locals' sums.
 const SUM_GRID: Grid = Grid { blocks: 256, threads: 256, shared: 0 };
 
-/// Entries of the work list that are made and copied together.
+/// How many entries of the work list are made and copied together.
 const LIST_CHUNK: usize = 1 << 20;
 
-/// For each resident arc its successor; for each local the offset of its row, its cursor, its sum, its entry in the work list; the
-/// sums of sums, and the padding of all pieces. Never exceeded.
+/// Per resident arc its successor; per local the offset of its row, its cursor, its sum and its entry in the work list; the sums of sums,
+/// and all padding. Never exceeded.
 pub(crate) const FOOTPRINT: Footprint = Footprint {
     per_resident_arc: 4,
     per_local: 8 + 4 + 8 + 4,
@@ -79,7 +76,6 @@ const fn kernel(name: &'static str) -> Kernel {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lstc {
-    /// Threads of a block and the width of a tile.
     pub shape: Shape,
 }
 
@@ -111,32 +107,27 @@ impl CountingMethod for Lstc {
     }
 }
 
-/// Events of the resident section and of the final sum, after those of the slots.
+/// The events of the resident section and of the final sum, after those of the slots.
 const RESIDENT: TimedEvents = TimedEvents::of(SLOTS);
 
-/// A partition being counted on any engine.
 #[derive(Debug)]
 struct LstcCounter<'g, E: Engine> {
     engine: &'g mut E,
     shape: Shape,
     received: Received,
     locals: u64,
-    /// Arguments of all launches.
     arguments: LstcArguments,
-    /// The counters of vertices, if triangles are counted there, too.
+    /// Set if triangles are counted at vertices, too.
     vertices: Option<VertexCounters>,
-    /// The counters of arcs, if triangles are counted there, too.
+    /// Set if triangles are counted on arcs, too.
     edges: Option<EdgeCounters>,
-    /// Device address of the work list.
     list: u64,
-    /// Entries of the work list so far: locals that may start a triangle, each counted by one block.
+    /// Its entries so far: locals that may start a triangle, each counted by one block.
     work: u32,
-    /// Device addresses of the blocks' sums and of the slots.
+    /// Device addresses, as are the slots'.
     sums: u64,
     slots: [u64; SLOTS],
-    /// The most blocks of a launch.
     longest_grid: u32,
-    /// Row blocks so far.
     row_blocks: usize,
     so_far: MethodCount,
 }
@@ -190,8 +181,8 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
         Ok(self)
     }
 
-    /// Enqueues the copies of a run. No kernel needs to wait for them: each waits for its row block's copy, which comes later in the
-    /// same stream. From here on, dropping waits for the device.
+    /// Enqueues the copies of a run. Kernels need not wait for them: each waits for its row block's copy, which comes later in the same
+    /// stream. From here on, dropping waits for the device.
     ///
     /// # Safety
     /// As [`Engine::copy`], for the run.
@@ -214,7 +205,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
                 edges.clear(engine)?;
             }
         }
-        // A run's first offset overwrites the last one of the run before, with the same value.
+        // A run's first offset overwrites the last one of the run before, which has the same value.
         let (offsets_at, successors_at) = (to.offsets + 8 * u64::from(locals), to.successors + 4 * arcs);
         // SAFETY: as the caller promised.
         unsafe {
@@ -265,7 +256,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
             range_end: row_block.range.end,
             first_local: row_block.first_local,
             whole: u32::from(row_block.range == (0..self.received.numbered())),
-            // A list of all locals is not needed.
+            // If all locals are in the list, it is not needed.
             work: if u64::from(self.work) == self.locals { 0 } else { self.list },
             ..self.arguments
         };
@@ -306,7 +297,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
         engine.record(Stream::Compute, events.counted)
     }
 
-    /// Waits for a slot's kernel and adds its times, after which the slot is free.
+    /// Waits for a slot's kernel, which frees the slot, and adds its times.
     fn account(&mut self, slot: usize) -> GpuResult<()> {
         let events = TimedEvents::of(slot);
         self.engine.reach(events.counted)?;

@@ -1,6 +1,6 @@
-//! A counting method on a GPU: the memory that it takes, and the counter that it begins for a partition.
+//! A counting method on a GPU: the memory it takes, and the counter that it begins for a partition.
 //!
-//! `lstc` and `packed` are methods of this crate. Others, such as those of `trimill-baselines`, use the same trait.
+//! `lstc` and `packed` are methods of this crate; other crates, such as `trimill-baselines`, have more.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -12,19 +12,17 @@ use trimill_counting::{
 use crate::Gpu;
 use crate::error::GpuResult;
 
-/// The count, and the time and memory that it took. Seconds are by the device's clock.
+/// The count, and the time (by the device's clock) and memory that it took.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct MethodCount {
     /// Triangles whose corner of largest number is local.
     pub triangles: u64,
-    /// Seconds of the counting kernels.
     pub kernel_seconds: f64,
-    /// Seconds of what the method does with its input on the device before it counts, such as packing.
+    /// For what the method does with its input on the device before it counts, such as packing.
     pub prepare_seconds: f64,
-    /// Seconds of adding up sums, where that is not part of a counting kernel.
+    /// For adding up sums, where no counting kernel does that.
     pub sum_seconds: f64,
-    /// Seconds from the beginning to the end of each section's copy; waiting for the host to fill the page-locked buffers is part
-    /// of it.
+    /// From the beginning to the end of each section's copy, including waits for the host to fill page-locked buffers.
     pub copy_seconds: f64,
     pub copied_bytes: u64,
     /// The most bytes of the arena that were in use.
@@ -40,7 +38,6 @@ impl From<MethodCount> for PartitionCount {
     }
 }
 
-/// A method, with its settings.
 pub trait CountingMethod: Debug + Send {
     fn name(&self) -> &'static str;
 
@@ -48,21 +45,21 @@ pub trait CountingMethod: Debug + Send {
         Scope::Partitions
     }
 
-    /// The device bytes that it takes.
+    /// The device bytes that the method takes.
     fn footprint(&self) -> Footprint;
 
-    /// The device bytes that the method takes if triangles are counted on arcs, too.
+    /// As [`Self::footprint`], if triangles are counted on arcs, too.
     fn footprint_with_edges(&self) -> Footprint {
         self.footprint()
     }
 
-    /// Whether it takes rows as the graph's file stores them ([`trimill_counting::EncodedRows`]).
+    /// Whether it takes rows as the graph file encodes them ([`trimill_counting::EncodedRows`]).
     fn takes_encoded_rows(&self) -> bool {
         false
     }
 
-    /// Begins a partition: takes its memory from the GPU's arena. Counters of vertices are in the memory that
-    /// [`Gpu::reserve_counters`] reserved.
+    /// Begins a partition, with memory from the GPU's arena. Counters of vertices are in the memory that [`Gpu::reserve_counters`]
+    /// reserved.
     ///
     /// # Errors
     /// [`crate::GpuError::Budget`] when the arena is too small; [`crate::GpuError::Whole`], [`crate::GpuError::Shape`],

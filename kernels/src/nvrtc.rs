@@ -1,11 +1,11 @@
-//! NVRTC, the run-time compiler, loaded at run time. Only tests and `scripts/make-images` use it.
+//! NVRTC, the compiler of kernels, loaded at run time. Only tests and `scripts/make-images` use it.
 //!
-//! The loader looks for it under the names of its releases, unless `TRIMILL_NVRTC` names the file by its absolute path: it may come
-//! from a PyPI wheel, where loaders do not look. NVRTC opens its second library (`libnvrtc-builtins`), which is in the same folder,
-//! by name only, so that one is loaded first. `TRIMILL_NVRTC=off`: as if NVRTC were not installed.
+//! The system's loader looks for it under the names of its releases, unless `TRIMILL_NVRTC` has the absolute path of the file: it
+//! may come from a PyPI wheel, where loaders do not look. NVRTC opens its second library (`libnvrtc-builtins`), which is in the
+//! same folder, by name only, so that one is loaded first. `TRIMILL_NVRTC=off`: as if NVRTC were not installed.
 //!
-//! Its functions are called through the library loaded here and not through cudarc's table, which accepts no paths and panics
-//! if a function is missing.
+//! Functions are called through the library loaded here, not through cudarc's table, which accepts no paths and panics if a
+//! function is missing.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::{Path, PathBuf};
@@ -17,10 +17,9 @@ use crate::error::{GpuError, GpuResult};
 use crate::source::CudaSource;
 use crate::{Absence, Version};
 
-/// The environment variable that names NVRTC's library.
 pub const NVRTC_VARIABLE: &str = "TRIMILL_NVRTC";
 
-/// The names of its releases, newest first.
+/// Newest first.
 const NAMES: [&str; 3] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
 
 #[derive(Debug)]
@@ -50,7 +49,7 @@ impl Nvrtc {
         }
     }
 
-    /// Loads the library at `path`, and before it those of the same folder that it needs.
+    /// Loads the library at `path`, and before it the libraries in its folder that it needs.
     pub fn open_file(path: &Path) -> GpuResult<Self, Absence> {
         let builtins = builtins(path.parent().unwrap_or(Path::new("/")));
         // SAFETY: as in `open`; the user who runs the program names the file. Builtins of another release are never called.
@@ -118,9 +117,8 @@ impl Nvrtc {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ImageTarget {
-    /// Machine code of one architecture.
     Cubin,
-    /// The portable assembly, zero-terminated.
+    /// PTX, zero-terminated.
     Ptx,
 }
 
@@ -137,7 +135,6 @@ type SizeFunction = unsafe extern "C" fn(nvrtcProgram, *mut usize) -> nvrtcResul
 type Get = unsafe extern "C" fn(nvrtcProgram, *mut c_char) -> nvrtcResult;
 type Destroy = unsafe extern "C" fn(*mut nvrtcProgram) -> nvrtcResult;
 
-/// An error's name, and details.
 struct Code(String, String);
 
 fn check(result: nvrtcResult) -> GpuResult<(), Code> {
@@ -147,7 +144,6 @@ fn check(result: nvrtcResult) -> GpuResult<(), Code> {
     }
 }
 
-/// A program of NVRTC, destroyed on drop.
 struct Program<'a> {
     nvrtc: &'a Nvrtc,
     handle: nvrtcProgram,

@@ -1,23 +1,22 @@
-//! Method `packed` on a device: rows are packed into words of bits; for each arc the longer row is in a table, and the words of the
-//! shorter one are looked up there. `cuda/packed.cu` explains how it counts; this module divides its work.
+//! Method `packed`: rows are packed into words of bits; for each arc the longer row is in a table, and the words of the shorter one are
+//! looked up there. `cuda/packed.cu` explains how it counts; this module divides its work.
 //!
-//! Input: a partition's resident section and its row blocks in ascending order. Output: the triangles whose corner of largest number
-//! is local.
+//! Input: a partition's resident section and its row blocks in ascending order. Output: the triangles whose corner of largest number is
+//! local.
 //!
-//! Successors are packed on the device as they arrive, and only the packed rows are kept. The resident section goes in steps through
-//! the two halves of the work space; row blocks go through two slots, so that the next one is copied while this one is counted. The
-//! work space is the rest of the arena, up to the size at which more does not help ([`preferred_bytes`]); in a smaller one, a row
-//! block is counted in pieces and batches (`packed/space.rs`), and owners' tables are made once in each. For every piece and batch:
-//! two passes over the batch's words to assign the arcs to their owners, a list of owners, and three counting kernels. If no row of the
-//! partition has more than [`GROUP_WORDS`] words, which the device finds out by itself, arcs have no owners: these kernels end at once,
-//! and a fourth one counts.
+//! Successors are packed on the device as they arrive, and only the packed rows are kept. The resident section goes in steps through the
+//! two halves of the work space; row blocks go through two slots, so that the next one is copied while this one is counted. The work
+//! space is the rest of the arena, up to the size beyond which more does not help ([`preferred_bytes`]); in a smaller one, a row block is
+//! counted in pieces and batches (`packed/space.rs`), and owners' tables are made once in each. Per piece and batch: two passes over the
+//! batch's words to assign the arcs to their owners, a list of owners, and three counting kernels. If no row has more than
+//! [`GROUP_WORDS`] words, which the device finds out, arcs have no owners: these kernels end at once, and a fourth one counts.
 //!
-//! Device bytes: 4 a resident arc; 24 a local (its row's place 8, its next successor 4, padding to the next chunk 12); two row
-//! blocks; and a work space of at least 2 an arc, 4 a local, two row blocks and 64 KiB ([`FOOTPRINT`]). Counting everything at once
-//! takes 12 an arc and 40 a local. Work: the sum over all arcs a -> b of min(words of b's row, words of a's row up to b). Host:
-//! 8 bytes for 256 locals. Numbers must be below 1,879,048,192. Where triangles are counted at vertices, their counters are in a piece
-//! of their own ([`trimill_counting::VertexCounters`]). Counting them on arcs takes 6 a resident arc, 3 a local and three row blocks more
-//! ([`FOOTPRINT_WITH_EDGES`]); the counters of all resident arcs and of two row blocks are numbered with 32 bits.
+//! Device bytes: 4 per resident arc; 24 per local (place of its row 8, next successor 4, padding to the next chunk 12); two row blocks; a
+//! work space of at least 2 per arc, 4 per local, two row blocks and 64 KiB ([`FOOTPRINT`]). Counting everything at once takes 12 per arc
+//! and 40 per local. Counters of vertices have a piece of their own ([`trimill_counting::VertexCounters`]). Counting on arcs takes 6 more
+//! per resident arc, 3 more per local and three more row blocks ([`FOOTPRINT_WITH_EDGES`]); the counters of all resident arcs and of two
+//! row blocks are numbered with 32 bits. Work: the sum over all arcs a -> b of min(words of b's row, words of a's row up to b). Host: 8
+//! bytes per 256 locals. Numbers must be below 1,879,048,192.
 
 mod arcs_into;
 mod arguments;
@@ -53,17 +52,16 @@ use trimill_counting::{
 };
 use trimill_system::Bytes;
 
-/// Row blocks on the device at a time; also halves of the work space, through which the resident section is copied.
+/// How many row blocks are on the device at a time; and into how many halves the work space is divided for the resident section's copies.
 const SLOTS: usize = 2;
 
-/// The events of the resident section's copies, between those of row blocks and those of batches. The host enqueues up to [`RING`] row
-/// blocks and batches ahead, so that the device need not wait for it.
+/// The events of the resident section's copies, after those of row blocks and before those of batches. The host enqueues up to [`RING`]
+/// row blocks and batches ahead, so that the device need not wait for it.
 const RESIDENT: TimedEvents = TimedEvents::of(RING);
 
-/// The events of the copies of runs, used alternately: those for kernels of the resident section, which it does not need.
+/// The events of the copies of runs, used alternately: the resident section does not need these two of its events, which are for kernels.
 const COPIED: [Event; 2] = [RESIDENT.kernel, RESIDENT.counted];
 
-/// The events of a row block, or of a half of the work space.
 const fn of_row_block(row_block: usize) -> TimedEvents {
     TimedEvents::of(row_block % RING)
 }
@@ -77,19 +75,19 @@ const THREADS: u32 = 256;
 
 const WARP: u32 = 32;
 
-/// Mean length of rows from which on a warp takes one. If rows are shorter, most have no successor in a given small range.
+/// From this mean length of rows on, a warp takes a row. If rows are shorter, most have no successor in a given small range.
 const LONG_ROW: u64 = 128;
 
-/// Blocks for each multiprocessor: of the kernels that take their work from a counter, and of those that go through arrays.
+/// Blocks per multiprocessor: of the kernels that take their work from a counter, and of those that go through arrays.
 const BY_WARP_BLOCKS: u32 = 9;
 const BY_BLOCK_BLOCKS: u32 = 12;
 const BY_GROUP_BLOCKS: u32 = 10;
 const OTHER_BLOCKS: u32 = 16;
 
-/// The bytes whose chunks can be numbered with 32 bits: 64 GiB.
+/// The most bytes whose chunks can be numbered with 32 bits: 64 GiB.
 const REACH: u64 = 16 << 32;
 
-/// The bytes of [`REACH`] that are for row blocks: more than the two largest row blocks take.
+/// The part of [`REACH`] for row blocks: more than the two largest take.
 const REACH_OF_ROW_BLOCKS: u64 = 1 << 30;
 
 /// The most counters of arcs, which are numbered with 32 bits.
@@ -101,13 +99,13 @@ pub(crate) const FOOTPRINT: Footprint = Footprint {
     per_local: 8 + 4 + 12 + LEAST_PER_LOCAL,
     fixed: Bytes(32 + 16 + LEAST + 7 * (ALIGNMENT - 1)),
     row_blocks: RowBlockRoom::Always(SLOTS as u64 + LEAST_ROW_BLOCKS),
-    // A row's words take at most 4 bytes an arc and 12 more: less, of what the row takes, than 4 of the bytes of each arc.
+    // A row's words take at most 4 bytes per arc and 12 more: at most 4 / (4 + LEAST_PER_ARC) of what the row takes in all.
     most_resident: Bytes((REACH - REACH_OF_ROW_BLOCKS) / 4 * (4 + LEAST_PER_ARC)),
     of_budget: Some(|size, budget| preferred_bytes(size).min(budget)),
     ..Footprint::NOTHING
 };
 
-/// The least bytes of the method with counters of arcs: as [`FOOTPRINT`], and 4 for each counter, and 4 for each chunk.
+/// As [`FOOTPRINT`], with counters of arcs: 4 bytes for each counter, and 4 for each chunk.
 pub(crate) const FOOTPRINT_WITH_EDGES: Footprint = Footprint {
     per_resident_arc: 4 + LEAST_PER_ARC_WITH_EDGES + EDGE_COUNTER_BYTES + 1,
     per_local: FOOTPRINT.per_local + 3,
@@ -120,7 +118,7 @@ pub(crate) const FOOTPRINT_WITH_EDGES: Footprint = Footprint {
     ..FOOTPRINT
 };
 
-/// The bytes with which everything is counted at once, each table made once. It never takes more.
+/// The bytes with which everything is counted at once, and each table made once; more is never taken.
 fn preferred_bytes(size: &PartitionExtent) -> u64 {
     with_preferred_space(size, false)
 }
@@ -135,7 +133,6 @@ fn with_preferred_space(size: &PartitionExtent, edges: bool) -> u64 {
     least - space + padded(preferred_space(size, edges).max(space))
 }
 
-/// Bytes of the least work space.
 fn least_space(size: &PartitionExtent, edges: bool) -> u64 {
     let (row_blocks, per_arc) = match edges {
         true => (LEAST_ROW_BLOCKS_WITH_EDGES, LEAST_PER_ARC_WITH_EDGES),
@@ -144,18 +141,18 @@ fn least_space(size: &PartitionExtent, edges: bool) -> u64 {
     LEAST + row_blocks * size.row_block_limit + per_arc * size.arcs + LEAST_PER_LOCAL * size.locals
 }
 
-/// Bytes of the work space beyond which more does not help.
+/// The work space, in bytes, beyond which more does not help.
 fn preferred_space(size: &PartitionExtent, edges: bool) -> u64 {
     preferred(size.locals, size.arcs, u64::from(size.numbered), size.row_block_limit, edges)
 }
 
-/// How many low bits of a number select its bit in a word; `None`: there are too many numbers.
+/// How many low bits of a number select its bit in a word; `None` if there are too many numbers.
 fn bits_for(numbered: u32) -> Option<u32> {
-    // A word has 32 bits; the words of hubs are the first eighth of all values.
+    // A word has 32 bits; the first eighth of all values is for the words of hubs.
     [4u32, 3, 2, 1].into_iter().find(|k| u64::from(numbered) <= 7 << (29 - (1 << k) + k))
 }
 
-/// Whether partitions of a graph with `vertices` vertices can be packed.
+/// Whether a graph with `vertices` vertices can be packed.
 pub fn takes(vertices: u32) -> bool {
     bits_for(vertices).is_some()
 }
@@ -207,34 +204,30 @@ impl CountingMethod for Packed {
     }
 }
 
-/// A partition being counted on any engine.
 #[derive(Debug)]
 struct PackedCounter<'g, E: Engine> {
     engine: &'g mut E,
     received: Received,
-    /// Arguments of all launches.
     all: SharedArguments,
-    /// The locals of the partition.
     locals: u32,
     blocks: ArcsBefore,
-    /// How many resident arcs lead into each range of numbers; `None` where all of them lead into the one row block.
+    /// How many resident arcs lead into each range of numbers; `None` if there is one row block, into which all of them lead.
     into: Option<ArcBounds>,
-    /// An upper bound of those that lead into the current row block. The work space has room for as many, so a good bound means fewer
-    /// pieces and batches.
+    /// An upper bound of the resident arcs into the current row block. The work space has room for that many, so a tighter bound means
+    /// fewer pieces and batches.
     arcs_into: u64,
-    /// Whether the device counted them itself, in rows that it decoded, and its counts were not fetched yet.
+    /// Whether the device counted `into` itself, in rows that it unpacked, and its counts were not fetched yet.
     binned: bool,
-    /// The counters of vertices, if triangles are counted there, too.
+    /// Set if triangles are counted at vertices, too.
     vertices: Option<VertexCounters>,
-    /// The counters of arcs, if triangles are counted there, too.
+    /// Set if triangles are counted on arcs, too.
     edges: Option<EdgeCounters>,
-    /// Where the work space begins, and its bytes.
     space: u64,
     space_bytes: u64,
-    /// The most bytes of a piece of more than one number.
+    /// The most bytes of a piece, unless it has only one number.
     piece_limit: u64,
     slots: [u64; SLOTS],
-    /// Copies into a half of the work space so far.
+    /// How many copies went into halves of the work space.
     halves: usize,
     /// Runs of the resident section so far.
     runs: usize,
@@ -244,7 +237,7 @@ struct PackedCounter<'g, E: Engine> {
 }
 
 impl<'g, E: Engine> PackedCounter<'g, E> {
-    /// `longest_space`: an upper limit for the work space, in bytes.
+    /// `longest_space`: the most bytes of the work space.
     fn begin(engine: &'g mut E, size: PartitionExtent, longest_space: u64, detail: Detail) -> GpuResult<Self> {
         let received = Received::new(size)?;
         let k = bits_for(size.numbered).ok_or_else(|| {
@@ -270,7 +263,7 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
         let next = engine.take(4 * size.locals)?;
         let total = engine.take(16)?;
         let slots = [engine.take(size.row_block_limit)?, engine.take(size.row_block_limit)?];
-        // Right before the work space, so that the chunks of both are numbered from here.
+        // Right before the work space, so that chunks are numbered from here in both.
         let packed = engine.take(words)?;
         let most = preferred_space(&size, with_edges).max(least);
         let rest = (engine.layout().capacity() - engine.layout().used()) / ALIGNMENT * ALIGNMENT;
@@ -294,7 +287,7 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
             locals: size.locals as u32,
             received,
             blocks: ArcsBefore::default(),
-            // Where all vertices are local, there is one row block.
+            // If all vertices are local, there is one row block.
             into: (size.locals < u64::from(size.numbered)).then(|| ArcBounds::new(size.numbered)),
             arcs_into: u64::MAX,
             binned: false,
@@ -329,7 +322,7 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
             edges.clear(*engine)?;
         }
         if let Some(of) = &*vertices {
-            // There are fewer than 2^32: see `bits_for`.
+            // Vertices are fewer than 2^32: see `bits_for`.
             let VertexCounters { window, locals_at } = of;
             all.counters = crate::vertices::clear(of, *engine)?;
             (all.counters_first, all.counters_end) = (window.start as u32, window.end as u32);
@@ -356,12 +349,12 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
     }
 }
 
-/// Lanes that take a row, given the rows and the arcs of all: a warp if rows are long.
+/// How many lanes take a row: a warp if rows are long. `rows` and `arcs` are totals.
 fn lanes_for(rows: u64, arcs: u64) -> u32 {
     if arcs / rows.max(1) >= LONG_ROW { WARP } else { ROW_LANES }
 }
 
-/// Lanes that pack a row, given the rows and the arcs of all: one if rows are short, a warp if they are long.
+/// How many lanes pack a row: one if rows are short, a warp if they are long.
 fn packing_lanes(rows: u64, arcs: u64) -> u32 {
     if arcs / rows.max(1) < u64::from(ROW_LANES) { 1 } else { lanes_for(rows, arcs) }
 }
@@ -378,7 +371,6 @@ fn launch<E: Engine>(engine: &mut E, name: &'static str, grid: Grid, arguments: 
     engine.launch(Stream::Compute, grid, Kernel { source: &PACKED, name }, &[bytes_of(arguments)])
 }
 
-/// A grid of `blocks` blocks of [`THREADS`] threads.
 fn blocks(blocks: u32) -> Grid {
     Grid { blocks, threads: THREADS, shared: 0 }
 }

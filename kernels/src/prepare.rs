@@ -9,9 +9,10 @@
 //! Blocks  file blocks: their sizes, and their bytes on request (Rows::cut)
 //! ```
 //!
-//! All memory is the engine's arena, which must be free. [`needed`] says how much a graph takes: 16 bytes an arc and 4 an id. With less, arcs are sorted in runs, which the device encodes and the caller stores ([`RunStore`]). The device decodes and merges them
-//! a range of keys at a time (`runs`): first to count edges and degrees, then to orient them into new runs, then to make file blocks. Cost: two
-//! radix sorts of all keys, of up to 8 passes each, and some passes over arcs, ids and vertices. The kernels follow the CPU's way (`clean` and
+//! All memory is the engine's arena, which must be free. [`needed`] says how much a graph takes: 16 bytes per arc and 4 per id. With less,
+//! arcs are sorted in runs, which the device encodes and the caller stores ([`RunStore`]). The device decodes and merges them a range of
+//! keys at a time (`runs`): first to count edges and degrees, then to orient them into new runs, then to make file blocks. Cost: two radix
+//! sorts of all keys, of up to 8 passes each, and some passes over arcs, ids and vertices. The kernels follow the CPU's way (`clean` and
 //! `orient` of the crate `trimill`), and the result is the same to the byte.
 
 mod blocks;
@@ -30,5 +31,5 @@ pub use stored::{RunStore, StoredRun};
 pub(crate) use work::{PrepareSpace, SortBuffers, sort_memory};
 pub use work::{ids_within, needed};
 
-/// The most bits of an id: an edge's key holds two ids and a bit.
+/// The most bits of an id: an edge's key has two ids and one more bit.
 pub const MOST_ID_BITS: u32 = 31;

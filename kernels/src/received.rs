@@ -1,4 +1,4 @@
-//! What a counter on a device received of a partition, for all methods: all runs of the resident section, then row blocks that leave no gap.
+//! What a counter on a device has received of a partition: all runs of the resident section, then row blocks that leave no gap.
 
 use crate::engine::Engine;
 use crate::error::{GpuError, GpuResult};
@@ -10,23 +10,20 @@ use trimill_counting::{
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result};
 
-/// How much of a partition was received.
 #[derive(Debug)]
 pub struct Received {
     size: PartitionExtent,
     /// The locals' numbers so far: all that the host keeps of the resident section.
     numbers: NumberRuns,
-    /// Locals and arcs of the resident section so far.
     locals: u32,
     arcs: u64,
-    /// Where the next row block begins.
     next: u32,
     row_blocks: bool,
 }
 
 impl Received {
     /// # Errors
-    /// [`GpuError::Section`]: sizes that are impossible.
+    /// [`GpuError::Section`]: impossible sizes.
     pub fn new(size: PartitionExtent) -> GpuResult<Self> {
         check_size(&size)?;
         Ok(Self { size, numbers: NumberRuns::default(), locals: 0, arcs: 0, next: 0, row_blocks: false })
@@ -38,7 +35,7 @@ impl Received {
             return Err(GpuError::Section("resident section: a run after the first row block".into()));
         }
         if run.offsets.first().is_some_and(|&first| first != self.arcs) {
-            // In this thread only, since those of the pool are reading the next run.
+            // In this thread only: the pool's threads are reading the next run.
             run.offsets.iter_mut().for_each(|offset| *offset += self.arcs);
         }
         check_run(run, &self.size, u64::from(self.locals), self.arcs)?;
@@ -53,7 +50,6 @@ impl Received {
         Resident::rows_in(self.numbers.all(), row_block, Some(pool))
     }
 
-    /// Takes a row block. Returns its bytes.
     pub fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<u64> {
         if (u64::from(self.locals), self.arcs) != (self.size.locals, self.size.arcs) {
             let text =
@@ -74,10 +70,10 @@ impl Received {
         !self.row_blocks
     }
 
-    /// Checks that the row blocks are complete; to be called after the last one.
+    /// To be called after the last row block.
     ///
     /// # Errors
-    /// [`GpuError::Section`] when row blocks are missing.
+    /// [`GpuError::Section`]: row blocks are missing.
     pub fn finish(&self) -> GpuResult<()> {
         if self.next != self.size.numbered {
             let text = format!("row blocks end at {} of {} vertices", self.next, self.size.numbered);
@@ -86,7 +82,7 @@ impl Received {
         Ok(())
     }
 
-    /// The locals' numbers, which are needed no longer.
+    /// The locals' numbers, which are then no longer needed here.
     pub fn take_numbers(&mut self) -> NumberRuns {
         std::mem::take(&mut self.numbers)
     }
@@ -105,7 +101,7 @@ impl Received {
     }
 }
 
-/// The counts at vertices that `read` fills in, with what they belong to.
+/// The counts at vertices, which `read` fills in, with the vertices that they belong to.
 pub(crate) fn counts_of(
     vertices: &mut Option<VertexCounters>,
     received: &mut Received,
@@ -117,7 +113,7 @@ pub(crate) fn counts_of(
     Ok(VertexCounts { of, counts, locals: received.take_numbers() })
 }
 
-/// The memory of a device of which a counter takes `bytes` of the arena, and further pieces are set apart.
+/// The device memory of a counter that takes `bytes` of the arena, with the reserved pieces.
 pub fn all_memory<E: Engine>(engine: &E, bytes: u64) -> CounterMemory {
     CounterMemory::All(Bytes(bytes + engine.scratch().bytes + engine.counters().bytes))
 }

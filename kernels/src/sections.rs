@@ -1,4 +1,4 @@
-//! A row block as methods get it, with where the rows of its locals are, and the checks that keep kernels within their bounds.
+//! A row block in the form that methods get, with the places of its locals' rows, and the checks that keep kernels within bounds.
 
 use std::ops::Range;
 
@@ -13,26 +13,23 @@ use crate::error::{GpuError, GpuResult};
 /// of the range, local or not, without these bits.
 #[derive(Debug, Clone)]
 pub struct RowBlockSlices<'a> {
-    /// The numbers that it covers.
     pub range: Range<u32>,
     /// Where each row begins in `successors`, and where the last one ends.
     pub offsets: &'a [u32],
     /// The successors of all rows, each row strictly ascending. Empty if they are encoded.
     pub successors: &'a [u32],
-    /// The rows as the graph's file stores them, which the device decodes.
+    /// The rows as the graph file encodes them, for the device to decode.
     pub encoded: Option<EncodedRows<'a>>,
-    /// Bits of the local numbers of the range, 64 a word, lowest first. Unused if all are local, empty if each number has its row here.
+    /// Bits of the range's local numbers, 64 per word, lowest first. Unused if all are local, empty if each number has its row here.
     pub local_words: &'a [u64],
     /// How many locals of the range come before each word.
     pub local_ranks: &'a [u32],
-    /// How many locals come before the range.
     pub first_local: u32,
-    /// All of the range are local, so it has no rows.
+    /// Whether all numbers of the range are local, so that there are no rows here.
     pub all_local: bool,
 }
 
 impl<'a> RowBlockSlices<'a> {
-    /// The slices of a row block, given where the rows of its range are.
     pub fn new(row_block: &RowBlockView<'a>, location: &'a RowsLocation) -> Self {
         let everything = Self {
             range: row_block.range.clone(),
@@ -60,8 +57,6 @@ impl<'a> RowBlockSlices<'a> {
     }
 }
 
-/// Checks that a partition of this size is possible.
-///
 /// # Errors
 /// [`GpuError::Section`]: more locals than vertices.
 pub(crate) fn check_size(size: &PartitionExtent) -> GpuResult<()> {
@@ -71,7 +66,7 @@ pub(crate) fn check_size(size: &PartitionExtent) -> GpuResult<()> {
     Ok(())
 }
 
-/// Checks a run of a partition of this size, after `locals` rows with `arcs` successors. Does not check the order within rows.
+/// Checks a run that comes after `locals` rows with `arcs` successors, but not the order within rows.
 pub(crate) fn check_run(run: &Resident, size: &PartitionExtent, locals: u64, arcs: u64) -> GpuResult<()> {
     let wrong = |what: &str| Err(GpuError::Section(format!("resident section: {what}")));
     let (Some(&first), Some(&last)) = (run.offsets.first(), run.offsets.last()) else {
@@ -91,19 +86,17 @@ pub(crate) fn check_run(run: &Resident, size: &PartitionExtent, locals: u64, arc
     if longest > 0 && longest >= u64::from(size.numbered) {
         return wrong("a row is as long as the numbering");
     }
-    // Indices in kernels go beyond the end of a row by up to the number of a block's threads.
+    // Kernels' indices go beyond the end of a row by up to the number of a block's threads.
     if longest > u64::from(u32::MAX - 1024) {
         return wrong("a row is too long");
     }
     Ok(())
 }
 
-/// The successors that a run really has.
 fn own_arcs(run: &Resident) -> u64 {
     run.encoded_rows().as_ref().map_or(run.successors.len() as u64, EncodedRows::arcs)
 }
 
-/// Device addresses of the pieces of a row block.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RowBlockPlaces {
     /// Null if each number has its row in the row block.
@@ -143,7 +136,7 @@ impl RowBlockSlices<'_> {
         ]
     }
 
-    /// The addresses of these, one after another from `start` on.
+    /// The device addresses of these slices, one after another from `start` on.
     pub(crate) fn places(&self, start: u64) -> RowBlockPlaces {
         let ranks = start + size_of_val(self.local_words) as u64;
         let offsets = ranks + size_of_val(self.local_ranks) as u64;

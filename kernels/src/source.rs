@@ -1,21 +1,17 @@
-//! CUDA sources, the files that they consist of, and constants shared with the host.
-//!
-//! Sources have no includes, so compiling them needs no headers of the toolkit.
+//! CUDA sources, and constants shared with the host. Sources have no includes, so compiling them needs no headers.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceFile {
-    /// Its name, for messages.
     pub name: &'static str,
     pub text: &'static str,
 }
 
-/// A CUDA source that is part of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CudaSource {
     pub name: &'static str,
-    /// Its files, in the order in which they are compiled as one.
+    /// In the order in which they are compiled as one.
     pub parts: &'static [SourceFile],
-    /// The archive of its crate's compiled sources: see [`crate::images`].
+    /// The archive of its crate's compiled sources ([`crate::images`]).
     pub images: &'static [u8],
 }
 
@@ -41,7 +37,7 @@ impl CudaSource {
         self.parts.iter().map(|SourceFile { name, text }| format!("#line 1 \"{name}\"\n{text}")).collect()
     }
 
-    /// The kernels that it defines: their names, and how many parameters each has.
+    /// The names of its kernels, and how many parameters each has.
     pub fn kernels(&self) -> impl Iterator<Item = (&'static str, usize)> {
         let definitions = |part: &'static SourceFile| part.text.split("extern \"C\" __global__ void ").skip(1);
         self.parts.iter().flat_map(definitions).filter_map(|rest| {

@@ -9,7 +9,6 @@ use crate::truss::constants as truss_constants;
 /// Made by `scripts/make-images`.
 const IMAGES: &[u8] = include_bytes!("../images.tar.zst");
 
-/// A file of the folder `cuda`.
 macro_rules! part {
     ($name:literal) => {
         SourceFile { name: $name, text: include_str!(concat!("../cuda/", $name)) }
@@ -61,5 +60,4 @@ pub static PREPARE: CudaSource = CudaSource {
 pub static TRUSS: CudaSource =
     CudaSource { name: "truss.cu", parts: &[truss_constants::TEXT, BLOCK, part!("truss.cu")], images: IMAGES };
 
-/// All sources; each is compiled on its own.
 pub static SOURCES: [&CudaSource; 5] = [&LSTC, &PACKED, &PREPARE, &TRUSS, &UNPACK];

@@ -1,9 +1,8 @@
 //! Page-locked host memory, through which pageable bytes are copied to the device.
 //!
-//! The device copies at full speed from page-locked memory only. Several threads copy pageable bytes into one of a few
-//! buffers; the device copies from there while the next buffer is filled. A buffer is filled again only when its last copy
-//! is done (an event), so [`BYTES`] of host memory are enough. The memory is not write-combined, as reading that is very
-//! slow.
+//! The device copies at full speed from page-locked memory only. Several threads fill one of a few buffers, while the device copies
+//! from another. A buffer is filled again only when its last copy is done (an event), so [`BYTES`] of host memory are enough. The
+//! memory is not write-combined, as reading that is very slow.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -24,26 +23,23 @@ const BUFFERS: usize = 4;
 /// Page-locked host memory that a [`crate::Gpu`] holds.
 pub const BYTES: u64 = (BUFFER * BUFFERS) as u64;
 
-/// Fewer bytes are copied by one thread.
 pub(crate) const ALONE: usize = 1 << 20;
 
-/// The most threads that fill a buffer together: a few saturate the memory bandwidth. They are kept, as starting threads takes
-/// as long as filling a buffer.
+/// The most threads that fill a buffer together: a few saturate the memory bandwidth. They are kept, as starting threads takes as long
+/// as filling a buffer.
 const THREADS: usize = 8;
 
-/// Bytes that a thread copies at a time.
 const SHARE: usize = 256 << 10;
 
-/// The buffers, and an event for each that is reached when it is free.
+/// The buffers, each with an event that is reached when it is free.
 #[derive(Debug)]
 pub(crate) struct StagingBuffers {
     stream: Arc<CudaStream>,
     waiting: Waiting,
     buffers: Vec<(Pinned<u8>, CudaEvent)>,
     next: usize,
-    /// Whether the device is copying from pieces of callers.
     direct: bool,
-    /// None if they cannot be started: then the calling thread copies.
+    /// `None` if they cannot be started: then the calling thread copies.
     threads: Option<ThreadPool>,
 }
 
@@ -61,8 +57,7 @@ impl StagingBuffers {
         self.waiting.at_most(limit);
     }
 
-    /// Enqueues copies of `pieces`, one after another, to the device memory at `to`. Pieces in page-locked memory are copied
-    /// directly.
+    /// Enqueues copies of `pieces`, one after another, to device memory at `to`. Pieces in page-locked memory are copied directly.
     ///
     /// # Safety
     /// As [`crate::engine::Engine::copy`].
@@ -101,7 +96,6 @@ impl StagingBuffers {
         Ok(())
     }
 
-    /// Waits until the pieces of all copies so far may be changed.
     pub(crate) fn sent(&mut self) -> GpuResult<()> {
         if std::mem::take(&mut self.direct) {
             self.waiting.for_stream(&self.stream, "copying to the device")?;
@@ -126,7 +120,7 @@ impl StagingBuffers {
 
 impl Drop for StagingBuffers {
     fn drop(&mut self) {
-        // The buffers are freed next. This fails only if the device is lost, which copies nothing any more.
+        // The buffers are freed next. This fails only if the device is lost, and then nothing is copied any more.
         let _ = self.waiting.for_stream(&self.stream, "copying to the device");
     }
 }
@@ -152,7 +146,7 @@ fn threads() -> Option<ThreadPool> {
     ThreadPoolBuilder::new().num_threads(many).thread_name(|i| format!("staging-{i}")).build().ok()
 }
 
-/// Copies by several threads: a single one reaches only a fraction of the bandwidth of the bus.
+/// Copies by several threads: a single one reaches only a fraction of the bus's bandwidth.
 fn copy_together(threads: Option<&ThreadPool>, to: &mut [u8], from: &[u8]) {
     let Some(threads) = threads.filter(|_| from.len() > ALONE) else { return to.copy_from_slice(from) };
     let copy = |(to, from): (&mut [u8], &[u8])| to.copy_from_slice(from);

@@ -1,9 +1,9 @@
-//! Peels a graph on a device (`cuda/truss.cu`), a round at a time. The caller says which levels and bounds (the module `truss` of the
-//! crate `trimill`).
+//! Peels a graph on a device (`cuda/truss.cu`), a round at a time. The caller chooses levels and bounds (module `truss` of the crate
+//! `trimill`).
 //!
 //! The rows of all neighbours are made there from the oriented graph, by the sort of [`crate::prepare`]. What does not fit the engine's
-//! arena, which must be free, is in page-locked memory of the host (the module `pieces`). A round is a few kernels, and the host
-//! waits for it once, to read three numbers.
+//! arena, which must be free, is in page-locked host memory (module `pieces`). A round is a few kernels, and the host waits for it once,
+//! to read three numbers.
 
 pub(crate) mod constants;
 mod pieces;
@@ -25,16 +25,15 @@ use crate::sources::TRUSS;
 use constants::{COUNTS, SHORTEN_THREADS, TAKE_THREADS};
 use pieces::PeelingPieces;
 
-/// Threads of a block of a kernel that treats each element by itself.
+/// Threads of a block, in kernels that treat each element by itself.
 const THREADS: u32 = 256;
 
-/// Blocks of a kernel for each multiprocessor, at most.
 const BLOCKS: u64 = 16;
 
-/// Threads that look for the triangles of an edge together.
+/// The threads that look for an edge's triangles together.
 const WARP: u32 = 32;
 
-/// Warps that look for triangles at once, for each multiprocessor, and the most for one edge.
+/// How many warps look for triangles at once, per multiprocessor; and the most for one edge.
 const WARPS: u64 = 32;
 const MOST_PARTS: u64 = 64;
 
@@ -44,10 +43,10 @@ const WORTH_SORTING: u64 = if cfg!(test) { 1 << 3 } else { 1 << 16 };
 /// The fewest edges whose rows are fetched together.
 const FETCHING: u64 = if cfg!(test) { 1 << 4 } else { 1 << 14 };
 
-/// Heads that a thread copies at a time.
+/// How many heads a thread copies at a time.
 const COPIED: usize = 1 << 18;
 
-/// The lists of the device that have counts, and the smallest value.
+/// Indices of the device's counts: of three lists, and the smallest value.
 const FALLS: usize = 0;
 const GATHERED: usize = 1;
 const SHORTER: usize = 2;
@@ -84,25 +83,23 @@ unsafe impl Zeroable for PeeledGraph {}
 // SAFETY: as above.
 unsafe impl Pod for PeeledGraph {}
 
-/// The edges that are left, on a device.
 pub struct PeelingDevice<'e, E: Engine + ?Sized> {
     space: PrepareSpace<'e, E>,
     graph: PeeledGraph,
-    /// The pieces that are in the host's memory.
+    /// The pieces that are in host memory.
     far: Vec<HostWords>,
     bound: u64,
-    /// Where the edges begin that fall in the next round, and their end, among all that fell.
+    /// The edges that fall in the next round: their range in the list of all that fell.
     falling: [u64; 2],
-    /// Edges whose rows are fetched together.
     fetching: u64,
-    /// Falling edges that are sorted at a time, and the memory for it.
+    /// How many falling edges are sorted at a time, and the memory for it.
     sorted: u64,
     keys: SortBuffers,
 }
 
 impl<E: Engine + ?Sized> Drop for PeelingDevice<'_, E> {
     fn drop(&mut self) {
-        // Kernels may use what is freed next.
+        // Kernels may be using what is freed next.
         if !self.far.is_empty() {
             self.space.engine.settle();
         }
@@ -110,7 +107,7 @@ impl<E: Engine + ?Sized> Drop for PeelingDevice<'_, E> {
 }
 
 impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
-    /// The bytes of the host's memory that a graph takes, page-locked, where the engine has `capacity` bytes; none: it cannot be peeled there.
+    /// The page-locked host memory, in bytes, for a graph if the engine has `capacity` bytes; `None` if it cannot be peeled there.
     pub fn on_host(vertices: u64, edges: u64, capacity: u64) -> Option<u64> {
         PeelingPieces::of(vertices, edges, capacity).map(|pieces| pieces.on_host(vertices))
     }
@@ -193,7 +190,7 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
         self.space.after_copies()
     }
 
-    /// Makes the rows of all neighbours: ascending, since smaller neighbours ascend in the rows of heads, and edges by their tails.
+    /// Makes the rows of all neighbours, ascending: smaller neighbours ascend in the rows of heads, and edges are ordered by tail.
     fn make_rows(&mut self, pieces: &PeelingPieces) -> GpuResult<()> {
         let PeeledGraph { starts, lengths, fallen, counts, vertices, many, values, .. } = self.graph;
         self.space.fill(lengths, 0, pieces.by_vertex)?;
@@ -232,7 +229,7 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
         self.for_each("reset_rows", self.graph.vertices, THREADS, &[])
     }
 
-    /// Takes the triangles of as many falling edges as there is room for, with their rows fetched.
+    /// Takes the triangles of the falling edges, some edges at a time, with their rows fetched into the cache.
     fn take_fetched(&mut self, [from, to]: [u64; 2], level: u64) -> GpuResult<()> {
         let (mut from, room) = (from, self.graph.room);
         while from < to {
@@ -240,7 +237,7 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
             self.for_each("fetch_rows", 2 * u64::from(WARP) * (end - from), TAKE_THREADS, &[from, end])?;
             self.take([from, end], level)?;
             let taken = self.space.number(self.graph.taken)?;
-            // Rows without room are read in place, again and again; to forget all rows takes as long as a few rounds.
+            // Rows without room are read in place, again and again; forgetting all rows takes as long as a few rounds.
             let (full, whole) = (taken > room / 4 * 3, end - from == self.fetching);
             if full {
                 self.forget_rows()?;
@@ -255,7 +252,6 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
         Ok(())
     }
 
-    /// Sorts falling edges by the end with the longer row.
     fn sort_falls(&mut self, [from, to]: [u64; 2]) -> GpuResult<()> {
         let bits = u64::BITS - self.graph.vertices.leading_zeros();
         for from in (from..to).step_by(self.sorted as usize) {
@@ -268,14 +264,14 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
     }
 
     fn take(&mut self, [from, to]: [u64; 2], level: u64) -> GpuResult<()> {
-        // If few edges fall, their rows are divided, or the longest would be waited for.
+        // If few edges fall, their rows are divided among warps, or the longest would be waited for.
         let warps = WARPS * u64::from(self.space.engine.processors());
         let parts = (warps / (to - from)).clamp(1, MOST_PARTS);
         let threads = u64::from(WARP) * parts * (to - from);
         self.for_each("take", threads, TAKE_THREADS, &[from, to, level, self.bound, parts])
     }
 
-    /// The smallest value of an edge that is left, among those that are gathered or among all; none: there is no such edge.
+    /// The smallest value of the edges left, of those gathered or of all; `None` if there is no edge.
     fn least_of(&mut self, only_gathered: bool) -> GpuResult<Option<u32>> {
         let place = self.graph.counts + 4 * SMALLEST as u64;
         self.space.engine.fill(Stream::Compute, place, 0xff, 4)?;
@@ -290,14 +286,12 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
         Ok(end - self.falling[0])
     }
 
-    /// Waits for all kernels.
     fn counts(&mut self) -> GpuResult<[u32; 4]> {
         let mut counts = [0; 4];
         self.space.engine.read(Stream::Compute, self.graph.counts, cast_slice_mut(&mut counts))?;
         Ok(counts)
     }
 
-    /// Enqueues a kernel that treats what `threads` threads treat, in a loop.
     fn for_each(&mut self, name: &'static str, threads: u64, block: u32, more: &[u64]) -> GpuResult<()> {
         let most = u64::from(self.space.engine.processors()) * BLOCKS;
         let grid = Grid::of(threads.min(most * u64::from(block)), block)?;
@@ -346,7 +340,7 @@ impl<E: Engine + ?Sized> Peeling for PeelingDevice<'_, E> {
     }
 
     fn worth_leaving(&self, all: u64) -> u64 {
-        // To make the new graph takes longer than to go on, unless more of it fits the device.
+        // Making the new graph takes longer than going on, unless more of it then fits the device.
         if self.far.is_empty() { 0 } else { all / 2 }
     }
 
@@ -357,7 +351,6 @@ impl<E: Engine + ?Sized> Peeling for PeelingDevice<'_, E> {
     }
 }
 
-/// Takes words of the host's memory, and returns their address.
 fn in_host_memory<E: Engine + ?Sized>(
     space: &mut PrepareSpace<'_, E>,
     far: &mut Vec<HostWords>,

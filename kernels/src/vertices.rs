@@ -5,7 +5,7 @@ use trimill_counting::{COUNTER_BYTES, VertexCounters};
 use crate::engine::{Engine, ReservedMemory, Stream};
 use crate::error::{GpuError, GpuResult};
 
-/// Checks that the engine has memory for the counters of a pass, and enqueues zeros in the copy stream. Returns where they are.
+/// Checks that the engine has memory for the counters of a pass, and enqueues zeros in the copy stream. Returns their address.
 pub(crate) fn clear<E: Engine>(counters: &VertexCounters, engine: &mut E) -> GpuResult<u64> {
     let ReservedMemory { address, bytes } = engine.counters();
     let asked = COUNTER_BYTES * counters.held();

@@ -1,8 +1,8 @@
 //! Waits for a device without ever blocking in its driver, and abandons a device that does not answer.
 //!
-//! The driver is polled whether an event is reached, often at first, then every half millisecond. After a limit the device is
-//! abandoned: [`Error::Hung`]. What it holds may still be in use by kernels or copies that never end, and freeing it would
-//! wait for them; so from then on nothing of its context is freed: device memory, page-locked memory, modules, the context.
+//! An event is polled, often at first, then every half millisecond. After a limit the device is abandoned: [`GpuError::Hung`]. What it
+//! holds may still be in use by kernels or copies that never end, and freeing it would wait for them; so from then on nothing of its
+//! context is freed: device memory, page-locked memory, modules, the context.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{sleep, yield_now};
@@ -12,7 +12,6 @@ use cudarc::driver::{CudaContext, CudaEvent, CudaStream};
 
 use crate::error::{GpuError, GpuResult, driver};
 
-/// How long a device may take to answer by default.
 pub const USUAL_LIMIT: Duration = Duration::from_secs(600);
 
 /// The pause between two polls is a sixteenth of the time so far, within these limits.
@@ -29,7 +28,6 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Each wait takes at most `limit`.
     pub(crate) fn new(context: &Arc<CudaContext>, limit: Duration) -> GpuResult<Self> {
         let end = context.new_event(None).map_err(driver("making an event"))?;
         Ok(Self { context: Arc::clone(context), limit, end })
@@ -42,7 +40,7 @@ impl Waiting {
     /// Waits until an event is reached; one that was never recorded counts as reached.
     ///
     /// # Errors
-    /// [`Error::Hung`] after the limit, and immediately if the device was abandoned before.
+    /// [`GpuError::Hung`] after the limit, and immediately if the device was abandoned before.
     pub(crate) fn for_event(&self, event: &CudaEvent, doing: &'static str) -> GpuResult<()> {
         let hung = || GpuError::Hung { doing, seconds: self.limit.as_secs_f64() };
         if is_abandoned(&self.context) {
@@ -57,7 +55,6 @@ impl Waiting {
         }
     }
 
-    /// Waits until all commands of a stream are done.
     pub(crate) fn for_stream(&self, stream: &CudaStream, doing: &'static str) -> GpuResult<()> {
         if !is_abandoned(&self.context) {
             self.end.record(stream).map_err(driver(doing))?;
@@ -91,13 +88,12 @@ fn abandon(context: &Arc<CudaContext>) {
     std::mem::forget(Arc::clone(context));
 }
 
-/// Whether this context was abandoned, so that nothing of it may be freed.
 pub(crate) fn is_abandoned(context: &CudaContext) -> bool {
     ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).contains(&(context.cu_ctx() as usize))
 }
 
-/// Whether a device of this process was abandoned. If so, the driver may wait for it when the process exits normally; a program should
-/// end by `_exit` instead.
+/// Whether a device of this process was abandoned. If so, the driver may wait for it at a normal exit; a program should end by `_exit`
+/// instead.
 pub fn any_abandoned() -> bool {
     !ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
 }

@@ -1,7 +1,7 @@
-//! When copies and kernels ran: the device's clock beside the host's.
+//! When copies and kernels ran, by the host's clock.
 //!
-//! An event is recorded and waited for once, so that its time is known by both clocks. Later events are timed from it, with the
-//! resolution of CUDA events: half a microsecond, or 1 / 2^24 of the time since then where that is more.
+//! One event is recorded and waited for, so that its time is known by both clocks. Later events are timed from it, with the
+//! resolution of CUDA events: half a microsecond, or 1 / 2^24 of the time since then if that is more.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,16 +11,15 @@ use cudarc::driver::{CudaEvent, CudaStream, sys};
 use crate::engine::Timed;
 use crate::error::{GpuResult, driver};
 
-/// A copy, or some kernels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimedCommand {
     pub what: Timed,
-    /// When it began, by the host's clock.
+    /// By the host's clock.
     pub start: Instant,
     pub time: Duration,
 }
 
-/// The clock, and what was timed by it.
+/// The reference event, its time, and what was timed.
 #[derive(Debug)]
 pub(super) struct Clock {
     base: CudaEvent,
@@ -29,7 +28,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Starts at the end of what `stream` is doing.
+    /// Starts when `stream` has done all its commands.
     pub(super) fn start(stream: &Arc<CudaStream>) -> GpuResult<Self> {
         let starting = driver("starting a clock");
         let base = stream.context().new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT)).map_err(&starting)?;
@@ -38,7 +37,7 @@ impl Clock {
         Ok(Self { base, at: Instant::now(), work: Vec::new() })
     }
 
-    /// Adds what began at `from`, which was reached, and took `seconds`.
+    /// Adds work that began at event `from`, which was reached, and took `seconds`.
     pub(super) fn add(&mut self, what: Timed, from: &CudaEvent, seconds: f64) -> GpuResult<()> {
         let milliseconds = self.base.elapsed_ms(from).map_err(driver("timing"))?;
         let start = self.at + Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1000.0);

@@ -10,7 +10,7 @@ use crate::error::{GpuError, GpuResult, driver};
 use crate::images;
 use crate::source::CudaSource;
 
-/// Bytes that are read by way of page-locked memory: the copy is then one more command of the stream, and nothing is waited for but its end.
+/// Reads of up to this size go through page-locked memory: the copy is then one more command of the stream, and only its end is waited for.
 const SMALL: usize = 64;
 
 impl Gpu {

@@ -10,7 +10,7 @@ use crate::error::{GpuError, GpuResult, driver};
 use crate::source::CudaSource;
 use crate::waiting::is_abandoned;
 
-/// A module of the driver and its kernels; unloaded on drop.
+/// Unloaded on drop.
 #[derive(Debug)]
 pub(super) struct Module {
     context: Arc<CudaContext>,
@@ -19,7 +19,6 @@ pub(super) struct Module {
     kernels: Vec<Loaded>,
 }
 
-/// A kernel, and the bytes of each of its parameters.
 #[derive(Debug)]
 struct Loaded {
     name: &'static str,
@@ -33,7 +32,7 @@ unsafe impl Send for Module {}
 unsafe impl Sync for Module {}
 
 impl Module {
-    /// Loads an image of a source: a CUBIN, or zero-terminated PTX.
+    /// Loads an image: a CUBIN, or zero-terminated PTX.
     pub(super) fn load(context: &Arc<CudaContext>, source: &'static CudaSource, image: &[u8]) -> GpuResult<Self> {
         let loading = driver("loading the kernels");
         context.bind_to_thread().map_err(&loading)?;
@@ -51,7 +50,6 @@ impl Module {
         Ok(module)
     }
 
-    /// Starts a kernel with the bytes of its parameters.
     pub(super) fn launch(&self, stream: &CudaStream, grid: Grid, name: &str, values: &[&[u8]]) -> GpuResult<()> {
         let refused = |reason: String| GpuError::Launch { doing: "starting it", reason: format!("{name}: {reason}") };
         let known = self.kernels.iter().find(|kernel| kernel.name == name);
@@ -81,7 +79,6 @@ impl Module {
     }
 }
 
-/// The bytes of a parameter of a kernel.
 fn size_of(function: sys::CUfunction, index: usize) -> std::result::Result<usize, result::DriverError> {
     let (mut offset, mut size) = (0, 0);
     // SAFETY: the function is of a loaded module; both numbers outlive the call.

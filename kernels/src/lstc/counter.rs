@@ -1,4 +1,4 @@
-//! The public counter. A run is copied before its call returns, so the caller has it back.
+//! The public counter. A run is copied before its call returns, so the caller gets it back.
 
 use bytemuck::cast_slice_mut;
 use rayon::ThreadPool;
@@ -31,7 +31,7 @@ impl<E: Engine + Send> PartitionCounter for LstcCounter<'_, E> {
     fn vertices(&mut self) -> Result<VertexCounts> {
         let Self { engine, arguments, row_blocks, .. } = self;
         counts_of(&mut self.vertices, &mut self.received, |counts| match row_blocks {
-            // No kernel has waited for the zeros.
+            // No kernel has run that waited for the zeros.
             0 => Ok(()),
             _ => engine.read(Stream::Compute, arguments.counters, cast_slice_mut(counts)),
         })

@@ -1,8 +1,7 @@
-//! The method's two parameters.
+//! The two parameters of method `lstc`.
 
 use crate::error::{GpuError, GpuResult};
 
-/// Threads of a block and the width of a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     block_threads: u32,
@@ -36,17 +35,17 @@ impl Shape {
         self.block_threads
     }
 
-    /// Vertices in a tile; 0: rows are searched in global memory.
+    /// Vertices in a tile; 0 if rows are searched in global memory.
     pub fn tile(self) -> u32 {
         self.tile
     }
 
-    /// Dynamic shared memory of a block, in bytes: begins and lengths of as many rows as there are threads, and the tile.
+    /// Dynamic shared memory of a block, in bytes: beginnings and lengths of as many rows as there are threads, and the tile.
     pub(crate) fn shared(self) -> u32 {
         12 * self.block_threads + 4 * self.tile
     }
 
-    /// As [`Self::shared`], if triangles are counted at vertices or on arcs: with a count for each row and for each vertex of the tile.
+    /// As [`Self::shared`], with a count for each row and for each vertex of the tile, if triangles are counted at vertices or on arcs.
     pub(crate) fn shared_with_details(self) -> u32 {
         self.shared() + 4 * (self.block_threads + self.tile)
     }

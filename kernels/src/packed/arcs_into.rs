@@ -1,19 +1,17 @@
-//! Bounds how many resident arcs lead into a range of numbers, from the arcs into each of some thousand runs of numbers.
+//! Bounds how many resident arcs lead into a range of numbers, by counting those into each of some thousand runs.
 //!
-//! With this bound a method takes memory for the arcs that can lead into a row block, not for all that are resident. `O(arcs)`
-//! in parallel, a run of the resident section at a time; 16 KiB, and as much for each thread while a run is added up.
+//! With this bound a method takes memory for the arcs that can lead into a row block, not for all resident arcs. `O(arcs)` in
+//! parallel, a run of the resident section at a time; 16 KiB, and as much per thread while a run is added up.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-/// Runs of numbers, at most.
 const RUNS: u32 = 2048;
 
-/// Successors that are added up at a time.
+/// How many successors are added up at a time.
 const SUCCESSORS: usize = 1 << 18;
 
-/// The arcs into each run of numbers.
 #[derive(Debug)]
 pub(super) struct ArcBounds {
     /// A run has `2^shift` numbers.
@@ -22,13 +20,12 @@ pub(super) struct ArcBounds {
 }
 
 impl ArcBounds {
-    /// No arcs yet, among numbers below `numbered`.
     pub(super) fn new(numbered: u32) -> Self {
         let shift = (0..32).find(|&shift| numbered >> shift < RUNS).unwrap_or(32);
         Self { shift, runs: vec![0; RUNS as usize] }
     }
 
-    /// Adds the arcs into `successors`, which are below `numbered`. Runs in the current thread pool.
+    /// Adds the arcs into `successors`, all below `numbered`. Runs in the current thread pool.
     pub(super) fn add(&mut self, successors: &[u32]) {
         let counted = |successors: &[u32]| {
             let mut runs = vec![0u64; RUNS as usize];
@@ -46,7 +43,7 @@ impl ArcBounds {
         self.runs.iter_mut().zip(more).for_each(|(all, more)| *all += more);
     }
 
-    /// Adds the counts of a device, which are of the same runs.
+    /// Adds a device's counts, which are of the same runs.
     pub(super) fn add_bins(&mut self, bins: &[u64]) {
         self.runs.iter_mut().zip(bins).for_each(|(all, more)| *all += more);
     }

@@ -1,4 +1,4 @@
-//! The kernels' arguments: as the structs of these names in `packed_words.cuh`, field by field. Addresses are on the device; zero is null.
+//! The kernels' arguments: the structs of these names in `packed_words.cuh`, field by field. Addresses are on the device; zero is null.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -24,7 +24,6 @@ pub(crate) struct SharedArguments {
     pub(crate) unused: u32,
 }
 
-/// A run of resident rows to pack.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct RunArguments {
@@ -51,7 +50,7 @@ pub(crate) struct RowBlockArguments {
     pub(crate) counters: u32,
 }
 
-/// A range of the numbers of a row block.
+/// A range of a row block's numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct PieceArguments {

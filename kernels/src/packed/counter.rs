@@ -1,4 +1,4 @@
-//! The public counter. It owns a run while the device copies it, so that the host can read the next one in the meantime.
+//! The public counter. It owns a run while the device copies it, so that the host can read the next one meanwhile.
 
 use bytemuck::cast_slice_mut;
 use rayon::ThreadPool;
@@ -11,7 +11,7 @@ use crate::received::{all_memory, counts_of};
 use crate::sections::RowBlockSlices;
 use crate::{compact, edges};
 
-/// A counter and the run that the device may still be copying.
+/// A counter, and the run that the device may still be copying.
 #[derive(Debug)]
 pub(super) struct PackedPartition<'g, E: Engine> {
     // Dropped first: that waits for the device, which reads the run.
@@ -34,7 +34,7 @@ impl<E: Engine + Send> PartitionCounter for PackedPartition<'_, E> {
         }
         // SAFETY: the run is kept until the next call but one has waited for its copy, or until `counting` is dropped.
         let ordered = unsafe { self.counting.resident(&mut run) };
-        // Kept even after an error, as a part of it may still be being copied.
+        // Kept even after an error: a part of it may still be being copied.
         let before = self.copied.replace(run);
         ordered?;
         self.counting.run_before_is_copied()?;
@@ -59,7 +59,7 @@ impl<E: Engine + Send> PartitionCounter for PackedPartition<'_, E> {
     fn vertices(&mut self) -> Result<VertexCounts> {
         let PackedCounter { engine, all, vertices, received, .. } = &mut self.counting;
         counts_of(vertices, received, |counts| {
-            // Where nothing was counted, no kernel has waited for the zeros.
+            // If nothing was counted, no kernel has waited for the zeros.
             engine.wait(Stream::Compute, RESIDENT.copied)?;
             engine.read(Stream::Compute, all.counters, cast_slice_mut(counts))
         })
@@ -72,7 +72,7 @@ impl<E: Engine + Send> PartitionCounter for PackedPartition<'_, E> {
 
     fn resident_edges(&mut self, first: u64, into: &mut [u32], _: &ThreadPool) -> Result<()> {
         let PackedCounter { engine, edges, .. } = &mut self.counting;
-        // Where nothing was counted, no kernel has waited for the zeros.
+        // If nothing was counted, no kernel has waited for the zeros.
         engine.wait(Stream::Compute, RESIDENT.copied)?;
         Ok(edges.as_ref().ok_or_else(edges::missing)?.read_resident(*engine, first, into)?)
     }

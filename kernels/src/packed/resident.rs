@@ -13,7 +13,7 @@ use crate::error::{GpuError, GpuResult};
 use trimill_counting::{EncodedPart, EncodedRows, Resident};
 
 impl<E: Engine> PackedCounter<'_, E> {
-    /// Copies and packs a run. Plain rows are cut to fit a half, even within a row; compact rows only between parts.
+    /// Copies and packs a run. Plain rows are cut to fit a half, even within a row; encoded rows only between parts.
     ///
     /// # Safety
     /// As [`Engine::copy`], for the run.
@@ -41,7 +41,6 @@ impl<E: Engine> PackedCounter<'_, E> {
         }
     }
 
-    /// Bytes of a half.
     fn half(&self) -> u64 {
         self.space_bytes / 2 / ALIGNMENT * ALIGNMENT
     }
@@ -107,7 +106,8 @@ impl<E: Engine> PackedCounter<'_, E> {
         Ok(())
     }
 
-    /// Copies the offsets of some rows and, after them, those `successors` to a half (by `send`), and packs them.
+    /// Packs rows by way of a half: `send` copies their offsets there and, after them, their successors numbered
+    /// `successors`.
     fn pack(
         &mut self,
         row: u32,
@@ -165,7 +165,7 @@ impl<E: Engine> PackedCounter<'_, E> {
     }
 }
 
-/// The most rows of `1..=most` that fit whole, or 0.
+/// The most rows, up to `most`, that fit whole; may be 0.
 fn most_rows(most: usize, fits: impl Fn(&usize) -> bool) -> usize {
     let (mut low, mut high) = (0, most + 1);
     while low + 1 < high {

@@ -58,7 +58,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         engine.wait(Stream::Compute, events.copied)?;
         if let Some(edges) = &mut self.edges {
             let counters = edges.begin_row_block(engine, slot, row_block.arcs(), events.counted)?;
-            // There are fewer than 2^32: see `begin`.
+            // Counters are fewer than 2^32: see `begin`.
             to.counters = ((counters - edges.resident) / EDGE_COUNTER_BYTES) as u32;
         }
         let edges = self.edges.is_some();
@@ -73,7 +73,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         self.engine.record(Stream::Compute, events.counted)
     }
 
-    /// Enqueues the counting of the arcs into the numbers `start..end`.
+    /// Enqueues the counting of the arcs into the numbers of `range`.
     fn piece(&mut self, row_block: &RowBlockSlices<'_>, range: Range<u32>, to: RowBlockArguments) -> GpuResult<()> {
         let piece = piece(row_block, range.clone(), self.arcs_into, self.edges.is_some());
         let row_first = if row_block.all_local { 0 } else { row_of(row_block, range.start) };
@@ -89,11 +89,12 @@ impl<E: Engine> PackedCounter<'_, E> {
             },
             ..PackedArguments::default()
         };
-        // Locals before the range have successors below it only.
+        // All successors of locals before the range are below it.
         let first = if row_block.all_local { 0 } else { row_block.first_local / BLOCK };
         let mut block = first;
         while block < self.blocks.count() {
-            // With all locals in one batch, a local of the range is one owner, not one in the batch and another in the piece.
+            // With all locals in one batch, a local of the range is one owner, instead of one in the batch and one in the
+            // piece.
             let all = self.blocks.batch(0, self.blocks.count(), &piece);
             let alone = row_block.all_local
                 && all.arcs <= MOST
@@ -179,7 +180,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         // At most 128 threads of a block may add up bytes (`Bytes` in `packed_found.cuh`).
         let threads = if self.all.counters == 0 { THREADS } else { OWNER_THREADS };
         let grid = Grid { blocks: through(u64::from(batch.count)), threads, shared: 0 };
-        // Before by_thread, which updates the next successors of rows that both take.
+        // Before `by_thread`, which updates the next successors of rows that both take.
         if arguments.all.most_words > ONE_CHUNK {
             let grid = Grid { blocks: BY_GROUP_BLOCKS * processors, threads: OWNER_THREADS, shared: 0 };
             launch(engine, "packed_by_group", grid, arguments)?;
@@ -208,7 +209,7 @@ impl<E: Engine> PackedCounter<'_, E> {
     }
 }
 
-/// The row of a number in the row block: how many numbers of the range before it are not local.
+/// The row of a number: how many numbers before it in the range are not local.
 fn row_of(row_block: &RowBlockSlices<'_>, number: u32) -> u32 {
     let place = number - row_block.range.start;
     if row_block.local_words.is_empty() {

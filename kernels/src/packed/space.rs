@@ -1,8 +1,8 @@
-//! The work space: the memory that assigning and counting need besides the rows.
+//! The work space: the memory for assigning and counting, beside the rows.
 //!
-//! A row block is counted in pieces (ranges of its numbers), and each piece against batches of locals, such that the data of a piece
-//! and a batch fit the work space: the piece's packed rows and table, the owners' ends, the assigned arcs, the list of owners. If
-//! everything fits there is one piece and one batch. As the sizes grow with both, pieces and batches are found by binary search.
+//! A row block is counted in pieces (ranges of its numbers), and each piece against batches of locals, such that their data fits the
+//! work space: the piece's packed rows and table, the owners' ends, the assigned arcs, the list of owners. If everything fits there is
+//! one piece and one batch. Sizes grow with pieces and batches, so both are found by binary search.
 //!
 //! If triangles are counted on arcs, each chunk of the piece's rows and each assigned arc takes 4 bytes more.
 
@@ -11,19 +11,19 @@ use std::ops::Range;
 use super::{PackedWords, SCAN};
 use trimill_counting::EDGE_COUNTER_BYTES;
 
-/// Locals of a block; a batch is a run of blocks.
+/// The locals of a block; a batch is a run of blocks.
 pub(super) const BLOCK: u32 = 256;
 
-/// Bytes in which a batch of one block and a piece of one number fit, without its row.
+/// Bytes for a batch of one block and a piece of one number, without its row.
 pub(super) const LEAST: u64 = 64 << 10;
 
-/// The least work space, with which there are no more than about ten batches and two pieces of a row block: for each arc and each
-/// local an eighth to a quarter of what one batch of all locals would take, and the largest row block twice.
+/// The least work space allows about ten batches and two pieces of a row block: an eighth to a quarter, per arc and per local, of what
+/// one batch of all locals would take, and twice the largest row block.
 pub(super) const LEAST_PER_ARC: u64 = 2;
 pub(super) const LEAST_PER_LOCAL: u64 = 4;
 pub(super) const LEAST_ROW_BLOCKS: u64 = 2;
 
-/// As [`LEAST_PER_ARC`] and [`LEAST_ROW_BLOCKS`], if triangles are counted on arcs.
+/// The same if triangles are counted on arcs.
 pub(super) const LEAST_PER_ARC_WITH_EDGES: u64 = 3;
 pub(super) const LEAST_ROW_BLOCKS_WITH_EDGES: u64 = 3;
 
@@ -37,7 +37,7 @@ pub(super) struct WorkOffsets {
     pub(super) table: u64,
     pub(super) ends: u64,
     pub(super) arcs: u64,
-    /// The counters of these arcs, and of the first arcs of chunks.
+    /// The counters of the assigned arcs, and of the first arcs of chunks.
     pub(super) arc_counters: u64,
     pub(super) firsts: u64,
     pub(super) list: u64,
@@ -56,22 +56,19 @@ pub(super) struct BlockRange {
     pub(super) arcs: u64,
     pub(super) into: u64,
     pub(super) all_local: bool,
-    /// Whether triangles are counted on arcs.
     pub(super) edges: bool,
 }
 
 impl BlockRange {
-    /// Bytes of its packed rows.
     pub(super) fn words(&self) -> u64 {
         if self.all_local { 0 } else { PackedWords::of(self.rows, self.arcs).bytes() }
     }
 
-    /// Bytes of the counters of its chunks' first arcs.
     fn firsts(&self) -> u64 {
         if self.edges { firsts_bytes(self.words()) } else { 0 }
     }
 
-    /// Bytes of its packed rows and of its table, and of the counters of its chunks' first arcs.
+    /// Bytes of its packed rows, its table, and the counters of its chunks' first arcs.
     pub(super) fn bytes(&self) -> u64 {
         self.words() + self.table().next_multiple_of(16) + self.firsts().next_multiple_of(16)
     }
@@ -81,12 +78,12 @@ impl BlockRange {
     }
 }
 
-/// Bytes of the counters of first arcs, one for each chunk of 16 bytes in `words` bytes of packed rows.
+/// Bytes of the counters of first arcs, one for each 16-byte chunk of `words` bytes of packed rows.
 pub(super) const fn firsts_bytes(words: u64) -> u64 {
     words / 16 * EDGE_COUNTER_BYTES
 }
 
-/// The places of the data of a piece and a batch, with `owners` owners of at most `arcs` arcs.
+/// Where the data of a piece and a batch is, with `owners` owners of at most `arcs` arcs in all.
 pub(super) fn places(piece: &BlockRange, owners: u64, arcs: u64) -> WorkOffsets {
     let mut at = 0;
     let mut next = |bytes: u64| {
@@ -100,7 +97,7 @@ pub(super) fn places(piece: &BlockRange, owners: u64, arcs: u64) -> WorkOffsets 
     let ends = next(8 * owners);
     let arcs_at = next(8 * arcs);
     let arc_counters = next(if piece.edges { EDGE_COUNTER_BYTES * arcs } else { 0 });
-    // An owner has one entry, and a further one for each part of 32,768 chunks, or 1,365 long rows.
+    // An owner has one entry, and another one for each part of 32,768 chunks, or 1,365 long rows.
     let list_length = owners + arcs / 1024 + 1;
     let list = next(8 * list_length);
     let sums = next(4 * scan_blocks(owners));
@@ -113,7 +110,7 @@ pub(super) fn scan_blocks(owners: u64) -> u64 {
     (2 * owners).div_ceil(SCAN.into())
 }
 
-/// The number of arcs before each block of [`BLOCK`] locals, and of all arcs at the end.
+/// The number of arcs before each block of [`BLOCK`] locals, and finally of all arcs.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ArcsBefore {
     before: Vec<u64>,
@@ -151,7 +148,7 @@ impl ArcsBefore {
         self.locals.div_ceil(BLOCK)
     }
 
-    /// The locals of a range of blocks, and the arcs that they can have into a piece.
+    /// The locals of a range of blocks, and the most arcs that they have into a piece.
     pub(super) fn batch(&self, first: u32, end: u32, piece: &BlockRange) -> LocalsBatch {
         let (begin, past) = (first * BLOCK, (u64::from(end) * u64::from(BLOCK)).min(u64::from(self.locals)) as u32);
         let arcs = self.before[end as usize] - self.before[first as usize];
@@ -185,7 +182,7 @@ impl ArcsBefore {
         longest(range.start + 1, range.end, fits)
     }
 
-    /// The end of the longest batch from block `first` on, with `others` further owners.
+    /// The end of the longest batch from block `first` on, if there are `others` more owners.
     pub(super) fn cut_batch(&self, first: u32, space: u64, piece: &BlockRange, others: u64) -> u32 {
         let fits = |end: u32| {
             let batch = self.batch(first, end, piece);
@@ -204,7 +201,7 @@ pub(super) struct LocalsBatch {
     pub(super) arcs: u64,
 }
 
-/// The largest of `least..=most` that fits, or `least` if none does. If one fits, all smaller ones must, too.
+/// The largest of `least..=most` that fits, or `least` if none does. If a number fits, all smaller ones must, too.
 fn longest(least: u32, most: u32, fits: impl Fn(u32) -> bool) -> u32 {
     if fits(most) {
         return most;
@@ -217,7 +214,7 @@ fn longest(least: u32, most: u32, fits: impl Fn(u32) -> bool) -> u32 {
     low
 }
 
-/// The work space that is enough for everything at once. `row_block` is the largest row block in bytes, or 0 if all are local.
+/// The work space with which everything is counted at once. `row_block`: bytes of the largest row block, 0 if all are local.
 pub(super) fn preferred(locals: u64, arcs: u64, numbered: u64, row_block: u64, edges: bool) -> u64 {
     let others = if row_block == 0 { 0 } else { numbered };
     let (rows, all_local) = (row_block / 4, row_block == 0);

@@ -18,19 +18,17 @@ pub struct RankedRows<'e, E: Engine + ?Sized> {
     bits: u32,
     vertices: u64,
     lengths: u64,
-    /// Where the memory begins that is used for one group of file blocks after another.
+    /// Where the memory begins that groups of file blocks use in turn.
     begin: u64,
 }
 
-/// Bytes that hold any file block of fewer than 2^13 arcs: 8 for each of them, a bit for each of 2^17 rows, and the ends of sequences.
-/// Blocks of more arcs take less than 8 bytes for each.
+/// Bytes for any file block of fewer than 2^13 arcs: 8 per arc, a bit for each of 2^17 rows, and the ends of sequences. Blocks of more
+/// arcs take less than 8 bytes per arc.
 const LEAST_OUT: u64 = 96 << 10;
 
-/// Sorted keys of arcs.
 enum Sorted {
-    /// On the device, with as much other memory.
+    /// On the device, beside as much free memory.
     Device { at: u64, count: u64, free: u64, bytes: u64 },
-    /// On the host, in runs.
     Host(Runs),
 }
 
@@ -41,7 +39,7 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
     /// If there are more or fewer ranks than ids.
     pub fn new(edges: DeviceEdges<'e, E>, ranks: &[u32], vertices: u64) -> GpuResult<Self> {
         assert!(ranks.len() as u64 == edges.ids(), "a rank for each id");
-        // They take the place of the degrees, and the lengths of rows that of the ranks.
+        // Ranks take the place of the degrees, and lengths of rows that of the ranks.
         let (count, rank_of, lengths, of_ids) = (edges.edges(), edges.degrees, edges.degrees, edges.bits);
         let (place, mut work) = (edges.place, edges.work);
         let bits = bits_below(vertices).max(1);
@@ -84,7 +82,7 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
         Ok(Self { work, arcs, bits, vertices, lengths, begin })
     }
 
-    /// Once all file blocks were cut: reads the length of each row.
+    /// The length of each row, once all file blocks were cut.
     ///
     /// # Panics
     /// If `lengths` has another length than there are vertices.
@@ -93,8 +91,8 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
         self.work.engine.read(Stream::Compute, self.lengths, cast_slice_mut(lengths))
     }
 
-    /// Cuts rows into file blocks, from the block `first` on, as many as the memory holds. `ranks` holds the first rank of each block of
-    /// the graph, and the number of vertices behind them. To be called for all blocks, in order.
+    /// Cuts rows into file blocks, from block `first` on, as many as the memory holds. `ranks` has the first rank of each block of the
+    /// graph, and then the number of vertices. To be called for all blocks, in order.
     pub fn cut(&mut self, ranks: &[u32], first: usize) -> GpuResult<FileBlocks<'_, 'e, E>> {
         let Self { work, arcs, bits, lengths, begin, .. } = self;
         let wide = u64::from(*bits);
@@ -140,17 +138,15 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
     }
 }
 
-/// Consecutive file blocks, to be encoded.
 pub struct FileBlocks<'r, 'e, E: Engine + ?Sized> {
     work: &'r mut PrepareSpace<'e, E>,
     sources: [u64; 7],
     /// Which blocks of the graph these are.
     pub blocks: Range<usize>,
-    /// The first arc of each, counted from the first one of all these blocks, and the number of their arcs behind them.
+    /// The first arc of each block, counted within these blocks, and then the number of their arcs.
     pub first_arcs: Vec<u64>,
-    /// Where each begins among the bytes of all these blocks, and the number of their bytes behind them.
+    /// The first byte of each block, counted within these blocks, and then the number of their bytes.
     pub positions: Vec<u64>,
-    /// Memory for encoded rows.
     out: Range<u64>,
 }
 
@@ -160,12 +156,11 @@ impl<E: Engine + ?Sized> FileBlocks<'_, '_, E> {
         self.work.engine.host_words(words)
     }
 
-    /// The most bytes of blocks that can be encoded at a time.
     pub fn most_bytes(&self) -> u64 {
         self.out.end - self.out.start
     }
 
-    /// Encodes consecutive ones of these blocks, counted from the first one, of at most [`Self::most_bytes`] into `bytes`, which is as long as they are together.
+    /// Encodes consecutive blocks, counted within these, into `bytes`, which must have exactly their size, at most [`Self::most_bytes`].
     ///
     /// # Panics
     /// If `bytes` has another length.

@@ -12,31 +12,28 @@ use crate::engine::{Engine, Event, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
 use crate::staging::ALONE;
 
-/// Arcs of a plain buffer that are copied at a time: few enough that this thread copies them by itself. While it waited for others, it
-/// might take up another task of its pool, which might want what the caller of [`DeviceArcs::put`] has locked.
+/// How many arcs of a pageable buffer are copied at a time: few enough that this thread copies them by itself. If it waited for other
+/// threads, it might run another task of its pool, which might want what the caller of [`DeviceArcs::put`] has locked.
 const PART: usize = ALONE / size_of::<u64>();
 
-/// How many bits all numbers below `end` have.
+/// How many bits the numbers below `end` have.
 pub(super) fn bits_below(end: u64) -> u32 {
     u64::BITS - end.saturating_sub(1).leading_zeros()
 }
 
-/// Arcs on their way to the device. Where its memory does not hold all of them, they are sorted in runs, which wait in the host's.
+/// Takes arcs to the device. What its memory does not hold is sorted in runs, which wait on the host.
 pub struct DeviceArcs<'e, E: Engine + ?Sized> {
     work: PrepareSpace<'e, E>,
     at: u64,
-    /// Arcs on the device.
     count: u64,
-    /// The most arcs that the device holds.
     most: u64,
     runs: Runs,
-    /// Buffers made so far.
     made: usize,
     next: Event,
 }
 
 impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
-    /// No arcs yet. Takes all memory of the engine; what it does not hold goes to the store in runs.
+    /// Takes all memory of the engine; arcs that it does not hold go to the store, in runs.
     pub fn new(engine: &'e mut E, store: Option<Arc<dyn RunStore>>) -> GpuResult<Self> {
         let work = PrepareSpace::new(engine)?;
         let (at, left) = (work.next(), work.left());
@@ -44,12 +41,12 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         Ok(Self { work, at, count: 0, most, runs: Runs::new(store), made: 0, next: 0 })
     }
 
-    /// The most arcs that can be taken, if there are hardly any ids: with a store any number.
+    /// The most arcs that can be taken, if there are hardly any ids; with a store, any number.
     pub fn most(&self) -> u64 {
         if self.makes_runs() { u64::MAX } else { self.most }
     }
 
-    /// The most arcs that the memory of the device holds, if there are hardly any ids.
+    /// The most arcs that the device's memory holds, if there are hardly any ids.
     pub fn most_on_device(&self) -> u64 {
         self.most
     }
@@ -62,8 +59,8 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         self.runs.keys() + self.count
     }
 
-    /// A buffer of `arcs` arcs, from which copies are fastest. There are at most `most` of them, but one at least: if all are in use,
-    /// this waits for the oldest copy.
+    /// A buffer of `arcs` arcs, from which copies are fastest. At most `most` buffers are made, but at least one; if all are in use, this
+    /// waits for the oldest copy.
     pub fn buffer(&mut self, arcs: usize, most: usize) -> GpuResult<HostWords> {
         if self.made >= most.min(COPIED)
             && let Some((event, _)) = self.work.copied.front()
@@ -77,11 +74,11 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         self.work.engine.host_words(arcs)
     }
 
-    /// Enqueues a copy of the first `many` arcs of a buffer, `tail << 32 | head` each; no loops.
+    /// Enqueues a copy of the first `many` arcs of a buffer, `tail << 32 | head` each; there must be no loops.
     pub fn put(&mut self, buffer: HostWords, many: usize) -> GpuResult<()> {
         let copied = self.copy(&buffer, many);
         if matches!(buffer, HostWords::Pinned(_)) {
-            // Kept even after an error, as a part of it may still be being copied.
+            // Kept even after an error: a part of it may still be being copied.
             self.work.copied.push_back((self.next, buffer));
             copied?;
             self.work.engine.record(Stream::Copy, self.next)?;
@@ -118,7 +115,7 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         GpuError::Budget { asked: 16 * more, used: 16 * self.count, capacity: self.work.engine.layout().capacity() }
     }
 
-    /// Sorts the arcs that are on the device, as keys of ids of [`MOST_ID_BITS`] bits, and moves them to the host.
+    /// Sorts the arcs on the device, as keys of two ids of [`MOST_ID_BITS`] bits, and moves them to the host.
     fn end_run(&mut self) -> GpuResult<()> {
         let (begin, count, work) = (self.work.next(), self.count, &mut self.work);
         let buffers = work.take_keys(count)?;
@@ -132,7 +129,7 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         Ok(())
     }
 
-    /// Makes each edge once, and the degrees of all ids, which are below `ids`.
+    /// Makes each edge once, and the degrees of all ids, which must be below `ids`.
     ///
     /// # Errors
     /// [`GpuError::Budget`]: too little memory, or ids of more than [`MOST_ID_BITS`] bits. What the device fails with.
@@ -170,7 +167,7 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         Ok(DeviceEdges { work, edges, distinct, place, degrees, ids, bits })
     }
 
-    /// Merges runs, a range of keys at a time. Edges are made again when they are oriented: only their number and the degrees are kept.
+    /// Merges runs, a range of keys at a time. Keeps only the number of edges and the degrees; edges are made again for orienting.
     fn clean_runs(self, ids: u64) -> GpuResult<DeviceEdges<'e, E>> {
         let Self { mut work, mut runs, .. } = self;
         let bits = MOST_ID_BITS;
@@ -191,11 +188,9 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
     }
 }
 
-/// Unique edges, sorted, among keys.
 pub(super) struct Unique {
     pub(super) kept: SortBuffers,
     pub(super) edges: u64,
-    /// How many distinct keys there were.
     pub(super) distinct: u64,
 }
 
@@ -211,7 +206,7 @@ pub(super) fn unique<E: Engine + ?Sized>(
     if count == 0 {
         return Ok(Unique { kept, edges: 0, distinct: 0 });
     }
-    // The number of distinct keys, in memory that the sort no longer uses.
+    // Counts the distinct keys in memory that the sort no longer uses.
     work.fill(at, 0, 8)?;
     let edges = work.select("count_edges", count, &[sorted, count], &[at])?;
     let distinct = work.number(at)?;
@@ -221,9 +216,9 @@ pub(super) fn unique<E: Engine + ?Sized>(
 }
 
 pub(super) enum EdgePlace {
-    /// On the device: `min << bits | max`, sorted; and as much memory for other use, of `bytes` bytes.
+    /// On the device, sorted: `min << bits | max`; and `bytes` bytes of free memory.
     Device { at: u64, free: u64, bytes: u64 },
-    /// On the host, as runs of keys of arcs.
+    /// As runs of keys of arcs.
     Host(Runs),
 }
 
@@ -239,7 +234,6 @@ pub struct DeviceEdges<'e, E: Engine + ?Sized> {
 }
 
 impl<E: Engine + ?Sized> DeviceEdges<'_, E> {
-    /// Reads the degrees of all ids.
     ///
     /// # Panics
     /// If `degrees` has another length than there are ids.
@@ -256,7 +250,7 @@ impl<E: Engine + ?Sized> DeviceEdges<'_, E> {
         self.ids
     }
 
-    /// The number of distinct arcs that were taken: two for an edge that was there in both directions.
+    /// How many distinct arcs were taken: an edge that came in both directions counts twice.
     pub fn distinct_arcs(&self) -> u64 {
         self.distinct
     }

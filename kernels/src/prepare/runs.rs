@@ -1,5 +1,5 @@
-//! Sorted runs of keys, which the device encodes and the host keeps, and which are merged on the device: a range of keys at a time, by sorting
-//! it again.
+//! Sorted runs of keys: the device encodes them, the caller's store keeps them, and the device merges them, a range of keys at a time, by
+//! sorting it again.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -14,21 +14,20 @@ use super::work::{COPIED, PrepareSpace, SortBuffers, largest};
 use crate::engine::{Engine, Event, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
 
-/// Words of the host through which bytes of runs move, in two halves.
+/// The most words of the host's buffer, through whose two halves the bytes of runs move.
 const BUFFER: usize = 8 << 20;
 
-/// Bytes that hold any encoded block of the host's index, with its place and the end behind it.
+/// Bytes for any encoded block of [`RUN_BLOCK`] keys, with the places of its parts and its end.
 const LEAST: u64 = (RUN_BLOCK / RUN_KEYS * (RUN_SPACE + 8)) as u64 + 512;
 
-/// Words beside the bytes of blocks that are decoded: the end of the table of places, and what is read beyond the end.
+/// Words beside the bytes of decoded blocks: the end of the table of places, and what is read beyond the end.
 const BESIDE: usize = 3;
 
-/// The events behind the copies from the two halves of the buffer, and behind the kernels that decode these. Those of buffers with arcs of the
-/// input are no longer needed.
+/// For each half of the buffer, the events after the copy from it and after the kernel that decodes it. They reuse events of buffers with
+/// arcs of the input, which are no longer needed.
 const OF_HALVES: [(Event, Event); 2] = [(0, 2), (1, 3)];
 const _: () = assert!(OF_HALVES[1].1 < COPIED);
 
-/// Runs, and a buffer and threads for moving them.
 pub(super) struct Runs {
     runs: Vec<KeyRun>,
     store: Option<Arc<dyn RunStore>>,
@@ -37,7 +36,7 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// None yet; without a store there can be none.
+    /// Without a store there can be no runs.
     pub(super) fn new(store: Option<Arc<dyn RunStore>>) -> Self {
         Self { runs: Vec::new(), store, buffer: None, threads: None }
     }
@@ -50,13 +49,12 @@ impl Runs {
         self.store.as_ref()
     }
 
-    /// Keys of all runs.
     pub(super) fn keys(&self) -> u64 {
         self.runs.iter().map(KeyRun::len).sum()
     }
 
-    /// The buffer and the threads that move runs, those of the last call if there was one. A new buffer has two words for each of `keys`
-    /// keys, but at most [`BUFFER`] words, and at least room for an encoded block in each half.
+    /// The buffer and the threads that move runs, from the last call if there was one. A new buffer has two words per key, but at most
+    /// [`BUFFER`] words, and room for at least one encoded block in each half.
     fn movers<E: Engine + ?Sized>(
         &mut self,
         work: &mut PrepareSpace<'_, E>,
@@ -70,7 +68,7 @@ impl Runs {
         Ok((buffer, self.threads.take().map_or_else(RunThreads::new, Ok)?))
     }
 
-    /// Encodes `count` sorted keys of the device there, and fetches them as a run. What is free is used meanwhile.
+    /// Encodes `count` sorted keys on the device, in their free memory, and fetches them as a run.
     pub(super) fn fetch<E: Engine + ?Sized>(
         &mut self,
         work: &mut PrepareSpace<'_, E>,
@@ -87,9 +85,9 @@ impl Runs {
         let half = buffer.len() / 2;
         let (mut next, mut other) = buffer.split_at_mut(half);
         let most = (8 * half as u64).min(space.end - space.start) / LEAST * u64::from(RUN_BLOCK);
-        // Of the keys that are in the host's buffer: how many, and where each encoded block begins.
+        // The keys in the host's buffer: how many, and where each encoded part begins.
         let (mut done, mut fetched, mut begins) = (0, 0, Vec::new());
-        // Threads store what is in one half of the buffer while the device encodes into the other.
+        // Threads store one half of the buffer while the device encodes into the other.
         while done < count || fetched > 0 {
             let now = most.min(count - done);
             let (run, threads, bytes) = (&mut run, &threads, &*other);
@@ -108,23 +106,22 @@ impl Runs {
         Ok(())
     }
 
-    /// Where all runs begin.
     pub(super) fn begin(&self) -> Vec<u64> {
         vec![0; self.runs.len()]
     }
 
-    /// The places in all runs behind the keys below `end`.
+    /// For each run, how many of its keys are below `end`.
     pub(super) fn below(&self, end: u64) -> GpuResult<Vec<u64>> {
         self.runs.iter().map(|run| run.below(end)).collect()
     }
 
-    /// The number of keys between places; none if the second ones are before the first ones.
+    /// The number of keys between two places, run by run; 0 where the second place is before the first.
     pub(super) fn between(from: &[u64], to: &[u64]) -> u64 {
         from.iter().zip(to).map(|(from, to)| to.saturating_sub(*from)).sum()
     }
 
-    /// A number of `range`, the largest one or one for which there are some blocks fewer, such that there are at most `most` keys from `from`
-    /// to those below `end` of it. The first one must be such a number.
+    /// The largest number of `range`, or one some blocks below it, for which at most `most` keys lie between `from` and the key
+    /// `end(number)`. The first number of `range` must be one.
     pub(super) fn largest_fitting(
         &self,
         range: Range<u64>,
@@ -132,7 +129,7 @@ impl Runs {
         most: u64,
         end: impl Fn(u64) -> u64,
     ) -> GpuResult<u64> {
-        // Upper bounds, for which no block is read, suffice unless there are few blocks.
+        // Upper bounds are enough unless there are few blocks, and need no block to be read.
         let at_most = |number| self.runs.iter().map(|run| run.below_at_most(end(number))).collect::<Vec<_>>();
         let found = largest(range.clone(), |number| Self::between(from, &at_most(number)) <= most);
         if Self::between(from, &self.below(end(found))?) > 0 {
@@ -153,7 +150,7 @@ impl Runs {
     /// The end of the longest range of keys from `from` on that has at most `most` keys and does not divide an edge; `None` at the end.
     ///
     /// # Errors
-    /// [`Error::Budget`]: an edge has more keys than that. When a run cannot be read.
+    /// [`GpuError::Budget`]: an edge has more keys than that. A run cannot be read.
     pub(super) fn next(&self, from: &[u64], most: u64) -> GpuResult<Option<Vec<u64>>> {
         let ends: Vec<u64> = self.runs.iter().map(KeyRun::len).collect();
         let left = Self::between(from, &ends);
@@ -163,7 +160,7 @@ impl Runs {
         if left <= most {
             return Ok(Some(ends));
         }
-        // All keys of an edge differ in the last bit only.
+        // The keys of an edge differ only in the last bit.
         let to = self.below(self.largest_fitting(0..1 << 63, from, most, |edge| edge << 1)? << 1)?;
         match Self::between(from, &to) {
             0 => Err(GpuError::Budget { asked: 16 * (most + 1), used: 0, capacity: 16 * most }),
@@ -171,7 +168,7 @@ impl Runs {
         }
     }
 
-    /// Takes memory for sorting a range, and decodes its keys there. Returns that memory and the number of keys.
+    /// Takes memory for sorting a range, and decodes its keys there; returns that memory and the number of keys.
     pub(super) fn load<E: Engine + ?Sized>(
         &mut self,
         work: &mut PrepareSpace<'_, E>,
@@ -186,13 +183,13 @@ impl Runs {
         let space = work.at_least(2 * LEAST, buffers.free..buffers.free + 8 * count)?;
         let (mut buffer, threads) = self.movers(work, self.runs.iter().map(KeyRun::len).max().unwrap_or(0))?;
         work.after_kernels()?;
-        // Copies of what was here before.
+        // Waits for copies from the buffer.
         work.engine.sent()?;
         let mut decoding = Decoding::new(&mut buffer, space, buffers.keys, decoded);
         let mut parts = self.runs.iter().zip(from.iter().zip(to));
         let sent = parts.try_for_each(|(run, (&from, &to))| decoding.part(work, &threads, run, from..to));
         if sent.is_err() {
-            // The buffer is freed, and may still be being copied from.
+            // The buffer will be freed, and may still be being copied from.
             work.engine.settle();
         }
         sent?;
@@ -204,17 +201,16 @@ impl Runs {
     }
 }
 
-/// Encoded keys that are copied to the device, which decodes them.
 struct Decoding<'b> {
-    /// The one that is filled next, and the one that may still be being copied from.
+    /// The half that is filled next, and the one that may still be being copied from.
     halves: [DecodingHalf<'b>; 2],
-    /// Where the next key goes.
+    /// Device address for the next key.
     place: u64,
-    /// Where keys that were decoded are counted.
+    /// Device address of the number of keys decoded.
     decoded: u64,
 }
 
-/// A half of the host's buffer, the memory of the device to which it is copied, and the events behind its copy and its kernel.
+/// A half of the host's buffer, the device memory to which it is copied, and the events after its copy and its kernel.
 struct DecodingHalf<'b> {
     words: &'b mut [u64],
     at: u64,
@@ -232,7 +228,7 @@ impl<'b> Decoding<'b> {
         Self { halves, place, decoded }
     }
 
-    /// Reads some keys of a run, and enqueues copies and kernels that decode them.
+    /// Reads some keys of a run, and enqueues their copies and the kernels that decode them.
     fn part<E: Engine + ?Sized>(
         &mut self,
         work: &mut PrepareSpace<'_, E>,
@@ -265,7 +261,7 @@ impl<'b> Decoding<'b> {
     }
 }
 
-/// Encodes the keys at these addresses into memory at `out`, and reads their bytes. Returns where each block of [`RUN_KEYS`] begins, and the end.
+/// Encodes keys into device memory at `out`, and reads the bytes. Returns where each part of [`RUN_KEYS`] keys begins, and the end.
 fn encoded<E: Engine + ?Sized>(
     work: &mut PrepareSpace<'_, E>,
     keys: Range<u64>,
@@ -288,7 +284,7 @@ fn encoded<E: Engine + ?Sized>(
     Ok(begins)
 }
 
-/// Reads the places of some blocks, and then their bytes; returns how many words these take together with what is read beyond them.
+/// Fills `words` with the places of some blocks, then their bytes. Returns how many words these, and reads beyond the end, take.
 fn read_blocks(run: &KeyRun, threads: &RunThreads, blocks: &Range<usize>, words: &mut [u64]) -> GpuResult<usize> {
     let (table, rest) = words.split_at_mut(blocks.len() + 1);
     for (begin, at) in table.iter_mut().zip(run.begins(blocks)) {

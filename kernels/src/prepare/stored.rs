@@ -1,4 +1,4 @@
-//! Where sorted runs of keys wait: encoded, where the caller stores their bytes.
+//! Sorted runs of keys, encoded; the caller stores their bytes.
 
 use std::cell::RefCell;
 use std::io;
@@ -11,44 +11,36 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::constants::{RUN_BLOCK, RUN_KEYS};
 use crate::error::{GpuError, GpuResult};
 
-/// Keys of a block.
 const BLOCK: u64 = RUN_BLOCK as u64;
 
-/// Encoded parts of a block.
 const PARTS: usize = (RUN_BLOCK / RUN_KEYS) as usize;
 
-/// Threads that move the bytes of runs.
 const THREADS: usize = 16;
 
 /// The fewest bytes that are worth a thread.
 const LEAST_SHARE: usize = 64 << 10;
 
-/// Stores the bytes of runs.
 pub trait RunStore: Send + Sync {
     fn begin(&self) -> io::Result<Box<dyn StoredRun>>;
 }
 
-/// The bytes of a run; they are removed when this is dropped. Called from many threads.
+/// The bytes of a run; removed on drop. Called from many threads.
 pub trait StoredRun: Send + Sync {
-    /// Writes the bytes from place `at` on.
     fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Reads the bytes from place `at` on, which were written.
+    /// Reads bytes that were written, from place `at` on.
     fn read(&self, at: u64, bytes: &mut [u8]) -> io::Result<()>;
 
     /// Decodes as many keys as `keys` has room for.
     fn decode(&self, encoded: &[u8], keys: &mut [u64]) -> io::Result<()>;
 }
 
-/// A run: keys in order, encoded in blocks.
 pub(super) struct KeyRun {
     run: Box<dyn StoredRun>,
     keys: u64,
-    /// The first key of each block.
     first: Vec<u64>,
-    /// Where each block begins, and the end.
+    /// Where each block begins, and where the last one ends.
     begins: Vec<u64>,
-    /// The block that was read last, and its keys.
     last: RefCell<(usize, Vec<u64>)>,
 }
 
@@ -67,8 +59,8 @@ impl KeyRun {
         self.keys
     }
 
-    /// Appends `keys` keys, which begin with a block and end with one, or the run: encoded at the beginning of `bytes`. `parts`: where each
-    /// encoded part of a block begins, and the end.
+    /// Appends `keys` keys, encoded at the beginning of `bytes`: whole blocks, except at the end of the run. `parts`: where each encoded
+    /// part of a block begins, and the end.
     pub(super) fn append(&mut self, threads: &RunThreads, keys: u64, parts: &[u64], bytes: &[u8]) -> GpuResult<()> {
         let (end, bytes) = (self.bytes(), &bytes[..parts.last().map_or(0, |&end| end as usize)]);
         let blocks = parts[..parts.len() - 1].iter().step_by(PARTS);
@@ -93,7 +85,7 @@ impl KeyRun {
         blocks.start as u64 * BLOCK..(blocks.end as u64 * BLOCK).min(self.keys)
     }
 
-    /// The longest part of `blocks`, from the first one on, that takes at most `bytes` bytes, with `beside` more for each block.
+    /// The longest part of `blocks`, from the first one on, that takes at most `bytes` bytes, with `beside` more per block.
     pub(super) fn fitting(&self, blocks: &Range<usize>, bytes: u64, beside: u64) -> Range<usize> {
         let begins = &self.begins[blocks.start..=blocks.end];
         let fits = |(i, at): (u64, &u64)| at - begins[0] + beside * i <= bytes;
@@ -101,7 +93,7 @@ impl KeyRun {
         blocks.start..blocks.start + many
     }
 
-    /// Where some blocks begin, counted from the first one, and their end.
+    /// Where some blocks begin, counted from the first of them, and their end.
     pub(super) fn begins(&self, blocks: &Range<usize>) -> impl Iterator<Item = u64> {
         let begins = &self.begins[blocks.start..=blocks.end];
         begins.iter().map(|at| at - begins[0])
@@ -112,12 +104,11 @@ impl KeyRun {
         threads.each((begin..).step_by(share).zip(bytes.chunks_mut(share)).map(|(at, part)| move || run.read(at, part)))
     }
 
-    /// At least the number of keys below `end`, and less than a block more.
+    /// An upper bound of the number of keys below `end`, by less than a block.
     pub(super) fn below_at_most(&self, end: u64) -> u64 {
         (self.first.partition_point(|&key| key < end) as u64 * BLOCK).min(self.keys)
     }
 
-    /// The number of keys below `end`.
     pub(super) fn below(&self, end: u64) -> GpuResult<u64> {
         let Some(block) = self.first.partition_point(|&key| key < end).checked_sub(1) else { return Ok(0) };
         let keys = self.keys_of(&(block..block + 1));
@@ -138,7 +129,7 @@ fn share_of(bytes: usize) -> usize {
     bytes.div_ceil(THREADS).max(LEAST_SHARE)
 }
 
-/// A pool of threads, kept from one part of a run to the next.
+/// Threads that are kept from one part of a run to the next.
 pub(super) struct RunThreads(ThreadPool);
 
 impl RunThreads {
@@ -147,8 +138,8 @@ impl RunThreads {
         pool.map(Self).map_err(|e| GpuError::Store { reason: e.to_string() })
     }
 
-    /// Does all of `works`. The current thread may be one of the caller's pool: if it waited as such, it might take up another task of that
-    /// pool, which might want what the caller has locked; so another thread waits.
+    /// Does all of `works`; another thread waits for them. The current thread may be one of the caller's pool: while waiting there it might
+    /// run another task of that pool, which might want what the caller has locked.
     fn each<W: FnOnce() -> io::Result<()> + Send>(&self, works: impl Iterator<Item = W>) -> GpuResult<()> {
         let works: Vec<W> = works.collect();
         let all = move || self.0.install(|| works.into_par_iter().try_for_each(|work| work()));

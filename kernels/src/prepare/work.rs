@@ -1,4 +1,4 @@
-//! What all steps share: the engine, the memory, kernels, the sort.
+//! What all steps share: the engine, its memory, kernels, the sort.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -18,55 +18,54 @@ const _: () = assert!(SORT_TILE == SORT_KEYS * SORT_THREADS && SORT_LOOK > 0);
 
 const PASSES: u64 = 8;
 
-/// Keys that a launch of the sort moves: their counts must fit 30 bits, and the status words of their tiles the device's cache. Fewer in
-/// tests, so that there are several launches.
+/// The most keys that a launch of the sort moves: their counts must fit 30 bits, and the status words of their tiles the device's cache.
+/// Fewer in tests, so that there are several launches.
 const PORTION: u64 = if cfg!(test) { 1 << 13 } else { 1 << 27 };
 
 /// Makes copies wait for kernels.
 const DONE: Event = crate::engine::EVENTS - 1;
 
-/// Makes kernels wait for copies. The events below this are those of buffers.
+/// Makes kernels wait for copies. Events with lower numbers are those of buffers.
 pub(super) const COPIED: Event = crate::engine::EVENTS - 2;
 
-/// Threads of a block of a kernel that treats each element by itself.
+/// Threads of a block, in kernels that treat each element by itself.
 const THREADS: u32 = 256;
 
-/// Blocks of a kernel that treats each element by itself, for each multiprocessor: a few, each of which takes many elements.
+/// Blocks of such a kernel per multiprocessor: a few, each of which takes many elements.
 const BLOCKS: u64 = 16;
 
 /// Bytes of places of digits: for all passes, and for two portions.
 const PLACES: u64 = 8 * DIGITS * (PASSES + 2);
 
-/// Bytes of the status words of a sort of `keys` keys.
+/// The status words of a sort of `keys` keys.
 fn status_bytes(keys: u64) -> u64 {
     4 + 4 * DIGITS * keys.min(PORTION).div_ceil(u64::from(SORT_TILE))
 }
 
-/// Bytes of the counts of all tiles of a selection among `elements` elements, and of their sum.
+/// The counts of all tiles of a selection among `elements` elements, and their sum.
 fn tiles_bytes(elements: u64) -> u64 {
     8 * (elements.div_ceil(u64::from(SELECT_TILE)) + 1)
 }
 
-/// The bytes of device memory that preparing a graph takes: `arcs` arcs, all of whose ids are below `ids`.
+/// The device memory, in bytes, for preparing a graph of `arcs` arcs whose ids are all below `ids`.
 pub fn needed(arcs: u64, ids: u64) -> u64 {
     2 * padded(8 * arcs) + padded(4 * ids) + sort_memory(arcs, arcs) + slack(arcs)
 }
 
-/// The least arcs of a run: with fewer on the device, sorting there does not pay off. Fewer in tests, where runs are to be tested.
+/// The fewest arcs of a run: with fewer on the device, sorting there does not pay off. Fewer in tests, which need runs.
 pub(super) const LEAST_RUN: u64 = if cfg!(any(test, feature = "testing")) { 1 << 9 } else { 1 << 24 };
 
-/// Ids below this one have room for their degrees in `capacity` bytes, beside what sorting any number of arcs in runs takes.
+/// How many ids have room for their degrees in `capacity` bytes, beside what sorting any number of arcs in runs takes.
 pub fn ids_within(capacity: u64) -> u64 {
     capacity.saturating_sub(needed(LEAST_RUN, 0)) / ALIGNMENT * ALIGNMENT / 4
 }
 
-/// For small pieces, and those whose sizes are not known in advance: the table of file blocks, of 36 bytes for each, which has 2^15 arcs or more
-/// on average.
+/// For small pieces, and those of unknown size: the table of file blocks has 36 bytes for each, of 2^15 arcs or more on average.
 fn slack(arcs: u64) -> u64 {
     (4 << 20) + padded(arcs / 512)
 }
 
-/// The largest number of `range` that `holds`, by bisection: the first one does, and none beyond one that does not.
+/// The largest number of `range` for which `holds`, by bisection: so it must be for the first one, and for none beyond one where it is not.
 pub(super) fn largest(range: Range<u64>, holds: impl Fn(u64) -> bool) -> u64 {
     let Range { start: mut most, end: mut beyond } = range;
     while beyond - most > 1 {
@@ -76,28 +75,27 @@ pub(super) fn largest(range: Range<u64>, holds: impl Fn(u64) -> bool) -> u64 {
     most
 }
 
-/// Bytes beside the keys for sorting `keys` keys, and for selecting among `elements` elements.
+/// Bytes, beside the keys, for sorting `keys` keys, and for selecting among `elements` elements.
 pub(crate) fn sort_memory(keys: u64, elements: u64) -> u64 {
     padded(status_bytes(keys)) + padded(PLACES) + padded(tiles_bytes(elements))
 }
 
-/// Keys on the device, and as much free memory for sorting them.
+/// Keys on the device, and as much free memory, which sorting them needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SortBuffers {
     pub(crate) keys: u64,
     pub(crate) free: u64,
 }
 
-/// The engine, and what is left of its memory.
 pub(crate) struct PrepareSpace<'e, E: Engine + ?Sized> {
     pub(crate) engine: &'e mut E,
     next: u64,
     end: u64,
     status: u64,
     places: u64,
-    /// The counts of tiles of a selection, then places.
+    /// The counts of tiles of a selection; later its places.
     pub(super) tiles: u64,
-    /// Page-locked buffers that are being copied from, each with an event behind its copy.
+    /// Page-locked buffers that are being copied from, each with an event after its copy.
     pub(super) copied: VecDeque<(Event, HostWords)>,
 }
 
@@ -110,7 +108,6 @@ impl<E: Engine + ?Sized> Drop for PrepareSpace<'_, E> {
 }
 
 impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
-    /// Takes all memory of the engine.
     pub(crate) fn new(engine: &'e mut E) -> GpuResult<Self> {
         engine.load(&PREPARE)?;
         engine.layout().restart();
@@ -123,12 +120,10 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         self.end - self.next
     }
 
-    /// Where the memory that is left begins.
     pub(super) fn next(&self) -> u64 {
         self.next
     }
 
-    /// Takes a piece of `bytes`; returns its address.
     pub(crate) fn take(&mut self, bytes: u64) -> GpuResult<u64> {
         let capacity = self.engine.layout().capacity();
         if padded(bytes) > self.left() {
@@ -138,12 +133,11 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         Ok(self.next - padded(bytes))
     }
 
-    /// Gives up all pieces that begin at `next`, where the rest began once, or later.
+    /// Frees all pieces from `next` on, an earlier value of [`Self::next`].
     pub(super) fn release(&mut self, next: u64) {
         self.next = next;
     }
 
-    /// The most keys that can be sorted and selected in the memory that is left.
     pub(super) fn most_keys(&self) -> u64 {
         let bytes = |keys: u64| 2 * padded(8 * keys) + sort_memory(keys, keys) + slack(keys);
         largest(0..self.left() / 16 + 1, |keys| bytes(keys) <= self.left())
@@ -155,18 +149,16 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         self.engine.wait(Stream::Copy, DONE)
     }
 
-    /// Makes kernels wait for all copies so far.
     pub(crate) fn after_copies(&mut self) -> GpuResult<()> {
         self.engine.record(Stream::Copy, COPIED)?;
         self.engine.wait(Stream::Compute, COPIED)
     }
 
-    /// Takes memory for `count` keys, and as much for sorting them.
     pub(crate) fn take_keys(&mut self, count: u64) -> GpuResult<SortBuffers> {
         Ok(SortBuffers { keys: self.take(8 * count)?, free: self.take(8 * count)? })
     }
 
-    /// `memory`, which nothing else uses meanwhile, if it has at least `bytes` bytes; otherwise takes another piece of that size.
+    /// Returns `memory`, which must be unused, if it has at least `bytes` bytes; otherwise takes another piece.
     pub(super) fn at_least(&mut self, bytes: u64, memory: Range<u64>) -> GpuResult<Range<u64>> {
         if memory.end - memory.start >= bytes {
             return Ok(memory);
@@ -175,7 +167,7 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         Ok(at..at + bytes)
     }
 
-    /// Takes what sorting up to `keys` keys, and selecting among up to `elements` elements, takes.
+    /// Takes the memory for sorting up to `keys` keys, and for selecting among up to `elements` elements.
     pub(crate) fn take_sort(&mut self, keys: u64, elements: u64) -> GpuResult<()> {
         self.status = self.take(status_bytes(keys))?;
         self.places = self.take(PLACES)?;
@@ -183,7 +175,7 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         Ok(())
     }
 
-    /// Enqueues a kernel, all of whose parameters have 8 bytes.
+    /// Enqueues a kernel whose parameters all have 8 bytes.
     pub(super) fn launch(&mut self, name: &'static str, blocks: u64, threads: u32, values: &[u64]) -> GpuResult<()> {
         let values: Vec<&[u8]> = values.iter().map(bytes_of).collect();
         let grid = Grid::of(blocks * u64::from(threads), threads)?;
@@ -216,8 +208,8 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         self.engine.read_u64(Stream::Compute, at)
     }
 
-    /// Selects among `count` elements: counts by the kernel `counting`, whose first parameters are `values` and whose next one is the
-    /// place for counts; then `more`. Returns how many are selected; their places are in `self.tiles`.
+    /// Selects among `count` elements: the kernel `counting` gets `values`, the place for counts, and `more`. Returns how many are
+    /// selected; their places are in `self.tiles`.
     pub(super) fn select(
         &mut self,
         counting: &'static str,
@@ -237,18 +229,17 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         self.launch(name, count.div_ceil(u64::from(SELECT_TILE)).max(1), SELECT_TILE / SELECT_KEYS, values)
     }
 
-    /// Turns `count` numbers into the sums of those before each, and puts their total behind them.
+    /// Replaces `count` numbers by their exclusive prefix sums, and puts the total after them.
     pub(crate) fn scan(&mut self, at: u64, count: u64) -> GpuResult<()> {
         self.launch("scan", 1, SCAN_THREADS, &[at, count])
     }
 
-    /// How many passes a sort by `bits` bits takes.
     pub(super) fn passes(bits: u32) -> u64 {
         u64::from(bits.div_ceil(8))
     }
 
-    /// Sorts `count` keys by `bits` bits, at most 64, from bit `low` on. For an odd number of [passes](Self::passes) they are in what
-    /// was free before.
+    /// Sorts `count` keys by `bits` bits, at most 64, from bit `low` on. After an odd number of [passes](Self::passes) they are in the
+    /// memory that was free before.
     pub(crate) fn sort(&mut self, buffers: SortBuffers, count: u64, low: u32, bits: u32) -> GpuResult<SortBuffers> {
         let passes = Self::passes(bits);
         let (low, totals) = (u64::from(low), self.places);

@@ -6,7 +6,7 @@ crate::shared_constants! {
     TAKE_THREADS: u32 = 256;
     /// Threads of a block that shortens a row.
     SHORTEN_THREADS: u32 = 256;
-    /// Edges from one whose tail is stored to the next.
+    /// The tail of each edge whose number is a multiple of this is stored.
     TAIL_STEP: u64 = 64;
     /// Numbers that the host reads.
     COUNTS: u64 = 4;

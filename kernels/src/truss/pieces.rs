@@ -1,36 +1,33 @@
-//! Where the pieces of a graph that is peeled are: those that fit are on the device, the others in page-locked memory of the host, which kernels
-//! read and write over the bus.
+//! Which pieces of a graph that is peeled are on the device; the others are in page-locked host memory, which kernels read and write over
+//! the bus.
 //!
-//! Values are changed at random by all threads at once, so they are always on the device, with what has the size of the vertices. Rows of
-//! neighbours come next. If not all of them fit, half of the memory that is left has those of the first vertices, which are the longest
-//! and are searched most; most of the other half is a cache for the rows of edges that fall. The rest, a sixteenth of what is left, is for
-//! sorting these edges by their longer rows, so that a row is used while it is in the cache.
+//! Values are changed at random by all threads at once, so they are always on the device, with everything of the size of the vertices. Rows
+//! of neighbours come next. If not all of them fit, half of the remaining memory has those of the first vertices, which are the longest and
+//! are searched most; 7/16 are a cache for the rows of falling edges; the rest, a sixteenth, is for sorting these edges by their longer
+//! rows, so that a row is used while it is in the cache.
 
 use super::constants::{COUNTS, TAIL_STEP};
 use crate::arena::{ALIGNMENT, padded};
 use crate::prepare::sort_memory;
 
-/// Bytes of the pieces of a graph.
+/// Sizes in bytes, except for `sorted` and `lists`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PeelingPieces {
     pub(super) by_vertex: u64,
     pub(super) by_edge: u64,
-    /// Of the tails of some edges.
     pub(super) tails: u64,
-    /// Of the values, which hold keys that are sorted before.
+    /// The values; while rows are made, the keys that are sorted.
     pub(super) values: u64,
-    /// Of the rows on the device.
     pub(super) rows: u64,
-    /// Of the cache of rows.
     pub(super) fetched: u64,
-    /// Falling edges that are sorted at a time.
+    /// How many falling edges are sorted at a time.
     pub(super) sorted: u64,
-    /// Whether the edges that are gathered, those that fell, and heads are on the device.
+    /// Whether the gathered edges, those that fell, and the heads are on the device.
     pub(super) lists: [bool; 3],
 }
 
 impl PeelingPieces {
-    /// In a device's memory of `capacity` bytes; none: that is too little.
+    /// For a device with `capacity` bytes; `None` if that is too little.
     pub(super) fn of(vertices: u64, edges: u64, capacity: u64) -> Option<Self> {
         let (by_vertex, by_edge) = (4 * vertices, 4 * edges);
         let mut pieces = Self {
@@ -55,12 +52,12 @@ impl PeelingPieces {
             *near = padded(by_edge) <= left;
             left -= if *near { padded(by_edge) } else { 0 };
         }
-        // Two pieces without padding.
+        // For two pieces without padding.
         pieces.sorted = (left / 16).min(pieces.keys()).min(edges / 8) / ALIGNMENT * ALIGNMENT;
         Some(pieces)
     }
 
-    /// What is on the device in any case.
+    /// The bytes that are on the device in any case.
     fn always(&self, vertices: u64) -> u64 {
         let sort = sort_memory(self.keys(), 1);
         2 * padded(8 * (vertices + 1))
@@ -73,12 +70,11 @@ impl PeelingPieces {
             + sort
     }
 
-    /// Keys that are sorted at a time, half of the values' memory being free for it.
+    /// How many keys are sorted at a time: half of the values' memory is free for it.
     pub(super) fn keys(&self) -> u64 {
         self.values / 16
     }
 
-    /// Bytes of all pieces on the device.
     #[cfg(test)]
     pub(super) fn on_device(vertices: u64, edges: u64) -> u64 {
         let pieces = Self::of(vertices, edges, u64::MAX / 2);
@@ -87,7 +83,7 @@ impl PeelingPieces {
         })
     }
 
-    /// Bytes in the host's memory, at most: a row is not divided.
+    /// An upper bound of the bytes in host memory: a row is not divided.
     pub(super) fn on_host(&self, vertices: u64) -> u64 {
         let lists = self.lists.into_iter().filter(|near| !near).count() as u64 * (self.by_edge + 8);
         let rows = match 4 * self.by_edge - self.rows {
