@@ -1,6 +1,6 @@
 //! Child processes of the program: how they are started, watched and stopped, so that none is left behind.
 //!
-//! A child has ended when its [`ChildProcess`] is dropped. If the parent is killed instead, a child that called [`follow_parent`]
+//! A child is ended when its [`ChildProcess`] is dropped. If the parent is killed instead, a child that called [`follow_parent`]
 //! gets a signal. What a child writes to standard error is kept in memory, for messages.
 
 use std::ffi::OsString;
@@ -19,10 +19,9 @@ use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal
 use crate::control::Control;
 use crate::error::{Error, Result};
 
-/// How often a running child and the request to stop are polled.
 const POLL: Duration = Duration::from_millis(20);
 
-/// The most bytes of a child's last messages that an error holds.
+/// The most bytes of a child's last messages in an error.
 const TAIL: u64 = 2048;
 
 /// The exit code after a SIGTERM: 128 + 15, as in shells.
@@ -36,17 +35,15 @@ pub struct Helper {
     pub arguments: Vec<OsString>,
 }
 
-/// The hidden command of the program that runs METIS.
 const METIS_CHILD: &str = "metis-child";
 
 impl Helper {
-    /// Runs METIS in `program`, which is `trimill`.
     pub fn metis(program: PathBuf) -> Self {
         Self { program, arguments: vec![METIS_CHILD.into()] }
     }
 
-    /// Starts a child that reads `input` and writes to `output`; without one, its output is kept with its messages. If it is dropped
-    /// before it has ended, it is asked to end, and killed after `grace`.
+    /// Starts a child that reads `input` and writes to `output`; without one, its output is kept with its messages. Dropped before
+    /// the child has ended, it is asked to end, and killed after `grace`.
     pub fn start(&self, input: Stdio, output: Option<Stdio>, grace: Duration) -> Result<ChildProcess> {
         let spawn = || -> io::Result<ChildProcess> {
             let messages = File::from(memfd_create("messages", MemfdFlags::CLOEXEC)?);
@@ -69,7 +66,7 @@ pub struct ChildProcess {
 }
 
 impl ChildProcess {
-    /// The other ends of its standard input and output, where these are pipes that were not taken yet.
+    /// The other ends of its standard input and output, if they are pipes that were not taken yet.
     pub fn pipes(&mut self) -> (Option<ChildStdin>, Option<ChildStdout>) {
         (self.child.stdin.take(), self.child.stdout.take())
     }
@@ -88,7 +85,7 @@ impl ChildProcess {
         }
     }
 
-    /// The end of its messages.
+    /// The last [`TAIL`] bytes of its messages.
     pub fn messages(&self) -> String {
         let length = self.messages.metadata().map_or(0, |metadata| metadata.len());
         let mut tail = vec![0; length.min(TAIL) as usize];
@@ -124,7 +121,7 @@ impl Drop for ChildProcess {
     }
 }
 
-/// How a child ended that was to go on, such as `ended with exit code 1`.
+/// How a child ended that should have gone on, such as `ended with exit code 1`.
 pub fn ending(status: ExitStatus) -> String {
     let signal = if status.code() == Some(TERMINATED) { Some(15) } else { status.signal() };
     let name = match signal {

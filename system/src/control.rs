@@ -14,13 +14,13 @@ pub const NOTE: &str = "trimill::note";
 
 /// Receives progress reports. Implemented by the program (bars or plain lines); the library itself prints nothing.
 pub trait Observer: Send + Sync {
-    /// A task begins; `total` units of `unit` are expected, where that is known. Returns the task's number.
+    /// A task begins, with `total` units of `unit` if known. Returns the task's number.
     fn begin(&self, name: &str, total: Option<u64>, unit: Unit) -> u64;
     /// `units` more are done.
     fn advance(&self, task: u64, units: u64);
     /// The task is over.
     fn end(&self, task: u64);
-    /// The stages that follow, as tasks of these names; they replace those that were expected before.
+    /// The stages that follow, by their tasks' names; they replace those that were expected before.
     fn expect(&self, _stages: &[ExpectedStage]) {}
 }
 
@@ -38,7 +38,6 @@ pub enum Unit {
     Runs,
 }
 
-/// An [`Observer`] that ignores all reports.
 #[derive(Debug, Default)]
 pub struct Silent(AtomicU64);
 
@@ -54,19 +53,19 @@ impl Observer for Silent {
 #[derive(Clone)]
 pub struct Control {
     stop: Arc<AtomicBool>,
-    /// The stop flags of the parts of the job that contain this one.
+    /// The stop flags of the parts of the job that contain this part.
     outer: Vec<Arc<AtomicBool>>,
     observer: Arc<dyn Observer>,
-    /// What records the timeline, if the job asks for one.
+    /// Set if the job asks for a timeline.
     recorder: Option<Arc<Recorder>>,
-    /// The device and the partition that this is for.
+    /// The device and the partition that the work is for.
     place: SpanPlace,
     #[cfg(feature = "testing")]
     watch: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 impl Control {
-    /// A control that is stopped by setting `stop` and reports to `observer`.
+    /// `stop` stops it when set.
     pub fn new(stop: Arc<AtomicBool>, observer: Arc<dyn Observer>) -> Self {
         Self {
             stop,
@@ -79,19 +78,19 @@ impl Control {
         }
     }
 
-    /// A control without progress reports, which only [`Self::stop`] stops: for tests and for use as a library.
+    /// Without progress reports, and stopped by [`Self::stop`] only: for tests and for use as a library.
     pub fn silent() -> Self {
         Self::new(Arc::default(), Arc::new(Silent::default()))
     }
 
-    /// A copy of this control that calls `watch` at each check, to count the work between checks.
+    /// A copy that calls `watch` at each check, to count the work between checks.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn watched(&self, watch: impl Fn() + Send + Sync + 'static) -> Self {
         Self { watch: Some(Arc::new(watch)), ..self.clone() }
     }
 
-    /// A control for a part of the job: it stops when the whole job does, and can be stopped on its own.
+    /// For a part of the job: it stops when the whole job does, and can be stopped on its own.
     #[must_use]
     pub fn part(&self) -> Self {
         let mut outer = self.outer.clone();
@@ -105,14 +104,14 @@ impl Control {
         Self { observer: Arc::new(Silent::default()), recorder: None, ..self.part() }
     }
 
-    /// A copy of this control that records a timeline, if one is `wanted`, for a job that began at `begun`.
+    /// A copy that records a timeline, if one is `wanted`, for a job that began at `begun`.
     #[must_use]
     pub fn recorded_if(&self, wanted: bool, begun: Instant) -> Self {
         let recorder = wanted.then(|| Arc::new(Recorder::new(begun)));
         Self { recorder: recorder.or_else(|| self.recorder.clone()), ..self.clone() }
     }
 
-    /// A copy of this control for work on `partition`, on `device` unless the host counts it; the timeline names both.
+    /// A copy for work on `partition`, on `device` unless the host counts it; the timeline names both.
     #[must_use]
     pub fn at(&self, device: Option<u32>, partition: u32) -> Self {
         Self { place: SpanPlace { device, partition: Some(partition) }, ..self.clone() }
@@ -159,12 +158,12 @@ impl Control {
         }
     }
 
-    /// What was recorded, if a timeline is, of a job that took `seconds`.
+    /// The timeline, if one is recorded, of a job that took `seconds`.
     pub fn timeline(&self, seconds: f64) -> Option<Timeline> {
         self.recorder.as_ref().map(|recorder| recorder.timeline(seconds))
     }
 
-    /// Asks the job, or the part of it that this control is for, to stop at the next check.
+    /// Asks the job, or the part of it that this is for, to stop at the next check.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -187,7 +186,7 @@ impl Control {
         self.observer.expect(stages);
     }
 
-    /// Begins a task; it ends when the value is dropped.
+    /// Begins a task, which ends when the value is dropped.
     pub fn task(&self, name: &str, total: Option<u64>, unit: Unit) -> Task {
         Task { number: self.observer.begin(name, total, unit), observer: Arc::clone(&self.observer) }
     }
@@ -203,13 +202,12 @@ impl Task {
         self.observer.advance(self.number, units);
     }
 
-    /// A handle by which other code reports the progress of this task; `control` says when to stop.
+    /// A handle by which other code reports the task's progress; `control` says when to stop.
     pub fn progress(&self, control: &Control) -> Progress {
         Progress { number: self.number, control: control.clone() }
     }
 }
 
-/// Reports the progress of a task from elsewhere, and asks whether to stop.
 #[derive(Clone)]
 pub struct Progress {
     number: u64,

@@ -1,9 +1,9 @@
-//! All writing to disk: every file that the library makes or changes is made and changed here.
+//! All writing to disk: every file that the library makes or changes is made or changed here.
 //!
 //! Input: bytes and paths. Output: files, or errors that name the file and count as the disk's fault
-//! ([`crate::error::Kind::Resource`]). Files appear whole or not at all: they are written under a temporary name
-//! ([`NewFile`]) and renamed. Files that users name may also be links, devices or pipes ([`Output`]). Because all writes go
-//! through here, and all reads of what was written, [`faults`] can make any of them fail.
+//! ([`crate::error::Kind::Resource`]). Files appear whole or not at all: they are written under a temporary name ([`NewFile`])
+//! and renamed. Files that users name may also be links, devices or pipes ([`Output`]). All writes, and all reads of what was
+//! written, go through here, so [`faults`] can make any of them fail.
 
 pub mod faults;
 mod new_file;
@@ -36,7 +36,7 @@ fn step<T>(act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     act()
 }
 
-/// Writes `bytes` by `write`; an injected fault may write half of them only.
+/// Writes `bytes` by `write`; an injected fault may write only half of them.
 fn pass(bytes: &[u8], mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
     if let Some(fault) = faults::next(Call::Write) {
         if fault.writes_half_first() {
@@ -52,19 +52,18 @@ pub fn before_read() -> io::Result<()> {
     faults::next(Call::Read).map_or(Ok(()), faults::Fault::inject)
 }
 
-/// Fills `bytes` from `position` of `file`.
 pub fn read_at(file: &File, bytes: &mut [u8], position: u64) -> io::Result<()> {
     before_read()?;
     file.read_exact_at(bytes, position)
 }
 
-/// As [`read_at`], for bytes that this program wrote. A test's fault may change them, so the caller compares them with a checksum.
+/// As [`read_at`], for bytes that this program wrote. A fault may change them, so the caller must compare a checksum.
 pub fn read_back(file: &File, bytes: &mut [u8], position: u64) -> io::Result<()> {
     read_at(file, bytes, position)?;
     faults::after_read_back(bytes)
 }
 
-/// Makes `dir` and its missing parents, if it does not exist.
+/// Makes `dir` and its missing parents.
 pub fn make_dir(dir: &Path) -> Result<()> {
     if dir.is_dir() {
         return Ok(());
@@ -72,27 +71,27 @@ pub fn make_dir(dir: &Path) -> Result<()> {
     step(|| std::fs::create_dir_all(dir)).map_err(|e| Error::write(dir, e))
 }
 
-/// A new file without a name on the disk of `dir`; it is removed when its last handle is closed.
+/// A new file without a name on the disk of `dir`; removed when its last handle is closed.
 pub fn anonymous(dir: &Path) -> Result<File> {
     step(|| tempfile::tempfile_in(dir)).map_err(|e| Error::write(dir, e))
 }
 
-/// Writes `bytes` at the current position of `file`; `path` is for the error.
+/// At the current position; `path` is for the error.
 pub fn write(mut file: &File, path: &Path, bytes: &[u8]) -> Result<()> {
     pass(bytes, |bytes| file.write_all(bytes)).map_err(|e| Error::write(path, e))
 }
 
-/// Writes `bytes` at `position` of `file`; may be called from many threads. `path` is for the error.
+/// May be called from many threads; `path` is for the error.
 pub fn write_at(file: &File, path: &Path, bytes: &[u8], position: u64) -> Result<()> {
     pass(bytes, |bytes| file.write_all_at(bytes, position)).map_err(|e| Error::write(path, e))
 }
 
-/// The folder for temporary files of a job that names none: `TMPDIR`, or `/tmp` where that is not set or empty.
+/// The folder for a job's temporary files by default: `TMPDIR`, or `/tmp` if that is not set or empty.
 pub fn temporary_folder() -> PathBuf {
     Some(std::env::temp_dir()).filter(|dir| !dir.as_os_str().is_empty()).unwrap_or_else(|| "/tmp".into())
 }
 
-/// Replaces the file at `path`, or makes it: a reader finds the old file or the whole new one, even after a power failure. Errors:
+/// Makes or replaces the file at `path`: a reader finds the old file or the whole new one, even after a power failure. Errors:
 /// `Kind::Resource`; an older file stays as it was.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let dir = parent(path);
@@ -107,7 +106,7 @@ pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Waits until the names in `dir` are on disk. Some file systems cannot sync a directory.
+/// Waits until the names in `dir` are on disk; does nothing on file systems that cannot sync a directory.
 pub fn sync_dir(dir: &Path) -> Result<()> {
     match step(|| File::open(dir).and_then(|dir| faults::sync(&dir))) {
         Err(e) if e.kind() != io::ErrorKind::InvalidInput => Err(Error::write(dir, e)),

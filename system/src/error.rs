@@ -1,7 +1,7 @@
 //! The one error type of the library.
 //!
-//! Every error says where (file, and line where there is one), what was found, what was expected and what to do.
-//! Its [`Kind`] tells whose fault it is; only `main` turns kinds into exit codes.
+//! Every error says where (file, and line if there is one), what was found, what was expected and what to do. Its [`Kind`]
+//! tells whose fault it is; only `main` turns kinds into exit codes.
 
 use std::any::Any;
 use std::path::{Path, PathBuf};
@@ -100,8 +100,8 @@ impl Error {
         Self::new(Kind::Interrupted, None, "interrupted")
     }
 
-    /// Reading `path` failed: the data is at fault (exit code 1), or a limit of the system (exit code 3).
-    /// What is wrong with a remote object comes as an error of this type in `source`, and is that error.
+    /// Reading `path` failed: the data is at fault (exit code 1), or a limit of the system (exit code 3). A `source` that is
+    /// an error of this type, as of a remote object, is returned itself.
     pub fn read(path: impl AsRef<Path>, source: io::Error) -> Self {
         let source = match source.downcast::<Self>() {
             Ok(error) => return error.at_if_unset(path),
@@ -139,7 +139,7 @@ impl Error {
             .advice("start the job again; if that does not help, check the disk, or name another directory")
     }
 
-    /// Adds the (1-based) line of the file.
+    /// 1-based.
     #[must_use]
     pub fn at_line(mut self, line: u64) -> Self {
         self.0.line = Some(line);
@@ -153,14 +153,14 @@ impl Error {
         self
     }
 
-    /// Adds the file, for errors that are created where it is not known.
+    /// Adds the file, where it was not known when the error was made.
     #[must_use]
     pub fn at(mut self, path: impl AsRef<Path>) -> Self {
         self.0.path = Some(path.as_ref().to_path_buf());
         self
     }
 
-    /// As [`Self::at`], if no file is named yet, or one without a name.
+    /// As [`Self::at`], if no file with a name is set yet.
     #[must_use]
     pub fn at_if_unset(self, path: impl AsRef<Path>) -> Self {
         let is_set = self.0.path.as_ref().is_some_and(|path| !path.as_os_str().is_empty());
@@ -181,34 +181,34 @@ impl Error {
         self
     }
 
-    /// Puts in front what the job was doing when it happened.
+    /// Prepends what the job was doing.
     #[must_use]
     pub fn while_doing(mut self, what: &str) -> Self {
         self.0.found = format!("{what}: {}", self.0.found);
         self
     }
 
-    /// Adds what else to do.
+    /// Adds more to do.
     #[must_use]
     pub fn also(mut self, more: &str) -> Self {
         self.0.advice = Some(self.0.advice.map_or_else(|| more.into(), |advice| format!("{advice}; {more}")));
         self
     }
 
-    /// Keeps what was computed before the error: where a count is complete and one of its files cannot be written, the count.
+    /// Keeps what was computed before the error: the count, if only one of its files cannot be written.
     #[must_use]
     pub fn with_answer<T: Any + Send + Sync>(mut self, answer: T) -> Self {
         self.0.answer = Some(Box::new(answer));
         self
     }
 
-    /// What was computed before the error, if it is a `T`: a `RunResult` where triangles were counted and only files of the count
+    /// What was computed before the error, if it is a `T`: a `RunResult` if triangles were counted and only files of the count
     /// are missing.
     pub fn answer<T: Any>(&self) -> Option<&T> {
         self.0.answer.as_ref()?.downcast_ref()
     }
 
-    /// The value of `outcome`, or the answer of its error, and whether what came after the answer failed.
+    /// The value of `outcome`, or the answer of its error together with what failed after it.
     ///
     /// # Errors
     /// An error without such an answer.
@@ -223,10 +223,7 @@ impl Error {
         }
     }
 
-    /// The worst error of `outcomes`, by its kind, with the texts of the others.
-    ///
-    /// # Errors
-    /// That one, if there is any.
+    /// Fails with the worst error of `outcomes`, by its kind, and with the texts of the others.
     pub fn worst_of(outcomes: impl IntoIterator<Item = Result<()>>) -> Result<()> {
         let mut errors: Vec<Self> = outcomes.into_iter().filter_map(Result::err).collect();
         errors.sort_by_key(|error| std::cmp::Reverse(error.kind()));
@@ -240,12 +237,11 @@ impl Error {
         self.0.source.as_ref().is_some_and(|e| matches!(e.kind(), StorageFull | QuotaExceeded | FileTooLarge))
     }
 
-    /// Whether there is not enough memory: in a budget, or in the system.
+    /// Whether memory is short, in a budget or in the system.
     pub fn is_for_memory(&self) -> bool {
         self.0.memory || self.0.source.as_ref().is_some_and(|e| e.kind() == io::ErrorKind::OutOfMemory)
     }
 
-    /// The directory that it is about, or the one of its file.
     fn directory(&self) -> PathBuf {
         let path = self.0.path.as_deref().unwrap_or(Path::new(""));
         let dir = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
@@ -257,12 +253,12 @@ impl Error {
         self.0.path.as_deref()
     }
 
-    /// The line of that file, from 1.
+    /// The line in that file, from 1.
     pub fn line(&self) -> Option<u64> {
         self.0.line
     }
 
-    /// The bytes of memory or disk that would have been enough, where that is known: of a budget, the smallest one that is accepted.
+    /// The bytes of memory or disk that would have been enough, if known; of a budget, the smallest that is accepted.
     pub fn bytes_wanted(&self) -> Option<Bytes> {
         self.0.wanted
     }
@@ -273,7 +269,7 @@ impl Error {
     }
 }
 
-/// What to do if a limit of the system rather than a file is the cause: memory or open files are used up.
+/// What to do if the cause is not a file but a limit of the system: memory or open files are used up.
 fn limit(error: &io::Error) -> Option<&'static str> {
     match Errno::from_io_error(error)? {
         Errno::NOMEM => Some("free some memory, or raise its limit (`ulimit -v`)"),

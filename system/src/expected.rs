@@ -1,9 +1,8 @@
-//! The share of a job that is done, and the time that is left, from the seconds that its stages are expected to take.
+//! The share of a job that is done, and the time left, from the seconds that its stages are expected to take.
 //!
-//! Input: [stages](ExpectedStage), as soon as a job knows what it will do, the tasks that begin, and how long the job has taken. Output: a
-//! share between 0 and 1, and the time left. The current stage is extrapolated from its progress; later ones take their
-//! expected seconds, scaled by how much longer than expected the stages before took. So both are right also on a machine that is half
-//! as fast as expected in everything.
+//! Input: [stages](ExpectedStage), as soon as a job knows what it will do, the tasks that begin, and the job's time so far. Output: a share
+//! between 0 and 1, and the time left. The current stage is extrapolated from its progress; later ones take their expected seconds, scaled
+//! by how much longer than expected earlier stages took. So both are right also on a machine that is half as fast in everything.
 
 use std::time::Duration;
 
@@ -12,31 +11,31 @@ use std::time::Duration;
 pub struct ExpectedStage {
     /// The name of its task.
     pub task: &'static str,
-    /// How long it takes, about.
+    /// About how long it takes.
     pub seconds: f64,
 }
 
-/// The share of a stage of which what it took so far says how long the rest takes.
+/// From this share of a stage on, its time so far alone tells how long the rest takes.
 const TELLING: f64 = 0.1;
 
 #[derive(Debug, Default)]
 pub struct JobShare {
-    /// The stages that were expected last, in order.
+    /// The stages of the last [`Self::expect`], in order.
     stages: Vec<ExpectedStage>,
-    /// The one that has begun last, and when.
+    /// The current stage and when it began.
     current: Option<usize>,
     began: Duration,
-    /// Seconds expected of stages that are done and no longer in the list.
+    /// Expected seconds of done stages that are no longer in the list.
     before: f64,
-    /// Seconds that all stages took that are done.
+    /// Seconds that all done stages took.
     took: f64,
-    /// The largest share of these stages so far: work beside them takes nothing back.
+    /// The largest share of these stages so far: work beside the stages does not lower it.
     reached: f64,
 }
 
 impl JobShare {
-    /// From now on, after `elapsed`, these stages are expected. Returns whether they are those of another job: no stage of the last one was
-    /// left, or the first of these is done already.
+    /// From now on (`elapsed`) these stages are expected. Returns whether they are another job's: no stage of the last one was left, or the
+    /// first of these is done already.
     pub fn expect(&mut self, stages: &[ExpectedStage], elapsed: Duration) -> bool {
         let begun = self.current.map_or(&[][..], |current| &self.stages[..=current]);
         let again = stages.first().is_some_and(|first| begun.iter().any(|stage| stage.task == first.task));
@@ -50,7 +49,7 @@ impl JobShare {
         false
     }
 
-    /// A task begins after `elapsed`. Returns whether it begins another job: one of which nothing is expected.
+    /// A task begins after `elapsed`. Returns whether it begins another job, of which nothing is expected.
     pub fn begin(&mut self, task: &str, elapsed: Duration) -> bool {
         let is_last = |place: usize| place + 1 == self.stages.len();
         let from = self.current.unwrap_or_default();
@@ -71,24 +70,22 @@ impl JobShare {
         false
     }
 
-    /// Seconds that the current stage has taken.
     fn taking(&self, elapsed: Duration) -> f64 {
         self.current.map_or(0.0, |_| elapsed.saturating_sub(self.began).as_secs_f64())
     }
 
-    /// The current stage, and how much of it is done once `fraction` of a task is, which began last.
+    /// The current stage and its share that is done, if `fraction` of the task that began last is done.
     fn current(&self, task: &str, fraction: f64) -> Option<(usize, f64)> {
         self.current.map(|place| (place, if self.stages[place].task == task { fraction } else { 0.0 }))
     }
 
-    /// Seconds expected of what is done.
     fn expected(&self, current: Option<(usize, f64)>) -> f64 {
         let of =
             |(place, fraction): (usize, f64)| seconds(&self.stages[..place]) + self.stages[place].seconds * fraction;
         self.before + current.map_or(0.0, of)
     }
 
-    /// The share of the job that is done once `fraction` of a task is, which began last.
+    /// The share of the job that is done, if `fraction` of the task that began last is done.
     pub fn done(&mut self, task: &str, fraction: f64) -> f64 {
         let all = self.before + seconds(&self.stages);
         if all <= 0.0 {
@@ -98,7 +95,7 @@ impl JobShare {
         self.reached
     }
 
-    /// How long the rest of the job takes, after `elapsed`; none as long as nothing is done.
+    /// How long the rest of the job takes, after `elapsed`; `None` as long as nothing is done.
     pub fn time_left(&self, task: &str, fraction: f64, elapsed: Duration) -> Option<Duration> {
         let going_on = |taken: f64, fraction: f64| taken * (1.0 - fraction) / fraction;
         let left = if self.stages.is_empty() {
@@ -108,12 +105,12 @@ impl JobShare {
             let taking = self.taking(elapsed);
             let pace = (self.took + taking) / self.expected(Some((place, done)));
             let expected = pace * (1.0 - done) * self.stages[place].seconds;
-            // As the square, since a stage may take long to get anything done.
+            // Squared, since a stage may take long to get anything done.
             let telling = (done / TELLING).min(1.0).powi(2);
             let current = if done > 0.0 { telling * going_on(taking, done) } else { 0.0 } + (1.0 - telling) * expected;
             current + pace * seconds(&self.stages[place + 1..])
         };
-        // No more than anybody waits for.
+        // At most what anybody waits for.
         left.is_finite().then(|| Duration::from_secs_f64(left.clamp(0.0, 1e9)))
     }
 }

@@ -1,4 +1,4 @@
-//! The free space of a disk: apart from other modules, since errors name it.
+//! The free space of a disk; a module of its own, since errors name it.
 
 use std::io;
 use std::path::Path;

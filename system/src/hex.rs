@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-/// A checksum: 16 lower-case hexadecimal digits.
+/// 16 lower-case hexadecimal digits.
 pub mod of_u64 {
     use super::*;
 
@@ -10,14 +10,13 @@ pub mod of_u64 {
         serializer.collect_str(&format_args!("{value:016x}"))
     }
 
-    /// Reads 16 digits; anything else is an error.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
         let text = digits(deserializer, 16)?;
         u64::from_str_radix(&text, 16).map_err(Error::custom)
     }
 }
 
-/// A fingerprint: 32 lower-case hexadecimal digits.
+/// 32 lower-case hexadecimal digits.
 pub mod of_u128 {
     use super::*;
 
@@ -25,14 +24,13 @@ pub mod of_u128 {
         serializer.collect_str(&format_args!("{value:032x}"))
     }
 
-    /// Reads 32 digits; anything else is an error.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u128, D::Error> {
         let text = digits(deserializer, 32)?;
         u128::from_str_radix(&text, 16).map_err(Error::custom)
     }
 }
 
-/// A fingerprint that may be unknown.
+/// 32 lower-case hexadecimal digits, or null.
 pub mod of_optional_u128 {
     use super::*;
 
@@ -43,7 +41,6 @@ pub mod of_optional_u128 {
         }
     }
 
-    /// Reads 32 digits, or nothing; anything else is an error.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u128>, D::Error> {
         #[derive(Deserialize)]
         struct KnownDigits(#[serde(with = "of_u128")] u128);
@@ -51,7 +48,6 @@ pub mod of_optional_u128 {
     }
 }
 
-/// A string of exactly `count` hexadecimal digits.
 fn digits<'de, D: Deserializer<'de>>(deserializer: D, count: usize) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text.len() == count && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {

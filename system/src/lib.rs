@@ -46,8 +46,8 @@ pub use bytes::Bytes;
 pub use control::Control;
 pub use error::{Error, Kind, Result};
 
-/// Locks a mutex. A thread that panicked while it held the lock makes the job fail as a whole, so what it left behind
-/// is never used for a result and the poison needs no handling of its own.
+/// Locks a mutex and ignores poison: a thread that panics while holding the lock makes the job fail as a whole, so what it left behind is
+/// never used for a result.
 pub fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

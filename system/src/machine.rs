@@ -14,8 +14,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::bytes::Bytes;
 use crate::mapped::return_freed_memory;
 
-/// The memory of the machine, or the least limit of the control groups that the process is in, whichever is less.
-/// It is found once in a process: going through the groups takes longer than planning a small graph.
+/// The memory of the machine, or the least limit of the process's control groups if that is less. Found once in a process: going through
+/// the groups takes longer than planning a small graph.
 pub fn memory() -> Bytes {
     static FOUND: LazyLock<Bytes> = LazyLock::new(|| {
         let info = rustix::system::sysinfo();
@@ -25,7 +25,7 @@ pub fn memory() -> Bytes {
     *FOUND
 }
 
-/// The peak resident memory of the process since [`reset_peak`] (mapped file pages count); where `/proc` is not mounted, since it started.
+/// The process's peak resident memory since [`reset_peak`], mapped file pages included; without `/proc`, since it started.
 pub fn peak_memory() -> Bytes {
     peak_in("/proc/self/status")
 }
@@ -49,16 +49,16 @@ pub fn free_memory() -> Bytes {
     kib_of("/proc/meminfo", "MemAvailable:")
 }
 
-/// The product name of the processor, or its architecture where the system does not give it.
+/// The product name of the processor, or its architecture if the system does not give a name.
 pub fn processor() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let named = info.lines().filter_map(|line| line.split_once(':')).find(|(key, _)| key.trim() == "model name");
     named.map_or_else(|| std::env::consts::ARCH.into(), |(_, name)| name.trim().to_owned())
 }
 
-/// A value that the system gives in KiB in one of the first lines of a file; zero where it does not give it.
+/// A value that a system file gives in KiB in one of its first lines; zero if it does not.
 fn kib_of(file: &str, name: &str) -> Bytes {
-    // The system hands out the whole file at once, if there is room for it. A user may be in many groups, which are listed before the memory.
+    // The system returns the whole file at once, if it fits. A user may be in many groups, which are listed before the memory.
     let mut text = [0; 1 << 15];
     let read = fs::File::open(file).and_then(|mut file| file.read(&mut text)).unwrap_or_default();
     let text = String::from_utf8_lossy(&text[..read]);
@@ -67,11 +67,11 @@ fn kib_of(file: &str, name: &str) -> Bytes {
     Bytes(kib.unwrap_or(0u64) * 1024)
 }
 
-/// Whether the process is the program, and not one that uses the library.
+/// Whether the process is the program, not one that uses the library.
 static OWN: AtomicBool = AtomicBool::new(false);
 
-/// Declares that the process is the program: from now on, freed memory goes back to the system at once, and each job measures
-/// its own peak. It may have as many files open as the system allows: a graph may be stored in thousands.
+/// Declares that the process is the program: from now on, freed memory returns to the system at once, and each job measures its own peak.
+/// It may open as many files as the system allows: a graph may be stored in thousands.
 pub fn own_process() {
     OWN.store(true, Ordering::Relaxed);
     return_freed_memory();
@@ -79,8 +79,8 @@ pub fn own_process() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files });
 }
 
-/// Resets [`peak_memory`] in the program's process, so that a job in a batch reports its own. Elsewhere, and where the system
-/// does not allow it, the peak is that of the whole process: larger, never smaller.
+/// Resets [`peak_memory`] in the program's process, so that each job of a batch reports its own. Elsewhere, and where the system does not
+/// allow it, the peak is that of the whole process: larger, never smaller.
 pub fn reset_peak() {
     if OWN.load(Ordering::Relaxed) {
         let _ = fs::write("/proc/self/clear_refs", "5");

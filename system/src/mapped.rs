@@ -1,10 +1,10 @@
-//! Files mapped into memory, large pages, prefetches, and the allocator's settings: the only file of this crate with `unsafe` code.
+//! Files mapped into memory, large pages, prefetches, the allocator's settings: the only file of this crate with `unsafe` code.
 //!
-//! Pages of a mapped file count as memory of the process while they are resident, so a big file is read through a [`MappedPart`]
-//! that is dropped after use.
+//! Pages of a mapped file count as memory of the process while they are resident, so a big file is read through [`MappedPart`]s that are
+//! dropped after use.
 //!
-//! A read of mapped pages that fails, because the disk fails or because another process truncates the file, returns no error:
-//! the system sends SIGBUS, which ends the process. So only inputs are mapped, and [`report_failed_reads`] adds a message.
+//! If a read of mapped pages fails, because the disk fails or another process truncates the file, the system sends SIGBUS, which ends
+//! the process. So only inputs are mapped, and [`report_failed_reads`] adds a message.
 #![allow(unsafe_code)]
 
 mod failed_reads;
@@ -20,8 +20,8 @@ use memmap2::{Advice, Mmap, MmapOptions};
 use crate::error::{Error, Result};
 use failed_reads::MappingEntry;
 
-/// From now on a read of mapped pages that fails ends the process with exit code 1 and names the file on standard error. Only
-/// programs should call this, since signal handlers are global to the process; any other SIGBUS ends it as before.
+/// From now on a failed read of mapped pages ends the process with exit code 1 and names the file on standard error. Only for programs,
+/// since signal handlers are global to the process; any other SIGBUS ends it as before.
 pub fn report_failed_reads() {
     #[cfg(target_os = "linux")]
     {
@@ -45,11 +45,11 @@ pub fn report_failed_reads() {
     }
 }
 
-/// From this size on, memory goes back to the system as soon as it is freed.
+/// From this size on, freed memory returns to the system at once.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const LARGE: i32 = 1 << 20;
 
-/// Ends the process with this exit code, without anything that is registered to run at its end.
+/// Ends the process without what is registered to run at its end.
 pub fn end_at_once(code: u8) -> ! {
     // SAFETY: ends the process; nothing runs after it.
     unsafe { libc::_exit(code.into()) }
@@ -58,8 +58,8 @@ pub fn end_at_once(code: u8) -> ! {
 /// Whether the allocator was asked to return freed memory: then this process is the program.
 static RETURNS: AtomicBool = AtomicBool::new(false);
 
-/// Asks the allocator to return large blocks to the system when they are freed. By default glibc keeps freed blocks of up to
-/// 32 MiB, in a heap for each thread, so a job would occupy its past peak and not what it holds.
+/// Asks the allocator to return large blocks to the system when they are freed. By default glibc keeps freed blocks of up to 32 MiB, in
+/// a heap per thread, so a job would occupy its past peak.
 pub fn return_freed_memory() {
     RETURNS.store(true, Ordering::Relaxed);
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -69,8 +69,8 @@ pub fn return_freed_memory() {
     }
 }
 
-/// Returns freed memory of small blocks to the system, if large ones are returned. Elsewhere the heap is another program's, which may be
-/// large and takes time to go through.
+/// Returns freed memory of small blocks to the system, if large ones are returned. Otherwise the heap is another program's, which may be
+/// large and take time to go through.
 pub fn trim_heap() {
     if !RETURNS.load(Ordering::Relaxed) {
         return;
@@ -87,7 +87,7 @@ pub fn trim_heap() {
 pub struct MappedPart(Option<(MappingEntry, Mmap)>);
 
 impl MappedPart {
-    /// Maps `range` (in bytes) of `file`. `path` is for the error only.
+    /// Maps `range` (in bytes) of `file`; `path` is for the error.
     pub fn new(file: &File, path: &Path, range: Range<u64>) -> Result<Self> {
         let len = (range.end - range.start) as usize;
         if len == 0 {
@@ -96,7 +96,7 @@ impl MappedPart {
         // SAFETY: the map is private to this value and read-only; for files that shrink, see the head of the module.
         let map =
             unsafe { MmapOptions::new().offset(range.start).len(len).map(file) }.map_err(|e| Error::read(path, e))?;
-        // Advice is only a hint: if it is refused, reading is slower.
+        // A hint: if it is refused, reading is slower.
         let _ = map.advise(Advice::Sequential);
         Ok(Self(Some((MappingEntry::new(path, &map), map))))
     }
@@ -109,7 +109,7 @@ impl Deref for MappedPart {
     }
 }
 
-/// Asks the processor to load `values[i]`, if there is one, into its caches.
+/// Asks the processor to load `values[i]`, if it exists, into its caches.
 #[inline(always)]
 pub fn prefetch<T>(values: &[T], i: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -122,14 +122,13 @@ pub fn prefetch<T>(values: &[T], i: usize) {
     let _ = (values, i);
 }
 
-/// Asks the processor to load all of `values` into its caches.
 #[inline(always)]
 pub fn prefetch_all<T>(values: &[T]) {
     const LINE: usize = 64;
     (0..values.len()).step_by((LINE / size_of::<T>()).max(1)).for_each(|i| prefetch(values, i));
 }
 
-/// Shorter arrays do not get large pages, which would save little and waste up to a page.
+/// Smaller arrays get no large pages, which would save little and waste up to a page.
 const WORTH_LARGE_PAGES: usize = 4 << 20;
 
 /// `len` zeros, which take no memory before they are touched; in large pages if there are many.
@@ -139,28 +138,28 @@ pub fn zeros<T: Zeroable>(len: usize) -> Vec<T> {
     zeros
 }
 
-/// Asks the system for the pages of zeros that were not touched yet, before single ones are added to. Otherwise it answers a page's first
-/// read with a page that all share, and copies that at the first write, for which it interrupts all cores that this process runs on.
+/// Asks the system for the untouched pages of zeros, before counters in them are increased. Otherwise a page's first read gets a page
+/// that all share, which the first write copies, interrupting all cores that this process runs on.
 pub fn populate<T>(zeros: &mut [T]) {
     advise(zeros, rustix::mm::Advice::LinuxPopulateWrite);
 }
 
-/// An empty vector with room for `capacity` values; in large pages if they are many.
+/// An empty vector with room for `capacity` values, in large pages if they are many.
 pub fn with_capacity<T>(capacity: usize) -> Vec<T> {
     let mut values = Vec::with_capacity(capacity);
     large_pages(values.spare_capacity_mut());
     values
 }
 
-/// Asks the system to back `values`, which were not touched yet, by large pages, if they are many. Faulting in large
-/// pages is many times as fast as small ones, and random accesses have fewer TLB misses.
+/// Asks the system to back `values`, which must be untouched, by large pages, if they are many: faulting in large pages is many times as
+/// fast, and random accesses have fewer TLB misses.
 fn large_pages<T>(values: &mut [T]) {
     if size_of_val(values) >= WORTH_LARGE_PAGES {
         advise(values, rustix::mm::Advice::LinuxHugepage);
     }
 }
 
-/// Advice about the whole pages of `values` that changes none of their bytes. If the system refuses it, all is only slower.
+/// Gives advice, which must change no bytes, about the whole pages of `values`. If the system refuses it, all is only slower.
 fn advise<T>(values: &mut [T], advice: rustix::mm::Advice) {
     let page = rustix::param::page_size();
     let (start, bytes) = (values.as_mut_ptr().cast::<u8>(), size_of_val(values));

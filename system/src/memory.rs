@@ -1,11 +1,11 @@
 //! The host's memory budget (`--host-memory`), and how it is divided.
 //!
 //! The budget is kept by construction, not by monitoring. What the program and its threads take by themselves is set aside first,
-//! then the arrays whose sizes follow from the graph; buffers share the rest, in fractions that add up to less than all of
-//! it. If the rest is less than buffers need, the job ends with the [`HostFloor`]: the smallest budget, and its parts.
+//! then the arrays whose sizes follow from the graph; buffers share the rest, in fractions that add up to less than all of it. If
+//! that is less than buffers need, the job ends with the [`HostFloor`]: the smallest budget, and its parts.
 //!
-//! Counted are anonymous and mapped pages of the process and page-locked buffers. The page cache is not, nor what a GPU's driver
-//! maps when it starts, nor METIS, which runs in a process of its own.
+//! Counted are anonymous and mapped pages of the process and page-locked buffers; not counted are the page cache, what a GPU's
+//! driver maps when it starts, and METIS, which runs in a process of its own.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,10 +19,10 @@ const PROGRAM: Bytes = Bytes::mib(16);
 /// A thread: its stack, and what the allocator keeps for it.
 const PER_THREAD: Bytes = Bytes(256 << 10);
 
-/// One byte in `ALLOCATOR` bytes is left to the allocator, which does not return all freed memory at once.
+/// One byte in so many is left to the allocator, which does not return all freed memory at once.
 const ALLOCATOR: u64 = 16;
 
-/// Half of the memory of this machine: the budget of a job that names none.
+/// The budget of a job that names none: half of the memory of this machine.
 pub fn default_budget() -> Bytes {
     Bytes(machine::memory().get() / 2)
 }
@@ -43,7 +43,7 @@ pub fn check(budget: Option<Bytes>) -> Result<()> {
     }
 }
 
-/// The budget of a job, and the number of threads that it runs on.
+/// The budget of a job, and its number of threads.
 #[derive(Debug, Clone, Copy)]
 pub struct HostMemory {
     budget: Bytes,
@@ -73,12 +73,12 @@ impl HostMemory {
         PROGRAM + Bytes(self.threads * PER_THREAD.get())
     }
 
-    /// The budget that is left for other work while `held` bytes are held.
+    /// The budget that is left while `held` bytes are held.
     pub fn beside(self, held: Bytes) -> Bytes {
         self.budget.saturating_sub(with_allocator(held))
     }
 
-    /// What a stage with these needs has left for buffers. Errors: `Kind::Resource` below the floor, which the message names with its
+    /// What a stage with these needs has left for buffers. Errors: `Kind::Resource` below the floor; the message names it with its
     /// parts.
     pub fn left(self, needs: &Needs) -> Result<Bytes> {
         match self.usable() >= needs.total() {
@@ -97,12 +97,10 @@ impl HostMemory {
             .wanting(floor.bytes.max(all))
     }
 
-    /// What to do for a budget of at least `bytes`.
     pub fn advice(bytes: Bytes) -> String {
         format!("raise --host-memory to {}, or lower --threads", bytes.get())
     }
 
-    /// The smallest budget that satisfies `needs`.
     pub fn floor(self, needs: &Needs) -> HostFloor {
         let rest = with_allocator(needs.total());
         let own = FloorPart { what: format!("the program and {} threads", self.threads), bytes: self.program() };
@@ -127,7 +125,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// No needs yet, of a stage that messages call 'to `stage`', such as 'to prepare the graph'.
+    /// No needs yet; messages call the stage 'to `stage`', such as 'to prepare the graph'.
     pub fn to(stage: &'static str) -> Self {
         Self { stage, parts: Vec::new(), buffers: Bytes::ZERO }
     }
@@ -170,7 +168,7 @@ impl Needs {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct HostFloor {
-    /// What the stage does: prepare the graph, say.
+    /// What the stage does, such as 'prepare the graph'.
     pub stage: String,
     /// The budget.
     pub bytes: Bytes,

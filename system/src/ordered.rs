@@ -1,4 +1,4 @@
-//! Makes chunks of an output by all threads, and writes them in order.
+//! Makes chunks of an output with all threads, and writes them in order.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -6,14 +6,13 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use crate::error::{Error, Result};
 use crate::{lock, parallel};
 
-/// Chunks for each thread that are made or wait to be written.
+/// How many chunks per thread are made or wait to be written.
 const CHUNKS_PER_THREAD: u64 = 4;
 
-/// Calls `make` for each chunk below `chunks`, in parallel, and `write` with what it made, in order. What was written is given to `make`
-/// again, so that its memory is used again; the first chunks begin with the default. The thread that made the next chunk to be written
-/// writes it; so a thread only ever waits for another one that is writing. `make` must not use the thread pool, whose threads it would
-/// keep from that. Memory: four chunks a thread. Runs in the current thread pool. Errors: the one of `make` or `write` that came first;
-/// what other threads had begun still ends.
+/// Calls `make` for each chunk below `chunks`, in parallel, and `write` with the results, in order. `make` gets a written value again,
+/// to reuse its memory; at first the default. The thread that made the next chunk to be written writes it, so a thread only ever waits
+/// for one that is writing. `make` must not use the thread pool, whose threads are busy here. Memory: four chunks per thread. Runs in
+/// the current thread pool. Errors: the first one of `make` or `write`; what other threads had begun still ends.
 pub fn make_and_write<T: Default + Send>(
     chunks: u64,
     make: impl Fn(u64, &mut T) -> Result<()> + Sync,
@@ -42,7 +41,6 @@ pub fn make_and_write<T: Default + Send>(
     state.error.map_or(Ok(()), Err)
 }
 
-/// What a thread does next, or has done.
 enum ChunkStep<T> {
     Make(u64, T),
     Write(T),
@@ -50,7 +48,6 @@ enum ChunkStep<T> {
 
 struct ChunkQueue<T> {
     chunks: u64,
-    /// The most chunks that are made or wait.
     most: u64,
     state: Mutex<MadeChunks<T>>,
     changed: Condvar,
@@ -60,7 +57,6 @@ struct MadeChunks<T> {
     /// The next chunk to be made, and the next to be written.
     to_make: u64,
     to_write: u64,
-    /// Chunks that wait to be written.
     made: BTreeMap<u64, T>,
     is_writing: bool,
     idle: Vec<T>,
@@ -76,7 +72,7 @@ impl<T> Default for MadeChunks<T> {
 }
 
 impl<T: Default> ChunkQueue<T> {
-    /// Takes over what a thread has done; what it does next. None: there is nothing more to be done, or other threads do it.
+    /// Takes over what a thread has done, and returns what it does next; `None` if nothing is left, or other threads do it.
     fn next(&self, done: Option<ChunkStep<T>>) -> Option<ChunkStep<T>> {
         let mut state = lock(&self.state);
         match done {
@@ -85,7 +81,7 @@ impl<T: Default> ChunkQueue<T> {
                 state.is_writing = false;
                 state.to_write += 1;
                 state.idle.push(buffer);
-                // A chunk more may be made.
+                // One more chunk may be made.
                 self.changed.notify_one();
             }
             None => {}

@@ -1,4 +1,4 @@
-//! Parallel loops with long iterations, here called turns, on the threads of the current pool.
+//! Parallel loops with long iterations, called turns here, on the threads of the current pool.
 //!
 //! rayon's scheduler is compiled again for every loop that uses its iterators, which was a fifth of this program's machine code. All
 //! loops here share one copy. A turn costs a call through a pointer, two uncontended locks and a task of rayon: some 100 ns, so it
@@ -21,7 +21,7 @@ pub fn try_each<T: Send>(items: impl IntoIterator<Item = T>, turn: impl Fn(T) ->
     try_map(items, turn).map(drop)
 }
 
-/// As [`try_each`]; `turn` also gets a value that `new` made and no other thread uses at the moment, such as a buffer.
+/// As [`try_each`]; `turn` also gets a value that `new` made, such as a buffer, and that no other thread is using.
 pub fn try_each_with<T: Send, S: Send>(
     items: impl IntoIterator<Item = T>,
     new: impl Fn() -> S + Sync,
@@ -30,7 +30,7 @@ pub fn try_each_with<T: Send, S: Send>(
     try_map_with(items, new, turn).map(drop)
 }
 
-/// What `turn` makes of each of `items`, in their order.
+/// The results of `turn`, in the order of `items`.
 pub fn map<T: Send, R: Send>(items: impl IntoIterator<Item = T>, turn: impl Fn(T) -> R + Sync) -> Vec<R> {
     let slots = slots(items);
     // No turn fails.
@@ -48,7 +48,7 @@ pub fn try_map<T: Send, R: Send>(
     Ok(made(slots))
 }
 
-/// As [`try_map`]; `turn` also gets a value that `new` made and no other thread uses at the moment, such as a buffer.
+/// As [`try_map`], with a value as in [`try_each_with`].
 pub fn try_map_with<T: Send, S: Send, R: Send>(
     items: impl IntoIterator<Item = T>,
     new: impl Fn() -> S + Sync,
@@ -64,7 +64,7 @@ pub fn try_map_with<T: Send, S: Send, R: Send>(
     })
 }
 
-/// Runs `work` in a pool, whose threads then run the loops in it; one copy of the scheduler for all work.
+/// Runs `work` in a pool, whose threads then run its loops; all work shares one copy of the scheduler.
 pub fn within<R: Send>(pool: &ThreadPool, work: impl FnOnce() -> R + Send) -> R {
     let (mut work, mut made) = (Some(work), None);
     install(pool, &mut || made = work.take().map(|work| work()));
@@ -78,7 +78,7 @@ fn install(pool: &ThreadPool, work: &mut (dyn FnMut() + Send)) {
     pool.install(work);
 }
 
-/// An item, and later what was made of it.
+/// An item, and later its result.
 type ItemSlot<T, R> = Mutex<(Option<T>, Option<R>)>;
 
 fn slots<T, R>(items: impl IntoIterator<Item = T>) -> Vec<ItemSlot<T, R>> {

@@ -1,4 +1,4 @@
-//! Paths as JSON. A path is bytes, and JSON is text: records keep the bytes, reports show a path as text, with U+FFFD for bytes that are none.
+//! Paths as JSON. A path is bytes, and JSON is text: records keep the bytes, reports show text, with U+FFFD for bytes that are no UTF-8.
 
 use std::path::{Path, PathBuf};
 
@@ -61,7 +61,6 @@ pub mod exact {
 #[derive(Serialize, Deserialize)]
 struct One(#[serde(with = "exact")] PathBuf);
 
-/// As [`exact`], for a path that may be missing.
 pub mod optional {
     use super::*;
 
@@ -74,7 +73,7 @@ pub mod optional {
     }
 }
 
-/// As [`exact`], for a list; of a URL what [may be written](public).
+/// As [`exact`], for a list; of a URL only what [may be written](public).
 pub mod list {
     use super::*;
 
@@ -87,17 +86,15 @@ pub mod list {
     }
 }
 
-/// For reports: bytes that are not UTF-8 are shown as the replacement character.
+/// For reports: bytes that are not UTF-8 become the replacement character.
 pub fn shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&public(path).display())
 }
 
-/// As [`shown`], where there may be none.
 pub fn optional_shown<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
     path.as_ref().map(|path| public(path).to_string_lossy().into_owned()).serialize(serializer)
 }
 
-/// As [`shown`], for several paths.
 pub fn all_shown<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(paths.iter().map(|path| public(path).to_string_lossy().into_owned()))
 }

@@ -1,8 +1,8 @@
 //! JSON files that end with their own checksum.
 //!
-//! Input: a value whose JSON is an object. Output: its text, indented, whose last field `checksum` is the xxh3-64 of all
-//! bytes of the text with the checksum's own 16 digits as zeros; and the value back, if no byte was changed. Numbers of
-//! 128 bits stay exact, because the text does not go through a generic JSON value.
+//! Input: a value whose JSON is an object. Output: its text, indented, whose last field `checksum` is the xxh3-64 of the
+//! text with the checksum's own 16 digits as zeros; and the value back, if no byte was changed. Numbers of 128 bits stay
+//! exact, because the text does not go through a generic JSON value.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -13,7 +13,7 @@ const BEFORE_DIGITS: &str = ",\n  \"checksum\": \"";
 const AFTER_DIGITS: &str = "\"\n}\n";
 const DIGITS: usize = 16;
 
-/// The sealed text of `value`, which is an object with at least one field.
+/// `value` must be an object with at least one field.
 pub fn seal(value: &impl Serialize) -> serde_json::Result<String> {
     let json = serde_json::to_string_pretty(value)?;
     let body = json.strip_suffix("\n}").unwrap_or(&json);
@@ -22,7 +22,7 @@ pub fn seal(value: &impl Serialize) -> serde_json::Result<String> {
     Ok(with(&format!("{checksum:016x}")))
 }
 
-/// The JSON of a sealed text without its checksum, if that is right.
+/// The JSON of a sealed text without its checksum; `None` if that is wrong.
 pub fn unseal(text: &[u8]) -> Option<Vec<u8>> {
     let rest = text.strip_suffix(AFTER_DIGITS.as_bytes())?;
     let (rest, digits) = rest.split_last_chunk::<DIGITS>()?;
@@ -31,7 +31,7 @@ pub fn unseal(text: &[u8]) -> Option<Vec<u8>> {
     (format!("{:016x}", xxh3_64(&zeroed)).as_bytes() == digits).then(|| [body, b"\n}"].concat())
 }
 
-/// The value of a sealed text; `None` where it is damaged, edited, or of another shape.
+/// `None` if the text is damaged, edited, or of another shape.
 pub fn read<T: DeserializeOwned>(text: &[u8]) -> Option<T> {
     serde_json::from_slice(&unseal(text)?).ok()
 }

@@ -30,7 +30,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |c| matches!(c, '\n' | '\t'))
 }
 
-/// A path in one line, safe to show; of a URL what [may be shown](public).
+/// A path in one line, safe to show; of a URL only what [may be shown](public).
 pub fn shown(path: &Path) -> String {
     escaped(&public(path).to_string_lossy(), |_| false).into_owned()
 }

@@ -1,6 +1,6 @@
-//! Threads: how many a job may have, and how they are started; and panics, which become errors of the job that name the thread.
+//! How many threads a job may have, and how they are started; panics become errors of the job that name the thread.
 //!
-//! A thread that the system refuses is an error of the job, not a panic: all threads are started by [`pool`], [`spawn`] and [`spawn_alone`].
+//! A thread that the system refuses is an error of the job, not a panic: use [`pool`], [`spawn`] and [`spawn_alone`] for all threads.
 
 use std::fmt::Display;
 use std::mem::forget;
@@ -16,23 +16,22 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::disk::faults::before_thread;
 use crate::error::{Error, Result};
 
-/// What errors call a thread of which nothing more is known, usually one of the pool.
+/// What errors call a thread that has no other name, usually one of the pool.
 pub const WORKER: &str = "a worker thread";
 
-/// A job may ask for `ALWAYS` threads on any machine, and for `PER_CORE` threads for each core if that is more: further threads would
-/// only take memory and processor time from others.
+/// A job may ask for `ALWAYS` threads on any machine, and for `PER_CORE` threads per core if that is more: further threads would only take
+/// memory and processor time.
 const ALWAYS: usize = 64;
 const PER_CORE: usize = 8;
 
-/// The most threads that may be asked for on this machine. It is found once in a process: reading the limits of control groups takes as
-/// long as starting a thread.
+/// The most threads that a job may ask for on this machine. Found once in a process: reading the limits of control groups takes as long as
+/// starting a thread.
 pub fn most() -> usize {
     static MOST: LazyLock<usize> =
         LazyLock::new(|| ALWAYS.max(PER_CORE * available_parallelism().map_or(1, NonZeroUsize::get)));
     *MOST
 }
 
-/// Refuses more threads than [`most`].
 pub fn check(threads: Option<NonZeroUsize>) -> Result<()> {
     match threads {
         Some(threads) if threads.get() > most() => Err(Error::usage(format!("{threads} threads"))
@@ -41,21 +40,18 @@ pub fn check(threads: Option<NonZeroUsize>) -> Result<()> {
     }
 }
 
-/// The pool of a job.
-///
-/// When the job is over, a pool of one thread is kept for the next such job of this process: starting the thread takes as long as counting
-/// some thousand edges. A process that was forked has none of the threads, and leaves the pool.
+/// The pool of a job. When the job is over, a pool of one thread is kept for the next such job of this process: starting the thread takes
+/// as long as counting some thousand edges. A forked process has none of the threads, and leaves the pool.
 #[derive(Debug)]
 pub struct JobPool {
     pool: Arc<ThreadPool>,
     process: u32,
 }
 
-/// The pool that is kept.
 static IDLE: Mutex<Option<JobPool>> = Mutex::new(None);
 
-/// A pool of `threads` threads; `None`: one for each core. All parallel work of a job runs in its pool; outside one, rayon
-/// would start another pool for the whole process.
+/// A pool of `threads` threads; `None`: one per core. All parallel work of a job runs in its pool; outside one, rayon would start another
+/// pool for the whole process.
 pub fn pool(threads: Option<NonZeroUsize>) -> Result<JobPool> {
     check(threads)?;
     before_thread().map_err(|e| not_started(&e))?;
@@ -73,20 +69,20 @@ pub fn pool(threads: Option<NonZeroUsize>) -> Result<JobPool> {
     Ok(JobPool { pool: Arc::new(pool), process })
 }
 
-/// The pool of a thread that works beside the current one, if that is not `pool`: the only thread of a pool cannot wait for what runs there.
+/// A pool for a thread that works beside the current one, if that is not `pool`: the only thread of a pool cannot wait for what runs there.
 pub fn beside(pool: &ThreadPool) -> Result<Option<JobPool>> {
     let is_only_thread = pool.current_num_threads() == 1 && pool.current_thread_index().is_some();
     is_only_thread.then(|| self::pool(NonZeroUsize::new(1))).transpose()
 }
 
 impl JobPool {
-    /// The one that is kept, if this process has it. Another thread that holds the lock now may not be in this process, so nothing waits for it.
+    /// The kept pool, if this process made it. After a fork, the thread that holds the lock may not exist here, so nothing waits for it.
     fn idle() -> Option<Self> {
         let idle = IDLE.try_lock().ok()?.take()?;
         if idle.process == id() {
             return Some(idle);
         }
-        // Its threads would be told to end, and there are none.
+        // There are no threads that dropping it could tell to end.
         forget(idle);
         None
     }
@@ -113,7 +109,7 @@ impl Drop for JobPool {
     }
 }
 
-/// Starts a thread of `scope` with this name, which does `work`.
+/// Starts a named thread of `scope`.
 pub fn spawn<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &str,
@@ -146,7 +142,7 @@ pub fn joined<T>(who: &str, result: std::thread::Result<T>) -> Result<T> {
     })
 }
 
-/// What `work` returns, or an error if it panics. The caller must not use what `work` changed after a panic.
+/// What `work` returns, or an error if it panics; then the caller must not use what `work` changed.
 pub fn guarded<T>(who: &str, work: impl FnOnce() -> T) -> Result<T> {
     joined(who, catch_unwind(AssertUnwindSafe(work)))
 }

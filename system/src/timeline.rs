@@ -1,9 +1,9 @@
-//! When a job's threads and devices did what: the timeline of its report and its trace.
+//! What a job's threads and devices did when: the timeline of its report and its trace.
 //!
-//! Input: the beginning and end of pieces of work, which threads record as they end them, and the times that a GPU measured. Output:
+//! Input: the beginning and end of pieces of work, which threads record as they end them, and times that a GPU measured. Output:
 //! [`Timeline`], tracks of spans. Nothing is recorded unless the job asks for it ([`Control::recorded_if`](crate::control::Control)). A
-//! track holds at most `MOST` spans; when it is full, neighbours are joined in pairs, so its memory is bounded and its sums stay
-//! exact. A span costs a lock and about 100 bytes; the threads record one for each row block, not for each row.
+//! track holds at most `MOST` spans; when it is full, neighbours are joined in pairs, so its memory is bounded and its sums stay exact.
+//! A span costs a lock and about 100 bytes; threads record one per row block, not per row.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -118,17 +118,15 @@ impl Timeline {
     }
 }
 
-/// What a span is called: a word, and a number where there are many.
+/// What a span is called: a word, and a number if there are several.
 pub type Name = (&'static str, Option<u64>);
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpanPlace {
     pub device: Option<u32>,
-    /// The partition.
     pub partition: Option<u32>,
 }
 
-/// Work, or a wait, that is over.
 #[derive(Debug, Clone, Copy)]
 pub struct TimedWork {
     pub kind: TrackKind,
@@ -138,7 +136,7 @@ pub struct TimedWork {
     pub bytes: Option<Bytes>,
 }
 
-/// What a track is of: the GPU, none for the host, and what it shows.
+/// The GPU, `None` for the host; and what the track shows.
 type TrackOf = (Option<u32>, TrackKind);
 
 #[derive(Debug)]
@@ -148,7 +146,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Records from now on; a job that began at `begun`.
+    /// `begun`: when the job began.
     pub fn new(begun: Instant) -> Self {
         Self { begun, tracks: Mutex::default() }
     }
@@ -160,7 +158,7 @@ impl Recorder {
         }
     }
 
-    /// Adds a wait that began at `start` and ends now.
+    /// Adds a wait that began at `start` and ends now, unless it was too short.
     pub fn waited(&self, kind: TrackKind, place: SpanPlace, what: &'static str, start: Instant) {
         let time = start.elapsed();
         if time >= SHORTEST_WAIT {
@@ -184,7 +182,6 @@ impl Recorder {
         spans.push(span);
     }
 
-    /// All that was recorded, for a job that took `seconds`.
     pub fn timeline(&self, seconds: f64) -> Timeline {
         let mut tracks: Vec<_> = lock(&self.tracks).clone().into_iter().collect();
         // The host's stages come first, then everything by device.

@@ -1,15 +1,15 @@
-//! Inputs that are named by a URL: which ones these are, and what of a URL may be shown.
+//! Inputs named by a URL: which ones these are, and what of a URL may be shown.
 //!
-//! The user, the query and the fragment of a URL may be credentials (a presigned URL is one), so only its scheme, host and path are ever
+//! The user, the query and the fragment of a URL may be credentials (as in a presigned URL), so only its scheme, host and path are ever
 //! written: to logs, messages, results and files.
 
 use std::borrow::Cow;
 use std::path::Path;
 
-/// Shown instead of a URL whose parts cannot be told apart.
+/// Shown in place of a URL whose parts cannot be told apart.
 const HIDDEN: &str = "(not a valid URL)";
 
-/// The scheme of a URL and what follows its `://`, if `path` is one.
+/// The scheme of a URL and what follows its `://`; `None` if `path` is no URL.
 pub fn split(path: &Path) -> Option<(String, String)> {
     let text = path.to_string_lossy();
     let (scheme, rest) = text.split_once("://")?;
@@ -19,19 +19,18 @@ pub fn split(path: &Path) -> Option<(String, String)> {
     is_scheme.then(|| (scheme.to_owned(), rest.to_owned()))
 }
 
-/// Whether an input is a URL and not a path.
 pub fn is_url(path: &Path) -> bool {
     split(path).is_some()
 }
 
-/// What may be shown of a path: all of it, and of a URL its scheme, host and path.
+/// What may be shown of a path: all of it; of a URL its scheme, host and path.
 pub fn public(path: &Path) -> Cow<'_, Path> {
     let Some((scheme, rest)) = split(path) else { return Cow::Borrowed(path) };
     let rest = rest.trim_start_matches(['/', '\\']);
     let rest = rest.split(['?', '#']).next().unwrap_or_default();
     let (authority, path) = rest.split_at(rest.find(['/', '\\']).unwrap_or(rest.len()));
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    // A password with one of the characters above ends where no host does.
+    // A password may contain one of the characters above; then what comes before is no host.
     let shown = if is_host(host) { format!("{scheme}://{host}{path}") } else { format!("{scheme}://{HIDDEN}") };
     Cow::Owned(shown.into())
 }

@@ -1,4 +1,4 @@
-//! Whole numbers in settings: `8`, or `8.0`, which a JSON schema cannot tell from it, so that the program accepts both.
+//! Whole numbers in settings: `8`, or `8.0`, which a JSON schema cannot tell from it, so the program accepts both.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,8 +6,7 @@ use std::marker::PhantomData;
 use serde::de::{Error, IntoDeserializer, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// Reads a number, or none where there is none. Errors: for other values, for numbers with a fraction, and for those that `T` does not
-/// hold.
+/// Reads a number, or `None` if there is none. Errors: other values, numbers with a fraction, numbers that `T` cannot hold.
 pub fn whole<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     deserializer.deserialize_any(WholeVisitor(PhantomData))
 }
@@ -37,7 +36,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for WholeVisitor<T> {
     }
 }
 
-/// Reads what is text or a whole number. Errors: those of `of_text` and `of_number`; for other values, what was `expected`.
+/// Reads text or a whole number. Errors: those of `of_text` and `of_number`; for other values, what was `expected`.
 pub fn text_or_whole<'de, T, D: Deserializer<'de>>(
     deserializer: D,
     expected: &'static str,
@@ -75,7 +74,7 @@ impl<T> Visitor<'_> for TextOrWholeVisitor<T> {
     }
 }
 
-/// The integer that `number` is, if it is one and has no neighbours that round to it.
+/// The integer that `number` is, if it is one and no neighbour rounds to it.
 pub fn exact(number: f64) -> Option<i64> {
     const MOST: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
     (number.fract() == 0.0 && number.abs() <= MOST).then_some(number as i64)

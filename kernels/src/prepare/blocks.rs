@@ -29,6 +29,7 @@ const LEAST_OUT: u64 = 96 << 10;
 enum Sorted {
     /// On the device, beside as much free memory.
     Device { at: u64, count: u64, free: u64, bytes: u64 },
+    /// On the host, in runs.
     Host(Runs),
 }
 

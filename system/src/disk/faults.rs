@@ -1,5 +1,4 @@
-//! Fault injection, in test builds only (feature `testing`): at the N-th write, the N-th read, the N-th call of a device, or the
-//! N-th thread.
+//! Fault injection, only in test builds (feature `testing`): at the N-th write, read, call of a device, or start of a thread.
 //!
 //! The environment variable `TRIMILL_FAULT` names one of
 //!
@@ -21,10 +20,10 @@
 //! | `metis-fail:2`, `metis-kill:2` | it does so after it has answered |
 //! | `metis-damage:N` | byte N of its answer changes |
 //!
-//! where a write is a call that changes a file or a directory: making it, setting its length, writing bytes, waiting for the
-//! disk, renaming. Reads are those of inputs, buckets, spills and graph files. Calls of a device are those that begin
-//! or finish a partition, or copy a run of the resident section or a row block to it; the CPU counts as a device. A fault is
-//! logged when it happens, so a test that counts `N` up knows when there is no N-th call. Any other value is ignored.
+//! A write is a call that changes a file or a directory: making it, setting its length, writing bytes, waiting for the disk,
+//! renaming. Reads are those of inputs, buckets, spills and graph files. Calls of a device begin or finish a partition, or copy
+//! a run of the resident section or a row block; the CPU counts as a device. A fault is logged when it happens, so a test that
+//! counts `N` up knows when there is no N-th call. Any other value is ignored.
 
 use std::fs::File;
 use std::io;
@@ -44,13 +43,12 @@ pub fn hook(variable: &str) -> Option<String> {
     if cfg!(feature = "testing") { std::env::var(variable).ok() } else { None }
 }
 
-/// Waits until a file or the names in a directory are on disk. Test builds wait only where `TRIMILL_SYNC` is set: the files
-/// that a killed process leaves do not depend on it, and tests would spend most of their time waiting.
+/// Waits until a file, or the names in a directory, are on disk. Test builds wait only if `TRIMILL_SYNC` is set: the files that
+/// a killed process leaves do not depend on it, and tests would spend most of their time waiting.
 pub(super) fn sync(file: &File) -> io::Result<()> {
     if cfg!(feature = "testing") && hook("TRIMILL_SYNC").is_none() { Ok(()) } else { file.sync_all() }
 }
 
-/// A fault, and the call at which it happens.
 #[derive(Debug, PartialEq, Eq)]
 struct FaultPlan {
     call: Call,
@@ -115,14 +113,14 @@ fn planned(call: Call) -> Option<&'static FaultPlan> {
     (plan.call == call).then_some(plan)
 }
 
-/// Called once for each call of this kind: the fault that is to happen at it.
+/// To be called once at each call of this kind; returns the fault to inject.
 pub(super) fn next(call: Call) -> Option<Fault> {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     let plan = planned(call)?;
     (CALLS.fetch_add(1, Ordering::Relaxed) + 1 == plan.at).then_some(plan.fault)
 }
 
-/// Called with the bytes of each read of what the program wrote.
+/// To be called with the bytes of each read of what the program wrote.
 pub(super) fn after_read_back(bytes: &mut [u8]) -> io::Result<()> {
     let Some(fault) = next(Call::ReadBack) else { return Ok(()) };
     let middle = bytes.len() / 2;
@@ -130,7 +128,7 @@ pub(super) fn after_read_back(bytes: &mut [u8]) -> io::Result<()> {
     fault.inject()
 }
 
-/// Called before each call of a device.
+/// To be called before each call of a device.
 pub fn before_device() -> Result<()> {
     match next(Call::Device) {
         None => Ok(()),
@@ -138,7 +136,7 @@ pub fn before_device() -> Result<()> {
     }
 }
 
-/// Called before a thread or a pool is started.
+/// To be called before a thread or a pool is started.
 pub fn before_thread() -> io::Result<()> {
     match next(Call::Thread) {
         None => Ok(()),
@@ -166,12 +164,10 @@ pub fn in_metis_child(work: impl FnOnce() -> Result<()>) -> Result<()> {
 }
 
 impl Fault {
-    /// Whether half of the bytes are written before it happens.
     pub(super) fn writes_half_first(self) -> bool {
         !matches!(self, Self::Term | Self::Stop)
     }
 
-    /// Makes it happen.
     pub(super) fn inject(self) -> io::Result<()> {
         tracing::warn!("a fault of {VARIABLE} strikes: {self:?}");
         match self {

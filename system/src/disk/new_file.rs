@@ -13,15 +13,15 @@ use super::temporary::{Claim, TemporaryFile, claimed, marked};
 use super::{faults, pass, step, write_at};
 use crate::error::{Error, Result};
 
-/// Only the owner may read the file.
+/// Readable by the owner only.
 pub const PRIVATE: u32 = 0o600;
-/// Everybody whom the umask allows may read it.
+/// Readable by everybody whom the umask allows.
 pub const SHARED: u32 = 0o666;
 
-/// Each time this many bytes were written in order, the system is asked to bring them to disk.
+/// After each so many bytes written in order, the system is asked to bring them to disk.
 const FLUSHED: u64 = 32 << 20;
 
-/// A file being written. Dropped without [`NewFile::persist`] or [`NewFile::into_temporary`], it is removed.
+/// A file being written; removed on drop, unless [`NewFile::persist`] or [`NewFile::into_temporary`] took it.
 #[derive(Debug)]
 pub struct NewFile {
     file: NamedTempFile,
@@ -32,11 +32,11 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Begins a file in `dir` whose name begins with `prefix` and ends with `suffix`.
+    /// `prefix` and `suffix` are of the temporary name.
     pub fn create(dir: &Path, prefix: &str, suffix: &str, mode: u32) -> Result<Self> {
         let prefix = marked(prefix);
         let make = || loop {
-            // Opened here, since `tempfile_in` would hide the system's error and name the temporary file.
+            // Opened here: `tempfile_in` would hide the system's error and name the temporary file.
             let open = |path: &Path| File::options().read(true).write(true).create_new(true).mode(mode).open(path);
             let file = tempfile::Builder::new().prefix(&prefix).suffix(suffix).make_in(dir, open)?;
             if !matches!(claimed(file.as_file(), file.path()), Claim::Lost) {
@@ -58,12 +58,11 @@ impl NewFile {
         &self.name
     }
 
-    /// The file, for reading.
     pub fn as_file(&self) -> &File {
         self.file.as_file()
     }
 
-    /// Writes `bytes` at `position`. Called from many threads.
+    /// May be called from many threads.
     pub fn write_at(&self, bytes: &[u8], position: u64) -> Result<()> {
         write_at(self.as_file(), &self.name, bytes, position)
     }
@@ -93,8 +92,8 @@ impl Write for NewFile {
         pass(bytes, |bytes| self.file.as_file_mut().write_all(bytes))?;
         self.written += bytes.len() as u64;
         while self.written - self.flushed >= FLUSHED {
-            // With this hint Linux begins to write the pages and does not wait for them, so a later `sync` does not wait for all of the file.
-            // If the hint fails, only that takes longer.
+            // This hint makes Linux begin to write the pages without waiting for them, so a later `sync` has less to wait for. If the hint
+            // fails, that only takes longer.
             let _ = fadvise(self.file.as_file(), self.flushed, NonZeroU64::new(FLUSHED), Advice::DontNeed);
             self.flushed += FLUSHED;
         }

@@ -10,7 +10,7 @@
 //! | the file that standard output or standard error goes to | the bytes are appended to what was written there |
 //! | a directory | an error |
 //!
-//! Files that belong together are all written before the first of them is renamed ([`write_outputs`]).
+//! Files that belong together are all written before the first one is renamed ([`write_outputs`]).
 
 use std::fs::{File, Metadata};
 use std::io::{self, Write};
@@ -30,7 +30,6 @@ const MOST_LINKS: usize = 40;
 enum OutputTarget {
     /// To a new file that is renamed to this path, which is no link.
     Renamed(PathBuf),
-    /// To the device or pipe that is there.
     Through,
     /// To the file that is open as standard output or standard error.
     Open(OwnedFd),
@@ -53,7 +52,7 @@ impl OutputTarget {
     }
 }
 
-/// A new file beside `to`, which errors call `path`. What killed processes left there under temporary names is removed first.
+/// A new file beside `to`, which errors call `path`. First removes what killed processes left there under temporary names.
 fn beside(to: &Path, path: &Path, mode: u32) -> Result<NewFile> {
     let dir = parent(to);
     if !dir.is_dir() {
@@ -65,7 +64,7 @@ fn beside(to: &Path, path: &Path, mode: u32) -> Result<NewFile> {
     Ok(NewFile::create(dir, ".trimill-", ".tmp", mode).map_err(|error| error.at(path))?.known_as(path))
 }
 
-/// The target of the chain of links that begins at `path`; it does not exist yet.
+/// Where the chain of links from `path` ends; nothing is there yet.
 pub fn end_of_links(path: &Path) -> PathBuf {
     let mut end = path.to_path_buf();
     for _ in 0..MOST_LINKS {
@@ -93,7 +92,7 @@ fn standard(found: &Metadata) -> Option<io::Result<OwnedFd>> {
     Some(open.as_fd().try_clone_to_owned())
 }
 
-/// An output that is being written. Dropped without [`Output::finish`], a new file is removed.
+/// An output that is being written; if dropped without [`Output::finish`], a new file is removed.
 #[derive(Debug)]
 pub struct Output {
     name: PathBuf,
@@ -121,7 +120,7 @@ impl Output {
         Ok(Self { name: path.to_path_buf(), sink })
     }
 
-    /// The name that the user gave.
+    /// As the user gave it.
     pub fn name(&self) -> &Path {
         &self.name
     }
@@ -142,7 +141,7 @@ impl Output {
         }
     }
 
-    /// Writes all of `bytes`; if it is a new file, waits until they are on disk.
+    /// Writes all of `bytes`, and waits until a new file is on disk.
     fn fill(&mut self, bytes: &[u8]) -> Result<()> {
         self.write_all(bytes).map_err(|e| Error::write(&self.name, e))?;
         self.new_file().map_or(Ok(()), NewFile::sync)
@@ -171,8 +170,8 @@ pub fn check_output(path: &Path) -> Result<()> {
     }
 }
 
-/// The file that an output replaces or makes, at the end of all links; `None` if bytes go to something that exists: a device, a pipe,
-/// the file of standard output.
+/// The file that an output replaces or makes, at the end of all links; `None` if bytes go to a device, a pipe, or the file of standard
+/// output.
 pub fn file_of_output(path: &Path) -> Result<Option<PathBuf>> {
     match OutputTarget::of(path)? {
         OutputTarget::Renamed(to) => Ok(Some(to)),
@@ -180,8 +179,8 @@ pub fn file_of_output(path: &Path) -> Result<Option<PathBuf>> {
     }
 }
 
-/// Writes outputs that belong together: none of the new files gets its name before all are completely on disk. Errors: as
-/// `Output::create`; older files then stay as they were.
+/// Writes outputs that belong together: no new file gets its name before all are completely on disk. Errors: as `Output::create`; older
+/// files then stay as they were.
 pub fn write_outputs(outputs: &[(&Path, &[u8])]) -> Result<()> {
     let mut written = Vec::new();
     for renamed in [true, false] {

@@ -1,5 +1,5 @@
-//! Bytes that are kept in memory as long as there is room, and beyond that in a file. Checksums detect bytes that changed in the file, since a
-//! wrong count would not be noticed otherwise.
+//! Bytes kept in memory while there is room, and else in a file. Checksums detect bytes that changed in the file, since a wrong count would
+//! not be noticed otherwise.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 /// The most bytes of the file with one checksum; they are read together.
 const CHECKED: usize = 64 << 10;
 
-/// Memory that one or several [overflows](Overflow) may take.
+/// The memory that one or several [overflows](Overflow) may take.
 #[derive(Debug, Default)]
 pub struct MemoryLimit {
     most: AtomicU64,
@@ -30,7 +30,7 @@ impl MemoryLimit {
         Self { most: most.get().into(), held: AtomicU64::new(0) }
     }
 
-    /// From now on at most `most` bytes are to be held. Returns whether there are no more already.
+    /// Lowers the limit to `most`; returns whether no more than that is held.
     pub fn lower(&self, most: Bytes) -> bool {
         self.most.store(most.get(), Ordering::Relaxed);
         self.held() <= most
@@ -44,7 +44,7 @@ impl MemoryLimit {
         Bytes(self.most.load(Ordering::Relaxed))
     }
 
-    /// Counts `bytes` more bytes as held, whether they fit or not; returns whether they fit.
+    /// Counts `bytes` more as held, whether they fit or not; returns whether they fit.
     pub fn add(&self, bytes: u64) -> bool {
         self.held.fetch_add(bytes, Ordering::Relaxed) + bytes <= self.most.load(Ordering::Relaxed)
     }
@@ -54,24 +54,23 @@ impl MemoryLimit {
     }
 }
 
-/// A file for what memory does not hold. It has no name, is made when it is needed, and is removed when this is dropped.
+/// A file for what memory does not hold. It has no name, is made when needed, and removed on drop.
 #[derive(Debug, Default)]
 pub struct Overflow {
     dir: PathBuf,
     file: OnceLock<File>,
     end: AtomicU64,
-    /// The memory that it may take.
     pub limit: Arc<MemoryLimit>,
 }
 
-/// Bytes, or where they are in the file of an [`Overflow`].
+/// Bytes in memory, or their place in the file of an [`Overflow`].
 #[derive(Debug)]
 pub enum WaitingBytes {
     Memory(Box<[u8]>),
     File(WrittenBytes),
 }
 
-/// The place of bytes in the file, and their checksums: one for each [`CHECKED`] of them, and one for the rest.
+/// The place of bytes in the file, and their checksums: one per [`CHECKED`] bytes, and one for the rest.
 #[derive(Debug)]
 pub struct WrittenBytes {
     place: Range<u64>,
@@ -86,12 +85,10 @@ impl WaitingBytes {
         }
     }
 
-    /// How many there are.
     pub fn length(&self) -> u64 {
         self.held() + self.in_file()
     }
 
-    /// How many there are in the file.
     pub fn in_file(&self) -> u64 {
         match self {
             Self::Memory(_) => 0,
@@ -101,12 +98,11 @@ impl WaitingBytes {
 }
 
 impl Overflow {
-    /// Into `dir`.
     pub fn new(dir: &Path, limit: impl Into<Arc<MemoryLimit>>) -> Self {
         Self { dir: dir.to_path_buf(), file: OnceLock::new(), end: AtomicU64::new(0), limit: limit.into() }
     }
 
-    /// Keeps `bytes` in memory, or, if that is more than the limit allows, in the file.
+    /// Keeps `bytes` in memory, or, if they exceed the limit, in the file.
     pub fn put(&self, bytes: Vec<u8>) -> Result<WaitingBytes> {
         let length = bytes.len() as u64;
         if self.limit.add(length) {
@@ -116,12 +112,12 @@ impl Overflow {
         self.write(&bytes)
     }
 
-    /// Bytes that were written.
+    /// Bytes written to the file.
     pub fn bytes(&self) -> u64 {
         self.end.load(Ordering::Relaxed)
     }
 
-    /// Writes `bytes` to the file. Called from many threads.
+    /// Writes `bytes` to the file; may be called from many threads.
     pub fn write(&self, bytes: &[u8]) -> Result<WaitingBytes> {
         let begin = self.end.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         write_at(self.file()?, &self.dir, bytes, begin)?;
@@ -129,7 +125,7 @@ impl Overflow {
         Ok(WaitingBytes::File(WrittenBytes { place: begin..begin + bytes.len() as u64, checksums }))
     }
 
-    /// A part of bytes in memory or in the file. Errors: also if the file does not hold what was written ([`Error::changed_on_disk`]).
+    /// A part of the bytes. Errors: also if the file does not hold what was written ([`Error::changed_on_disk`]).
     pub fn read<'a>(&self, waiting: &'a WaitingBytes, part: Range<usize>) -> Result<Cow<'a, [u8]>> {
         match waiting {
             WaitingBytes::Memory(bytes) => Ok(bytes[part].into()),
@@ -150,12 +146,11 @@ impl Overflow {
         }
     }
 
-    /// All bytes of `waiting`.
     pub fn read_all<'a>(&self, waiting: &'a WaitingBytes) -> Result<Cow<'a, [u8]>> {
         self.read(waiting, 0..waiting.length() as usize)
     }
 
-    /// All bytes of `waiting`, which the file need not hold any more.
+    /// All bytes of `waiting`, which need not stay in the file.
     pub fn take(&self, waiting: WaitingBytes) -> Result<Box<[u8]>> {
         match waiting {
             WaitingBytes::Memory(bytes) => Ok(bytes),
@@ -167,7 +162,7 @@ impl Overflow {
         }
     }
 
-    /// Gives the disk back what bytes in the file take, where the file system can do that; they are not to be read any more.
+    /// Returns to the disk what the bytes take in the file, if the file system can do that; they must not be read any more.
     pub fn free(&self, waiting: &WaitingBytes) {
         if let (WaitingBytes::File(WrittenBytes { place, .. }), Some(file)) = (waiting, self.file.get()) {
             let how = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
@@ -179,7 +174,7 @@ impl Overflow {
     fn file(&self) -> Result<&File> {
         if self.file.get().is_none() {
             let file = anonymous(&self.dir)?;
-            // Another thread may have been first; then this file is removed at once.
+            // If another thread was first, this file is removed at once.
             let _ = self.file.set(file);
         }
         self.file.get().ok_or_else(|| Error::defect("a file that was made is missing"))

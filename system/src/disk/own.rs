@@ -2,7 +2,7 @@
 //!
 //! In a folder that others can write to, a name may refer to anything: a link, a pipe, a file that somebody planted. So files that
 //! the program made on an earlier start are opened without following links and without waiting, and used only if they are regular
-//! files of the same (effective) user. Somebody who can plant even those has that user's rights already.
+//! files of the same (effective) user. Who can plant even those has that user's rights already.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
@@ -22,7 +22,7 @@ fn options(read: bool, write: bool) -> OpenOptions {
     options
 }
 
-/// Opens the file at `path` for reading; `None` if there is none, or none of this user's.
+/// `None` if there is no such file, or it is not this user's.
 pub fn open_own(path: &Path) -> io::Result<Option<File>> {
     opened(options(true, false), path, is_own)
 }
@@ -47,12 +47,12 @@ fn opened(how: OpenOptions, path: &Path, will_do: fn(&Metadata) -> bool) -> io::
     }
 }
 
-/// Opens the regular file at `path` of any user for reading and writing; `None` if there is no such file.
+/// Opens a regular file of any user for reading and writing; `None` if there is none.
 pub fn open_plain_to_write(path: &Path) -> io::Result<Option<File>> {
     opened(options(true, true), path, |metadata| metadata.is_file())
 }
 
-/// Makes `dir` and its missing parents, for this user alone, if it does not exist; returns whether it was made.
+/// Makes `dir` and its missing parents, for this user alone; returns whether it did not exist.
 pub fn private_dir(dir: &Path) -> Result<bool> {
     if dir.is_dir() {
         return Ok(false);
@@ -61,12 +61,12 @@ pub fn private_dir(dir: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// The mode of a new file in `dir`, before the umask: users who may not read the folder may not read the file either.
+/// The mode of a new file in `dir`, before the umask: who may not read the folder may not read the file either.
 pub fn mode_in(dir: &Path) -> u32 {
     dir.metadata().map_or(PRIVATE, |metadata| metadata.mode() & SHARED)
 }
 
-/// Takes all rights to `dir`, which is this user's, from other users. Errors: `Kind::Resource` where `dir` belongs to another user.
+/// Takes all rights to `dir`, which must be this user's, from other users. Errors: `Kind::Resource` if it belongs to another user.
 pub fn keep_private(dir: &Path) -> Result<()> {
     let failed = |e| Error::write(dir, e);
     let metadata = dir.metadata().map_err(failed)?;

@@ -1,5 +1,5 @@
-//! Checks, before anything is written, that the bytes a job will write fit the free space. Directories on one disk share that space, so
-//! their bytes are added.
+//! Checks in advance that the bytes a job will write fit the free space. Directories on one disk share its space, so their bytes are
+//! added.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::free_disk::free_disk;
 /// What will be written to a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskNeed {
-    /// Its name, for messages: `the graph file`.
+    /// For messages: `the graph file`.
     pub what: String,
     pub directory: PathBuf,
     /// The bytes that it takes at least, and at most. All that a job needs of a disk is there at the same time.
@@ -39,13 +39,12 @@ pub fn free_space(dir: &Path) -> Result<Bytes> {
     free_disk(dir).map_err(|e| Error::write(dir, e))
 }
 
-/// Warns if what is needed may not fit. Errors: it is certain not to fit.
+/// Warns if what is needed may not fit. Errors: it certainly does not fit.
 pub fn check_room(needs: impl IntoIterator<Item = DiskNeed>) -> Result<()> {
     DiskNeeds::by_disk(needs)?.iter().try_for_each(DiskNeeds::check)
 }
 
 impl DiskNeeds {
-    /// What each disk is needed for.
     pub fn by_disk(needs: impl IntoIterator<Item = DiskNeed>) -> Result<Vec<Self>> {
         let mut disks: Vec<(u64, Self)> = Vec::new();
         for need in needs {
@@ -74,12 +73,12 @@ impl DiskNeeds {
         self.needs.push(need);
     }
 
-    /// Whether there is room for the least.
+    /// Whether there is room for the least bytes.
     pub fn can_fit(&self) -> bool {
         self.least_bytes <= self.free_bytes
     }
 
-    /// Warns if it may not fit.
+    /// Warns if it may not fit. Errors: it certainly does not.
     pub fn check(&self) -> Result<()> {
         let Self { free_bytes: free, least_bytes: least, most_bytes: most, needs } = self;
         let [at_least, at_most] = [|need: &DiskNeed| need.least_bytes, |need: &DiskNeed| need.most_bytes];
@@ -102,7 +101,7 @@ impl DiskNeeds {
     }
 }
 
-/// The largest directory of those `needs` that take anything, what they are for, and their options.
+/// Of the `needs` that take anything: the directory that takes most, what they are for, and their options.
 fn named(needs: &[DiskNeed], bytes: impl Fn(&DiskNeed) -> Bytes) -> (&Path, String, String) {
     let taken: Vec<&DiskNeed> = needs.iter().filter(|need| bytes(need) > Bytes::ZERO).collect();
     let dir = taken.iter().max_by_key(|need| bytes(need)).map_or(Path::new(""), |need| &*need.directory);

@@ -1,8 +1,8 @@
 //! Temporary files and directories that are removed even if their process is killed: at the next start in the same place.
 //!
-//! Each is locked by the process that uses it. The kernel releases the lock however that process ends, so what is not locked
-//! is not in use and [`sweep`] removes it. Names contain a mark of the machine, because locks on some shared file systems are
-//! visible to one machine only: files of other machines are left alone. On a file system without locks, nothing is removed.
+//! Each is locked by the process that uses it. The kernel releases the lock however that process ends, so what is not locked is
+//! unused, and [`sweep`] removes it. Names have a mark of the machine, because on some shared file systems locks are visible to one
+//! machine only: files of other machines are left alone. On a file system without locks, nothing is removed.
 
 use std::ffi::OsStr;
 use std::fs::{File, Permissions};
@@ -19,10 +19,9 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::step;
 use crate::error::{Error, Result};
 
-/// How names of temporary files and directories begin.
 const PREFIXES: [&str; 3] = ["trimill-", ".trimill-", ".part-"];
 
-/// A new directory that is removed, with its contents, when the value is dropped.
+/// A new directory, removed with its contents on drop.
 #[derive(Debug)]
 pub struct TemporaryDir {
     dir: TempDir,
@@ -30,7 +29,7 @@ pub struct TemporaryDir {
     _lock: Option<File>,
 }
 
-/// A file under a temporary name, removed when the value is dropped.
+/// A file under a temporary name, removed on drop.
 #[derive(Debug)]
 pub struct TemporaryFile {
     path: TempPath,
@@ -43,7 +42,7 @@ impl TemporaryDir {
         let make = || loop {
             let private = Permissions::from_mode(0o700);
             let dir = tempfile::Builder::new().prefix(&prefix).permissions(private).tempdir_in(parent)?;
-            // Between the two calls another process may remove it: it is not locked yet.
+            // It is not locked yet, so another process may have removed it.
             let lock = match File::open(dir.path()) {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
                 other => other?,
@@ -72,7 +71,7 @@ impl TemporaryFile {
         &self.path
     }
 
-    /// The file, for reading: it stays readable if it is renamed or removed.
+    /// For reading; works even after the file is renamed or removed.
     pub fn as_file(&self) -> &File {
         &self.lock
     }
@@ -81,12 +80,12 @@ impl TemporaryFile {
     pub fn persist(self, to: &Path) -> Result<()> {
         let Self { path, lock } = self;
         step(|| path.persist(to).map_err(|e| e.error)).map_err(|e| Error::write(to, e))?;
-        // Only now, when the name is no longer a temporary one that a sweep removes.
+        // Only now, as the name is no longer a temporary one that a sweep removes.
         drop(lock);
         Ok(())
     }
 
-    /// Gives the file its final name if that is not taken; returns the file, still locked. Errors: `Kind::Resource`; the file is removed.
+    /// Gives the file its final name if that is free; returns the file, still locked. Errors: `Kind::Resource`; the file is removed.
     pub fn persist_new(self, to: &Path) -> Result<Option<File>> {
         let Self { path, lock } = self;
         match step(|| path.persist_noclobber(to).map_err(|e| e.error)) {
@@ -112,16 +111,13 @@ impl AsRef<Path> for TemporaryFile {
     }
 }
 
-/// The result of locking a new file or directory.
 pub(super) enum Claim {
     Ours,
-    /// Removed, or about to be.
+    /// Removed by another process, or about to be.
     Lost,
-    /// Its file system has no locks.
     Unknown,
 }
 
-/// Locks what was just made at `path`.
 pub(super) fn claimed(file: &File, path: &Path) -> Claim {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         // Names are random, so nothing else has this one: if it exists, it was not removed before it was locked.
@@ -131,7 +127,7 @@ pub(super) fn claimed(file: &File, path: &Path) -> Claim {
     }
 }
 
-/// `prefix`, followed by the mark of this machine.
+/// `prefix` and the mark of this machine.
 pub(super) fn marked(prefix: &str) -> String {
     format!("{prefix}{}-", machine())
 }
@@ -145,14 +141,14 @@ fn machine() -> &'static str {
     })
 }
 
-/// Whether this is the name of a temporary file or directory that this machine made.
+/// Whether this machine made a temporary file or directory of this name.
 pub fn is_temporary(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && name.contains(machine())
 }
 
-/// Removes temporary files and directories in `dir` that processes of this machine left when they were killed. What cannot be
-/// removed stays, which is harmless.
+/// Removes temporary files and directories in `dir` that killed processes of this machine left. What cannot be removed stays, which is
+/// harmless.
 pub fn sweep(dir: &Path) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let (name, path) = (entry.file_name(), entry.path());
@@ -167,7 +163,7 @@ pub fn sweep(dir: &Path) {
     }
 }
 
-/// Removes what is at `path` if no process has it locked.
+/// Removes what is at `path`, unless a process has locked it.
 fn swept(path: &Path) -> io::Result<bool> {
     let metadata = path.symlink_metadata()?;
     if !metadata.is_dir() && !metadata.is_file() {

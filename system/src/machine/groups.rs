@@ -1,15 +1,15 @@
 //! The memory limits of the control groups that the process is in.
 //!
 //! Input: `/proc/self/cgroup`, which names the groups, and `/proc/self/mountinfo`, which says where their files are. A limit holds for
-//! all groups below, so the least one from the process's group up to the mount counts, in versions 1 and 2 alike: a scheduler sets it
-//! for a job, and the process is in a group of one of the job's steps.
+//! all groups below, so the least one from the process's group up to the mount counts, in versions 1 and 2 alike: a scheduler limits a
+//! job, and the process is in a group of one of the job's steps.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use crate::bytes::Bytes;
 
-/// The least limit; none where there is none. Paths are below `root`, which is `/` except in tests.
+/// `None` if there is no limit. Paths are below `root`, which is `/` except in tests.
 pub(super) fn limit(root: &Path) -> Option<Bytes> {
     let read = |name: &str| String::from_utf8_lossy(&fs::read(root.join(name)).unwrap_or_default()).into_owned();
     let (groups, mounts) = (read("proc/self/cgroup"), read("proc/self/mountinfo"));
@@ -22,13 +22,11 @@ pub(super) fn limit(root: &Path) -> Option<Bytes> {
 
 /// A hierarchy of groups that may limit memory, and where it is mounted.
 struct Mount {
-    /// Its files are below this path.
     point: PathBuf,
-    /// The group at that path.
+    /// The group whose files are there.
     top: PathBuf,
-    /// What groups call it; version 2 has no name.
+    /// What `/proc/self/cgroup` calls it; empty in version 2.
     controller: &'static str,
-    /// The file with a group's limit.
     file: &'static str,
 }
 
@@ -56,8 +54,8 @@ impl Mount {
         controllers.split(',').any(|controller| controller == self.controller).then(|| Path::new(group))
     }
 
-    /// The limits of `group` and of all groups around it that can be seen here. In a container the group may be named as outside of
-    /// it; its own group is then the one that is mounted.
+    /// The limits of `group` and of all groups around it that can be seen here. In a container the group may have its name from
+    /// outside; its own group is then the mounted one.
     fn limits(&self, root: &Path, group: &Path) -> impl Iterator<Item = u64> {
         let normal = |path: &&Path| !path.components().any(|part| part == Component::ParentDir);
         let below = group.strip_prefix(&self.top).ok().filter(normal).unwrap_or(Path::new(""));
@@ -65,12 +63,12 @@ impl Mount {
         let file = self.file;
         let all: Vec<PathBuf> =
             point.join(below).ancestors().take_while(|dir| dir.starts_with(&point)).map(Path::to_path_buf).collect();
-        // A group without a limit says `max`, or in version 1 a number beyond all memory; the first one of version 2 says nothing.
+        // Without a limit a group says `max`, or in version 1 a number beyond all memory; version 2's root group says nothing.
         all.into_iter().filter_map(move |dir| fs::read_to_string(dir.join(file)).ok()?.trim().parse().ok())
     }
 }
 
-/// A path of a line, in which spaces, tabs, line ends and backslashes are three octal digits behind a backslash.
+/// A path in a line, with spaces, tabs, line ends and backslashes written as a backslash and three octal digits.
 fn unescaped(field: &str) -> String {
     [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
         .into_iter()

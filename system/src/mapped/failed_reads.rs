@@ -1,9 +1,9 @@
 //! Finds the mapped file that an address belongs to, for errors in reading it.
 //!
-//! Input: each mapping, when it is made. Output: on SIGBUS, a message that names the file. Everything that the signal handler
-//! reads here is atomic or never freed: names stay for the life of the process, one for each file that was ever mapped.
-//! Costs a lock and a few atomic stores for each mapping; if the tables are full, a mapping is not listed, and a failed read
-//! of it ends the process by the signal.
+//! Input: each mapping, when it is made. Output: on SIGBUS, a message that names the file. All that the signal handler reads
+//! is atomic or never freed: names stay for the life of the process, one per file that was ever mapped. Costs a lock and a
+//! few atomic stores per mapping; if the tables are full, a mapping is not listed, and a failed read of it ends the process
+//! by the signal.
 #![deny(unsafe_code)]
 
 use std::io::IoSlice;
@@ -11,9 +11,9 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Files that can be named.
+/// The most files that can be named.
 const NAMES: usize = 1024;
-/// Mappings that can be listed at a time.
+/// The most mappings that are listed at a time.
 const MAPPINGS: usize = 1024;
 
 static NAMED: [OnceLock<Box<[u8]>>; NAMES] = [const { OnceLock::new() }; NAMES];
@@ -25,7 +25,7 @@ see the system's log about this disk; a job with --run-dir continues when it is 
 
 struct Mapping {
     start: AtomicUsize,
-    /// 0 while this entry is not in use.
+    /// 0 while the entry is unused.
     end: AtomicUsize,
     name: AtomicUsize,
 }
@@ -36,12 +36,11 @@ impl Mapping {
     }
 }
 
-/// The entry of a mapping, which is removed when dropped.
+/// The entry of a mapping, removed on drop.
 #[derive(Debug)]
 pub(super) struct MappingEntry(Option<usize>);
 
 impl MappingEntry {
-    /// Lists the mapping of `bytes` of `path`.
     pub(super) fn new(path: &Path, bytes: &[u8]) -> Self {
         let (start, name) = (bytes.as_ptr().addr(), path.as_os_str().as_encoded_bytes());
         let named = NAMED.iter().position(|known| &**known.get_or_init(|| name.into()) == name);
@@ -65,7 +64,6 @@ impl Drop for MappingEntry {
     }
 }
 
-/// The name of the file that is mapped at this address.
 fn file_at(address: usize) -> Option<&'static [u8]> {
     let covers = |mapping: &&Mapping| {
         address < mapping.end.load(Ordering::Acquire) && address >= mapping.start.load(Ordering::Relaxed)
@@ -74,16 +72,16 @@ fn file_at(address: usize) -> Option<&'static [u8]> {
     NAMED[mapping.name.load(Ordering::Relaxed)].get().map(|name| &**name)
 }
 
-/// Called in the signal handler: prints which file could not be read at `address`. `false`: none of the listed files.
+/// Called in the signal handler: prints which file could not be read at `address`; `false` if it is none of the listed ones.
 pub(super) fn told(address: usize) -> bool {
     let Some(name) = file_at(address) else { return false };
     if TOLD.swap(true, Ordering::Relaxed) {
-        // Another thread is about to print the message and to end the process.
+        // Another thread is about to print the message and end the process.
         loop {
             std::hint::spin_loop();
         }
     }
-    // One call, so that no other output comes between. An error of it could not be reported anywhere.
+    // One call, so that no other output comes between. Its error could not be reported anywhere.
     let _ = rustix::io::writev(std::io::stderr(), &[IoSlice::new(b"error: "), IoSlice::new(name), IoSlice::new(WHAT)]);
     true
 }
