@@ -22,18 +22,16 @@ use trimill_system::{Bytes, Kind, Result, disk};
 pub struct BuiltPartition {
     pub part: u32,
     pub spill: SpillSummary,
-    /// Its share of the memory for spills, held while the spill exists.
+    /// Its share of the memory for spills; `None` if the spill is on disk.
     _held: Option<TakenRoom>,
     pub inducing: Duration,
     pub pruning: Duration,
     pub spilling: Duration,
 }
 
-/// The values that all partitions of a job have in common.
 #[derive(Clone, Copy)]
 pub struct Builder<'a> {
     pub graph: &'a OrientedGraph,
-    /// The partition where each vertex is local.
     pub locals: &'a Locals,
     pub sizes: &'a [PartitionSize],
     pub row_block_limit: Bytes,
@@ -42,12 +40,11 @@ pub struct Builder<'a> {
     pub dir: &'a Path,
     pub room: &'a SpillMemory,
     pub fingerprint: u128,
-    /// Whether spills outlive the job: they are then synced to disk.
+    /// Whether spills outlive the job, and so are synced to disk.
     pub durable: bool,
 }
 
 impl Builder<'_> {
-    /// Begins a partition's spill, in memory if it fits there.
     fn begin(&self, kept: &Kept, encoders: &Encoders) -> Result<(SpillWriter, Option<TakenRoom>)> {
         let (part, numbered) = (kept.part, kept.kept.count());
         let size = &self.sizes[part as usize];
@@ -69,8 +66,8 @@ impl BuiltPartition {
         Self { part, spill, _held: None, inducing, pruning, spilling }
     }
 
-    /// The spill that an earlier start left in `dir`, if it is there and valid. One that is damaged, or of another job, is
-    /// removed with a warning, and is built again.
+    /// The spill that an earlier start left in `dir`, if there is a valid one. A damaged one, or one of another job, is removed with a
+    /// warning, to be built again.
     pub fn found(dir: &Path, part: u32, fingerprint: u128) -> Result<Option<Self>> {
         let path = dir.join(file_name(part));
         if !path.exists() {

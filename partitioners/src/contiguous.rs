@@ -1,11 +1,11 @@
 //! Contiguous assignments: every part is an interval of ids, so the locality of the input's order is kept.
 //!
-//! Input: the numbers of vertices and parts, and optionally a weight for each vertex. Output: the part of each vertex,
-//! non-decreasing over the ids. Costs one pass for equal numbers, two for equal weights, and 4 bytes a vertex.
+//! Input: the numbers of vertices and parts, and optionally the vertices' weights. Output: the part of each vertex, non-decreasing
+//! over the ids. Costs one pass for equal numbers, two for equal weights, and 4 bytes per vertex.
 
 use rayon::prelude::*;
 
-/// Vertices that a thread assigns at a time.
+/// How many vertices a thread assigns at a time.
 const RUN: usize = 1 << 16;
 
 /// Chunks of equal numbers of vertices, as in LSTC; two chunks differ by at most one vertex. Panics when `parts` is 0.
@@ -16,11 +16,11 @@ pub fn contiguous_vertices(vertices: u32, parts: u32) -> Vec<u32> {
     (0..vertices).into_par_iter().map(part_of).collect()
 }
 
-/// Chunks of equal weight. For the partitioner `contiguous` of trimill, the weight of a vertex is its number of arcs.
+/// Chunks of equal weight. For trimill's partitioner `contiguous`, a vertex weighs its number of arcs.
 ///
 /// The weights, placed end to end on a line, are cut into `parts` equal pieces; a vertex belongs to the part that the middle of its
-/// weight falls in. So each cut differs from its ideal place by at most half the weight of the vertex there, and a part from its ideal
-/// weight by at most the weight of the heaviest vertex. If all weights are 0, vertices are counted. Panics when `parts` is 0.
+/// weight falls in. So a cut differs from its ideal place by at most half the weight of the vertex there, and a part from its ideal
+/// weight by at most that of the heaviest vertex. If all weights are 0, vertices are counted. Panics when `parts` is 0.
 #[must_use]
 pub fn contiguous_by_weight(vertices: u32, parts: u32, weight: impl Fn(u32) -> u64 + Sync) -> Vec<u32> {
     assert!(parts > 0, "an assignment needs at least one part");

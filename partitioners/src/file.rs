@@ -1,15 +1,15 @@
 //! Assignments from files, as METIS and KaMinPar write them (`graph.part.8`), or as lines of `id part`.
 //!
-//! Input: a text file, and the input's ids. Output: the part of each compact id, and the number of parts, which is the
-//! largest part in the file plus one. Two forms, distinguished by the first line:
+//! Input: a text file, and the input's ids. Output: the part of each compact id, and the number of parts: the largest part in the file
+//! plus one. The first line tells which of two forms the file has:
 //!
-//! - one column: line `i` (from 0) is the part of the vertex `first_id + i`; one line for each declared vertex in
-//!   input order, isolated ones included. Only if ids are dense.
-//! - two columns, separated by blanks, tabs or a comma: an original id and its part, in any order; one line for each
-//!   vertex that has edges; isolated vertices may have one.
+//! - one column: line `i` (from 0) is the part of the vertex `first_id + i`; a line per declared vertex in input order, isolated ones
+//!   included. Only if ids are dense.
+//! - two columns, separated by blanks, tabs or a comma: an original id and its part, in any order; a line per vertex that has edges;
+//!   isolated vertices may have one.
 //!
-//! Lines that begin with `#` or `%`, and blank lines at the end, are skipped. The file is read once, sequentially,
-//! through a buffer of 1 MiB; the result, which also marks vertices without a line yet, takes 4 bytes a vertex.
+//! Lines that begin with `#` or `%`, and blank lines at the end, are skipped. The file is read once, sequentially, through a buffer of 1
+//! MiB; the result, which also marks vertices without a line yet, takes 4 bytes per vertex.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -18,36 +18,35 @@ use std::path::Path;
 use crate::MAX_PARTS;
 use trimill_system::{Error, Result};
 
-/// The longest line: two numbers of 20 digits and many blanks, or a comment. Files of another kind fail early by this.
+/// Two numbers of 20 digits and many blanks, or a comment. Files of another kind fail early by this.
 const LONGEST_LINE: u64 = 1 << 16;
 
-/// Marks a vertex that has no line yet; above every allowed part.
+/// A vertex without a line so far; larger than every allowed part.
 const UNSEEN: u32 = u32::MAX;
 
-/// The vertices that an assignment file is about.
 #[derive(Clone, Copy)]
 pub struct Declared<'a> {
-    /// How many vertices the input declares, which is the number of lines with one column. `None`: ids are sparse, and
-    /// the file must have two columns.
+    /// How many vertices the input declares, the number of lines with one column. `None` if ids are sparse: the file must have two
+    /// columns.
     pub lines: Option<u64>,
     /// The original id of the first declared vertex; 0 or 1 in most formats.
     pub first_id: u64,
-    /// How many vertices have edges after cleaning: compact ids are `0..vertices`.
+    /// How many vertices have edges; compact ids are `0..vertices`.
     pub vertices: u32,
-    /// The compact id of an original id. `None`: the vertex has no edges, and its line is skipped.
+    /// The compact id of an original id; `None` if the vertex has no edges, so that its line is skipped.
     pub compact: &'a dyn Fn(u64) -> Option<u32>,
-    /// The original id of a compact id; for messages.
+    /// The original id of a compact id, for messages.
     pub original: &'a dyn Fn(u32) -> u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileAssignment {
     pub assignment: Vec<u32>,
-    /// The largest part in the file plus one, lines of isolated vertices included. At most [`MAX_PARTS`].
+    /// The largest part in the file plus one, lines of isolated vertices included; at most [`MAX_PARTS`].
     pub parts: u32,
 }
 
-/// Reads the assignment file at `path`. Errors: of `Kind::Data`, with path and line: an unreadable or empty file, fields that are not
+/// Reads the assignment file at `path`. Errors, of `Kind::Data` with path and line: an unreadable or empty file, fields that are no
 /// numbers, negative numbers, parts of [`MAX_PARTS`] or more, one and two columns mixed, blank lines before the end, too few or too many
 /// lines, a vertex without a line or with two.
 pub fn read(path: &Path, declared: Declared<'_>) -> Result<FileAssignment> {
@@ -78,9 +77,8 @@ struct AssignmentReader<'a> {
     assignment: Vec<u32>,
     /// 1 or 2, once the first line is known.
     columns: Option<usize>,
-    /// Lines with numbers so far.
     data_lines: u64,
-    /// The first of the last blank lines, after which no numbers may follow.
+    /// The first of the blank lines read last; no numbers may follow them.
     blank: Option<u64>,
     largest: u32,
 }
@@ -91,7 +89,7 @@ impl<'a> AssignmentReader<'a> {
         Self { declared, assignment, columns: None, data_lines: 0, blank: None, largest: 0 }
     }
 
-    /// Reads line `number`, which has no blanks around it.
+    /// Reads line `number`, which is trimmed.
     fn take(&mut self, line: &[u8], number: u64) -> Result<()> {
         if line.is_empty() {
             self.blank.get_or_insert(number);
@@ -138,7 +136,6 @@ impl<'a> AssignmentReader<'a> {
         Ok(())
     }
 
-    /// The vertex of the next line with one column.
     fn next_id(&self) -> Result<u64> {
         match self.declared.lines {
             Some(lines) if self.data_lines >= lines => Err(wrong(format!("too many lines: more than {lines}"))
@@ -160,7 +157,7 @@ impl<'a> AssignmentReader<'a> {
         }
     }
 
-    /// The end of the file, after `number` lines.
+    /// To be called at the end of the file, after `number` lines.
     fn finish(self, number: u64) -> Result<FileAssignment> {
         let Declared { lines, vertices, original, .. } = self.declared;
         if self.data_lines == 0 && (vertices > 0 || lines.is_some_and(|lines| lines > 0)) {
@@ -185,7 +182,7 @@ impl<'a> AssignmentReader<'a> {
     }
 }
 
-/// An error that lacks the file.
+/// An error that does not name the file yet.
 fn wrong(found: impl Into<String>) -> Error {
     Error::data("", found)
 }
@@ -206,7 +203,6 @@ fn part(field: &[u8]) -> Result<u32> {
     Ok(number as u32)
 }
 
-/// A whole number of decimal digits.
 fn whole(field: &[u8], what: &str) -> Result<u64> {
     let refused = |how: &str| {
         let found = format!("'{}', {how}", shown(field));
@@ -223,7 +219,6 @@ fn whole(field: &[u8], what: &str) -> Result<u64> {
     value.map_or_else(|| refused("a number of more than 64 bits"), Ok)
 }
 
-/// The beginning of some bytes, printable in a message.
 fn shown(bytes: &[u8]) -> String {
     let mut text = bytes[..bytes.len().min(40)].escape_ascii().to_string();
     if bytes.len() > 40 {

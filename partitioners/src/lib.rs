@@ -1,6 +1,6 @@
-//! LSTC's partitions: assignments, induced subgraphs with proxies ([`partition`]), pruning, building ([`build`]) and spilling ([`spill`]) them.
+//! LSTC's partitions: assignments, induced subgraphs with proxies ([`partition`]), pruning, building ([`build`]) and spilling ([`spill`]).
 //!
-//! Assignments say for every vertex of a graph the partition in which it is local:
+//! An assignment says for every vertex the partition in which it is local:
 //!
 //! | assignment | function | source |
 //! | --- | --- | --- |
@@ -10,9 +10,8 @@
 //! | METIS | [`metis::assign`] | Karypis and Kumar, 'A fast and high quality multilevel scheme', 1998 |
 //! | file | [`file::read`] | the format of METIS and KaMinPar |
 //!
-//! An assignment is a `Vec<u32>`: entry `id` is the part of vertex `id`, where ids are `0..n` in the order of the input,
-//! so the locality of a crawl is kept. Every assignment depends on its arguments only, never on the number of threads.
-//! A part may be empty.
+//! An assignment is a `Vec<u32>`: entry `id` is the part of vertex `id`. Ids are `0..n` in the order of the input, so the locality of a
+//! crawl is kept. Assignments depend on their arguments only, never on the number of threads. A part may be empty.
 //!
 //! Functions that make an assignment access a graph only through [`PartitionInput`].
 
@@ -31,13 +30,12 @@ pub mod spill;
 pub use contiguous::{contiguous_by_weight, contiguous_vertices};
 pub use random::random;
 
-/// The most parts that [`metis::assign`] and [`file::read`] allow: 2^20.
+/// The most parts that [`metis::assign`] and [`file::read`] allow.
 pub const MAX_PARTS: u32 = 1 << 20;
 
-/// The interface of a graph to a partitioner: the rows of an oriented graph, in which each undirected edge is stored once,
-/// at one of its ends.
+/// A graph for a partitioner: the rows of an oriented graph, in which each undirected edge is stored once, at one of its ends.
 pub trait PartitionInput: Sync {
-    /// The number of vertices; ids are `0..vertices()`.
+    /// Ids are `0..vertices()`.
     fn vertices(&self) -> u32;
 
     /// The number of undirected edges: the length of all rows together.
@@ -45,6 +43,6 @@ pub trait PartitionInput: Sync {
 
     fn out_degree(&self, id: u32) -> u32;
 
-    /// Calls `each` with every successor of the row of `id`, in any order.
+    /// Calls `each` with every successor in the row of `id`, in any order.
     fn successors_of(&self, id: u32, each: &mut dyn FnMut(u32));
 }

@@ -1,21 +1,20 @@
 //! METIS: a multilevel k-way partition that cuts few edges, with parts of about equal numbers of arcs.
 //!
-//! Input: a [`PartitionInput`] and [`MetisOptions`]. Output: the part of each vertex and the number of edges cut. The algorithm is
-//! Karypis and Kumar, 'Multilevel k-way partitioning scheme for irregular graphs', 1998, as implemented by METIS 5.2.1.
+//! Input: a [`PartitionInput`] and [`MetisOptions`]. Output: the part of each vertex and the number of edges cut. Algorithm: Karypis
+//! and Kumar, 'Multilevel k-way partitioning scheme for irregular graphs', 1998, as implemented by METIS 5.2.1.
 //!
-//! METIS changes the signal handling of its process, takes its random numbers from a process-wide generator, and cannot
-//! be interrupted. So it runs in a child process: the program calls [`child_main`] under a hidden sub-command, and
-//! [`MetisOptions::helper`] says how to start it. Graph and assignment are passed through a file without a name, so that
-//! nothing is left behind however either process ends:
+//! METIS changes the signal handling of its process, has a process-wide random generator, and cannot be interrupted. So it runs in a
+//! child process: the program calls [`child_main`] under a hidden sub-command, and [`MetisOptions::helper`] says how to start it. Graph
+//! and assignment are passed through a file without a name, so that nothing is left behind however either process ends:
 //!
 //! ```text
 //! symmetric (oriented rows -> contracted CSR) -> islands -> exchange | child | exchange -> islands -> runs
 //! ```
 //!
-//! The limits of METIS, 2^31 - 1 arcs and the budget at about [`BYTES_PER_ARC`] bytes an arc, are checked before anything
-//! large is allocated. For larger graphs, [`MetisOptions::contract`] makes a coarser graph first. While METIS runs, this
-//! process holds nothing of the size of the graph; before that, to make the symmetric CSR, it needs less than a third of what
-//! METIS will need. Time: about 0.6 us an arc in METIS, on one thread; everything else is parallel and takes little time.
+//! The limits of METIS, 2^31 - 1 arcs and the budget at about [`BYTES_PER_ARC`] bytes per arc, are checked before anything large is
+//! allocated. For larger graphs, [`MetisOptions::contract`] makes a coarser graph first. While METIS runs, this process holds nothing
+//! of the size of the graph; to make the symmetric CSR before, it needs less than a third of what METIS will need. Time: about 0.6 us
+//! per arc in METIS, on one thread; everything else is parallel and takes little time.
 
 mod child;
 mod exchange;
@@ -46,16 +45,15 @@ pub struct MetisOptions<'a> {
     pub parts: u32,
     /// The same seed on the same graph gives the same assignment.
     pub seed: u64,
-    /// `Some(k)`: every run of `k` consecutive vertices (such as pages of a host) is contracted to one vertex first, so all
-    /// of the run go to the same part.
+    /// `Some(k)`: every run of `k` consecutive vertices (such as pages of a host) is first contracted to one vertex, so the whole run
+    /// goes to the same part.
     pub contract: Option<u32>,
-    /// The most memory that METIS may take.
     pub host_memory: Bytes,
-    /// The directory for temporary files: 4 bytes an arc and 8 a vertex, twice that when contracted.
+    /// The directory for temporary files: 4 bytes per arc and 8 per vertex, twice that when contracted.
     pub work_dir: &'a Path,
     /// How the program calls [`child_main`]; the arguments that it takes are appended.
     pub helper: &'a Helper,
-    /// Where it asks to stop, the child is killed.
+    /// When it asks to stop, the child is killed.
     pub control: &'a Control,
 }
 
@@ -67,16 +65,16 @@ const OTHERS: &str = "start again, or use the partitioner contiguous";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetisAssignment {
     pub parts: Vec<u32>,
-    /// The number of edges of the graph (not of the contracted one) between different parts.
+    /// The number of edges between different parts, of the graph itself, not of the contracted one.
     pub cut: u64,
     /// The child's peak memory in bytes; 0 if no child was needed or the system does not report it.
     pub child_peak_bytes: u64,
 }
 
 /// Assigns the vertices of `graph` to parts by METIS. Starts no child if there is nothing to decide: for one part, for at least as many
-/// parts as (contracted) vertices, and if there is no edge between these. Errors: 0 parts, more than [`MAX_PARTS`], or runs of 0
-/// vertices; a graph that exceeds METIS's limits or the budget; files that cannot be written; a child that cannot be started or ends
-/// without an assignment, for instance by a signal; a request to stop.
+/// parts as (contracted) vertices, or without edges between these. Errors: 0 parts, more than [`MAX_PARTS`], or runs of 0 vertices; a
+/// graph that exceeds METIS's limits or the budget; files that cannot be written; a child that cannot be started or ends without an
+/// assignment, for instance by a signal; a request to stop.
 pub fn assign(graph: &dyn PartitionInput, options: &MetisOptions<'_>) -> Result<MetisAssignment> {
     let parts = options.parts;
     let run = options.contract.unwrap_or(1);
@@ -157,7 +155,6 @@ fn in_child(file: File, vertices: u32, options: &MetisOptions<'_>) -> Result<(Ve
     Err(failed(ending(status)))
 }
 
-/// The edges between different parts.
 fn cut(graph: &dyn PartitionInput, parts: &[u32], control: &Control) -> Result<u64> {
     const VERTICES: usize = 1 << 14;
     let cut_of = |(block, chunk): (usize, &[u32])| {

@@ -1,4 +1,4 @@
-//! Partitions: which vertices are local, how large each is, what it keeps, and the sections that are spilled and streamed.
+//! Partitions: which vertices are local, how large each is, what it keeps.
 
 pub mod assignment;
 pub mod bit_counter;
@@ -15,7 +15,7 @@ pub mod totals;
 use trimill_graph::{Direction, OrientedGraph, RowRun};
 use trimill_system::{Bytes, Control, Result, parallel};
 
-/// Passes over the rows of a graph, in blocks of at most `block` bytes, until stopped.
+/// Passes over a graph's rows, in blocks of at most `block` bytes, until stopped.
 #[derive(Clone, Copy)]
 pub struct GraphPasses<'a> {
     pub graph: &'a OrientedGraph,
@@ -29,7 +29,7 @@ impl GraphPasses<'_> {
         self.graph.pass(self.block, direction, self.control, each)
     }
 
-    /// Calls `each` for every row, in rising order of the blocks, on the threads of the current pool.
+    /// Calls `each` for every row on the threads of the current pool; blocks come in rising order.
     fn each_row(&self, each: impl Fn(u32, &[u32]) + Sync) -> Result<()> {
         self.pass(Direction::Rising, |block| {
             parallel::try_each(block.runs(RUN), |run| {
@@ -41,5 +41,5 @@ impl GraphPasses<'_> {
     }
 }
 
-/// Arcs and rows that a thread processes at a time, between two checks of the stop flag.
+/// About how many arcs and rows a thread processes between two checks of the stop flag.
 const RUN: u64 = 1 << 14;

@@ -1,19 +1,19 @@
 //! Random assignment: every vertex draws its part independently and uniformly, as in LSTC.
 //!
-//! Input: the number of vertices, the number of parts, a seed. Output: the part of each vertex. The generator is
-//! ChaCha8 with the seed as its key; each block of 2^16 vertices has its own stream, so blocks are drawn in
-//! parallel and the result is the same on any number of threads and on any machine. Draws are exactly uniform
-//! (Lemire, 'Fast random integer generation in an interval', 2019). This is implemented here, so that no new version of a
-//! library can change the assignment of a seed. Costs about 1 ns a vertex and thread, and 4 bytes a vertex.
+//! Input: the numbers of vertices and parts, a seed. Output: the part of each vertex. The generator is ChaCha8 with the seed as its
+//! key; each block of 2^16 vertices has its own stream, so blocks are drawn in parallel and the result is the same on any number of
+//! threads and on any machine. Draws are exactly uniform (Lemire, 'Fast random integer generation in an interval', 2019). This is
+//! implemented here, so that no new version of a library can change the assignment of a seed. Costs about 1 ns per vertex and
+//! thread, and 4 bytes per vertex.
 
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 use rayon::prelude::*;
 
-/// Vertices that share a stream. Changing this number changes every assignment.
+/// How many vertices share a stream. Changing it changes every assignment.
 const BLOCK: usize = 1 << 16;
 
-/// The part of each of `vertices` vertices, drawn from `0..parts`; the same `seed` gives the same assignment. Panics when `parts` is 0.
+/// The part of each vertex, drawn from `0..parts`; the same `seed` gives the same assignment. Panics when `parts` is 0.
 #[must_use]
 pub fn random(vertices: u32, parts: u32, seed: u64) -> Vec<u32> {
     assert!(parts > 0, "an assignment needs at least one part");
@@ -28,8 +28,8 @@ pub fn random(vertices: u32, parts: u32, seed: u64) -> Vec<u32> {
     assignment
 }
 
-/// A uniform number below `bound`: the upper half of a 32 x 32-bit product, redrawn in the few cases where the lower half
-/// would make the result biased.
+/// A uniform number below `bound`: the upper half of a 32 x 32-bit product, redrawn in the few cases where the lower half would bias
+/// the result.
 fn below(bound: u32, generator: &mut ChaCha8Rng) -> u32 {
     loop {
         let product = u64::from(generator.next_u32()) * u64::from(bound);

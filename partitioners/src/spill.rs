@@ -1,12 +1,12 @@
 //! Spills: partitions on disk, encoded, compressed and checksummed.
 //!
-//! Input: a partition's header, the ranks of its vertices, and their rows, encoded as they are filtered ([`CodedRows`]). Output: one
-//! file a partition, and a manifest that names the files of a job. `docs/spill-format.md` has the layout byte by byte.
+//! Input: a partition's header, the ranks of its vertices, and their rows, encoded as they are filtered ([`CodedRows`]). Output: a
+//! file per partition, and a manifest that names the files of a job. `docs/spill-format.md` has the layout byte by byte.
 //!
-//! Invariants: a file has its final name, and a valid header, only when it is complete. Every byte is under a checksum: the
-//! header's own, the index's (kept in the header), the blocks' (kept in the index), so truncation and flipped bits are
-//! found before data is used. Time: encoding and decoding run in parallel over blocks of some 100,000 rows and arcs. Memory:
-//! what is being written or read, and a few MiB a thread.
+//! Invariants: a file has its final name, and a valid header, only when it is complete. Every byte is under a checksum: the header's
+//! own, the index's (in the header), the blocks' (in the index), so truncation and flipped bits are found before data is used. Time:
+//! encoding and decoding run in parallel over blocks of some 100,000 rows and arcs. Memory: what is being written or read, and a few
+//! MiB per thread.
 
 pub mod block;
 pub mod codec;
@@ -49,7 +49,7 @@ pub fn is_spill_name(name: &OsStr) -> bool {
     part.is_some_and(|part| !part.is_empty() && part.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
-/// The fingerprint of the job of a spill of this user, which may be damaged; `None` for anything else.
+/// The fingerprint in the header of a spill of this user, which may be damaged; `None` for anything else.
 pub fn fingerprint_of(path: &Path) -> Option<u128> {
     let mut head = [0; 32];
     disk::open_own(path).ok()??.read_exact(&mut head).ok()?;
@@ -57,7 +57,7 @@ pub fn fingerprint_of(path: &Path) -> Option<u128> {
     (head[..8] == format::MAGIC).then(|| u128::from_le_bytes(fingerprint))
 }
 
-/// A file in `dir` with the name of a spill or a manifest that is neither.
+/// A file in `dir` that has the name of a spill or a manifest and is neither.
 pub fn foreign_in(dir: &Path) -> Option<PathBuf> {
     let manifest = dir.join(manifest::MANIFEST_NAME);
     if manifest.symlink_metadata().is_ok() && Manifest::read(dir).is_err() {

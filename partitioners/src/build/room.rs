@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use trimill_system::Bytes;
 
-/// A shared number of free bytes.
+/// The free bytes, shared by all clones.
 #[derive(Debug, Clone)]
 pub struct SpillMemory(Arc<AtomicU64>);
 
-/// Bytes taken; free again when dropped.
+/// Bytes taken; given back on drop.
 #[derive(Debug)]
 pub struct TakenRoom {
     room: SpillMemory,
@@ -17,12 +17,11 @@ pub struct TakenRoom {
 }
 
 impl SpillMemory {
-    /// `bytes` bytes, all free.
     pub fn new(bytes: Bytes) -> Self {
         Self(Arc::new(AtomicU64::new(bytes.get())))
     }
 
-    /// Takes `bytes` if they are free; does not wait.
+    /// Does not wait; `None` if fewer bytes are free.
     pub fn take(&self, bytes: Bytes) -> Option<TakenRoom> {
         let bytes = bytes.get();
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| free.checked_sub(bytes)).ok()?;
@@ -31,7 +30,7 @@ impl SpillMemory {
 }
 
 impl TakenRoom {
-    /// Changes the reservation to the `bytes` that are really used: gives the rest back, or takes the missing bytes that are free.
+    /// Changes the reservation to the bytes really used: gives the rest back, or takes what is missing if it is free.
     pub fn resize(&mut self, bytes: Bytes) {
         let room = &self.room.0;
         if let Some(rest) = self.bytes.checked_sub(bytes.get()) {

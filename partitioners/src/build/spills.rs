@@ -1,13 +1,13 @@
 //! Builds several partitions in the same passes over the graph.
 //!
-//! Input: the graph, some partitions. Output: their spills. [`kept`] finds which vertices each partition keeps. Then one pass in
-//! rank order filters and encodes the rows of each file block for each partition, separately for locals and proxies. The rows
-//! are appended to the partition's spill in rank order, and a row block of proxies' rows ends where the next row would not fit
-//! ([`RowBlockCuts`]). Each pair of a partition and a file block is a task, so all threads have work however many partitions there are;
-//! while tasks run, the rows of earlier ones are written. The bytes of a spill do not depend on the batch or the threads.
+//! Input: the graph, some partitions. Output: their spills. [`kept`] finds which vertices each partition keeps. Then one pass in rank
+//! order filters and encodes the rows of each file block for each partition, locals and proxies separately. Rows are appended to the
+//! partition's spill in rank order, and a row block of proxies' rows ends before a row that would not fit ([`RowBlockCuts`]). A task is
+//! a pair of a partition and a file block, so all threads have work, whatever the number of partitions; meanwhile the rows of earlier
+//! tasks are written. The bytes of a spill do not depend on the batch or the threads.
 //!
-//! Cost: two readings of the rows for all partitions together (three at level `zero-indegree`). Memory: the row blocks,
-//! [`Kept::bytes`] and [`BUFFERS`] for each partition, and for each thread twice [`HELD`] and an encoder.
+//! Cost: two readings of the rows for all partitions together (three at level `zero-indegree`). Memory: the row blocks, [`Kept::bytes`]
+//! and [`BUFFERS`] per partition, and per thread twice [`HELD`] and an encoder.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -28,24 +28,24 @@ use trimill_system::{Bytes, Control, Result, lock, parallel};
 /// Memory of a partition in a batch, apart from its sets: blocks of its spill that are not full yet.
 pub const BUFFERS: Bytes = Bytes::mib(3);
 
-/// Bytes of filtered rows that wait to be written, for each thread; as many are being filtered meanwhile.
+/// Bytes of filtered rows, per thread, that wait to be written; as many are being filtered meanwhile.
 pub const HELD: u64 = 1 << 20;
 
 pub struct SpillsBuilder<'a> {
     builder: Builder<'a>,
     block: Bytes,
     encoders: Encoders,
-    /// Buffers to reuse, two for each thread.
+    /// Buffers to reuse, two per thread.
     idle: Mutex<Vec<FoundRows>>,
 }
 
 impl<'a> SpillsBuilder<'a> {
-    /// For the partitions of `builder`; passes over the graph read blocks of at most `block` bytes.
+    /// Passes over the graph read blocks of at most `block` bytes.
     pub fn new(builder: Builder<'a>, block: Bytes) -> Self {
         Self { builder, block, encoders: Encoders::default(), idle: Mutex::default() }
     }
 
-    /// Builds `parts` together; runs in the current thread pool. The times of the whole batch are reported with the first.
+    /// Builds `parts` together, in the current thread pool. The first result has the times of the whole batch.
     pub fn build(&self, parts: &[u32], control: &Control) -> Result<Vec<BuiltPartition>> {
         let Builder { graph, locals, prune, .. } = self.builder;
         let start = Instant::now();
@@ -92,7 +92,7 @@ impl<'a> SpillsBuilder<'a> {
         Ok(times.collect())
     }
 
-    /// Appends to each partition the rows that tasks found for it, in task order.
+    /// Appends the rows that tasks found to their partitions, in task order.
     fn add(&self, growing: &mut [Growing], found: Vec<FoundRows>) -> Result<()> {
         let mut chunks: Vec<(usize, [CodedSlice<'_>; 2])> = found.iter().flat_map(FoundRows::chunks).collect();
         chunks.sort_unstable_by_key(|&(task, _)| task);
@@ -105,16 +105,15 @@ impl<'a> SpillsBuilder<'a> {
     }
 }
 
-/// Pairs of a file block and a partition, in this order.
+/// Tasks in order: pairs of a file block and a partition.
 struct BlockTasks {
     all: usize,
     next: AtomicUsize,
-    /// Bytes of rows that the latest tasks found.
     held: AtomicU64,
 }
 
 impl BlockTasks {
-    /// Runs the next tasks on all threads, until their rows take [`HELD`] for each thread; returns the rows of each thread.
+    /// Runs the next tasks on all threads, until their rows take [`HELD`] per thread; returns the rows of each thread.
     fn some(&self, idle: &Mutex<Vec<FoundRows>>, task: impl Fn(usize, &mut RowsByRole) + Sync) -> Vec<FoundRows> {
         let threads = rayon::current_num_threads();
         let most = HELD * threads as u64;
@@ -137,13 +136,12 @@ impl BlockTasks {
     }
 }
 
-/// Rows of a partition: those of its locals, and those of its proxies.
+/// Rows of a partition: of its locals, and of its proxies.
 type RowsByRole = [CodedRows; 2];
 
 #[derive(Default)]
 struct FoundRows {
     rows: RowsByRole,
-    /// The tasks, each with the ends of its rows.
     ends: Vec<(usize, [RowMark; 2])>,
 }
 
@@ -152,7 +150,6 @@ impl FoundRows {
         self.rows.iter().map(CodedRows::bytes).sum()
     }
 
-    /// The tasks, each with its rows.
     fn chunks(&self) -> impl Iterator<Item = (usize, [CodedSlice<'_>; 2])> {
         let mut from = [RowMark::default(); 2];
         self.ends.iter().map(move |&(task, to)| {
@@ -162,7 +159,6 @@ impl FoundRows {
         })
     }
 
-    /// Cleared; keeps its memory.
     fn emptied(mut self) -> Self {
         self.rows.iter_mut().for_each(CodedRows::clear);
         self.ends.clear();
@@ -170,8 +166,8 @@ impl FoundRows {
     }
 }
 
-/// Filters the rows of `ranks` for one partition, and encodes what is kept in local numbers; with the processor's popcount
-/// instruction where it has one.
+/// Filters the rows of `ranks` for one partition, and encodes what is kept, in local numbers; uses the popcount instruction if there is
+/// one.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn filter(kept: &Kept, block: RowRun<'_>, ranks: Range<u32>, locals: &Locals, [resident, proxies]: &mut RowsByRole) {
     let place = |successor| kept.kept.rank(successor);

@@ -1,7 +1,7 @@
 //! The child process: reads a graph from its standard input, runs METIS, and overwrites the graph with the assignment.
 //!
-//! On any error it ends without an assignment. Signals end it immediately, also those that its parent ignores and SIGTERM, which METIS
-//! traps ([`super::signals`]). SIGABRT is left to METIS, which raises it when it runs out of memory.
+//! On any error it ends without an assignment. Signals end it immediately, also SIGTERM, which METIS traps ([`super::signals`]), and
+//! those that its parent ignores. SIGABRT is left to METIS, which raises it when it runs out of memory.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -22,8 +22,8 @@ use trimill_system::{Error, Result, machine};
 ///
 /// To be called on the main thread, before any other thread is started and before any signal handler is installed. The process should end
 /// right after it: with success only if this succeeds, and with the error on stderr otherwise. The process is killed when its parent
-/// ends. Errors: that it was not started by [`super::assign`], a graph that is invalid for METIS, memory or disk that run out, a failure
-/// of METIS. Does not return after a SIGTERM.
+/// ends. Errors: it was not started by [`super::assign`], a graph that is invalid for METIS, memory or disk that run out, a failure of
+/// METIS. Does not return after a SIGTERM.
 pub fn child_main(args: impl IntoIterator<Item = OsString>) -> Result<()> {
     faults::in_metis_child(|| run(args))
 }
@@ -64,7 +64,7 @@ fn partition(task: &MetisTask, parts: &mut [i32]) -> Result<()> {
     }
 }
 
-/// Asks the system to kill this process when its parent, whose id is the only argument, ends. Fails if that has ended already.
+/// Asks the system to kill this process when its parent, whose id is the only argument, ends. Fails if it has ended already.
 fn die_with_parent(args: impl IntoIterator<Item = OsString>) -> Result<()> {
     let misused =
         || Error::usage("this sub-command is for the program itself").advice("use --partitioner metis instead");
@@ -75,13 +75,13 @@ fn die_with_parent(args: impl IntoIterator<Item = OsString>) -> Result<()> {
     if getppid().map(Pid::as_raw_pid) != Some(parent) { Err(Error::interrupted()) } else { Ok(()) }
 }
 
-/// Rejects graphs that METIS accepts without an error but cannot process; its wrapper checks offsets and the range of successors.
+/// Rejects graphs that METIS accepts but cannot process; its wrapper checks offsets and the range of successors.
 fn check(graph: &Symmetric) -> Result<(), String> {
     let Symmetric { offsets, successors, arc_weights, vertex_weights } = graph;
     if offsets.first() != Some(&0) || offsets.last().is_none_or(|&end| end as usize != successors.len()) {
         return Err("offsets that do not span its arcs".into());
     }
-    // Arcs to larger vertices add their hash, arcs to smaller ones subtract it, so the sum over a symmetric graph is 0.
+    // Arcs to larger vertices add their hash, arcs to smaller ones subtract it, so a symmetric graph has the sum 0.
     let mut balance = 0_u64;
     for (tail, ends) in (0..).zip(offsets.windows(2)) {
         let row = ends[0] as usize..ends[1] as usize;

@@ -6,22 +6,20 @@ use trimill_system::{Bytes, Error, Result};
 /// METIS is built with 32-bit indices.
 pub const MOST_ARCS: u64 = i32::MAX as u64;
 
-/// The peak memory of METIS 5.2.1 for each arc, the graph included; an upper bound from measurements.
+/// The peak memory of METIS 5.2.1 in bytes per arc, with the graph: an upper bound from measurements.
 pub const BYTES_PER_ARC: u64 = 75;
 
-/// Whether a number of arcs is exact or a lower bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Count {
     Exact,
     AtLeast,
 }
 
-/// The most arcs that METIS can process with `host_memory` bytes.
 pub(super) fn most_arcs(host_memory: Bytes) -> u64 {
     MOST_ARCS.min(host_memory.get() / BYTES_PER_ARC)
 }
 
-/// Fails unless METIS can process a graph of `arcs` arcs (each edge twice) and `vertices` vertices.
+/// Fails unless METIS can process `arcs` arcs (each edge twice) and `vertices` vertices.
 pub(super) fn check(arcs: u64, vertices: u32, options: &MetisOptions<'_>) -> Result<()> {
     if arcs > most_arcs(options.host_memory) || u64::from(vertices) >= MOST_ARCS {
         return Err(refusal(arcs, Count::Exact, vertices, options));
@@ -29,7 +27,6 @@ pub(super) fn check(arcs: u64, vertices: u32, options: &MetisOptions<'_>) -> Res
     Ok(())
 }
 
-/// The error for a graph that METIS cannot process.
 pub(super) fn refusal(arcs: u64, count: Count, vertices: u32, options: &MetisOptions<'_>) -> Error {
     let at_least = if count == Count::Exact { "" } else { "at least " };
     let (graph, coarser) = match options.contract {

@@ -1,17 +1,15 @@
 //! Signals in the child while METIS runs.
 //!
-//! METIS installs a handler of SIGTERM that jumps (`longjmp`) from the interrupted code, for instance an allocation, to its entry
-//! point. In tests, 1 in 50 SIGTERMs at random moments corrupted the heap by that; and where the C library's `signal`
-//! has BSD semantics, METIS can continue with garbage afterwards and report success. So the handler must never run for a
-//! SIGTERM from outside: the thread that calls METIS blocks the signal, and another one waits for it and ends the
-//! process with [`TERMINATED`].
+//! METIS's handler of SIGTERM jumps (`longjmp`) from the interrupted code, for instance an allocation, to METIS's entry point. In
+//! tests, 1 in 50 SIGTERMs at random moments corrupted the heap by that; and where the C library's `signal` has BSD semantics,
+//! METIS can continue with garbage and report success. So the handler must never run for a SIGTERM from outside: the thread that
+//! calls METIS blocks the signal, and another one waits for it and ends the process with [`TERMINATED`].
 //!
-//! METIS also raises SIGTERM on its own thread, for errors without a code. That signal stays pending and ends the process
-//! as soon as SIGTERM is unblocked, before any assignment is written.
+//! METIS also raises SIGTERM on its own thread, for errors without a code. That signal stays pending and ends the process as soon
+//! as SIGTERM is unblocked, before any assignment is written.
 //!
-//! A process inherits which signals are ignored: a shell starts background jobs with SIGINT and SIGQUIT ignored. These
-//! must end the child, too; the parent handles them itself. SIGHUP stays ignored if it was: `nohup` is meant for child processes,
-//! too.
+//! A process inherits which signals are ignored: a shell starts background jobs with SIGINT and SIGQUIT ignored. These must end
+//! the child, too; the parent handles them itself. SIGHUP stays ignored if it was: `nohup` is meant for child processes, too.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

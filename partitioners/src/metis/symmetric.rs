@@ -1,13 +1,13 @@
 //! The symmetric CSR that METIS takes, made from oriented rows.
 //!
-//! Input: a [`Graph`], and `run`: the vertices `run * c .. run * (c + 1)` are contracted to the vertex `c` (`run` = 1
-//! changes nothing). Output: [`Symmetric`]. Invariants, even if the graph's degrees are wrong: rows strictly ascending,
-//! no loops, every arc with its reverse and the same weight; weights are at least 1 and their sums fit 32 bits. The
-//! result depends on the graph alone, not on the order of its rows or the number of threads.
+//! Input: a [`PartitionInput`], and `run`: the vertices `run * c .. run * (c + 1)` are contracted to the vertex `c` (`run` = 1
+//! changes nothing). Output: [`Symmetric`]. Invariants, even if the graph's degrees are wrong: rows strictly ascending, no
+//! loops, every arc with its reverse and the same weight; weights are at least 1 and their sums fit 32 bits. The result
+//! depends on the graph alone, not on the order of its rows or the number of threads.
 //!
-//! Parallel, in three passes: merge the rows of each run into a half row (successors ascending, counted), scatter both ends
-//! of every half-row entry into the full rows, sort and merge those. Costs 8 bytes an entry of the half rows
-//! (at most one for each resulting arc) and 16 bytes an entry for the full rows, before merging.
+//! Parallel, in three passes: merge the rows of each run into a half row (successors ascending, counted), scatter both ends of
+//! every half-row entry into the full rows, sort and merge those. Costs 8 bytes per entry of the half rows (at most one for
+//! each resulting arc) and 16 bytes per entry for the full rows, before merging.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -22,9 +22,9 @@ pub(super) struct Symmetric {
     /// Where each row begins in `successors`, and where the last one ends.
     pub(super) offsets: Vec<i32>,
     pub(super) successors: Vec<i32>,
-    /// The number of edges that each arc represents, scaled down if the sum would not fit; `None`: one each.
+    /// The number of edges that each arc represents, scaled down if the sum would not fit; `None` if all are 1.
     pub(super) arc_weights: Option<Vec<i32>>,
-    /// For each vertex the number of its original vertices and of their arcs in the oriented graph, scaled in the same way.
+    /// For each vertex the number of its original vertices and of their arcs in the oriented graph, scaled likewise.
     pub(super) vertex_weights: Vec<i32>,
 }
 
@@ -34,7 +34,6 @@ pub(super) enum BuiltGraph {
     TooMany(u64, Count),
 }
 
-/// The successors of a block of half rows.
 struct Half {
     first: u32,
     lengths: Vec<u32>,
@@ -93,7 +92,7 @@ fn ids_of(c: u32, run: u32, vertices: u32) -> std::ops::Range<u32> {
     first..first.saturating_add(run).min(vertices)
 }
 
-/// The merged rows of each run. Entries are counted in `found`, and no longer stored once there are more than `most`.
+/// The merged rows of each run. `found` counts entries, which are no longer stored once there are more than `most`.
 fn half_rows(
     graph: &dyn PartitionInput,
     run: u32,
@@ -165,7 +164,7 @@ impl HalfRow {
     }
 }
 
-/// Sorts `row` and adds up entries of the same successor. Returns how many entries remain at its beginning.
+/// Sorts `row` and adds up entries of the same successor; returns how many entries are left, at its beginning.
 fn merge(row: &mut [u64]) -> usize {
     row.sort_unstable();
     let mut kept = 0;
@@ -181,7 +180,7 @@ fn merge(row: &mut [u64]) -> usize {
     kept
 }
 
-/// Copies every half-row entry to the rows of both ends, in any order. Returns where rows start, and the entries.
+/// Copies every half-row entry to the rows of both ends, in any order; returns where rows start, and the entries.
 fn full_rows(vertices: u32, halves: Vec<Half>) -> (Vec<u64>, Vec<u64>) {
     let each = |take: &(dyn Fn(u32, u64) + Sync)| {
         halves.par_iter().for_each(|half| {
@@ -215,7 +214,7 @@ fn full_rows(vertices: u32, halves: Vec<Half>) -> (Vec<u64>, Vec<u64>) {
     (starts, slots.into_iter().map(AtomicU64::into_inner).collect())
 }
 
-/// Sorts each row and merges entries of the same successor. Returns the new length of each row.
+/// Sorts each row and merges entries of the same successor; returns the new length of each row.
 fn merge_rows(starts: &[u64], mut slots: Vec<u64>) -> (Vec<u64>, Vec<u32>) {
     const ROWS: usize = 1 << 12;
     let vertices = starts.len() - 1;
@@ -238,15 +237,15 @@ fn merge_rows(starts: &[u64], mut slots: Vec<u64>) -> (Vec<u64>, Vec<u32>) {
 }
 
 fn vertex_weights(graph: &dyn PartitionInput, run: u32, vertices: u32) -> Vec<i32> {
-    // METIS multiplies sums of weights by its tolerance, so keep them at half the range if possible.
+    // METIS multiplies sums of weights by its tolerance, so they are kept at half the range if possible.
     let limit = (1 << 30).max(u64::from(vertices));
     let weight = |c| ids_of(c, run, graph.vertices()).map(|id| u64::from(graph.out_degree(id)) + 1).sum::<u64>();
     let total = (0..vertices).into_par_iter().map(weight).sum();
     (0..vertices).into_par_iter().map(|c| scaled(weight(c), u64::from(vertices), total, limit)).collect()
 }
 
-/// Scales `weight`, one of `count` with the sum `total`, so that the sum is at most `limit` and each weight at least 1.
-/// Needs `count <= limit`.
+/// Scales `weight`, one of `count` with the sum `total`, so that the sum is at most `limit` and each is at least 1. Needs
+/// `count <= limit`.
 fn scaled(weight: u64, count: u64, total: u64, limit: u64) -> i32 {
     if total <= limit {
         return weight as i32;

@@ -5,9 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 use trimill_system::parallel;
 
-/// For every vertex the one partition where it is local, and for every partition its locals.
-///
-/// Takes 8 bytes a vertex.
+/// For every vertex the partition where it is local, and for every partition its locals. Takes 8 bytes per vertex.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
     part_of: Vec<u32>,
@@ -16,7 +14,7 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// From the part of each vertex; every value is below `parts`. Panics when a value is not.
+    /// From the part of each vertex. Panics if one is not below `parts`.
     pub fn new(part_of: Vec<u32>, parts: u32) -> Self {
         if part_of.par_windows(2).all(|pair| pair[0] <= pair[1]) {
             return Self::of_intervals(part_of, parts);
@@ -37,7 +35,7 @@ impl Assignment {
         Self { part_of, members, starts }
     }
 
-    /// As [`Self::new`], for parts that are intervals of ids: `part_of` ascends.
+    /// As [`Self::new`], if `part_of` ascends, so that parts are intervals of ids.
     fn of_intervals(part_of: Vec<u32>, parts: u32) -> Self {
         assert!(part_of.last().is_none_or(|&last| last < parts), "a part is not below the number of parts");
         let starts = (0..=parts).map(|part| part_of.partition_point(|&its| its < part) as u32).collect();
@@ -52,7 +50,7 @@ impl Assignment {
         &self.part_of
     }
 
-    /// The locals of a partition, ascending ids.
+    /// The ids of a partition's locals, ascending.
     pub fn locals(&self, part: u32) -> &[u32] {
         &self.members[self.starts[part as usize] as usize..self.starts[part as usize + 1] as usize]
     }
@@ -105,7 +103,7 @@ fn runs(locals: &[u32], most: u64, weight: impl Fn(u32) -> u64) -> Vec<Range<usi
         return fewest;
     }
     let total: u64 = locals.iter().map(|&id| weight(id)).sum();
-    // The even share grows in small steps until the number of runs is that of the greedy cut.
+    // The even share grows in small steps until the runs are as few as those of the greedy cut.
     let (even, mut slack) = (total.div_ceil(fewest.len() as u64), 0);
     while even + slack < most {
         let runs = cut(even + slack);

@@ -1,13 +1,12 @@
 //! Counts, for all 64 bits of a word at once, in how many words each is set.
 
-/// Words after which the planes are added to the totals.
+/// After how many words the planes are added to the totals.
 const FULL: u32 = (1 << 16) - GROUP as u32;
 
-/// Words that are added together.
 const GROUP: usize = 8;
 
-/// Vertical counters: plane `i` holds bit `i` of 64 counts. Words are added eight at a time, through seven full adders of 64 bits:
-/// four or five operations a word, however many of its bits are set, and no branch that depends on them (Harley and Seal's
+/// Vertical counters: plane `i` has bit `i` of 64 counts. Words are added eight at a time, through seven full adders of 64 bits:
+/// four or five operations per word, however many of its bits are set, and no branch that depends on them (Harley and Seal's
 /// method).
 #[derive(Debug, Clone)]
 pub struct BitCounter {
@@ -24,7 +23,7 @@ impl Default for BitCounter {
     }
 }
 
-/// Adds three bits at each of 64 places: their sum's lower and higher bit.
+/// A full adder at each of 64 places: the lower and the higher bit of the sum.
 #[inline]
 fn sum(a: u64, b: u64, c: u64) -> [u64; 2] {
     let either = a ^ b;

@@ -1,7 +1,7 @@
 //! Decides where a partition's row blocks end, row by row.
 //!
 //! Input: the local number and the length of each kept proxy's row, ascending. Output: [`RowBlockCut`]s that tile the numbering, none
-//! larger than the limit unless it is a single row. Memory: the cuts.
+//! larger than the limit unless it is a single row.
 
 use std::ops::Range;
 
@@ -11,21 +11,19 @@ use trimill_system::Bytes;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowBlockCut {
     pub range: Range<u32>,
-    /// The proxies whose rows it holds, counted from the first proxy of the partition.
+    /// The proxies whose rows it has, counted from the first proxy of the partition.
     pub rows: Range<usize>,
     pub arcs: u64,
 }
 
-/// The cuts of a partition so far.
 #[derive(Debug)]
 pub struct RowBlockCuts {
     limit: Bytes,
     longest: u32,
     done: Vec<RowBlockCut>,
-    /// Where the row block that is being filled begins.
     start: u32,
     first: usize,
-    /// Rows so far, and the arcs of those in that row block.
+    /// Rows so far; arcs of the current row block.
     rows: usize,
     arcs: u64,
     /// The local number after that of the last row.
@@ -33,13 +31,13 @@ pub struct RowBlockCuts {
 }
 
 impl RowBlockCuts {
-    /// No rows yet; row blocks will take at most `limit` bytes.
+    /// Row blocks will take at most `limit` bytes.
     pub fn new(limit: Bytes) -> Self {
         let longest = longest_row_block_range(limit);
         Self { limit, longest, done: Vec::new(), start: 0, first: 0, rows: 0, arcs: 0, next: 0 }
     }
 
-    /// The next proxy has this local number and a row of this length.
+    /// The next proxy has the local number `place` and a row of `length` successors.
     pub fn row(&mut self, place: u32, length: u32) {
         self.cover(place);
         if self.bytes(place + 1, 1, u64::from(length)) > self.limit && self.is_filled()
@@ -64,7 +62,7 @@ impl RowBlockCuts {
         self.done
     }
 
-    /// Extends the row block to `end`, over locals whose bits it has to hold; ends it as often as necessary.
+    /// Extends the row block to `end`, over locals whose bits it must have; ends it as often as necessary.
     fn cover(&mut self, end: u32) {
         loop {
             let reached = end.min(self.start.saturating_add(self.longest));
@@ -82,7 +80,7 @@ impl RowBlockCuts {
         self.rows > self.first
     }
 
-    /// Bytes of the row block if it ends at `end` and has these additional rows and arcs.
+    /// Bytes of the current row block if it ends at `end` and gets these additional rows and arcs.
     fn bytes(&self, end: u32, rows: u64, arcs: u64) -> Bytes {
         let rows = (self.rows - self.first) as u64 + rows;
         RowBlockSize { range: end - self.start, rows, arcs: self.arcs + arcs }.most_bytes()

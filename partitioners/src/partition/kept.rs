@@ -1,12 +1,12 @@
-//! Finds what several partitions keep, in one pass over the rows in rank order.
+//! Finds what several partitions keep, in one pass over the rows in rank order (LSTC, Algorithm 1, lines 5, 6, and Algorithm
+//! 2).
 //!
-//! Input: the graph, the partition of each vertex, some of the partitions. Output: for each of them a [`Kept`]. LSTC, Algorithm
-//! 1, lines 5 and 6, and Algorithm 2. All marks of an arc `a -> b` follow from the partitions of its ends: `b` is pointed at
-//! where `a` is local, and each end is present where the other is local. At level `zero-indegree` a second pass, in falling rank
-//! order, keeps what the locals reach: arcs lead to smaller ranks, so whether a vertex is kept is known before its row is read,
-//! and no iteration is needed.
+//! Input: the graph, the partition of each vertex, some of the partitions. Output: a [`Kept`] for each. All marks of an arc `a
+//! -> b` follow from the partitions of its ends: `b` is pointed at where `a` is local, and each end is present where the other
+//! is local. At level `zero-indegree` a second pass, in falling rank order, keeps what the locals reach: arcs lead to smaller
+//! ranks, so whether a vertex is kept is known before its row is read, and no iteration is needed.
 //!
-//! Cost: one reading (two at level `zero-indegree`) for all partitions together; `3 n / 8` bytes for each of them at most.
+//! Cost: one reading (two at level `zero-indegree`) for all partitions together; at most `3 n / 8` bytes per partition.
 
 use std::time::{Duration, Instant};
 
@@ -21,9 +21,9 @@ use trimill_system::{Bytes, Control, Result, parallel};
 
 pub struct Kept {
     pub part: u32,
-    /// Its locals and kept proxies, as a set of ranks. A vertex's place in it is its local number.
+    /// The ranks of its locals and kept proxies. A vertex's place in this set is its local number.
     pub kept: VertexSet,
-    /// The vertices to which arcs out of proxies may lead; `None` means all that are kept.
+    /// The vertices to which arcs out of proxies may lead; `None`: all kept ones.
     closing: Option<VertexSet>,
 }
 
@@ -40,7 +40,6 @@ impl Kept {
     }
 }
 
-/// The partitions of a batch, each with its place in it.
 struct ChosenPartitions<'a> {
     locals: &'a Locals,
     place_of: Vec<Option<u32>>,
@@ -130,7 +129,7 @@ fn mark_present(chosen: &ChosenPartitions<'_>, sets: &[VertexSetBuilder], rank: 
     }
 }
 
-/// Marks the present successors of each kept vertex of a block as kept; the blocks come in falling order. Parallel over
+/// Marks the present successors of each kept vertex of a block as kept; blocks must come in falling order. Parallel over
 /// partitions.
 fn reach(block: RowRun<'_>, present: &[VertexSetBuilder], kept: &[VertexSetBuilder], control: &Control) -> Result<()> {
     parallel::try_each(present.iter().zip(kept), |(present, kept)| {

@@ -1,10 +1,10 @@
 //! Which of many partitions each vertex is in, as lists, to size partitions without building them.
 //!
 //! Input: the graph, the partition of each vertex, a range of partitions. Output: their sizes. A vertex is in the partition where it is
-//! local and in those where a neighbour is: its list is no longer than its neighbours and itself, however many partitions there are. So
-//! where partitions are small this is much less than a bit for each ([`super::masks`]). An arc is in the partitions that the lists of
-//! both ends have. Three passes over the graph, one more at level `zero-indegree`; for each arc, the shorter of two lists is looked up in
-//! the longer one, or both are merged. Memory: 4 bytes a vertex, 4 for each unit of [`weights`].
+//! local and in those where a neighbour is: its list is at most as long as its number of neighbours plus one, however many partitions
+//! there are. Where partitions are small this is much less than a bit per partition ([`super::masks`]). An arc is in the partitions that
+//! are in the lists of both ends. Three passes over the graph, one more at level `zero-indegree`; per arc, the shorter of two lists is
+//! looked up in the longer one, or both are merged. Memory: 4 bytes per vertex, and 4 per unit of [`weights`].
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -17,16 +17,16 @@ use trimill_system::Result;
 use trimill_system::control::Task;
 use trimill_system::mapped::zeros;
 
-/// Units of a partition besides its lists' entries: its sums.
+/// Units of 4 bytes for a partition's sums, beside its entries in lists.
 const OF_PARTITION: u64 = size_of::<PartitionSums>() as u64 / 4;
 
-/// In an entry: whether the partition keeps the vertex, apart from the tails of level `direct`. The bits above are the partition.
+/// A bit of an entry: whether the partition keeps the vertex, apart from the tails of level `direct`. The bits above are the partition.
 const KEPT: u32 = 1;
 
-/// A list more than this many times as long as the other one is searched for its entries; otherwise both are merged.
+/// A list more than so many times as long as the other is searched for the other's entries; otherwise both are merged.
 const MUCH_LONGER: usize = 16;
 
-/// The units of 4 bytes that each partition takes at most: one for each of its locals and of their neighbours.
+/// The most units of 4 bytes that each partition takes: one for each of its locals and of their neighbours.
 pub(super) fn weights(graph: &OrientedGraph, locals: &Locals) -> Vec<u64> {
     let mut weights = vec![OF_PARTITION; locals.parts() as usize];
     let degrees = graph.degree_runs().iter().flat_map(|run| std::iter::repeat_n(run.degree, run.vertices as usize));
@@ -103,14 +103,14 @@ impl<'a> PartitionLists<'a> {
         Ok(lists)
     }
 
-    /// The partition of a local of these partitions, counted from the first one.
+    /// The partition where a vertex is local, if it is one of these, counted from the first one.
     #[inline]
     fn own(&self, rank: u32) -> Option<u32> {
         let part = self.locals.part(rank);
         self.parts.contains(&part).then(|| part - self.parts.start)
     }
 
-    /// Calls `each` with the ranks of a row and what is to be in their lists because of it, some of it repeatedly.
+    /// Calls `each` with the ranks of a row and the entries that their lists get because of it, some of them repeatedly.
     #[inline]
     fn each_entry(&self, rank: u32, row: &[u32], each: impl Fn(u32, u32)) {
         let own = self.own(rank);
@@ -127,7 +127,7 @@ impl<'a> PartitionLists<'a> {
         }
     }
 
-    /// Sorts each list, and leaves one entry of each partition in it.
+    /// Sorts each list, and removes repeated entries.
     fn distinct(&mut self) {
         let (mut begin, mut free) = (0, 0);
         for end in &mut self.ends {
@@ -158,8 +158,8 @@ impl<'a> PartitionLists<'a> {
         &self.entries[self.range(rank)]
     }
 
-    /// Algorithm 2 of LSTC: a partition keeps its locals, and the proxies that can be reached from them. Arcs lead to smaller ranks, so
-    /// what is known of a vertex when its turn comes, in falling order, is final.
+    /// Algorithm 2 of LSTC: a partition keeps its locals, and the proxies reachable from them. Arcs lead to smaller ranks, so in falling
+    /// order what is known of a vertex when its turn comes is final.
     fn sweep(&mut self, passes: GraphPasses<'_>) -> Result<()> {
         for rank in 0..passes.graph.vertices() {
             if let (Some(own), range) = (self.own(rank), self.range(rank)) {
@@ -195,7 +195,7 @@ impl<'a> PartitionLists<'a> {
 
     fn count_row(&self, rank: u32, row: &[u32], level: Prune, sums: &[PartitionSums]) {
         let (own, mine) = (self.own(rank), self.list(rank));
-        // Whether the partition keeps this row; at `direct` those of locals are added as resident arcs.
+        // Whether the partition keeps this row; at `direct` the rows of locals are added as resident arcs.
         let keeps_row = |entry: u32| match level {
             Prune::None => true,
             Prune::ZeroIndegree => entry & KEPT != 0,
@@ -221,7 +221,7 @@ impl<'a> PartitionLists<'a> {
     }
 }
 
-/// Calls `each` with the entries of `a` whose partitions `b` has, too, and their places in `b`.
+/// Calls `each` with the entries of `a` whose partitions are also in `b`, and their places in `b`.
 fn common(a: &[u32], b: &[u32], mut each: impl FnMut(u32, usize)) {
     let place_in = |list: &[u32], entry: u32| {
         let place = list.partition_point(|other| other >> 1 < entry >> 1);

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::assignment::Assignment;
 
-/// For every rank the one partition where its vertex is local. 4 bytes a vertex.
+/// For every rank the partition where its vertex is local. 4 bytes per vertex.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Locals {
     part_of: Vec<u32>,
@@ -12,14 +12,14 @@ pub struct Locals {
 }
 
 impl Locals {
-    /// From the part of each rank; every value is below `parts`. Panics when a value is not.
+    /// From the part of each rank. Panics if one is not below `parts`.
     pub fn new(part_of: Vec<u32>, parts: u32) -> Self {
         let mut counts = vec![0; parts as usize];
         part_of.iter().for_each(|&part| counts[part as usize] += 1);
         Self { part_of, counts }
     }
 
-    /// From an assignment of vertices, and the vertex of each rank.
+    /// From an assignment of vertices; `order` has the vertex of each rank.
     pub fn of(assignment: &Assignment, order: &[u32]) -> Self {
         let part_of = order.par_iter().map(|&vertex| assignment.part_of()[vertex as usize]).collect();
         let counts = (0..assignment.parts()).map(|part| assignment.locals(part).len() as u64).collect();
@@ -30,7 +30,6 @@ impl Locals {
         self.counts.len() as u32
     }
 
-    /// The partition where the vertex of `rank` is local.
     #[inline]
     pub fn part(&self, rank: u32) -> u32 {
         self.part_of[rank as usize]

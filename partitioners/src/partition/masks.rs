@@ -2,8 +2,8 @@
 //!
 //! Input: the graph, the partition of each vertex, the first of 64 partitions. Output: [`Masks`]: for each rank a word whose bit
 //! `p` tells whether its vertex is in the induced subgraph of partition `first + p`, and one for what pruning keeps of it. An arc
-//! is in exactly the partitions of the AND of its ends' words, and vertical counters add those up. One pass over the graph to
-//! make them, one to count, one more to prune at level `zero-indegree`; 16 bytes a vertex.
+//! is in exactly the partitions of the AND of its ends' words; vertical counters add those up. One pass over the graph to make
+//! them, one to count, one more to prune at level `zero-indegree`; 16 bytes per vertex.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,13 +19,12 @@ use trimill_system::{Result, parallel};
 /// The words of a vertex, next to each other because they are read together.
 #[derive(Default)]
 struct MaskWords {
-    /// The partitions whose induced subgraph contains it.
+    /// The partitions whose induced subgraph has it.
     induced: AtomicU64,
     /// The partitions in which a local vertex points at it; after [`Masks::sweep`], those that keep it.
     reached: AtomicU64,
 }
 
-/// The words of all ranks, for 64 partitions at one level.
 pub(super) struct Masks<'a> {
     passes: GraphPasses<'a>,
     locals: &'a Locals,
@@ -34,12 +33,10 @@ pub(super) struct Masks<'a> {
     words: Vec<MaskWords>,
 }
 
-/// The sizes of each of 64 partitions.
 #[derive(Default)]
 pub(super) struct Counts {
     /// Proxies and arcs, induced and kept.
     pub(super) bits: [BitCounter; 4],
-    /// Arcs out of locals.
     pub(super) resident_arcs: Vec<u64>,
 }
 
@@ -61,7 +58,6 @@ fn add(word: &AtomicU64, bits: u64) {
 }
 
 impl<'a> Masks<'a> {
-    /// Induces and prunes the 64 partitions from `first` on.
     pub(super) fn new(passes: GraphPasses<'a>, locals: &'a Locals, first: u32, level: Prune) -> Result<Self> {
         let mut words = Vec::new();
         words.resize_with(passes.graph.vertices() as usize, MaskWords::default);
@@ -84,7 +80,7 @@ impl<'a> Masks<'a> {
         Ok(masks)
     }
 
-    /// The bit of the partition where a vertex is local, if it is one of these 64.
+    /// The bit of the partition where a vertex is local; 0 if that is none of these 64.
     #[inline]
     fn own(&self, rank: u32) -> u64 {
         let bit = self.locals.part(rank).wrapping_sub(self.first);
@@ -93,9 +89,9 @@ impl<'a> Masks<'a> {
 
     /// Algorithm 2 of LSTC for 64 partitions: `reached` becomes the partitions that keep a vertex.
     ///
-    /// Proxies without an in-arc are removed until none is left, so those that remain are reachable from a local. Arcs lead to
-    /// smaller ranks, so blocks are taken in falling order, each in parallel: what a block propagates to lower ones is final,
-    /// and a row is read again only when its word grew within its own block.
+    /// Proxies without an in-arc are removed until none is left, so the rest is reachable from a local. Arcs lead to smaller
+    /// ranks, so blocks are taken in falling order, each in parallel: what a block propagates to lower ones is final, and a row
+    /// is read again only when its word grew within its own block.
     fn sweep(&self) -> Result<()> {
         const CHUNK: usize = 256;
         let ranks = 0..self.passes.graph.vertices();
@@ -155,7 +151,7 @@ impl<'a> Masks<'a> {
         };
         let own = self.own(rank);
         let (induced, reached) = read(rank);
-        // The partitions whose kept arcs include this row's, by level; at `direct` those of locals are added as resident arcs.
+        // The partitions whose kept arcs include this row's; at `direct` the rows of locals are added as resident arcs.
         let tail = match self.level {
             Prune::None => induced,
             Prune::ZeroIndegree => reached,

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Triangles `a -> b, a -> c, b -> c` whose `a` is local and whose `b` is a head. Partitions whose pairs of ranges tile all pairs count each
-/// triangle once.
+/// Triangles `a -> b, a -> c, b -> c` whose `a` is local and whose `b` is a head. Partitions whose pairs of ranges tile all pairs count
+/// each triangle once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocalsAndHeads {
     /// The locals: their rows are resident.
     pub locals: Range<u32>,
-    /// The middle corners, up to the end of the locals at most: their rows are streamed, but for those that are resident. Successors have
-    /// smaller ranks, so there are no others.
+    /// The middle corners, at most up to the end of the locals (successors have smaller ranks): their rows are streamed, except for
+    /// resident ones.
     pub heads: Range<u32>,
 }
 

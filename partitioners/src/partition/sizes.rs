@@ -1,10 +1,10 @@
 //! The sizes of all partitions, before any is built.
 //!
-//! Input: the graph, and the partition of each vertex. Output: for every partition the figures of LSTC's Tables 3 and 4: vertices
-//! and arcs of the induced subgraph and after pruning. Memory: 16 bytes a vertex. As many partitions are sized together as fit that:
-//! at least 64, by a bit for each (module `masks`), in two passes over the graph; small partitions by lists (module `lists`), in three.
-//! One more pass at level `zero-indegree`. With lists a partition takes about as much memory as its locals have neighbours, so the
-//! passes are some times the mean degree at most, however many partitions there are.
+//! Input: the graph, and the partition of each vertex. Output: for every partition the figures of LSTC's Tables 3 and 4: vertices and
+//! arcs of the induced subgraph and after pruning. Memory: 16 bytes per vertex. As many partitions are sized together as fit that: at
+//! least 64, with a bit for each (module `masks`), in two passes over the graph; small partitions with lists (module `lists`), in
+//! three. Level `zero-indegree` takes one more pass. With lists a partition takes about as much memory as its locals have neighbours,
+//! so the passes are at most some times the mean degree, however many partitions there are.
 
 use std::ops::Range;
 
@@ -20,12 +20,12 @@ use trimill_system::control::Unit;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PartitionSize {
     pub locals: u64,
-    /// Arcs out of them: the resident section.
+    /// Arcs out of the locals: the resident section.
     pub resident_arcs: u64,
     pub proxies_induced: u64,
     pub arcs_induced: u64,
     pub proxies_kept: u64,
-    /// Arcs after pruning, the locals' own among them.
+    /// Arcs after pruning, those of locals included.
     pub arcs_kept: u64,
 }
 
@@ -41,10 +41,10 @@ impl PartitionSize {
     }
 }
 
-/// Bytes for each vertex that [`sizes`] needs.
+/// Bytes per vertex that [`sizes`] needs.
 pub const PER_VERTEX: u64 = 16;
 
-/// Sizes all partitions; runs in the current thread pool.
+/// Sizes all partitions, in the current thread pool.
 pub fn sizes(passes: GraphPasses<'_>, locals: &Locals, level: Prune) -> Result<Vec<PartitionSize>> {
     let graph = passes.graph;
     if locals.parts() == 1 {
@@ -53,16 +53,15 @@ pub fn sizes(passes: GraphPasses<'_>, locals: &Locals, level: Prune) -> Result<V
     sized(passes, locals, level, groups(graph, locals))
 }
 
-/// Partitions that are sized by a bit for each.
+/// How many partitions are sized with a bit for each.
 const BITS: u32 = 64;
 
 /// Lists take another pass, so they are worth it from twice as many partitions on.
 const LISTED: u32 = 2 * BITS;
 
-/// The partitions that are sized together.
 pub fn groups(graph: &OrientedGraph, locals: &Locals) -> Vec<Range<u32>> {
     let (weights, parts) = (lists::weights(graph, locals), locals.parts());
-    // Of 16 bytes a vertex, 4 are for the ends of lists.
+    // Of 16 bytes per vertex, 4 are for the ends of lists.
     let room = u64::from(graph.vertices()).saturating_mul(3).min(u64::from(u32::MAX));
     let (mut groups, mut first) = (Vec::new(), 0);
     while first < parts {
@@ -78,7 +77,6 @@ pub fn groups(graph: &OrientedGraph, locals: &Locals) -> Vec<Range<u32>> {
     groups
 }
 
-/// The sizes of some groups of partitions.
 pub fn sized(
     passes: GraphPasses<'_>,
     locals: &Locals,

@@ -1,4 +1,4 @@
-//! The row blocks of a partition before they are cut: how many, and their bytes.
+//! How many row blocks a partition will have, and their bytes, before they are cut.
 
 use trimill_counting::{RowBlockSize, longest_row_block_range};
 use trimill_system::Bytes;
@@ -6,7 +6,6 @@ use trimill_system::Bytes;
 use super::sizes::PartitionSize;
 use crate::spill;
 
-/// The row blocks of a partition in numbers, and its bytes on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowBlockTotals {
     pub row_blocks: u64,
@@ -23,7 +22,8 @@ impl RowBlockTotals {
         let all = RowBlockSize { range: numbered, rows: size.proxies_kept, arcs: row_block_arcs }.most_bytes();
         let by_range = u64::from(numbered).div_ceil(u64::from(longest_row_block_range(limit)));
         let row_blocks = all.get().div_ceil(limit.get().max(1)).max(by_range);
-        // A row block and the next one's first row are more than the limit; each has an offset and words of bits of its own.
+        // A row block and the next one's first row exceed the limit; each row block has an offset and words of bits of its
+        // own.
         let most_row_blocks = 2 * row_blocks + 1;
         let all_row_blocks = all + Bytes(16 * most_row_blocks);
         let largest_row_block = limit.min(all);

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A device decodes the successors (`kernels/cuda/unpack.cu`). zstd finds the repetitions of a crawl's rows in LEB128, not in the shorter
-//! sequences of the graph's file (docs/spill-format.md). Invariants:
-//! decoded values ascend strictly and stay below their bound, for any bytes.
+//! sequences of the graph file (docs/spill-format.md). Invariants: decoded values ascend strictly and stay below their bound, for any
+//! bytes.
 
 use super::coded::CodedSlice;
 use trimill_graph::leb128::{check_numbers, numbers, put};
@@ -17,17 +17,16 @@ use trimill_graph::sequence::Wrong;
 
 pub use trimill_graph::Offset;
 
-/// A block ends with the row that brings it to this many rows and arcs: some hundred KiB, enough for zstd to find repetitions,
-/// and small enough for many threads to share a section.
+/// A block ends with the row that brings it to this many rows and arcs: some hundred KiB, enough for zstd to find repetitions, and few
+/// enough for many threads to share a section.
 pub const FULL: u64 = 1 << 17;
 
 /// The most values (rows, arcs, numbers) that a reader accepts in a block of more than one row.
 pub(super) const MOST_VALUES: u64 = 1 << 24;
 
-/// The most values that a reader accepts in a block of one row. A row of an oriented graph has at most `sqrt(2 m)` successors: none comes near.
+/// The same for a block of one row. A row of an oriented graph has at most `sqrt(2 m)` successors: none comes near.
 pub(super) const MOST_VALUES_OF_ROW: u64 = 1 << 28;
 
-/// The most bytes of a value.
 pub(super) const VALUE_BYTES: u64 = 5;
 
 /// The numbers of rows: each row has its own (resident), or only the end of their range is known (row blocks).
@@ -38,7 +37,7 @@ pub enum RowNumbers<T> {
     Below(u32),
 }
 
-/// Where the numbers of rows go, or what bounds them, and where their ends go, as offsets from `base` on.
+/// Where the rows' numbers go, or what bounds them; and where their ends go, as offsets from `base` on.
 pub struct RowEndsMut<'a, O> {
     pub numbers: RowNumbers<&'a mut [u32]>,
     pub ends: &'a mut [O],
@@ -47,7 +46,7 @@ pub struct RowEndsMut<'a, O> {
 
 /// Appends the block of `rows` to `out`, with their numbers or without.
 pub fn encode(rows: CodedSlice<'_>, numbered: bool, out: &mut Vec<u8>) {
-    // Nearly all lengths and distances of numbers take a byte or two.
+    // Nearly all lengths and distances take a byte or two.
     out.reserve(rows.successors.len() + 4 * rows.rows() + 8);
     if numbered {
         distances(rows.numbers.iter().copied(), out);
@@ -56,7 +55,7 @@ pub fn encode(rows: CodedSlice<'_>, numbered: bool, out: &mut Vec<u8>) {
     out.extend_from_slice(rows.successors);
 }
 
-/// Appends strictly ascending values as the first one and the distances from each to the next, less 1.
+/// Appends strictly ascending values: the first one, then the distances from each to the next, less 1.
 pub(super) fn distances(values: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
     let mut least = 0;
     for value in values {
@@ -65,7 +64,7 @@ pub(super) fn distances(values: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads strictly ascending values below `bound`: the whole of `bytes`.
+/// Reads strictly ascending values below `bound` from all of `bytes`.
 pub(super) fn ascending(bytes: &[u8], bound: u32, into: &mut [u32]) -> Result<(), Wrong> {
     if numbers(bytes, into)? != bytes.len() {
         return Err("more bytes than it has ranks");
@@ -74,8 +73,8 @@ pub(super) fn ascending(bytes: &[u8], bound: u32, into: &mut [u32]) -> Result<()
     if undo_distances(&many, into, std::iter::once(bound.into())) { Ok(()) } else { Err("ranks beyond the largest") }
 }
 
-/// Reads the numbers and the lengths that come before the `arcs` successors, the latter into `lengths`, which becomes `rows` long;
-/// returns how many bytes they take.
+/// Reads what comes before the `arcs` successors: the numbers, and the lengths of `rows` rows into `lengths`; returns how many bytes they
+/// take.
 fn before_successors(
     bytes: &[u8],
     own: &mut RowNumbers<&mut [u32]>,
@@ -98,8 +97,8 @@ fn before_successors(
     Ok(at)
 }
 
-/// Decodes a block, all of `bytes`; as many rows and successors as there is room for. Errors: what is wrong with the bytes. The contents
-/// of `into` are then not valid.
+/// Decodes a block, all of `bytes`; as many rows and successors as there is room for. Errors: what is wrong with the bytes; the contents of
+/// `into` are then not valid.
 pub fn decode<O: Offset>(
     bytes: &[u8],
     into: RowEndsMut<'_, O>,
@@ -121,14 +120,14 @@ pub fn decode<O: Offset>(
     if ascend { Ok(()) } else { Err("rows that do not ascend below their own numbers") }
 }
 
-/// The part of a block that a device unpacks: where its successors begin, and a number that all of them stay below.
+/// The part of a block that a device unpacks: where its successors begin, and a bound of all of them.
 pub(super) struct EncodedSuccessors {
     pub(super) begin: usize,
     pub(super) bound: u32,
 }
 
-/// As [`decode`], but the `arcs` successors stay encoded, for a device to unpack. Errors: as [`decode`]. Whether rows ascend below the
-/// bound is checked by the device.
+/// As [`decode`], but the `arcs` successors stay encoded, for a device to unpack, which also checks that rows ascend below the bound.
+/// Errors: as [`decode`].
 pub(super) fn decode_lengths<O: Offset>(
     bytes: &[u8],
     into: RowEndsMut<'_, O>,

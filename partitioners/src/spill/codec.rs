@@ -1,7 +1,7 @@
 //! How the bytes of a block are stored.
 //!
-//! A spill in memory stores blocks uncompressed, one on disk as zstd frames of level 1: on a crawl, whose rows resemble each
-//! other, these take a third of the bytes. Measurements are in docs/spill-format.md.
+//! A spill in memory has uncompressed blocks, one on disk zstd frames of level 1: on a crawl, whose rows resemble each other, these take a
+//! third of the bytes. Measurements are in docs/spill-format.md.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,15 +10,13 @@ use zstd::bulk::{Compressor, Decompressor};
 
 use trimill_system::{Error, Result, lock};
 
-/// The level of zstd. Level 3 saves 4% on a crawl, nothing on R-MAT graphs, and encodes a third slower.
+/// Level 3 saves 4% on a crawl, nothing on R-MAT graphs, and encodes a third slower.
 const LEVEL: i32 = 1;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Codec {
-    /// As they are.
     Plain,
-    /// As one zstd frame.
     #[default]
     Zstd,
 }
@@ -59,8 +57,8 @@ impl BlockDecoder {
         Decompressor::new().map(Self).map_err(no_zstd)
     }
 
-    /// Decompresses `stored` into `block`, which must have the right length. Errors: what is wrong with the bytes. The contents of
-    /// `block` are then not valid.
+    /// Decompresses `stored` into `block`, which must have the right length. Errors: what is wrong with the bytes; the contents of `block`
+    /// are then not valid.
     pub fn decode(&mut self, stored: &[u8], block: &mut [u8]) -> Result<(), String> {
         match self.0.decompress_to_buffer(stored, block) {
             Ok(found) if found == block.len() => Ok(()),
@@ -70,7 +68,6 @@ impl BlockDecoder {
     }
 }
 
-/// What a thread needs to decode the blocks of a spill.
 pub(super) struct DecodeSlot {
     pub(super) decoder: BlockDecoder,
     pub(super) stored: Vec<u8>,
@@ -88,8 +85,8 @@ fn no_zstd(error: std::io::Error) -> Error {
     Error::resource(format!("zstd does not work: {error}")).advice("free some memory")
 }
 
-/// Idle encoders that writers share: only as many exist as are in use at a time, however many spills are being written. Clones are the same
-/// encoders.
+/// Idle encoders that writers share: only as many exist as are in use at a time, however many spills are being written. Clones share them,
+/// too.
 #[derive(Clone, Default)]
 pub struct Encoders(Arc<Mutex<Vec<BlockEncoder>>>);
 

@@ -1,21 +1,20 @@
 //! Rows that are not yet joined to a block: numbers and lengths as plain values, successors encoded.
 //!
 //! Input: rows of local numbers, from the code that filters them. Output: the bytes of a block ([`super::block`]). Encoded rows
-//! take 1 to 2 bytes an arc, so rows are encoded right where they are filtered, and only these bytes are moved after that.
+//! take 1 to 2 bytes per arc, so rows are encoded right where they are filtered, and only these bytes are moved after that.
 
 use trimill_graph::leb128::{BATCH_BYTES, SOME, put_batch};
 
-/// Rows, in ascending order of their numbers.
+/// Rows in ascending order of their numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CodedRows {
     numbers: Vec<u32>,
     lengths: Vec<u32>,
     arcs: u64,
-    /// For each row the first successor, then the distance of each further one from the one before, less 1; LEB128.
+    /// LEB128: for each row the first successor, then the distance of each from the one before, less 1.
     successors: Vec<u8>,
 }
 
-/// A place between two rows.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RowMark {
     rows: usize,
@@ -23,7 +22,7 @@ pub struct RowMark {
     bytes: usize,
 }
 
-/// Adds rows to [`CodedRows`]; holds buffers for some successors.
+/// Adds rows to [`CodedRows`]; has buffers for some successors.
 pub struct Coder<'a> {
     rows: &'a mut CodedRows,
     /// The number of the successor before the current chunk, then those of the chunk.
@@ -31,10 +30,8 @@ pub struct Coder<'a> {
     bytes: [u8; BATCH_BYTES],
 }
 
-/// Some consecutive rows of [`CodedRows`].
 #[derive(Debug, Clone, Copy)]
 pub struct CodedSlice<'a> {
-    /// The local number of each row's vertex.
     pub numbers: &'a [u32],
     pub lengths: &'a [u32],
     pub arcs: u64,
@@ -84,7 +81,7 @@ impl CodedRows {
 }
 
 impl Coder<'_> {
-    /// Adds the row of the vertex `number`: those `successors` that `keep` accepts, as `place` numbers them, which must not change their
+    /// Adds the row of the vertex `number`: the `successors` that `keep` accepts, numbered by `place`, which must not change their
     /// order. A chunk of successors is filtered, then numbered, then encoded, so that no step waits for another one, and none has a
     /// branch that is hard to predict. Panics when the row does not ascend strictly, or not below `number`.
     #[inline(always)]
@@ -110,7 +107,7 @@ impl Coder<'_> {
             length += many as u32;
             places[0] = places[many];
         }
-        // Distances that add up to more than the last successor have wrapped.
+        // If distances add up to more than the last successor, one has wrapped.
         let ascend = sum == if length == 0 { 0 } else { u64::from(places[0]) + 1 };
         assert!(ascend && sum <= u64::from(number), "rows ascend below their own number");
         rows.numbers.push(number);
@@ -128,7 +125,7 @@ impl CodedSlice<'_> {
         self.rows() as u64 + self.arcs
     }
 
-    /// The first `rows` rows, and the others. Takes `O(1)` where the first ones are all, else time in proportion to their bytes.
+    /// The first `rows` rows, and the others. Takes `O(1)` if the first ones are all, else time in proportion to their bytes.
     #[must_use]
     pub fn split_at(&self, rows: usize) -> (Self, Self) {
         let (numbers, numbers_after) = self.numbers.split_at(rows);
@@ -163,7 +160,7 @@ impl CodedSlice<'_> {
             }
             (at, left) = (at + STEP, left - found);
         }
-        // The last step is counted byte by byte, to end right after the last number.
+        // The last step goes byte by byte, to end right after the last number.
         while left > 0 {
             left -= u64::from(self.successors[at] < 0x80);
             at += 1;

@@ -1,7 +1,7 @@
 //! The header of a spill, and what all parts of the format share.
 //!
-//! Enters and leaves: 160 bytes, little-endian, at the start of the file; `docs/spill-format.md` is the specification.
-//! A header is valid only if the file is complete: it is written last.
+//! 160 bytes, little-endian, at the start of the file; `docs/spill-format.md` is the specification. A header is valid only if the
+//! file is complete: it is written last.
 
 use std::path::Path;
 
@@ -12,7 +12,6 @@ use super::codec::Codec;
 use crate::partition::sizes::PartitionSize;
 use trimill_system::{Error, Result, hex};
 
-/// The version of the format that is written and read.
 pub(super) const VERSION: u32 = 2;
 
 pub(super) const MAGIC: [u8; 8] = *b"TRIMSPIL";
@@ -22,7 +21,6 @@ pub(super) const HEADER_BYTES: usize = 160;
 /// Where the header's own checksum is; it covers everything before it.
 const CHECKSUM_AT: usize = HEADER_BYTES - 8;
 
-/// The advice of errors about damaged spills.
 pub(super) const REBUILD: &str = "delete the spill and build it again";
 
 pub(super) fn damaged(path: &Path, found: impl Into<String>) -> Error {
@@ -36,7 +34,7 @@ pub struct PartitionHeader {
     pub fingerprint: u128,
     pub partition: u32,
     pub locals: u32,
-    /// Locals and kept proxies together.
+    /// Locals and kept proxies.
     pub numbered: u32,
     pub proxies_induced: u64,
     pub proxies_kept: u64,
@@ -45,7 +43,7 @@ pub struct PartitionHeader {
 }
 
 impl PartitionHeader {
-    /// The header of a partition of this size, without its number and the job's fingerprint.
+    /// For a partition of this size; the number and the fingerprint are still to be set.
     pub fn of(size: &PartitionSize) -> Self {
         let PartitionSize { locals, proxies_induced, arcs_induced, proxies_kept, arcs_kept, .. } = *size;
         let (locals, numbered) = (locals as u32, size.numbered() as u32);
@@ -112,7 +110,7 @@ impl SpillHeader {
         Self::fields(path, &mut fields).unwrap_or_else(|| Err(damaged(path, "header: too short")))
     }
 
-    /// The fields after the version; `None` if they end early.
+    /// The fields after the version; `None` if the bytes end early.
     fn fields(path: &Path, f: &mut Fields<'_>) -> Option<Result<Self>> {
         let [codec, reserved @ ..] = f.take::<4>()?;
         let Some(codec) = Codec::of_byte(codec) else {
@@ -150,12 +148,11 @@ impl SpillHeader {
     }
 }
 
-/// The checksum that a header's bytes should have. Through the checksum of the index it covers the whole file.
+/// The checksum that a header's bytes should have. Through the index's checksum it covers the whole file.
 pub(super) fn checksum(header: &[u8; HEADER_BYTES]) -> u64 {
     xxh3_64(&header[..CHECKSUM_AT])
 }
 
-/// Reads little-endian fields one after another.
 pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
 impl Fields<'_> {

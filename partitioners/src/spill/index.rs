@@ -1,9 +1,9 @@
 //! The index of a spill: which blocks hold the ranks, the resident section and each row block.
 //!
-//! Enters and leaves: the bytes at the end of the file, whose checksum is in the header. A parsed index is checked against
-//! the header: the blocks tile the bytes between the header and the index, the row blocks tile the numbering, the sums agree,
-//! and no block claims more rows or arcs than it can have. So nothing is allocated for a size that the rest of the file
-//! contradicts. Cost: 24 bytes a row block and 48 a block.
+//! The bytes at the end of the file; their checksum is in the header. A parsed index is checked against the header: the
+//! blocks tile the bytes between the header and the index, the row blocks tile the numbering, the sums agree, and no block
+//! claims more rows or arcs than it can have. So nothing is allocated for a size that the rest of the file contradicts. Cost:
+//! 24 bytes per row block and 48 per block.
 
 use std::ops::Range;
 use std::path::Path;
@@ -19,11 +19,11 @@ const COUNTS_BYTES: usize = 16;
 
 /// The most bytes of a spill with these numbers of vertices, locals, arcs and row blocks.
 pub const fn most_bytes(numbered: u64, locals: u64, arcs: u64, row_blocks: u64) -> u64 {
-    // Values below the number of vertices take at most as many bytes as that number; ranks may take any number of bytes.
+    // Values below the number of vertices take at most as many bytes as that number; ranks may take any number.
     let value = (numbered | 1).ilog2() as u64 / 7 + 1;
     let plain = VALUE_BYTES * numbered + value * (locals + numbered + arcs);
     let blocks = (2 * numbered + arcs) / FULL + 2 + row_blocks;
-    // At most what zstd adds to incompressible data.
+    // The most that zstd adds to incompressible data.
     let stored = plain + plain / 256 + 64 * blocks;
     stored + (HEADER_BYTES + COUNTS_BYTES) as u64 + ROW_BLOCK_BYTES as u64 * row_blocks + BLOCK_BYTES as u64 * blocks
 }
@@ -41,7 +41,7 @@ pub(super) struct SpillBlock {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowBlockInfo {
     pub range: Range<u32>,
-    /// The number of proxies in the range: rows.
+    /// The number of proxies in the range, each with a row.
     pub rows: u32,
     pub arcs: u64,
     pub(super) blocks: Range<usize>,
@@ -54,7 +54,7 @@ impl RowBlockInfo {
     }
 }
 
-/// All row blocks and all blocks: first those of the ranks, then those of the resident section, then those of each row block.
+/// All row blocks, and all blocks: those of the ranks, then of the resident section, then of each row block.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct SpillIndex {
     pub(super) rank_blocks: usize,
@@ -128,7 +128,7 @@ impl SpillIndex {
         self.rank_blocks..self.rank_blocks + self.resident_blocks
     }
 
-    /// Bytes of what a block holds, as plain values.
+    /// Bytes of a block's contents as plain values.
     pub(super) fn raw_bytes(&self, i: usize) -> u64 {
         let SpillBlock { rows, arcs, .. } = self.blocks[i];
         raw_bytes(self.resident().contains(&i), rows.into(), arcs)
@@ -219,7 +219,6 @@ impl SpillIndex {
         )
     }
 
-    /// Bytes of a range of blocks before they were compressed.
     pub(super) fn plain(&self, blocks: Range<usize>) -> u64 {
         self.blocks[blocks].iter().map(|block| block.plain).sum()
     }

@@ -1,8 +1,8 @@
 //! The manifest: which spills belong to a job.
 //!
-//! Input: a [`SpillSummary`] for each partition, and a description of the job. Output: `manifest.json` beside the spills,
-//! written to a temporary file and renamed; and the manifest that is read from it. The file is [sealed], so any flipped byte
-//! is found; each partition's `bytes` and `checksum` identify its file, so a spill that was replaced is found, too.
+//! Input: a [`SpillSummary`] per partition, and a description of the job. Output: `manifest.json` beside the spills, written to a
+//! temporary file and renamed; and the manifest that is read from it. The file is [sealed], so any flipped byte is found; `bytes` and
+//! `checksum` identify each partition's file, so a spill that was replaced is found, too.
 
 use std::path::{Path, PathBuf};
 
@@ -17,22 +17,21 @@ pub const MANIFEST_NAME: &str = "manifest.json";
 
 pub const MANIFEST_VERSION: u32 = 2;
 
-/// Also for directories of others, so it must not tell to remove anything.
+/// Also shown for other people's directories, so it must not tell to remove anything.
 const ADVICE: &str = "name a directory that 'trimill partition' wrote; if this is one, partition the graph again, into another directory";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     pub version: u32,
-    /// The fingerprint of the job; all spills carry it.
+    /// The fingerprint of the job; all spills have it.
     #[serde(with = "hex::of_u128")]
     pub fingerprint: u128,
     pub job: ManifestJob,
     pub vertices: u64,
     pub edges: u64,
-    /// Figures of the graph that counting the spills needs.
     pub graph: GraphFigures,
-    /// The partitions, in order of their numbers.
+    /// In order of their numbers.
     pub partitions: Vec<ManifestPartition>,
 }
 
@@ -54,11 +53,11 @@ pub struct ManifestPartition {
     pub id: u32,
     pub file: String,
     pub bytes: u64,
-    /// The checksum in the header of the file, which covers all of it.
+    /// The checksum in the file's header, which covers the whole file.
     #[serde(with = "hex::of_u64")]
     pub checksum: u64,
     pub locals: u32,
-    /// Locals and kept proxies together.
+    /// Locals and kept proxies.
     pub numbered: u32,
     pub proxies_induced: u64,
     pub proxies_kept: u64,
@@ -97,7 +96,7 @@ impl From<&SpillSummary> for ManifestPartition {
 }
 
 impl Manifest {
-    /// Writes `dir/manifest.json`, replacing one that is there, and returns its path.
+    /// Writes `dir/manifest.json`, replacing an older one, and returns its path.
     pub fn write(&self, dir: &Path) -> Result<PathBuf> {
         let path = dir.join(MANIFEST_NAME);
         let text = sealed::seal(self).map_err(|error| Error::write(&path, error.into()))?;
@@ -105,7 +104,7 @@ impl Manifest {
         Ok(path)
     }
 
-    /// Reads `dir/manifest.json`. Errors: when it is missing, not JSON, of another version, damaged or edited, or names files elsewhere.
+    /// Reads `dir/manifest.json`. Errors: it is missing, not JSON, of another version, damaged or edited, or names files elsewhere.
     pub fn read(dir: &Path) -> Result<Self> {
         let path = dir.join(MANIFEST_NAME);
         let text = std::fs::read(&path).map_err(|error| Error::read(&path, error).advice(ADVICE))?;
@@ -139,8 +138,8 @@ impl Manifest {
         }
     }
 
-    /// Opens the spill of `partition`, one of this manifest's in `dir`, if it is the file that the manifest describes. Errors: when it is
-    /// missing or damaged, belongs to another job, or is another file than the one the manifest was written for.
+    /// Opens the spill of `partition`, one of this manifest's in `dir`. Errors: it is missing or damaged, belongs to another job, or is
+    /// not the file that the manifest describes.
     pub fn open(&self, dir: &Path, partition: &ManifestPartition) -> Result<SpillReader> {
         let path = dir.join(&partition.file);
         let spill = SpillReader::open(&path, Some(self.fingerprint))?;

@@ -1,4 +1,4 @@
-//! Writes plain rows to a spill, for tests that make partitions by hand. Jobs write rows that are encoded already.
+//! Writes plain rows to a spill, for tests that make partitions by hand; jobs write encoded rows.
 
 use super::coded::CodedRows;
 use super::writer::SpillWriter;

@@ -1,8 +1,8 @@
 //! Reads a spill.
 //!
-//! Input: a file. Output: the resident section and any row block, in the caller's buffers. Opening checks the header, the
-//! length of the file, the index and their checksums, so a reader exists only for a complete file; blocks are checked
-//! when they are read ([`super::reading`]).
+//! Input: a file. Output: the resident section and any row block, in the caller's buffers. Opening checks the header, the file's
+//! length, the index and their checksums, so a reader exists only for a complete file; blocks are checked when they are read
+//! ([`super::reading`]).
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use super::writer::SpillSummary;
 use crate::partition::sizes::PartitionSize;
 use trimill_system::{Error, Result};
 
-/// An open spill. Can be read from many threads at once.
+/// An open spill, readable from many threads at once.
 pub struct SpillReader {
     pub(super) path: PathBuf,
     pub(super) store: SpillStore,
@@ -30,14 +30,14 @@ pub struct SpillReader {
 }
 
 impl SpillReader {
-    /// Opens a spill and checks all of it but the blocks. With a `fingerprint`, only a spill of that job is accepted. Errors: when the
-    /// file is missing, not a spill, of another version or job, cut or damaged.
+    /// Opens a spill and checks all of it but the blocks. With a `fingerprint`, only a spill of that job is accepted. Errors: the file
+    /// is missing, not a spill, of another version or job, cut or damaged.
     pub fn open(path: &Path, fingerprint: Option<u128>) -> Result<Self> {
         let file = File::open(path).map_err(|error| Error::read(path, error))?;
         Self::of(path, SpillStore::File(file), fingerprint)
     }
 
-    /// Opens a spill that was just written, where it is; a file is checked as by [`SpillReader::open`].
+    /// Opens a spill that was just written, on disk or in memory; a file is checked as by [`SpillReader::open`].
     pub fn reopen(spill: &SpillSummary) -> Result<Self> {
         let fingerprint = Some(spill.header.partition.fingerprint);
         match &spill.memory {
@@ -52,7 +52,7 @@ impl SpillReader {
         let mut header_bytes = [0; HEADER_BYTES];
         let there = bytes.min(HEADER_BYTES as u64) as usize;
         store.read(&mut header_bytes[..there], 0).map_err(unreadable)?;
-        // Only of a file with the magic is it known that this program wrote it.
+        // Only a file with the magic is known to be written by this program.
         if header_bytes.starts_with(&MAGIC) && there < HEADER_BYTES {
             return Err(damaged(path, format!("{bytes} bytes")).expected(format!("a header of {HEADER_BYTES} bytes")));
         }
@@ -101,8 +101,7 @@ impl SpillReader {
         self.bytes
     }
 
-    /// The header's checksum, which through the index's covers every byte of the file; as in
-    /// [`super::SpillSummary::checksum`].
+    /// The header's checksum, which through the index's covers every byte of the file; as in [`super::SpillSummary::checksum`].
     pub fn checksum(&self) -> u64 {
         self.checksum
     }
@@ -142,7 +141,7 @@ impl SpillReader {
         self.index.row_blocks.len()
     }
 
-    /// The entry of the index for row block `i` (below [`SpillReader::row_blocks`]).
+    /// The index's entry for row block `i` (below [`SpillReader::row_blocks`]).
     pub fn row_block_info(&self, i: usize) -> &RowBlockInfo {
         &self.index.row_blocks[i]
     }
@@ -152,7 +151,7 @@ impl SpillReader {
     }
 }
 
-/// A buffer of `length` elements, or an error instead of an abort where there is too little memory.
+/// A buffer of `length` elements; too little memory is an error instead of an abort.
 pub(super) fn resized<T: Clone + Default>(mut buffer: Vec<T>, length: u64) -> Result<Vec<T>> {
     let more = usize::try_from(length).map(|length| length.saturating_sub(buffer.len()));
     let reserved = more.is_ok_and(|more| buffer.try_reserve_exact(more).is_ok());

@@ -1,9 +1,9 @@
 //! Reads the blocks of a spill: ranks, the resident section, row blocks.
 //!
-//! Input: an open [`SpillReader`]. Output: rows in the caller's buffers, decoded, or encoded for a device that unpacks them itself.
-//! Blocks are read, checked and decoded in parallel, directly into those buffers. On an error the buffers are emptied, so that
-//! wrong rows are never returned. Memory: the caller's buffers, and for each thread a block, compressed and not, at most 3 MiB
-//! (more only for longer rows).
+//! Input: an open [`SpillReader`]. Output: rows in the caller's buffers, decoded, or encoded for a device that unpacks them. Blocks
+//! are read, checked and decoded in parallel, directly into those buffers. On an error the buffers are emptied, so that wrong rows are
+//! never returned. Memory: the caller's buffers, and for each thread a block, compressed and not, at most 3 MiB (more only for longer
+//! rows).
 
 use std::fmt;
 use std::ops::Range;
@@ -35,7 +35,7 @@ impl fmt::Display for SpillSection {
     }
 }
 
-/// Blocks of a section, and buffers of exactly their rows.
+/// Blocks of a section, and buffers of exactly the size of their rows.
 struct SectionToRead<'a, O> {
     section: SpillSection,
     blocks: Range<usize>,
@@ -45,14 +45,13 @@ struct SectionToRead<'a, O> {
 }
 
 enum SuccessorsInto<'a> {
-    /// Decoded: a word for each.
+    /// Decoded: a word per successor.
     Plain(&'a mut [u32]),
     /// Whole blocks, for a device to decode.
     Encoded(&'a mut [u8]),
 }
 
 impl SuccessorsInto<'_> {
-    /// Cuts off the part of the next block.
     fn split(self, block: &SpillBlock) -> (Self, Self) {
         match self {
             Self::Plain(words) => {
@@ -73,12 +72,11 @@ struct BlockToRead<'a, O> {
     rows: RowEndsMut<'a, O>,
     into: SuccessorsInto<'a>,
     rows_before: u64,
-    /// Decoded bytes of the blocks before it.
     bytes_before: u64,
 }
 
 impl SpillReader {
-    /// The rank in the graph of each vertex of the partition, by its local number: 4 bytes each, read in the current thread pool.
+    /// The rank of each vertex of the partition, by local number: 4 bytes each, read in the current thread pool.
     pub fn ranks(&self) -> Result<Vec<u32>> {
         let mut ranks = resized(Vec::new(), self.header.partition.numbered.into())?;
         let (mut left, mut jobs) = (&mut ranks[..], Vec::new());
@@ -103,13 +101,13 @@ impl SpillReader {
     }
 
     #[cfg(feature = "testing")]
-    /// Reads the resident section into `into`, whose memory is reused. Errors: when the file is damaged or the memory does not suffice;
+    /// Reads the resident section into `into`, whose memory is reused. Errors: the file is damaged or the memory does not suffice;
     /// `into` is then empty.
     pub fn read_resident(&self, into: &mut Resident) -> Result<()> {
         self.read_resident_run(0..self.resident_blocks(), false, into)
     }
 
-    /// The number of blocks of the resident section, for [`SpillReader::read_resident_run`].
+    /// For [`SpillReader::read_resident_run`].
     pub fn resident_blocks(&self) -> usize {
         self.index.resident_blocks
     }
@@ -120,12 +118,12 @@ impl SpillReader {
         12 * u64::from(rows) + 4 * arcs
     }
 
-    /// The most bytes of a block before it was compressed.
+    /// The most bytes of a block before compression.
     pub fn longest_block(&self) -> u64 {
         self.index.blocks.iter().map(|block| block.plain).max().unwrap_or(0)
     }
 
-    /// Reads some blocks of the resident section: a run of its rows, with offsets from 0; their successors decoded, or `encoded`.
+    /// Reads some blocks of the resident section: a run of its rows, with offsets from 0; successors are decoded, or stay `encoded`.
     pub fn read_resident_run(&self, blocks: Range<usize>, encoded: bool, into: &mut Resident) -> Result<()> {
         self.resident_run(blocks, encoded, into).inspect_err(|_| *into = Resident::default())
     }
@@ -154,8 +152,8 @@ impl SpillReader {
         Ok(())
     }
 
-    /// Reads row block `i` (below [`SpillReader::row_blocks`]) into `into`, whose memory is reused. Errors: when the file is damaged or
-    /// the memory does not suffice; `into` is then empty.
+    /// Reads row block `i` (below [`SpillReader::row_blocks`]) into `into`, whose memory is reused. Errors: the file is damaged or the
+    /// memory does not suffice; `into` is then empty.
     pub fn read_row_block(&self, i: usize, into: &mut RowBlock) -> Result<()> {
         self.read_row_block_run(i, self.index.row_blocks[i].blocks.clone(), into)
     }
@@ -166,7 +164,7 @@ impl SpillReader {
         u64::from(row_block.rows) + 1 + self.index.plain(row_block.blocks.clone()).div_ceil(4)
     }
 
-    /// As [`Self::read_row_block`], with encoded rows, which a device decodes.
+    /// As [`Self::read_row_block`], with rows that stay encoded for a device.
     pub fn read_encoded_row_block(&self, i: usize, into: &mut RowBlock) -> Result<()> {
         let RowBlockInfo { range, rows, blocks, .. } = self.index.row_blocks[i].clone();
         let words = self.index.plain(blocks.clone()).div_ceil(4);
@@ -186,7 +184,7 @@ impl SpillReader {
         read.map(drop).inspect_err(|_| *into = RowBlock::default())
     }
 
-    /// Reads blocks of one section. Where they stay encoded, what a device needs to know of each block is returned.
+    /// Reads blocks of one section. For blocks that stay encoded, returns what a device needs to know of each.
     fn read<O: Offset>(&self, of: SectionToRead<'_, O>) -> Result<Vec<EncodedPart>> {
         if let (SpillStore::File(file), [first, .., last]) = (&self.store, &self.index.blocks[of.blocks.clone()]) {
             // A hint; reading works without it.
@@ -199,7 +197,6 @@ impl SpillReader {
         Ok(parts.into_iter().flatten().collect())
     }
 
-    /// Gives each block its part of the output.
     fn jobs<'a, O: Offset>(&self, of: SectionToRead<'a, O>) -> Vec<BlockToRead<'a, O>> {
         let SectionToRead { section, blocks, mut numbers, offsets, mut successors } = of;
         let (start, end) = match section {
@@ -272,7 +269,7 @@ impl SpillReader {
         })
     }
 
-    /// Runs `work` with a decoder and buffers that no other thread uses.
+    /// Runs `work` with a decoder and buffers that no other thread is using.
     fn with_slot<T>(&self, work: impl FnOnce(&mut DecodeSlot) -> Result<T>) -> Result<T> {
         let spare = lock(&self.slots).pop();
         let mut slot = match spare {
@@ -284,7 +281,6 @@ impl SpillReader {
         done
     }
 
-    /// The bytes of a block, in memory that is reused.
     fn plain_block<'b>(
         &self,
         block: &SpillBlock,
@@ -298,7 +294,7 @@ impl SpillReader {
         Ok(into)
     }
 
-    /// Fills `into` with the bytes of a block, which are checked and decompressed.
+    /// Fills `into` with the bytes of a block, checked and decompressed.
     fn fill(
         &self,
         block: &SpillBlock,

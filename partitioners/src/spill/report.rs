@@ -1,6 +1,4 @@
-//! Reports what a spill holds.
-//!
-//! Input: an open [`SpillReader`]; no block is read. Output: a [`SpillReport`].
+//! Reports what a spill holds: no block is read.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -14,7 +12,7 @@ use super::reader::SpillReader;
 use trimill_system::{hex, path_text};
 
 /// What a spill holds. Bytes are `raw` before coding (4 for each rank, each local's number, each row's length and each successor)
-/// and `stored` after it; a ratio is raw / stored, 0 where nothing is stored.
+/// and `stored` after it; a ratio is raw / stored, 0 if nothing is stored.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpillReport {
     #[serde(serialize_with = "path_text::shown")]
@@ -27,7 +25,7 @@ pub struct SpillReport {
     pub checksum: u64,
     #[serde(flatten)]
     pub header: PartitionHeader,
-    /// The ranks of all vertices; each is a row without arcs.
+    /// The ranks of all vertices, as rows without arcs.
     pub ranks: SectionReport,
     pub resident: SectionReport,
     pub row_blocks: Vec<RowBlockReport>,
@@ -40,13 +38,10 @@ pub struct SectionReport {
     pub rows: u64,
     pub arcs: u64,
     pub blocks: u64,
-    /// Bytes before coding.
     pub raw_bytes: u64,
-    /// Bytes after coding.
     pub stored_bytes: u64,
     /// Bytes in host memory once decoded; for all sections together the sum.
     pub decoded_bytes: u64,
-    /// `raw_bytes / stored_bytes`.
     pub ratio: f64,
 }
 

@@ -7,19 +7,17 @@ use super::SpillReader;
 
 pub struct Spilled {
     spill: SpillReader,
-    /// The block of the resident section that is read next.
     next: usize,
     /// Whether successors stay encoded, for a device to decode.
     encoded: bool,
 }
 
 impl Spilled {
-    /// From the first block on.
     pub fn new(spill: SpillReader) -> Self {
         Self { spill, next: 0, encoded: false }
     }
 
-    /// Leaves rows encoded where no block has more than `longest` bytes; `None`: the counter does not take such rows.
+    /// Leaves rows encoded if no block has more than `longest` bytes; `None`: the counter does not take encoded rows.
     #[must_use]
     pub fn encoded(mut self, longest: Option<Bytes>) -> Self {
         self.encoded = longest.is_some_and(|longest| self.spill.longest_block() <= longest.get());

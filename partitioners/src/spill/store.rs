@@ -1,7 +1,7 @@
-//! Where a spill's bytes are: in a file, or in the host's memory for one that is counted soon and never kept.
+//! A spill's bytes: in a file, or in host memory for one that is counted soon and never kept.
 //!
-//! Both hold the same bytes in the same layout. In memory they are kept in the chunks in which they were written, so nothing
-//! is copied while a spill grows and it takes no more memory than it has bytes.
+//! Both have the same layout. In memory the chunks stay as they were written, so nothing is copied while a spill grows, and
+//! it takes no more memory than it has bytes.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -22,7 +22,6 @@ pub(super) enum SpillStore {
     Memory(Arc<MemorySpill>),
 }
 
-/// Bytes in memory, in the chunks in which they were written.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct MemorySpill {
     chunks: Vec<Vec<u8>>,
@@ -73,7 +72,6 @@ impl SpillStore {
         }
     }
 
-    /// Fills `into` with the bytes from `offset` on.
     pub(super) fn read(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
         match self {
             Self::File(file) => disk::read_back(file, into, offset),

@@ -2,8 +2,8 @@
 //!
 //! Input: an open [`SpillReader`]. Output: nothing, or what is wrong. Beyond what every reading checks (checksums, rows strictly
 //! ascending, resident successors below their own number, row blocks' successors below their range's end), each proxy's
-//! successors are compared with its own number, and each row block must have one row for each proxy of its range. A few blocks
-//! are decoded at a time. Memory: 4 bytes for each vertex of the partition, and a few MiB a thread.
+//! successors are compared with its own number, and each row block must have one row per proxy of its range. A few blocks are
+//! decoded at a time. Memory: 4 bytes per vertex of the partition, and a few MiB per thread.
 
 use super::format::damaged;
 use super::reader::SpillReader;
@@ -12,7 +12,6 @@ use trimill_system::Result;
 use trimill_system::control::{Control, Unit};
 
 impl SpillReader {
-    /// Reads everything and checks every checksum and every invariant.
     pub fn verify(&self, control: &Control) -> Result<()> {
         let task = control.task("verify", Some(self.bytes()), Unit::Bytes);
         let at_once = 2 * rayon::current_num_threads().max(1);

@@ -2,9 +2,9 @@
 //!
 //! Input: the ranks of all vertices of a partition, then rows of locals and of proxies, each kind in ascending order. Output: one
 //! file under its final name, or none: blocks go to a temporary file in the same directory, the header is written over the zeros at
-//! its start when all else is there, and the file is renamed into place. A block ends with the row that fills it
-//! ([`FULL`]), and blocks are written as they end, so those of locals and proxies alternate; the bytes do not depend on the number
-//! of threads. Memory: a block of each kind that is not full yet, and those that the rows of one call filled.
+//! its start when all else is there, and the file is renamed. A block ends with the row that fills it ([`FULL`]) and is written
+//! then, so blocks of locals and proxies alternate; the bytes do not depend on the number of threads. Memory: the unfilled block of
+//! each kind, and those that the rows of one call filled.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use super::index::{RowBlockInfo, SpillBlock, SpillIndex};
 use super::store::{MemorySpill, SpillTarget};
 use trimill_system::{Error, Result, parallel};
 
-/// A spill being written. Dropped without [`SpillWriter::finish`], it leaves nothing behind.
+/// A spill being written; nothing is left of it if it is dropped without [`SpillWriter::finish`].
 pub struct SpillWriter {
     path: PathBuf,
     out: SpillTarget,
@@ -47,7 +47,7 @@ enum BlockSection {
 pub struct SpillSummary {
     /// The file; for a spill in memory the name that it would have.
     pub path: PathBuf,
-    /// The bytes of a spill in memory.
+    /// Set if the spill is in memory.
     pub memory: Option<Arc<MemorySpill>>,
     pub bytes: u64,
     /// The header's checksum, which through the index's covers every byte of the file.
@@ -63,7 +63,7 @@ impl SpillWriter {
         Self::begin(path, out, header, codec)
     }
 
-    /// Begins a spill in memory, where nothing is compressed; `name` is for messages.
+    /// Begins a spill in memory, without compression; `name` is for messages.
     pub fn in_memory(name: &str, header: PartitionHeader) -> Result<Self> {
         Self::begin(PathBuf::from(name), SpillTarget::Memory(MemorySpill::default()), header, Codec::Plain)
     }
@@ -91,14 +91,14 @@ impl SpillWriter {
         self
     }
 
-    /// Whether [`SpillWriter::finish`] waits until the disk has the file: for spills that outlive the job.
+    /// Whether [`SpillWriter::finish`] waits until the disk has the file, as for spills that outlive the job.
     #[must_use]
     pub fn durable(mut self, durable: bool) -> Self {
         self.durable = durable;
         self
     }
 
-    /// Adds the rank in the graph of each vertex, ascending.
+    /// Adds the ranks of the vertices, ascending.
     pub fn ranks(&mut self, mut ranks: impl Iterator<Item = u32>) -> Result<()> {
         let mut block = Vec::new();
         loop {
@@ -143,8 +143,8 @@ impl SpillWriter {
         Ok(())
     }
 
-    /// Completes the file and gives it its name, replacing a file of that name. Panics when the locals or the row blocks' ranges are not
-    /// those of the header.
+    /// Completes the file and gives it its name, replacing any file of that name. Panics when the locals or the row blocks' ranges
+    /// differ from the header.
     pub fn finish(mut self) -> Result<SpillSummary> {
         self.close(BlockSection::Resident);
         self.flush()?;
