@@ -1,10 +1,10 @@
 //! Sorted arcs in few bytes, while they wait in memory or on disk for a graph to be made of them.
 //!
-//! Input: keys `tail << 32 | head`, ascending, each any number of times; or any other ascending numbers. [`BLOCK`] of them at a time are
-//! stored as Elias and Fano did (Vigna: Quasi-succinct indices, WSDM 2013): of the distances from the first key the `low` lowest bits as they
-//! are, and what is above them as the places of ones among bits. That takes two bits more than the logarithm of the distance between two
-//! keys, if they are spread evenly: about as much as [`super::sequence`] takes for such arcs, in a third of the time. The highest bits of
-//! heads are left out where they are 0 in the whole block.
+//! Input: keys `tail << 32 | head`, ascending, each any number of times; or any other ascending numbers. They are stored in blocks of
+//! [`BLOCK`], as by Elias and Fano (Vigna: Quasi-succinct indices, WSDM 2013): of the distances from the first key, the `low` lowest bits
+//! as they are, and what is above them as the places of ones among bits. If keys are spread evenly, that takes two bits more than the
+//! logarithm of the distance between two keys: about as much as [`super::sequence`] takes for such arcs, in a third of the time. The
+//! highest bits of heads are left out if they are 0 in the whole block.
 //!
 //! ```text
 //! first  u64            the first key
@@ -17,13 +17,13 @@
 
 use super::sequence::{FOUND, WORDS, Wrong, find_ones};
 
-/// Keys that are stored with the same numbers of bits.
+/// How many keys are stored with the same numbers of bits.
 pub const BLOCK: usize = 512;
 
 /// The fewest bits of a stored arc: a one.
 pub const LEAST_BITS: u64 = 1;
 
-/// The most bytes of a stored arc, of whole blocks.
+/// The most bytes of a stored arc, in whole blocks.
 pub const MOST_BYTES: u64 = 8;
 
 /// The most low bits: they are read from a word that begins within a byte.
@@ -31,13 +31,13 @@ const MOST_LOW: u32 = 56;
 
 const CUT: Wrong = "fewer bytes than its arcs take";
 
-/// A key whose head has `bits` bits instead of 32.
+/// The key with `bits` bits for its head instead of 32.
 #[inline(always)]
 const fn narrowed(key: u64, bits: u32) -> u64 {
     key >> 32 << bits | key & 0xffff_ffff
 }
 
-/// The key that was [narrowed].
+/// The inverse of [`narrowed`].
 #[inline(always)]
 const fn widened(narrow: u64, bits: u32) -> u64 {
     narrow >> bits << 32 | narrow & !(u64::MAX << bits)
@@ -47,7 +47,7 @@ pub fn encode(keys: &[u64], encoded: &mut Vec<u8>) {
     keys.chunks(BLOCK).for_each(|block| encode_block(block, encoded));
 }
 
-/// Decodes as many keys as `keys` has room for; returns what is behind them.
+/// Decodes as many keys as `keys` has room for; returns the bytes after them.
 pub fn decode<'a>(mut encoded: &'a [u8], keys: &mut [u64]) -> Result<&'a [u8], Wrong> {
     for block in keys.chunks_mut(BLOCK) {
         encoded = decode_block(encoded, block)?;
@@ -80,7 +80,7 @@ fn encode_block(keys: &[u64], encoded: &mut Vec<u8>) {
     for distance in distances {
         waiting |= (distance & !(u64::MAX << low)) << filled;
         filled += low;
-        // The high bits, which are written later, are behind the low ones.
+        // The high bits come after the low ones, and are written later.
         if let Some(word) = bits.first_chunk_mut::<8>() {
             *word = waiting.to_le_bytes();
         }
@@ -105,12 +105,11 @@ fn encode_block(keys: &[u64], encoded: &mut Vec<u8>) {
     }
 }
 
-/// Bytes of `low` low bits of each of `keys` keys.
 const fn low_bytes(keys: usize, low: u32) -> usize {
     (keys * low as usize).div_ceil(8)
 }
 
-/// Bytes of the high bits of `keys` keys, in whole words: a one for each key, and `zeros` zeros.
+/// Bytes of the high bits, in whole words: a one per key, and `zeros` zeros.
 const fn high_bytes(keys: usize, zeros: u64) -> usize {
     (keys + zeros as usize).div_ceil(64) * 8
 }

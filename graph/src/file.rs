@@ -12,11 +12,10 @@
 //! end   footer    JSON: counts, the clean report, and of each section its name, place, length and xxh3
 //! ```
 //!
-//! Sections begin at multiples of 4096; numbers are little-endian. Further sections may be added: a reader ignores those that it does
-//! not know unless they are needed. A file is written under a temporary name, its header last, and renamed into place. Its bytes depend
-//! on the graph alone. Opening reads and checks the footer, the index and the degrees; a block is checked whenever it is read, order
-//! and ids when they are requested. So a damaged file cannot give a wrong count, and a crafted file with correct checksums cannot cause
-//! an access out of bounds.
+//! Sections begin at multiples of 4096; numbers are little-endian. Readers ignore sections that they do not know, unless these are
+//! needed. A file is written under a temporary name, its header last, and renamed. Its bytes depend on the graph alone. Opening reads and
+//! checks the footer, the index and the degrees; a block is checked whenever it is read, order and ids when they are requested. So a
+//! damaged file cannot give a wrong count, and a crafted file with correct checksums cannot cause an access out of bounds.
 //!
 //! Only `seen` is rewritten later ([`note_seen`]), and no checksum covers it: if it is wrong, the input is hashed once more.
 
@@ -41,12 +40,12 @@ use trimill_system::{Error, Result, parallel};
 
 pub(super) const MAGIC: [u8; 8] = *b"TRIMGRAF";
 pub(super) const VERSION: u32 = 5;
-/// Bytes of the header that are written once.
+/// The length of the header, up to `seen`.
 pub(super) const FIXED: usize = 40;
-/// Bytes of the header with the digest that [`note_seen`] overwrites.
+/// The length of the header with `seen`, which [`note_seen`] overwrites.
 const HEADER: usize = FIXED + 16;
 
-/// Bytes that a thread reads of a section at a time.
+/// Bytes of a section that a thread reads at a time.
 pub(super) const READ: usize = 4 << 20;
 
 /// Opens a graph file that is removed with the graph; reads and checks all but the rows, the order and the ids. Its ranks need not follow
@@ -57,12 +56,12 @@ pub fn open_temporary(temporary: TemporaryFile) -> Result<OrientedGraph> {
     opened(file, &path, Some(temporary))
 }
 
-/// As [`open_temporary`], of a file that stays.
+/// As [`open_temporary`], for a file that stays and whose ranks follow degrees.
 pub fn open(path: &Path) -> Result<OrientedGraph> {
     open_file(&File::open(path).map_err(|e| Error::read(path, e))?, path)
 }
 
-/// As [`open`], for a file that is open already, even if it was renamed or removed meanwhile. Messages call it `path`.
+/// As [`open`], for an open file, even if it was renamed or removed meanwhile. Messages call it `path`.
 pub fn open_file(file: &File, path: &Path) -> Result<OrientedGraph> {
     match opened(file.try_clone().map_err(|e| Error::read(path, e))?, path, None)? {
         graph if graph.layout.ranks_follow_degrees() => Ok(graph),
@@ -70,7 +69,7 @@ pub fn open_file(file: &File, path: &Path) -> Result<OrientedGraph> {
     }
 }
 
-/// As [`open_file`], of a graph whose ranks need not follow degrees.
+/// As [`open_file`], but ranks need not follow degrees.
 pub fn open_file_in_any_order(file: &File, path: &Path) -> Result<OrientedGraph> {
     opened(file.try_clone().map_err(|e| Error::read(path, e))?, path, None)
 }
@@ -90,7 +89,7 @@ fn opened(file: File, path: &Path, temporary: Option<TemporaryFile>) -> Result<O
     Ok(OrientedGraph { store, layout, index, degrees, recent: Default::default() })
 }
 
-/// Reads a whole section, in the current thread pool, and checks its bytes.
+/// Reads and checks a whole section, in the current thread pool.
 pub(super) fn section<T: Pod + Send>(file: &GraphFile, layout: &Layout, name: &str) -> Result<Vec<T>> {
     let damaged = |found: &str| Error::data(&file.path, format!("its section '{name}' {found}")).advice(REMAKE);
     let Some(GraphSection { at, bytes, checksum, .. }) = layout.section(name) else {
@@ -106,8 +105,8 @@ pub(super) fn section<T: Pod + Send>(file: &GraphFile, layout: &Layout, name: &s
     Ok(values)
 }
 
-/// Reads a table, in the current thread pool, and checks the bytes of its section: some chunks at a time, so that little more memory is
-/// taken than for its numbers.
+/// Reads a table in the current thread pool and checks its section's bytes, some chunks at a time, so that it takes little more memory
+/// than its numbers.
 pub(super) fn table<T: Send>(
     file: &GraphFile,
     layout: &Layout,
@@ -154,20 +153,19 @@ pub(super) fn table<T: Send>(
     }
 }
 
-/// The names of ids, if the file has them; reads all of them, to compare their checksum.
+/// The names of ids, if the file has them; reads all of them to check their checksum.
 pub(super) fn names(file: &GraphFile, layout: &Layout) -> Result<Option<Names>> {
     let Some(GraphSection { at, bytes, checksum, .. }) = layout.section(NAMES) else { return Ok(None) };
     let opened = file.file.try_clone().map_err(|e| Error::read(&file.path, e))?;
     Names::open(opened, &file.path, *at, *bytes, *checksum).map(Some)
 }
 
-/// Reads the header and footer of the graph file at `path`, without its sections.
 #[cfg(feature = "testing")]
 pub fn read_layout(path: &Path) -> Result<Layout> {
     layout_of(&File::open(path).map_err(|e| Error::read(path, e))?, path)
 }
 
-/// Reads the header and footer of a graph file that is open, without its sections.
+/// Reads the header and footer only.
 pub fn layout_of(file: &File, path: &Path) -> Result<Layout> {
     read_footer(file, path).map(|(layout, _)| layout)
 }
@@ -180,12 +178,12 @@ pub fn version_of(file: &File) -> Option<u32> {
     Some(u32::from_le_bytes(version))
 }
 
-/// Records in `file`, which can be written, that the graph was made from the files with the digest `seen`.
+/// Records in `file`, which must be writable, that the graph was made from the files with the digest `seen`.
 pub fn note_seen(file: &File, path: &Path, seen: u128) -> Result<()> {
     disk::write_at(file, path, &seen.to_le_bytes(), FIXED as u64)
 }
 
-/// The last record of [`note_seen`].
+/// What [`note_seen`] recorded last.
 pub fn seen(file: &File) -> Option<u128> {
     let mut bytes = [0; 16];
     file.read_exact_at(&mut bytes, FIXED as u64).ok()?;
@@ -208,12 +206,12 @@ impl GraphHeader {
         u64::from_le_bytes(std::array::from_fn(|i| self.0[at + i]))
     }
 
-    /// The end of the sections, and the length of the footer.
+    /// Where the sections end, and the length of the footer.
     fn end(&self) -> (u64, u64) {
         (self.u64_at(16), self.u64_at(8) >> 32)
     }
 
-    /// The footer of a file of `len` bytes, if it is whole and ends the file.
+    /// The footer, if it is whole and ends a file of `len` bytes.
     fn footer(&self, file: &File, len: u64) -> Option<Vec<u8>> {
         let (end, footer_len) = self.end();
         let mut json = vec![0; usize::try_from(footer_len).ok().filter(|_| end.checked_add(footer_len) == Some(len))?];
@@ -227,7 +225,7 @@ fn read_footer(file: &File, path: &Path) -> Result<(Layout, u64)> {
     let damaged = |found: String| other(found).advice(REMAKE);
     let len = file.metadata().map_err(|e| Error::read(path, e))?.len();
     let Some(version) = version_of(file) else {
-        // Perhaps another program's file, so the error does not advise to remove it.
+        // It may be another program's file, so the error does not advise to remove it.
         return Err(other("is not a graph file".into()).advice("if it was one, move it away, and it is made again"));
     };
     let Some(header) = GraphHeader::read(file) else { return Err(damaged("its header is damaged".into())) };
@@ -241,7 +239,7 @@ fn read_footer(file: &File, path: &Path) -> Result<(Layout, u64)> {
     let Some(json) = header.footer(file, len) else { return Err(damaged("its footer is damaged".into())) };
     let layout: Layout =
         serde_json::from_slice(&json).map_err(|e| damaged(format!("its footer can't be understood ({e})")))?;
-    // Counts larger than the file could overflow below. A row and an arc take a bit each, or more.
+    // Larger counts than the file could overflow below. A row and an arc take at least a bit each.
     let Layout { vertices, edges, offset_of_ids, first_id, declared_lines, blocks, degree_runs, .. } = layout;
     let largest = (u64::from(vertices).max(edges) / 8).max(blocks).max(degree_runs);
     if largest > len {

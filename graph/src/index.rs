@@ -1,9 +1,9 @@
 //! The parts of a graph file that stay in memory: which rows each file block has, and how many vertices have each degree.
 //!
-//! Invariants of a [`BlockIndex`]: blocks tile the ranks and the arcs, each has at least one row, and at least one bit for each of
-//! its rows and arcs; so nothing that is read through it has more numbers than the file has bits. Invariants of [`DegreeRuns`]: degrees fall
-//! strictly, from less than `n` to at least 1; together they have `n` vertices and `2 m` ends of edges. There are none where ranks follow
-//! another order than that of degrees. Memory: 32 bytes a block, 8 bytes a distinct degree.
+//! Invariants of a [`BlockIndex`]: blocks tile the ranks and the arcs, each has at least one row, and at least one bit per row and arc; so
+//! nothing read through it has more numbers than the file has bits. Invariants of [`DegreeRuns`]: degrees fall strictly, from less than `n`
+//! to at least 1; together they have `n` vertices and `2 m` ends of edges. There are none if ranks do not follow degrees. Memory: 32 bytes
+//! per block, 8 bytes per distinct degree.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::layout::Layout;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockEntry {
     pub first_rank: u64,
-    /// The arcs of all rows before it.
+    /// The number of arcs in all rows before it.
     pub first_arc: u64,
     pub position: u64,
     /// The xxh3 of its bytes.
@@ -29,7 +29,6 @@ impl BlockEntry {
     }
 }
 
-/// Vertices of equal degree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DegreeRun {
     pub degree: u32,
@@ -38,12 +37,12 @@ pub struct DegreeRun {
 
 #[derive(Debug, Clone)]
 pub(super) struct BlockIndex {
-    /// One more at the end, which holds the end of the last block.
+    /// The last entry only says where the last block ends.
     entries: Vec<BlockEntry>,
 }
 
 impl BlockIndex {
-    /// The index of `entries`, if they are consistent with each other and with the counts of `layout`.
+    /// `None` if the entries contradict each other or the counts of `layout`.
     pub(super) fn new(mut entries: Vec<BlockEntry>, layout: &Layout) -> Option<Self> {
         let end = BlockEntry {
             first_rank: layout.vertices.into(),
@@ -80,7 +79,7 @@ impl BlockIndex {
         self.entries[i].first_arc..self.entries[i + 1].first_arc
     }
 
-    /// The bytes of block `i`, among those of all blocks.
+    /// The byte range of block `i` among all blocks.
     pub(super) fn bytes(&self, i: usize) -> Range<u64> {
         self.entries[i].position..self.entries[i + 1].position
     }
@@ -93,19 +92,18 @@ impl BlockIndex {
         self.entries.partition_point(|entry| entry.first_rank <= u64::from(rank)) - 1
     }
 
-    /// The last of the blocks from `first` on for whose first rank and first arc `holds` is true; it must be true for `first`.
+    /// The last block from `first` on whose first rank and first arc `holds` accepts; it must accept those of `first`.
     pub(super) fn last_where(&self, first: usize, holds: impl Fn(u32, u64) -> bool) -> usize {
         let rest = &self.entries[first + 1..self.len()];
         first + rest.partition_point(|entry| holds(entry.first_rank as u32, entry.first_arc))
     }
 }
 
-/// How many vertices have each degree, falling.
 #[derive(Debug, Clone)]
 pub(super) struct DegreeRuns(pub(super) Vec<DegreeRun>);
 
 impl DegreeRuns {
-    /// The degrees of `runs`, if they are consistent with each other and with the counts of `layout`.
+    /// `None` if the runs contradict each other or the counts of `layout`.
     pub(super) fn new(runs: Vec<DegreeRun>, layout: &Layout) -> Option<Self> {
         if !layout.ranks_follow_degrees() && runs.is_empty() {
             return Some(Self(runs));

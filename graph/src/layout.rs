@@ -13,7 +13,6 @@ pub(super) const REMAKE: &str = "remove it (trimill cache remove), and it is mad
 pub(super) const ENTRY: u64 = 32;
 pub(super) const RUN: u64 = 8;
 
-/// The names of the sections that this program knows.
 pub(super) const ORDER: &str = "order";
 pub(super) const IDS: &str = "ids";
 pub(super) const NAMES: &str = "names";
@@ -26,16 +25,16 @@ pub struct GraphSection {
     pub name: String,
     pub at: u64,
     pub bytes: u64,
-    /// The xxh3 of its bytes; none where its parts have their own.
+    /// The xxh3 of its bytes; `None` if its parts have their own.
     pub checksum: Option<u64>,
     /// Whether a reader that does not know it must refuse the file.
     pub needed: bool,
 }
 
-/// What cleaning found: counts of the input, and of what was removed and added. `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
+/// What cleaning counted: the input, what was removed and added. `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CleanReport {
-    /// Vertices that the input declares; for lists of arcs, the distinct ids that occur.
+    /// Vertices that the input declares; for lists of arcs, the distinct ids.
     pub vertices_declared: u64,
     pub arcs: u64,
     /// Arcs from a vertex to itself.
@@ -43,8 +42,7 @@ pub struct CleanReport {
     /// Arcs that occurred before, in the same direction.
     pub duplicates_removed: u64,
     pub arcs_added: u64,
-    /// Distinct arcs whose reverse is not in the input. If the input was meant to be undirected and lists both
-    /// directions, this is 0.
+    /// Distinct arcs whose reverse is not in the input: 0 if it was meant to be undirected and lists both directions.
     pub arcs_without_reverse: u64,
 }
 
@@ -54,7 +52,7 @@ pub struct Layout {
     pub vertices: u32,
     pub edges: u64,
     pub has_ids: bool,
-    /// Where ids are not stored: the input's id of vertex 0; the others follow without a gap.
+    /// If ids are not stored: the input's id of vertex 0; the others follow without a gap.
     pub offset_of_ids: u64,
     pub first_id: u64,
     /// How many lines a single-column assignment file has; `None` if ids are sparse.
@@ -66,7 +64,6 @@ pub struct Layout {
     pub longest_row: u32,
     /// The sum over all arcs of the number of successors of the arc's head.
     pub probes: u64,
-    /// Bytes of all file blocks.
     pub block_bytes: u64,
     pub blocks: u64,
     pub degree_runs: u64,
@@ -75,7 +72,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Whether ranks follow falling degrees, as those of a prepared graph do; those of a doubled graph do not.
+    /// Whether ranks follow falling degrees, as in a prepared graph; in a doubled graph they do not.
     pub(super) fn ranks_follow_degrees(&self) -> bool {
         self.degree_runs > 0 || self.vertices == 0
     }
@@ -84,17 +81,17 @@ impl Layout {
         self.sections.iter().find(|section| section.name == name)
     }
 
-    /// The bytes of the file that hold a section; an empty range if the file does not have it.
+    /// The byte range of a section; empty if the file does not have it.
     fn range(&self, name: &str) -> Range<u64> {
         self.section(name).map_or(0..0, |section| section.at..section.at.saturating_add(section.bytes))
     }
 
-    /// The bytes of the file that hold the vertex of each rank.
+    /// The byte range of the vertices by rank.
     pub fn order(&self) -> Range<u64> {
         self.range(ORDER)
     }
 
-    /// The bytes of the file that hold the input's ids, if they are stored.
+    /// The byte range of the input's ids; empty if they are not stored.
     pub fn ids(&self) -> Range<u64> {
         self.range(IDS)
     }
@@ -111,7 +108,7 @@ impl Layout {
         self.range(DEGREES)
     }
 
-    /// Checks that the ids in use, from `first` to `last`, are among those declared: arrays over the declared ids have their length.
+    /// Checks that the ids in use, from `first` to `last`, are among the declared ones: arrays over declared ids have their length.
     pub(super) fn check_declared(&self, first: u64, last: u64) -> Result<()> {
         let Some(lines) = self.declared_lines else { return Ok(()) };
         if first >= self.first_id && last - self.first_id < lines {
@@ -128,8 +125,8 @@ impl Layout {
         self.sections.last().map_or(PAGE, |last| last.at.saturating_add(last.bytes))
     }
 
-    /// What is wrong with the list of sections, if anything: they follow each other from page to page, each name occurs once, and those
-    /// that are needed are known and there, with as many bytes as the counts say.
+    /// What is wrong with the list of sections, if anything: they must follow each other from page to page, with unique names, and the
+    /// needed ones must be known and there, with as many bytes as the counts say.
     pub(super) fn wrong_sections(&self) -> Option<String> {
         let mut next = PAGE;
         for (i, section) in self.sections.iter().enumerate() {
@@ -156,27 +153,27 @@ impl Layout {
         missing.map(|name| format!("it has no section '{name}'"))
     }
 
-    /// The fewest bytes of the file of a graph of `self.vertices` vertices and `self.edges` edges: a row, an arc and a rank take at least one
-    /// bit each, an id at least two.
+    /// The fewest bytes of a file with these numbers of vertices and edges: a row, an arc and a rank take at least one bit each, an id at
+    /// least two.
     pub fn file_at_least(&self) -> Bytes {
         let of_vertex = if self.has_ids { 4 } else { 2 };
         Bytes(PAGE + (of_vertex * u64::from(self.vertices) + self.edges).div_ceil(8))
     }
 
-    /// Bytes of a graph in memory whose rows take `rows` bytes; the vertex of each rank takes 4 more, an id 8.
+    /// Bytes of the graph in memory if its rows take `rows` bytes; per vertex, the order takes 4 more and an id 8.
     pub fn in_memory(&self, rows: u64) -> Bytes {
         let of_vertex = if self.has_ids { 12 } else { 4 };
         Bytes((of_vertex * u64::from(self.vertices)).saturating_add(rows))
     }
 
-    /// The most bytes of the sections, as a file or in memory: no number is longer than the number of vertices, and one more bit says so.
+    /// The most bytes of the sections, as a file or in memory: no number is longer than the number of vertices, plus a bit that says so.
     pub fn sections_at_most(&self) -> Bytes {
         let longest = u64::from(u32::BITS - self.vertices.leading_zeros()) + 1;
         let of_vertex = if self.has_ids { 4 + 10 } else { 4 };
         let numbers = u64::from(self.vertices) + self.edges;
         // Of blocks and chunks: headers, the ends of words, entries of the index.
         let chunks = 128 * (2 + numbers.div_ceil(1 << 15));
-        // No more than 2 (sqrt(edges) + 1) different degrees add up to twice the edges.
+        // At most 2 (sqrt(edges) + 1) different degrees add up to twice the edges.
         let degrees = RUN * 2 * (self.edges.isqrt() + 1);
         Bytes(of_vertex * u64::from(self.vertices) + (longest * numbers).div_ceil(8) + chunks + degrees)
     }

@@ -1,15 +1,14 @@
-//! Numbers in LEB128: seven bits a byte, the lowest first; the high bit says that the number continues.
+//! Numbers in LEB128: seven bits per byte, lowest first; the high bit says that the number continues.
 //!
-//! Rows that wait and rows of spills are such numbers: for each row its first successor, then each one's distance from the one before,
+//! Waiting rows and rows of spills are such numbers: for each row its first successor, then each one's distance from the one before,
 //! less 1. They can be joined and cut at any byte that ends a number, and zstd finds repetitions in them. Cost: some hundred million
-//! numbers a second on a core.
+//! numbers per second and core.
 
 use super::sequence::Wrong;
 
-/// The high bit of each of 8 bytes: it is set in all bytes of a number but the last.
+/// The high bit of each of 8 bytes: set in all bytes of a number but the last.
 const MORE: u64 = 0x8080_8080_8080_8080;
 
-/// Appends the LEB128 encoding of `number`.
 #[inline]
 pub fn put(number: u32, out: &mut Vec<u8>) {
     let end = out.len();
@@ -18,7 +17,7 @@ pub fn put(number: u32, out: &mut Vec<u8>) {
     out.truncate(end + length as usize);
 }
 
-/// The encoding of a number as a little-endian word, padded with zeros.
+/// The encoding as a little-endian word, padded with zeros.
 #[inline(always)]
 fn spread(number: u32) -> u64 {
     let bits = u64::from(number);
@@ -34,14 +33,13 @@ fn length_of(number: u32) -> u32 {
     1 + longer(1 << 7) + longer(1 << 14) + longer(1 << 21) + longer(1 << 28)
 }
 
-/// The most numbers that [`put_batch`] encodes at a time.
 pub const SOME: usize = 64;
 
-/// Bytes for their encodings, and for what is written beyond their end.
+/// Bytes for these encodings, and for what is written beyond their end.
 pub const BATCH_BYTES: usize = 5 * SOME + 8;
 
-/// Writes up to [`SOME`] numbers to the start of `out`; returns how many bytes they take. Encodings and lengths are computed with
-/// SIMD (if the caller is compiled for it) and then stored, without a branch that depends on them.
+/// Writes up to [`SOME`] numbers to the start of `out`; returns how many bytes they take. Encodings and lengths are computed with SIMD
+/// (if the caller is compiled for it) and then stored, without a branch that depends on them.
 #[inline(always)]
 pub fn put_batch(numbers: &[u32], out: &mut [u8; BATCH_BYTES]) -> usize {
     let (mut bytes, mut lengths) = ([0u64; SOME], [0u32; SOME]);
@@ -56,7 +54,7 @@ pub fn put_batch(numbers: &[u32], out: &mut [u8; BATCH_BYTES]) -> usize {
     end
 }
 
-/// Appends the encoding of a row's successors, which ascend strictly.
+/// Appends the encoding of a row's successors, which must ascend strictly.
 #[inline(always)]
 pub fn put_row(successors: &[u32], out: &mut Vec<u8>) {
     let (mut distances, mut bytes) = ([0; SOME], [0; BATCH_BYTES]);
@@ -73,7 +71,7 @@ pub fn put_row(successors: &[u32], out: &mut Vec<u8>) {
     }
 }
 
-/// Decodes a number of at most 4 bytes from its encoding.
+/// Decodes a number of at most 4 bytes.
 #[inline(always)]
 fn joined(bits: u64) -> u64 {
     let pairs = bits & 0x007f_007f | bits >> 1 & 0x3f80_3f80;
@@ -82,8 +80,8 @@ fn joined(bits: u64) -> u64 {
 
 /// Decodes `into.len()` numbers from `bytes`; returns how many bytes they take.
 ///
-/// Each step looks at eight bytes. If they are eight numbers of one byte, it takes all of them; otherwise the first three numbers,
-/// whose ends all come from one mask of bits. So few branches are mispredicted.
+/// Each step looks at eight bytes. If they are eight numbers, it takes all of them; otherwise the first three numbers, whose ends all
+/// come from one bit mask. So few branches are mispredicted.
 pub fn numbers(bytes: &[u8], into: &mut [u32]) -> Result<usize, Wrong> {
     let (mut at, mut done) = (0, 0);
     while let Some(eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
@@ -133,7 +131,7 @@ pub fn numbers(bytes: &[u8], into: &mut [u32]) -> Result<usize, Wrong> {
     Ok(at)
 }
 
-/// Decodes the lengths of a block's `lengths.len()` rows, which must sum to `arcs`; returns how many bytes they take.
+/// Decodes the lengths of a block's rows, which must add up to `arcs`; returns how many bytes they take.
 pub fn lengths(bytes: &[u8], lengths: &mut [u32], arcs: u64) -> Result<usize, Wrong> {
     let taken = numbers(bytes, lengths)?;
     if lengths.iter().map(|&length| u64::from(length)).sum::<u64>() != arcs {
@@ -150,7 +148,7 @@ pub fn check_numbers(bytes: &[u8], many: u64) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// How many bytes end a number: those without the high bit. They are counted in eight sums of a byte each, 255 words at a time.
+/// How many bytes end a number: those without the high bit. Counted in eight sums of a byte each, 255 words at a time.
 fn last_bytes(bytes: &[u8]) -> u64 {
     const LOW: u64 = u64::from_le_bytes([1; 8]);
     let of = |some: &[u8]| {

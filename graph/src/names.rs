@@ -1,9 +1,9 @@
 //! The names of an input whose ids are text: the section `names` of a graph file (docs/graph-format.md).
 //!
-//! Names are numbered in the order of their bytes, and the number of a name is its id. They are stored in blocks of 64, in which each begins
-//! with what it has in common with the one before. A [`NamesWriter`] puts them into a file without a name, from which a graph file
-//! gets its section; [`Names`] reads either, a block at a time. Memory: 8 bytes for each block, and the bytes of all blocks where they
-//! [are held](Names::held). Cost: some nanoseconds for the next name, a block for any other.
+//! A name's id is its number in the order of their bytes. Names are stored in blocks of 64, in which each begins with the length of its
+//! common prefix with the one before. A [`NamesWriter`] puts them into a file without a name, from which a graph file gets its section;
+//! [`Names`] reads either, a block at a time. Memory: 8 bytes per block, and the bytes of all blocks if they [are held](Names::held). Cost:
+//! some nanoseconds for the next name, a block for any other.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -19,25 +19,25 @@ const BLOCK: u64 = 64;
 
 pub const LONGEST_NAME: usize = 1 << 14;
 
-/// Bytes that are written at a time, or read to be copied or checked.
+/// Bytes that are written at a time, or read for copying or checking.
 const AT_ONCE: usize = 1 << 20;
 
-/// Appends a name, of which the first `shared` bytes are those of the name before.
+/// Appends a name, whose first `shared` bytes are those of the name before.
 pub fn put_name(name: &[u8], shared: usize, out: &mut Vec<u8>) {
     leb128::put(shared as u32, out);
     leb128::put((name.len() - shared) as u32, out);
     out.extend_from_slice(&name[shared..]);
 }
 
-/// How many bytes two names begin with alike.
+/// The length of the common prefix of two names.
 pub fn shared(a: &[u8], b: &[u8]) -> usize {
     let (a_words, b_words) = (a.as_chunks::<8>().0, b.as_chunks::<8>().0);
     let alike = a_words.iter().zip(b_words).take_while(|(a, b)| a == b).count() * 8;
     alike + a[alike..].iter().zip(&b[alike..]).take_while(|(a, b)| a == b).count()
 }
 
-/// Makes the name at `at` of `bytes` out of the one before; returns where the next one begins. `None` if the bytes end before, or are none of
-/// a name.
+/// Changes `name`, the one before, to the name at `at` of `bytes`; returns where the next one begins. `None` if the bytes end before, or
+/// are none of a name.
 pub fn next_name(bytes: &[u8], at: usize, name: &mut Vec<u8>) -> Option<usize> {
     let (shared, at) = length(bytes, at)?;
     let (rest, at) = length(bytes, at)?;
@@ -63,7 +63,7 @@ fn length(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// Writes names, ascending, to a file in a directory that is removed when it is closed.
+/// Writes names, ascending, to a file in a directory; the file is removed when it is closed.
 pub struct NamesWriter {
     file: File,
     dir: PathBuf,
@@ -134,12 +134,11 @@ pub struct Names {
     checksum: Option<u64>,
     ends: Vec<u64>,
     count: u64,
-    /// The bytes of all blocks, where they are in memory.
     held: Option<Vec<u8>>,
 }
 
 impl Names {
-    /// Opens the section of `bytes` bytes that begins at `start` of the file; reads all of it, to compare its checksum.
+    /// Opens the section of `bytes` bytes at `start` of the file; reads all of it to check its checksum.
     pub(super) fn open(file: File, path: &Path, start: u64, bytes: u64, checksum: Option<u64>) -> Result<Self> {
         let damaged = |found: &str| Error::data(path, format!("its section 'names' {found}")).advice(REMAKE);
         let (path, ends) = (path.to_path_buf(), Vec::new());
@@ -163,7 +162,7 @@ impl Names {
         Ok(names)
     }
 
-    /// How many there are; their ids are below that.
+    /// Ids are below this.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -176,7 +175,7 @@ impl Names {
         Bytes(self.held.as_ref().map_or(0, |held| held.len() as u64))
     }
 
-    /// A copy with the bytes of all blocks in memory, if these are at most `most`: for names in any order.
+    /// A copy with the bytes of all blocks in memory, if they are at most `most`: for names in any order.
     pub fn held(&self, most: Bytes) -> Result<Self> {
         let blocks = self.ends.last().copied().unwrap_or_default();
         let file = self.file.try_clone().map_err(|e| Error::read(&self.path, e))?;
@@ -190,18 +189,17 @@ impl Names {
         Ok(names)
     }
 
-    /// Reads names, each of which is faster if it is not far behind the one before.
+    /// Reads names; one not far behind the last one is faster.
     pub fn reader(&self) -> NameReader<'_> {
         NameReader { names: self, buffer: Vec::new(), id: None, at: 0, name: Vec::new() }
     }
 
-    /// Calls `take` with all bytes of the section, some at a time. Errors: also if they are not what they were
-    /// ([`Error::changed_on_disk`]).
+    /// Calls `take` with all bytes of the section, some at a time. Errors: also if they have changed ([`Error::changed_on_disk`]).
     pub(super) fn each_part(&self, take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         if self.pass_parts(take)? { Ok(()) } else { Err(Error::changed_on_disk(&self.path)) }
     }
 
-    /// Returns whether the bytes have their checksum.
+    /// As [`Self::each_part`]; returns whether the bytes have their checksum.
     fn pass_parts(&self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<bool> {
         let mut hash = Xxh3Default::new();
         let (mut at, mut part) = (0, vec![0; AT_ONCE.min(self.bytes as usize)]);
@@ -235,19 +233,17 @@ impl Names {
     }
 }
 
-/// Reads [`Names`].
 pub struct NameReader<'a> {
     names: &'a Names,
     /// The block of the name that was read last.
     buffer: Vec<u8>,
     id: Option<u64>,
-    /// Where the next name begins in its block.
     at: usize,
     name: Vec<u8>,
 }
 
 impl NameReader<'_> {
-    /// The name of an id. Errors: `Kind::Data` for an id that has none, and blocks that hold no names.
+    /// The name of an id. Errors: `Kind::Data` for an id without a name, and for blocks that hold no names.
     pub fn name(&mut self, id: u64) -> Result<&[u8]> {
         if self.id == Some(id) {
             return Ok(&self.name);
@@ -266,7 +262,7 @@ impl NameReader<'_> {
                 block * BLOCK
             }
         };
-        // Until the name is known; after an error nothing is.
+        // Until the name is known; after an error none is.
         self.id = None;
         let bytes: Cow<'_, [u8]> = match goes_on {
             Some(_) if self.names.held.is_none() => (&self.buffer[..]).into(),

@@ -1,10 +1,10 @@
 //! Ranks: positions in falling degree order.
 //!
-//! The vertex of largest degree has rank 0; among equal degrees the larger id comes first. So every arc of the
-//! oriented graph (lower degree to higher, ties from the smaller id to the larger, as in LSTC, section 4.1.1) goes from
-//! the larger rank to the smaller one. Ranks come from a parallel counting sort over runs of ids, and a sort of the few
-//! vertices of large degree. Cost: `O(n)` time; 16 KiB a thread and 8 bytes for each of these few, in addition to the two
-//! results of 4 bytes a vertex.
+//! The vertex of largest degree has rank 0; among equal degrees the larger id comes first. So every arc of the oriented
+//! graph (lower degree to higher, ties from the smaller id to the larger, as in LSTC, section 4.1.1) goes from the larger
+//! rank to the smaller. Ranks come from a parallel counting sort over runs of ids, and a sort of the few vertices of large
+//! degree. Cost: `O(n)` time; 16 KiB per thread and 8 bytes for each of these few, beside the two results of 4 bytes per
+//! vertex.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -21,7 +21,7 @@ const SMALL: usize = 1 << 12;
 /// The fewest ids of a run.
 const SMALLEST_RUN: usize = 1 << 14;
 
-/// The vertex of each rank, from the ranks of all ids: vertices are the ids in `present`, counted from 0. 4 bytes a vertex.
+/// The vertex of each rank, from the ranks of all ids; vertices are the ids in `present`, from 0. 4 bytes per vertex.
 pub fn order(rank_of: &[u32], present: &VertexSet) -> Vec<u32> {
     let order: Vec<AtomicU32> = zeros(present.count() as usize);
     let run = |first: u32| {
@@ -35,9 +35,9 @@ pub fn order(rank_of: &[u32], present: &VertexSet) -> Vec<u32> {
     order.into_iter().map(AtomicU32::into_inner).collect()
 }
 
-/// How many ids of each run have each small degree, and the ids of larger degree, the largest degree first.
+/// How many ids of each run have each small degree; and the ids of larger degree, the largest degree first.
 struct CountedDegrees {
-    /// The ids of a run, but for the last one.
+    /// How many ids a run has, except the last one.
     run: usize,
     counts: Vec<Vec<u32>>,
     /// Degree and id, ties by falling id.
@@ -67,7 +67,7 @@ impl CountedDegrees {
 /// The rank of each id. Ids of degree 0 come last.
 pub fn numbers(degrees: &[u32]) -> Vec<u32> {
     let CountedDegrees { run, mut counts, large } = CountedDegrees::of(degrees);
-    // The end of the ranks of each degree in each run: ids are visited in ascending order, and the larger id has the smaller
+    // Where the ranks of each degree end in each run: ids are visited in ascending order, and the larger id has the smaller
     // rank.
     let mut end = large.len() as u32;
     for degree in (0..SMALL).rev() {
@@ -92,8 +92,8 @@ pub fn numbers(degrees: &[u32]) -> Vec<u32> {
     numbers
 }
 
-/// The degrees of all vertices of degree 1 and more in rank order, as runs: a degree, and how many vertices have it. Takes
-/// `O(n)` time, 16 KiB a thread and 8 bytes for each vertex of large degree.
+/// The degrees of all vertices of degree 1 and more in rank order, as runs. Takes `O(n)` time, 16 KiB per thread and 8 bytes
+/// for each vertex of large degree.
 pub fn degree_runs(degrees: &[u32]) -> Vec<DegreeRun> {
     let CountedDegrees { counts, large, .. } = CountedDegrees::of(degrees);
     let equal = large.chunk_by(|a, b| a.0 == b.0);

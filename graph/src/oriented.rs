@@ -1,12 +1,12 @@
 //! The oriented graph: each edge once, as an arc from the larger rank to the smaller.
 //!
 //! Vertices `0..n` are those with an edge, in the order of the input's ids; a vertex's *rank* is its position in falling degree
-//! order, ties by falling id. Row `r` holds the successors of the vertex of rank `r`, as ranks: ascending, all below `r`.
+//! order, ties by falling id. Row `r` has the successors of the vertex of rank `r`, as ranks: ascending, all below `r`.
 //!
-//! Rows are stored in rank order, compact, in file blocks ([`super::file`]) or, if a graph that is not cached fits the budget, in
-//! the same blocks in memory. Otherwise this value holds only an index of the blocks: a few bytes for each ten thousand arcs or
-//! so. Rows are read in runs of ranks ([`OrientedGraph::read`]) or all of them in sequence ([`OrientedGraph::pass`]); a block's
-//! checksum and the order of its rows are checked each time it is read.
+//! Rows are stored in rank order, encoded, in file blocks: in a graph file ([`super::file`]) or, if a graph that is not cached
+//! fits the budget, in memory. With a file this value only holds an index of the blocks: a few bytes for some ten thousand arcs.
+//! Rows are read in runs of ranks ([`OrientedGraph::read`]) or in one pass ([`OrientedGraph::pass`]); a block's checksum and the
+//! order of its rows are checked each time it is read.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -60,11 +60,10 @@ pub struct GraphFigures {
 
 #[derive(Debug)]
 pub struct Ids {
-    /// All of them, ascending, if they are not consecutive.
+    /// All ids, ascending; `None` if they are consecutive.
     table: Option<Vec<u64>>,
     first: u64,
     vertices: u32,
-    /// The names of ids, if the input has text instead of numbers.
     names: Option<Arc<Names>>,
 }
 
@@ -73,13 +72,13 @@ impl Ids {
         Self { vertices: table.len() as u32, table: Some(table), first: 0, names: None }
     }
 
-    /// These ids as the numbers of `names`, for an input that has text instead of numbers.
+    /// Makes these ids the numbers of `names`, for an input with text instead of numbers.
     #[must_use]
     pub fn named(self, names: Arc<Names>) -> Self {
         Self { names: Some(names), ..self }
     }
 
-    /// The id that the input used for `vertex`.
+    /// The input's id of `vertex`.
     #[inline]
     pub fn original(&self, vertex: u32) -> u64 {
         self.table.as_ref().map_or(self.first + u64::from(vertex), |table| table[vertex as usize])
@@ -90,13 +89,13 @@ impl Ids {
         self.names.as_deref()
     }
 
-    /// These ids with all their names in memory, if the names take at most `most`: for names in any order.
+    /// With all names in memory, if they take at most `most`: for names in any order.
     pub fn with_names_held(self, most: Bytes) -> Result<Self> {
         let names = self.names.map(|names| names.held(most).map(Arc::new)).transpose()?;
         Ok(Self { names, ..self })
     }
 
-    /// The vertex that the input called `original`, if it has an edge.
+    /// The vertex whose id in the input is `original`, if it has an edge.
     pub fn vertex_of(&self, original: u64) -> Option<u32> {
         match &self.table {
             Some(table) => table.binary_search(&original).ok().map(|vertex| vertex as u32),
@@ -109,7 +108,7 @@ impl Ids {
 }
 
 impl OrientedGraph {
-    /// A graph whose sections are in memory; `layout` holds what is known before rows are made.
+    /// A graph whose sections are in memory; `layout` has what is known before rows are made.
     pub fn in_memory(
         mut layout: Layout,
         rows: RowsWritten,
@@ -153,12 +152,12 @@ impl OrientedGraph {
         Bytes(self.layout.block_bytes)
     }
 
-    /// Bytes of the graph as plain arrays: offsets (8 a vertex) and successors (4 an arc).
+    /// Bytes of the graph as plain arrays: offsets (8 per vertex) and successors (4 per arc).
     pub fn csr_bytes(&self) -> Bytes {
         Bytes::of::<u64>(u64::from(self.vertices()) + 1) + Bytes::of::<u32>(self.edges())
     }
 
-    /// Bytes of the host's memory that the sections take: none if they are in a file.
+    /// Host memory that the sections take: none if they are in a file.
     pub fn held_bytes(&self) -> Bytes {
         match &*self.store {
             BlockStore::File { .. } => Bytes::ZERO,
@@ -168,17 +167,17 @@ impl OrientedGraph {
         }
     }
 
-    /// The file that holds the rows, if there is one.
+    /// The file with the rows, if there is one.
     pub fn path(&self) -> Option<&Path> {
         self.store.file().map(|file| &*file.path)
     }
 
-    /// The checksum that identifies the file that holds the rows, if there is one.
+    /// The checksum that identifies that file.
     pub fn checksum(&self) -> Option<u64> {
         self.store.file().map(|file| file.checksum)
     }
 
-    /// The distinct degrees, falling, each with the number of its vertices: run by run, the degrees of all vertices in rank order.
+    /// The distinct degrees, falling, each with its number of vertices: the degrees of all vertices in rank order.
     pub fn degree_runs(&self) -> &[DegreeRun] {
         &self.degrees.0
     }
@@ -194,7 +193,7 @@ impl OrientedGraph {
         self.layout.first_id
     }
 
-    /// How many lines a single-column assignment file has; `None` where ids are sparse.
+    /// How many lines a single-column assignment file has; `None` if ids are sparse.
     pub fn declared_lines(&self) -> Option<u64> {
         self.layout.declared_lines
     }
@@ -216,7 +215,7 @@ impl OrientedGraph {
         }
     }
 
-    /// The input's ids: 8 bytes a vertex if they are not consecutive, and 8 for each 64 names if they are text.
+    /// The input's ids: 8 bytes per vertex if they are not consecutive, and 8 per 64 names if they are text.
     pub fn ids(&self) -> Result<Ids> {
         let table = match &*self.store {
             _ if !self.layout.has_ids => None,
@@ -252,7 +251,6 @@ impl OrientedGraph {
         }
     }
 
-    /// The names of the input's ids, if they are text.
     pub fn names(&self) -> Result<Option<Arc<Names>>> {
         match &*self.store {
             BlockStore::Memory(sections) => Ok(sections.names.clone()),

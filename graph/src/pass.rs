@@ -1,8 +1,8 @@
 //! Sequential passes over the rows of a graph, in blocks of bounded size.
 //!
-//! Input: an [`OrientedGraph`]. Output: [`RowRun`]s, runs of rows in memory, in rising or falling rank
-//! order. A block is read and decoded by all threads while the one before is processed. Cost: every stored byte is read once.
-//! Memory: two row blocks, each within the limit or one file block.
+//! Input: an [`OrientedGraph`]. Output: [`RowRun`]s, runs of rows in memory, in rising or falling rank order. A block is read
+//! and decoded by all threads while the one before is processed. Cost: every stored byte is read once. Memory: two blocks,
+//! each within the limit or one file block.
 
 use std::ops::Range;
 
@@ -14,19 +14,17 @@ use trimill_system::{Bytes, Control, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// Rank 0 first.
     Rising,
-    /// The largest rank first.
     Falling,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub struct RowRun<'a> {
     first: u32,
-    /// Where each row begins in `successors`; one more at the end.
+    /// Where each row begins in `successors`, and where the last one ends.
     begins: &'a [u64],
     successors: &'a [u32],
-    /// The first ranks of its file blocks, and the end of the last one.
+    /// The first rank of each of its file blocks, and the end of the last one.
     bounds: &'a [u32],
 }
 
@@ -41,20 +39,20 @@ impl<'a> RowRun<'a> {
         &self.successors[self.begins[i] as usize..self.begins[i + 1] as usize]
     }
 
-    /// Where the rows of a run of its ranks are among its arcs.
+    /// Where the rows of `ranks` are among its arcs.
     pub fn arcs(&self, ranks: &Range<u32>) -> Range<u64> {
         let begin = |rank: u32| self.begins[(rank - self.first) as usize] - self.begins[0];
         begin(ranks.start)..begin(ranks.end)
     }
 
-    /// The rows of the block in runs of about `arcs` arcs and rows, for several threads.
+    /// Divides the rows into runs of about `arcs` arcs and rows, for several threads.
     pub fn runs(&self, arcs: u64) -> Vec<Range<u32>> {
         let (mut runs, mut first) = (Vec::new(), 0);
         let rows = self.begins.len() - 1;
         while first < rows {
             let weight = |i: usize| self.begins[i] + i as u64;
             let most = weight(first) + arcs;
-            // Bisection: the weight rises with the row.
+            // By bisection: the weight rises with the row.
             let (mut low, mut high) = (first + 1, rows);
             while low < high {
                 let middle = low + (high - low).div_ceil(2);
@@ -71,7 +69,7 @@ impl<'a> RowRun<'a> {
         self.bounds.windows(2).map(|pair| pair[0]..pair[1])
     }
 
-    /// All rows, in order.
+    /// Of all rows, in order.
     pub fn successors(&self) -> &'a [u32] {
         self.successors
     }
@@ -83,7 +81,7 @@ struct Buffer {
     successors: Vec<u32>,
 }
 
-/// Gives `values` the length `len`. All threads overwrite the contents afterwards, so they are the first to touch new memory.
+/// Gives `values` the length `len`, all to be overwritten; the threads that do that are the first to touch new memory.
 fn fit<T: Zeroable + Clone>(values: &mut Vec<T>, len: usize) {
     match values.capacity() < len {
         true => *values = zeros(len),
@@ -127,7 +125,7 @@ impl OrientedGraph {
         Ok(())
     }
 
-    /// Joins file blocks to row blocks; returns their ranks and their numbers of arcs.
+    /// Joins file blocks to larger blocks; returns their ranks and their numbers of arcs.
     fn cut(&self, limit: Bytes) -> Vec<(Range<u32>, u64)> {
         let mut blocks: Vec<(Range<u32>, u64)> = Vec::new();
         for block in 0..self.blocks() {

@@ -1,4 +1,4 @@
-//! Reads rows of an oriented graph: those of a range of ranks, decoded or as they are stored, and their lengths.
+//! Reads rows of an oriented graph, decoded or as they are stored, and their lengths.
 
 use std::ops::Range;
 use std::path::Path;
@@ -13,7 +13,6 @@ use super::recent::DecodedBlock;
 use super::rows::{self, Offset};
 use trimill_system::{Bytes, Error, Result, parallel};
 
-/// Buffers with which a thread reads and decodes blocks.
 #[derive(Default)]
 struct DecodeScratch {
     bytes: Vec<u8>,
@@ -30,7 +29,7 @@ struct RowsOfBlock<'a, O> {
 }
 
 impl OrientedGraph {
-    /// How many successors the vertex of each rank has: 4 bytes each. Reads all rows once, in the current thread pool.
+    /// The number of successors of each rank's vertex: 4 bytes each. Reads all rows once, in the current thread pool.
     pub fn out_degrees(&self) -> Result<Vec<u32>> {
         let mut lengths = trimill_system::mapped::zeros(self.vertices() as usize);
         let mut rest = &mut lengths[..];
@@ -49,7 +48,7 @@ impl OrientedGraph {
         Ok(lengths)
     }
 
-    /// The number of arcs in all rows before that of `rank`, which is at most `n`. Reads a block unless `rank` begins one.
+    /// The number of arcs in all rows before `rank`, which is at most `n`. Reads a block unless `rank` begins one.
     pub fn first_arc(&self, rank: u32) -> Result<u64> {
         if rank >= self.vertices() {
             return Ok(self.edges());
@@ -62,8 +61,8 @@ impl OrientedGraph {
         }
     }
 
-    /// The largest rank `to` above `from` such that `fits` accepts the numbers of rows and arcs of `from..to`; `from + 1` if not
-    /// even one row fits. `fits` must be monotonic: smaller numbers than accepted ones are accepted. Reads one or two blocks.
+    /// The largest `to` above `from` such that `fits` accepts the numbers of rows and arcs of `from..to`; `from + 1` if not even one
+    /// row fits. `fits` must be monotonic: smaller numbers than accepted ones are accepted. Reads one or two blocks.
     pub fn last_fitting(&self, from: u32, fits: impl Fn(u64, u64) -> bool) -> Result<u32> {
         let before = self.first_arc(from)?;
         let holds = |rank: u32, arc: u64| fits(u64::from(rank - from), arc - before);
@@ -95,12 +94,11 @@ impl OrientedGraph {
         Ok(self.index.ranks(if last == first { first } else { last - 1 }).end)
     }
 
-    /// The rows of a block of which only some are needed: kept, since the next request is likely to be for its other rows.
+    /// The rows of a block of which only some are needed; kept, since the next request is likely to be for the others.
     fn decoded(&self, block: usize) -> Result<Arc<DecodedBlock>> {
         if let Some(decoded) = self.recent.get(block) {
             return Ok(decoded);
         }
-        // Before the memory for it is taken.
         self.recent.make_room();
         let (ranks, arcs) = (self.index.ranks(block), self.index.arcs(block));
         let (mut ends, mut successors) = (vec![0; ranks.len()], vec![0; (arcs.end - arcs.start) as usize]);
@@ -111,10 +109,9 @@ impl OrientedGraph {
         Ok(decoded)
     }
 
-    /// Reads the rows of `ranks`: their beginnings, counted from 0 and with one more at the end, into `begins`, and their successors,
-    /// whose number [`Self::first_arc`] gives, into `successors`. Blocks are read and decoded by all threads of the current pool,
-    /// directly into place. Takes `O(rows + arcs)` time, and a block per thread in addition to the result.
-    ///
+    /// Reads the rows of `ranks`: where each begins, counted from 0 and with the end, into `begins`, and their successors, whose
+    /// number [`Self::first_arc`] gives, into `successors`. All threads of the current pool read and decode blocks, directly into
+    /// place. Takes `O(rows + arcs)` time, and a block per thread beside the result.
     pub fn read<O: Offset>(&self, ranks: Range<u32>, begins: &mut [O], successors: &mut [u32]) -> Result<()> {
         begins[0] = O::of(0);
         if ranks.is_empty() {
@@ -156,12 +153,12 @@ impl OrientedGraph {
         Ok(())
     }
 
-    /// Whether `rank` begins a file block, or is `n`.
+    /// Also true for `n`.
     pub fn begins_block(&self, rank: u32) -> bool {
         rank >= self.vertices() || self.index.ranks(self.index.block_of(rank)).start == rank
     }
 
-    /// The most stored bytes of a file block, and the most bytes of one as plain rows with offsets of 64 bits.
+    /// The largest file block: in stored bytes, and in bytes as plain rows with offsets of 64 bits.
     pub fn largest_block(&self) -> [Bytes; 2] {
         let blocks = || 0..self.index.len();
         let stored = |i| self.index.bytes(i).end - self.index.bytes(i).start;
@@ -170,17 +167,16 @@ impl OrientedGraph {
         [blocks().map(stored).max(), blocks().map(plain).max()].map(|most| Bytes(most.unwrap_or(0)))
     }
 
-    /// The bytes of the file blocks with the rows of `ranks`, which are whole file blocks.
+    /// The stored bytes of the rows of `ranks`, which must be whole file blocks.
     pub fn stored_of(&self, ranks: &Range<u32>) -> Bytes {
         let end = |rank| if rank >= self.vertices() { self.index.len() } else { self.index.block_of(rank) };
         let blocks = end(ranks.start)..end(ranks.end);
         Bytes(blocks.map(|i| self.index.bytes(i).end - self.index.bytes(i).start).sum())
     }
 
-    /// Reads the file blocks with the rows of `ranks`, which are whole file blocks, as they are stored: their bytes, whose number
-    /// [`Self::stored_of`] gives, into `bytes`, and the beginnings of their rows, counted from `before`, into `begins`. Returns what a
-    /// device needs to decode them. Blocks are read by all threads of the current pool; of their rows only the lengths are
-    /// decoded.
+    /// Reads the rows of `ranks`, which must be whole file blocks, as they are stored: their bytes, whose number [`Self::stored_of`]
+    /// gives, into `bytes`, and where each row begins, counted from `before`, into `begins`. Returns what a device needs to decode
+    /// them. All threads of the current pool read blocks; of their rows only the lengths are decoded.
     pub fn read_stored<O: Offset>(
         &self,
         ranks: Range<u32>,

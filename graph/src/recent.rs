@@ -1,15 +1,13 @@
-//! The file blocks of which only some rows were read last, decoded.
+//! A cache of decoded file blocks of which only some rows were read.
 //!
-//! Row blocks that are smaller than file blocks are read in sequence, so each begins in the file block in which the one before ended.
-//! Without a cache, each would decode that file block again. Two file blocks are kept: one for row blocks, one for the resident rows that
-//! are read at the same time. A file block of several rows has at most 2^17 rows and arcs, so both
-//! together take at most 2 MiB; a file block of one row is never kept.
+//! Row blocks that are smaller than file blocks are read in sequence, so each begins in the file block in which the one before ended, and
+//! would decode it again. Two file blocks are kept: one for row blocks, one for the resident rows that are read at the same time. A file
+//! block of several rows has at most 2^17 rows and arcs, so both take at most 2 MiB; a file block of one row is never kept.
 
 use std::sync::{Arc, Mutex};
 
 use trimill_system::lock;
 
-/// How many file blocks are kept.
 const KEPT: usize = 2;
 
 #[derive(Debug)]
@@ -19,11 +17,11 @@ pub(super) struct DecodedBlock {
     pub(super) successors: Vec<u32>,
 }
 
-/// The file blocks that were decoded last; the latest stands first.
+/// The last decoded file blocks, the latest first.
 #[derive(Debug, Default)]
 pub(super) struct RecentBlocks(Mutex<Vec<(usize, Arc<DecodedBlock>)>>);
 
-/// A copy has no blocks: a copy of the graph keeps those that it decodes itself.
+/// A clone is empty: a copy of the graph keeps the blocks that it decodes itself.
 impl Clone for RecentBlocks {
     fn clone(&self) -> Self {
         Self::default()
@@ -31,7 +29,6 @@ impl Clone for RecentBlocks {
 }
 
 impl RecentBlocks {
-    /// The rows of a file block, if it is one of these.
     pub(super) fn get(&self, block: usize) -> Option<Arc<DecodedBlock>> {
         let mut recent = lock(&self.0);
         let place = recent.iter().position(|(of, _)| *of == block)?;
@@ -39,7 +36,7 @@ impl RecentBlocks {
         Some(Arc::clone(&recent[0].1))
     }
 
-    /// Makes room for one more: drops what was used least recently.
+    /// Makes room for one more: evicts the least recently used.
     pub(super) fn make_room(&self) {
         lock(&self.0).truncate(KEPT - 1);
     }

@@ -6,14 +6,13 @@
 //! ```
 //!
 //! Any distances stand for strictly ascending rows, so only two checks are needed: that there are as many distances as successors, and
-//! that each row ends below its own rank. A block takes 0.2 bytes an arc on a crawl blown up 20 times to 2 on a uniform
-//! graph (docs/graph-format.md). Cost: `O(rows + arcs)`.
+//! that each row ends below its own rank. A block takes from 0.2 bytes per arc, on a crawl blown up 20 times, to 2 on a uniform graph
+//! (docs/graph-format.md). Cost: `O(rows + arcs)`.
 
 use super::sequence::{NumberSequence, Wrong, encode};
 
-/// An offset of a row, of 32 or 64 bits.
 pub trait Offset: Copy + Default + Send + Sync {
-    /// From a `u64` that is known to fit.
+    /// The value must fit.
     fn of(value: u64) -> Self;
 }
 
@@ -30,20 +29,20 @@ impl Offset for u32 {
     }
 }
 
-/// Appends the file block of rows with these `lengths`, whose successors have these `distances`.
+/// Appends the file block of rows with these lengths and distances.
 pub fn put_block(lengths: &[u32], distances: &[u32], out: &mut Vec<u8>) {
     encode(lengths, out);
     encode(distances, out);
 }
 
-/// Turns a row's successors, which ascend strictly, into their distances. The first one is from -1, so that it is the successor itself.
+/// Appends the distances of a row's successors, which must ascend strictly. The first one is from -1, so that it is the successor itself.
 #[inline(always)]
 pub fn put_distances(successors: &[u32], distances: &mut Vec<u32>) {
     distances.extend(successors.first());
     distances.extend(successors.windows(2).map(|pair| pair[1] - pair[0] - 1));
 }
 
-/// The two sequences of a block of `lengths.len()` rows and `arcs` arcs; the first one is decoded into `lengths`, the second one returned.
+/// Splits a block of `lengths.len()` rows and `arcs` arcs: decodes its first sequence into `lengths`, and returns the second.
 pub(super) fn split<'a>(bytes: &'a [u8], lengths: &mut [u32], arcs: u64) -> Result<NumberSequence<'a>, Wrong> {
     let (of_rows, rest) = NumberSequence::split(bytes, lengths.len() as u64)?;
     of_rows.decode(lengths)?;
@@ -56,8 +55,8 @@ pub(super) fn split<'a>(bytes: &'a [u8], lengths: &mut [u32], arcs: u64) -> Resu
     }
 }
 
-/// Decodes the rows of a block, whose first one has rank `first`: their lengths, of which there are as many as rows, and their
-/// successors. No row may have more than `longest` successors.
+/// Decodes the rows of a block whose first one has rank `first`: their lengths, as many as there are rows, and their successors. No row
+/// may have more than `longest` successors.
 pub(super) fn decode(
     bytes: &[u8],
     first: u32,
@@ -81,8 +80,8 @@ pub fn put_ends<O: Offset>(lengths: &[u32], base: u64, ends: &mut [O]) {
     }
 }
 
-/// Turns the first successors and distances in `numbers` into the successors of rows with these `lengths`; returns whether each
-/// row ends below its bound.
+/// Replaces the first successors and distances in `numbers` by the successors of rows with these `lengths`; returns whether each row ends
+/// below its bound.
 pub fn undo_distances(lengths: &[u32], numbers: &mut [u32], bounds: impl Iterator<Item = u64>) -> bool {
     let (mut rest, mut good) = (numbers, true);
     for (&length, bound) in lengths.iter().zip(bounds) {

@@ -1,8 +1,8 @@
 //! Sequences of numbers in about as many bits as they need.
 //!
-//! A number is divided into groups of bits, the lowest ones first: one group of `first` bits, then groups of `more` bits, as many as it
-//! takes. How many are written apart from the numbers' bits, as Stream VByte does (Lemire, Kurz, Rupp: Information Processing Letters 2018),
-//! but a bit at a time:
+//! A number is divided into groups of bits, the lowest ones first: one group of `first` bits, then as many groups of `more` bits as it
+//! takes. Their number is written apart from the numbers' bits, as in Stream VByte (Lemire, Kurz, Rupp: Information Processing Letters
+//! 2018), but in unary:
 //!
 //! ```text
 //! header   u64        bits 0 to 7: `first`; 8 to 15: `more`; 16 to 63: the number of control bits
@@ -10,12 +10,12 @@
 //! data     u64 words  the groups of all numbers, lowest bit first; after the last word that has any, one more
 //! ```
 //!
-//! Number `i`, whose control bits begin at bit `c`, has its groups at bit `first * i + more * (c - i)` of the data. So every number is found
-//! without those before it, and a device decodes all of them at once. 3 and 3 are nibbles; 0 and 3 suit gaps that are mostly 0. A sequence
-//! takes what makes it shortest (`Groups::shortest`). The successors of GAP-kron 20 then take 6% more than the entropy of their lengths and
-//! the bits below the highest one, those of cnr-2000 12% more; that is 0.82 and 0.59 of the bytes of LEB128.
+//! Number `i`, whose control bits begin at bit `c`, has its groups at bit `first * i + more * (c - i)` of the data. So every number is
+//! found without decoding those before it, and a device decodes all at once. Groups of 3 and 3 bits are nibbles; 0 and 3 suit gaps that are
+//! mostly 0. A sequence takes what makes it shortest (`Groups::shortest`). The successors of GAP-kron 20 then take 6% more than the entropy
+//! of their lengths and the bits below the highest one, those of cnr-2000 12% more; that is 0.82 and 0.59 of the bytes of LEB128.
 //!
-//! Cost: a few instructions a number, and no branch that depends on it.
+//! Cost: a few instructions per number, and no branch that depends on it.
 
 mod decode;
 mod encode;

@@ -9,14 +9,14 @@ use super::names::Names;
 use trimill_system::disk::{self, TemporaryFile};
 use trimill_system::{Bytes, Error, Result};
 
-/// A graph file that is open, and stays so if it is renamed or removed.
+/// An open graph file; stays readable if it is renamed or removed.
 #[derive(Debug)]
 pub(super) struct GraphFile {
     pub(super) file: File,
     pub(super) path: PathBuf,
     /// The checksum of the footer, which has those of all sections: it identifies the whole file.
     pub(super) checksum: u64,
-    /// For a graph file that is not cached: removes it when dropped.
+    /// For a graph file that is not cached: removes it on drop.
     pub(super) _temporary: Option<TemporaryFile>,
 }
 
@@ -26,7 +26,6 @@ impl GraphFile {
     }
 }
 
-/// The bytes of some consecutive file blocks, in memory.
 #[derive(Debug)]
 pub struct BlockBytes {
     pub position: u64,
@@ -46,11 +45,10 @@ pub(super) enum BlockStore {
 #[derive(Debug)]
 pub struct MemorySections {
     pub chunks: Vec<BlockBytes>,
-    /// The vertex of each rank.
     pub order: Vec<u32>,
-    /// The input's ids, if they are not consecutive.
+    /// The input's ids; empty if they are consecutive.
     pub ids: Vec<u64>,
-    /// The names of ids, if they have names; these are in a file.
+    /// The names of ids, if they have any; these are in a file.
     pub names: Option<Arc<Names>>,
 }
 
@@ -62,7 +60,7 @@ impl MemorySections {
 }
 
 impl BlockStore {
-    /// The bytes `range` of all blocks, which are those of one block; they are read into `buffer` if they are in a file.
+    /// The bytes `range` of all blocks, which must be one block; if they are in a file, `buffer` is used.
     pub(super) fn bytes<'a>(&'a self, range: Range<u64>, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
         match self {
             Self::File { file, rows } => {
@@ -78,7 +76,7 @@ impl BlockStore {
         }
     }
 
-    /// Reads the bytes `range` of all blocks, which are those of one block, into `into`.
+    /// Reads the bytes `range` of all blocks, which must be one block.
     pub(super) fn read(&self, range: Range<u64>, into: &mut [u8]) -> Result<()> {
         match self {
             Self::File { file, rows } => file.read(rows + range.start, into),

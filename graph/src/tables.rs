@@ -1,13 +1,13 @@
-//! The bytes of the sections `order` and `ids`: numbers of all vertices, in chunks of 2^16, each a [sequence](crate::sequence).
+//! The sections `order` and `ids`: numbers of all vertices, in chunks of 2^16, each a [sequence](crate::sequence).
 //!
-//! Among vertices of equal degree ids fall, and the input's ids ascend; so what is written are distances, and a vertex takes about a byte.
+//! Among vertices of equal degree ids fall, and the input's ids ascend; so distances are written, about a byte per vertex.
 //!
 //! ```text
 //! order  of each chunk, and of each run of equal degrees: the first vertex; then the distance to the one before, less 1
 //! ids    of each chunk: the first id; then the distance from the one before, less 1. The low 32 bits, then the high ones
 //! ```
 //!
-//! Input and output are in memory; the chunks are encoded and decoded by the threads of the current pool.
+//! Input and output are in memory; the threads of the current pool encode and decode chunks.
 
 use trimill_system::parallel;
 
@@ -16,20 +16,19 @@ use super::sequence::{NumberSequence, Wrong, encode};
 
 pub(super) const CHUNK: usize = 1 << 16;
 
-/// The most bytes of a chunk: 33 control bits a number, 32 of data, and the headers and ends of two sequences.
+/// The most bytes of a chunk: 33 control bits per number, 32 of data, and the headers and ends of two sequences.
 pub(super) const CHUNK_BYTES: usize = CHUNK * 9 + 128;
 
 pub(super) trait Table<T>: Sync {
-    /// Appends the chunk that begins with number `first`.
     fn encode(&self, first: usize, chunk: &[T], out: &mut Vec<u8>);
 
-    /// The sequences of a chunk of `many` numbers at the beginning of `bytes`, and the bytes behind them.
+    /// The sequences of a chunk of `many` numbers at the beginning of `bytes`, and the bytes after them.
     fn split<'a>(&self, bytes: &'a [u8], many: u64) -> Result<([NumberSequence<'a>; 2], &'a [u8]), Wrong>;
 
     fn decode(&self, sequences: [NumberSequence<'_>; 2], first: usize, chunk: &mut [T]) -> Result<(), Wrong>;
 
-    /// Decodes as many whole chunks at the beginning of `bytes` as there are; `first` is the number of the first one of `into`. Returns
-    /// the bytes of these chunks, and how many numbers they have.
+    /// Decodes as many whole chunks as there are at the beginning of `bytes`; `into` begins with number `first`. Returns the bytes of
+    /// these chunks, and how many numbers they have.
     fn decode_all(&self, bytes: &[u8], first: usize, into: &mut [T]) -> Result<(usize, usize), Wrong>
     where
         T: Send,
@@ -63,7 +62,6 @@ pub(super) fn encode_all<T: Sync>(table: &impl Table<T>, first: usize, numbers: 
     })
 }
 
-/// The vertex of each rank.
 pub(super) struct Order {
     /// The first rank of each run of equal degrees.
     starts: Vec<usize>,
@@ -109,7 +107,6 @@ impl Table<u32> for Order {
     }
 }
 
-/// The input's id of each vertex.
 pub(super) struct AscendingIds;
 
 impl Table<u64> for AscendingIds {
@@ -135,14 +132,14 @@ impl Table<u64> for AscendingIds {
         for (id, (low, high)) in chunk.iter_mut().zip(lows.into_iter().zip(highs)) {
             let distance = u64::from(high) << 32 | u64::from(low);
             *id = least.checked_add(distance).ok_or("an id of more than 64 bits")?;
-            // Another one behind the largest id makes it smaller than that, and the caller checks that ids ascend.
+            // After the largest id another one wraps to a smaller one, and the caller checks that ids ascend.
             least = id.wrapping_add(1);
         }
         Ok(())
     }
 }
 
-/// The places in a chunk of `length` numbers, the first one of rank `first`, that have consecutive ranks of equal degree.
+/// The parts of a chunk (`length` numbers, the first one of rank `first`) that have consecutive ranks of equal degree.
 fn runs_in(first: usize, length: usize, starts: &[usize]) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
     let inner =
         starts.partition_point(|&start| start <= first)..starts.partition_point(|&start| start < first + length);

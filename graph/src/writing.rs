@@ -1,4 +1,4 @@
-//! Writes a graph file ([`super::file`]): its sections one after another, rows from many threads, the header last.
+//! Writes a graph file ([`super::file`]): its sections in order, rows from many threads, the header last.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::tables::{AscendingIds, CHUNK, Order, encode_all};
 use trimill_system::disk::{self, NewFile, TemporaryFile};
 use trimill_system::{Error, Result, parallel};
 
-/// The rows of a graph once all blocks are written.
+/// What is known of a graph's rows once all blocks are written.
 pub struct RowsWritten {
     pub entries: Vec<BlockEntry>,
     pub block_bytes: u64,
@@ -30,10 +30,9 @@ impl RowsWritten {
     }
 }
 
-/// Vertices of which ids or ranks are encoded at a time.
 const AT_ONCE: usize = 16 * CHUNK;
 
-/// A graph file being written. Dropped without [`Self::finish`], it is removed.
+/// A graph file being written; removed if dropped without [`Self::finish`].
 pub struct GraphWriter {
     file: NewFile,
     layout: Layout,
@@ -46,12 +45,12 @@ impl GraphWriter {
         Ok(Self { file, layout })
     }
 
-    /// Its layout; sections that are not written yet are missing.
+    /// Sections that are not written yet are missing.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Writes the input's ids, which come in runs, before anything else.
+    /// Writes the input's ids, which come in runs; to be called first.
     pub fn ids(&mut self, runs: impl Iterator<Item = Vec<u64>>) -> Result<()> {
         let mut section = SectionWriter::new(&self.file, self.next());
         let mut waiting = Vec::new();
@@ -89,7 +88,7 @@ impl GraphWriter {
         Ok(())
     }
 
-    /// Writes blocks whose first one begins at `position` among the bytes of all. Called from many threads.
+    /// Writes blocks, the first of which begins at `position` among all. May be called from many threads.
     pub fn blocks(&self, position: u64, bytes: &[u8]) -> Result<()> {
         self.file.write_at(bytes, self.next() + position)
     }
@@ -107,7 +106,7 @@ impl GraphWriter {
         Ok(())
     }
 
-    /// Adds the index, the degrees, the footer, which records `source`, and the header. Then the file is complete, still under
+    /// Adds the index, the degrees, the footer, which records `source`, and the header. The file is then complete, still under
     /// its temporary name.
     pub fn finish(mut self, rows: &RowsWritten, degrees: &[DegreeRun], source: String) -> Result<TemporaryFile> {
         self.layout.source = source;

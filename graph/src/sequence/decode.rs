@@ -4,7 +4,7 @@ use std::iter::zip;
 
 use super::groups::{CUT, Groups, LONGEST, MOST_MORE, NUMBER_BITS, TOO_LONG, Wrong};
 
-/// An encoded sequence. Its header and the number of its control bits are checked, the numbers are not.
+/// An encoded sequence. Its header and its number of control bits are checked, the numbers are not.
 #[derive(Debug, Clone, Copy)]
 pub struct NumberSequence<'a> {
     pub groups: Groups,
@@ -14,8 +14,8 @@ pub struct NumberSequence<'a> {
 }
 
 impl<'a> NumberSequence<'a> {
-    /// The sequence of `many` numbers at the beginning of `bytes`, and the bytes behind it. Errors: bytes that cannot hold it, a header
-    /// that no writer makes, more or fewer numbers, or bits behind the last one.
+    /// The sequence of `many` numbers at the beginning of `bytes`, and the bytes after it. Errors: bytes that cannot hold it, a header
+    /// that no writer makes, more or fewer numbers, or bits after the last one.
     pub fn split(bytes: &'a [u8], many: u64) -> Result<(Self, &'a [u8]), Wrong> {
         let (header, rest) = bytes.split_first_chunk::<8>().ok_or(CUT)?;
         let header = u64::from_le_bytes(*header);
@@ -36,20 +36,20 @@ impl<'a> NumberSequence<'a> {
         Ok((sequence, rest))
     }
 
-    /// Decodes all numbers, of which there are as many as `into` is long. Errors: a number of more than 32 bits. The contents of `into`
-    /// are then not valid.
+    /// Decodes all numbers; `into` must have their length. Errors: a number of more than 32 bits; the contents of `into` are then not
+    /// valid.
     pub fn decode(&self, into: &mut [u32]) -> Result<(), Wrong> {
         assert!(into.len() == self.many, "room for all numbers");
-        // Where few numbers have any bits, the others need not be looked at.
+        // If few numbers have any bits, the others need not be looked at.
         let good = if self.groups.first == 0 { decode_sparse(*self, into) } else { decode_each(*self, into) };
         if good { Ok(()) } else { Err(TOO_LONG) }
     }
 
-    /// The word of data that begins with the byte of this bit, and where in it the bit is.
+    /// The word of data at the byte of this bit, shifted so that the bit is the lowest.
     #[inline(always)]
     fn data_at(&self, bit: u64) -> u64 {
         let from = (bit >> 3) as usize;
-        // There is a word behind the last one, so this is in range for valid bits.
+        // There is a word after the last one, so this is in range for valid bits.
         let word = self
             .data
             .get(from..from.wrapping_add(8))
@@ -64,19 +64,19 @@ const fn lowest(word: u64, length: u64) -> u64 {
     word & !(u64::MAX << (length & 63))
 }
 
-/// The most bits of a word of data that begins within a byte.
+/// The bits that are certain in a word of data that begins within a byte.
 const BITS_IN_WORD: u64 = 57;
 
-/// Control words whose numbers are decoded together.
+/// How many control words' numbers are decoded together.
 pub(crate) const WORDS: usize = 32;
 
-/// Places of ones that are found at a time; behind the last one of a word some are found that do not exist.
+/// How many places of ones are found at a time; after a word's last one some are found that do not exist.
 const STEP: usize = 8;
 
 /// Room for the places of all ones of [`WORDS`] words, and for some that do not exist ([`STEP`]).
 pub(crate) const FOUND: usize = 64 * WORDS + 64 + STEP;
 
-/// Decodes numbers of which each has bits; returns whether all are valid.
+/// Decodes numbers that all have bits; returns whether all are valid.
 #[multiversion::multiversion(targets("x86_64+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn decode_each(sequence: NumberSequence<'_>, into: &mut [u32]) -> bool {
     match decode_by::<2>(sequence, into) {
@@ -86,17 +86,16 @@ fn decode_each(sequence: NumberSequence<'_>, into: &mut [u32]) -> bool {
     }
 }
 
-/// As [`decode_each`], with `IN_WORD` numbers, one or two, from each word of data that is read; `None` if they do not fit a word.
-///
-/// The places of some ones are found first, then their numbers: so neither step waits for branches that depend on what is found.
+/// As [`decode_each`], with one or two numbers (`IN_WORD`) from each word of data that is read; `None` if they do not fit a word. The
+/// places of some ones are found first, then their numbers: so neither step waits for branches that depend on what is found.
 #[inline(always)]
 fn decode_by<const IN_WORD: usize>(sequence: NumberSequence<'_>, into: &mut [u32]) -> Option<bool> {
     let (first, more) = (u64::from(sequence.groups.first), u64::from(sequence.groups.more));
     let mut ones = [0u32; FOUND];
     let (mut rest, mut begin) = (into, 0);
-    // All numbers together, and the most bits of those in a word.
+    // All numbers ORed, and the most bits of those in a word.
     let (mut all, mut most) = (0, 0);
-    // The zeros behind the last one so far.
+    // The zeros after the last one so far.
     let mut before = 0u64;
     for words in sequence.control.chunks(8 * WORDS) {
         let many = find_ones(words, &mut ones);
@@ -160,7 +159,7 @@ pub(crate) fn find_ones(words: &[u8], ones: &mut [u32; FOUND]) -> usize {
     many
 }
 
-/// As [`decode_each`], for numbers whose first group has no bits: those without further groups are 0.
+/// As [`decode_each`], if the first group has no bits: numbers without further groups are 0.
 #[multiversion::multiversion(targets("x86_64+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn decode_sparse(sequence: NumberSequence<'_>, into: &mut [u32]) -> bool {
     let more = u64::from(sequence.groups.more);
@@ -169,7 +168,7 @@ fn decode_sparse(sequence: NumberSequence<'_>, into: &mut [u32]) -> bool {
     let (mut next, mut base) = (0u64, 0u64);
     for word in sequence.control.as_chunks::<8>().0 {
         let word = u64::from_le_bytes(*word);
-        // The ones behind a zero.
+        // The ones after a zero.
         let mut longer = word & !(word << 1 | u64::from(next == base));
         while longer != 0 {
             let bit = longer.trailing_zeros();

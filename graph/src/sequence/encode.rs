@@ -4,7 +4,7 @@ use std::iter::zip;
 
 use super::groups::{Groups, LENGTHS, Lengths, NUMBER_BITS};
 
-/// Numbers that are looked at together, whether all of them are 0.
+/// How many numbers are checked together for being all 0.
 const TOGETHER: usize = 8;
 
 #[inline(always)]
@@ -17,7 +17,8 @@ fn are_zero(numbers: &[u32; TOGETHER]) -> bool {
     numbers.iter().fold(0, |all, number| all | number) == 0
 }
 
-/// How many of `numbers` have each length. In several tables, so that equal lengths in a row do not wait for each other.
+/// How many of `numbers` have each length. In several tables, so that equal lengths in a row do not wait for each
+/// other.
 #[inline(always)]
 pub(super) fn lengths_of(numbers: &[u32]) -> Lengths {
     let mut tables = [[0u32; LENGTHS]; TOGETHER];
@@ -58,11 +59,11 @@ pub fn encode(numbers: &[u32], out: &mut Vec<u8>) {
 }
 
 struct BitWriter<'a> {
-    /// The control words that follow, the current one, and how many of its bits are written.
+    /// The control words still to be written, the current one, and how many of its bits are set.
     control: &'a mut [u8],
     word: u64,
     bit: u32,
-    /// The data behind the bytes that are complete, the bits of the next ones, and how many these are.
+    /// The data after the complete bytes, the bits still to be written, and how many these are.
     data: &'a mut [u8],
     waiting: u64,
     filled: u32,
@@ -73,7 +74,7 @@ impl BitWriter<'_> {
     fn put(&mut self, groups: Groups, further: u32, number: u32) {
         self.bit += further;
         if self.bit >= 64 {
-            // At most 32 zeros at a time: no word is left out.
+            // At most 32 zeros at a time, so no word is left out.
             self.end_word();
             self.word = 0;
         }
@@ -84,14 +85,14 @@ impl BitWriter<'_> {
         if let Some(next) = self.data.first_chunk_mut::<8>() {
             *next = self.waiting.to_le_bytes();
         }
-        // Whole bytes are done; the number that follows is added to the bits that are left.
+        // Whole bytes are done; the next number is added to the bits that are left.
         self.waiting >>= self.filled & !7;
         let data = std::mem::take(&mut self.data);
         self.data = &mut data[(self.filled >> 3) as usize..];
         self.filled &= 7;
     }
 
-    /// Puts numbers without any groups, as many as are looked at together.
+    /// Puts [`TOGETHER`] numbers without any groups.
     #[inline(always)]
     fn put_zeros(&mut self) {
         if self.bit >= 64 {
@@ -107,7 +108,7 @@ impl BitWriter<'_> {
         }
     }
 
-    /// Ends the current control word; what follows begins with the bits behind its 64.
+    /// Ends the current control word; what follows begins with the bits beyond its 64.
     #[inline(always)]
     fn end_word(&mut self) {
         if let Some((next, rest)) = std::mem::take(&mut self.control).split_first_chunk_mut::<8>() {

@@ -13,7 +13,6 @@ pub type Wrong = &'static str;
 pub(super) const TOO_LONG: Wrong = "a number of more than 32 bits";
 pub(super) const CUT: Wrong = "fewer bytes than its numbers take";
 
-/// How many bits the first group of each number has, and each further one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Groups {
     pub first: u32,
@@ -24,8 +23,8 @@ pub(super) type Lengths = [u32; LENGTHS];
 pub(super) const LENGTHS: usize = NUMBER_BITS as usize + 1;
 
 impl Groups {
-    /// The groups with which numbers of these `lengths` take the fewest bits, and the number of these bits; of equally good groups those
-    /// with the smallest `more`, then the smallest `first`.
+    /// The groups with which numbers of these `lengths` take the fewest bits, and the number of these bits; among equals, those with the
+    /// smallest `more`, then the smallest `first`.
     pub(super) fn shortest(lengths: &Lengths) -> (Self, u64) {
         // `longer[i]`: how many numbers have more than `i` bits.
         let mut longer = [0u64; LENGTHS];
