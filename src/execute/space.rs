@@ -1,5 +1,5 @@
-//! What counting takes of disks: partitions that are spilled, the triangles at vertices and on edges on their way to their files, and
-//! these. What preparing the graph takes is checked there.
+//! Disk space of counting: spilled partitions, triangles at vertices and on edges on their way to files, and these. What preparing takes is
+//! checked where it is done.
 
 use super::building::Building;
 use super::counters::in_memory;
@@ -67,7 +67,7 @@ impl Planned {
     }
 }
 
-/// Bytes that the counts of all partitions take in the run directory, at most, until they are added.
+/// The most bytes that counts of all partitions take in the run directory until they are added.
 pub(super) fn counts_bytes(counts: CountsWanted, plan: &Plan) -> Bytes {
     let of = |i: usize| {
         let (size, predicted) = (&plan.sizes[i], &plan.predictions[i]);

@@ -1,6 +1,5 @@
-//! Counts a whole graph in shares of its edges, for methods that can: each device holds the graph and counts one share.
-//!
-//! The share of a device that fails is counted by another one (`super::workers`).
+//! Counts a whole graph in shares of its edges, for methods that can: each device holds the graph and counts one share. The share of a
+//! device that fails is counted by another one (`super::workers`).
 
 use std::time::Instant;
 
@@ -35,7 +34,7 @@ impl Planned {
         whole && backends.len() > 1 && backends.iter().all(|backend| backend.scope() == Scope::SharesOfGraphs)
     }
 
-    /// Counts its one partition in shares. The first error of a device stops the others.
+    /// Counts the one partition in shares. The first error of a device stops the others.
     pub(super) fn count_shares(
         &self,
         backends: &mut [Box<dyn CountBackend>],
@@ -72,7 +71,7 @@ impl Planned {
     }
 }
 
-/// The shares that each of the backends counted.
+/// The shares that each backend counted.
 fn counted_together(
     graph: &OrientedGraph,
     backends: &mut [Box<dyn CountBackend>],

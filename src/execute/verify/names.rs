@@ -1,5 +1,5 @@
-//! Inputs whose ids are names, for the verifier: numbered in the order of their bytes, by a tree of all of them in memory. It shares no code with
-//! what it checks (`crate::names`).
+//! Inputs whose ids are names, for the verifier: numbered in byte order by a tree in memory. Shares no code with what it checks
+//! (`crate::names`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,14 +13,14 @@ use trimill_system::{Bytes, Control, Error, Result, lock};
 /// Bytes of a name in the tree, beside its own.
 const PER_NAME: u64 = 80;
 
-/// An input whose names were read once, and are numbered.
+/// An input whose names were read and numbered.
 pub(super) struct NumberedByTree<'a> {
     source: &'a Source,
     numbers: BTreeMap<Vec<u8>, u64>,
 }
 
 struct CollectedNames {
-    /// And the bytes that they take.
+    /// With the bytes that the names take.
     names: Mutex<(BTreeMap<Vec<u8>, u64>, u64)>,
     most: Bytes,
 }
