@@ -1,6 +1,6 @@
 //! Sorts the pairs of a bucket: keys `min << 32 | max`, with smaller ids in a known range. Ids are mostly spread evenly over it, so a key's
-//! place is nearly known: keys are counted into cells by smaller id, and each small cell is sorted by comparing. `O(n)` for such keys, `O(n
-//! log n)` for any.
+//! place is nearly known: keys are counted into cells by smaller id, and each small cell is sorted by comparing. `O(n)` for such keys,
+//! `O(n log n)` for any.
 
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
-//! Counts a directory of kept spills without the graph: a manifest and its spills in, as `trimill partition` or `trimill count
-//! --keep-spill` wrote them; the result that the graph itself gives out. Each spill is checked against the manifest before it is counted,
-//! and is kept.
+//! Counts a directory of kept spills without the graph: a manifest and its spills in, as `trimill partition` or
+//! `trimill count --keep-spill` wrote them; the result that the graph itself gives out. Each spill is checked against the manifest before
+//! it is counted, and is kept.
 
 use std::path::Path;
 use std::time::Instant;

@@ -13,7 +13,6 @@ use trimill_system::{Bytes, Result, parallel};
 
 const BATCH: usize = 1 << 14;
 
-/// The arcs of a source, each id a number below that of the names.
 pub struct NumberedArcs<'a> {
     pub(super) source: &'a dyn ArcSource,
     pub(super) names: Arc<Names>,
@@ -25,7 +24,7 @@ pub struct NumberedArcs<'a> {
 }
 
 impl NumberedArcs<'_> {
-    /// The names, in the order of their numbers.
+    /// In the order of their numbers.
     pub fn names(&self) -> &Arc<Names> {
         &self.names
     }

@@ -71,7 +71,7 @@ fn answer(plan: &PlanReport, threads: usize) -> String {
     list(&entries)
 }
 
-/// The share of the seconds that more memory leaves at most, where it is worth a line.
+/// The largest share of the seconds that more memory may leave to be worth a line.
 const SAVES: f64 = 0.95;
 
 fn more(more: &MoreMemory) -> String {
