@@ -73,7 +73,6 @@ impl partitioners::PartitionInput for View<'_> {
     }
 }
 
-/// A partitioner and all that it needs.
 pub struct Assigner<'a> {
     pub graph: &'a OrientedGraph,
     pub vertices: &'a VertexInfo,

@@ -61,7 +61,6 @@ pub struct BenchGraph {
     pub expected: Option<u128>,
 }
 
-/// The hidden command of the program that counts for a comparison.
 const BENCH_CHILD: &str = "bench-child";
 
 /// Runs a comparison, with `program` (trimill) in the children. `done` gets the report after each graph. Errors: a wrong name,
@@ -162,7 +161,6 @@ impl Comparison<'_> {
     }
 }
 
-/// Fills in how much faster each method is than the baseline.
 fn compare_with(baseline: &MethodName, methods: &mut [MethodReport]) {
     let base = methods.iter().find(|method| method.is(baseline)).map(|base| (base.kernel_seconds, base.seconds));
     let Some((Some(kernel), Some(whole))) = base else { return };

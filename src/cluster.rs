@@ -76,7 +76,6 @@ impl Cluster {
     }
 }
 
-/// Writes the files for `job` in the directory `run`, counted by `program`.
 pub fn write(cluster: &Cluster, run: &Path, program: &Path, job: ClusterJob) -> Result<ClusterReport> {
     cluster.check()?;
     let absolute = |path: &Path| std::path::absolute(path).map_err(|error| Error::write(path, error));
@@ -146,7 +145,6 @@ fn check_line(line: &str) -> Result<()> {
         .expected("one line: a directive such as '#SBATCH --qos=long', or a command such as 'module load cuda'"))
 }
 
-/// The text of a path that scripts can name.
 fn text_of(path: &Path) -> Result<&str> {
     let refused = || Error::usage("a path that is not UTF-8, which job scripts cannot name").at(path);
     path.to_str().ok_or_else(refused)

@@ -37,7 +37,6 @@ pub fn memory(size: &GraphSize, threads: u64) -> Bytes {
     Bytes(PER_VERTEX * vertices + band + threads * (OF_THREAD + 40 * row))
 }
 
-/// Refuses a graph with more vertices than can be doubled.
 pub fn check_size(vertices: u32) -> Result<()> {
     match vertices <= MOST_VERTICES {
         true => Ok(()),

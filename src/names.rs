@@ -54,7 +54,6 @@ pub fn number<'a>(source: &'a dyn ArcSource, space: Workspace<'_>, control: &Con
     number_in_runs(source, space, of_run, control)
 }
 
-/// The least memory for names, however few runs there are to merge.
 pub fn least(space: Workspace<'_>) -> Needs {
     Needs::to("sort names").buffers(Bytes(space.memory.threads() * LEAST_RUN * COLLECTING))
 }
@@ -132,7 +131,6 @@ fn merging_memory(runs: &[NameRun], space: Workspace<'_>) -> Result<Bytes> {
 struct Collecting {
     waiting: WaitingRuns,
     of_run: u64,
-    /// The builders that no thread adds to now.
     builders: Mutex<Vec<RunBuilder>>,
     runs: Mutex<Vec<NameRun>>,
 }

@@ -34,7 +34,6 @@ use trimill_system::control::{Control, Unit};
 use trimill_system::mapped::{prefetch, trim_heap};
 use trimill_system::{Bytes, Result, parallel};
 
-/// How many keys ahead ranks are prefetched.
 const AHEAD: usize = 24;
 
 /// A complete graph file under a temporary name.

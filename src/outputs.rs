@@ -28,7 +28,6 @@ pub struct CountsWanted {
     pub truss: Option<TrussWanted>,
     /// What of the input the coefficients of all vertices are of, if they are wanted.
     pub lcc: Option<LccWanted>,
-    /// The most bytes that each thread holds while files are written.
     pub bytes_per_thread: Bytes,
 }
 

@@ -104,7 +104,6 @@ impl Job {
         self.outputs().filter_map(|(_, path)| file_of(&path)).collect()
     }
 
-    /// The files of counts and of the result.
     fn outputs(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
         let OutputTable { dir, per_vertex, by_degree, lcc, per_edge, by_k, .. } = &self.settings.output;
         let counts = [
@@ -252,7 +251,6 @@ impl<'a> ResolvedPath<'a> {
         Error::usage(found).at(&self.announced.path)
     }
 
-    /// The error if both would be written to one place.
     fn same(&self, other: &Self) -> Error {
         match (&self.of.job, &other.of.job) {
             (Some(one), Some(two)) if one != two => {

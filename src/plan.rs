@@ -46,7 +46,6 @@ use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::{Bytes, Control, Error, Result};
 
-/// The setting that determines a device's budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetFrom {
     /// Its own setting, or what is free on it.
@@ -56,7 +55,6 @@ pub enum BudgetFrom {
 }
 
 impl BudgetFrom {
-    /// What to do for a budget of at least `bytes`.
     fn advice(self, bytes: Bytes) -> String {
         match self {
             Self::Device => format!("raise --device-memory to {} or more", bytes.get()),
@@ -80,7 +78,6 @@ pub struct PlanLimits {
     pub device_from: BudgetFrom,
     /// The largest row block, unless the user chose it: host memory holds two.
     pub largest_row_block: Bytes,
-    /// Bytes of a row block, if the user chose them.
     pub row_block: Option<Bytes>,
     pub prune: Prune,
     /// The least number of partitions, unless the user gave it: one for each device.
@@ -96,7 +93,6 @@ pub struct PlanLimits {
     pub host_block: Bytes,
 }
 
-/// Assigns vertices to a number of parts.
 pub trait Assign: Sync {
     fn assign(&self, parts: u32) -> Result<Assignment>;
 

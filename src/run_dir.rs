@@ -109,7 +109,6 @@ impl RunDir {
         Ok(run)
     }
 
-    /// Whether a job is prepared for shards in it.
     pub fn is_prepared(&self) -> bool {
         self.path.join(prepared::NAME).exists()
     }
@@ -122,7 +121,6 @@ impl RunDir {
         Ok((run, prepared))
     }
 
-    /// Whether other processes may use the directory at the same time.
     pub fn is_shared(&self) -> bool {
         self.lock.is_none()
     }
@@ -176,7 +174,6 @@ impl RunDir {
         }
     }
 
-    /// Whether there is a complete result, of any job.
     pub fn has_result(&self) -> bool {
         self.path.join(RESULT).exists()
     }
@@ -284,7 +281,6 @@ impl RunDir {
         self.path.join("work")
     }
 
-    /// Where the prepared graph goes, if not into the cache.
     pub fn graphs(&self) -> PathBuf {
         self.path.join(GRAPHS)
     }

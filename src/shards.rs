@@ -17,7 +17,6 @@ use trimill_system::{Error, Result};
 /// As many as there may be partitions.
 pub const MOST_SHARDS: u32 = MAX_PARTS;
 
-/// Refuses more shards than [`MOST_SHARDS`].
 pub fn check(shards: NonZeroU32) -> Result<()> {
     if shards.get() <= MOST_SHARDS {
         return Ok(());

@@ -32,13 +32,11 @@ use trimill_system::threads::{self, joined, spawn};
 use trimill_system::timeline::TrackKind;
 use trimill_system::{Bytes, Control, Error, Result, parallel};
 
-/// Row blocks that exist at a time.
 const IN_FLIGHT: usize = 2;
 
 /// Partitions of fewer bytes are read before they are counted, in one thread: another one would take longer to start than it saves.
 pub const FEW: Bytes = Bytes::mib(1);
 
-/// Runs of resident rows that exist at a time.
 const RUNS: usize = RUNS_IN_FLIGHT as usize;
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -230,7 +228,6 @@ fn is_small(partition: &PartitionOutline) -> bool {
 }
 
 struct ReaderThread<'a> {
-    /// The most bytes of a run of resident rows.
     chunk: Option<Bytes>,
     pool: &'a ThreadPool,
     meter: &'a Meter,

@@ -14,7 +14,6 @@ use bytemuck::Pod;
 
 pub use blocks::Sums;
 
-/// What the keys are, and how wide their counters.
 pub trait SumKey: Debug + Send + Sync + 'static {
     type Count: Pod + Debug + PartialEq + Into<u64> + Send + Sync;
     /// Keys whose sums are locked, read and written together; a record of a file has at most as many.

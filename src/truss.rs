@@ -177,7 +177,6 @@ fn put_trussness(state: &[AtomicU32], sums: &Sums<ByArc>) -> Result<()> {
     blocks.try_for_each(|(block, values)| sums.put(block, values.iter().map(trussness).collect()))
 }
 
-/// What peels: the cores, and a device for what fits its memory.
 struct PeelingPlaces<'b, 'c> {
     device: Option<&'b mut dyn CountBackend>,
     host: Bytes,

@@ -19,7 +19,6 @@ pub(super) struct Selection {
     pub(super) baseline: MethodName,
 }
 
-/// The methods of a request on a machine with or without a GPU.
 pub(super) fn select_methods(request: &BenchRequest, gpu: bool) -> Result<Selection> {
     let mut methods = Vec::new();
     let mut add = |name: MethodName| {

@@ -10,7 +10,6 @@ use crate::report::bench::GraphReport;
 use trimill_graph::{Direction, OrientedGraph};
 use trimill_system::{Bytes, Control, Error, Result, parallel};
 
-/// Prepares the graph of `job`, unless it is cached, and leaves it in the cache.
 pub(super) fn prepared(job: Job, control: &Control) -> Result<GraphReport> {
     let (title, input) = (job.title(), job.inputs[0].clone());
     let on_gpu = job.settings.work.prepare() != Prepare::Cpu;

@@ -109,7 +109,6 @@ impl MethodState {
     }
 }
 
-/// The reason reported for a method that used up its time.
 pub(super) fn late(limit: Duration, what: &str) -> Reason {
     Reason { kind: "timeout".into(), message: format!("{what} {} s", limit.as_secs_f64()) }
 }

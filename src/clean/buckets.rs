@@ -63,7 +63,6 @@ struct BucketRun {
     bytes: WaitingBytes,
 }
 
-/// One thread's staging area: up to [`STAGED`] keys a bucket.
 struct StagedKeys {
     keys: Vec<u64>,
     fill: Vec<u16>,
@@ -172,7 +171,6 @@ impl Buckets {
         Ok(())
     }
 
-    /// The most bytes of whole blocks and runs.
     fn most(&self) -> u64 {
         self.memory.load(Ordering::Relaxed) / 16 * 11
     }
@@ -354,7 +352,6 @@ impl TakenBucket<'_> {
 }
 
 impl RunMaker {
-    /// Makes a run of the keys, and clears them.
     fn run(&mut self, hash: PairHash) -> BucketRun {
         let Self { keys, sorted, encoded } = self;
         if !keys.is_sorted() {

@@ -43,7 +43,6 @@ impl ArcClasses {
         Buckets::new(of_class * self.len(), expected, shares.buckets(), shares.space.dir).of_classes(hash, of_class)
     }
 
-    /// The smaller ids of a class, in a graph of ids below `end`.
     pub(super) fn ids(&self, class: usize, end: u64) -> Range<u64> {
         match self {
             Self::Hash(_) => 0..end,

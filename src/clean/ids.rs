@@ -40,7 +40,6 @@ impl Seen {
         }
     }
 
-    /// All ids, ascending.
     pub fn members(&self) -> impl Iterator<Item = u64> + '_ {
         let chunks = self
             .chunks
@@ -117,7 +116,6 @@ impl Distinct {
         }
     }
 
-    /// Whether there are more ids than are kept.
     pub fn is_full(&self) -> bool {
         self.zeros.load(Ordering::Relaxed) > 0
     }
@@ -161,7 +159,6 @@ impl Distinct {
         }
     }
 
-    /// All distinct ids, ascending.
     pub fn finish(self) -> Vec<u64> {
         let mut shards: Vec<IdShard> =
             self.shards.into_iter().map(|s| s.into_inner().unwrap_or_else(|e| e.into_inner())).collect();

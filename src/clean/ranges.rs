@@ -78,7 +78,6 @@ impl ArcSink for BySmallerId {
 
 pub(super) struct IdRanges {
     shift: u32,
-    /// The range of each block.
     range_of: Vec<u32>,
     /// The first id of each range, and the end.
     starts: Vec<u64>,

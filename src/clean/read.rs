@@ -19,7 +19,6 @@ use trimill_system::disk::check_room;
 use trimill_system::memory::Needs;
 use trimill_system::{Bytes, Control, Error, Result};
 
-/// Bytes on disk while arcs are sorted.
 pub(crate) const BEYOND_MEMORY: &str = "the arcs that do not fit in memory while they are sorted";
 
 #[cfg(feature = "testing")]
@@ -151,7 +150,6 @@ fn refused_unread(source: &dyn ArcSource, space: Workspace<'_>, control: &Contro
     Ok(refused_ids(source, space, arcs, &distinct))
 }
 
-/// The error for an input whose numbers of ids and arcs are known, at least about.
 fn refused_ids(source: &dyn ArcSource, space: Workspace<'_>, arcs: u64, distinct: &Distinct) -> Error {
     let (last, ranked) = (distinct.largest(), IdCount::Ranked(distinct.at_most()));
     // Whether ids index arrays, given enough memory.

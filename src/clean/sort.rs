@@ -6,7 +6,6 @@ use std::ops::Range;
 
 use trimill_system::mapped::zeros;
 
-/// The keys of a cell, on average.
 const PER_CELL: usize = 4;
 
 /// The most cells: their ends stay in a core's cache.

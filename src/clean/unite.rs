@@ -18,7 +18,6 @@ const AHEAD: usize = 24;
 
 #[derive(Debug)]
 pub enum InputIds {
-    /// The ids are the input's own.
     Plain,
     /// The ids are positions in this ascending table of the input's ids.
     Ranked(Vec<u64>),
@@ -166,7 +165,6 @@ fn distinct_keys(
     Ok(all)
 }
 
-/// The union of two ascending lists without duplicates.
 fn merge(a: Vec<u64>, b: Vec<u64>) -> Vec<u64> {
     if a.is_empty() || b.is_empty() {
         return if a.is_empty() { b } else { a };

@@ -63,7 +63,6 @@ pub trait AfterPreparing: Debug + Sync {
 pub(crate) const ORIENT_ROWS: &str = "orient rows";
 pub(crate) const READ_ROWS_AGAIN: &str = "read rows again";
 
-/// How the arcs of an input become rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputForm {
     /// Rows with each edge from both ends.
@@ -128,7 +127,6 @@ impl IdCount {
     }
 }
 
-/// The least memory for preparing a graph of about `arcs` arcs.
 pub fn needs(ids: IdCount, arcs: u64, space: Workspace<'_>) -> Needs {
     let threads = space.memory.threads();
     // A bucket is sorted in a thread's share of a quarter. The number of buckets is a power of two, maybe only half of what the eighth for
@@ -286,7 +284,6 @@ impl TakenMemory<'_> {
         self.bytes
     }
 
-    /// Refuses work that needs more memory than was taken.
     pub(crate) fn check(&self, bytes: u64) -> Result<()> {
         if bytes <= self.bytes {
             return Ok(());

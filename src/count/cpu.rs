@@ -312,7 +312,6 @@ fn free<T>(workers: &[Mutex<T>]) -> MutexGuard<'_, T> {
     all.map(|w| &workers[w]).find_map(|worker| worker.try_lock().ok()).unwrap_or_else(|| lock(&workers[mine]))
 }
 
-/// Advances the cursors past a row block without arcs.
 fn pass_over(resident: &Resident, cursors: &mut [u32], end: u32) {
     parallel::each(runs(resident, cursors), |run| {
         for (local, cursor) in (run.first..).zip(run.cursors) {

@@ -27,7 +27,6 @@ use buffers::Buffers;
 use trimill_system::timeline::TrackKind;
 use trimill_system::{Bytes, Result};
 
-/// The most bytes of a run of resident rows.
 pub const CHUNK: Bytes = Bytes::mib(32);
 
 pub const LEAST_CHUNK: Bytes = Bytes::mib(1);
@@ -44,7 +43,6 @@ pub const fn on_host(chunk: Bytes) -> Bytes {
     Bytes((RUNS_IN_FLIGHT + RUNS_AHEAD) * 4 * chunk.get())
 }
 
-/// A GPU with the budget of a job reserved.
 pub struct Cuda {
     // Declared, so dropped, before the GPU that their memory belongs to.
     buffers: Buffers,
@@ -63,7 +61,6 @@ pub struct Cuda {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct KernelSettings {
     pub block_threads: Option<u32>,
-    /// Of `lstc`.
     pub tile: Option<u32>,
     /// How long a GPU may not answer.
     pub timeout: Option<Duration>,
@@ -164,7 +161,6 @@ impl Cuda {
         self.reserve_counters(Bytes(self.gpu.reserved()));
     }
 
-    /// Reserves as many counters as may be held within `budget`.
     fn reserve_counters(&mut self, budget: Bytes) {
         if let Some((vertices, most)) = self.vertices {
             self.gpu.reserve_counters(counter_bytes(vertices, most, budget, self.gpu.reserved()));
@@ -310,7 +306,6 @@ fn counter_bytes(vertices: u32, most: Bytes, budget: Bytes, all: u64) -> u64 {
     (COUNTER_BYTES * counters).min(all / 2 / ALIGNMENT * ALIGNMENT)
 }
 
-/// The footprint of a method, with `apart` bytes reserved for buffers.
 fn footprint(method: &dyn CountingMethod, edges: bool, apart: Bytes) -> Footprint {
     let footprint = if edges { method.footprint_with_edges() } else { method.footprint() };
     Footprint { apart, ..footprint }

@@ -14,7 +14,6 @@ pub(super) struct SuccessorRows<'a> {
 }
 
 enum RowPlace {
-    /// Row `i` of the resident section.
     Resident(usize),
     RowBlock(usize),
 }
@@ -78,7 +77,6 @@ impl<'a> SuccessorRows<'a> {
         }
     }
 
-    /// Prefetches the bounds of resident row `i`.
     #[inline(always)]
     pub(super) fn prefetch_offset(&self, i: usize) {
         prefetch(self.offsets, i);

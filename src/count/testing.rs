@@ -25,7 +25,6 @@ impl Rows {
         Self((0..n).map(row).collect())
     }
 
-    /// Triangles that start at a local vertex, by looking up every pair of successors.
     pub(super) fn triangles(&self, local: impl Fn(u32) -> bool) -> u64 {
         let Self(rows) = self;
         let starts = (0..rows.len() as u32).filter(|&a| local(a));

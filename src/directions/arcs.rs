@@ -21,13 +21,11 @@ const LOWER: u64 = u64::MAX / 3;
 
 const NONE: u32 = u32::MAX;
 
-/// Arcs that are searched for together.
 const TOGETHER: usize = 32;
 
 /// Decoded rows of a band of ranks, and a mark for each direction of each edge.
 pub(super) struct MarkedRows {
     pub(super) ranks: Range<u32>,
-    /// Where each row begins, and the end.
     begins: Vec<u64>,
     /// Successors: smaller ranks, ascending.
     heads: Vec<u32>,
@@ -106,7 +104,6 @@ pub(super) fn changed() -> Error {
     Error::usage("the input changed while the job ran").advice("run again when it is complete")
 }
 
-/// Finds the rank of an id of the input.
 pub(super) enum RankFinder {
     /// The first id; the rank of each id, indexed by its distance from the first.
     ById(u64, Vec<u32>),
@@ -147,7 +144,6 @@ impl RankFinder {
     }
 }
 
-/// Marks the arcs of the input that belong to a band.
 pub(super) struct Marking<'a> {
     pub(super) rows: &'a MarkedRows,
     pub(super) ranks: &'a RankFinder,

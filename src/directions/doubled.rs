@@ -29,7 +29,6 @@ use trimill_graph::{BlockEntry, CleanReport, GraphSize, OrientedGraph};
 use trimill_input::arcs::ArcSource;
 use trimill_system::{Bytes, Control, Result};
 
-/// The graph to double, and the edges that join copies.
 #[derive(Clone, Copy)]
 pub struct DoubledGraph<'a> {
     pub graph: &'a OrientedGraph,

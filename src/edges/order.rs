@@ -91,7 +91,6 @@ impl EdgesOfGraph<'_> {
     }
 }
 
-/// The lists of the larger ends of edges, by smaller end.
 struct LargerEnds<'a> {
     of: &'a EdgesOfGraph<'a>,
     pass: Bytes,

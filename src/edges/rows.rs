@@ -33,7 +33,6 @@ pub struct EdgeCount {
 /// The edges whose smaller ends are some consecutive vertices.
 pub struct EdgeRows<'a> {
     pub(super) ids: &'a Ids,
-    /// The first of these vertices.
     pub(super) first: u32,
     /// Where the edges of each vertex begin, and the end.
     pub(super) starts: &'a [u64],

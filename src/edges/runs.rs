@@ -35,7 +35,6 @@ pub(crate) struct EdgeRun<'a> {
     /// If some arcs are left out, the rows without them: where each begins, and the end; and all successors.
     kept: Option<(Vec<usize>, Vec<u32>)>,
     pub(crate) ranks: Range<u32>,
-    /// The places of its arcs in rank order.
     pub(crate) arcs: Range<u64>,
 }
 

@@ -29,7 +29,6 @@ const COMPRESSED: u64 = 5;
 pub struct Building {
     pub many: usize,
     pub block: Bytes,
-    /// The most bytes on disk at a time.
     pub disk: Bytes,
 }
 
@@ -118,7 +117,6 @@ impl<'a> Builders<'a> {
     }
 }
 
-/// The most bytes on disk while at most `at_a_time` spills exist.
 pub fn disk_at_most(plan: &Plan, at_a_time: usize) -> Bytes {
     let mut spills: Vec<u64> = plan.predictions.iter().map(|p| p.spill.get()).collect();
     spills.sort_unstable_by(|a, b| b.cmp(a));

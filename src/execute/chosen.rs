@@ -13,7 +13,7 @@ use trimill_system::{Bytes, Error, Result};
 pub(super) struct ChosenBackends {
     /// One for each device, at least one.
     pub backends: Vec<Box<dyn CountBackend>>,
-    /// Of each device.
+    /// The budget of each device.
     pub device: Bytes,
     /// The largest row block, if the user named no size.
     pub largest_row_block: Bytes,

@@ -70,7 +70,6 @@ pub fn count_on(
     planned.count()
 }
 
-/// Counts a prepared graph; `stages` are those of preparing it.
 pub fn count_prepared(
     job: Job,
     graph: OrientedGraph,
@@ -121,7 +120,6 @@ impl Opened<'_> {
 }
 
 impl Planned {
-    /// The triangles at the vertices, by rank, and the peak of host memory.
     pub(super) fn at_vertices(mut self) -> Result<(Sums<ByRank>, Bytes)> {
         let mut backends = std::mem::take(&mut self.chosen.backends);
         let details = Details::Vertices(VertexSums::new(&self.session, &self.graph, self.fingerprint)?);

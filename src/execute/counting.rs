@@ -126,7 +126,6 @@ impl Planned {
 }
 
 impl Planned {
-    /// The partitions, and where their counts go.
     pub(super) fn partitions<'a>(
         &'a self,
         journal: Option<&'a Journal>,

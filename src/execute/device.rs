@@ -20,7 +20,6 @@ use trimill_system::threads::{joined, spawn};
 use trimill_system::timeline::TrackKind;
 use trimill_system::{Bytes, Kind, Result, disk, lock, parallel};
 
-/// In messages.
 const READER_AHEAD: &str = "the thread that reads the next partition";
 
 /// Counts all partitions of the queue on all devices; returns each device's results.
@@ -74,7 +73,6 @@ pub(super) fn task_of(
     (control.task("count", Some(parts), Unit::Partitions), Unit::Partitions)
 }
 
-/// The results of all devices together, and of each.
 pub(super) fn together_of(
     shares: Vec<DeviceOutcome>,
     backends: &[Box<dyn CountBackend>],

@@ -49,7 +49,6 @@ impl Session {
         Ok(arcs)
     }
 
-    /// The triangles at the vertices of the doubled graph, by its ranks.
     fn count_doubled(
         &self,
         graph: &OrientedGraph,

@@ -64,7 +64,6 @@ impl<'g> OnEdges<'g> {
         Ok(())
     }
 
-    /// Peels the graph, if trusses are wanted, and writes the files.
     pub(super) fn finish(
         &self,
         session: &Session,

@@ -73,7 +73,6 @@ impl Estimating<'_> {
         PreparingFigures { passes: estimate.passes, scratch_bytes: estimate.scratch, seconds: estimate.seconds() }
     }
 
-    /// Seconds of counting, with building and streaming partitions.
     fn counting(&self, plan: &Plan, planning: &Planning<'_>) -> f64 {
         let Planning { graph, method, footprint, limits, .. } = *planning;
         let (size, machine) = (graph.size(), &limits.machine);

@@ -87,7 +87,6 @@ impl HostNeeds {
         }
     }
 
-    /// The largest floor of all stages.
     fn least(&self, least: Bytes, gpus: u64) -> Bytes {
         let floors = match (self.shard, self.mode) {
             (true, Some(Mode::Spilled)) => vec![self.host.floor(&self.spilled(gpus).buffers(least))],
@@ -233,7 +232,6 @@ impl HostNeeds {
         held::<ByRank>(self.host, vertices.into()) + on_edges
     }
 
-    /// The memory for marking the directions of edges, if they are wanted.
     pub(super) fn directions(&self) -> Option<Needs> {
         let (host, listed) = (self.host, self.counts.lcc.map_or(0, |lcc| lcc.listed));
         let needs = self
@@ -316,7 +314,6 @@ pub(super) fn on_cpu(asked: Option<Bytes>, least: Bytes, left: Bytes) -> Bytes {
     asked.unwrap_or(Bytes(left.get() / 2).max(least)).min(left)
 }
 
-/// The host memory for counting on GPUs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OnGpus {
     /// Bytes of a run of resident rows.

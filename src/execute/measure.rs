@@ -91,7 +91,6 @@ pub(super) fn measure(scale: u32, work: &Path, control: &Control) -> Result<Rate
     Ok(rates)
 }
 
-/// Jobs on the graph, which share its prepared form.
 struct Jobs<'a> {
     dir: &'a Path,
     control: &'a Control,

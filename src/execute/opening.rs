@@ -30,7 +30,6 @@ pub(super) struct GpuSettings {
     pub(super) prepare: Prepare,
 }
 
-/// Opened GPUs, with the same budget reserved on each.
 pub(super) struct Gpus {
     pub(super) workers: Vec<Cuda>,
     pub(super) budget: Bytes,

@@ -28,7 +28,6 @@ pub fn plan(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, con
 }
 
 impl Planned {
-    /// Advice if the requested number of parts does not fit.
     fn advice_on_parts(&self) -> Option<String> {
         let (asked, parts, device) = (self.plan.parts_asked, self.plan.parts(), self.limits.device);
         (asked != parts).then(|| {

@@ -44,7 +44,6 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    /// The peak of host memory so far, without what drivers mapped.
     pub(super) fn peak_now(&self) -> Bytes {
         machine::peak_memory().saturating_sub(self.chosen.driver).max(self.peak)
     }
@@ -55,7 +54,6 @@ impl Planned {
         Session::unless_graph_damaged(step(self), path.as_deref())
     }
 
-    /// Seconds of counting, with building and streaming partitions.
     pub(super) fn counting_seconds(&self) -> f64 {
         let Self { graph, plan, limits, chosen, .. } = self;
         let (size, planning) = (graph.size(), self.planning());
@@ -192,7 +190,6 @@ impl Prepared {
 }
 
 impl Session {
-    /// The recorded plan of a graph of `vertices` vertices, if there is one.
     fn recorded(&self, identity: &str, vertices: u32) -> Result<Option<(PlanRecord, GraphCut)>> {
         let Some(run) = &self.run else { return Ok(None) };
         let recorded = parallel::within(&self.pool, || recorded(run, &self.job.settings, identity, Some(vertices)))?;

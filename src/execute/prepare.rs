@@ -54,7 +54,6 @@ pub fn prepare(
     planned.unless_damaged(|planned| planned.for_shards(shards))
 }
 
-/// Refuses settings of a count in one process.
 fn refuse(kept_spills: Option<&Path>, spill: &SpillTable) -> Result<()> {
     let refused = [
         (kept_spills.is_some(), "kept spills as the input", "the graph itself"),
@@ -143,7 +142,6 @@ impl Session {
 }
 
 impl Planned {
-    /// Spills the partitions in the spilled mode, and records the plan for shards.
     fn for_shards(mut self, shards: Option<NonZeroU32>) -> Result<PreparedReport> {
         let mut stages = std::mem::take(&mut self.stages);
         let Self { graph, plan, fingerprint, partitioner, session, .. } = &self;

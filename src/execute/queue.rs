@@ -16,7 +16,6 @@ pub(super) struct Queue<T> {
 
 struct QueueState<T> {
     waiting: VecDeque<T>,
-    /// Items that are taken and not finished.
     taken: usize,
     /// Whether the builder may put more.
     open: bool,
@@ -55,7 +54,6 @@ impl<T> Queue<T> {
         accepted
     }
 
-    /// No more items will be put.
     pub(super) fn close(&self) {
         lock(&self.state).open = false;
         self.changed.notify_all();

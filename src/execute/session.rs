@@ -62,7 +62,6 @@ pub struct Session {
     pub(super) spill_dir: PathBuf,
     pub(crate) cache: Option<Cache>,
     pub(super) metis: Option<Helper>,
-    /// Of a job that can be resumed.
     pub(super) run: Option<RunDir>,
     /// The temporary work directory of a job with a run directory, if the user named its parent.
     _work: Option<TemporaryDir>,

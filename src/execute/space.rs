@@ -61,7 +61,6 @@ impl Planned {
         }
     }
 
-    /// Disk space of sums that are not in memory.
     fn sums_bytes<K: SumKey>(&self, keys: u64) -> Bytes {
         if in_memory::<K>(self.session.host, keys) { Bytes::ZERO } else { Sums::<K>::bytes(keys) }
     }

@@ -16,7 +16,6 @@ use trimill_system::{Bytes, Control, Error, Result};
 #[derive(Default)]
 pub(super) struct SpillsToCount {
     pub(super) items: Vec<Item>,
-    /// Zeros for partitions that are not counted.
     pub(super) sizes: Vec<PartitionSize>,
     pub(super) predictions: Vec<Prediction>,
 }

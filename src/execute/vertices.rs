@@ -30,7 +30,6 @@ pub(super) struct VertexSums<'g> {
     pub(super) of: JobSums<ByRank, CountedWindows>,
 }
 
-/// The windows of a partition that were added to the sums.
 #[derive(Default)]
 pub(super) struct CountedWindows {
     /// The first counter of the next window.
@@ -114,7 +113,6 @@ impl<'g> VertexSums<'g> {
         add(CountedKeys::List(&places), of_locals)
     }
 
-    /// Completes the result with the summary and the files.
     pub(super) fn finish(&self, session: &Session, result: &mut RunResult) -> Result<()> {
         let Session { job, host, pool, control, .. } = session;
         let (graph, sums) = (self.graph, self.of.all()?);

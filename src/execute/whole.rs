@@ -71,7 +71,6 @@ impl Planned {
     }
 }
 
-/// The shares that each backend counted.
 fn counted_together(
     graph: &OrientedGraph,
     backends: &mut [Box<dyn CountBackend>],

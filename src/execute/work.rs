@@ -51,7 +51,6 @@ impl Item {
     }
 }
 
-/// The graph and how its rows are cut, if partitions are rank ranges.
 pub(super) struct Ranges<'a> {
     pub(super) graph: &'a OrientedGraph,
     pub(super) ranges: &'a [LocalsAndHeads],
@@ -64,7 +63,6 @@ pub(super) struct PartitionsToCount<'a> {
     pub(super) device_memory: Bytes,
     /// Where results are recorded, with a run directory.
     pub(super) journal: Option<&'a Journal>,
-    /// Where triangles at vertices or on edges are added up.
     pub(super) details: &'a Details<'a>,
 }
 

@@ -71,7 +71,6 @@ impl Job {
     }
 }
 
-/// Of a URL, what may be shown.
 fn absolute(path: &Path) -> PathBuf {
     if is_url(path) {
         return public(path).into_owned();

@@ -71,7 +71,6 @@ struct TypedJob<'a> {
 }
 
 impl TypedJob<'_> {
-    /// Refuses settings that need ids that are numbers.
     fn check_names(&self, partitioner: &Partitioner, output: &OutputTable) -> Result<()> {
         if let Partitioner::File(path) = partitioner {
             return Err(self

@@ -27,7 +27,6 @@ pub(super) struct Merging<'a> {
     pub(super) control: &'a Control,
 }
 
-/// The distinct names of a range.
 pub(super) struct MergedRange {
     pub(super) count: u64,
     /// Front-coded.
@@ -66,7 +65,6 @@ impl Merging<'_> {
         })
     }
 
-    /// Names that divide all into ranges.
     fn splitters(&self) -> Vec<&[u8]> {
         let names: u64 = self.runs.iter().map(|run| u64::from(run.names)).sum();
         if names <= FEW_NAMES {

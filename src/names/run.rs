@@ -87,7 +87,6 @@ impl RunBuilder {
         }
     }
 
-    /// Whether an arc between these names can be added.
     pub(super) fn fits(&self, tail: &[u8], head: &[u8]) -> bool {
         self.arcs.len() < self.arcs.capacity()
             && self.ends.len() + 2 <= self.most_names

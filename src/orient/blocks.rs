@@ -26,7 +26,6 @@ pub(crate) const BLOCK: u64 = 1 << 17;
 pub(super) const PER_ARC: u64 = 24;
 
 pub(super) struct BlockBuckets {
-    /// How many vertices have each degree, falling.
     pub(super) degrees: Vec<DegreeRun>,
     /// The first rank of each file block, and the end.
     starts: Vec<u32>,
@@ -63,7 +62,6 @@ impl BlockBuckets {
         first..(first + self.per_bucket).min(self.starts.len() - 1)
     }
 
-    /// The ranks of a bucket's rows.
     pub(super) fn ranks(&self, bucket: usize) -> Range<u32> {
         let blocks = self.blocks(bucket);
         self.starts[blocks.start]..self.starts[blocks.end]
@@ -100,7 +98,6 @@ impl BlockBuckets {
         made
     }
 
-    /// The degrees from rank `first` on.
     fn degrees_from(&self, first: u32) -> impl Iterator<Item = u32> + '_ {
         let (mut run, mut before) = (0, 0);
         while run < self.degrees.len() && before + self.degrees[run].vertices <= first {

@@ -23,7 +23,6 @@ pub(crate) struct BucketBlocks {
     pub(crate) probes: u64,
 }
 
-/// The file blocks of all buckets so far.
 #[derive(Default)]
 pub(crate) struct BlocksInOrder {
     joined: Mutex<JoinedBlocks>,
@@ -63,7 +62,6 @@ impl BlocksInOrder {
         RowsWritten { entries, block_bytes: position, longest_row: longest, probes }
     }
 
-    /// The arcs of all rows so far.
     pub(crate) fn arcs(&self) -> u64 {
         lock(&self.joined).arcs
     }

@@ -14,7 +14,6 @@ use trimill_system::{Bytes, Error, Result, lock, parallel};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Destination<'a> {
-    /// Of the graph file.
     pub dir: &'a Path,
     /// The graph stays in memory if it takes at most this; `None`: it always goes to a file.
     pub memory: Option<Bytes>,
@@ -44,7 +43,6 @@ impl<'a> Destination<'a> {
         check_room(file.into_iter().chain(others))
     }
 
-    /// The disk space of a graph of this size.
     fn need(&self, layout: &Layout) -> DiskNeed {
         let option = if self.memory.is_none() { "--cache-dir" } else { "--work-dir" };
         let names = self.names.map_or(Bytes::ZERO, |names| names.bytes());
@@ -70,7 +68,6 @@ pub(crate) type Write<'a> = dyn Fn(u64, Cow<'_, [u8]>) -> Result<()> + Sync + 'a
 pub(crate) struct VertexSections<'a, I> {
     pub(crate) degrees: &'a [DegreeRun],
     pub(crate) order: Vec<u32>,
-    /// The input's ids of all vertices, in runs.
     pub(crate) ids: I,
 }
 

@@ -37,7 +37,6 @@ pub(super) enum Heads {
 pub(super) struct ReversedArcs {
     /// The first id of each bucket, and the end.
     pub(super) first_ids: Vec<u32>,
-    /// The buckets of each chunk of rows.
     pub(super) of_chunk: Vec<Range<usize>>,
     /// The chunks whose heads are taken, and the id behind them.
     taken: Mutex<usize>,
@@ -51,12 +50,10 @@ pub(super) struct ReversedArcs {
     pub(super) overflow: Overflow,
 }
 
-/// Arcs that wait for the tails of a bucket of heads.
 #[derive(Default)]
 struct ReversedBucket {
     /// Each has whole pieces.
     segments: Vec<WaitingBytes>,
-    /// Bytes in memory.
     held: u64,
     arcs: u64,
     pieces: u64,
@@ -98,7 +95,6 @@ pub(super) struct SortedTails<'a> {
     pieces: Vec<(u32, u32, usize)>,
     /// Where the tails of each head begin, and the end of the last ones.
     begins: Vec<usize>,
-    /// The most tails at a time.
     most: usize,
     tails: Vec<u32>,
     heads: Range<usize>,

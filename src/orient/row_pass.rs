@@ -51,7 +51,6 @@ struct RowScratch {
     /// The successors that are kept of the current row, as ranks, and their encoding.
     kept: Vec<u32>,
     encoded: Vec<u8>,
-    /// For reading successors.
     memory: Vec<u32>,
 }
 
@@ -210,7 +209,6 @@ struct InputRow {
     at: u64,
     /// Successors that are still to be read.
     left: usize,
-    /// The last successor so far.
     last: Option<u32>,
     /// Whether a part does not continue the order of the part before it.
     is_unsorted: bool,
@@ -258,7 +256,6 @@ impl InputRow {
         true
     }
 
-    /// Appends the ranks of the successors that are kept.
     #[inline]
     fn keep(&self, part: &[u32], rank_of: &[u32], kept: &mut Vec<u32>) {
         let mut end = kept.len();

@@ -264,7 +264,6 @@ struct Uniting<'a> {
     pool: &'a Pool,
     overflow: &'a Overflow,
     bucket: usize,
-    /// The tails of the current bucket.
     sorted: Option<SortedTails<'a>>,
     /// The lengths of rows that are still to be filled.
     lengths: std::slice::IterMut<'a, u32>,

@@ -20,7 +20,6 @@ use trimill_system::{Error, Result};
 pub(super) struct UnitedRows<'a> {
     rows: RowsToReverse<'a>,
     lengths: Vec<u32>,
-    /// The chunks of each band.
     bands: Vec<Range<usize>>,
     /// The tails of the band that was entered last.
     tails: RwLock<BandTails>,

@@ -50,7 +50,6 @@ pub(super) struct WaitingRows {
 
 #[derive(Default)]
 struct RowBucket {
-    /// Each has whole records.
     chunks: Vec<Vec<u8>>,
     /// Whether its rows are left to another pass.
     is_left_out: bool,

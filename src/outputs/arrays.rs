@@ -121,7 +121,6 @@ pub fn filled<T: Default>(arrays: &Mutex<T>) -> T {
     std::mem::take(&mut *lock(arrays))
 }
 
-/// Appends three columns of the rows.
 fn append<R: CountRows, A: Pod + Send, B: Pod + Send, C: Pod + Send>(
     rows: &R,
     first: &mut Vec<A>,

@@ -111,7 +111,6 @@ impl Speed {
 pub struct Machine {
     pub rates: Rates,
     pub cores: usize,
-    /// None if the cores count.
     pub gpus: usize,
     /// Whether the graph's file fits the page cache.
     pub cached: bool,

@@ -107,13 +107,10 @@ fn write_blocks(
     Ok(entries)
 }
 
-/// Consecutive file blocks that the device encodes, some at a time.
 struct BatchOfBlocks<'a> {
-    /// The first rank of each block.
     starts: &'a [u32],
     /// Where each block begins, and the end.
     positions: &'a [u64],
-    /// The arcs before each block.
     arcs: &'a [u64],
 }
 

@@ -31,7 +31,6 @@ impl EncodedRuns {
         Self { limit: Arc::new(MemoryLimit::new(most)), dir: dir.to_path_buf() }
     }
 
-    /// Bytes of the runs in memory.
     pub(super) fn held(&self) -> Bytes {
         self.limit.held()
     }

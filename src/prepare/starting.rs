@@ -7,7 +7,6 @@ use trimill_system::Error;
 pub type DeviceEngine = dyn Engine + Send;
 
 pub trait StartingDevice: Send {
-    /// Whether it has started, or failed to.
     fn has_started(&self) -> bool;
 
     /// Waits until it has started. All memory of the engine may be used. `None`: it cannot be used.

@@ -11,7 +11,6 @@ use super::sealed_file;
 use crate::report::PartitionFigures;
 use trimill_system::{Bytes, Error, Result, hex};
 
-/// The kind of a record, with its version.
 const KIND: &str = "trimill partition result 2";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -37,7 +37,6 @@ pub struct PlanRecord {
 }
 
 impl PlanRecord {
-    /// A record without the partitions themselves.
     pub(super) fn of(parts: u32, mode: Mode, block_bytes: Bytes) -> Self {
         Self {
             kind: KIND.into(),

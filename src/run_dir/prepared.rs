@@ -50,7 +50,6 @@ pub struct SharedFiles {
 }
 
 impl PreparedJob {
-    /// The kind of the file, with its version.
     pub const KIND: &str = "trimill prepared job 3";
 
     pub fn parts(&self) -> u32 {

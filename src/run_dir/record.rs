@@ -118,7 +118,6 @@ impl JobRecord {
             .advice("set these as they were, name another --run-dir, or remove this one"))
     }
 
-    /// All settings but the files, by their names in messages.
     fn settings(&self) -> [(&'static str, String); 8] {
         let or_none = |value: Option<u64>| value.map_or_else(|| NONE.into(), |value| value.to_string());
         [
@@ -134,7 +133,6 @@ impl JobRecord {
     }
 }
 
-/// Adds what differs between two lists of files.
 fn files_differ(
     what: &str,
     before: &[FileIdentity],

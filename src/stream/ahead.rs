@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use trimill_counting::{PartitionOutline, PartitionSource, Resident, RowBlock};
 use trimill_system::{Bytes, Result};
 
-/// A source, and the runs of its resident rows that were read already.
 pub struct Ahead<'a> {
     source: Box<dyn PartitionSource + 'a>,
     runs: VecDeque<Resident>,

@@ -9,7 +9,6 @@ use super::{PartitionFailure, asked};
 use trimill_counting::{CountBackend, PartitionCounter, Resident, RowBlockView, WordBuffer};
 use trimill_system::Result;
 
-/// Resident arcs whose counts are read at a time.
 pub const CHUNK: u64 = 1 << 22;
 
 pub trait EdgeSink: Send {

@@ -18,7 +18,6 @@ use trimill_system::{Bytes, Result};
 use super::row_blocks::{LEAST_OF_WHOLE, RowBlocks, StreamedRows};
 use trimill_counting::{PartitionOutline, PartitionSource, Resident, ResidentSize, RowBlock, RowBlockSize};
 
-/// A row block that is streamed for one range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Streamed {
     ranks: Range<u32>,
@@ -33,7 +32,6 @@ impl Streamed {
     }
 }
 
-/// A rank range and the row blocks that are streamed for it.
 #[derive(Debug)]
 pub struct RankRange<'g> {
     graph: &'g OrientedGraph,
@@ -41,14 +39,12 @@ pub struct RankRange<'g> {
     ranks: Range<u32>,
     arcs: u64,
     streamed: Vec<Streamed>,
-    /// The rank whose row is read next.
     next: u32,
     /// Whether rows are read as they are stored.
     encoded: bool,
 }
 
 impl<'g> RankRange<'g> {
-    /// The partition `ranks` of `graph`, whose rows are cut into `blocks`.
     pub fn new(graph: &'g OrientedGraph, blocks: &'g RowBlocks, ranks: &LocalsAndHeads) -> Result<Self> {
         let LocalsAndHeads { locals, heads } = ranks.clone();
         let arcs = graph.first_arc(locals.end)? - graph.first_arc(locals.start)?;
@@ -101,7 +97,6 @@ impl<'g> RankRange<'g> {
         Ok(end.min(self.ranks.end))
     }
 
-    /// Words of memory that reading row block `i` takes.
     fn row_block_words(&self, i: usize) -> u64 {
         let Streamed { ranks, rows, .. } = &self.streamed[i];
         match rows {

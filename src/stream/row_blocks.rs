@@ -30,7 +30,6 @@ impl StreamedRows {
         }
     }
 
-    /// The size of a row block over `range` ranks, whose rows have `arcs` arcs.
     pub(super) fn size(self, range: u32, arcs: u64) -> RowBlockSize {
         match self {
             Self::Read => RowBlockSize { range, rows: range.into(), arcs },
@@ -53,7 +52,6 @@ pub struct RowBlocks {
 pub(super) const LEAST_OF_WHOLE: Bytes = Bytes::mib(4);
 
 impl RowBlocks {
-    /// Cuts `graph` into row blocks of at most `limit` bytes on the device.
     pub fn new(graph: &OrientedGraph, limit: Bytes) -> Result<Self> {
         let fits = |rows: u64, arcs: u64| {
             let range = u32::try_from(rows).unwrap_or(u32::MAX);

@@ -10,7 +10,6 @@ use trimill_system::{Bytes, Result};
 
 use super::row_blocks::{RowBlocks, StreamedRows};
 
-/// The row blocks of a range.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StreamedTotals {
     pub row_blocks: u64,
@@ -31,7 +30,6 @@ pub struct AllTotals<'a> {
     blocks: &'a RowBlocks,
     /// The bytes of the row blocks before each one if their rows are resident.
     resident: Vec<u64>,
-    /// The bytes of each row block if it is read.
     read: Maxima,
     ranges: Maxima,
 }

@@ -46,7 +46,6 @@ impl<K: SumKey> Sums<K> {
         Bytes::of::<K::Count>(keys)
     }
 
-    /// Zeros.
     pub fn in_memory(keys: u64) -> Self {
         Self { keys, blocks: SumBlocks::Memory((0..keys.div_ceil(K::BLOCK)).map(|_| RwLock::default()).collect()) }
     }
@@ -185,7 +184,6 @@ impl<K: SumKey> Sums<K> {
         }
     }
 
-    /// Reads the sums of a block from index `from` on.
     fn read_block(&self, block: usize, from: usize, into: &mut [K::Count]) -> Result<()> {
         match &self.blocks {
             SumBlocks::Memory(blocks) => match &*read(&blocks[block]) {

@@ -44,7 +44,6 @@ pub const PEELED: u32 = u32::MAX;
 pub struct PartKey {
     pub fingerprint: u128,
     pub part: u32,
-    /// The vertices or edges of the graph.
     pub keys: u64,
 }
 
@@ -93,7 +92,6 @@ impl<K: SumKey> PartWriter<K> {
         Ok(Self { key, file, to: key.path::<K>(dir), position, records: 0, of: PhantomData })
     }
 
-    /// Adds counts. Runs in the current thread pool.
     pub fn add(&mut self, keys: CountedKeys<'_>, counts: &[K::Count]) -> Result<()> {
         let blocks: Vec<Range<usize>> = keys.by_block(counts.len(), K::BLOCK).collect();
         for blocks in blocks.chunks(AT_A_TIME * rayon::current_num_threads()) {

@@ -71,7 +71,6 @@ pub(crate) fn line_bytes<R: CountRows>() -> [u64; 2] {
     [R::COLUMNS.iter().map(|_| 1 + 1).sum(), R::COLUMNS.iter().map(|column| most(column) + 1).sum()]
 }
 
-/// Counts that can be read in the order of the input's ids.
 pub trait CountsInOrder {
     type Rows<'r>: CountRows;
 

@@ -19,14 +19,12 @@ use trimill_system::disk::Output;
 use trimill_system::ordered::make_and_write;
 use trimill_system::{Error, Result};
 
-/// Values that are encoded at a time.
 const AT_A_TIME: usize = 1 << 12;
 
 /// Rows of a row group; fewer with names, which may be long.
 const GROUP: usize = 1 << 17;
 const NAMED_GROUP: usize = 1 << 14;
 
-/// An encoded column of a row group.
 type EncodedColumn = std::result::Result<(Bytes, ColumnCloseResult), ParquetError>;
 
 /// Runs in the current thread pool.
@@ -80,7 +78,6 @@ pub(super) fn write<C: CountsInOrder>(to: &mut Output, counts: &C) -> Result<()>
     writer.close().map(drop).map_err(failed)
 }
 
-/// The schema of a table of rows `R`, and the properties with which it is written.
 fn layout<R: CountRows>(
     names: &[&str],
     has_names: bool,
@@ -116,7 +113,6 @@ struct ColumnEncoder {
 }
 
 impl ColumnEncoder {
-    /// A column of names, by their ids.
     fn names(self, names: &Names, ids: impl Iterator<Item = u64>) -> Result<(Bytes, ColumnCloseResult)> {
         let mut reader = names.reader();
         let values = ids.map(|id| reader.name(id).map(|name| ByteArray::from(name.to_vec())));

@@ -33,7 +33,6 @@ fn bit(vertex: u32) -> u64 {
     1 << (vertex % 64)
 }
 
-/// The entries of a row, word by word.
 fn by_word(entries: &[AtomicU32]) -> impl Iterator<Item = &[AtomicU32]> {
     entries.chunk_by(|a, b| a.load(Relaxed) / 64 == b.load(Relaxed) / 64)
 }
@@ -177,7 +176,6 @@ impl NeighbourBits {
         self.each_word(ends, |row, word, bits| row.falling[word].store(bits, Relaxed));
     }
 
-    /// Removes these edges from the row.
     pub(super) fn settle(&self, ends: &[FallingEnd]) {
         self.each_word(ends, |row, word, bits| {
             row.present[word].store(row.present[word].load(Relaxed) & !bits, Relaxed);

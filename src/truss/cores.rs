@@ -38,7 +38,6 @@ const GROUP_ENDS: usize = 1 << 14;
 
 const TASKS: usize = 4;
 
-/// Ends of falling edges, and about how many row entries are read for them.
 struct EndsTask {
     ends: Range<usize>,
     entries: usize,
@@ -124,7 +123,6 @@ impl<'a> OnCores<'a> {
         self.values[edge as usize].load(Relaxed)
     }
 
-    /// Edges that are removed at a time.
     fn most_removed(&self) -> usize {
         FEW.max(self.edges.edges() / 8)
     }

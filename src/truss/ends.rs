@@ -24,7 +24,6 @@ pub(super) struct FallingEnds {
 }
 
 impl FallingEnds {
-    /// Room for `edges` edges at a time.
     pub(super) fn new(edges: usize) -> Self {
         Self { of_tails: zeros(edges), of_heads: zeros(edges), all: zeros(2 * edges) }
     }
@@ -83,7 +82,6 @@ pub(super) struct EndsPart {
 }
 
 impl EndsPart {
-    /// The place of this part among all ends.
     pub(super) fn all(&self) -> Range<usize> {
         self.of_tails.start + self.of_heads.start..self.of_tails.end + self.of_heads.end
     }

@@ -15,7 +15,6 @@ use trimill_system::mapped::{prefetch, zeros};
 /// The fewest rows that a thread takes at a time.
 pub(super) const ROWS: usize = 256;
 
-/// Entries of a cache line.
 const LINE: usize = 16;
 
 /// The vertex of an entry, and marks: the edge falls in this round; it fell before.
@@ -34,9 +33,7 @@ struct RowState {
     falling: AtomicU32,
 }
 
-/// Each edge in the rows of both of its ends.
 pub(super) struct Neighbours {
-    /// Where each row begins, and the end.
     starts: Vec<u64>,
     rows: Vec<RowState>,
     /// The neighbour of each entry, with marks.
@@ -104,7 +101,6 @@ impl Neighbours {
         prefetch(&self.rows, vertex as usize);
     }
 
-    /// Prefetches the beginning of a row.
     #[inline(always)]
     pub(super) fn prefetch_row(&self, vertex: u32) {
         let start = self.starts[vertex as usize] as usize;
@@ -126,7 +122,6 @@ impl Neighbours {
         self.rows[vertex as usize].falling.load(Relaxed)
     }
 
-    /// How many edges of a vertex are left.
     pub(super) fn left(&self, vertex: u32) -> u32 {
         let RowState { length, fallen, .. } = &self.rows[vertex as usize];
         length.load(Relaxed) - fallen.load(Relaxed)
@@ -166,7 +161,6 @@ impl Neighbours {
         }
     }
 
-    /// Removes fallen edges from a row.
     fn shorten(&self, vertex: u32, row: Range<usize>) {
         let mut end = row.start;
         for at in row.clone() {

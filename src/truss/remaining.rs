@@ -17,14 +17,12 @@ pub(super) fn is_left(value: u32) -> bool {
     value & FALLEN == 0
 }
 
-/// Converts in place.
 pub(super) fn plain(numbers: Vec<AtomicU32>) -> Vec<u32> {
     numbers.into_iter().map(AtomicU32::into_inner).collect()
 }
 
 /// An oriented graph. Vertices and edges are numbered in rank order.
 pub(super) struct RemainingEdges {
-    /// The first edge of the row of each vertex, and the end.
     pub(super) firsts: Vec<u64>,
     pub(super) heads: Vec<u32>,
     /// The index of each edge in the given graph, if some edges of that are gone.

@@ -23,7 +23,6 @@ pub(super) struct ListScratch {
 }
 
 impl ListScratch {
-    /// Bytes for `vertices` vertices, and groups of at most `group` edges.
     pub(super) fn bytes(vertices: u64, group: u64) -> u64 {
         12 * vertices.div_ceil(64) + size_of::<FallingPair>() as u64 * group.min(vertices).next_power_of_two()
     }
@@ -68,7 +67,6 @@ impl RowTable {
         (0..).zip(entries).fold(0, |found, (i, &entry)| found | is_found(entry) << i)
     }
 
-    /// The place of a vertex that is in the row.
     #[inline(always)]
     fn place(&self, c: u32) -> usize {
         let below = self.bits[c as usize / 64] & ((1 << (c % 64)) - 1);
@@ -141,7 +139,6 @@ impl TriangleSearch<'_> {
         taken.lower_edges(values, true);
     }
 
-    /// The edge at a place of the row that begins at `start`.
     #[inline(always)]
     fn edge_of(&self, start: usize) -> impl Fn(usize) -> u32 {
         move |place| self.rows.edges[start + place].load(Relaxed)

@@ -76,7 +76,6 @@ fn bin_of(bins: &mut Vec<DegreeBin>, degree: u32) -> &mut DegreeBin {
     &mut bins[last]
 }
 
-/// The bounds of a degree's range.
 fn range(degree: u32) -> (u32, u32) {
     if degree < ALONE {
         return (degree, degree);

@@ -21,7 +21,6 @@ use trimill_system::{Bytes, Control, Error, Result, parallel};
 
 use trimill_input::VertexList;
 
-/// Vertices that a thread takes at a time.
 const AT_A_TIME: usize = 1 << 16;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +53,6 @@ impl LccWanted {
 pub enum AllVertices {
     /// The ids of its list of vertices, ascending.
     Listed(Vec<u64>),
-    /// All ids of a range.
     Range(Range<u64>),
     /// Only the vertices with an edge: no others are known.
     WithEdge,
@@ -116,7 +114,6 @@ fn first_lacking(ids: &Ids, vertices: u32, all: &[u64]) -> Option<u64> {
     parallel::map(chunks, first_of).into_iter().flatten().next()
 }
 
-/// The coefficients of all vertices, from the counts at those with an edge.
 pub struct LccOfVertices<'a, C> {
     /// Triangles at the vertices, or the arcs between the neighbours of a directed graph.
     pub counts: &'a C,

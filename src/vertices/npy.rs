@@ -9,7 +9,6 @@ use trimill_system::disk::Output;
 use trimill_system::ordered::make_and_write;
 use trimill_system::{Error, Result};
 
-/// Entries of a chunk that a thread makes.
 const CHUNK: u64 = 1 << 16;
 
 pub(super) fn write_array(

@@ -20,7 +20,6 @@ const PER_VERTEX: u64 = 12;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VertexCount {
-    /// The input's id.
     pub id: u64,
     pub degree: u32,
     pub triangles: u64,
@@ -111,7 +110,6 @@ impl CountsInOrder for ListedVertices {
 pub struct VerticesOfGraph<'a> {
     pub graph: &'a OrientedGraph,
     pub sums: &'a Sums<ByRank>,
-    /// The most bytes of a window.
     pub memory: Bytes,
 }
 

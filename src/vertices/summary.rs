@@ -148,10 +148,8 @@ pub fn summarised(
     ))
 }
 
-/// Finds the degree of a rank.
 pub struct DegreeFinder<'a> {
     runs: &'a [DegreeRun],
-    /// The rank after each run.
     ends: Vec<u32>,
 }
 
@@ -179,7 +177,6 @@ impl<'a> DegreeFinder<'a> {
     }
 }
 
-/// The summary of a block of ranks.
 struct BlockSummary {
     by_degree: Vec<OfDegree>,
     in_triangles: u64,

@@ -21,14 +21,12 @@ pub(crate) mod shell;
 #[cfg(test)]
 mod tests;
 
-/// Where a command writes, and what stops it.
 pub(crate) struct CommandContext<'a> {
     /// Standard output: the result.
     pub(crate) out: &'a mut dyn Write,
     /// Standard error: errors of a batch's jobs, and its summary if results are JSON.
     pub(crate) err: &'a mut dyn Write,
     pub(crate) terminal: bool,
-    /// Stops the command and receives its progress.
     pub(crate) control: Control,
     /// This program, in which METIS and the methods of a comparison run, too.
     pub(crate) program: Option<PathBuf>,

@@ -47,7 +47,6 @@ impl ProgressLine {
         }
     }
 
-    /// Standard error for log lines; the bar is hidden while they are written.
     pub(crate) fn log_writer(&self) -> LogWriter {
         LogWriter(self.bar.clone())
     }

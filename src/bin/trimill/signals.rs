@@ -10,7 +10,6 @@ use signal_hook::flag;
 
 use trimill::{Error, Result};
 
-/// The exit code of a program that was stopped.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Installs all handlers. The first SIGINT or SIGTERM sets `stop`.

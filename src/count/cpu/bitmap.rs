@@ -21,7 +21,6 @@ pub(super) struct BitmapState {
     pub(super) room_by_head: usize,
     /// How many arcs sorted by head a worker has room for.
     pub(super) sorted_by_head: usize,
-    /// The arcs of a batch that are sorted by head; empty until a batch has some.
     pub(super) by_head: Vec<PostponedArc>,
     /// How many entries of each local's row earlier row blocks have covered.
     pub(super) cursors: Vec<u32>,

@@ -26,7 +26,6 @@ use trimill_system::{Bytes, parallel};
 const MOST: u32 = 1 << 24;
 pub(super) const OF_BUCKET: usize = 1 << 14;
 
-/// Heads are chosen in groups of this many.
 pub(super) const GROUP: usize = 64;
 
 /// The most buckets, and the fewest arcs that a batch has in one.
@@ -77,7 +76,6 @@ pub(super) struct HeadBuckets {
     range: Range<u32>,
     /// Whether arcs to these heads are all counted by head, even the first of a row and those before the cursor.
     all: bool,
-    /// The bucket of each group.
     buckets: Vec<u16>,
     firsts: Vec<u32>,
 }

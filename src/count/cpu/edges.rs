@@ -62,7 +62,6 @@ pub(super) struct CpuEdgeCounter {
     /// Counts of earlier row blocks that were not read yet.
     unread: VecDeque<Vec<u32>>,
     last: LastRowBlock,
-    /// Whether the counters' memory was touched.
     populated: bool,
     triangles: u64,
     progress: Option<Progress>,
@@ -71,7 +70,6 @@ pub(super) struct CpuEdgeCounter {
 /// Buffers for a batch of locals whose arcs are counted by head.
 #[derive(Debug, Default)]
 struct BatchRoom {
-    /// The most arcs of a batch; 0 if no arc is counted by head.
     most: usize,
     arcs: Vec<PostponedArc>,
     packed: PackedRows,
@@ -93,7 +91,6 @@ impl BatchRoom {
     }
 }
 
-/// What the counters of a row block's arcs hold.
 #[derive(Debug, Clone, Copy, Default)]
 enum LastRowBlock {
     #[default]

@@ -31,7 +31,6 @@ pub(super) const fn words_before(b: u32) -> usize {
     (whole + 1) * (32 * whole + rest)
 }
 
-/// Bytes of the triangle over `count` hubs.
 pub(super) const fn bytes(count: u32) -> Bytes {
     Bytes(words_before(count) as u64 * 8)
 }

@@ -33,9 +33,7 @@ const RUN: usize = 1 << 12;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BitRows {
     None,
-    /// Some, but less than half of all entries.
     Some,
-    /// Half of all entries or more.
     Most,
 }
 
@@ -103,7 +101,6 @@ fn pack(row: &mut [u32], packed: &mut Vec<u32>) -> bool {
     true
 }
 
-/// The words of a packed row: place, low half, high half.
 #[inline(always)]
 pub(super) fn words(row: &[u32]) -> Option<&[[u32; 3]]> {
     match row {

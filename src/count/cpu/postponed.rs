@@ -26,7 +26,6 @@ pub(super) struct Capacity {
     pub(super) words: usize,
     /// The first hub whose arcs wait.
     pub(super) first: u32,
-    /// How many heads arcs are sorted by.
     pub(super) heads: usize,
     /// Whether triangles are counted at vertices: then each row's local, and its count, take memory, too.
     pub(super) vertices: bool,
@@ -164,7 +163,6 @@ impl PostponedArcs {
         &self.sorted.arcs[..self.arcs.len()]
     }
 
-    /// Removes the arcs and keeps their words.
     #[inline(always)]
     pub(super) fn forget_arcs(&mut self) {
         self.arcs.clear();
@@ -178,11 +176,9 @@ impl PostponedArcs {
     }
 }
 
-/// Arcs in the order of their heads.
 #[derive(Debug, Default)]
 pub(super) struct SortedArcs {
     arcs: Vec<PostponedArc>,
-    /// Where the arcs of each head end.
     ends: Vec<u32>,
 }
 

@@ -143,7 +143,6 @@ pub(super) fn probe(row: &[u32], marks: &[u64]) -> u64 {
     counts[0] + counts[1] + counts[2] + counts[3]
 }
 
-/// Calls `act` with each marked entry of a row; returns how many there are.
 #[inline(always)]
 pub(super) fn each_marked(row: &[u32], marks: &[u64], mut act: impl FnMut(u32)) -> u64 {
     let mut count = 0;

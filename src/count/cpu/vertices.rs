@@ -23,7 +23,6 @@ use trimill_system::mapped::zeros;
 
 /// Counts common entries of rows, and receives the corners of the triangles.
 pub(super) trait Corners {
-    /// Whether corners are counted.
     const WANTED: bool;
 
     /// How many bits the packed words of a row share with `bits`; they are smallest corners.

@@ -50,7 +50,6 @@ pub(super) struct CpuWorker {
     locals: Vec<u32>,
     of_locals: Vec<u32>,
     pub(super) near: NearCounters,
-    /// Counters for the entries of a packed row.
     of_row: RowCounters,
 }
 
@@ -259,7 +258,6 @@ impl CpuWorker {
         count
     }
 
-    /// Counts the marked entries of the middle corners' rows.
     #[inline(always)]
     fn intersect_marked<C: Corners>(
         &self,

@@ -17,7 +17,6 @@ pub struct Absent {
     scope: Scope,
 }
 
-/// What such a GPU would count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceCounters {
     Total,

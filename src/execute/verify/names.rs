@@ -13,7 +13,6 @@ use trimill_system::{Bytes, Control, Error, Result, lock};
 /// Bytes of a name in the tree, beside its own.
 const PER_NAME: u64 = 80;
 
-/// An input whose names were read and numbered.
 pub(super) struct NumberedByTree<'a> {
     source: &'a Source,
     numbers: BTreeMap<Vec<u8>, u64>,

@@ -75,7 +75,6 @@ pub(super) fn check_all(jobs: &mut [BatchJob]) -> Result<()> {
     jobs.iter_mut().try_for_each(|BatchJob { job, stated, .. }| check(job, stated))
 }
 
-/// Refuses settings of a comparison that have no effect.
 pub(super) fn check_comparison(flags: &BenchCommand) -> Result<()> {
     let partitioner = flags.partition.partitioner.clone().unwrap_or_default();
     let backend = flags.count.backend.unwrap_or_default();

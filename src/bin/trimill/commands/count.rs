@@ -55,7 +55,6 @@ pub(super) fn threads(asked: Option<NonZeroUsize>) -> usize {
 pub(super) struct CountAnswer {
     pub(super) result: RunResult,
     pub(super) written: Result<()>,
-    /// The result that its page compares with.
     pub(super) earlier: Option<EarlierResult>,
 }
 

@@ -151,7 +151,6 @@ fn summary(lines: &[SummaryLine]) -> String {
     grid(&COLUMNS, lines)
 }
 
-/// How a message about a job begins.
 fn of_job(name: &str) -> String {
     format!("job '{}': ", printable(name))
 }

@@ -128,7 +128,6 @@ fn median(spread: Option<Spread>) -> String {
     or_dash(spread, |spread| milliseconds(spread.median))
 }
 
-/// The fastest and the slowest run.
 fn range(Spread { min, max, .. }: Spread) -> String {
     format!("{} to {}", milliseconds(min), milliseconds(max))
 }

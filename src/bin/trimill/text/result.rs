@@ -39,7 +39,6 @@ const DEVICES: [TableColumn<DeviceResult>; 9] = [
     TableColumn { heading: "in use,\nthe driver says", cell: |d| d.used_bytes.to_string() },
 ];
 
-/// Which tables follow the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ShownTables {
     None,
@@ -70,7 +69,6 @@ pub(crate) fn result(result: &RunResult, threads: Option<usize>, shown: ShownTab
     text
 }
 
-/// The summary of the triangles at all vertices, as entries of a list.
 pub(crate) fn clustering(summary: &Clustering) -> Vec<(&'static str, String)> {
     let quantiles = |value: fn(&Quantile) -> String| {
         let of = |quantile: &Quantile| format!("{}%: {}", 100.0 * quantile.share, value(quantile));

@@ -51,7 +51,6 @@ fn arranged(mut headings: Vec<String>, mut rows: Vec<Vec<String>>, width: Option
     plain
 }
 
-/// Whether a column is of numbers, sizes or dashes only.
 fn is_numeric(rows: &[Vec<String>], column: usize) -> bool {
     rows.iter().all(|row| row.get(column).is_none_or(|text| numeric(text)))
 }

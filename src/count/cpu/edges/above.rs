@@ -29,7 +29,6 @@ const fn sum_below(n: usize) -> usize {
     n * n.saturating_sub(1) / 2
 }
 
-/// Bytes for `hubs` hubs, at most.
 pub(super) fn bytes(hubs: u32) -> Bytes {
     Bytes::of::<u64>(words_before(0, hubs, hubs) as u64)
 }

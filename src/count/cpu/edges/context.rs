@@ -56,13 +56,11 @@ impl BatchedHeads<'_> {
         end(self.hubs).max(end(self.others))
     }
 
-    /// The end of all these heads.
     pub(super) fn end_of_all(&self) -> u32 {
         self.hubs.range().end.max(self.others.range().end)
     }
 }
 
-/// The triangles found on the arcs of a batch.
 pub(super) struct FoundByHead<'a> {
     /// The triangles on each arc, written once; zeroed again when they are added to the counters.
     pub(super) found: &'a [AtomicU32],

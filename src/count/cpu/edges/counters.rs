@@ -79,7 +79,6 @@ impl HostEdgeCounters {
         parallel::each(self.places(self.resident, arcs as usize), |(range, places)| lock(range)[places].fill(0));
     }
 
-    /// Touches the memory of all counters.
     pub(super) fn populate(&self) {
         parallel::each(&self.ranges, |range| populate(&mut lock(range)));
     }

@@ -25,7 +25,6 @@ pub(super) struct HubBatch<'a> {
     pub(super) found: &'a FoundByHead<'a>,
 }
 
-/// The most hubs, and the words of their bits.
 const HUBS: usize = MOST as usize;
 const WORDS: usize = HUBS / 64;
 
@@ -42,11 +41,9 @@ struct HubRoom {
     planes: Box<[Planes; WORDS]>,
     /// Counters of the arcs of this hub, for entries that are not packed into words.
     of_number: Box<[u32; HUBS]>,
-    /// The triangles on each arc of this hub's row.
     counts: Vec<u32>,
 }
 
-/// A worker's bytes for `hubs` hubs.
 pub(in crate::count::cpu) fn per_worker(hubs: u32) -> Bytes {
     let arrays = size_of::<[(u64, Planes); WORDS]>() + size_of::<[u32; HUBS]>();
     match hubs {

@@ -109,7 +109,6 @@ impl PackedRows {
         });
     }
 
-    /// Prefetches the bounds of the `i`-th local's row.
     #[inline(always)]
     pub(super) fn prefetch_start(&self, i: usize) {
         prefetch(&self.starts, i);

@@ -24,7 +24,6 @@ pub(super) struct EdgeWorker {
     hub_arcs: HubArcs,
     pub(super) additions: Additions,
     sorted: SortedArcs,
-    /// The triangles on each arc of a head's row.
     counts: Vec<u32>,
 }
 
@@ -74,7 +73,6 @@ impl EdgeWorker {
         triangles
     }
 
-    /// Adds what was found on the arcs of a run to their counters.
     pub(super) fn add_found(
         &mut self,
         run: &LocalsRun<'_>,
