@@ -34,7 +34,6 @@ pub struct Origin {
     /// The columns with the ends of edges, if the user named them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<ColumnNames>,
-    /// Whether ids were read as names.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub names: bool,
     /// Of a doubled graph, which counts the directions of edges: the checksum of the graph that it was made of.

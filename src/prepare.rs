@@ -149,7 +149,6 @@ impl Preparation<'_, '_> {
         Ok(graph)
     }
 
-    /// The graph that a device made since `start`.
     fn prepared(
         &self,
         prepared: PreparedOnDevice,

@@ -44,7 +44,6 @@ pub(crate) const LEAST: u32 = 2;
 
 pub(crate) const MOST_K: u32 = MOST_TRIANGLES + LEAST;
 
-/// What of the decomposition is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrussWanted {
     /// The k at whose truss peeling ends; none: all edges fall.

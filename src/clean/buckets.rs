@@ -262,7 +262,6 @@ impl Buckets {
         lock(&self.buckets[bucket]).len
     }
 
-    /// Takes all keys of a bucket, which is empty afterwards.
     pub fn take(&self, bucket: usize) -> Result<Vec<u64>> {
         let mut keys = Vec::new();
         self.take_in_chunks(bucket, usize::MAX, |chunk| {

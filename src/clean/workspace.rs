@@ -156,7 +156,6 @@ impl<'a> Workspace<'a> {
         self.later.map_or(Vec::new(), |later| later.disk_needs(vertices, edges))
     }
 
-    /// Reports the stages that follow.
     pub(crate) fn expect(&self, graph: &GraphToPrepare, control: &Control) {
         if let Some(later) = self.later {
             control.expect(&later.stages(graph));

@@ -237,7 +237,6 @@ impl CountBackend for Cpu {
 }
 
 struct CpuCounter {
-    /// All of the resident section, once it is there.
     resident: Resident,
     numbered: u32,
     work: BitmapState,

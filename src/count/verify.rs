@@ -31,7 +31,6 @@ pub use neighbourhoods::VerifiedEdges;
 pub struct Verdict {
     /// Vertices with an edge after cleaning.
     pub vertices: u64,
-    /// Undirected edges after cleaning.
     pub edges: u64,
     pub triangles: u128,
     /// Paths of two edges: `deg (deg - 1) / 2` summed over the vertices.
@@ -81,7 +80,6 @@ impl ArcTally {
         self.0.load(Relaxed)
     }
 
-    /// What the verifier takes for `arcs` arcs.
     pub fn bytes(arcs: u64) -> Bytes {
         Bytes(arcs.saturating_mul(BYTES_PER_ARC))
     }
@@ -102,7 +100,6 @@ impl Verifier {
         Self::default()
     }
 
-    /// With room for as many arcs as [`ArcTally`] has counted.
     pub fn for_arcs(arcs: u64) -> Self {
         Self(Mutex::new(Vec::with_capacity(arcs as usize)))
     }

@@ -43,7 +43,6 @@ struct ArcToMark {
 }
 
 impl MarkedRows {
-    /// Without marks.
     pub(super) fn read(graph: &OrientedGraph, ranks: Range<u32>) -> Result<Self> {
         let edges = graph.first_arc(ranks.end)? - graph.first_arc(ranks.start)?;
         let mut begins: Vec<u64> = zeros(ranks.len() + 1);

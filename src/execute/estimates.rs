@@ -32,7 +32,6 @@ impl JobEstimate {
 pub(super) struct Estimating<'a> {
     pub(super) planning: Planning<'a>,
     pub(super) plan: &'a Plan,
-    /// The work of the cores, if they count.
     pub(super) work: WholeWork,
     /// Whether the input has rows that can be read at any place.
     pub(super) has_rows: bool,

@@ -89,7 +89,6 @@ impl Session {
         Ok(())
     }
 
-    /// Opens the job's input once more, after counting.
     pub(super) fn input_again(&self) -> Result<Source> {
         let job = &self.job;
         Source::open_within(&job.inputs, job.settings.input.reading(), &self.work_dir, self.host, &self.control)

@@ -49,7 +49,7 @@ pub(super) struct Division {
 pub(super) struct HostNeeds {
     pub(super) host: HostMemory,
     pub(super) size: GraphSize,
-    /// Of the graph, in memory.
+    /// Bytes of the graph in memory.
     pub(super) held: Bytes,
     /// None: either mode will do.
     pub(super) mode: Option<Mode>,
@@ -256,7 +256,6 @@ impl HostNeeds {
         needs.fixed("the doubled graph in memory", held)
     }
 
-    /// The host budget that is left for counting the doubled graph.
     pub(super) fn budget_of_doubled(&self) -> Bytes {
         self.host.beside(self.held + self.beside_directions())
     }

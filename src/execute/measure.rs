@@ -31,7 +31,6 @@ const PARTS: u32 = 8;
 /// Steps of progress: the disk, three jobs on the cores, two on a GPU, and its two methods.
 const STEPS: u64 = 8;
 
-/// Written and read to measure a disk.
 const DISK_BYTES: u64 = 512 << 20;
 
 const STEP: usize = 4 << 20;

@@ -42,7 +42,6 @@ pub(super) enum Budget {
 }
 
 impl Budget {
-    /// The requested budget, else 90% of the free memory.
     pub(super) fn of(asked: Option<Bytes>) -> Self {
         asked.map_or(Self::Free(Bytes(u64::MAX)), Self::Asked)
     }

@@ -67,7 +67,6 @@ pub struct Session {
     _work: Option<TemporaryDir>,
     /// Host memory that the oriented graph may take if it is not cached.
     graph_memory: Bytes,
-    /// GPUs that were opened in advance.
     pub(super) gpus: Mutex<Option<Opening>>,
 }
 

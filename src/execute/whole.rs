@@ -27,7 +27,6 @@ use trimill_system::control::{Control, Unit};
 use trimill_system::{Bytes, Error, Result};
 
 impl Planned {
-    /// Whether the devices share a whole graph by its edges.
     pub(super) fn is_shared(&self) -> bool {
         let whole = self.plan.parts() == 1 && self.plan.cut.mode() == Mode::InPlace;
         let backends = &self.chosen.backends;

@@ -61,7 +61,6 @@ pub(super) struct PartitionsToCount<'a> {
     pub(super) known: PlannedFigures<'a>,
     pub(super) ranges: Option<Ranges<'a>>,
     pub(super) device_memory: Bytes,
-    /// Where results are recorded, with a run directory.
     pub(super) journal: Option<&'a Journal>,
     pub(super) details: &'a Details<'a>,
 }

@@ -29,7 +29,6 @@ impl NumberedArcs<'_> {
         &self.names
     }
 
-    /// Bytes of temporary files.
     pub fn bytes_written(&self) -> Bytes {
         let numbers = self.numbers.iter().flat_map(|(_, runs)| runs.iter().flatten());
         let arcs = self.runs.iter().flat_map(|run| &run.arcs);

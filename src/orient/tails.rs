@@ -268,7 +268,6 @@ struct Uniting<'a> {
     /// The lengths of rows that are still to be filled.
     lengths: std::slice::IterMut<'a, u32>,
     tails: Vec<WaitingBytes>,
-    /// Loops so far, which are dropped.
     loops: u64,
     /// The current bucket's encoded tails so far, and those of a head.
     bytes: Vec<u8>,

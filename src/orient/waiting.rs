@@ -96,7 +96,6 @@ impl WaitingRows {
         }
     }
 
-    /// Whether the row of a rank is wanted in this pass.
     #[inline]
     pub(super) fn wants(&self, rank: u32) -> bool {
         rank >= self.first_rank && rank < self.end_rank.load(Ordering::Relaxed)

@@ -140,7 +140,6 @@ impl Machine {
         seconds / (self.rates.bitmap * self.cores())
     }
 
-    /// About how many seconds peeling a graph takes.
     pub fn peeling(&self, edges: u64) -> f64 {
         edges as f64 / if self.gpus > 0 { PEELED_BY_GPU } else { PEELED * self.cores().sqrt() }
     }

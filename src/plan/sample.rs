@@ -91,7 +91,6 @@ pub(super) fn each_row(graph: &OrientedGraph, run: &Range<u32>, mut take: impl F
     Ok(())
 }
 
-/// The runs of rows that are read.
 pub(super) fn runs(graph: &OrientedGraph) -> Result<Vec<Range<u32>>> {
     let (arcs, all) = (graph.edges(), graph.vertices());
     let many = arcs.div_ceil(RUN).clamp(1, RUNS);

@@ -105,7 +105,6 @@ impl<'d> Collect<'d> {
         }
     }
 
-    /// From now on the host has `memory` for runs.
     pub(super) fn keep_within(&self, memory: Bytes, space: Workspace<'_>) -> Result<(), Stop> {
         let most = runs_in(memory, space);
         match self.runs.as_ref().is_none_or(|runs| runs.keep_at_most(most)) {

@@ -47,7 +47,6 @@ pub(super) struct PreparedOnDevice {
     pub(super) orienting: Duration,
 }
 
-/// An input whose arcs are on the device.
 pub(super) struct ReadOnDevice<'a> {
     device: DeviceArcs<'a, DeviceEngine>,
     input: ReadInput<'a>,

@@ -17,7 +17,6 @@ const KIND: &str = "trimill partition result 2";
 #[serde(deny_unknown_fields)]
 pub struct PartitionRecord {
     kind: String,
-    /// Of the partitioning that it belongs to.
     #[serde(with = "hex::of_u128")]
     pub fingerprint: u128,
     pub parts: u32,

@@ -30,11 +30,9 @@ pub struct JobRecord {
     assignment: Vec<FileIdentity>,
     seed: u64,
     prune: String,
-    /// As asked for.
+    /// The number of parts, the mode and the size of row blocks, as asked for.
     parts: String,
-    /// As asked for.
     mode: String,
-    /// As asked for.
     block_bytes: Option<u64>,
 }
 

@@ -140,7 +140,6 @@ impl NeighbourBits {
         })
     }
 
-    /// How many words cover all vertices.
     fn words(&self) -> usize {
         self.rows.len().div_ceil(64)
     }

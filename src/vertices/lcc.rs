@@ -44,7 +44,6 @@ impl LccWanted {
         Ok(Self { directed: self.asked.or(directed).unwrap_or(false), listed, ..self })
     }
 
-    /// Whether the input is read again for them.
     pub fn reads_input(&self) -> bool {
         self.directed || self.listed > 0
     }

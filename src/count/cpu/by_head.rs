@@ -273,7 +273,6 @@ impl HeadPart<'_> {
     }
 }
 
-/// The number of batches for all arcs, at least.
 fn batches_of(resident: &Resident, room: usize) -> u64 {
     resident.arcs().div_ceil(room as u64).max(1)
 }

@@ -8,7 +8,6 @@ use crate::count::method::CudaMethod;
 use trimill_graph::GraphSize;
 use trimill_system::{Bytes, Error, Result};
 
-/// The budget of such a GPU, and the footprint of a method on it.
 #[derive(Debug)]
 pub struct Absent {
     name: CudaMethod,

@@ -143,7 +143,6 @@ fn answer(result: &RunResult, threads: Option<usize>) -> String {
     list(&entries)
 }
 
-/// The devices or threads that counted, and the method.
 fn counter(result: &RunResult, threads: Option<usize>) -> String {
     let gpus: BTreeMap<u32, &str> = result.devices.iter().map(|of| (of.device, of.name.as_str())).collect();
     let on = match (gpus.values().next(), threads) {

@@ -11,7 +11,6 @@ use trimill_system::mapped::prefetch_all;
 /// How many arcs ahead entries are prefetched; the bounds of their rows, twice as many.
 const AHEAD: usize = 16;
 
-/// What a worker needs to count arcs by head.
 pub(super) struct HeadArcs<'a> {
     /// Lends its marks.
     pub(super) own: &'a mut Own,
