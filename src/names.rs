@@ -37,8 +37,7 @@ use trimill_system::{Bytes, Control, Error, Result, lock};
 const LEAST_RUN: u64 = 512 << 10;
 const LARGEST_RUN: u64 = 64 << 20;
 
-/// Divisors of the host's memory for runs that are collected, with as much again to sort them; for merging; for names that wait; for arcs
-/// that wait.
+/// Divisors of the host's memory: for collecting runs, and as much again to sort them; for merging; for waiting names; for waiting arcs.
 const COLLECTING: u64 = 6;
 const MERGING: u64 = 3;
 const NAMES_THAT_WAIT: u64 = 4;

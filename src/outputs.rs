@@ -119,8 +119,7 @@ impl OutputTable {
         }
     }
 
-    /// Fills the `arrays` of vertices, and writes the files, each complete or missing, even if another one fails. Runs in the current
-    /// thread pool.
+    /// Fills the `arrays` of vertices, and writes each file, completely or not at all. Runs in the current thread pool.
     pub fn write_vertices(
         &self,
         arrays: Option<&CountArrays>,

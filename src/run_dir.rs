@@ -96,8 +96,7 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Opens or makes the directory, and removes unfinished files of a process that ended midway, but not where shards of a prepared job
-    /// may be writing them.
+    /// Opens or makes the directory, and removes a former process's unfinished files, unless shards of a prepared job may be writing them.
     pub fn open(path: &Path) -> Result<Self> {
         disk::make_dir(path)?;
         let lock = Lock::take(path)?;
@@ -113,8 +112,7 @@ impl RunDir {
         self.path.join(prepared::NAME).exists()
     }
 
-    /// Opens a prepared job's directory for one of several processes that count its partitions: locks nothing, and removes nothing of other
-    /// processes.
+    /// Opens a prepared job's directory for one of several processes that count: locks nothing, and removes nothing of other processes.
     pub fn share(path: &Path) -> Result<(Self, PreparedJob)> {
         let run = Self { path: path.to_path_buf(), lock: None };
         let prepared = run.prepared()?;
@@ -150,8 +148,7 @@ impl RunDir {
         if now == before { Ok(()) } else { sealed_file::write(&path, &now) }
     }
 
-    /// Records the directory's job, once the contents of its input are hashed, and before anything is kept here that another job could take
-    /// for its own.
+    /// Records the directory's job, once its input is hashed, and before anything is kept here that another job could take for its own.
     pub fn record(&self, job: &JobRecord) -> Result<()> {
         let path = self.path.join(JOB);
         if path.exists() { Ok(()) } else { sealed_file::write(&path, job) }
@@ -178,8 +175,7 @@ impl RunDir {
         self.path.join(RESULT).exists()
     }
 
-    /// The complete result of the job with this fingerprint from an earlier start. Another job's is an error; a damaged one is put together
-    /// again.
+    /// This job's complete result from an earlier start. Another job's is an error; a damaged one is put together again.
     pub fn finished(&self, fingerprint: u128) -> Result<Option<RunResult>> {
         #[derive(Deserialize)]
         struct Of {
@@ -219,8 +215,7 @@ impl RunDir {
         !self.graphs().join(&prepared.made.graph).exists()
     }
 
-    /// Fails if the plan or the spills' manifest is of another job than the prepared one. A missing or damaged one is no error here, but
-    /// where it is needed.
+    /// Fails if the plan or the spills' manifest is another job's. Missing or damaged ones are errors where they are needed.
     pub fn check(&self, prepared: &PreparedJob) -> Result<()> {
         let spills = self.spills(None);
         let plan =
@@ -264,8 +259,7 @@ impl RunDir {
         }
     }
 
-    /// Where spills wait: in the run directory, or in a folder in `named` that all starts with this run directory find, and no other run
-    /// uses.
+    /// Where spills wait: in the run directory, or in a folder in `named` that all starts with this run directory, and no others, use.
     pub fn spills(&self, named: Option<&Path>) -> PathBuf {
         named.map_or_else(
             || self.path.join(SPILLS),

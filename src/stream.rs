@@ -149,8 +149,7 @@ impl DeviceThread<'_> {
         Ok((counted, vertices.ok_or_else(|| Error::defect("no counters of vertices"))?))
     }
 
-    /// As [`Self::count`], and the triangles on each arc, which go to `sink` as soon as they are complete: if counting fails, the sink has
-    /// those of some row blocks.
+    /// As [`Self::count`], and the triangles on each arc, which `sink` gets when they are complete, even if counting fails afterwards.
     pub fn count_on_edges(
         &mut self,
         source: &mut dyn PartitionSource,
@@ -238,8 +237,7 @@ struct ReaderThread<'a> {
 }
 
 impl ReaderThread<'_> {
-    /// Reads the resident rows, then all row blocks in order; returns how long it was busy. Ends early if the counter failed, whose error
-    /// is then reported.
+    /// Reads the resident rows, then all row blocks in order; returns how long it was busy. Ends early if the counter failed.
     fn all_of(self, source: &mut dyn PartitionSource) -> Result<Duration> {
         let mut busy = Duration::ZERO;
         let mut more = true;

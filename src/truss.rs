@@ -70,8 +70,7 @@ const WORTH_A_DEVICE: u64 = 1 << 14;
 /// The most triangles on an edge: two bits of a value are marks.
 const MOST_TRIANGLES: u32 = (1 << 30) - 1;
 
-/// Host memory for peeling a graph on the cores: levels, edges, and buffers; or, while half of the edges are made a smaller graph, that and
-/// its values.
+/// Host memory for peeling on the cores: levels and edges; and buffers or, if that takes more, a smaller graph with its values.
 pub(crate) fn memory(vertices: u32, edges: u64, threads: u64) -> Bytes {
     let vertices = u64::from(vertices);
     let beside = OnCores::bytes(vertices, edges, threads).max(4 * edges + RemainingEdges::bytes(vertices, edges / 2));
@@ -253,8 +252,7 @@ impl<'a> PeelProgress<'a> {
     }
 }
 
-/// Peels edges, and writes the level at which each fell into the state, with the mark [`FALLEN`]. If a device fails, the cores continue
-/// from the graph that it was given.
+/// Peels edges, and marks each in the state with its level and [`FALLEN`]. If a device fails, the cores continue from its graph.
 fn peel(
     mut edges: RemainingEdges,
     mut values: Vec<u32>,

@@ -1,5 +1,4 @@
-//! The triangles at each vertex: sums by rank ([`crate::sums`]) in; a summary ([`summary`]) and files ([`files`]) in the order of the
-//! input's ids out.
+//! The triangles at each vertex: sums by rank ([`crate::sums`]) become a summary ([`summary`]) and files ([`files`]).
 
 pub mod degrees;
 pub mod files;

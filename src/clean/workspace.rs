@@ -76,8 +76,7 @@ pub enum InputForm {
 }
 
 impl InputForm {
-    /// Bytes for each id besides [`PER_ID`]: the lengths of rows that are read again; where rows are united with their reverse, also their
-    /// lengths before and after.
+    /// Bytes for each id besides [`PER_ID`]: lengths of rows that are read again; for united rows, also their lengths before and after.
     pub fn more_per_id(self) -> u64 {
         match self {
             Self::SymmetricRows => 4,

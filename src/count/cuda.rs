@@ -194,8 +194,7 @@ impl Cuda {
         Ok(found.devices.iter().map(|device| device.ordinal).collect())
     }
 
-    /// Takes the arena, all device memory that this backend uses, in place of an earlier one. Returns how many bytes are free if the device
-    /// refuses the budget.
+    /// Takes the arena, all device memory of this backend, in place of an earlier one. Returns the free bytes if the device refuses.
     pub fn reserve(&mut self, budget: Bytes) -> Result<Option<Bytes>> {
         let reserved = match self.method.takes_encoded_rows() {
             true => self.gpu.reserve_for_encoded_rows(budget.get()),

@@ -54,8 +54,7 @@ impl Session {
         }
     }
 
-    /// The backends and their budget, by the job's method unless another one is named. Errors: `Resource` if a GPU is missing, `Usage` if a
-    /// name is wrong.
+    /// The backends and their budget, by the job's method or the named one. Errors: `Resource` without a GPU, `Usage` for a wrong name.
     pub(super) fn backends(&self, needs: &HostNeeds, method: Option<&str>) -> Result<ChosenBackends> {
         let asked = self.job.settings.memory.device;
         let on_cpu = |method| {

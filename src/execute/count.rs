@@ -32,8 +32,7 @@ use trimill_system::expected::ExpectedStage;
 use trimill_system::mapped::trim_heap;
 use trimill_system::{Bytes, Control, Error, Kind, Result, lock, parallel};
 
-/// Counts the triangles of `edges`, else of the job's input. Errors: those of any stage. If only files could not be written, the result is
-/// the error's answer.
+/// Counts the triangles of `edges`, else of the job's input. If only files could not be written, the error's answer is the result.
 pub fn count(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, control: &Control) -> Result<RunResult> {
     if let Some(dir) = job.kept_spills().map(Path::to_path_buf) {
         return super::kept::count(job, &dir, control);

@@ -29,8 +29,7 @@ pub(super) fn on_the_way(host: HostMemory, gpus: u64) -> Bytes {
     Bytes(host.usable().get() / 8 / gpus.max(1))
 }
 
-/// Host memory besides the sums for triangles at vertices while `gpus` GPUs count. 0 GPUs stand for the CPU, whose counters belong to the
-/// memory for counting.
+/// Host memory besides the sums for triangles at vertices while `gpus` GPUs count; 0 for the CPU, whose counters belong to counting.
 pub(super) fn while_counting(host: HostMemory, vertices: u32, gpus: u64) -> Bytes {
     let counters = Bytes(COUNTER_BYTES * vertex_counters(vertices, Bytes(4 * on_the_way(host, gpus).get())));
     Bytes(gpus * counters.get())

@@ -55,8 +55,7 @@ impl PartitionsToCount<'_> {
     }
 }
 
-/// The task of counting `parts` partitions with `arcs` arcs of their own, and its unit: arcs if a single backend counts and reports
-/// progress, else partitions.
+/// The task of counting `parts` partitions with `arcs` arcs, in arcs if a single backend counts and reports progress, else in partitions.
 pub(super) fn task_of(
     backends: &mut [Box<dyn CountBackend>],
     parts: u64,

@@ -124,8 +124,7 @@ impl<A: FnMut(u64, &[u32]) -> Result<()> + Send> EdgeSink for PartitionEdgeSink<
 }
 
 impl ListedPlaces {
-    /// Adds counts of the next resident arcs, without the first `skipped`. Rows of locals that are close in the graph are added together,
-    /// with zeros between them.
+    /// Adds counts of the next resident arcs, without the first `skipped`; rows close in the graph together, with zeros between them.
     fn add_resident(
         &mut self,
         graph: &OrientedGraph,

@@ -73,8 +73,7 @@ impl HostNeeds {
         })
     }
 
-    /// A budget, at least this one, that suffices for counting. The need may grow with the budget, as more is held in memory, so the budget
-    /// is raised until it suffices.
+    /// A budget, at least this one, that suffices for counting. It is raised until it does, since the need may grow with the budget.
     pub(super) fn enough(&self, least: Bytes, gpus: u64) -> Bytes {
         let mut budget = self.host.budget();
         loop {

@@ -48,8 +48,7 @@ pub(super) struct Opening {
 }
 
 impl Opening {
-    /// Starts to open the GPUs; the input needs at most `useful` bytes of each. With a host budget below [`AMPLE`], waits until they are
-    /// open.
+    /// Starts to open the GPUs, of which the input needs `useful` bytes at most; with a host budget below [`AMPLE`], waits for them.
     pub(super) fn start(settings: GpuSettings, method: CudaMethod, host: Bytes, useful: Bytes) -> Self {
         let GpuSettings { devices, kernels, memory, prepare } = settings;
         let asked = memory.map_or(Budget::Free(useful), Budget::Asked);

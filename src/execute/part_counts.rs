@@ -1,5 +1,4 @@
-//! Counts of partitions at vertices or on edges, on their way to the sums: of partitions that a device did not finish, and of those that a
-//! run directory keeps.
+//! Counts of partitions at vertices or on edges, on their way to the sums: of unfinished partitions, and of those in a run directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -26,8 +26,7 @@ pub(super) fn recorded(
     Ok(None)
 }
 
-/// A hash of all that determines the partitions: input, partitioner, number of parts, mode, prune level, size of row blocks, and how the
-/// graph is cut.
+/// A hash of what determines the partitions: input, partitioner, number of parts, mode, prune level, size of row blocks, and cut.
 pub(super) fn fingerprint(settings: &Tables, identity: &str, cut: &GraphCut, row_block: Bytes) -> u128 {
     let (parts, mode) = (cut.parts(), cut.mode());
     let (seed, prune) = (settings.partition.seed(), settings.partition.prune());

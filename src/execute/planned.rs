@@ -113,8 +113,7 @@ pub(super) struct PlanRequest {
 }
 
 impl Prepared {
-    /// Plans, or takes the plan that an earlier start recorded in the run directory. A damaged graph file is removed, unless other
-    /// processes share it.
+    /// Plans, or takes the recorded plan of an earlier start. Removes a damaged graph file, unless other processes share it.
     pub(super) fn plan(self, wanted: PlanRequest) -> Result<Planned> {
         let path = self.graph.path().filter(|_| !self.session.is_shard()).map(Path::to_path_buf);
         Session::unless_graph_damaged(self.planned(wanted), path.as_deref())

@@ -1,5 +1,4 @@
-//! What `trimill prepare` does: everything up to the plan and, in the spilled mode, the spills, once for all shards of a job. Counts
-//! nothing.
+//! What `trimill prepare` does: everything up to the plan and, in the spilled mode, the spills, for all shards of a job.
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
-//! Disk space of counting: spilled partitions, triangles at vertices and on edges on their way to files, and these. What preparing takes is
-//! checked where it is done.
+//! Disk space of counting: spilled partitions, triangles at vertices and on edges on their way to files, and these files.
 
 use super::building::Building;
 use super::counters::in_memory;

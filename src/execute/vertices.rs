@@ -85,8 +85,7 @@ impl<'g> VertexSums<'g> {
         })
     }
 
-    /// Adds the counts of a window of a partition, whose numbers below `numbered` stand for `ranks` or for themselves. Runs in the current
-    /// thread pool.
+    /// Adds the counts of a window; numbers below `numbered` stand for `ranks`, or for themselves. Runs in the current thread pool.
     fn add(
         &self,
         counts: &VertexCounts,

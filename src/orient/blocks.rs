@@ -17,8 +17,7 @@ use trimill_graph::{BlockEntry, DegreeRun};
 /// The most buckets: each has a staging area in every thread.
 const MOST_BUCKETS: u64 = 4096;
 
-/// The largest weight of a file block of several rows: the rows, and the bounds on their arcs. One thread decodes a block, and reading a
-/// single row reads a whole block.
+/// The largest weight (rows, and bounds on arcs) of a block of several rows. One thread decodes a block, and a row is read with its block.
 pub(crate) const BLOCK: u64 = 1 << 17;
 
 /// Bytes a bucket takes for each arc while its rows are made: a key, its place in a sorted row, its share of a block and, if rows are
@@ -67,8 +66,7 @@ impl BlockBuckets {
         self.starts[blocks.start]..self.starts[blocks.end]
     }
 
-    /// Makes the file blocks of a bucket from the lengths of its rows; `distances` appends those of a range of rows
-    /// ([`trimill_graph::rows`]).
+    /// Makes a bucket's file blocks from the lengths of its rows; `distances` appends those of a range of rows ([`trimill_graph::rows`]).
     pub(super) fn made(
         &self,
         bucket: usize,

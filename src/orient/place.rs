@@ -71,8 +71,7 @@ pub(crate) struct VertexSections<'a, I> {
     pub(crate) ids: I,
 }
 
-/// Makes a graph, whose file blocks `rows` makes. `source` is called when all rows are written; it returns the identity of the input, which
-/// a file records.
+/// Makes a graph of the file blocks that `rows` makes. `source`, called when all rows are written, returns the input's identity.
 pub(crate) fn make(
     place: Destination<'_>,
     layout: Layout,

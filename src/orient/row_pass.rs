@@ -62,8 +62,7 @@ struct RowSums {
 }
 
 impl RowInputs<'_> {
-    /// Orients all wanted rows; returns how many arcs they keep. `None`: the rows are not those of a clean graph. With a key it checks that
-    /// every arc has its reverse.
+    /// Orients all wanted rows; returns how many arcs they keep, or `None` if they are not clean. With a key it checks the symmetry.
     pub(super) fn orient(
         &self,
         waiting: &WaitingRows,

@@ -36,8 +36,7 @@ use trimill_input::rows::{AdjacencyRows, Symmetry};
 use trimill_system::control::{Control, NOTE, Unit};
 use trimill_system::{Bytes, Error, Result};
 
-/// Orients `source` if its rows are those of a clean graph. `note` is called when all was read; it returns the identity of the input, which
-/// a graph file records.
+/// Orients `source` if its rows are those of a clean graph. `note`, called when all was read, returns the input's identity.
 pub fn orient_rows(
     source: &dyn ArcSource,
     note: &mut dyn FnMut() -> Result<String>,

@@ -39,8 +39,7 @@ pub struct CountingEstimate {
     pub seconds: f64,
 }
 
-/// Estimates the candidates under a budget, on a GPU to which `gpu_arcs` arcs are copied in a second; returns the index of the fastest, and
-/// all estimates.
+/// Estimates the candidates on a GPU to which `gpu_arcs` arcs are copied in a second; returns the index of the fastest, and all.
 pub fn choose(
     graph: &GraphSize,
     candidates: &[Candidate<'_>],

@@ -38,8 +38,7 @@ const LSTC: Speed = Speed { arc: 2e-10, probe: 5.5e-12, streamed: 0.0, pass: 2e-
 /// and a read for each local. Measured on GAP-kron 27 with 2 GiB and 512 MiB, and row blocks of 8 to 128 MiB.
 const PACKED: Speed = Speed { arc: 1e-10, probe: 1.2e-13, streamed: 1.4e-11, pass: 8.5e-5, visit: 2e-10 };
 
-/// What arcs, probes and streamed arcs take on the cores, in seconds of a core. Fitted by least squares to 16 partitions of GAP-kron 22 on
-/// a server: each is within a fifth.
+/// Seconds of a core for arcs, probes and streamed arcs. Fitted to 16 partitions of GAP-kron 22 on a server: each is within a fifth.
 const CORE_NEAR: f64 = 1.7e-8;
 const CORE_FAR: f64 = 3.0e-7;
 const CORE_NEAR_PROBE: f64 = 1e-10;
@@ -162,8 +161,7 @@ impl Machine {
         self.streaming(arcs, decoded, if self.cached { 0.0 } else { bytes / read_bytes }, visits)
     }
 
-    /// Seconds to size partitions of a graph of `edges`, build those that keep `arcs` in total, write and read their spills, copy them to
-    /// the devices, and look up locals.
+    /// Seconds to size partitions, build those that keep `arcs` in total, write and read their spills, copy them, and look up locals.
     pub(super) fn spilling(&self, edges: f64, arcs: f64, visits: f64) -> f64 {
         let Rates { cpu, gpu, size_arcs, build_arcs, write_bytes, read_bytes, .. } = self.rates;
         let (bytes, decoded) = (SPILLED * arcs, if self.gpus > 0 { gpu.spill } else { cpu.spill });

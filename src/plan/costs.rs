@@ -1,5 +1,4 @@
-//! The expected cost of each partition in nanoseconds, to make the shards of a plan even. Only ratios matter, so they need not be those of
-//! the machine that counts.
+//! The expected cost of each partition in nanoseconds, to make shards even. Only ratios matter, so any machine's costs will do.
 
 use super::cost::{Machine, PassingRows};
 use super::sample::{SampledWork, sums};

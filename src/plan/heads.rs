@@ -17,8 +17,7 @@ use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::{Control, Result};
 
-/// Ranges and chunks consist of whole file blocks, which can be sent to a device as they are stored, if there are at least this many for
-/// each.
+/// With at least this many file blocks each, ranges and chunks are whole file blocks, which are sent to a device as they are stored.
 pub(super) const BLOCKS: u64 = 16;
 
 /// Chunks are cut between bins of heads with about equal numbers of arcs.
@@ -46,8 +45,7 @@ struct HeadRange {
     seconds: f64,
 }
 
-/// Cuts `ranges` into at least `shards` chunks, and into more if that makes shards more even, by repeatedly halving the costliest chunk.
-/// Runs in the current thread pool.
+/// Cuts `ranges` into `shards` chunks, or more if that makes shards more even, by halving the costliest one. In the current pool.
 pub(super) fn cut(
     graph: &OrientedGraph,
     ranges: Vec<Range<u32>>,

@@ -11,8 +11,7 @@ use trimill_input::arcs::READ;
 use trimill_system::Bytes;
 use trimill_system::expected::ExpectedStage;
 
-/// Arcs of rows that a core reads, cuts to smaller ranks, sorts and encodes in a second: measured on 9.9 and 99.9 billion edges, from both
-/// ends.
+/// Arcs of rows that a core orients and encodes in a second: measured on 9.9 and 99.9 billion edges, from both ends.
 const ORIENTED: f64 = 75e6;
 
 /// Arcs of rows that a core reads in a second in a further pass, in which most rows are not wanted.

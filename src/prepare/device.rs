@@ -161,8 +161,7 @@ impl ReadInput<'_> {
     }
 }
 
-/// Makes the graph of the arcs on the device; `identity` waits for the input's identity. Also returns the number of edges, and the times of
-/// cleaning and orienting.
+/// Makes the graph of the arcs on the device; `identity` is the input's. Returns the edges, and the times of cleaning and orienting, too.
 fn make_on(
     on_device: DeviceArcs<'_, DeviceEngine>,
     read: &ReadInput<'_>,

@@ -1,5 +1,4 @@
-//! The result of `trimill bench`, a comparison of methods: one JSON object, described in `docs/bench.md`. The program and the HTML report
-//! make tables of it.
+//! The result of `trimill bench`, a comparison of methods: one JSON object, described in `docs/bench.md`.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,4 @@
-//! Reports as JSON: one object a line, numbers up to 128 bits exact. Nothing goes through `serde_json::Value`, which holds no integer above
-//! 64 bits.
+//! Reports as JSON: one object a line. Nothing goes through `serde_json::Value`, which holds no integer above 64 bits.
 
 use std::io::Write;
 use std::path::Path;

@@ -72,8 +72,7 @@ impl<'g> RankRange<'g> {
         Ok(Self { graph, blocks, next: locals.start, arcs, ranks: locals, streamed, encoded: false })
     }
 
-    /// Reads rows as they are stored, if the range consists of whole file blocks of at most `longest` stored bytes; `None`: the counter
-    /// does not take such rows.
+    /// Reads rows as stored, if the range is whole file blocks of at most `longest` stored bytes; `None`: the counter takes plain rows.
     #[must_use]
     pub fn encoded(mut self, longest: Option<Bytes>) -> Self {
         let [encoded, plain] = self.graph.largest_block();

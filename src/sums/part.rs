@@ -216,8 +216,8 @@ impl<K: SumKey> PartCounts<K> {
         Bytes::of::<CountsRecord>(self.records.capacity() as u64)
     }
 
-    /// Adds the counts of all `parts` to `sums`, each block of which is read and written once. Calls `added` with the bytes of each record.
-    /// Runs in the current thread pool.
+    /// Adds the counts of all `parts`; each block of `sums` is read and written once. `added` gets each record's bytes. In the current
+    /// pool.
     pub fn add_all(parts: &[Self], sums: &Sums<K>, added: impl Fn(u64) -> Result<()> + Sync) -> Result<()> {
         let buffers = <(Vec<u8>, Vec<K::Count>)>::default;
         parallel::try_each_with(sums.all_blocks(), buffers, |(frame, counts), block| {

@@ -59,8 +59,7 @@ pub trait CountRows: Sync {
     fn range(&self, places: Range<usize>) -> impl Iterator<Item = Self::Row>;
 }
 
-/// The least and the most bytes of a row as a line of text: a digit of each column, or as many as its numbers can have. For an id that is a
-/// name, only what is usual.
+/// The least and the most bytes of a row as text: a digit a column, or as many as its numbers can have; for names, what is usual.
 pub(crate) fn line_bytes<R: CountRows>() -> [u64; 2] {
     let most = |column: &CountColumn<R::Row>| match column.value {
         ColumnValue::Id(_) | ColumnValue::U64(_) => 20,

@@ -23,8 +23,7 @@ pub const ALL: &[&str] = &[".tsv", ".tsv.gz", ".tsv.zst", ".csv", ".csv.gz", ".c
 pub const STANDARD_OUTPUT: &str = "/dev/stdout";
 
 impl TableFormat {
-    /// The format of a file that may have one of `suffixes`. Errors: `Kind::Usage` for another name, or a format that this build does not
-    /// write.
+    /// The format of a file that may have one of `suffixes`. Errors: `Kind::Usage` for another name, or a format that is not built in.
     pub fn of(path: &Path, suffixes: &[&str]) -> Result<Self> {
         let name = path.as_os_str().to_string_lossy();
         let refuse = |found: &str| Error::usage(found).at(path).expected(expected(suffixes));

@@ -16,8 +16,7 @@ use trimill_system::disk::Output;
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Control, Result};
 
-/// Smaller trussness, which most edges and vertices have, is first counted block by block: at shared counters threads would wait for each
-/// other.
+/// Smaller trussness, which most edges and vertices have, is counted by block first, since threads would wait at shared counters.
 const SMALL_K: usize = 1 << 11;
 
 const VERTICES: usize = 1 << 16;

@@ -113,8 +113,8 @@ impl<'a> OnCores<'a> {
         Self { edges, values, control, rows, gathered, bound: 0, falling, ends, idle: Mutex::default() }
     }
 
-    /// Bytes for peeling on `threads` threads, besides the edges: neighbours; edges that fall or are gathered, all of them at worst; ends
-    /// of some; buffers of threads.
+    /// Bytes for peeling, besides the edges: neighbours; falling and gathered edges, all of them at worst; ends of some; buffers of
+    /// threads.
     pub(super) fn bytes(vertices: u64, edges: u64, threads: u64) -> u64 {
         Neighbours::bytes(vertices, edges) + (4 + 4 + 4) * edges + threads * Scratch::bytes(vertices)
     }
@@ -214,8 +214,7 @@ impl<'a> OnCores<'a> {
         tasks
     }
 
-    /// Cuts a task with many edges of one vertex into parts that read about `most` entries each, or four times the vertex's row if that is
-    /// more.
+    /// Cuts a task with many edges of one vertex into parts that read about `most` entries, or four times the vertex's row if that is more.
     fn divide<'e>(&self, task: EndsTask, ends: &'e [FallingEnd], most: usize) -> std::slice::Chunks<'e, FallingEnd> {
         let ends = &ends[task.ends];
         let length = ends.first().map_or(0, |&end| self.rows.length(vertex(end)));

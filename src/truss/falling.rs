@@ -103,8 +103,7 @@ impl TakenTriangles {
         }
     }
 
-    /// Subtracts what was taken at the places of a row, whose edges `edge` gives; unless `all`, only if [`TOGETHER`] more might have no
-    /// room.
+    /// Subtracts what was taken at places of a row, whose edges `edge` gives; unless `all`, only if [`TOGETHER`] more may not fit.
     #[inline(always)]
     pub(super) fn lower_row(&mut self, values: EdgeValues<'_>, edge: impl Fn(usize) -> u32, all: bool) {
         if all || self.touched.len() > TOUCHED - TOGETHER {

@@ -132,8 +132,7 @@ impl Neighbours {
         gallop(&self.vertices[row], place, |entry| entry.load(Relaxed) & VERTEX < vertex)
     }
 
-    /// Marks falling edges in the row of one of their ends, given these sorted ends, into which it puts places in the row. No other thread
-    /// changes the row.
+    /// Marks falling edges in the row of one end, given these sorted ends, which get their places. No other thread changes the row.
     pub(super) fn mark(&self, ends: &mut [FallingEnd]) {
         let (vertex, mut place) = (vertex(ends[0]), 0);
         let row = self.row(vertex);

@@ -51,8 +51,7 @@ impl RemainingEdges {
         self.places.as_ref().map_or(edge, |places| places[edge] as usize)
     }
 
-    /// Writes the value of each edge to its place in `state`, which has the values of all edges of the given graph. Runs in the current
-    /// thread pool.
+    /// Writes the value of each edge to its place among all edges of the given graph. Runs in the current thread pool.
     pub(super) fn put_values(&self, values: &[u32], state: &[AtomicU32]) {
         values.par_iter().enumerate().for_each(|(edge, &value)| state[self.place(edge)].store(value, Relaxed));
     }

@@ -96,8 +96,7 @@ fn takes(edge: u32, third_edge: u32, of: u32, third: u32) -> bool {
     (edge < FALLS) & ((third_edge < FALLS) | ((third_edge & FALLS != 0) & (of < third)))
 }
 
-/// Lowers the values of edges by the triangles of falling edges that are found at these ends, all of one vertex. Compiled for several
-/// instruction sets, as counting is.
+/// Lowers the values of edges by the triangles found at these ends, all of one vertex. Compiled for several instruction sets.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn take_group(
     rows: &Neighbours,

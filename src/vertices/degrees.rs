@@ -1,5 +1,4 @@
-//! The degrees of a graph in ranges, to plot their distribution: each degree below 32 alone, larger ones in 16 ranges for each doubling, at
-//! most 464 [`DegreeBin`]s.
+//! Degrees in ranges, to plot their distribution: each one below 32 alone, larger ones in 16 [`DegreeBin`]s a doubling, at most 464 in all.
 
 use serde::{Deserialize, Serialize};
 

@@ -58,8 +58,7 @@ pub enum AllVertices {
 }
 
 impl AllVertices {
-    /// For an input without a list of vertices: the range of ids that it declares or has, if this has no gaps, else the vertices with an
-    /// edge.
+    /// Without a list of vertices in the input: the ids that it declares or has, if these have no gaps, else the vertices with an edge.
     pub fn of(graph: &OrientedGraph) -> Self {
         let (first, declared) = (graph.first_declared_id(), graph.report().vertices_declared);
         match graph.declared_lines() {
@@ -82,8 +81,7 @@ impl AllVertices {
     }
 }
 
-/// Reads the input's list of all vertices, and checks that it has the graph's. Errors: `Kind::Data` if not; `Kind::Resource` if the list
-/// does not fit in memory.
+/// Reads the input's list of vertices, which must have the graph's. Errors: `Kind::Data` if not; `Kind::Resource` if it does not fit.
 pub fn listed(list: &VertexList, graph: &OrientedGraph, host: HostMemory, control: &Control) -> Result<Vec<u64>> {
     let vertices = graph.vertices();
     let needs = Needs::to("compare the vertices with their list").array(8, vertices.into(), "vertices");

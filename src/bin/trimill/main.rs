@@ -163,8 +163,7 @@ fn code(kind: Kind) -> u8 {
     }
 }
 
-/// Standard output that its reader may close (`trimill ... | head`): the rest is dropped, and work goes on for its output files and exit
-/// code.
+/// Standard output that its reader may close (`trimill ... | head`): the rest is dropped; files and the exit code follow.
 struct ClosableOutput<W> {
     out: W,
     gone: bool,

@@ -12,8 +12,7 @@ pub(super) const AHEAD: usize = 32;
 const PREFETCHED: usize = 1 << 10;
 const LINE: usize = 16;
 
-/// Whether most successors' rows in `range` are far from their tails' rows, so that memory has to be waited for; from a sample of the
-/// locals.
+/// Whether most successors' rows in `range` are far from their tails' rows in memory; from a sample of the locals.
 pub(super) fn is_scattered(successors: &SuccessorRows<'_>, locals: &Range<usize>, range: &Range<u32>) -> bool {
     const SAMPLE: usize = 64;
     const FAR: u64 = 1 << 16;

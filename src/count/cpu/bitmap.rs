@@ -39,8 +39,7 @@ impl BitmapState {
         self.packed = pack::pack_rows(resident, probed);
     }
 
-    /// Counts the triangles whose middle corner is in the row block's range: hubs up to `end_of_hubs` by their bits, arcs to `heads` by
-    /// head.
+    /// Counts the triangles with a middle corner in the row block's range: hubs up to `end_of_hubs` by bits, arcs to `heads` by head.
     pub(super) fn count(
         &mut self,
         resident: &Resident,

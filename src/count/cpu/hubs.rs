@@ -95,9 +95,8 @@ impl Hubs {
     }
 }
 
-/// The end, at most `most`, of the hubs in a `range` of heads whose bits pay off: the first blocks of hubs that save the most in sum. With
-/// bits, an arc costs as many words as its tail's row occupies up to the head; without them, as many probes as the head's row is long
-/// (`length`).
+/// The end, at most `most`, of the hubs in a `range` of heads whose bits save the most in sum. With bits, an arc costs as many words as its
+/// tail's row occupies up to the head; without them, as many probes as the head's row is long (`length`).
 pub(super) fn worthwhile(
     resident: &Resident,
     length: impl Fn(u32) -> usize + Sync,

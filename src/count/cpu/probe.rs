@@ -57,8 +57,7 @@ pub(super) fn before(row: &[u32], start: usize, limit: u32) -> usize {
     }
 }
 
-/// How many bits the packed words share with `bits`. Two words an iteration, each with its own sum: fewer instructions a word, and no
-/// addition waits for another.
+/// How many bits the packed words share with `bits`. Two words an iteration, with a sum each, so that no addition waits for another.
 #[inline(always)]
 pub(super) fn common(row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
     let common = |place: u16, word: u64| u64::from((bits[usize::from(place)] & word).count_ones());

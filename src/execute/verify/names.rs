@@ -1,5 +1,4 @@
-//! Inputs whose ids are names, for the verifier: numbered in byte order by a tree in memory. Shares no code with what it checks
-//! (`crate::names`).
+//! Names as ids for the verifier, numbered in byte order by a tree in memory. Shares no code with `crate::names`, which it checks.
 
 use std::collections::BTreeMap;
 use std::path::Path;

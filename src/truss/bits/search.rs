@@ -9,8 +9,7 @@ use crate::truss::ends::{FallingEnd, vertex};
 use crate::truss::falling::{EdgeValues, TOGETHER, TakenTriangles};
 use trimill_system::mapped::{prefetch, zeros};
 
-/// A row less than `MUCH_LONGER` times as long as the row in the table is read as a whole; in a longer one, the words of the row in the
-/// table are searched.
+/// A row less than `MUCH_LONGER` times as long as the row in the table is read as a whole; in longer ones, the table's words are searched.
 const MUCH_LONGER: usize = 4;
 
 /// Words that are put into the table in the time of one search.
@@ -71,8 +70,7 @@ fn each_common(row: &BitRowView<'_>, in_row: &BitRowView<'_>, mut found: impl Fn
     }
 }
 
-/// Lowers the values of the edges of one vertex by the triangles of its falling edges. Compiled for several instruction sets, as counting
-/// is.
+/// Lowers the values of a vertex's edges by the triangles of its falling edges. Compiled for several instruction sets.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(in crate::truss) fn take_group(
     rows: &NeighbourBits,
