@@ -120,7 +120,7 @@ pub fn write(cluster: &Cluster, run: &Path, program: &Path, job: ClusterJob) -> 
     Ok(ClusterReport::new(run, job.shards, written, commands))
 }
 
-/// Characters that, as letters and digits, a shell, a TOML file and Slurm's patterns read as they are.
+/// Characters besides letters and digits that a shell, a TOML file and Slurm's patterns read as they are.
 const PLAIN: &str = "_./,:+@=-";
 
 /// Refuses names that Slurm does not have, or that a directive's line could not hold.

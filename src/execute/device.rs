@@ -131,7 +131,7 @@ struct By {
     encoded: Option<Bytes>,
 }
 
-/// A device's thread: counts partitions until the queue is empty.
+/// A device's thread: counts partitions from the queue until all are counted.
 fn count_queue<'a>(
     backend: &mut dyn CountBackend,
     work: &'a SharedWork<'a>,

@@ -75,7 +75,7 @@ impl Session {
         Ok(source.identity()?.map(|identity| Origin { format, header, columns, names, doubled: None, identity }))
     }
 
-    /// Determines what graph the coefficients of all vertices are of, if they are wanted; `again`: whether the input can be read again.
+    /// Adds what the input says to the wanted coefficients; refuses those that read the input again unless that can be done (`again`).
     fn resolve_lcc(&mut self, directed: Option<bool>, listed: u64, again: bool) -> Result<()> {
         let Some(wanted) = &mut self.job.lcc_wanted else { return Ok(()) };
         *wanted = wanted.of_input(directed, listed)?;
@@ -94,8 +94,8 @@ impl Session {
         Source::open_within(&job.inputs, job.settings.input.reading(), &self.work_dir, self.host, &self.control)
     }
 
-    /// Removes the graph file at `path` if reading it showed that it is damaged, so that the next start makes it again. Callers pass no
-    /// path of a file that other processes share.
+    /// Removes the graph file at `path` if reading it showed that it is damaged, so that the next start makes it again. Callers must
+    /// pass no path of a file that other processes share.
     pub(super) fn unless_graph_damaged<T>(outcome: Result<T>, path: Option<&Path>) -> Result<T> {
         outcome.map_err(|error| match path {
             Some(path) if error.kind() == Kind::Data && error.path() == Some(path) && disk::remove(path).is_ok() => {

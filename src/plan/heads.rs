@@ -45,7 +45,7 @@ struct HeadRange {
     seconds: f64,
 }
 
-/// Cuts `ranges` into `shards` chunks, or more if that makes shards more even, by halving the costliest one. In the current pool.
+/// Cuts `ranges` into `shards` chunks, or more if that makes shards more even, by halving the costliest. In the current thread pool.
 pub(super) fn cut(
     graph: &OrientedGraph,
     ranges: Vec<Range<u32>>,

@@ -217,7 +217,7 @@ impl<K: SumKey> PartCounts<K> {
     }
 
     /// Adds the counts of all `parts`; each block of `sums` is read and written once. `added` gets each record's bytes. In the current
-    /// pool.
+    /// thread pool.
     pub fn add_all(parts: &[Self], sums: &Sums<K>, added: impl Fn(u64) -> Result<()> + Sync) -> Result<()> {
         let buffers = <(Vec<u8>, Vec<K::Count>)>::default;
         parallel::try_each_with(sums.all_blocks(), buffers, |(frame, counts), block| {

@@ -8,9 +8,9 @@
 //! until there are many and then intersected hub by hub, so that each hub's row is loaded once for all its arcs.
 //!
 //! **Other successors** that are not counted by head ([`super::by_head`]). `a`'s row is marked in a bitmap, which the row of `b` probes,
-//! skipped if it ends before `a`'s first entry or begins after its last. The rows of up to [`AHEAD`] successors are prefetched before the
-//! first is probed. A packed row ([`super::pack`]) takes one AND and one popcount a word. Where most rows are packed and `a`'s successors
-//! are close together, their rows are mostly nearby, and are not prefetched.
+//! unless it ends before `a`'s first entry or begins after its last. The rows of up to [`AHEAD`] successors are prefetched before the first
+//! is probed. A packed row ([`super::pack`]) takes one AND and one popcount a word. Where most rows are packed and `a`'s successors are
+//! close together, their rows are mostly nearby, and are not prefetched.
 
 use std::ops::Range;
 
