@@ -26,7 +26,7 @@ pub struct CountsWanted {
     pub vertices: bool,
     pub edges: bool,
     pub truss: Option<TrussWanted>,
-    /// What of the input the coefficients of all vertices are of, if they are wanted.
+    /// If local clustering coefficients of all vertices are wanted: by which arcs, and of which vertices of the input.
     pub lcc: Option<LccWanted>,
     pub bytes_per_thread: Bytes,
 }

@@ -60,7 +60,7 @@ pub struct CountedPartition {
 }
 
 impl CountedPartition {
-    /// Combines both counts of the same sections: sums of triangles, bytes and times, the larger peak.
+    /// Combines two passes over the same sections: sums of triangles, bytes and times, the larger peak.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.triangles += other.triangles;
         self.peak = self.peak.max(other.peak);

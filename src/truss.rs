@@ -182,7 +182,7 @@ struct PeelingPlaces<'b, 'c> {
 }
 
 impl PeelingPlaces<'_, '_> {
-    /// The cores take the values.
+    /// Begins peeling: on the device if that pays off and fits in memory, else on the cores, which take `values`.
     fn begin<'a>(&'a mut self, edges: &'a RemainingEdges, values: &mut Vec<u32>) -> Result<Box<dyn Peeling + 'a>> {
         let (vertices, many) = (edges.vertices() as u64, edges.edges() as u64);
         let fits = |device: &&mut &mut dyn CountBackend| {

@@ -192,12 +192,12 @@ impl Shares<'_> {
         self.space.buckets.map_or(self.left.get() / 16 * 9, Bytes::get)
     }
 
-    /// The most of these on disk: the graph file takes about as much as all of them.
+    /// The most bytes of reversed arcs on disk: the graph file takes about as much as all of them.
     pub fn reversed_on_disk(&self) -> Result<Bytes> {
         self.space.scratch.map_or_else(|| Ok(Bytes(free_space(self.space.dir)?.get() / 2)), Ok)
     }
 
-    /// Bytes of the tails made from them, which stay while rows wait.
+    /// Bytes of the tails made from reversed arcs, which stay while rows wait.
     pub fn tails(&self) -> u64 {
         self.space.buckets.map_or(self.left.get() / 16 * 7, Bytes::get)
     }

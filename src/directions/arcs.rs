@@ -37,7 +37,7 @@ struct ArcToMark {
     /// The smaller of its ranks.
     below: u32,
     bits: u64,
-    /// Where it may be.
+    /// The places in `heads` that the search has left: `many` from here on.
     first: usize,
     many: usize,
 }

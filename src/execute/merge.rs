@@ -89,7 +89,6 @@ fn records(run: &RunDir, prepared: &PreparedJob) -> Result<Vec<PartitionRecord>>
 /// The most partitions, or commands, that a message names.
 const MOST: usize = 16;
 
-/// Names the missing partitions, and the commands that count them.
 fn not_counted(run: &Path, missing: &[u32], prepared: &PreparedJob) -> Error {
     let which = some_of(missing.iter().map(u32::to_string));
     Error::resource(format!("{} of {} partitions are not counted: {which}", missing.len(), prepared.parts()))

@@ -30,7 +30,7 @@ pub struct Job {
     pub inputs: Vec<PathBuf>,
     /// The settings as typed, without the inputs, and with defaults that depend on nothing else; methods of the tables have the others.
     pub settings: Tables,
-    /// What of the input the coefficients of all vertices are of, where they are wanted.
+    /// If local clustering coefficients of all vertices are wanted: by which arcs, and of which vertices of the input.
     pub lcc_wanted: Option<LccWanted>,
     /// Arrays that are filled for a caller in this process.
     #[serde(skip)]

@@ -64,7 +64,7 @@ impl Job {
     }
 }
 
-/// Whose the settings are, and where their paths begin.
+/// The name of the job that settings belong to, and the folder from which their relative paths are taken.
 struct TypedJob<'a> {
     name: Option<&'a str>,
     base: &'a Path,

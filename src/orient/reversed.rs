@@ -52,7 +52,7 @@ pub(super) struct ReversedArcs {
 
 #[derive(Default)]
 struct ReversedBucket {
-    /// Each has whole pieces.
+    /// No piece continues in another segment.
     segments: Vec<WaitingBytes>,
     held: u64,
     arcs: u64,

@@ -43,7 +43,7 @@ pub(super) struct RowsToReverse<'a> {
 
 #[derive(Default)]
 pub(super) struct BandTails {
-    /// Of the band's ids.
+    /// The chunks of the band's ids.
     pub(super) chunks: Range<usize>,
     /// The buckets of each chunk; the first id of each bucket, and the end.
     of_chunk: Vec<Range<usize>>,

@@ -45,13 +45,13 @@ const CORE_NEAR_PROBE: f64 = 1e-10;
 const CORE_FAR_PROBE: f64 = 5e-10;
 const CORE_READ: f64 = 5e-9;
 
-/// The same from sampled rows, without the lengths of their heads' rows ([`WholeWork`]). Measured on Kronecker graphs, uniform ones, a grid
-/// and crawls (docs/results/plan-cpu2.txt): each is within a factor of two.
+/// Seconds of a core for [`WholeWork`], from sampled rows without the lengths of their heads' rows. Measured on Kronecker graphs, uniform
+/// ones, a grid and crawls (docs/results/plan-cpu2.txt): each is within a factor of two.
 const WHOLE_WORD: f64 = 2e-9;
 const WHOLE_FAR: f64 = 1.8e-8;
 const WHOLE_READ: f64 = 4e-9;
 
-/// The same for a graph of which no row was read: between graphs whose arcs go to hubs and those whose arcs go far.
+/// Seconds of a core for an arc and a probe if no row was read: between graphs whose arcs go to hubs and those whose arcs go far.
 const CORE_ARC: f64 = 3e-8;
 const CORE_PROBE: f64 = 3e-10;
 

@@ -192,7 +192,7 @@ impl NeighbourBits {
     }
 }
 
-/// The vertices of a word that are larger than this one.
+/// A bit for each vertex of the word of `column` that is larger than `than`.
 #[inline(always)]
 pub(super) fn larger(than: u32, column: u32) -> u64 {
     match column.cmp(&(than / 64)) {

@@ -56,7 +56,6 @@ impl NameSink for NumberArcs<'_> {
 }
 
 impl<'a> NumberedByTree<'a> {
-    /// Reads the names of `source`, which may take `most`.
     pub(super) fn read(source: &'a Source, most: Bytes, control: &Control) -> Result<Self> {
         let collected = CollectedNames { names: Mutex::default(), most };
         source.scan_names(&collected, control)?;
