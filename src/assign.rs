@@ -21,11 +21,11 @@ use trimill_system::mapped::zeros;
 use trimill_system::text::shown;
 use trimill_system::{Bytes, Control, Error, Result};
 
-/// The graph as METIS reads it: rows by vertex, in memory, at 4 bytes per edge and 8 per vertex.
+/// The graph as METIS reads it: rows by vertex, in memory, at 4 bytes an edge and 8 a vertex.
 struct View<'a> {
     graph: &'a OrientedGraph,
     vertices: &'a VertexInfo,
-    /// Where each vertex's row begins; one more at the end.
+    /// Where each vertex's row begins, and the end of the last one.
     begins: Vec<u64>,
     successors: Vec<AtomicU32>,
 }
@@ -73,13 +73,12 @@ impl partitioners::PartitionInput for View<'_> {
     }
 }
 
-/// A partitioner and all that it needs.
 pub struct Assigner<'a> {
     pub graph: &'a OrientedGraph,
     pub vertices: &'a VertexInfo,
     pub partitioner: &'a Partitioner,
     pub parts: Parts,
-    /// The seed of `random` and `metis`.
+    /// Of `random` and `metis`.
     pub seed: u64,
     /// METIS gets runs of this many consecutive vertices as one.
     pub contract: Option<NonZeroU32>,
@@ -87,7 +86,6 @@ pub struct Assigner<'a> {
     pub weight: &'a (dyn Fn(u32) -> u64 + Sync),
     /// How METIS is run; `None` if the calling program did not say.
     pub helper: Option<&'a Helper>,
-    /// The most memory that METIS may take.
     pub host_memory: Bytes,
     /// Bytes of a row block when rows are read for METIS.
     pub block: Bytes,
@@ -97,8 +95,7 @@ pub struct Assigner<'a> {
     pub child_peak: &'a AtomicU64,
 }
 
-/// The assignment without its empty parts; the others keep their order. An empty partition would be built, streamed and
-/// recorded for nothing.
+/// Removes empty parts, which would be built, streamed and recorded for nothing; the others keep their order.
 fn drop_empty_parts(mut part_of: Vec<u32>, parts: u32) -> Assignment {
     let seen: Vec<AtomicBool> = (0..parts).map(|_| AtomicBool::new(false)).collect();
     part_of.par_iter().for_each(|&part| {
@@ -159,7 +156,7 @@ impl Assign for Assigner<'_> {
 
     fn parts(&self) -> Option<u32> {
         match (self.partitioner, self.parts) {
-            // The file determines the number of parts, so the one asked for does not matter.
+            // The file determines the number of parts.
             (Partitioner::File(_), Parts::Auto) => Some(1),
             (_, parts) => parts.asked(),
         }

@@ -1,10 +1,9 @@
 //! Compares counting methods: every method on every graph, several times, in one run.
 //!
-//! Input: a [`BenchRequest`]. Output: a [`BenchReport`], also after each graph. The graph is prepared here, once, and is in
-//! the cache when the methods begin. Each method counts in a child process of the same program (`worker`, [`child`]), so a
-//! method that crashes, hangs or takes too long affects no other. The children of all methods run at the same time, so that
-//! `rounds` can alternate between them; an idle child holds neither a graph nor a device. Times are measured by the child's
-//! job itself, so they include neither the start of processes nor the messages between them.
+//! Input: a [`BenchRequest`]. Output: a [`BenchReport`], also after each graph. The graph is prepared here, once, and is in the cache when
+//! the methods begin. Each method counts in a child process of the same program (`worker`, [`child`]), so one that crashes, hangs or takes
+//! too long affects no other. All children run at the same time, so that `rounds` can alternate between them; an idle child holds neither a
+//! graph nor a device. The child's job measures times, without the start of processes and messages.
 
 pub mod child;
 mod contestants;
@@ -62,12 +61,11 @@ pub struct BenchGraph {
     pub expected: Option<u128>,
 }
 
-/// The hidden command of the program that counts for a comparison.
 const BENCH_CHILD: &str = "bench-child";
 
-/// Runs a comparison, with `program` (trimill) in the children. `done` receives the report after each graph. Errors: a wrong name,
-/// settings that contradict each other, a missing file, no program for the children, an error of `done`, a stop. Problems with one
-/// graph's data or with one method are part of the report instead.
+/// Runs a comparison, with `program` (trimill) in the children. `done` gets the report after each graph. Errors: a wrong name,
+/// contradictory settings, a missing file, no program for the children, an error of `done`, a stop. Problems with one graph's data or one
+/// method are part of the report.
 pub fn bench(
     request: &BenchRequest,
     program: Option<&Path>,
@@ -129,7 +127,7 @@ impl Comparison<'_> {
     fn compare(&self, graph: &BenchGraph, mut job: Job) -> Result<GraphReport> {
         let (Selection { methods, baseline }, control) = (self.selection, self.control);
         let mut tables = graph.tables.clone();
-        // Without the user's cache the graph is kept in a temporary one while it is counted.
+        // Without the user's cache, a temporary one keeps the graph while it is counted.
         let own_cache = match job.settings.cache.enabled() {
             true => None,
             false => {
@@ -163,7 +161,6 @@ impl Comparison<'_> {
     }
 }
 
-/// Fills in how much faster each method is than the baseline.
 fn compare_with(baseline: &MethodName, methods: &mut [MethodReport]) {
     let base = methods.iter().find(|method| method.is(baseline)).map(|base| (base.kernel_seconds, base.seconds));
     let Some((Some(kernel), Some(whole))) = base else { return };

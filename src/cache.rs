@@ -1,11 +1,11 @@
-//! The cache of oriented graphs: the second job on the same input starts at 'assign'.
+//! The cache of oriented graphs: the next job on the same input starts at 'assign'.
 //!
-//! There is one file per graph ([`trimill_graph::file`]), named by a hash of the input's paths and of how it is read; the doubled graph of a
-//! directed one has a file of its own. The file records the identity of the input, which is compared ([`trimill_input::identity`]), so a
-//! changed input replaces its graph. Files are renamed into place once complete; several processes may share the folder, and several users
-//! may share a folder that they named. Only regular files of the same user are used, listed, counted or removed; a file that vanishes
-//! meanwhile was removed by another process, which is no error. Past the limit of the cache, the least recently used graphs are removed
-//! first. A graph that a job has open stays readable after it was removed.
+//! Each graph has a file ([`trimill_graph::file`]), named by a hash of the input's paths and how it is read; the doubled graph of a
+//! directed one has its own. It records the input's identity, which is compared ([`trimill_input::identity`]), so a changed input replaces
+//! its graph. Files are renamed into place once complete. Several processes may share the folder, and several users a folder that they
+//! name: only regular files of the same user are used, listed, counted or removed, and a file that vanishes was removed by another process,
+//! which is no error. Past the cache's limit, the least recently used graphs are removed. A removed graph stays readable for a job that has
+//! it open.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -24,20 +24,19 @@ use trimill_system::{Bytes, Control, Error, Kind, Result, disk};
 
 const SUFFIX: &str = "trimgraf";
 
-/// The source of a graph: its text is the `source` in graph files.
+/// The source of a graph; as text, the `source` in graph files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     pub format: Format,
-    /// Whether the first line of edge lists was a header, where the user said so.
+    /// Whether the first line of edge lists was a header, if the user said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<Header>,
-    /// The columns with the ends of edges, where the user named them.
+    /// The columns with the ends of edges, if the user named them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<ColumnNames>,
-    /// Whether ids were read as names.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub names: bool,
-    /// Of a doubled graph, by which the directions of edges are counted: the checksum of the graph that it was made of.
+    /// Of a doubled graph, which counts the directions of edges: the checksum of the graph that it was made of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubled: Option<u64>,
     #[serde(flatten)]
@@ -54,24 +53,23 @@ impl Origin {
         Self { identity, ..self.clone() }
     }
 
-    /// The text that does not change when the files do: a graph is found by it.
+    /// A text by which a graph is found: it does not change when the files do.
     fn key(&self) -> Result<String> {
         let found_by = self.with(self.identity.paths_only());
         Self { doubled: self.doubled.map(|_| 0), ..found_by }.to_text()
     }
 
-    /// The text that does not change while the files' contents stay the same: it marks files that were made from them.
+    /// A text that marks files made from these: it does not change while the files' contents stay the same.
     pub fn lasting(&self) -> Result<String> {
         self.with(self.identity.lasting()).to_text()
     }
 }
 
-/// A folder of oriented graphs.
 #[derive(Debug, Clone)]
 pub struct Cache {
     dir: PathBuf,
     most: Option<Bytes>,
-    /// Whether a job continues without it if it cannot be used. It does, unless the graph is kept for later starts of the job alone.
+    /// Whether a job continues without the cache if it cannot be used: unless the graph is kept for later starts of that job alone.
     optional: bool,
 }
 
@@ -82,9 +80,7 @@ pub struct CachedGraph {
     pub source: String,
     pub vertices: u32,
     pub edges: u64,
-    /// Bytes on disk.
     pub bytes: Bytes,
-    /// Seconds since it was last used.
     pub idle_seconds: u64,
     pub path: PathBuf,
 }
@@ -98,8 +94,8 @@ impl CachedGraph {
 }
 
 impl Cache {
-    /// The cache in `dir`, which is made for this user alone if it does not exist. It holds at most `most` bytes of this user's
-    /// graphs; `None`: half of the disk's free space, the graphs counted as free.
+    /// The cache in `dir`, which is made for this user alone if it does not exist. It holds at most `most` bytes of this user's graphs;
+    /// `None`: half of the disk's free space, the graphs counted as free.
     pub fn open(dir: &Path, most: Option<Bytes>) -> Result<Self> {
         disk::private_dir(dir)?;
         if !dir.is_dir() {
@@ -109,13 +105,13 @@ impl Cache {
         Ok(Self { dir: dir.to_path_buf(), most, optional: false })
     }
 
-    /// The cache of a job; `None` (after a warning) if it cannot be used: a result is worth more than a graph in the cache.
+    /// The cache of a job; `None` (after a warning) if it cannot be used: a result is worth more than a cached graph.
     pub fn of_job(dir: &Path, most: Option<Bytes>) -> Option<Self> {
         let opened = Self::open(dir, most).map(|cache| Self { optional: true, ..cache });
         opened.inspect_err(without_cache).ok()
     }
 
-    /// The cache in the folder that a job uses if none is named: this user's own, for this user alone. `None` (after a warning) if it cannot be used.
+    /// This user's own cache, for jobs that name none. `None` (after a warning) if it cannot be used.
     pub fn of_user(dir: &Path, most: Option<Bytes>) -> Option<Self> {
         let cache = Self::of_job(dir, most)?;
         let private = disk::keep_private(dir).and_then(|()| {
@@ -151,9 +147,8 @@ impl Cache {
         Ok(self.dir.join(format!("{:016x}.{SUFFIX}", xxh3_64(key.as_bytes()))))
     }
 
-    /// The graph of the input `origin`, if it is cached. If only the contents of the input show whether it is the same, they are
-    /// hashed; when the graph was found, `origin` holds the hashes. A damaged file, or one of another version, counts as missing,
-    /// after a warning.
+    /// The graph of the input `origin`, if it is cached. If only the input's contents show whether it is the same, they are hashed, and
+    /// `origin` gets the hashes if the graph was found. A damaged file, or one of another version, counts as missing, after a warning.
     pub fn find(&self, origin: &mut Origin, control: &Control) -> Result<Option<OrientedGraph>> {
         let path = self.path_of(origin)?;
         let file = match disk::open_own(&path) {
@@ -195,8 +190,8 @@ impl Cache {
         origin.identity.is(&recorded.identity, control).map(Ok)
     }
 
-    /// Records that the graph in `file` was used for `origin`. The time of the last use decides what is removed first, and the
-    /// recorded digest of the input saves hashing it again; failing to record either is harmless.
+    /// Records that the graph in `file` was used for `origin`: the time, which decides what is removed first, and the input's digest, which
+    /// saves hashing it again. Failing to record either is harmless.
     fn used(&self, file: &File, path: &Path, origin: &Origin) {
         let _ = file.set_modified(SystemTime::now());
         if let Some(seen) = origin.identity.seen()
@@ -207,8 +202,8 @@ impl Cache {
         }
     }
 
-    /// Stores the graph of `origin`, removes others if the limit requires it, and opens it. A graph that is larger than the limit
-    /// is opened where it is, and removed with the job.
+    /// Stores the graph of `origin`, removes others if the limit requires it, and opens it. A graph larger than the limit is opened where
+    /// it is, and removed with the job.
     pub fn store(&self, origin: &Origin, oriented: OrientedFile) -> Result<OrientedGraph> {
         let others = self.entries()?;
         let most = match self.most {
@@ -243,7 +238,7 @@ impl Cache {
         Ok(graph)
     }
 
-    /// This user's graph files, those of other versions and damaged ones included.
+    /// This user's graph files, even of other versions and damaged ones.
     fn files(&self) -> Result<Vec<(PathBuf, File)>> {
         let failed = |e| Error::read(&self.dir, e);
         let items = match fs::read_dir(&self.dir) {
@@ -263,7 +258,7 @@ impl Cache {
         Ok(files)
     }
 
-    /// All graphs of this user, the most recently used first. Other files are left out.
+    /// All graphs of this user, the most recently used first.
     pub fn entries(&self) -> Result<Vec<CachedGraph>> {
         let mut entries = Vec::new();
         for (path, file) in self.files()? {
@@ -285,8 +280,7 @@ impl Cache {
         Ok(entries)
     }
 
-    /// Removes the graphs that `chosen` selects; returns those that were removed. Graphs that another process removes at the same
-    /// time are skipped.
+    /// Removes the graphs that `chosen` selects; returns them. Skips graphs that another process removes at the same time.
     pub fn remove(&self, chosen: impl Fn(&CachedGraph) -> bool) -> Result<Vec<CachedGraph>> {
         let entries = self.entries()?.into_iter().filter(chosen);
         Ok(entries.filter(|entry| log_failure(disk::remove(&entry.path))).collect())

@@ -1,8 +1,8 @@
-//! Scripts that have the shards of a prepared job counted by a scheduler, and merged afterwards.
+//! Scripts that have a scheduler count the shards of a prepared job, and merge them afterwards.
 //!
-//! Input: a run directory, and what each task gets. Output: files in that directory, which a user can read and change, and the command that
-//! submits them. The templates are in `src/cluster/`, each of them a file as the scheduler reads it: `@NAME@` stands for a value, and a
-//! line whose value was not given is left out. Paths are quoted, and no directive names one: Slurm starts a job where it is submitted.
+//! Input: a run directory, and what each task gets. Output: files there, which a user can read and change, and the command that submits
+//! them. The templates are in `src/cluster/`, each a file as the scheduler reads it: `@NAME@` stands for a value, and a line whose value
+//! was not given is left out. Paths are quoted, and no directive names one: Slurm starts a job where it is submitted.
 
 mod template;
 
@@ -24,27 +24,23 @@ pub struct Cluster {
     pub asked: ClusterTable,
 }
 
-/// GPUs of a task, where the user does not say.
+/// Defaults of a task: GPUs, cores, mebibytes a core; and the most time of a merge that only adds.
 const USUAL_GPUS: u32 = 1;
-/// Cores of a task, where the user does not say.
 const USUAL_CPUS: NonZeroU32 = NonZeroU32::new(4).unwrap();
-/// Mebibytes for each core of a task, where the user does not say.
 const USUAL_MIB: u64 = 4 << 10;
-/// The most time of a merge that only adds, where the user does not say.
 const USUAL_MERGE: &str = "1:00:00";
 
 #[derive(Debug, Clone, Copy)]
 pub struct ClusterJob {
     pub shards: NonZeroU32,
-    /// The budget that its partitions were cut for.
+    /// The budget that the partitions were cut for.
     pub partitions: Bytes,
-    /// Whether the merge peels the graph.
     pub peels: bool,
 }
 
 impl ClusterJob {
-    /// The memory of a task in mebibytes, of which three quarters are its budget. Cores count partitions in half of that budget, GPUs
-    /// in their own memory. Never 0, which to Slurm is all memory of a node.
+    /// The memory of a task in mebibytes; three quarters are its budget. Cores count partitions in half of that budget, GPUs in their own
+    /// memory. Never 0, which to Slurm is all memory of a node.
     fn mib_of_task(self, cluster: &Cluster) -> u64 {
         let partitions = if cluster.gpus_per_task() == 0 { self.partitions.get() / 3 * 8 } else { 0 };
         let usual = USUAL_MIB * u64::from(cluster.cpus_per_task().get()) + (partitions >> 20);
@@ -80,7 +76,6 @@ impl Cluster {
     }
 }
 
-/// Writes the files for `job` in the directory `run`, counted by `program`.
 pub fn write(cluster: &Cluster, run: &Path, program: &Path, job: ClusterJob) -> Result<ClusterReport> {
     cluster.check()?;
     let absolute = |path: &Path| std::path::absolute(path).map_err(|error| Error::write(path, error));
@@ -125,10 +120,10 @@ pub fn write(cluster: &Cluster, run: &Path, program: &Path, job: ClusterJob) -> 
     Ok(ClusterReport::new(run, job.shards, written, commands))
 }
 
-/// Characters, with letters and digits, that a shell, a TOML file and Slurm's patterns read as they are.
+/// Characters besides letters and digits that a shell, a TOML file and Slurm's patterns read as they are.
 const PLAIN: &str = "_./,:+@=-";
 
-/// Refuses names that Slurm does not have, and that the line of a directive could not hold.
+/// Refuses names that Slurm does not have, or that a directive's line could not hold.
 fn check_name(what: &str, name: &str) -> Result<()> {
     match name.chars().find(|letter| !letter.is_ascii_alphanumeric() && !PLAIN.contains(*letter)) {
         None if !name.is_empty() => Ok(()),
@@ -150,13 +145,12 @@ fn check_line(line: &str) -> Result<()> {
         .expected("one line: a directive such as '#SBATCH --qos=long', or a command such as 'module load cuda'"))
 }
 
-/// The text of a path that scripts can name.
 fn text_of(path: &Path) -> Result<&str> {
     let refused = || Error::usage("a path that is not UTF-8, which job scripts cannot name").at(path);
     path.to_str().ok_or_else(refused)
 }
 
-/// Refuses a directory whose path a scheduler would read as a pattern, as it makes the names of logs with it.
+/// Refuses a directory whose path a scheduler, which names logs with it, would read as a pattern.
 fn check_directory(run: &Path, engine: Scheduler) -> Result<()> {
     let (scheduler, patterns): (_, &[&str]) = match engine {
         Scheduler::Slurm => ("Slurm", &["%", "\\"]),
@@ -181,7 +175,7 @@ pub fn for_shell(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// A string of TOML, and of Python: as JSON writes it, but for one control character.
+/// A string of TOML, and of Python: as in JSON, except one control character.
 fn for_toml(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('\x7f', r"\u007f")
 }

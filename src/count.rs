@@ -1,5 +1,4 @@
-//! Counting: backends that take a partition's resident section and its row blocks, and count the triangles that start at a local vertex
-//! ([`trimill_counting`] has the interface); and the verifier.
+//! Counts a partition's triangles from its resident rows and row blocks ([`trimill_counting`] has the interface); and the verifier.
 
 pub mod cpu;
 pub mod cuda;
@@ -16,8 +15,7 @@ use trimill_kernels::ALIGNMENT;
 
 use trimill_system::Bytes;
 
-/// How many counters of vertices are held at a time for a graph of `vertices`, within `budget`: all of them if they take no more than
-/// a quarter, but at least 8,192.
+/// How many counters of vertices are held at a time: one for each of `vertices` if they fit a quarter of `budget`, but at least 8,192.
 pub fn vertex_counters(vertices: u32, budget: Bytes) -> u64 {
     const LEAST: u64 = 8192;
     let fit = budget.get() / 4 / COUNTER_BYTES;

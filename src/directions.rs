@@ -1,15 +1,14 @@
 //! The arcs between the neighbours of each vertex of a directed graph.
 //!
-//! Input: a graph, whose edges have no direction, and the input that it was made of. Neighbours are those by an arc of either direction, so a
-//! triangle adds 1 or 2 at a corner, by the directions in which the opposite edge is there. The number of triangles is known, and so is how
-//! many edges are there in both directions. If all are, or none, nothing else is needed. Otherwise the edges of the rarer kind are looked at:
-//! the input is read again, and each of its arcs marks its direction at the place of its edge ([`arcs`]); that makes a graph in which the
-//! triangles at a vertex are the edges of that kind between its neighbours ([`doubled`]). It is counted as any graph is, on GPUs and out of
-//! core. Other jobs are not slowed down: neither the graph file nor cleaning has directions.
+//! Input: a graph, whose edges have no direction, and the input that it was made of. Neighbours are those by an arc of either direction, so
+//! a triangle adds 1 or 2 at a corner, by the directions of the opposite edge. If all edges, or none, have both directions, which is known,
+//! nothing else is needed. Otherwise the input is read again, and each arc marks its direction at the place of its edge ([`arcs`]), which
+//! gives a graph in which the triangles at a vertex are the edges of the rarer kind between its neighbours ([`doubled`]). It is counted as
+//! any graph, on GPUs and out of core. Other jobs are not slowed down: neither the graph file nor cleaning has directions.
 //!
 //! Cost: a pass over the input, with a search in a row for each arc, and the doubled graph: 2 to 2.5 times the edges, counted at vertices.
-//! Memory ([`memory`]): 24 bytes a vertex, and rows that are marked: with less memory than 4.25 bytes an edge the input is read once for each
-//! band of ranks.
+//! Memory ([`memory`]): 24 bytes a vertex, and marked rows: with less than 4.25 bytes an edge, the input is read once for each band of
+//! ranks.
 
 mod arcs;
 mod doubled;
@@ -23,23 +22,21 @@ use trimill_system::{Bytes, Error, Result};
 /// The most vertices of a graph that can be doubled: numbers have 32 bits.
 const MOST_VERTICES: u32 = u32::MAX / 2 - 1;
 
-/// Bytes for each vertex: its rank and perhaps its id, by which arcs find it; the numbers of it and its copy in the order of a file.
+/// Bytes a vertex: its rank and perhaps its id, by which arcs find it; the numbers of it and its copy in the order of a file.
 const PER_VERTEX: u64 = 16 + 8;
 
-/// The most bands of ranks.
 const MOST_BANDS: u64 = 16;
 
 /// Bytes of a thread while it makes a file block.
 const OF_THREAD: u64 = 6 << 20;
 
-/// Bytes of the host's memory that marking the edges of a graph of this size takes at least, apart from what reading the input takes.
+/// The least host memory for marking the edges of a graph of this size, apart from reading the input.
 pub fn memory(size: &GraphSize, threads: u64) -> Bytes {
     let (vertices, row) = (u64::from(size.vertices), u64::from(size.longest_row));
     let band = band_bytes(vertices, size.edges).get() / MOST_BANDS + band_bytes(BLOCK, BLOCK + row).get();
     Bytes(PER_VERTEX * vertices + band + threads * (OF_THREAD + 40 * row))
 }
 
-/// Refuses a graph with more vertices than can be doubled.
 pub fn check_size(vertices: u32) -> Result<()> {
     match vertices <= MOST_VERTICES {
         true => Ok(()),
@@ -50,7 +47,7 @@ pub fn check_size(vertices: u32) -> Result<()> {
     }
 }
 
-/// Bytes of `rows` rows with `edges` edges, and of the marks of these.
+/// Bytes of `rows` rows with `edges` edges, and of their marks.
 fn band_bytes(rows: u64, edges: u64) -> Bytes {
     Bytes(8 * (rows + 1) + 4 * edges + edges / 4 + 8)
 }
@@ -70,7 +67,7 @@ impl RarerEdges {
         Self { mutual: in_both <= in_one, count: in_both.min(in_one) }
     }
 
-    /// The number of arcs between the neighbours of a vertex with `triangles` triangles and `edges` of these edges between its neighbours.
+    /// The arcs between the neighbours of a vertex with `triangles` triangles and `edges` of these edges between its neighbours.
     pub fn arcs(self, triangles: u64, edges: u64) -> u64 {
         if self.mutual { triangles + edges } else { 2 * triangles - edges }
     }

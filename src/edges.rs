@@ -1,7 +1,5 @@
-//! The triangles on each edge: its support.
-//!
-//! Input: the sum at each arc, in rank order ([`crate::sums`]). Output: the triangles at vertices that follow from it (module
-//! `at_vertices`), and rows in the order of the input's ids ([`rows`]).
+//! The triangles on each edge, its support: sums at arcs by rank ([`crate::sums`]) in; the triangles at vertices (`at_vertices`), and rows
+//! in the order of the input's ids ([`rows`]) out.
 
 mod at_vertices;
 pub mod order;

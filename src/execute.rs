@@ -1,9 +1,7 @@
-//! Runs a job: its stages in order, overlapped where they can be.
+//! Runs a resolved [job](crate::job::Job): its stages in order, overlapped where they can be.
 //!
-//! Input: a resolved [job](crate::job::Job). Output: its result. [`session`] turns a job's settings into threads, budgets,
-//! directories and devices; [`graph`] takes the input to the oriented graph; `planned` makes the plan; [`building`] has spills built, a
-//! bounded number ahead of counting; `counting` counts on one device or several; [`count`], [`partition`] and [`plan`] run the commands of
-//! these names.
+//! [`session`] turns settings into threads, budgets, directories and devices; [`graph`] prepares the oriented graph; `planned` makes the
+//! plan; [`building`] builds spills a bounded number ahead of `counting`, on one device or several. Each command has a file.
 
 mod absent;
 mod backends;

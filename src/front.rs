@@ -1,7 +1,5 @@
-//! The public interface of the library: a graph, and the options of counting it.
-//!
-//! Nothing else of the library is meant for other programs. A graph and its options become a [`Job`](crate::job::Job), as a
-//! command line does, and go through the same stages.
+//! The public interface of the library; nothing else of it is meant for other programs. A graph and its options become a
+//! [`Job`](crate::job::Job), as a command line does, and go through the same stages.
 
 mod graph;
 mod options;
@@ -25,9 +23,9 @@ use crate::job::Job;
 use crate::report::{RunResult, views};
 use trimill_system::{Error, Result};
 
-/// Runs METIS in this process, which the library started for that: the command of [`Options::metis_command`] calls it with the
-/// arguments that follow those of the command, and ends right after it: with success only if this succeeds, and otherwise with
-/// the error on standard error. To be called on the main thread, before any other thread is started.
+/// Runs METIS in this process, which the library started for that: the command of [`Options::metis_command`] calls it with the arguments
+/// that follow its own, on the main thread before any other is started, and ends right after it, successfully only if this succeeds,
+/// otherwise with the error on standard error.
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::Kind::Usage) when the library did not start it; a graph that METIS cannot process; memory that does not
@@ -49,7 +47,7 @@ fn counted(job: Job, count: impl FnOnce(Job) -> Result<RunResult>) -> Result<Run
     }
 }
 
-/// The job as a page shows it: edges in memory have no file whose name could be its heading.
+/// The job as a page shows it: edges in memory have no file name for a heading.
 fn titled(job: Job) -> Job {
     Job { name: job.is_read_once().then(|| "graph in memory".into()), ..job }
 }

@@ -1,7 +1,5 @@
-//! What the user asks for: as typed ([`mod@file`], all optional), and resolved and checked ([`mod@job`]).
-//!
-//! The command line and the job files are both read into [`file::Tables`], so a default, a check or a rule about
-//! paths is written once, in [`Job::resolve`].
+//! What the user asks for: as typed ([`mod@file`], all optional), and resolved and checked ([`mod@job`]). The command line and job files
+//! are both read into [`file::Tables`], so a default, a check or a rule about paths is written once, in [`Job::resolve`].
 
 pub mod batch;
 pub mod choices;

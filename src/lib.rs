@@ -15,10 +15,11 @@
 //! # Ok::<(), trimill::Error>(())
 //! ```
 //!
-//! A [`Graph`] is files, or edges in memory: a list, the caller's own arrays ([`Pairs`], [`Csr`]) or any [`EdgeSource`]. [`Options`] say how it is counted, and the result is a [`RunResult`]: the count, and
-//! what each partition took ([`PartitionFigures`]). A [`PreparedGraph`] answers several questions, also for the triangles at each vertex
-//! ([`VertexColumns`]) and on each edge ([`EdgeColumns`]). A [`Control`] stops a count from outside and reports its progress to an
-//! [`Observer`]. A failure is an [`Error`] of some [`Kind`].
+//! A [`Graph`] is files, or edges in memory: a list, the caller's own arrays ([`Pairs`], [`Csr`]) or any [`EdgeSource`]. [`Options`] say
+//! how it is counted, and the result is a [`RunResult`]: the count, and what each partition took ([`PartitionFigures`]). A
+//! [`PreparedGraph`] answers several questions, also for the triangles at each vertex ([`VertexColumns`]) and on each edge
+//! ([`EdgeColumns`]). A [`Control`] stops a count from outside and reports its progress to an [`Observer`]. A failure is an [`Error`] of
+//! some [`Kind`].
 //!
 //! The library prints nothing, sets no signal handlers and no limits of the process. It counts with all cores unless told otherwise,
 //! keeps prepared graphs in the user's cache directory unless told otherwise, and writes temporary files.

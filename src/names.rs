@@ -1,19 +1,18 @@
 //! From arcs between names to arcs between numbers, in bounded memory.
 //!
-//! Input: the arcs of an edge list whose ids are text. Output: [`NumberedArcs`]: the same arcs, whose ids are the places of their ends
-//! among all names, sorted by their bytes; and these [names](trimill_graph::names::Names). Numbers and names depend on the input alone,
-//! not on threads, memory or the order of lines.
+//! Input: the arcs of an edge list whose ids are text. Output: [`NumberedArcs`]: the same arcs, with the places of names among all
+//! [names](trimill_graph::names::Names), sorted by their bytes. Numbers and names depend on the input alone, not on threads, memory or the
+//! order of lines.
 //!
-//! 1. Each thread collects a [*run*](run): distinct names, and arcs between them, until its share of memory is full. Then the names are
-//!    sorted, and wait, front-coded; the arcs wait as pairs of places among them.
+//! 1. Each thread collects a [*run*](run): distinct names, and arcs between them, until its share of memory is full. Then names are sorted
+//!    and front-coded; arcs become pairs of places among them.
 //! 2. The names of all runs are [merged](merge), in ranges of names, one a thread. Each name gets its number, which is noted for each run
 //!    that has it.
 //! 3. Whenever arcs are read, a thread holds the numbers of a run's names and replaces the places by them ([`numbered`]).
 //!
-//! There is no other way where all fits: then nothing waits on disk. Memory: a third of the host's budget for runs while they are
-//! collected, a third for merging, a quarter for names that wait; then an eighth for arcs that wait, less where the graph leaves less, and 1
-//! in 72 for the numbers of runs. Cost: a hash table's look-up and 8 bytes for each arc; two or three comparisons and some copies for
-//! each name of each run.
+//! If all fits, nothing is written to disk. Memory: a third of the host's budget for collecting runs, a third for merging, a quarter for
+//! names that wait; then an eighth for arcs that wait, less where the graph leaves less, and 1 in 72 for the numbers of runs. Cost: a hash
+//! table's look-up and 8 bytes for each arc; two or three comparisons and some copies for each name of each run.
 
 mod merge;
 mod numbered;
@@ -38,8 +37,7 @@ use trimill_system::{Bytes, Control, Error, Result, lock};
 const LEAST_RUN: u64 = 512 << 10;
 const LARGEST_RUN: u64 = 64 << 20;
 
-/// The host's memory divided by each of these is for: runs that are collected, with as much again to sort them; merging; names that wait; arcs
-/// that wait.
+/// Divisors of the host's memory: for collecting runs, and as much again to sort them; for merging; for waiting names; for waiting arcs.
 const COLLECTING: u64 = 6;
 const MERGING: u64 = 3;
 const NAMES_THAT_WAIT: u64 = 4;
@@ -55,7 +53,6 @@ pub fn number<'a>(source: &'a dyn ArcSource, space: Workspace<'_>, control: &Con
     number_in_runs(source, space, of_run, control)
 }
 
-/// The least memory for names, however few runs there are to merge.
 pub fn least(space: Workspace<'_>) -> Needs {
     Needs::to("sort names").buffers(Bytes(space.memory.threads() * LEAST_RUN * COLLECTING))
 }
@@ -95,7 +92,7 @@ fn number_in_runs<'a>(
         control.check()?;
     }
     let names = Arc::new(names.finish()?);
-    // The memory beside the arrays of the next stage, which reports it if that is too little.
+    // The memory besides the arrays of the next stage, which reports it if that is too little.
     let left = space.memory.left(&needs(IdCount::Plain(count), arcs, space)).unwrap_or_default();
     let numbers = merged.into_iter().zip(firsts).map(|(range, first)| (first, range.numbers)).collect();
     let mut numbered = NumberedArcs { source, names, arcs, runs, numbers, waiting: waiting.arcs };
@@ -105,7 +102,7 @@ fn number_in_runs<'a>(
     Ok(numbered)
 }
 
-/// Bytes of temporary files where memory holds nothing: at most all names and, for each line, a pair of places; and their numbers.
+/// Bytes of temporary files if memory holds nothing: at most all names and, for each line, a pair of places; and their numbers.
 fn on_disk(source: &dyn ArcSource, space: Workspace<'_>) -> DiskNeed {
     let held = space.memory.usable().get() / NAMES_THAT_WAIT;
     DiskNeed {
@@ -125,7 +122,7 @@ fn merging_memory(runs: &[NameRun], space: Workspace<'_>) -> Result<Bytes> {
     if least <= memory {
         return Ok(memory);
     }
-    // With more memory runs are longer, and there are fewer of them: in proportion, about.
+    // With more memory runs are longer, and fewer, about in proportion.
     let wanted = (1.1 * least.get() as f64 * MERGING as f64 * usable as f64).sqrt() as u64;
     Err(space.memory.refused(&Needs::to("sort names").buffers(Bytes(wanted)), Bytes::ZERO))
 }
@@ -133,7 +130,6 @@ fn merging_memory(runs: &[NameRun], space: Workspace<'_>) -> Result<Bytes> {
 struct Collecting {
     waiting: WaitingRuns,
     of_run: u64,
-    /// The builders that no thread is adding to at the moment.
     builders: Mutex<Vec<RunBuilder>>,
     runs: Mutex<Vec<NameRun>>,
 }

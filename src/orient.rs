@@ -1,14 +1,11 @@
 //! From a clean graph to the oriented graph, in memory or in a file.
 //!
-//! Input: a [`CleanGraph`]: pairs in buckets, degrees. Output: an
-//! [oriented graph](trimill_graph::OrientedGraph) over the vertices with an edge.
-//! Each pair becomes an arc from its larger rank to its smaller one (lower degree to higher, ties by id: LSTC, section
-//! 4.1.1) and goes to the bucket of its tail's rank range; a bucket, once sorted, is a run of whole rows (`ranked`).
+//! Input: a [`CleanGraph`]: pairs in buckets, degrees. Output: an [oriented graph](trimill_graph::OrientedGraph) of the vertices with an
+//! edge. Each pair becomes an arc from its larger rank to its smaller one (LSTC, section 4.1.1) in the bucket of its tail's rank range; a
+//! sorted bucket is a run of whole rows (`ranked`). Inputs that are clean already take a shorter path ([`rows`]).
 //!
-//! Cost: 1 to 4 bytes an edge written and read once if they do not fit in memory, a sort of each bucket, 0.2 to 2 bytes an edge
-//! written to the graph file. Memory: within the host's budget ([`crate::clean::workspace`]).
-//!
-//! Inputs that are clean already take a shorter path ([`rows`]).
+//! Cost: 1 to 4 bytes an edge written and read once if they do not fit in memory, a sort of each bucket, 0.2 to 2 bytes an edge written to
+//! the graph file. Memory: within the host's budget ([`crate::clean::workspace`]).
 
 mod blocks;
 pub(crate) mod joined;
@@ -37,7 +34,6 @@ use trimill_system::control::{Control, Unit};
 use trimill_system::mapped::{prefetch, trim_heap};
 use trimill_system::{Bytes, Result, parallel};
 
-/// Keys whose ranks are prefetched before they are needed.
 const AHEAD: usize = 24;
 
 /// A complete graph file under a temporary name.
@@ -46,8 +42,7 @@ pub struct OrientedFile {
     pub file_bytes: Bytes,
 }
 
-/// Orients `clean` into a new graph, which records `source` as the identity of the input. Also returns the bytes written to buckets meanwhile
-/// and before.
+/// Orients `clean` into a new graph, which records `source` as the input's identity. Also returns all bytes written to buckets.
 pub fn orient(
     clean: CleanGraph,
     source: &str,
@@ -63,7 +58,7 @@ pub fn orient(
         InputIds::Ranked(table) => IdCount::Ranked(table.len() as u64),
     };
     let shares = space.beside(&needs(of_ids, edges, space))?;
-    // At least it takes no more space: that of the file of pairs is freed for it, and its own for the graph file.
+    // At best it takes no additional space: it grows while the file of pairs shrinks, and shrinks while the graph file grows.
     let [_, most] = bytes_on_disk(edges, shares.buckets());
     let waiting = shares.on_disk(BEYOND_MEMORY, [Bytes::ZERO, most]);
     let later = space.later_needs(layout.vertices.into(), edges);
@@ -104,7 +99,6 @@ pub fn orient(
     Ok((made, bucket_bytes))
 }
 
-/// The ids with an edge.
 pub(crate) struct UsedIds {
     pub(crate) present: VertexSet,
 }
@@ -138,7 +132,7 @@ impl UsedIds {
         (0..universe.div_ceil(RUN)).map(run)
     }
 
-    /// The layout of the graph file, but for what is only known of the input.
+    /// The layout of the graph file, as far as it follows from the vertices.
     pub(crate) fn layout(&self, ids: &InputIds, edges: u64) -> Layout {
         let (first, last) = self.ends().unwrap_or_default();
         // Ids without a gap need no table: they are an offset.

@@ -26,14 +26,13 @@ pub struct CountsWanted {
     pub vertices: bool,
     pub edges: bool,
     pub truss: Option<TrussWanted>,
-    /// What of the input the coefficients of all vertices are of, where these are wanted.
+    /// If local clustering coefficients of all vertices are wanted: by which arcs, and of which vertices of the input.
     pub lcc: Option<LccWanted>,
-    /// Bytes that each thread holds while the files are written, at most.
     pub bytes_per_thread: Bytes,
 }
 
 impl OutputTable {
-    /// Bytes of the chunks of a file that each thread makes or that wait, at most ([`trimill_system::ordered`]).
+    /// The most bytes of a file's chunks that each thread makes or that wait ([`trimill_system::ordered`]).
     pub fn bytes_per_thread(&self) -> Bytes {
         let parquet = |format: Result<TableFormat>| matches!(format, Ok(TableFormat::Parquet));
         let columns = self.per_vertex.iter().any(|path| parquet(TableFormat::of(path, ALL)))
@@ -59,7 +58,7 @@ impl OutputTable {
         self.per_edge.iter().try_for_each(|path| TableFormat::of(path, COLUMNS).map(drop))
     }
 
-    /// The same with absolute paths: other processes may start elsewhere.
+    /// With absolute paths: other processes may start elsewhere.
     pub fn absolute(&self) -> Result<Self> {
         let mut output = self.clone();
         let Self { dir, per_vertex, by_degree, lcc, per_edge, by_k, .. } = &mut output;
@@ -74,8 +73,7 @@ impl OutputTable {
         self.count_files().try_for_each(|path| check_output(path))
     }
 
-    /// What the files take of a disk, of a graph of this size; that of degrees takes little.
-    /// `all`: the most vertices of the input.
+    /// Disk space of the files, for a graph of this size; that of degrees takes little. `all`: the most vertices of the input.
     pub fn disk_needs(&self, graph: &GraphSize, array_len: Option<u64>, all: u64) -> Result<Vec<DiskNeed>> {
         let vertices =
             (&self.per_vertex, "--per-vertex", [u64::from(graph.vertices); 2], line_bytes::<VertexRows<'_>>());
@@ -108,12 +106,12 @@ impl OutputTable {
         Ok(needs)
     }
 
-    /// The file of vertices, where it is an array.
+    /// The file of vertices, if it is an array.
     pub fn array(&self) -> Option<&PathBuf> {
         self.per_vertex.as_ref().filter(|path| matches!(TableFormat::of(path, ALL), Ok(TableFormat::Npy)))
     }
 
-    /// Checks that the formats can hold the ids of the graph. Errors, `Kind::Usage`: an array that would be almost empty.
+    /// Checks that the formats can hold the graph's ids. Errors, `Kind::Usage`: an array that would be almost empty.
     pub fn check_ids(&self, array_len: Option<u64>) -> Result<()> {
         match self.array() {
             Some(path) => vertices::files::has_array(array_len, path).map(drop),
@@ -121,8 +119,7 @@ impl OutputTable {
         }
     }
 
-    /// Fills the `arrays` of vertices, and writes the files, each of which is complete or missing, even if another one fails. Runs
-    /// in the current thread pool.
+    /// Fills the `arrays` of vertices, and writes each file, completely or not at all. Runs in the current thread pool.
     pub fn write_vertices(
         &self,
         arrays: Option<&CountArrays>,

@@ -11,8 +11,7 @@
 //! | a report, a trace or a comparison whose name holds something else | always |
 //!
 //! Files that exist are compared by device and inode, at the end of all links; others by their directory and name. Devices, pipes and the
-//! file of standard output receive what is written and lose nothing, so they may be named twice. Costs a few calls of the system
-//! for each path.
+//! file of standard output lose nothing, so they may be named twice. Costs a few system calls for each path.
 
 pub mod place;
 
@@ -49,7 +48,7 @@ struct AnnouncedPaths {
     how: How,
 }
 
-/// Says whether a file that is there may be replaced.
+/// Fails if an existing file may not be replaced.
 type Check = fn(&Path) -> Result<()>;
 
 #[derive(Debug, Clone, Copy)]
@@ -105,7 +104,6 @@ impl Job {
         self.outputs().filter_map(|(_, path)| file_of(&path)).collect()
     }
 
-    /// The files of counts and of the result.
     fn outputs(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
         let OutputTable { dir, per_vertex, by_degree, lcc, per_edge, by_k, .. } = &self.settings.output;
         let counts = [
@@ -154,14 +152,13 @@ impl Paths {
     }
 }
 
-/// The file that an output makes or replaces.
 pub fn file_of(output: &Path) -> Option<PathBuf> {
     // A path that cannot be an output is refused when it is opened.
     disk::file_of_output(output).ok().flatten().map(|file| place(&file))
 }
 
-/// Compares the paths of all jobs with each other and with existing files, none of which it changes. Errors, `Kind::Usage`: see the
-/// table above. `Kind::Resource`: a report or a trace that cannot be written.
+/// Compares the paths of all jobs with each other and with existing files, none of which it changes. Errors: `Kind::Usage`, see the table
+/// above; `Kind::Resource`: a report or a trace that cannot be written.
 pub fn check(all: &[Paths]) -> Result<()> {
     let mut found: Vec<ResolvedPath<'_>> = Vec::new();
     for paths in all {
@@ -223,12 +220,12 @@ struct ResolvedPath<'a> {
     of: &'a Paths,
     announced: &'a AnnouncedPaths,
     place: PathBuf,
-    /// The device and the inode of a file that is there.
+    /// Device and inode of an existing file.
     inode: Option<(u64, u64)>,
 }
 
 impl<'a> ResolvedPath<'a> {
-    /// `None` where no data can be lost: an input that is not a regular file, an output that makes no file.
+    /// `None` if no data can be lost: an input that is not a regular file, an output that makes no file.
     fn of(of: &'a Paths, announced: &'a AnnouncedPaths) -> Option<Self> {
         let path = &announced.path;
         let (place, inode) = match announced.how {
@@ -246,7 +243,6 @@ impl<'a> ResolvedPath<'a> {
         Some(Self { of, announced, place, inode })
     }
 
-    /// Names the job, if it has a name.
     fn whose(&self) -> String {
         self.of.job.as_ref().map_or(self.announced.what.into(), |job| format!("{} of job '{job}'", self.announced.what))
     }
@@ -255,7 +251,6 @@ impl<'a> ResolvedPath<'a> {
         Error::usage(found).at(&self.announced.path)
     }
 
-    /// The error where both would be written to one place.
     fn same(&self, other: &Self) -> Error {
         match (&self.of.job, &other.of.job) {
             (Some(one), Some(two)) if one != two => {

@@ -1,18 +1,16 @@
-//! Planning: how many partitions, how large their row blocks, what each will take, and whether it fits.
+//! Planning: the number of partitions, the size of row blocks, what each partition will take, and whether it fits.
 //!
-//! Input: an oriented graph, how to cut it, the footprint of the counting method and the budget. Output: a [`Plan`] whose
-//! partitions all fit, before any is built.
+//! Input: an oriented graph, how to cut it, the footprint of the counting method, and the budget. Output: a [`Plan`] whose partitions all
+//! fit, before any is built.
 //!
 //! ```text
 //! device bytes = resident arcs x 4 + locals x (number, offset, cursor) + 2 x row block + tables of the method
 //! ```
 //!
-//! A partition is never loaded whole: its resident rows stay on the device and all other rows are streamed in blocks, so only the
-//! resident rows depend on the number of partitions. Any subset of a part's locals is a valid partition, so a part that is too
-//! big is split. The floor is a partition of one vertex, the one with the longest row, which must also fit into each of two
-//! blocks; every graph fits every budget above it.
-//!
-//! [`ranges`] plans rank ranges for the in-place mode, [`sets`] all partitions of the spilled mode; [`modes`] chooses.
+//! Resident rows stay on the device and all other rows are streamed in blocks, so only the resident rows depend on the number of
+//! partitions. Any subset of a part's locals is a valid partition, so a part that is too big is split. The floor is a partition of only the
+//! vertex with the longest row, which must also fit each of two blocks; every graph fits every budget above it. [`ranges`] plans rank
+//! ranges for the in-place mode, [`sets`] all partitions of the spilled mode; [`modes`] chooses.
 
 pub mod choose;
 pub mod cost;
@@ -48,17 +46,15 @@ use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::{Bytes, Control, Error, Result};
 
-/// The setting that determines a device's budget, and so raises it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetFrom {
     /// Its own setting, or what is free on it.
     Device,
-    /// Half of the host's budget, where the host counts.
+    /// Half of the host's budget, if the host counts.
     Host,
 }
 
 impl BudgetFrom {
-    /// What to do for a budget of at least `bytes`.
     fn advice(self, bytes: Bytes) -> String {
         match self {
             Self::Device => format!("raise --device-memory to {} or more", bytes.get()),
@@ -80,41 +76,38 @@ impl BudgetFrom {
 pub struct PlanLimits {
     pub device: Bytes,
     pub device_from: BudgetFrom,
-    /// The largest row block that is chosen where the user chose none: the host's memory holds two of them.
+    /// The largest row block, unless the user chose it: host memory holds two.
     pub largest_row_block: Bytes,
-    /// Bytes of a row block, where the user chose them.
     pub row_block: Option<Bytes>,
     pub prune: Prune,
-    /// The least number of partitions where the user gave none: one for each device.
+    /// The least number of partitions, unless the user gave it: one for each device.
     pub parts: u32,
-    /// For how many shards rank ranges are cut into pieces by their heads; 1: they are not.
+    /// For how many shards rank ranges are cut into pieces by heads; 1: they are not cut.
     pub shards: u32,
     pub machine: Machine,
-    /// The name of the method, where it needs the whole graph as one partition.
+    /// The method's name, if it needs the whole graph as one partition.
     pub whole: Option<&'static str>,
-    /// Whether one partition that is the whole graph is spilled, too.
+    /// Whether a single partition that is the whole graph is spilled, too.
     pub spills_whole: bool,
-    /// Bytes of a block of rows on the host, in the passes over the graph that size partitions.
+    /// Bytes of a block of rows on the host in passes that size partitions.
     pub host_block: Bytes,
 }
 
-/// Assigns vertices to a number of parts.
 pub trait Assign: Sync {
     fn assign(&self, parts: u32) -> Result<Assignment>;
 
-    /// Whether asking again for another number of parts is cheap (METIS and files are asked once; what does not fit
-    /// is split).
+    /// Whether another number of parts is cheap to ask for. (METIS and files are asked once, and what does not fit is split.)
     fn is_cheap(&self) -> bool;
 
-    /// The number of parts, where it is given and not to be chosen.
+    /// The number of parts, if it is given and not to be chosen.
     fn parts(&self) -> Option<u32>;
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GraphCut {
-    /// Into rank ranges, which [tile](LocalsAndHeads::tile) the ranks; with each of them, the row blocks of the plan are streamed.
+    /// Rank ranges, which [tile](LocalsAndHeads::tile) the ranks; each streams the row blocks of the plan.
     Ranges(Vec<LocalsAndHeads>),
-    /// Into any sets of locals; with each of them, the rows of its proxies are streamed.
+    /// Any sets of locals; each streams the rows of its proxies.
     Sets(Locals),
 }
 
@@ -137,16 +130,16 @@ impl GraphCut {
 #[derive(Debug)]
 pub struct Plan {
     pub cut: GraphCut,
-    /// The graph's own rows, which are streamed with rank ranges; none with other partitions.
+    /// The graph's own rows, which rank ranges stream; none with other partitions.
     pub row_blocks: RowBlocks,
     pub row_block_limit: Bytes,
     pub sizes: Vec<PartitionSize>,
     pub predictions: Vec<Prediction>,
-    /// How long assigning took, and how long sizing the partitions.
+    /// How long assigning took, and sizing the partitions.
     pub times: [Duration; 2],
     /// The number of parts before those that did not fit were split.
     pub parts_asked: u32,
-    /// What either mode would take, where there was a choice.
+    /// What either mode would take, if there was a choice.
     pub estimates: Option<Estimates>,
 }
 
@@ -155,7 +148,7 @@ impl Plan {
         self.cut.parts()
     }
 
-    /// The order in which partitions are counted: ascending, or with several devices the largest first.
+    /// The order in which partitions are counted: ascending, or the largest first on several devices.
     pub fn order(&self, devices: usize) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.parts()).collect();
         if devices > 1 {
@@ -184,7 +177,7 @@ pub fn floor(graph: &GraphSize, footprint: &Footprint) -> Floor {
     Floor { device, row_block }
 }
 
-/// Whether more of a device's memory than `device` would not help to count a graph.
+/// Whether more device memory would not help to count a graph.
 pub fn is_ample(graph: &GraphSize, footprint: &Footprint, device: Bytes) -> bool {
     let space = Space::new(graph, footprint, device, Bytes(u64::MAX));
     let locals = u64::from(graph.vertices);
@@ -194,7 +187,7 @@ pub fn is_ample(graph: &GraphSize, footprint: &Footprint, device: Bytes) -> bool
     space.is_enough() && space.whole_fits() && preferred <= device
 }
 
-/// The least of a device's memory that holds the whole graph as one partition, if the method can number all its arcs.
+/// The least device memory that holds the whole graph as one partition, if the method can number all its arcs.
 pub fn whole(graph: &GraphSize, footprint: &Footprint) -> Bytes {
     let space = Space::new(graph, footprint, Bytes(u64::MAX), Bytes(u64::MAX));
     (space.whole + space.overhead).max(floor(graph, footprint).device)
@@ -215,8 +208,8 @@ struct Divided {
 }
 
 impl Planner<'_> {
-    /// Divides the budget. Errors: `Kind::Resource` when the budget or the row block is below the floor, which the message names; when a
-    /// method needs the whole graph and it does not fit.
+    /// Divides the budget. Errors, `Kind::Resource`: the budget or the row block is below the floor, which the message names; or the method
+    /// needs the whole graph and it does not fit.
     fn divided(&self) -> Result<Divided> {
         let (size, footprint, limits) = (self.graph.size(), self.footprint, self.limits);
         let Floor { device: least, row_block: least_row_block } = floor(&size, footprint);
@@ -259,7 +252,7 @@ impl Planner<'_> {
     }
 }
 
-/// Refuses `parts` for a method that counts whole graphs.
+/// Refuses several `parts` for a method that counts whole graphs.
 pub fn refuse_parts(limits: &PlanLimits, parts: Option<u32>) -> Result<()> {
     match limits.whole.zip(parts.filter(|&parts| parts > 1)) {
         Some((method, parts)) => {

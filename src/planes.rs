@@ -1,5 +1,5 @@
-//! 64 counters as bit planes: bit `i` of plane `k` is bit `k` of counter `i`. 1 is added to any of the counters at once, and a carry goes
-//! from plane to plane. The carry is rarely long, so an addition costs a few instructions however many counters it is for.
+//! 64 counters as bit planes: bit `i` of plane `k` is bit `k` of counter `i`. 1 is added to any of the counters at once, with a carry from
+//! plane to plane that is rarely long: an addition costs a few instructions, however many counters it is for.
 
 const PLANES: usize = 8;
 
@@ -28,10 +28,10 @@ pub(crate) fn add(planes: &mut Planes, bits: u64) {
     }
 }
 
-/// Adds 1 to the counter of each bit, once for each of the words in which it is set.
+/// Adds to the counter of each bit the number of words in which it is set.
 #[inline(always)]
 pub(crate) fn add_four(planes: &mut Planes, [a, b, c, d]: [u64; 4]) {
-    // The sum of the four in each place has three bits.
+    // The sum of the four bits in each place has three bits.
     let ((first, carry), second) = (full_adder(a, b, c), d);
     let (ones, other) = (first ^ second, first & second);
     let (twos, fours) = (carry ^ other, carry & other);
@@ -55,7 +55,7 @@ fn full_adder(a: u64, b: u64, c: u64) -> (u64, u64) {
     (either ^ c, (a & b) | (either & c))
 }
 
-/// Adds the counters of the bits of `kept`, and no others are above 0, to consecutive `counts`; empties the planes.
+/// Adds the counters of the bits of `kept` (all others are 0) to consecutive `counts`; empties the planes.
 #[inline(always)]
 pub(crate) fn take(planes: &mut Planes, kept: u64, counts: &mut [u32]) {
     let used = PLANES - planes.iter().rev().take_while(|plane| **plane == 0).count();
@@ -81,7 +81,7 @@ pub(crate) fn take_all(planes: &mut Planes, counts: &mut [u64; 64]) {
     *planes = EMPTY;
 }
 
-/// Calls `act` with the place and the count of each bit of `kept`; no other counters are above 0. Empties the planes.
+/// Calls `act` with the place and the count of each bit of `kept` (all others are 0). Empties the planes.
 #[inline(always)]
 pub(crate) fn drain(planes: &mut Planes, kept: u64, mut act: impl FnMut(usize, u64)) {
     for byte in (0..64).step_by(8) {
@@ -94,14 +94,14 @@ pub(crate) fn drain(planes: &mut Planes, kept: u64, mut act: impl FnMut(usize, u
     *planes = EMPTY;
 }
 
-/// The counters of the eight bits from `first` on, a byte each: the bytes of the planes, as a matrix of bits that is transposed.
+/// The counters of the eight bits from `first` on, a byte each: the planes' bytes, as a transposed bit matrix.
 #[inline(always)]
 fn eight(planes: &Planes, first: usize) -> u64 {
     let mut bits = 0;
     for (k, plane) in planes.iter().enumerate() {
         bits |= (plane >> first & 0xff) << (8 * k);
     }
-    // Squares of one bit, of two by two, of four by four: the ones above the diagonal change places with those below it.
+    // Squares of 1, 2 and 4 bits: those above the diagonal change places with those below.
     for (shift, above) in [(7, 0x00AA_00AA_00AA_00AA), (14, 0x0000_CCCC_0000_CCCC), (28, 0x0000_0000_F0F0_F0F0)] {
         let other = (bits ^ (bits >> shift)) & above;
         bits ^= other ^ (other << shift);
@@ -109,7 +109,6 @@ fn eight(planes: &Planes, first: usize) -> u64 {
     bits
 }
 
-/// Calls `act` with the place of each bit, ascending.
 #[inline(always)]
 pub(crate) fn each_bit(mut bits: u64, mut act: impl FnMut(usize)) {
     while bits != 0 {

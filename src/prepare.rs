@@ -1,6 +1,5 @@
-//! From an input to its oriented graph: cached, or cleaned and oriented now.
-//!
-//! Once all is read, the input must be unchanged; only then is its graph cached, with a hash of the contents.
+//! From an input to its oriented graph: cached, or cleaned and oriented now. The input must be unchanged once all is read; only then is its
+//! graph cached, with a hash of the contents.
 
 mod collect;
 pub mod device;
@@ -37,14 +36,14 @@ pub fn prepare(
 
 pub struct OnDevice<'a> {
     pub device: &'a mut (dyn StartingDevice + 'a),
-    /// Whether the job fails if the device cannot prepare the graph; else the CPU does it.
+    /// Whether the job fails if the device cannot prepare the graph; else the CPU does.
     pub required: bool,
 }
 
 pub struct Preparation<'a, 'd> {
     pub device: Option<OnDevice<'d>>,
     pub source: &'a dyn ArcSource,
-    /// Identifies the input; afterwards it holds the hashes of its files' contents. Without it the cache is not used.
+    /// Identifies the input, and gets the hashes of its files' contents. Without it the cache is not used.
     pub origin: Option<&'a mut Origin>,
     /// Makes this graph, of the input that its graph was made of.
     pub doubled: Option<DoubledGraph<'a>>,
@@ -53,7 +52,7 @@ pub struct Preparation<'a, 'd> {
 }
 
 impl Preparation<'_, '_> {
-    /// Cleans and orients the input, on a device if there is one, or takes the graph from the cache. Appends the stages that ran to
+    /// Takes the graph from the cache, or cleans and orients the input, on a device if there is one. Appends the stages that ran to
     /// `stages`.
     pub fn prepare(mut self, cache: Option<&Cache>, stages: &mut Vec<Stage>) -> Result<OrientedGraph> {
         let Some((cache, origin)) = cache.zip(self.origin.as_deref_mut()) else { return self.graph(None, stages) };
@@ -76,7 +75,6 @@ impl Preparation<'_, '_> {
         }
     }
 
-    /// Makes the graph, in the cache where there is one.
     fn graph(&mut self, cache: Option<&Cache>, stages: &mut Vec<Stage>) -> Result<OrientedGraph> {
         let Self { source, space, control, .. } = *self;
         let place = match cache {
@@ -104,7 +102,7 @@ impl Preparation<'_, '_> {
         graph
     }
 
-    /// Makes the graph of numbers.
+    /// Makes the graph of an input whose ids are numbers.
     fn graph_at(
         &mut self,
         place: Destination<'_>,
@@ -113,7 +111,7 @@ impl Preparation<'_, '_> {
     ) -> Result<OrientedGraph> {
         let Self { source, space, control, .. } = *self;
         let start = Instant::now();
-        // Rows that can be read at any place are oriented without sorting arcs: faster than on a device that cannot hold all of these.
+        // Rows that can be read at any place are oriented without sorting arcs: faster than on a device that cannot hold them all.
         if let Some(prepared) = self.on_device(place, source.facts().has_rows)? {
             return self.prepared(prepared, start, cache, stages);
         }
@@ -151,7 +149,6 @@ impl Preparation<'_, '_> {
         Ok(graph)
     }
 
-    /// The graph that a device made since `start`.
     fn prepared(
         &self,
         prepared: PreparedOnDevice,
@@ -170,8 +167,8 @@ impl Preparation<'_, '_> {
         Ok(graph)
     }
 
-    /// The graph as the device makes it; `None`: the CPU is to make it. With `device_only`, and if the CPU may make it, arcs that do not fit
-    /// the device's memory are left to the CPU; then the device may be asked again without that.
+    /// The graph as the device makes it; `None`: the CPU is to make it. With `device_only`, and if the CPU may make it, arcs that do not
+    /// fit device memory are left to the CPU, and the device may be asked again.
     fn on_device(&mut self, place: Destination<'_>, device_only: bool) -> Result<Option<PreparedOnDevice>> {
         let Some(OnDevice { device, required }) = self.device.take() else { return Ok(None) };
         let Self { source, space, control, .. } = *self;
@@ -203,7 +200,7 @@ impl Preparation<'_, '_> {
         Ok(None)
     }
 
-    /// A graph that was made, and the bytes that were written to its file.
+    /// A finished graph, and the bytes written to its file.
     fn made(&self, made: MadeGraph, cache: Option<&Cache>) -> Result<(OrientedGraph, Bytes)> {
         let oriented = match made {
             MadeGraph::File(oriented) => oriented,
@@ -229,7 +226,7 @@ impl Preparation<'_, '_> {
         }
     }
 
-    /// `error`, or if the data is wrong because the input changed, the error that says so.
+    /// `error`, or an error that says that the input changed, if that explains wrong data.
     fn prefer_changed(&self, error: Error) -> Error {
         match self.source.unchanged() {
             Err(changed) if error.kind() == Kind::Data => changed,

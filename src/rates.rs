@@ -1,8 +1,6 @@
-//! The rates of the machine, from which times are estimated ([`crate::plan::cost`]).
-//!
-//! `trimill doctor --measure` writes what it measured to the cache directory, from where all later jobs read it. Without that file
-//! the rates are those of a machine with 16 cores, an H200 and one disk (docs/results/spills-h200.md, row-blocks-h200.md,
-//! methods-h200.md, auto-h200.md). They need not be exact: they only rank plans that give the same count.
+//! The rates of the machine, from which times are estimated ([`crate::plan::cost`]). `trimill doctor --measure` writes them to the cache
+//! directory, where later jobs read them. The defaults are of a machine with 16 cores, an H200 and one disk (docs/results/spills-h200.md,
+//! row-blocks-h200.md, methods-h200.md, auto-h200.md). They need not be exact: they only rank plans that give the same count.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -14,7 +12,7 @@ use trimill_system::{Error, Result, disk, sealed};
 /// The file's name in the cache directory.
 pub const RATES_NAME: &str = "rates.json";
 
-/// The version of the file that is read and written.
+/// Of the file that is read and written.
 const VERSION: u32 = 3;
 
 /// The rates of a machine: per second, where nothing else is said.

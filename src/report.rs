@@ -1,7 +1,5 @@
-//! Reports: the results of the commands as values, as JSON and as HTML.
-//!
-//! Input: values that the stages fill in. Output: values, files in an output directory; the program makes tables of them. A report is
-//! plain data: it can be written, read and checked.
+//! Reports: the results of the commands as plain data, which can be written, read and checked, as JSON and as HTML. The stages fill in the
+//! values; the program makes tables of them.
 
 pub mod bench;
 pub mod cache;

@@ -15,14 +15,13 @@
 //! DIR/work/            temporary files
 //! ```
 //!
-//! Invariants: the JSON files are sealed ([`trimill_system::sealed`]), written beside, synced and renamed; graph and spills carry
-//! checksums over every byte and are checked before use. Every file carries the fingerprint of its job, or another file that does
-//! holds its checksum, and no other job uses it: the plan, the results and counts of partitions, the complete result, spills and
-//! their manifest, and `prepared.json` carry it; the plan has the checksum of `locals.zst`, `prepared.json` that of the graph. So
-//! everything found at a start is complete and belongs to this job, or it is made again; shards and `merge`, which make nothing,
-//! refuse it. A partition's result is one file, so nothing is counted twice. Only `job.json`, which says what the job is, cannot be
-//! made again: where it is damaged, the directory is useless. Checksums find accidents; they are no proof against somebody who
-//! writes files with the right ones.
+//! Every file is complete and belongs to this job, or it is made again; shards and `merge`, which make nothing, refuse it. For that, JSON
+//! files are sealed ([`trimill_system::sealed`]), written beside, synced and renamed; graph and spills carry checksums over every byte and
+//! are checked before use; and every file (plan, results and counts of partitions, complete result, spills, their manifest,
+//! `prepared.json`) carries the fingerprint of its job, or a file that does holds its checksum (the plan that of `locals.zst`,
+//! `prepared.json` that of the graph). A partition's result is one file, so nothing is counted twice. Only `job.json`, which says what the
+//! job is, cannot be made again: if it is damaged, the directory is useless. Checksums find accidents; they do not stop somebody who writes
+//! files with the right ones.
 
 pub mod journal;
 mod lock;
@@ -66,16 +65,16 @@ struct AnnouncedFiles {
     files: Vec<PathBuf>,
 }
 
-/// The files outside of the run directory `path` that earlier starts announced: they are this job's own, and may be replaced.
+/// The files outside of the run directory that earlier starts announced: the job's own, which may be replaced.
 pub fn announced(path: &Path) -> Vec<PathBuf> {
-    // Where the record is damaged, nothing is known to be the job's own.
+    // If the record is damaged, no file is known to be the job's own.
     sealed_file::read::<AnnouncedFiles>(&path.join(ANNOUNCED)).ok().flatten().unwrap_or_default().files
 }
 
 /// What to do about a file of a prepared job that is missing, damaged, or of another job.
 pub const PREPARE_AGAIN: &str = "run 'trimill prepare' again with the same settings: it checks what is there, and makes again what is wrong or missing";
 
-/// An error about a file that carries the fingerprint `found` in the run directory of the job with the fingerprint `expected`.
+/// The error about a file with the fingerprint `found` in the run directory of the job `expected`.
 fn foreign(path: &Path, found: u128, expected: u128) -> Error {
     Error::data(path, format!("is of another job, with the fingerprint {found:032x}"))
         .expected(format!("{expected:032x}"))
@@ -92,13 +91,12 @@ struct Finished<'a> {
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
-    /// Until the value is dropped; none where several processes share the directory.
+    /// Held until the value is dropped; none if several processes share the directory.
     lock: Option<Lock>,
 }
 
 impl RunDir {
-    /// Opens the directory, or makes it, and removes unfinished files of a process that ended midway; not where shards of a prepared job
-    /// may be writing them.
+    /// Opens or makes the directory, and removes a former process's unfinished files, unless shards of a prepared job may be writing them.
     pub fn open(path: &Path) -> Result<Self> {
         disk::make_dir(path)?;
         let lock = Lock::take(path)?;
@@ -110,20 +108,17 @@ impl RunDir {
         Ok(run)
     }
 
-    /// Whether a job is prepared for shards in it.
     pub fn is_prepared(&self) -> bool {
         self.path.join(prepared::NAME).exists()
     }
 
-    /// Opens the directory of a prepared job for one of several processes that count its partitions: nothing is locked, and nothing of
-    /// other processes is removed.
+    /// Opens a prepared job's directory for one of several processes that count: locks nothing, and removes nothing of other processes.
     pub fn share(path: &Path) -> Result<(Self, PreparedJob)> {
         let run = Self { path: path.to_path_buf(), lock: None };
         let prepared = run.prepared()?;
         Ok((run, prepared))
     }
 
-    /// Whether other processes may use the directory at the same time.
     pub fn is_shared(&self) -> bool {
         self.lock.is_none()
     }
@@ -140,8 +135,8 @@ impl RunDir {
         &self.path
     }
 
-    /// Fails where the directory belongs to another job than `job`. Where the record has hashes of the files' contents, `job` has
-    /// them afterwards, too. A directory without a record is open to any job, until [`Self::record`] is called.
+    /// Fails if the directory belongs to another job than `job`, which gets the hashes of the files' contents if the record has them. A
+    /// directory without a record is open to any job, until [`Self::record`] is called.
     pub fn claim(&self, job: &mut JobRecord, control: &Control) -> Result<()> {
         let path = self.path.join(JOB);
         let before = sealed_file::read::<JobRecord>(&path)
@@ -153,15 +148,14 @@ impl RunDir {
         if now == before { Ok(()) } else { sealed_file::write(&path, &now) }
     }
 
-    /// Records the job of the directory, once the contents of its input are hashed, and before anything is kept here that another
-    /// job could take for its own.
+    /// Records the directory's job, once its input is hashed, and before anything is kept here that another job could take for its own.
     pub fn record(&self, job: &JobRecord) -> Result<()> {
         let path = self.path.join(JOB);
         if path.exists() { Ok(()) } else { sealed_file::write(&path, job) }
     }
 
-    /// Announces files elsewhere, before the first of them is written. A result that is there stays if it is `complete`, with all counts
-    /// that are wanted; otherwise it is put together again once the files are written.
+    /// Announces files elsewhere, before the first is written. An existing result stays if it is `complete`, with all wanted counts;
+    /// otherwise it is put together again once the files are written.
     pub fn announce(&self, files: Vec<PathBuf>, complete: bool) -> Result<()> {
         if !complete {
             self.forget_result()?;
@@ -177,13 +171,11 @@ impl RunDir {
         }
     }
 
-    /// Whether there is a complete result, of any job.
     pub fn has_result(&self) -> bool {
         self.path.join(RESULT).exists()
     }
 
-    /// The complete result of the job with this fingerprint, where it was done on an earlier start.
-    /// One of another job is an error; a damaged one is put together again.
+    /// This job's complete result from an earlier start. Another job's is an error; a damaged one is put together again.
     pub fn finished(&self, fingerprint: u128) -> Result<Option<RunResult>> {
         #[derive(Deserialize)]
         struct Of {
@@ -223,8 +215,7 @@ impl RunDir {
         !self.graphs().join(&prepared.made.graph).exists()
     }
 
-    /// Fails where the plan or the manifest of the spills is of another job than the one that was prepared.
-    /// One that is missing or damaged is no error here, but where it is needed.
+    /// Fails if the plan or the spills' manifest is another job's. Missing or damaged ones are errors where they are needed.
     pub fn check(&self, prepared: &PreparedJob) -> Result<()> {
         let spills = self.spills(None);
         let plan =
@@ -236,9 +227,8 @@ impl RunDir {
         }
     }
 
-    /// The plan of an earlier start and its partitions, for a graph of `vertices` vertices; if none are named, of as many as were
-    /// recorded.
-    /// If the files are damaged, the job is planned anew.
+    /// The plan of an earlier start and its partitions, for a graph of `vertices` vertices, or of as many as were recorded. If the files
+    /// are damaged, the job is planned anew.
     pub fn planned(&self, vertices: Option<u32>) -> Result<Option<(PlanRecord, GraphCut)>> {
         let Some(plan) = self.plan()? else { return Ok(None) };
         let cut = plan.cut(&self.path, vertices).map(Some);
@@ -258,7 +248,7 @@ impl RunDir {
         sealed_file::write(&self.path.join(RESULT), &Finished { fingerprint, result })
     }
 
-    /// Removes the counts of partitions, once their sums are written, and what shards that were killed have left.
+    /// Removes the counts of partitions, once their sums are written, and what killed shards left.
     pub fn remove_counts(&self) {
         remove_unfinished(&self.path);
         for entry in std::fs::read_dir(&self.path).into_iter().flatten().flatten() {
@@ -269,8 +259,7 @@ impl RunDir {
         }
     }
 
-    /// Where spills wait: in the run directory, or in a folder in `named` that every start with this run directory finds again and
-    /// no other run uses.
+    /// Where spills wait: in the run directory, or in a folder in `named` that all starts with this run directory, and no others, use.
     pub fn spills(&self, named: Option<&Path>) -> PathBuf {
         named.map_or_else(
             || self.path.join(SPILLS),
@@ -286,7 +275,6 @@ impl RunDir {
         self.path.join("work")
     }
 
-    /// Where the prepared graph goes, if not into the cache.
     pub fn graphs(&self) -> PathBuf {
         self.path.join(GRAPHS)
     }
@@ -301,7 +289,7 @@ pub fn with_resume_advice(error: Error, run_dir: Option<&Path>) -> Error {
     }
 }
 
-/// Adds to an error about the graph or the spills of the job that is prepared in `run`, or about its result, what to do.
+/// Adds what to do to an error about the graph, the spills or the result of the job that is prepared in `run`.
 pub fn with_prepare_advice(error: Error, run: &Path) -> Error {
     let made = [run.join(GRAPHS), run.join(SPILLS), run.join(RESULT)];
     let ours = |path: &Path| made.iter().any(|made| path.starts_with(made));
@@ -311,7 +299,7 @@ pub fn with_prepare_advice(error: Error, run: &Path) -> Error {
     }
 }
 
-/// Removes files under temporary names, whose writers have ended. Those that cannot be removed do not matter.
+/// Removes files under temporary names, whose writers have ended; ignores failures.
 pub fn remove_unfinished(dir: &Path) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -323,7 +311,7 @@ pub fn remove_unfinished(dir: &Path) {
     }
 }
 
-/// Removes a directory of temporary files; those that cannot be removed do not matter.
+/// Removes a directory of temporary files; ignores failures.
 pub fn remove_tree(dir: &Path) {
     if let Err(error) = std::fs::remove_dir_all(dir)
         && error.kind() != std::io::ErrorKind::NotFound

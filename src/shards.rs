@@ -1,8 +1,7 @@
 //! Shards: the partitions of a prepared job, divided among processes that know nothing of each other.
 //!
-//! Input: what each partition is expected to cost, as it was recorded when the job was prepared, and a [`Shard`], typed or found in the
-//! environment of a scheduler ([`environment`]). Output: the partitions of that shard. Every process computes the same division, so none
-//! has to be told, and no two count the same partition.
+//! Input: the recorded cost of each partition, and a [`Shard`], typed or found in a scheduler's environment ([`environment`]). Output: the
+//! partitions of that shard. Every process computes the same division, so none has to be told, and no two count the same partition.
 
 pub mod environment;
 
@@ -15,10 +14,9 @@ use std::str::FromStr;
 use trimill_partitioners::MAX_PARTS;
 use trimill_system::{Error, Result};
 
-/// The most shards: as many as there may be partitions.
+/// As many as there may be partitions.
 pub const MOST_SHARDS: u32 = MAX_PARTS;
 
-/// Refuses more shards than [`MOST_SHARDS`].
 pub fn check(shards: NonZeroU32) -> Result<()> {
     if shards.get() <= MOST_SHARDS {
         return Ok(());
@@ -29,13 +27,13 @@ pub fn check(shards: NonZeroU32) -> Result<()> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
-    /// Its number, from 0.
+    /// From 0.
     index: u32,
     of: NonZeroU32,
 }
 
 impl Shard {
-    /// Shard `index` of `of`; none unless it is below.
+    /// None unless `index` is below `of`.
     pub fn new(index: u32, of: NonZeroU32) -> Option<Self> {
         (index < of.get()).then_some(Self { index, of })
     }
@@ -44,11 +42,11 @@ impl Shard {
         self.of
     }
 
-    /// The partitions of this shard, ascending. `costs`: of each partition, in any unit.
+    /// The partitions of this shard, ascending. `costs` are those of all partitions, in any unit.
     ///
-    /// Partitions are assigned by longest processing time first: in falling order of cost, each to the shard with the least so far. The
-    /// costliest shard then takes at most 4/3 of what the best division would (Graham, Bounds on Multiprocessing Timing Anomalies,
-    /// 1969). Time: O(p log p) for p partitions, and their memory: shards beyond as many as these have none.
+    /// By longest processing time first: in falling order of cost, each partition goes to the shard with the least so far. The costliest
+    /// shard takes at most 4/3 of the best division's (Graham, Bounds on Multiprocessing Timing Anomalies, 1969). Time: O(p log p) for p
+    /// partitions, and their memory: shards beyond p have none.
     pub fn partitions(self, costs: &[u64]) -> Vec<u32> {
         let (assigned, _) = assigned(costs, self.of);
         (0u32..).zip(assigned).filter(|&(_, shard)| shard == self.index).map(|(part, _)| part).collect()
@@ -59,9 +57,9 @@ pub fn costliest(costs: &[u64], shards: NonZeroU32) -> u128 {
     assigned(costs, shards).1.into_iter().max().unwrap_or(0)
 }
 
-/// The shard of each partition, and what each shard costs, without those that have no partition.
+/// The shard of each partition, and the cost of each shard that has partitions.
 fn assigned(costs: &[u64], shards: NonZeroU32) -> (Vec<u32>, Vec<u128>) {
-    // A partition goes to the first shard of those without any, so shard p and those after it get none of p.
+    // A partition goes to the first shard without any, so of p partitions, shard p and later ones get none.
     let shards = shards.get().min(u32::try_from(costs.len()).unwrap_or(u32::MAX));
     let mut order: Vec<usize> = (0..costs.len()).collect();
     order.sort_by_key(|&part| Reverse(costs[part]));
@@ -71,7 +69,7 @@ fn assigned(costs: &[u64], shards: NonZeroU32) -> (Vec<u32>, Vec<u128>) {
     let mut least: BinaryHeap<_> = (0..shards).map(|shard| Reverse((0, shard))).collect();
     for part in order {
         let Some(Reverse((load, shard))) = least.pop() else { break };
-        // Without a cost of its own, partitions would all go to the same shard.
+        // Partitions without a cost would all go to the same shard.
         let load = load + u128::from(costs[part].max(1));
         (assigned[part], loads[shard as usize]) = (shard, load);
         least.push(Reverse((load, shard)));

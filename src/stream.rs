@@ -1,9 +1,9 @@
 //! Streaming: a partition is read and counted in bounded memory, reading overlapped with counting.
 //!
-//! Input: a [`PartitionSource`] (a spill, or a rank range). Output: its triangles, and its peak memory. One reader thread reads
-//! and decodes; two row block buffers, which the backend may lend, circulate between it and the counter, so while one row block
-//! is counted the next one is decoded, and never more than two exist. The resident section is handed over whole or, where the
-//! device has memory of its own, in runs of bounded size. A partition of few bytes is read by the counter's thread, before it is counted.
+//! Input: a [`PartitionSource`] (a spill, or a rank range). Output: its triangles, and its peak memory. A reader thread reads and decodes;
+//! two row block buffers, which the backend may lend, circulate between it and the counter, so the next row block is decoded while one is
+//! counted, and never more than two exist. Resident rows are handed over whole or, if the device has its own memory, in runs of bounded
+//! size. A small partition is read by the counter's thread, before it is counted.
 
 pub mod ahead;
 pub mod edges;
@@ -32,21 +32,18 @@ use trimill_system::threads::{self, joined, spawn};
 use trimill_system::timeline::TrackKind;
 use trimill_system::{Bytes, Control, Error, Result, parallel};
 
-/// Row blocks that exist at a time.
 const IN_FLIGHT: usize = 2;
 
 /// Partitions of fewer bytes are read before they are counted, in one thread: another one would take longer to start than it saves.
 pub const FEW: Bytes = Bytes::mib(1);
 
-/// Runs of the resident section that exist at a time.
 const RUNS: usize = RUNS_IN_FLIGHT as usize;
 
-/// The triangles of a partition, and what counting took.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CountedPartition {
     /// Triangles whose corner of the largest rank is local.
     pub triangles: u64,
-    /// The most bytes that resident section, row blocks and tables took together.
+    /// The most bytes that resident rows, row blocks and tables took together.
     pub peak: Bytes,
     /// Decoded bytes of all sections.
     pub streamed: Bytes,
@@ -56,14 +53,14 @@ pub struct CountedPartition {
     pub reading: Duration,
     /// How long the counter was busy, by the host's clock.
     pub counting: Duration,
-    /// How long kernels and copies took, where the device has a clock.
+    /// How long kernels and copies took, if the device has a clock.
     pub device: Option<DeviceTimes>,
-    /// Whether `peak` was measured on a device with memory of its own.
+    /// Whether `peak` was measured on a device with its own memory.
     pub own_memory: bool,
 }
 
 impl CountedPartition {
-    /// Both counts of the same sections together: sums of triangles, bytes and times, the larger peak.
+    /// Combines two passes over the same sections: sums of triangles, bytes and times, the larger peak.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.triangles += other.triangles;
         self.peak = self.peak.max(other.peak);
@@ -131,10 +128,8 @@ pub struct DeviceThread<'a> {
 }
 
 impl DeviceThread<'_> {
-    /// Counts one partition, or a share of the edges of a whole graph.
-    ///
-    /// # Errors
-    /// [`PartitionFailure::Device`] when the device refuses; else damaged or unreadable spills ([`trimill_system::error::Kind::Data`]); when stopped.
+    /// Counts one partition, or a share of the edges of a whole graph. Errors: [`PartitionFailure::Device`] if the device refuses; else
+    /// damaged or unreadable spills ([`trimill_system::error::Kind::Data`]); when stopped.
     pub fn count(
         &mut self,
         source: &mut dyn PartitionSource,
@@ -143,7 +138,7 @@ impl DeviceThread<'_> {
         Ok(self.counted(source, WantedCounts { share, ..WantedCounts::default() })?.0)
     }
 
-    /// Counts all edges of one partition as [`Self::count`] does, and the triangles at the vertices of a window.
+    /// As [`Self::count`], and the triangles at the vertices of a window.
     pub fn count_at_vertices(
         &mut self,
         source: &mut dyn PartitionSource,
@@ -154,8 +149,7 @@ impl DeviceThread<'_> {
         Ok((counted, vertices.ok_or_else(|| Error::defect("no counters of vertices"))?))
     }
 
-    /// Counts all edges of one partition as [`Self::count`] does, and the triangles on each arc, which go to `sink` as soon as they are complete.
-    /// If counting fails, the sink has received those of some row blocks.
+    /// As [`Self::count`], and the triangles on each arc, which `sink` gets when they are complete, even if counting fails afterwards.
     pub fn count_on_edges(
         &mut self,
         source: &mut dyn PartitionSource,
@@ -197,7 +191,7 @@ impl DeviceThread<'_> {
         let reading = ReaderThread { chunk, pool: reader_pool, meter: &meter, control, to_counter, chunks, row_blocks };
         let counting = CounterThread { partition, pool, meter: &meter, control, messages, give_chunk, give_row_block };
         let (reading, counted) = if small {
-            // The channel has room for all that is read. No other thread is needed, so all is done in the pool.
+            // The channel has room for all that is read, so no other thread is needed, and all is done in the pool.
             parallel::within(pool, move || Ok((reading.all_of(source)?, counting.count(wanted, backend))))
         } else {
             std::thread::scope(|scope| {
@@ -217,7 +211,6 @@ impl DeviceThread<'_> {
 struct WantedCounts<'a> {
     share: EdgeShare,
     detail: Detail,
-    /// Receives the triangles on edges.
     sink: Option<&'a mut dyn EdgeSink>,
 }
 
@@ -234,20 +227,17 @@ fn is_small(partition: &PartitionOutline) -> bool {
 }
 
 struct ReaderThread<'a> {
-    /// The most bytes of a run of the resident section.
     chunk: Option<Bytes>,
     pool: &'a ThreadPool,
     meter: &'a Meter,
     control: &'a Control,
     to_counter: SyncSender<ReaderMessage>,
-    /// Buffers that the counter returned.
     chunks: Receiver<Resident>,
     row_blocks: Receiver<RowBlock>,
 }
 
 impl ReaderThread<'_> {
-    /// Reads the resident section, then all row blocks in order; returns how long it was busy. Ends early when the counter failed,
-    /// whose error is then reported.
+    /// Reads the resident rows, then all row blocks in order; returns how long it was busy. Ends early if the counter failed.
     fn all_of(self, source: &mut dyn PartitionSource) -> Result<Duration> {
         let mut busy = Duration::ZERO;
         let mut more = true;

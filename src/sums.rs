@@ -1,8 +1,8 @@
 //! Sums of counts by key: the triangles at each vertex, by rank, and on each edge, by the place of its arc in rank order.
 //!
-//! Input: what devices counted of partitions. Output: the sum at each key ([`blocks`]), and the counts of a partition in a file
-//! ([`part`]). A triangle adds 1 at each of its three corners and on each of its three edges, in the one partition where it is counted,
-//! so the sums at all vertices, and those on all edges, are three times the triangles.
+//! Input: counts of partitions. Output: the sum at each key ([`blocks`]), and the counts of a partition in a file ([`part`]). A triangle
+//! adds 1 at its three corners and on its three edges, in the one partition where it is counted: the sums at all vertices, and those on all
+//! edges, are three times the triangles.
 
 pub mod blocks;
 pub mod part;
@@ -14,22 +14,20 @@ use bytemuck::Pod;
 
 pub use blocks::Sums;
 
-/// What the keys are, and how wide their counters.
 pub trait SumKey: Debug + Send + Sync + 'static {
     type Count: Pod + Debug + PartialEq + Into<u64> + Send + Sync;
-    /// Keys whose sums are locked, read and written together, and that a record of a file has at most.
+    /// Keys whose sums are locked, read and written together; a record of a file has at most as many.
     const BLOCK: u64;
-    /// How many eighths of the host's memory the sums take at most; where they take more, they are in a file.
+    /// The most eighths of the host's memory that sums take; larger sums are in a file.
     const EIGHTHS: u64;
     /// The magic of the files with the counts of partitions, and their suffix.
     const MAGIC: &'static [u8; 8];
     const SUFFIX: &'static str;
 
-    /// A sum does not overflow unless a file of counts was forged; then the sums are not three times the triangles.
+    /// A sum overflows only if a file of counts was forged; then the sums are not three times the triangles.
     fn add(sum: &mut Self::Count, count: Self::Count);
 }
 
-/// Vertices, by rank.
 #[derive(Debug)]
 pub enum ByRank {}
 
@@ -84,7 +82,7 @@ impl CountedKeys<'_> {
         }
     }
 
-    /// Cuts `len` counts where a key is in another block of `block` keys than the one before.
+    /// Cuts `len` counts where keys pass to another block of `block` keys.
     fn by_block(self, len: usize, block: u64) -> impl Iterator<Item = Range<usize>> {
         let mut next = 0;
         std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! Tables that users name: their formats, and how they are written, row by row or column by column, by all threads.
+//! Tables that users name: their formats, and how all threads write them, by rows or columns.
 
 pub mod columns;
 pub mod format;
@@ -14,7 +14,7 @@ use text::ROWS;
 use trimill_system::disk::{NewFile, Output};
 use trimill_system::{Error, Result};
 
-/// Makes a new file: `write` writes it, then all of it is on disk, but without its name.
+/// Makes a new file, which `write` fills; all of it is then on disk, but without its name.
 pub(crate) fn new_file(path: &Path, write: impl FnOnce(&mut Output) -> Result<()>) -> Result<Output> {
     let mut to = Output::create(path)?;
     write(&mut to)?;
@@ -22,8 +22,7 @@ pub(crate) fn new_file(path: &Path, write: impl FnOnce(&mut Output) -> Result<()
     Ok(to)
 }
 
-/// Makes a new file of text with these columns; `line` appends the line of a row, given what is between columns. Runs in the current thread
-/// pool.
+/// Makes a new text file with these columns; `line` appends the line of a row, given the separator. Runs in the current thread pool.
 pub(crate) fn new_text(
     path: &Path,
     columns: &[&str],
@@ -42,7 +41,7 @@ pub(crate) fn new_text(
     })
 }
 
-/// Writes counts; runs in the current thread pool.
+/// Runs in the current thread pool.
 pub(crate) fn write(to: &mut Output, format: TableFormat, counts: &impl CountsInOrder) -> Result<()> {
     match format {
         TableFormat::Text(table) => {

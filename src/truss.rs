@@ -1,12 +1,12 @@
 //! The truss decomposition: the trussness of every edge, by peeling.
 //!
-//! The k-truss is the largest subgraph in which every edge is in at least k - 2 triangles of the subgraph (Cohen 2008). An edge's
-//! trussness is the largest k whose k-truss has it; 2 for an edge in no triangle. Input: the oriented graph, and the triangles on each
-//! edge ([`crate::edges`]). Output: the trussness of each edge in their place, and the sizes of all trusses ([`by_k`]).
+//! The k-truss is the largest subgraph in which every edge is in at least k - 2 triangles of the subgraph (Cohen 2008). An edge's trussness
+//! is the largest k whose k-truss has it; 2 for an edge in no triangle. Input: the oriented graph, and the triangles on each edge
+//! ([`crate::edges`]). Output: the trussness of each edge in their place, and the sizes of all trusses ([`by_k`]).
 //!
-//! Level by level, from the edges with the fewest triangles on, edges fall ([`Peeling`]): a round removes those that are in no more than
-//! the level, and subtracts the removed triangles from the other edges' counts (Wang and Cheng, VLDB 2012; rounds as in PKT, Kabir and
-//! Madduri, HPEC 2017). Once half of the edges are removed, the remaining ones are compacted to a smaller graph. docs/truss.md has the cost.
+//! Edges fall level by level, from those with the fewest triangles on ([`Peeling`]): a round removes the edges in no more triangles than
+//! the level, and subtracts the removed triangles from other edges' counts (Wang and Cheng, VLDB 2012; rounds as in PKT, Kabir and Madduri,
+//! HPEC 2017). Once half of the edges are removed, the others are compacted to a smaller graph. docs/truss.md has the cost.
 
 mod arcs_by_head;
 mod bits;
@@ -42,53 +42,49 @@ use trimill_system::{Bytes, Error, Kind, Result};
 /// The smallest trussness: of an edge in no triangle.
 pub(crate) const LEAST: u32 = 2;
 
-/// The largest k that may be asked for.
 pub(crate) const MOST_K: u32 = MOST_TRIANGLES + LEAST;
 
-/// What of the decomposition is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrussWanted {
     /// The k at whose truss peeling ends; none: all edges fall.
     pub until: Option<u32>,
 }
 
-/// What peeling took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct PeelingWork {
     levels: u32,
     rounds: u64,
 }
 
-/// A checkpoint is saved `CHECKPOINT_EVERY` after the last one, or `CHECKPOINT_SHARE` times as long as saving that one took, if this is
-/// longer; with the feature `testing`, after every level.
+/// A checkpoint is saved `CHECKPOINT_EVERY` after the last one, or `CHECKPOINT_SHARE` times as long as that one took, if this is longer;
+/// with the feature `testing`, after every level.
 const CHECKPOINT_EVERY: Duration = if cfg!(feature = "testing") { Duration::ZERO } else { Duration::from_secs(60) };
 const CHECKPOINT_SHARE: u32 = if cfg!(feature = "testing") { 0 } else { 20 };
 
 /// Bytes of a checkpoint that are copied and compressed at a time.
 pub(crate) const CHECKPOINT_CHUNK: u64 = 16 << 20;
 
-/// With fewer edges, the rounds are too short for a device.
+/// With fewer edges, rounds are too short for a device.
 const WORTH_A_DEVICE: u64 = 1 << 14;
 
-/// The most triangles on an edge, so that two bits of a value are free.
+/// The most triangles on an edge: two bits of a value are marks.
 const MOST_TRIANGLES: u32 = (1 << 30) - 1;
 
-/// Bytes of the host's memory that peeling a graph takes on `threads` threads: the levels, the edges, and what the cores have beside them;
-/// or while half of the edges are made a graph of their own, that and their values.
+/// Host memory for peeling on the cores: levels and edges; and buffers or, if that takes more, a smaller graph with its values.
 pub(crate) fn memory(vertices: u32, edges: u64, threads: u64) -> Bytes {
     let vertices = u64::from(vertices);
     let beside = OnCores::bytes(vertices, edges, threads).max(4 * edges + RemainingEdges::bytes(vertices, edges / 2));
-    // While a checkpoint is saved, the values are there twice, and the buffers of rounds, of more than that, are not.
+    // While a checkpoint is saved, values are there twice, but the buffers of rounds, which take more, are not.
     Bytes(4 * edges + RemainingEdges::bytes(vertices, edges) + beside + saving(edges).saturating_sub(4 * edges))
 }
 
-/// Bytes that saving a checkpoint takes beside the values of all edges.
+/// Bytes that saving a checkpoint takes besides the values of all edges.
 fn saving(edges: u64) -> u64 {
     (3 * CHECKPOINT_CHUNK).min(12 * edges)
 }
 
-/// Host memory where a device peels the graph: levels, edges and their final values; `rest`, the bytes of the graph that do not fit the
-/// device, or the smaller graph that is made of the remaining edges; and part of a checkpoint, both raw and compressed.
+/// Host memory if a device peels the graph: levels, edges and their final values; the bytes of the graph that do not fit the device
+/// (`rest`), or a smaller graph of the remaining edges; and part of a checkpoint, raw and compressed.
 pub(crate) fn memory_with_device(vertices: u32, edges: u64, rest: Bytes) -> Bytes {
     let next = if rest == Bytes::ZERO { 0 } else { RemainingEdges::bytes(vertices.into(), edges / 2) };
     Bytes(
@@ -100,26 +96,25 @@ pub(crate) fn memory_with_device(vertices: u32, edges: u64, rest: Bytes) -> Byte
     )
 }
 
-/// A graph that is decomposed, with the triangles on its edges.
 pub(crate) struct TrussDecomposition<'a> {
     pub graph: &'a OrientedGraph,
     /// Afterwards, the trussness of each edge.
     pub sums: &'a Sums<ByArc>,
     /// Bytes that a pass over the graph reads at a time.
     pub block: Bytes,
-    /// The host's memory, of which the cores take [`memory`]: where a device was to peel the graph, there may be less.
+    /// Host memory, of which the cores take [`memory`]; there may be less if a device was to peel the graph.
     pub host: Bytes,
     /// Saves checkpoints; none: a later start begins again.
     pub save: Option<&'a SaveCheckpoint<'a>>,
     pub control: &'a Control,
 }
 
-/// Saves the [values](Peeling::values) of all edges. They are the sums with which a later start begins.
+/// Saves the [values](Peeling::values) of all edges, the sums with which a later start begins.
 pub(crate) type SaveCheckpoint<'a> = dyn Fn(&[AtomicU32]) -> Result<()> + Sync + 'a;
 
 impl TrussDecomposition<'_> {
-    /// Replaces the triangles on each edge by its trussness. Where peeling ends at a k, all edges of its truss have this k. What fits the
-    /// device is peeled there. Runs in the current thread pool.
+    /// Replaces the triangles on each edge by its trussness, or by the k at which peeling ends. What fits the device is peeled there. Runs
+    /// in the current thread pool.
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`]: 2^32 edges or more, or 2^30 triangles on an edge. When the graph or the sums cannot be
@@ -137,11 +132,11 @@ impl TrussDecomposition<'_> {
         let last = wanted.until.map(|k| k.saturating_sub(LEAST));
         let told = AtomicU64::new(0);
         if let Some(last) = last {
-            // An earlier start may have gone on beyond it.
+            // An earlier start may have gone beyond this level.
             values.par_iter_mut().filter(|value| **value > FALLEN | last).for_each(|value| *value = FALLEN | last);
         }
         let fell = |fell: u64| {
-            // What is peeled again is not told again.
+            // Edges that are peeled again are not reported again.
             task.advance(fell.saturating_sub(told.fetch_max(fell, Relaxed)));
             control.check()
         };
@@ -155,7 +150,7 @@ impl TrussDecomposition<'_> {
         Ok(Trusses { levels: work.levels, rounds: work.rounds, until: wanted.until, ..sizes })
     }
 
-    /// All edges and their values; the sums are then zeros and take no memory.
+    /// All edges and their values; zeroes the sums, which then take no memory.
     fn all_edges(&self) -> Result<(RemainingEdges, Vec<u32>)> {
         let Self { graph, sums, .. } = *self;
         let mut firsts: Vec<u64> = zeros(graph.vertices() as usize + 1);
@@ -174,23 +169,20 @@ impl TrussDecomposition<'_> {
     }
 }
 
-/// Puts the trussness of each edge among the sums.
 fn put_trussness(state: &[AtomicU32], sums: &Sums<ByArc>) -> Result<()> {
     let trussness = |value: &AtomicU32| (value.load(Relaxed) ^ FALLEN) + LEAST;
     let blocks = state.par_chunks(ByArc::BLOCK as usize).enumerate();
     blocks.try_for_each(|(block, values)| sums.put(block, values.iter().map(trussness).collect()))
 }
 
-/// What peels: the cores, and a device for what fits its memory.
 struct PeelingPlaces<'b, 'c> {
     device: Option<&'b mut dyn CountBackend>,
-    /// The host's memory.
     host: Bytes,
     control: &'c Control,
 }
 
 impl PeelingPlaces<'_, '_> {
-    /// The cores take the values.
+    /// Begins peeling: on the device if that pays off and fits in memory, else on the cores, which take `values`.
     fn begin<'a>(&'a mut self, edges: &'a RemainingEdges, values: &mut Vec<u32>) -> Result<Box<dyn Peeling + 'a>> {
         let (vertices, many) = (edges.vertices() as u64, edges.edges() as u64);
         let fits = |device: &&mut &mut dyn CountBackend| {
@@ -224,14 +216,13 @@ impl PeelingPlaces<'_, '_> {
     }
 }
 
-/// What is to be done while edges fall, and what is known of all edges.
 struct PeelProgress<'a> {
-    /// The values of all edges when they were last looked at.
+    /// The values of all edges when last updated.
     state: &'a [AtomicU32],
     save: Option<&'a SaveCheckpoint<'a>>,
     /// When the last checkpoint was saved, and how long that took.
     saved: (Instant, Duration),
-    /// Peeling stops before this level, which the edges that are left then get.
+    /// Peeling stops before this level, which the remaining edges get.
     last: Option<u32>,
     /// Gets the number of edges that fell so far, after each round.
     fell: &'a dyn Fn(u64) -> Result<()>,
@@ -247,7 +238,7 @@ impl<'a> PeelProgress<'a> {
         Self { state, save, saved: (Instant::now(), Duration::ZERO), last, fell }
     }
 
-    /// After a level: saves a checkpoint, if that was not done for a while.
+    /// Saves a checkpoint after a level, if it is time.
     fn after_level(&mut self, edges: &RemainingEdges, peeling: &mut dyn Peeling) -> Result<()> {
         let (ended, took) = self.saved;
         let due = ended.elapsed() >= CHECKPOINT_EVERY.max(CHECKPOINT_SHARE * took);
@@ -261,8 +252,7 @@ impl<'a> PeelProgress<'a> {
     }
 }
 
-/// Peels edges with values, and writes the level at which each fell into the state, with the mark [`FALLEN`]. If a device fails, the cores
-/// take over from the graph that it was given.
+/// Peels edges, and marks each in the state with its level and [`FALLEN`]. If a device fails, the cores continue from its graph.
 fn peel(
     mut edges: RemainingEdges,
     mut values: Vec<u32>,
@@ -316,7 +306,7 @@ fn peel_most(
     let enough = peeling.worth_leaving(all);
     while left > 0 {
         let Some(level) = peeling.least_gathered()? else {
-            // The wider the range, the fewer passes over all edges, and the more over those that are gathered.
+            // The wider the range, the fewer passes over all edges, and the more over gathered ones.
             match peeling.least()? {
                 Some(least) => peeling.gather(least + least / 8)?,
                 None => return Err(Error::defect(format!("{left} edges are left, and none has the smallest value"))),

@@ -1,7 +1,4 @@
-//! The triangles at each vertex.
-//!
-//! Input: the sum at each vertex, by rank ([`crate::sums`]). Output: a summary ([`summary`]) and files ([`files`]) whose rows are in the
-//! order of the input's ids.
+//! The triangles at each vertex: sums by rank ([`crate::sums`]) become a summary ([`summary`]) and files ([`files`]).
 
 pub mod degrees;
 pub mod files;
@@ -10,7 +7,7 @@ mod npy;
 pub mod order;
 pub mod summary;
 
-/// The local clustering coefficient of a vertex: its triangles as a share of the pairs of its neighbours; 0 where there is no pair.
+/// A vertex's triangles as a share of the pairs of its neighbours; 0 if there is no pair.
 pub fn coefficient(degree: u32, triangles: u64) -> f64 {
     match pairs(degree) {
         0 => 0.0,
@@ -18,7 +15,7 @@ pub fn coefficient(degree: u32, triangles: u64) -> f64 {
     }
 }
 
-/// The pairs of neighbours of a vertex of this degree, below 2^63.
+/// The pairs of neighbours, below 2^63.
 pub fn pairs(degree: u32) -> u64 {
     u64::from(degree) * u64::from(degree.saturating_sub(1)) / 2
 }

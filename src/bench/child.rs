@@ -1,8 +1,6 @@
-//! The child process of a comparison: counts the jobs that it receives.
-//!
-//! Standard input: lines, each with the [`Tables`] of a job as JSON. Standard output: for each of them one line, the
-//! result as `trimill count --json` prints it, or the failure as `trimill run --json` does. It ends when its input ends, or
-//! after the current job when it is stopped or its parent dies.
+//! The child process of a comparison. Standard input: lines, each with a job's [`Tables`] as JSON. Standard output: a line for each, the
+//! result as `trimill count --json` prints it, or the failure as `trimill run --json` does. It ends with its input, or after the current
+//! job when it is stopped or its parent dies.
 
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -15,7 +13,7 @@ use crate::report::{Failure, RunResult, json};
 use trimill_system::child::follow_parent;
 use trimill_system::{Control, Error, Result};
 
-/// Runs `count` on each job of `input` and writes the results to `out`. Receives SIGTERM when the parent dies.
+/// Runs `count` on each job of `input` and writes results to `out`. Gets SIGTERM when the parent dies.
 pub fn serve(
     input: &mut dyn BufRead,
     out: &mut dyn Write,

@@ -9,17 +9,16 @@ use trimill_system::{Error, Result};
 /// The method that chooses one of the others. Listed on the first backend only: elsewhere it would repeat another method.
 const AUTO: &str = "auto";
 
-/// The default baselines, of which the first that takes part is used.
+/// The default baselines; the first that takes part is used.
 const BASELINES: [(&str, Backend); 2] = [("lstc", Backend::Cuda), ("forward", Backend::Cpu)];
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Selection {
-    /// The methods in the order asked for, the baseline among them; each once, at least one.
+    /// In the order asked for, each once, with the baseline; at least one.
     pub(super) methods: Vec<MethodName>,
     pub(super) baseline: MethodName,
 }
 
-/// The methods of a request on a machine with or without a GPU.
 pub(super) fn select_methods(request: &BenchRequest, gpu: bool) -> Result<Selection> {
     let mut methods = Vec::new();
     let mut add = |name: MethodName| {
@@ -35,7 +34,7 @@ pub(super) fn select_methods(request: &BenchRequest, gpu: bool) -> Result<Select
     }
     let asked = request.baseline.as_deref().map(|typed| named(typed, request.backend, gpu)).transpose()?;
     asked.iter().cloned().for_each(add);
-    // Without a GPU, a method of the GPU cannot be the baseline.
+    // Without a GPU, a GPU method cannot be the baseline.
     let usual = BASELINES.iter().filter(|(_, backend)| gpu || *backend == Backend::Cpu);
     let mut usual = usual.map(|&(method, backend)| MethodName { method: method.into(), backend });
     let baseline = asked.or_else(|| usual.find(|usual| methods.contains(usual)));

@@ -10,7 +10,6 @@ use crate::report::bench::GraphReport;
 use trimill_graph::{Direction, OrientedGraph};
 use trimill_system::{Bytes, Control, Error, Result, parallel};
 
-/// Prepares the graph of `job`, unless it is cached, and leaves it in the cache.
 pub(super) fn prepared(job: Job, control: &Control) -> Result<GraphReport> {
     let (title, input) = (job.title(), job.inputs[0].clone());
     let on_gpu = job.settings.work.prepare() != Prepare::Cpu;
@@ -50,8 +49,8 @@ pub(super) fn prepared(job: Job, control: &Control) -> Result<GraphReport> {
     })
 }
 
-/// The sum over all arcs of the length of the shorter of both ends' rows: the number of lookups when the shorter row is
-/// looked up in the longer one. Takes 4 bytes a vertex, and two passes over the graph.
+/// The sum over all arcs of the length of the shorter of both ends' rows: the look-ups if the shorter row is looked up in the longer one.
+/// Takes 4 bytes a vertex, and two passes over the graph.
 fn probes(graph: &OrientedGraph, control: &Control) -> Result<u64> {
     let lengths = graph.out_degrees()?;
     let sum = AtomicU64::new(0);

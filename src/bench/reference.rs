@@ -7,7 +7,7 @@ pub(super) struct Reference {
     pub(super) from: String,
 }
 
-/// Compares every run's count with `given`, else with the baseline's, else with that of the first method that has a count.
+/// Compares every run's count with `given`, else with the baseline's, else with the first method's that has a count.
 pub(super) fn judge(report: &mut GraphReport, given: Option<Reference>, baseline: &MethodName) {
     let counted = |method: &&crate::report::bench::MethodReport| !method.triangles.is_empty();
     let base = report.methods.iter().find(|method| method.is(baseline)).filter(counted);

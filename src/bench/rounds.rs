@@ -1,8 +1,8 @@
-//! The order of runs: methods alternate, so that changes over time (clocks, heat, other programs) affect all of them alike.
+//! The order of runs: methods alternate, so that changes over time (clocks, heat, other programs) affect all alike.
 //!
-//! The first round warms up: files come into memory, kernels are compiled. Each round begins with another method. A method
-//! that fails does not run again. One that uses up its time runs fewer times: a run begins only if the time left is at least
-//! that of the run before, and a run that does not end in time is stopped. If only the first round fits, its run counts.
+//! The first round warms up: files come into memory, kernels are compiled; its run counts only if no other fits. Each round begins with
+//! another method. A method that fails does not run again. A run begins only if the time left is at least that of the run before, and is
+//! stopped if it does not end in time.
 
 use std::time::Duration;
 
@@ -25,8 +25,8 @@ pub(super) struct RunLimits {
     pub(super) time: Duration,
 }
 
-/// Runs all rounds: `turn` runs the method at an index once, within a limit; only a stop of the comparison is an error of it. Calls
-/// `advance(1)` after every turn. What is computed from the runs is not in the reports yet.
+/// Runs all rounds: `turn` runs the method at an index once, within a limit; its only error is a stop of the comparison. Calls `advance(1)`
+/// after every turn. Reports do not have yet what is computed from the runs.
 pub(super) fn run(
     methods: &[MethodName],
     limits: RunLimits,
@@ -109,7 +109,6 @@ impl MethodState {
     }
 }
 
-/// The reason reported for a method that used up its time.
 pub(super) fn late(limit: Duration, what: &str) -> Reason {
     Reason { kind: "timeout".into(), message: format!("{what} {} s", limit.as_secs_f64()) }
 }

@@ -1,7 +1,6 @@
-//! The child processes of a comparison, one for each method: started when first needed, and again after one ended.
-//!
-//! The messages between parent and child are described at [`super::child`]. A child that takes too long is asked to stop, so that
-//! it removes its temporary files, and killed if it does not; a thread reads its answers, so that waiting for them can time out.
+//! The child processes of a comparison, one for each method: started when first needed, and again after one ended. [`super::child`]
+//! describes the messages. A child that takes too long is asked to stop, so that it removes its temporary files, and killed if it does not;
+//! a thread reads its answers, so that waiting can time out.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, Stdio};
@@ -18,7 +17,7 @@ use trimill_system::child::{ChildProcess, Helper, ending};
 use trimill_system::threads::spawn_alone;
 use trimill_system::{Control, Error, Result};
 
-/// How long a child that was asked to stop may take for it.
+/// How long a child that was asked to stop may take.
 const GRACE: Duration = Duration::from_secs(5);
 /// How often a stop is checked for while a child counts.
 const POLL: Duration = Duration::from_millis(50);
@@ -104,7 +103,6 @@ impl BenchWorker {
         }
     }
 
-    /// Why a child ended without having been asked to.
     fn crash(&mut self, control: &Control) -> Result<Reason> {
         let mut message = format!("the child process {}", ending(self.child.wait(control)?));
         if let Some(last) = self.child.messages().lines().rev().find(|line| !line.trim().is_empty()) {

@@ -1,11 +1,11 @@
 //! Buckets of 64-bit keys: raw while they fit in memory, else sorted and encoded, else in a file.
 //!
-//! Input: batches of `(bucket, key)` from many threads. Output: each bucket's keys, once, in no order. At most about `memory` bytes are held.
-//! When they are full, the keys of the bucket that gets more become a run: sorted and [encoded](trimill_graph::arcs), in a third of the bytes
-//! or less. When runs take half of the memory, those of the bucket at hand go to a file, whose space is freed as the buckets are taken.
+//! Input: batches of `(bucket, key)` from many threads. Output: each bucket's keys, once, in no order. Holds about `memory` bytes at most.
+//! When these are full, the keys of the bucket being filled become a run: sorted and [encoded](trimill_graph::arcs), in a third of the
+//! bytes or less. When runs take half of the memory, those of that bucket go to a file, whose space is freed as buckets are taken.
 //!
-//! A bucket is encoded, or written, only if it has at least half, or a quarter, of its share of the memory; otherwise others have more. So
-//! runs are long, which makes them dense, and the bound holds.
+//! A bucket is encoded only if it has at least half of its share of the memory, and written only if it has a quarter; otherwise others have
+//! more. So runs are long and dense.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -18,32 +18,30 @@ use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
 use trimill_system::mapped::{with_capacity, zeros};
 use trimill_system::{Bytes, Error, Result, lock};
 
-/// Keys staged in one thread for one bucket before they are handed to the bucket.
+/// Keys that a thread stages for a bucket before it adds them.
 const STAGED: usize = 256;
 
-/// Bytes for each key of a run while it is made: the key, the same sorted, and its encoding.
+/// Bytes for each key of a run while it is made: the key, its sorted copy, and its encoding.
 const PER_ENCODED: u64 = 8 + 8 + MOST_BYTES;
 
-/// How many keys of a run there are: at most, and where memory is scarce.
+/// How many keys a run has: at least, if memory is scarce, and at most.
 const RUN: std::ops::Range<u64> = 1 << 10..1 << 17;
 
-/// Buckets of keys, filled from many threads.
 pub struct Buckets {
     buckets: Vec<Mutex<KeyBucket>>,
-    /// Staging areas, and memory for making runs, that no thread uses at the moment.
+    /// Staging areas, and memory for making runs, that no thread uses now.
     idle: Mutex<Vec<StagedKeys>>,
     makers: Mutex<Vec<RunMaker>>,
-    /// Keys of a block, and the most of a run.
+    /// Keys of a block, and the most keys of a run.
     block: usize,
     run: usize,
     memory: AtomicU64,
-    /// Bytes that are held, and how many of these are encoded.
+    /// Bytes that are held, and those of them that are encoded.
     held: AtomicU64,
     encoded: AtomicU64,
     written: AtomicU64,
-    /// How many keys will come, about or at most.
     expected: u64,
-    /// The hash that decides the bucket of a key, and the number of buckets for each class.
+    /// The hash that decides a key's class, and the number of buckets of a class.
     hash: PairHash,
     of_class: usize,
     overflow: Overflow,
@@ -55,7 +53,7 @@ struct KeyBucket {
     full: Vec<Vec<u64>>,
     runs: Vec<BucketRun>,
     len: u64,
-    /// Bytes of `full`, and of those of `runs` that are in memory.
+    /// Bytes of `full`, and of the `runs` in memory.
     plain: u64,
     encoded: u64,
 }
@@ -65,13 +63,11 @@ struct BucketRun {
     bytes: WaitingBytes,
 }
 
-/// One thread's staging area: up to [`STAGED`] keys a bucket.
 struct StagedKeys {
     keys: Vec<u64>,
     fill: Vec<u16>,
 }
 
-/// The keys of a run, memory for sorting them, and its encoding.
 #[derive(Default)]
 struct RunMaker {
     keys: Vec<u64>,
@@ -79,16 +75,15 @@ struct RunMaker {
     encoded: Vec<u8>,
 }
 
-/// The least and the most bytes that `keys` keys take in the file of buckets, if `memory` bytes of them are held in memory.
+/// The least and the most bytes that `keys` keys take in the file, if `memory` bytes of them stay in memory.
 pub fn bytes_on_disk(keys: u64, memory: u64) -> [Bytes; 2] {
     [keys / 8 * LEAST_BITS, keys.saturating_mul(MOST_BYTES)].map(|bytes| Bytes(bytes.saturating_sub(memory)))
 }
 
 impl Buckets {
-    /// `buckets` empty buckets for about `expected` keys, of which at most about `memory` bytes are held, and others go to a file
-    /// in `dir`.
+    /// `buckets` empty buckets for about `expected` keys; about `memory` bytes are held, the others go to a file in `dir`.
     pub fn new(buckets: usize, expected: u64, memory: u64, dir: &Path) -> Self {
-        // The blocks that are being filled, one per bucket, take at most a quarter of the memory, runs that are made a sixteenth.
+        // Blocks being filled, one a bucket, take at most a quarter of the memory; runs being made, a sixteenth.
         let block = (memory / 4 / 8 / buckets.max(1) as u64).clamp(STAGED as u64, 8192) as usize;
         let run = memory / 16 / PER_ENCODED / rayon::current_num_threads() as u64;
         Self {
@@ -108,7 +103,7 @@ impl Buckets {
         }
     }
 
-    /// Makes the buckets those of classes by `hash`, with `of_class` buckets for each class.
+    /// Makes the buckets those of classes by `hash`, with `of_class` buckets a class.
     pub fn of_classes(self, hash: PairHash, of_class: usize) -> Self {
         Self { hash, of_class, ..self }
     }
@@ -121,7 +116,7 @@ impl Buckets {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// Adds keys: each item is a bucket and a key. Called from many threads at once.
+    /// Adds keys, each with its bucket. Called from many threads at once.
     pub fn extend(&self, items: impl Iterator<Item = (usize, u64)>) -> Result<()> {
         let mut stage = lock(&self.idle).pop().unwrap_or_else(|| StagedKeys {
             keys: vec![0; self.buckets.len() * STAGED],
@@ -145,7 +140,7 @@ impl Buckets {
         result
     }
 
-    /// Appends the keys that are still staged. Call it once, after the last `extend`, before buckets are taken.
+    /// Adds the keys that are still staged. To be called once, after the last `extend`, before buckets are taken.
     pub fn flush(&self) -> Result<()> {
         for stage in lock(&self.idle).drain(..) {
             for bucket in 0..self.buckets.len() {
@@ -155,7 +150,7 @@ impl Buckets {
         Ok(())
     }
 
-    /// Adds many keys to a bucket at once, without staging them.
+    /// Adds many keys to a bucket at once, without staging.
     pub fn put(&self, bucket: usize, keys: Vec<u64>) -> Result<()> {
         let mut slot = lock(&self.buckets[bucket]);
         slot.len += keys.len() as u64;
@@ -176,12 +171,11 @@ impl Buckets {
         Ok(())
     }
 
-    /// The most bytes of whole blocks and runs.
     fn most(&self) -> u64 {
         self.memory.load(Ordering::Relaxed) / 16 * 11
     }
 
-    /// Keeps a block; if it does not fit, the keys of its bucket are encoded, and go to the file if that does not suffice.
+    /// Keeps a block; if it does not fit, encodes the keys of its bucket, and then writes them if that does not suffice.
     fn keep(&self, slot: &mut KeyBucket, block: Vec<u64>) -> Result<()> {
         let (bytes, most) = (block.capacity() as u64 * 8, self.most());
         slot.plain += bytes;
@@ -196,7 +190,7 @@ impl Buckets {
         Ok(())
     }
 
-    /// Holds at most about `memory` bytes of keys from now on.
+    /// From now on holds at most about `memory` bytes of keys.
     pub fn keep_at_most(&self, memory: u64) -> Result<()> {
         self.memory.store(memory, Ordering::Relaxed);
         let is_beyond = || self.held.load(Ordering::Relaxed) > self.most();
@@ -234,7 +228,6 @@ impl Buckets {
         self.held.fetch_sub(std::mem::take(&mut slot.plain), Ordering::Relaxed);
     }
 
-    /// Writes all runs of a bucket that are in memory.
     fn write(&self, slot: &mut KeyBucket) -> Result<()> {
         for run in &mut slot.runs {
             let WaitingBytes::Memory(bytes) = &run.bytes else { continue };
@@ -260,7 +253,6 @@ impl Buckets {
         }
     }
 
-    /// Notes that runs of `encoded` bytes are no longer held.
     fn released(&self, encoded: u64) {
         self.encoded.fetch_sub(encoded, Ordering::Relaxed);
         self.held.fetch_sub(encoded, Ordering::Relaxed);
@@ -270,7 +262,6 @@ impl Buckets {
         lock(&self.buckets[bucket]).len
     }
 
-    /// Takes all keys of a bucket; afterwards it is empty.
     pub fn take(&self, bucket: usize) -> Result<Vec<u64>> {
         let mut keys = Vec::new();
         self.take_in_chunks(bucket, usize::MAX, |chunk| {
@@ -280,7 +271,7 @@ impl Buckets {
         Ok(keys)
     }
 
-    /// Takes a bucket in chunks of at most `most` keys (at least one chunk, maybe empty).
+    /// Takes a bucket in chunks of up to `most` keys; there is at least one chunk, maybe empty.
     pub fn take_in_chunks(
         &self,
         bucket: usize,
@@ -304,7 +295,7 @@ impl Buckets {
                 if spare.is_empty() {
                     spare = taking.next_keys()?;
                 }
-                // The one block of a bucket that was put as a whole need not be copied.
+                // A bucket that was put as one block need not be copied.
                 if chunk.is_empty() && spare.len() == want {
                     chunk = std::mem::take(&mut spare);
                     break;
@@ -324,7 +315,6 @@ impl Buckets {
     }
 }
 
-/// The rest of a bucket that is being read.
 struct TakenBucket<'a> {
     buckets: &'a Buckets,
     class: usize,
@@ -348,7 +338,7 @@ impl TakenBucket<'_> {
             return Err(Error::defect("a bucket has fewer keys than were added"));
         };
         let mut keys = zeros(keys as usize);
-        // They were encoded by `RunMaker::run`; what was in the file may have been damaged.
+        // `RunMaker::run` encoded them, but what was in the file may be damaged.
         arcs::decode(&buckets.overflow.read_all(&bytes)?, &mut keys).map_err(|wrong| {
             Error::data("", format!("arcs that wait to be sorted cannot be read back: {wrong}"))
                 .advice("check the disk and the memory of this machine")
@@ -361,7 +351,6 @@ impl TakenBucket<'_> {
 }
 
 impl RunMaker {
-    /// Makes a run of the keys, which are then gone.
     fn run(&mut self, hash: PairHash) -> BucketRun {
         let Self { keys, sorted, encoded } = self;
         if !keys.is_sorted() {

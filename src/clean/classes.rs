@@ -1,4 +1,4 @@
-//! Classes of arcs: all copies of a pair, in either direction, are in one, and classes are about even.
+//! Classes of arcs, of about equal size: all copies of a pair, in either direction, are in one class.
 
 use std::ops::Range;
 
@@ -7,15 +7,14 @@ use super::pair_hash::PairHash;
 use super::ranges::IdRanges;
 use super::workspace::Shares;
 
-/// The classes of arcs. Each has two buckets, one for each direction.
+/// Each class has two buckets, one for each direction.
 pub(super) enum ArcClasses {
     Hash(PairHash),
-    /// By the smaller id.
     Ranges(IdRanges),
 }
 
 impl ArcClasses {
-    /// A power of two of classes.
+    /// `classes` must be a power of two.
     pub(super) fn hash(classes: usize) -> Self {
         Self::Hash(PairHash::new(classes))
     }
@@ -44,7 +43,6 @@ impl ArcClasses {
         Buckets::new(of_class * self.len(), expected, shares.buckets(), shares.space.dir).of_classes(hash, of_class)
     }
 
-    /// The smaller ids of a class, of a graph whose ids are below `end`.
     pub(super) fn ids(&self, class: usize, end: u64) -> Range<u64> {
         match self {
             Self::Hash(_) => 0..end,

@@ -9,10 +9,9 @@ use super::ranges::IdRanges;
 use trimill_input::{ArcSink, around_tail, expand};
 use trimill_system::{Error, Result};
 
-/// The fewest keys that are added to a bucket at once, without being staged.
+/// The fewest keys that are added to a bucket without staging.
 const LEAST_PUT: usize = 1 << 10;
 
-/// The sink that sends arcs to their buckets.
 pub(super) struct Distribute<'a, F> {
     buckets: Buckets,
     classes: ArcClasses,
@@ -38,8 +37,8 @@ impl<'a, F: Fn(u64) -> Option<u64> + Sync> Distribute<'a, F> {
 }
 
 impl<F: Fn(u64) -> Option<u64> + Sync> Distribute<'_, F> {
-    /// Takes rows of ids that are not renamed, below `end`. Threads read consecutive rows, so nearly all of their arcs go to the same few
-    /// buckets; staged and added little by little, they would wait for each other.
+    /// Takes rows of plain ids below `end`. Threads read consecutive rows, so nearly all arcs of a thread go to the same few buckets:
+    /// staged and added little by little, they would wait for each other.
     fn rows_by_ranges(&self, ranges: &IdRanges, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
         let mut own = [Vec::new(), Vec::new()];
         let mut others = Vec::new();
@@ -70,7 +69,6 @@ impl<F: Fn(u64) -> Option<u64> + Sync> Distribute<'_, F> {
         self.buckets.extend(others.into_iter())
     }
 
-    /// Adds the arcs of both directions to a class.
     fn put_own(&self, class: Option<usize>, own: &mut [Vec<u64>; 2]) -> Result<()> {
         for (direction, keys) in own.iter_mut().enumerate() {
             if let Some(class) = class.filter(|_| !keys.is_empty()) {
@@ -89,7 +87,7 @@ impl<F: Fn(u64) -> Option<u64> + Sync> Distribute<'_, F> {
 impl<F: Fn(u64) -> Option<u64> + Sync> ArcSink for Distribute<'_, F> {
     fn rows(&self, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
         match &self.classes {
-            // Inputs with ranges declare their number of vertices, and ids are below it: none has to be compared with `end`.
+            // Inputs with ranges declare their number of vertices, so ids need not be compared with `end`.
             ArcClasses::Ranges(ranges) if ranges.end <= self.end => self.rows_by_ranges(ranges, rows, heads),
             _ => expand(self, rows, heads),
         }

@@ -1,8 +1,7 @@
 //! The ids of the input: which occur, and how they become `0..n`.
 //!
-//! There are two cases. *Plain*: ids are below 2^32 - 1 and not much sparser than the arcs, so they index arrays as they are;
-//! one bit per id records which occur. *Ranked*: any `u64`; the distinct ids are collected in a first pass over the input and
-//! sorted (8 bytes a vertex), and every id is replaced by its position in a second pass.
+//! *Plain* ids are below 2^32 - 1 and not much sparser than the arcs, so they index arrays; a bit for each records whether it occurs.
+//! *Ranked* ids are any `u64`: a first pass collects and sorts the distinct ids (8 bytes a vertex), a second replaces each by its position.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -15,7 +14,7 @@ use trimill_system::{Result, lock, parallel};
 
 const CHUNK_BITS: u64 = 1 << 20;
 
-/// Which plain ids occur: one bit per id, in chunks made when they are first touched.
+/// Which plain ids occur: a bit for each, in chunks made when they are first touched.
 pub struct Seen {
     chunks: Vec<OnceLock<Vec<AtomicU64>>>,
 }
@@ -27,7 +26,7 @@ impl Default for Seen {
 }
 
 impl Seen {
-    /// Adds an id below 2^32.
+    /// `id` must be below 2^32.
     #[inline]
     pub fn note(&self, id: u64) {
         let chunk = self.chunks[(id / CHUNK_BITS) as usize].get_or_init(|| {
@@ -41,7 +40,6 @@ impl Seen {
         }
     }
 
-    /// All ids, ascending.
     pub fn members(&self) -> impl Iterator<Item = u64> + '_ {
         let chunks = self
             .chunks
@@ -73,12 +71,12 @@ impl Seen {
     }
 }
 
-/// Collects the distinct ids of arcs; memory is at most 24 bytes for each of `most` ids. If there are more, it keeps those whose hash
-/// ends with some zero bits, with one more bit whenever there are too many again, to tell about how many ids there are.
+/// Collects the distinct ids of arcs, in at most 24 bytes for each of `most` ids. If there are more, it keeps a sample that tells about how
+/// many there are: ids whose hash ends with some zero bits, one bit more whenever there are too many again.
 pub struct Distinct {
     shards: Vec<Mutex<IdShard>>,
     most: u64,
-    /// How many are known to be distinct.
+    /// Ids known to be distinct.
     found: AtomicU64,
     /// Only ids whose hash ends with at least this many zero bits are kept.
     zeros: AtomicU32,
@@ -107,7 +105,6 @@ impl IdShard {
 }
 
 impl Distinct {
-    /// No ids yet; at most `most` are kept.
     pub fn new(most: u64) -> Self {
         Self {
             shards: (0..64).map(|_| Mutex::default()).collect(),
@@ -119,7 +116,6 @@ impl Distinct {
         }
     }
 
-    /// Whether there are more ids than are kept.
     pub fn is_full(&self) -> bool {
         self.zeros.load(Ordering::Relaxed) > 0
     }
@@ -128,8 +124,7 @@ impl Distinct {
         self.largest.load(Ordering::Relaxed)
     }
 
-    /// How many distinct ids there are: exactly if all are kept; else more than that, by six standard deviations of an estimate from a
-    /// sample.
+    /// The number of distinct ids: exact if all are kept; else a bound, six standard deviations above an estimate from a sample.
     pub fn at_most(&self) -> u64 {
         let kept: u64 = parallel::map(&self.shards, |shard| self.merged(&mut lock(shard))).into_iter().sum();
         match self.zeros.load(Ordering::Relaxed) {
@@ -138,18 +133,18 @@ impl Distinct {
         }
     }
 
-    /// Merges what is fresh in a shard; returns how many ids it has.
+    /// Merges the fresh ids of a shard; returns how many ids it has.
     fn merged(&self, shard: &mut IdShard) -> u64 {
         let before = shard.sorted.len() as u64;
         shard.merge_fresh(self.zeros.load(Ordering::Relaxed));
         let now = shard.sorted.len() as u64;
-        // Threads may add what they lost before others add what they found, so that the sum wraps around for a moment.
+        // A thread may subtract before others add, so the sum may wrap around for a moment.
         self.found.fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
         now
     }
 
     fn is_beyond(&self) -> bool {
-        // Less than none for a moment, see `merged`.
+        // Negative for a moment, see `merged`.
         self.found.load(Ordering::Relaxed) as i64 > self.most as i64
     }
 
@@ -164,7 +159,6 @@ impl Distinct {
         }
     }
 
-    /// All distinct ids, ascending.
     pub fn finish(self) -> Vec<u64> {
         let mut shards: Vec<IdShard> =
             self.shards.into_iter().map(|s| s.into_inner().unwrap_or_else(|e| e.into_inner())).collect();

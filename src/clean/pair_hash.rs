@@ -1,20 +1,20 @@
-//! A hash that puts all copies of a pair in one of about even classes, and can be undone.
+//! A reversible hash that puts all copies of a pair in one class, and makes classes about even.
 
 use trimill_system::hash::mix;
 
-/// A hash of pairs `min << 32 | max` to `2^bits` classes. Of consecutive numbers `max`, `2^bits` that differ in the last bits only, each is in
-/// another class. So the pairs of a vertex are spread over all classes, however many it has; and the last bits of a `max` follow from the
-/// class and the other bits, and need not be stored.
+/// Hashes pairs `min << 32 | max` to `2^bits` classes. `2^bits` consecutive `max` that differ only in the last bits are in as many classes:
+/// the pairs of a vertex spread over all classes, and the last bits of `max` follow from the class and the other bits, so they are not
+/// stored.
 #[derive(Debug, Clone, Copy)]
 pub struct PairHash {
     bits: u32,
 }
 
 impl PairHash {
-    /// One class.
+    /// A single class.
     pub const NONE: Self = Self { bits: 0 };
 
-    /// A power of two of classes.
+    /// `classes` must be a power of two.
     pub(super) const fn new(classes: usize) -> Self {
         Self { bits: classes.ilog2() }
     }
@@ -32,13 +32,13 @@ impl PairHash {
         (1 << self.bits) - 1
     }
 
-    /// A key without what follows from its class. Keys of a class keep their order.
+    /// The key without the bits that follow from its class. Keys of a class keep their order.
     #[inline]
     pub(super) fn shortened(self, key: u64) -> u64 {
         key >> 32 << 32 | (key & 0xffff_ffff) >> self.bits
     }
 
-    /// The key of a class that was shortened.
+    /// Undoes [`Self::shortened`].
     #[inline]
     pub(super) fn restored(self, shortened: u64, class: usize) -> u64 {
         let last = (mix(shortened) ^ class as u64) & self.last_bits();

@@ -1,8 +1,7 @@
-//! Classes of arcs by ranges of ids, for inputs that come in the order of ids and whose arcs are mostly between near ids, as web crawls are.
+//! Classes of arcs by ranges of ids, for inputs in the order of ids whose arcs mostly join near ids, such as web crawls.
 //!
-//! Input: all arcs, once, to count them by their smaller id. Output: [`IdRanges`] with about the same number of arcs each. An arc goes to the
-//! range of its smaller id. So consecutive arcs mostly go to the same buckets, and what is looked up by id
-//! for the arcs of a range is near, where classes by a hash would spread it over all ids.
+//! Input: all arcs, once, to count them by smaller id. Output: [`IdRanges`] of about equal numbers of arcs. An arc goes to the range of its
+//! smaller id, so consecutive arcs mostly go to the same buckets, and arrays by id are accessed locally.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,12 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use trimill_input::{ArcSink, around_tail};
 use trimill_system::Result;
 
-/// The most blocks of ids, whose arcs are counted together.
+/// The most blocks of ids whose arcs are counted together.
 const MOST_BLOCKS: u64 = 1 << 16;
 
-/// Counts arcs by their smaller id.
 pub(super) struct BySmallerId {
-    /// Ids are counted by blocks of this power of two.
+    /// The binary logarithm of the ids in a block.
     shift: u32,
     counts: Vec<AtomicU64>,
     end: u64,
@@ -31,7 +29,7 @@ impl BySmallerId {
     }
 
     fn add(&self, id: u64, arcs: usize) {
-        // A larger id is an error, which is found when arcs are distributed.
+        // A larger id is an error, found when arcs are distributed.
         if let Some(count) = self.counts.get((id >> self.shift) as usize) {
             count.fetch_add(arcs as u64, Ordering::Relaxed);
         }
@@ -78,12 +76,10 @@ impl ArcSink for BySmallerId {
     }
 }
 
-/// Consecutive ranges of ids.
 pub(super) struct IdRanges {
     shift: u32,
-    /// The range of each block.
     range_of: Vec<u32>,
-    /// The first id of each range; one more at the end.
+    /// The first id of each range, and the end.
     starts: Vec<u64>,
     /// One more than the largest id that was expected.
     pub(super) end: u64,

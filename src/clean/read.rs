@@ -1,7 +1,5 @@
-//! Reads the arcs of an input into buckets.
-//!
-//! Ids index arrays if they are not too sparse; else the distinct ids are collected in a pass of their own, and each is replaced by its
-//! position among them.
+//! Reads the arcs of an input into buckets. Ids index arrays if they are not too sparse; else a pass of its own collects the distinct ids,
+//! and each is replaced by its position among them.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -21,7 +19,6 @@ use trimill_system::disk::check_room;
 use trimill_system::memory::Needs;
 use trimill_system::{Bytes, Control, Error, Result};
 
-/// Bytes on disk while arcs are sorted.
 pub(crate) const BEYOND_MEMORY: &str = "the arcs that do not fit in memory while they are sorted";
 
 #[cfg(feature = "testing")]
@@ -29,15 +26,14 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
     read(source, space, control)?.clean(space, control)
 }
 
-/// Reads the arcs that `source` delivers, and distributes them to buckets.
-/// More than 2^32 - 2 vertices are refused.
+/// Reads the arcs of `source` into buckets. Refuses more than 2^32 - 2 vertices.
 pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<ArcsRead> {
     let facts = source.facts();
     if let Some(n) = facts.declared_vertices.filter(|&n| n > MOST_VERTICES) {
         return Err(too_many(n));
     }
     let start = Instant::now();
-    // The numbers of ids and arcs are not known yet, so memory is divided as for an empty graph.
+    // The numbers of ids and arcs are not known yet: memory is divided as for an empty graph.
     let Ok(shares) = space.beside(&needs(IdCount::Plain(0), 0, space)) else {
         return Err(refused_unread(source, space, control)?);
     };
@@ -85,7 +81,7 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
                 reading: start.elapsed(),
             };
             let (buckets, classes) = plain.finish()?;
-            // Of a pipe nothing was known before.
+            // Nothing was known of a pipe before.
             if facts.is_read_once {
                 let graph = GraphToPrepare { form: InputForm::Arcs, ids: range, arcs, edges: arcs, row_bytes: None };
                 space.expect_after(READ, &graph, control);
@@ -104,7 +100,7 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     read_by_table(source, space, control, shares.left, start)
 }
 
-/// Reads arcs whose ids are replaced by their places in a table of all distinct ids, which a pass of its own makes in `left` bytes.
+/// Reads arcs, and replaces ids by their places in a table of all distinct ids, which a pass of its own makes in `left` bytes.
 fn read_by_table(
     source: &dyn ArcSource,
     space: Workspace<'_>,
@@ -147,24 +143,23 @@ fn read_by_table(
     Ok(ArcsRead { buckets, classes, range: n, ids: InputIds::Ranked(table), totals })
 }
 
-/// Reads `source` without keeping its arcs, and returns the error that names a budget that suffices.
+/// Reads `source` without keeping its arcs, for the error that names a sufficient budget.
 fn refused_unread(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<Error> {
     let distinct = Distinct::new(SAMPLE);
     let arcs = source.scan(&distinct, control)?;
     Ok(refused_ids(source, space, arcs, &distinct))
 }
 
-/// The error for an input of which the numbers of ids and arcs are known, at least about.
 fn refused_ids(source: &dyn ArcSource, space: Workspace<'_>, arcs: u64, distinct: &Distinct) -> Error {
     let (last, ranked) = (distinct.largest(), IdCount::Ranked(distinct.at_most()));
-    // Whether they index arrays, given enough memory.
+    // Whether ids index arrays, given enough memory.
     match !is_sparse(last, arcs) && last < plain_ids(source, Bytes(u64::MAX)) {
         true => refused(space, arcs, [IdCount::Plain(last + 1), ranked]),
         false => refused(space, arcs, [ranked, ranked]),
     }
 }
 
-/// The error that names the budget of whichever way of handling the ids takes less memory.
+/// The error that names the lower budget of both ways of handling ids.
 fn refused(space: Workspace<'_>, arcs: u64, ways: [IdCount; 2]) -> Error {
     let [one, other] = ways.map(|ids| (needs(ids, arcs, space), ids));
     let floor = |needs: &Needs| space.memory.floor(needs).bytes;
@@ -173,10 +168,10 @@ fn refused(space: Workspace<'_>, arcs: u64, ways: [IdCount; 2]) -> Error {
     space.memory.refused(&needs, least)
 }
 
-/// The most ids that are kept to estimate how many distinct ones there are.
+/// The most ids that are kept to estimate how many are distinct.
 const SAMPLE: u64 = 1 << 16;
 
-/// Ranges of ids for about `buckets` buckets, if the input comes in the order of ids and each range can be sorted at once.
+/// About `buckets` ranges of ids, if the input comes in the order of ids and each range can be sorted at once.
 fn id_ranges(
     source: &dyn ArcSource,
     buckets: usize,
@@ -191,9 +186,8 @@ fn id_ranges(
     Ok(counted.ranges(buckets, shares.keys_at_once()))
 }
 
-/// The smallest id that is too large to index arrays; the first pass ends when it finds one. [`Seen`] takes a bit for each id
-/// below it, so a few bytes for each arc. Estimates of arcs may be low, hence the factor. Arrays of more ids would not fit in
-/// `left` bytes either.
+/// The smallest id that is too large to index arrays, at which the first pass ends. [`Seen`] takes a bit for each id below it, a few bytes
+/// an arc; the factor allows for low estimates of arcs. Arrays of more ids would not fit in `left` bytes.
 pub(crate) fn plain_ids(source: &dyn ArcSource, left: Bytes) -> u64 {
     let wanted = source.facts().arcs_at_most.saturating_mul(64).clamp(ALWAYS_PLAIN, MOST_VERTICES);
     wanted.min((left.get() / PER_ID).max(1 << 16))
@@ -202,13 +196,12 @@ pub(crate) fn plain_ids(source: &dyn ArcSource, left: Bytes) -> u64 {
 /// Ids below this are never sparse.
 const ALWAYS_PLAIN: u64 = 1 << 22;
 
-/// Whether ids up to `last` are looked up in a table. An array over all of them is worth it while it is not much longer than the list of
-/// arcs.
+/// Whether ids up to `last` are looked up in a table: an array over all of them pays off while it is not much longer than the list of arcs.
 pub(crate) const fn is_sparse(last: u64, arcs: u64) -> bool {
     last >= ALWAYS_PLAIN && last / 8 > arcs
 }
 
-/// The most ids, up to `MOST_VERTICES`, that are not sparse for `arcs` arcs; ids count from 0 to the largest one.
+/// The most ids, up to `MOST_VERTICES`, that are not sparse for `arcs` arcs.
 pub(crate) fn most_ids(arcs: u64) -> u64 {
     arcs.saturating_add(1).saturating_mul(8).clamp(ALWAYS_PLAIN, MOST_VERTICES)
 }

@@ -1,37 +1,34 @@
-//! Sorts the pairs of a bucket.
-//!
-//! Input: keys `min << 32 | max`, and the range of the smaller ids. Output: the same, ascending. Ids are mostly spread over their range, so a
-//! key's place is nearly known: keys are counted into cells, by ranges of the smaller id, and each cell of a few keys is sorted by
-//! comparing. `O(n)` for such keys, `O(n log n)` for any.
+//! Sorts the pairs of a bucket: keys `min << 32 | max`, with smaller ids in a known range. Ids are mostly spread evenly over it, so a key's
+//! place is nearly known: keys are counted into cells by smaller id, and each small cell is sorted by comparing. `O(n)` for such keys,
+//! `O(n log n)` for any.
 
 use std::ops::Range;
 
 use trimill_system::mapped::zeros;
 
-/// The keys of a cell, on average.
 const PER_CELL: usize = 4;
 
 /// The most cells: their ends stay in a core's cache.
 const MOST_CELLS: usize = 1 << 18;
 
-/// Sorts keys whose smaller ids are in `ids`. Takes memory for as many keys again.
+/// Sorts keys whose smaller ids are in `ids`. Takes as much memory again.
 pub(super) fn sort_pairs(mut keys: Vec<u64>, ids: &Range<u64>) -> Vec<u64> {
     let mut sorted = if keys.len() < 2 * PER_CELL { Vec::new() } else { zeros(keys.len()) };
     sort_in(&mut keys, ids, &mut sorted);
     keys
 }
 
-/// Sorts keys whose smaller ids are in `ids`. `sorted` is memory for as many keys; what it holds afterwards means nothing.
+/// As [`sort_pairs`], in `sorted`, which is left with arbitrary content.
 pub(super) fn sort_in(keys: &mut Vec<u64>, ids: &Range<u64>, sorted: &mut Vec<u64>) {
     if keys.len() < 2 * PER_CELL || u32::try_from(keys.len()).is_err() {
         return keys.sort_unstable();
     }
     sorted.resize(keys.len(), 0);
     let cells = (keys.len() / PER_CELL).min(MOST_CELLS);
-    // Ids take 32 bits, and the scaled ones as many as the number of a cell.
+    // Ids take 32 bits, and so do scaled ones, above the cell's number.
     let scale = ((cells as u64) << 32) / (ids.end - ids.start);
     let cell_of = |key: u64| ((((key >> 32) - ids.start) * scale) >> 32) as usize;
-    // First the lengths of cells, then the place of each cell's next key, and finally the ends.
+    // First the lengths of cells, then the place of each cell's next key, finally the ends.
     let mut ends = vec![0_u32; cells];
     for &key in &*keys {
         ends[cell_of(key)] += 1;

@@ -13,41 +13,36 @@ use trimill_system::control::{Control, Unit};
 use trimill_system::mapped::{prefetch, trim_heap, with_capacity, zeros};
 use trimill_system::{Bytes, Result, parallel};
 
-/// Keys whose degrees are prefetched before they are needed.
+/// How many keys ahead degrees are prefetched.
 const AHEAD: usize = 24;
 
-/// How the ids of the clean graph relate to those of the input.
 #[derive(Debug)]
 pub enum InputIds {
-    /// The ids are the input's own.
     Plain,
     /// The ids are positions in this ascending table of the input's ids.
     Ranked(Vec<u64>),
 }
 
-/// A clean graph on its way to be oriented.
 pub struct CleanGraph {
-    /// Each edge once, as `min << 32 | max`; the buckets are in no order, each is sorted.
+    /// Each edge once, as `min << 32 | max`; each bucket is sorted.
     pub pairs: Buckets,
-    /// The degree of each id; 0 for ids that do not occur or whose arcs were all dropped.
+    /// The degree of each id; 0 for ids without an edge.
     pub degrees: Vec<u32>,
     pub ids: InputIds,
     pub edges: u64,
-    /// The id of the first declared vertex: single-column assignment files count from here.
+    /// The id of the first declared vertex, where single-column assignment files begin.
     pub first_id: u64,
-    /// How many lines a single-column assignment file has: one for each declared vertex, or, in a list of arcs, for
-    /// each id up to the largest. `None` where ids are sparse.
+    /// How many lines a single-column assignment file has: one for each declared vertex or, in a list of arcs, for each id up to the
+    /// largest. `None` if ids are sparse.
     pub declared_lines: Option<u64>,
     pub report: CleanReport,
-    /// Bytes written to bucket files while the input was read.
+    /// Bytes written to bucket files while the input was read, and afterwards.
     pub bytes_distributed: Bytes,
-    /// Bytes written to bucket files afterwards.
     pub bytes_written: Bytes,
-    /// How long the stage 'input' took: reading, and the distribution to buckets.
+    /// The time of the stage 'input': reading, and distribution to buckets.
     pub reading: Duration,
 }
 
-/// Facts about the input that are known once it is read.
 pub(super) struct InputTotals {
     pub(super) arcs: u64,
     pub(super) loops: u64,
@@ -59,7 +54,6 @@ pub(super) struct InputTotals {
     pub(super) reading: Duration,
 }
 
-/// The arcs of an input, in buckets.
 pub struct ArcsRead {
     pub(super) buckets: Buckets,
     pub(super) classes: ArcClasses,
@@ -70,7 +64,7 @@ pub struct ArcsRead {
 }
 
 impl ArcsRead {
-    /// Sorts every bucket, drops duplicates, merges the two of each class and counts degrees.
+    /// Sorts every bucket, drops duplicates, merges both buckets of each class, and counts degrees.
     pub fn clean(self, space: Workspace<'_>, control: &Control) -> Result<CleanGraph> {
         let Self { buckets: arcs, classes, range, ids, totals } = self;
         let of_ids = if matches!(ids, InputIds::Plain) { IdCount::Plain(range) } else { IdCount::Ranked(range) };
@@ -127,8 +121,8 @@ impl ArcsRead {
     }
 }
 
-/// Adds the edges of a class to the degrees of their ends. An atomic addition waits for its cache line, and nothing overtakes it; so
-/// the lines are prefetched. A thread that is alone in its pool needs none.
+/// Adds the edges of a class to the degrees of their ends. Atomic additions wait for their cache lines in order, so lines are prefetched. A
+/// thread alone in its pool adds plainly.
 fn add_degrees(union: &[u64], degrees: &[AtomicU32]) {
     let alone = rayon::current_num_threads() == 1;
     let add = |id: u32, edges: u32| {
@@ -152,8 +146,8 @@ fn add_degrees(union: &[u64], degrees: &[AtomicU32]) {
     }
 }
 
-/// The distinct keys of a bucket, ascending. A bucket that is longer than `chunk` (one pair repeated very often) is sorted
-/// chunk by chunk, so memory is proportional to the distinct keys; `check` receives their number after each chunk.
+/// The distinct keys of a bucket, ascending. A bucket longer than `chunk` (one pair repeated very often) is sorted chunk by chunk, so
+/// memory is proportional to the distinct keys; `check` gets their number after each chunk.
 fn distinct_keys(
     buckets: &Buckets,
     bucket: usize,
@@ -171,7 +165,6 @@ fn distinct_keys(
     Ok(all)
 }
 
-/// The union of two ascending lists without duplicates.
 fn merge(a: Vec<u64>, b: Vec<u64>) -> Vec<u64> {
     if a.is_empty() || b.is_empty() {
         return if a.is_empty() { b } else { a };

@@ -1,10 +1,9 @@
 //! Where a graph is prepared, and how the host's memory is divided meanwhile.
 //!
-//! Arrays over ids or vertices come first ([`needs`]). The rest is shared: while arcs are read, buckets 5/16, staging 1/8,
-//! readers up to 1/2; while they are cleaned, two sets of buckets 10/16, sorting 1/4; while they are oriented, two sets of buckets,
-//! staging 1/8, rows 1/4 once the first set is freed; a graph that stays in memory and rows that had to be decoded 1/4 each. Rows that are
-//! oriented without cleaning wait in 5/16, or in 9/16 if the graph goes to a file; arcs that are reversed before take
-//! 9/16, which become 7/16 at most, and sorting a quarter.
+//! Arrays over ids or vertices come first ([`needs`]). Shares of the rest: reading: buckets 5/16, staging 1/8, readers up to 1/2; cleaning:
+//! two sets of buckets 10/16, sorting 1/4; orienting: two sets of buckets, staging 1/8, rows 1/4 once the first set is freed; a graph that
+//! stays in memory and rows that had to be decoded 1/4 each. Rows that are oriented without cleaning wait in 5/16, or 9/16 if the graph
+//! goes to a file; arcs that are reversed first take 9/16, their tails up to 7/16, and sorting 1/4.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -21,13 +20,13 @@ pub const PER_ID: u64 = 8;
 /// Bytes for each vertex, if ids are looked up in a table: collecting them, or the table, degrees, ranks and the order.
 pub const PER_VERTEX: u64 = 24;
 
-/// Bytes for each key of a class: a bucket, the same sorted, and where its cells end; or both buckets and their union.
+/// Bytes for each key of a class: a bucket, its sorted copy, and the ends of cells; or both buckets and their union.
 pub(super) const PER_KEY: u64 = 24;
 
 /// Bytes of a thread that reads: two windows, or blocks from a decompressor.
 const READER: u64 = 2 << 20;
 
-/// A thread that reads a small input: staging areas, and what it parses.
+/// Bytes of a thread that reads a small input: staging areas, and what it parses.
 const SMALL_READER: u64 = 128 << 10;
 
 /// The most arcs of a file block, whose rows a thread makes at once.
@@ -37,24 +36,23 @@ const ROWS: u64 = 1 << 17;
 #[derive(Debug, Clone, Copy)]
 pub struct Workspace<'a> {
     pub memory: HostMemory,
-    /// The directory of buckets that do not fit in memory.
+    /// For buckets that do not fit in memory.
     pub dir: &'a Path,
-    /// The most bytes of an oriented graph that is not cached and stays in memory; a larger one is written to a file.
+    /// The most bytes of an uncached oriented graph in memory; a larger one is written to a file.
     pub graph: Bytes,
-    /// The most bytes of a set of buckets, of sorted runs or of reversed arcs that stay in memory; `None`: their share.
+    /// The most bytes in memory of a set of buckets, of sorted runs or of reversed arcs; `None`: their share.
     pub buckets: Option<Bytes>,
     /// The most bytes of reversed arcs on disk; `None`: half of what is free.
     pub scratch: Option<Bytes>,
-    /// What the job does with the graph, where that is known.
+    /// What the job does with the graph, if known.
     pub later: Option<&'a dyn AfterPreparing>,
 }
 
-/// The needs of the stages after preparing a graph.
 pub trait AfterPreparing: Debug + Sync {
-    /// The smallest budget that suffices for these stages, for a graph of at most `vertices` vertices and `arcs` arcs.
+    /// The smallest budget that suffices for these stages, for a graph of at most this size.
     fn floor(&self, vertices: u64, arcs: u64) -> Bytes;
 
-    /// What is certain to be written of a graph of this size, or may be, while its file is there.
+    /// What is certain to be written, or may be, while the graph's file exists.
     fn disk_needs(&self, vertices: u64, edges: u64) -> Vec<DiskNeed>;
 
     /// The stages to the end of the job, from preparing this graph on.
@@ -65,22 +63,20 @@ pub trait AfterPreparing: Debug + Sync {
 pub(crate) const ORIENT_ROWS: &str = "orient rows";
 pub(crate) const READ_ROWS_AGAIN: &str = "read rows again";
 
-/// How the arcs of an input become rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputForm {
-    /// The arcs come as rows, each edge from both ends.
+    /// Rows with each edge from both ends.
     SymmetricRows,
-    /// The arcs come as the rows of a directed graph, which are united with their reverse.
+    /// Rows of a directed graph, which are united with their reverse.
     DirectedRows,
-    /// The arcs are sorted, on the cores.
+    /// Arcs that are sorted on the cores.
     Arcs,
-    /// The arcs are sorted, on a GPU.
+    /// Arcs that are sorted on a GPU.
     ArcsOnGpu,
 }
 
 impl InputForm {
-    /// Bytes for each id beside [`PER_ID`]: the lengths of rows, which are read again; where rows are united with their reverse, also those
-    /// of its row before and after.
+    /// Bytes for each id besides [`PER_ID`]: lengths of rows that are read again; for united rows, also their lengths before and after.
     pub fn more_per_id(self) -> u64 {
         match self {
             Self::SymmetricRows => 4,
@@ -94,17 +90,17 @@ impl InputForm {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GraphToPrepare {
     pub form: InputForm,
-    /// The ids up to the largest.
+    /// Up to the largest.
     pub ids: u64,
-    /// Arcs of the input.
+    /// Of the input.
     pub arcs: u64,
     pub edges: u64,
-    /// Bytes of its encoded rows, where that is known.
+    /// Bytes of the input's encoded rows, if known.
     pub row_bytes: Option<Bytes>,
 }
 
 impl GraphToPrepare {
-    /// Probes that counting needs, about: crawls, which come as rows, have few for an edge, Kronecker graphs hundreds.
+    /// About how many probes counting needs: few an edge for crawls, which come as rows; hundreds for Kronecker graphs.
     pub(crate) fn probes(&self) -> u64 {
         let of_edge = match self.form {
             InputForm::SymmetricRows | InputForm::DirectedRows => 20,
@@ -114,12 +110,11 @@ impl GraphToPrepare {
     }
 }
 
-/// The ids of an input, and how many there are.
 #[derive(Debug, Clone, Copy)]
 pub enum IdCount {
     /// The number of ids up to the largest; they index arrays.
     Plain(u64),
-    /// The number of vertices; their ids are looked up.
+    /// The number of vertices, whose ids are looked up in a table.
     Ranked(u64),
 }
 
@@ -131,18 +126,17 @@ impl IdCount {
     }
 }
 
-/// The least memory for preparing a graph of about `arcs` arcs.
 pub fn needs(ids: IdCount, arcs: u64, space: Workspace<'_>) -> Needs {
     let threads = space.memory.threads();
-    // A bucket is sorted in a thread's share of a quarter. The number of buckets is a power of two, so it may be only half of what an
-    // eighth allows for staging areas, and the largest bucket is a little larger than the others.
+    // A bucket is sorted in a thread's share of a quarter. The number of buckets is a power of two, maybe only half of what the eighth for
+    // staging areas allows, and the largest bucket is a little larger than the others.
     let sorting = (1.2 * arcs as f64 * (PER_KEY * 4 * 8 * 2 * 4096 * threads) as f64).sqrt() as u64;
-    // Its keys, its rows, and what is written of them.
+    // A block's keys, rows, and encoded rows.
     let rows = 5 * PER_KEY * arcs.min(ROWS);
     let reading = (threads * READER + (6 << 20)).min(threads * SMALL_READER + 32 * arcs);
     let least = reading.max(sorting.max(rows));
     let needs = Needs::to("prepare the graph");
-    // A bit for each id, set if it occurs, and the ranks of these bits.
+    // A bit for each id that occurs, and the ranks of these bits.
     let needs = match ids {
         IdCount::Plain(ids) => needs.array(PER_ID, ids, "ids").fixed("which ids occur", Bytes(ids / 4)),
         IdCount::Ranked(many) => needs.array(PER_VERTEX, many, "vertices").fixed("which ids occur", Bytes(many / 4)),
@@ -151,24 +145,23 @@ pub fn needs(ids: IdCount, arcs: u64, space: Workspace<'_>) -> Needs {
 }
 
 impl<'a> Workspace<'a> {
-    /// In `memory` and the directory `dir`; oriented graphs go to files.
+    /// Works in `memory` and `dir`; oriented graphs go to files.
     pub fn new(memory: HostMemory, dir: &'a Path) -> Self {
         Self { memory, dir, graph: Bytes::ZERO, buckets: None, scratch: None, later: None }
     }
 
-    /// Files that are written after a graph of `vertices` vertices and `edges` edges is prepared.
+    /// Files that are written after preparing a graph of this size.
     pub(crate) fn later_needs(&self, vertices: u64, edges: u64) -> Vec<DiskNeed> {
         self.later.map_or(Vec::new(), |later| later.disk_needs(vertices, edges))
     }
 
-    /// Reports the stages that follow.
     pub(crate) fn expect(&self, graph: &GraphToPrepare, control: &Control) {
         if let Some(later) = self.later {
             control.expect(&later.stages(graph));
         }
     }
 
-    /// Reports the stages after `done`, which is at its end.
+    /// Reports the stages after `done`, which has ended.
     pub(crate) fn expect_after(&self, done: &str, graph: &GraphToPrepare, control: &Control) {
         let all = self.later.map_or(Vec::new(), |later| later.stages(graph));
         if let Some(done) = all.iter().position(|stage| stage.task == done) {
@@ -176,7 +169,7 @@ impl<'a> Workspace<'a> {
         }
     }
 
-    /// The shares of what the arrays in `needs` leave.
+    /// The shares of the memory that the arrays in `needs` leave.
     pub fn beside(&self, needs: &Needs) -> Result<Shares<'a>> {
         Ok(Shares { left: self.memory.left(needs)?, space: *self })
     }
@@ -190,38 +183,37 @@ pub struct Shares<'a> {
 }
 
 impl Shares<'_> {
-    /// Bytes of a set of buckets.
     pub fn buckets(&self) -> u64 {
         self.space.buckets.map_or(self.left.get() / 16 * 5, Bytes::get)
     }
 
-    /// Bytes of encoded arcs that are to be sorted by their heads.
+    /// Bytes of encoded arcs that wait to be sorted by head.
     pub fn reversed_arcs(&self) -> u64 {
         self.space.buckets.map_or(self.left.get() / 16 * 9, Bytes::get)
     }
 
-    /// Bytes of these on disk: the graph file takes about as much as all of them.
+    /// The most bytes of reversed arcs on disk: the graph file takes about as much as all of them.
     pub fn reversed_on_disk(&self) -> Result<Bytes> {
         self.space.scratch.map_or_else(|| Ok(Bytes(free_space(self.space.dir)?.get() / 2)), Ok)
     }
 
-    /// Bytes of what is made of them, one bucket after another, and stays while rows wait.
+    /// Bytes of the tails made from reversed arcs, which stay while rows wait.
     pub fn tails(&self) -> u64 {
         self.space.buckets.map_or(self.left.get() / 16 * 7, Bytes::get)
     }
 
-    /// Bytes of encoded rows that wait until they are written; no buckets are needed then, nor memory for the graph if it goes to a file.
+    /// Bytes of encoded rows that wait to be written; then no buckets are needed, nor memory for a graph that goes to a file.
     pub fn rows_that_wait(&self, to_file: bool) -> Bytes {
         self.space.buckets.unwrap_or(Bytes(self.left.get() / 16 * if to_file { 9 } else { 5 }))
     }
 
-    /// Bytes of the temporary file of buckets or of lists, in its directory.
+    /// Disk space of the temporary file of buckets or lists.
     pub fn on_disk(&self, what: &str, bytes: [Bytes; 2]) -> DiskNeed {
         let ([least_bytes, most_bytes], option) = (bytes, "--work-dir".into());
         DiskNeed { what: what.into(), directory: self.space.dir.to_path_buf(), least_bytes, most_bytes, option }
     }
 
-    /// Bytes of rows that had to be decoded before they could be oriented.
+    /// Bytes of rows that had to be decoded before they are oriented.
     pub fn rows(&self) -> Bytes {
         Bytes(self.left.get() / 4)
     }
@@ -231,25 +223,24 @@ impl Shares<'_> {
         self.left.get() / 4 / self.space.memory.threads()
     }
 
-    /// How many keys a thread sorts at once.
     pub(super) fn keys_at_once(&self) -> u64 {
         (self.sorting() / PER_KEY).max(1024)
     }
 
-    /// The most staging areas of 2 KiB that a thread may have, so that those of all threads take an eighth.
+    /// The most staging areas (2 KiB each) of a thread, so that those of all threads take an eighth.
     pub fn staged(&self) -> u64 {
         (self.left.get() / 8 / self.space.memory.threads() / 2048).clamp(1, 4096)
     }
 
-    /// The number of classes for about `arcs` arcs, a power of two. A class has about a million keys, which a core sorts in its
-    /// cache; or far fewer than fit, since it is not known yet how much memory arrays will take.
+    /// The number of classes for about `arcs` arcs, a power of two. A class has about a million keys, which a core sorts in its cache, or
+    /// far fewer than fit, since it is not known yet how much memory arrays will take.
     pub(super) fn class_count(&self, arcs: u64) -> usize {
         let wanted = arcs / (self.keys_at_once() / 32).clamp(1024, 1 << 20);
         1 << wanted.clamp(8, (self.staged() / 2).max(8)).ilog2()
     }
 }
 
-/// Memory that threads take and give back, as much as each needs; a thread that finds too little waits.
+/// Memory that threads take and give back; a thread waits while there is too little.
 #[derive(Debug)]
 pub(crate) struct Pool {
     most: u64,
@@ -263,7 +254,7 @@ impl Pool {
         Self::new(shares.left.get() / 4)
     }
 
-    /// For the keys of buckets while they go to other buckets: an eighth.
+    /// For keys on their way from buckets to other buckets: an eighth.
     pub(crate) fn of_keys(shares: &Shares<'_>) -> Self {
         Self::new(shares.left.get() / 8)
     }
@@ -291,7 +282,6 @@ impl TakenMemory<'_> {
         self.bytes
     }
 
-    /// Refuses work that takes more than was taken.
     pub(crate) fn check(&self, bytes: u64) -> Result<()> {
         if bytes <= self.bytes {
             return Ok(());

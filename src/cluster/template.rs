@@ -3,10 +3,10 @@
 use super::{Cluster, ClusterJob, USUAL_MERGE};
 use crate::job::file::ClusterTable;
 
-/// A value, by its name; none where it was not given.
+/// A value, by its name; none if it was not given.
 pub(super) type TemplateValue = (&'static str, Option<String>);
 
-/// The options that say what counts: with GPUs nothing else, so that a task whose GPU is missing fails instead of counting slowly.
+/// The options that say what counts: with GPUs nothing else, so that a task without its GPU fails instead of counting slowly.
 fn on(gpus: u32) -> &'static str {
     match gpus {
         0 => "--backend cpu",
@@ -21,7 +21,7 @@ fn lines(all: &Option<Vec<String>>, directives: bool) -> Option<String> {
     (!some.is_empty()).then(|| some.join("\n"))
 }
 
-/// The values of all templates. `paths`: names of paths and these, quoted.
+/// The values of all templates. `paths` has quoted paths by their names.
 pub(super) fn values(cluster: &Cluster, job: ClusterJob, paths: [(&'static str, String); 3]) -> Vec<TemplateValue> {
     let (memory, shards) = (job.mib_of_task(cluster), job.shards);
     let ClusterTable { time, partition, account, merge_time, merge_partition, .. } = cluster.asked.clone();
@@ -58,7 +58,7 @@ pub(super) fn fill(template: &str, values: &[TemplateValue]) -> String {
     template.lines().filter_map(|line| fill_line(line, values)).map(|line| line + "\n").collect()
 }
 
-/// The line with its values, which are not looked into: a path may have `@TIME@` in it. None where a value was not given.
+/// The line with its values, in which `@` means nothing: a path may have `@TIME@` in it. None if a value was not given.
 fn fill_line(line: &str, values: &[TemplateValue]) -> Option<String> {
     let (mut filled, mut rest) = (String::with_capacity(line.len()), line);
     while let Some(at) = rest.find('@') {

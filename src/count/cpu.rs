@@ -1,23 +1,19 @@
-//! The CPU backend, method `bitmap`.
+//! The CPU backend, method `bitmap`: the rows of a partition come in, the number of its triangles goes out.
 //!
-//! For each local `a` and each successor `b` in its row, the triangles are the common entries of `a`'s row before `b` and
-//! of `b`'s row. One side of nearly every such intersection is a bitmap, so nothing is merged and no branch is hard to predict:
+//! For each local `a` and each successor `b`, it counts the entries that `a`'s row before `b` has in common with `b`'s row. One side of
+//! nearly every intersection is a bitmap, so nothing is merged and branches are predictable:
 //!
-//! - the first numbers, the hubs, where most arcs of a skewed graph end, have their rows ready as bits (module `hubs`), and
-//!   `a`'s row is intersected with them 64 numbers at a time;
-//! - arcs to heads behind the hubs are sorted by head where that pays off: the row of each head is marked in a bitmap of a worker, and
-//!   what the tails' rows have before it probes that (module `by_head`);
-//! - for all other successors `a`'s row is marked in a bitmap of the worker, and the row of `b` probes it (module `worker`); where
-//!   one row block covers everything, rows whose successors are close together are packed into words first (module `pack`).
-//! - rows of few entries are compared in registers instead (module `short`), and the rows that come next are prefetched where they
-//!   are scattered in memory.
+//! - the rows of hubs (the first numbers, where most arcs of a skewed graph end) are bits, and intersected 64 numbers at a time (`hubs`);
+//! - arcs to heads behind the hubs are sorted by head where that pays off: each head's row is marked in a bitmap once, and the tails' rows
+//!   probe it (`by_head`);
+//! - for other successors, `a`'s row is marked and `b`'s row probes it (`worker`); where there is only one row block, rows of close
+//!   successors are packed into words first (`pack`);
+//! - short rows are compared in registers (`short`).
 //!
-//! In falling degree order the part of `a`'s row before `b` is nearly always the shorter side, and packed into words of
-//! 64 numbers it is shorter still: on a Kronecker graph of 16 million edges the hubs' arcs take 0.36 * 10^9 words of work
-//! where probing by the rows of all successors takes 4.4 * 10^9 probes.
+//! On a Kronecker graph of 16 million edges the hubs' arcs take 0.36 * 10^9 operations on words instead of 4.4 * 10^9 probes.
 //!
-//! Parallel over locals in runs of about equal numbers of arcs (rayon). Memory: 16 bytes a local, for each worker a bitmap
-//! over the numbering and its postponed arcs, the hubs' bits, and 8 bytes for each arc of a batch that is sorted by head.
+//! Parallel over runs of locals with about equal numbers of arcs (rayon). Memory: 16 bytes a local; for each worker a bitmap over the
+//! numbering and its postponed arcs; the hubs' bits; 8 bytes for each arc of a batch that is sorted by head.
 
 mod ahead;
 mod bitmap;
@@ -80,19 +76,19 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// Counts with as many workers as the current thread pool has, and with up to an eighth of `budget` in tables: half
-    /// of it for the workers, of which there is at least one, and half for the hubs; what these leave is for arcs that are sorted by head.
+    /// As many workers as the current thread pool has threads, if they fit. Tables take up to an eighth of `budget`: half for at least one
+    /// worker, half for the hubs; what is left goes to arcs sorted by head.
     pub fn new(budget: Bytes, vertices: u32) -> Self {
         Self::with(budget, vertices, 0)
     }
 
-    /// Counts as [`Self::new`] does, and the triangles at each vertex, for whose counters ([`vertex_counters`]) memory is taken from `budget` first.
+    /// As [`Self::new`], with counters of the triangles at each vertex ([`vertex_counters`]), whose memory is taken from `budget` first.
     pub fn with_vertices(budget: Bytes, vertices: u32) -> Self {
         let counters = vertex_counters(vertices, budget);
         Self::with(budget.saturating_sub(Bytes(COUNTER_BYTES * counters)), vertices, counters)
     }
 
-    /// Counts as [`Self::new`] does, and the triangles on each arc of a graph whose longest row has `longest` entries.
+    /// As [`Self::new`], with counters of the triangles on each arc of a graph whose longest row has `longest` entries.
     pub fn with_edges(budget: Bytes, vertices: u32, longest: u32) -> Self {
         let (share, threads) = (budget.get() / 16, rayon::current_num_threads() as u64);
         let marks = (edges::per_worker(vertices) + edges::per_row(longest)).get();
@@ -147,7 +143,7 @@ impl Cpu {
         }
     }
 
-    /// Bytes of counters of vertices: of all workers, and of each.
+    /// Bytes of the counters of vertices: those shared by all workers, and each worker's own for the hubs.
     fn at_vertices(&self) -> Bytes {
         match self.counters {
             0 => Bytes::ZERO,
@@ -161,12 +157,12 @@ fn workers_for(most: u64, size: ResidentSize) -> u64 {
     most.min((size.arcs + size.locals).div_ceil(SMALLEST_RUN)).max(1)
 }
 
-/// Bytes that each worker takes with any number of hubs: a bitmap over the numbering, and a row.
+/// Bytes of a worker besides those for hubs: a bitmap over the numbering, and an unpacked row.
 fn per_worker(numbered: u32) -> Bytes {
     Bytes(u64::from(numbered).div_ceil(64) * 8) + Unpacked::BYTES
 }
 
-/// Bytes that each worker takes with any number of hubs where triangles are counted at vertices: [`per_worker`], and counters for a packed row.
+/// As [`per_worker`], and counters for a packed row.
 fn per_worker_at_vertices(numbered: u32) -> Bytes {
     per_worker(numbered) + RowCounters::bytes_for(numbered, pack::MOST_WORDS)
 }
@@ -202,7 +198,7 @@ impl CountBackend for Cpu {
             per_resident_arc: 4 + EDGE_COUNTER_BYTES,
             per_local: total.per_local + if self.by_head > 0 { edges::PER_LOCAL } else { 0 },
             table: edges::per_worker,
-            // The counts of a row block, and of the one before while they are not read.
+            // The counts of two row blocks: the current one, and the one before until they are read.
             row_blocks: RowBlockRoom::Always(5),
             largest_row_block: Footprint::NOTHING.largest_row_block,
             fixed: edges::hub_bytes(self.hubs)
@@ -241,7 +237,6 @@ impl CountBackend for Cpu {
 }
 
 struct CpuCounter {
-    /// All of the resident section, once it is there.
     resident: Resident,
     numbered: u32,
     work: BitmapState,
@@ -269,7 +264,7 @@ impl PartitionCounter for CpuCounter {
             let successors = SuccessorRows::new(resident, row_block);
             let heads = match work.room_by_head {
                 0 => HeadBuckets::default(),
-                // Packed rows are not counted by their heads.
+                // In packed rows no arc is counted by head.
                 _ if work.packed == BitRows::Most => HeadBuckets::default(),
                 room => HeadBuckets::that_pay_off(resident, end_of_hubs..range.end, room, |head| {
                     pack::probes(successors.row(head))
@@ -294,14 +289,14 @@ impl PartitionCounter for CpuCounter {
     }
 }
 
-/// The end, at most `most`, of the hubs in the row block's range whose bits pay off; in the `whole` graph, rows will be packed.
+/// The end, at most `most`, of the hubs in the row block's range whose bits pay off. In the `whole` graph, rows will be packed.
 fn end_of_hubs(resident: &Resident, successors: &SuccessorRows<'_>, most: u32, whole: bool) -> u32 {
     let steps = if whole { steps(resident, most as usize) } else { Vec::new() };
     let length = |number| if whole { steps[number as usize] as usize } else { successors.row(number).len() };
     hubs::worthwhile(resident, length, successors.range(), most)
 }
 
-/// What it takes to probe each of the first `most` rows of the whole graph.
+/// The cost of probing each of the first `most` rows of the whole graph ([`pack::steps`]).
 fn steps(resident: &Resident, most: usize) -> Vec<u32> {
     const RUN: usize = 1 << 9;
     let steps =
@@ -309,14 +304,13 @@ fn steps(resident: &Resident, most: usize) -> Vec<u32> {
     parallel::map((0..most).step_by(RUN), steps).concat()
 }
 
-/// Locks a worker, or an array of one, that is free; waits if none is, since there may be fewer workers than threads.
+/// Locks a free worker; waits if there is none, since there may be fewer workers than threads.
 fn free<T>(workers: &[Mutex<T>]) -> MutexGuard<'_, T> {
     let mine = rayon::current_thread_index().unwrap_or(0) % workers.len();
     let all = (mine..workers.len()).chain(0..mine);
     all.map(|w| &workers[w]).find_map(|worker| worker.try_lock().ok()).unwrap_or_else(|| lock(&workers[mine]))
 }
 
-/// Advances the cursors past a row block without arcs, which has no triangles.
 fn pass_over(resident: &Resident, cursors: &mut [u32], end: u32) {
     parallel::each(runs(resident, cursors), |run| {
         for (local, cursor) in (run.first..).zip(run.cursors) {
@@ -325,7 +319,7 @@ fn pass_over(resident: &Resident, cursors: &mut [u32], end: u32) {
     });
 }
 
-/// Cuts the locals into runs of about equal numbers of arcs and locals.
+/// Cuts the locals into runs of about equal numbers of arcs and locals together.
 fn runs<'a>(resident: &Resident, mut cursors: &'a mut [u32]) -> Vec<LocalsRun<'a>> {
     let locals = cursors.len();
     let weight = |local: usize| resident.offsets[local] + local as u64;
@@ -335,7 +329,7 @@ fn runs<'a>(resident: &Resident, mut cursors: &'a mut [u32]) -> Vec<LocalsRun<'a
     let mut first = 0;
     while first < locals {
         let target = weight(first) + size;
-        // The first local that ends the run: by bisection over the weights, which ascend strictly.
+        // Bisects for the first local after the run: the weights ascend strictly.
         let (mut low, mut high) = (first + 1, locals);
         while low < high {
             let middle = low.midpoint(high);
@@ -352,7 +346,7 @@ fn runs<'a>(resident: &Resident, mut cursors: &'a mut [u32]) -> Vec<LocalsRun<'a
     runs
 }
 
-/// Consecutive [`runs`] in batches of up to `most` arcs; a run that has more is a batch.
+/// Consecutive [`runs`] in batches of up to `most` arcs; a run with more is a batch of its own.
 fn batches<'a>(resident: &Resident, cursors: &'a mut [u32], most: u64) -> Vec<Vec<LocalsRun<'a>>> {
     let (mut batches, mut sum): (Vec<Vec<_>>, _) = (Vec::new(), 0);
     for run in runs(resident, cursors) {

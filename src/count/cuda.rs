@@ -1,11 +1,9 @@
-//! The CUDA backend: one GPU counts a partition, a row block at a time; by default by `packed` or `lstc` (Algorithm 3 of LSTC),
-//! whichever is estimated to be faster.
+//! The CUDA backend: a GPU counts a partition, one row block at a time, by `packed` or `lstc` (Algorithm 3 of LSTC), whichever is estimated
+//! to be faster, or by the method that is asked for.
 //!
-//! The kernels and everything that touches the driver are in the crate `trimill-kernels`, with the counters of the methods; this module
-//! chooses a method and lends the pipeline page-locked memory. All device memory is one arena of the size of the budget.
-//!
-//! Of a partition, the host holds the locals' numbers and what is in flight: three runs of the resident section, and two row
-//! blocks, which are decoded into page-locked memory and copied from there.
+//! Kernels, methods and calls of the driver are in the crate `trimill-kernels`; this module chooses a method and lends page-locked memory.
+//! All device memory is one arena of the size of the budget. Of a partition, the host holds the locals' numbers, three runs of resident
+//! rows, and two row blocks, which are decoded into page-locked memory and copied from there.
 
 mod absent;
 mod buffers;
@@ -29,46 +27,42 @@ use buffers::Buffers;
 use trimill_system::timeline::TrackKind;
 use trimill_system::{Bytes, Result};
 
-/// The most bytes of a run of the resident section.
 pub const CHUNK: Bytes = Bytes::mib(32);
 
-/// The least limit for such a run.
 pub const LEAST_CHUNK: Bytes = Bytes::mib(1);
 
-/// Runs of the resident section that are being read, waiting, or being copied to the device.
+/// Runs of resident rows that are being read, waiting, or being copied to the device.
 pub const RUNS_IN_FLIGHT: u64 = 3;
 
-/// Runs of the next partition's resident section that may be prefetched.
+/// Runs of the next partition's resident rows that may be prefetched.
 pub const RUNS_AHEAD: u64 = 2;
 
-/// Bytes of the host's memory for one GPU, apart from its row blocks and staging buffers: the runs in flight and those
-/// prefetched. Offsets of short rows may take twice as much as their successors, and the rows' numbers as much.
+/// Host memory for one GPU besides row blocks and staging buffers: the runs in flight and prefetched. Their offsets may take twice as much
+/// as the successors of short rows, and the rows' numbers as much.
 pub const fn on_host(chunk: Bytes) -> Bytes {
     Bytes((RUNS_IN_FLIGHT + RUNS_AHEAD) * 4 * chunk.get())
 }
 
-/// A GPU with the budget of a job reserved.
 pub struct Cuda {
-    // Dropped before the GPU, which their memory belongs to.
+    // Declared, so dropped, before the GPU that their memory belongs to.
     buffers: Buffers,
     gpu: Gpu,
-    /// The method that was asked for, or chosen.
+    /// The method asked for, or chosen.
     name: CudaMethod,
     method: Box<dyn CountingMethod>,
-    /// The shape of `lstc`, and whether a job asked for it.
+    /// The shape of `lstc`, and whether the job set it.
     shape: (Shape, bool),
     chunk: Bytes,
     edges: bool,
-    /// Where the triangles at each vertex are counted: the vertices of the graph, and the most bytes of counters.
+    /// If triangles at vertices are counted: the vertices of the graph, and the most bytes of counters.
     vertices: Option<(u32, Bytes)>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct KernelSettings {
     pub block_threads: Option<u32>,
-    /// The tile of `lstc`.
     pub tile: Option<u32>,
-    /// How long a GPU may give no answer.
+    /// How long a GPU may not answer.
     pub timeout: Option<Duration>,
 }
 
@@ -93,8 +87,8 @@ impl KernelSettings {
 }
 
 impl Cuda {
-    /// Opens GPU number `ordinal`. Nothing is reserved yet. Errors, `Kind::Resource`: why there is no usable GPU, and what to do.
-    /// `Kind::Usage`: block threads or a tile out of bounds.
+    /// Opens GPU number `ordinal` and reserves nothing. Errors: `Kind::Resource`: why there is no usable GPU, and what to do.
+    /// `Kind::Usage`: as [`KernelSettings::shape`].
     pub fn open(ordinal: u32, name: CudaMethod, settings: KernelSettings) -> Result<Self> {
         let shape = settings.shape()?;
         let mut gpu = Gpu::open(ordinal, ImageForm::Best)?;
@@ -111,8 +105,8 @@ impl Cuda {
         Ok(Self { buffers, gpu, name, method, shape, chunk: CHUNK, edges: false, vertices: None })
     }
 
-    /// The methods between which the caller may choose for a graph of this size, with their footprints; none where the job named its
-    /// method. To be called once the budget is reserved.
+    /// The methods that the caller may choose from, with their footprints; none if the job named its method. To be called after
+    /// [`Self::reserve`].
     pub fn choices(&self, vertices: u32) -> Vec<(CudaMethod, Footprint)> {
         if self.name != CudaMethod::Auto {
             return Vec::new();
@@ -132,7 +126,6 @@ impl Cuda {
         if choices.is_empty() { vec![self.footprint()] } else { choices.into_iter().map(|(_, one)| one).collect() }
     }
 
-    /// Takes one of the [choices](Self::choices).
     pub fn take(&mut self, choice: CudaMethod) {
         match choice {
             CudaMethod::Packed => (self.name, self.method) = (choice, Box::new(Packed)),
@@ -144,14 +137,14 @@ impl Cuda {
         self.chunk = chunk;
     }
 
-    /// Gives up the memory that is set apart for encoded rows: rows are then sent plain.
+    /// Gives up the memory for encoded rows: rows are then sent plain.
     pub fn without_scratch(&mut self) -> Result<()> {
         self.gpu.reserve(self.gpu.reserved())?;
         self.reserve_counters(Bytes::ZERO);
         Ok(())
     }
 
-    /// The footprint without buffers for encoded rows, and with few counters.
+    /// The footprint without buffers for encoded rows, and with the fewest counters.
     pub fn least_footprint(&self) -> Footprint {
         let counters = self.vertices.map_or(0, |(vertices, _)| vertex_counters(vertices, Bytes::ZERO));
         footprint(&*self.method, self.edges, Bytes(COUNTER_BYTES * counters))
@@ -161,27 +154,26 @@ impl Cuda {
         self.edges = true;
     }
 
-    /// Has the triangles at each vertex of a graph of `vertices` counted, with at most `most` bytes of counters at a time (or the least
-    /// number that [`vertex_counters`] allows). To be called once the budget is reserved.
+    /// Counts the triangles at each vertex, with counters of at most `most` bytes at a time, or the least that [`vertex_counters`] allows.
+    /// To be called after [`Self::reserve`].
     pub fn count_vertices(&mut self, vertices: u32, most: Bytes) {
         self.vertices = Some((vertices, most));
         self.reserve_counters(Bytes(self.gpu.reserved()));
     }
 
-    /// Reserves memory for as many counters as may be held within `budget`.
     fn reserve_counters(&mut self, budget: Bytes) {
         if let Some((vertices, most)) = self.vertices {
             self.gpu.reserve_counters(counter_bytes(vertices, most, budget, self.gpu.reserved()));
         }
     }
 
-    /// Device memory that is reserved for buffers.
+    /// Device memory reserved for encoded rows and counters.
     fn apart(&self) -> Bytes {
         Bytes(self.gpu.scratch_bytes() + self.gpu.counter_bytes())
     }
 
-    /// Loads the kernels that counting needs in any case, and allocates buffers for runs of resident rows. If that fails, it is tried
-    /// again later, which then says why.
+    /// Loads the kernels that every count needs, and allocates buffers for runs of resident rows. A failure is ignored here: it recurs, and
+    /// is reported, when they are needed.
     pub fn warm_up(&mut self) {
         self.buffers.stock(&self.gpu, RUNS_IN_FLIGHT, CHUNK.get() / 4);
         for source in [&trimill_kernels::PACKED, &trimill_kernels::UNPACK] {
@@ -202,8 +194,7 @@ impl Cuda {
         Ok(found.devices.iter().map(|device| device.ordinal).collect())
     }
 
-    /// Takes the arena, all that this backend will ever allocate, in place of one taken before. Returns how many bytes the device
-    /// says are free where it refuses the budget.
+    /// Takes the arena, all device memory of this backend, in place of an earlier one. Returns the free bytes if the device refuses.
     pub fn reserve(&mut self, budget: Bytes) -> Result<Option<Bytes>> {
         let reserved = match self.method.takes_encoded_rows() {
             true => self.gpu.reserve_for_encoded_rows(budget.get()),
@@ -308,13 +299,12 @@ impl CountBackend for Cuda {
     }
 }
 
-/// Bytes of as many counters of `vertices` vertices as may be held within `budget`, about `most` bytes, and never more than half of `all`.
+/// Bytes of the counters held at a time: within `budget`, about `most` bytes, and never more than half of `all`.
 fn counter_bytes(vertices: u32, most: Bytes, budget: Bytes, all: u64) -> u64 {
     let counters = vertex_counters(vertices, budget.min(Bytes(4 * most.get())));
     (COUNTER_BYTES * counters).min(all / 2 / ALIGNMENT * ALIGNMENT)
 }
 
-/// The footprint of a method, with the memory that is reserved for buffers.
 fn footprint(method: &dyn CountingMethod, edges: bool, apart: Bytes) -> Footprint {
     let footprint = if edges { method.footprint_with_edges() } else { method.footprint() };
     Footprint { apart, ..footprint }

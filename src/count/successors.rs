@@ -6,7 +6,7 @@ use trimill_counting::{AscendingNumbers, Resident, RowBlockView, RowsLocation};
 use trimill_system::mapped::prefetch;
 
 pub(super) struct SuccessorRows<'a> {
-    /// Where each resident row begins in `entries`; one more at the end.
+    /// Where each resident row begins in `entries`, and the end of the last one.
     offsets: &'a [u64],
     entries: &'a [u32],
     row_block: &'a RowBlockView<'a>,
@@ -14,7 +14,6 @@ pub(super) struct SuccessorRows<'a> {
 }
 
 enum RowPlace {
-    /// Row `i` of the resident section.
     Resident(usize),
     RowBlock(usize),
 }
@@ -34,7 +33,7 @@ impl<'a> SuccessorRows<'a> {
         }
     }
 
-    /// The row of `b`, and the place of its first arc: among the resident arcs, or behind these `arcs` in the row block.
+    /// The row of `b`, and the place of its first arc; arcs of the row block come after `arcs` resident ones.
     #[inline(always)]
     pub(super) fn row_at(&self, b: u32, arcs: u64) -> (&'a [u32], u64) {
         match self.place(b) {
@@ -63,14 +62,14 @@ impl<'a> SuccessorRows<'a> {
         &self.row_block.range
     }
 
-    /// Whether these are all rows of a graph, so that [`Self::resident`] is the row of a vertex.
+    /// Whether these are all rows of a graph: then [`Self::resident`] takes a vertex.
     pub(super) fn are_all(&self) -> bool {
         let range = &self.row_block.range;
         let first = matches!(self.rows, RowsLocation::Resident { first: 0 });
         first && range.start == 0 && range.end as usize + 1 == self.offsets.len()
     }
 
-    /// Prefetches where the row of `b` is, for [`Self::prefetch`].
+    /// Prefetches the bounds of the row of `b`, for [`Self::prefetch`].
     #[inline(always)]
     pub(super) fn prefetch_place(&self, b: u32) {
         if let RowsLocation::Resident { first } = &self.rows {
@@ -78,7 +77,6 @@ impl<'a> SuccessorRows<'a> {
         }
     }
 
-    /// Prefetches where resident row `i` is.
     #[inline(always)]
     pub(super) fn prefetch_offset(&self, i: usize) {
         prefetch(self.offsets, i);
@@ -93,7 +91,7 @@ impl<'a> SuccessorRows<'a> {
         }
     }
 
-    /// How many entries are between the beginnings of resident row `i` and of the row of `b`; 0 if that is not resident.
+    /// Entries between the beginnings of resident row `i` and of the row of `b`; 0 if that is not resident.
     pub(super) fn distance(&self, i: usize, b: u32) -> u64 {
         match &self.rows {
             RowsLocation::Resident { first } => {

@@ -25,7 +25,6 @@ impl Rows {
         Self((0..n).map(row).collect())
     }
 
-    /// Triangles that start at a local vertex, by looking up every pair of successors.
     pub(super) fn triangles(&self, local: impl Fn(u32) -> bool) -> u64 {
         let Self(rows) = self;
         let starts = (0..rows.len() as u32).filter(|&a| local(a));
@@ -39,7 +38,7 @@ impl Rows {
             .sum()
     }
 
-    /// For each number, how many of the triangles that start at a local vertex have a corner there.
+    /// For each number, how many of these triangles have a corner there.
     pub(super) fn at_vertices(&self, local: impl Fn(u32) -> bool) -> Vec<u64> {
         let Self(rows) = self;
         let mut found = vec![0; rows.len()];

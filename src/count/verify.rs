@@ -1,12 +1,10 @@
 //! The verifier: slow, simple, and without code in common with the stages that it checks.
 //!
-//! Input: the arcs of a reader, in the ids of the input. Output: a [`Verdict`] with everything that a result says of the
-//! graph as a whole. It neither cleans through buckets, nor orients, nor partitions: it sorts all arcs in memory, keeps for
-//! every vertex its full neighbourhood, and merges the two neighbourhoods of every edge. Each triangle is found three
-//! times, once for each of its edges.
+//! It takes the arcs of a reader, in the ids of the input, and returns a [`Verdict`]. It sorts all arcs in memory, keeps the full
+//! neighbourhood of every vertex, and merges both neighbourhoods of every edge, so that each triangle is found three times.
 //!
-//! Cost: `O(sum of deg(u) + deg(v) over the edges {u, v})` time, which is the sum of squared degrees, on all threads; at most
-//! [`BYTES_PER_ARC`] bytes an arc at the peak ([`ArcTally`]). For tiny graphs [`brute_force`] checks the verifier itself.
+//! Time: the sum of `deg(u) + deg(v)` over the edges `{u, v}`, that is of squared degrees, on all threads. Memory: at most
+//! [`BYTES_PER_ARC`] an arc ([`ArcTally`]). `brute_force` checks the verifier itself, on tiny graphs.
 
 #[cfg(feature = "testing")]
 mod brute_force;
@@ -28,46 +26,45 @@ use trimill_system::{Bytes, Control, Result, parallel};
 pub use brute_force::{BRUTE_FORCE_IDS, brute_force};
 pub use neighbourhoods::VerifiedEdges;
 
-/// The result of the verifier. `2 * edges = arcs - loops - duplicates + arcs_added`.
+/// What the verifier found. `2 * edges = arcs - loops - duplicates + arcs_added`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Verdict {
     /// Vertices with an edge after cleaning.
     pub vertices: u64,
-    /// Undirected edges after cleaning.
     pub edges: u64,
     pub triangles: u128,
     /// Paths of two edges: `deg (deg - 1) / 2` summed over the vertices.
     pub wedges: u128,
     pub arcs: u64,
-    /// Arcs from a vertex to itself, repetitions too.
+    /// Repeated ones, too.
     pub loops: u64,
-    /// Repetitions of the same ordered pair, without loops.
+    /// Repetitions of an ordered pair, without loops.
     pub duplicates: u64,
-    /// Arcs that were added so that each has its reverse.
+    /// Reverse arcs that had to be added.
     pub arcs_added: u64,
     /// Distinct ordered pairs, without loops, whose reverse is not in the input.
     pub arcs_without_reverse: u64,
-    /// Local clustering coefficient, averaged over `vertices`; 0 for a vertex of degree 1.
+    /// Averaged over `vertices`; 0 for a vertex of degree 1.
     pub mean_local_clustering: f64,
     pub max_degree: u64,
 }
 
-/// What was counted at each vertex with an edge, in ascending order of their ids.
+/// Counts at each vertex with an edge, by ascending id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VerifiedVertices {
     pub ids: Vec<u64>,
-    /// Degrees after cleaning.
+    /// After cleaning.
     pub degrees: Vec<u32>,
     pub triangles: Vec<u64>,
     /// The largest id of the input, of loops too.
     pub largest_id: Option<u64>,
 }
 
-/// The most that the verifier holds for each arc of the input: 32 bytes for it and its reverse, as ids; 16 for both as
-/// neighbours; 32 for two vertices that occur nowhere else.
+/// The most memory for each arc of the input: 32 bytes for it and its reverse, as ids; 16 for both as neighbours; 32 for two vertices that
+/// occur nowhere else.
 pub const BYTES_PER_ARC: u64 = 80;
 
-/// Counts the arcs of a graph, without holding them, to find how much memory it needs.
+/// Counts arcs without holding them, to find how much memory the verifier needs.
 #[derive(Debug, Default)]
 pub struct ArcTally(AtomicU64);
 
@@ -83,13 +80,11 @@ impl ArcTally {
         self.0.load(Relaxed)
     }
 
-    /// The bytes that the verifier takes for `arcs` arcs.
     pub fn bytes(arcs: u64) -> Bytes {
         Bytes(arcs.saturating_mul(BYTES_PER_ARC))
     }
 }
 
-/// Collects arcs from a reader and counts.
 #[derive(Debug, Default)]
 pub struct Verifier(Mutex<Vec<(u64, u64)>>);
 
@@ -105,7 +100,6 @@ impl Verifier {
         Self::default()
     }
 
-    /// A verifier with room for as many arcs as [`ArcTally`] has counted.
     pub fn for_arcs(arcs: u64) -> Self {
         Self(Mutex::new(Vec::with_capacity(arcs as usize)))
     }
@@ -115,7 +109,7 @@ impl Verifier {
         self.finish_with_counts(false, control).map(|(verdict, ..)| verdict)
     }
 
-    /// Counts what was collected, also at each vertex, and where `per_edge`, on each edge.
+    /// Counts the collected graph and the triangles at each vertex and, if `per_edge`, on each edge.
     pub fn finish_with_counts(
         self,
         per_edge: bool,
@@ -192,7 +186,6 @@ fn sort<T: Copy + Ord + Default + Send + Sync>(all: &mut Vec<T>, control: &Contr
     Ok(())
 }
 
-/// Merges two runs into a place for both.
 fn merge<'a, T: Copy + Ord>(mut a: &'a [T], mut b: &'a [T], into: &mut [T], control: &Control) -> Result<()> {
     for places in into.chunks_mut(STEPS) {
         control.check()?;

@@ -1,7 +1,6 @@
-//! The rows of some consecutive ranks, and in which directions the arcs of the input have each edge.
-//!
-//! The place of an arc is searched for in the row of its larger rank. The rows are larger than any cache, so each step of a search
-//! would wait for memory: some searches are interleaved, and each prefetches what its next step reads.
+//! The rows of some consecutive ranks, and in which directions the input has each edge. The place of an arc is searched for in the row of
+//! its larger rank. Rows are larger than any cache, so each step of a search would wait for memory: some searches are interleaved, and each
+//! prefetches what its next step reads.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -14,7 +13,7 @@ use trimill_input::ArcSink;
 use trimill_system::mapped::{prefetch, zeros};
 use trimill_system::{Error, Result};
 
-/// Edges whose marks are in a word: two bits each, the lower one for the arc to the smaller rank.
+/// Edges with marks in a word: two bits each, the lower one for the arc to the smaller rank.
 const IN_WORD: u64 = 32;
 
 /// The lower bit of each edge of a word.
@@ -22,33 +21,28 @@ const LOWER: u64 = u64::MAX / 3;
 
 const NONE: u32 = u32::MAX;
 
-/// Arcs that are searched for together.
 const TOGETHER: usize = 32;
 
 /// Decoded rows of a band of ranks, and a mark for each direction of each edge.
 pub(super) struct MarkedRows {
     pub(super) ranks: Range<u32>,
-    /// Where each row begins, and the end.
     begins: Vec<u64>,
     /// Successors: smaller ranks, ascending.
     heads: Vec<u32>,
     marks: Vec<AtomicU64>,
 }
 
-/// An arc whose place is searched for.
 #[derive(Default, Clone, Copy)]
 struct ArcToMark {
     /// The smaller of its ranks.
     below: u32,
-    /// The marks of its directions.
     bits: u64,
-    /// Where it may be.
+    /// The places in `heads` that the search has left: `many` from here on.
     first: usize,
     many: usize,
 }
 
 impl MarkedRows {
-    /// Without marks.
     pub(super) fn read(graph: &OrientedGraph, ranks: Range<u32>) -> Result<Self> {
         let edges = graph.first_arc(ranks.end)? - graph.first_arc(ranks.start)?;
         let mut begins: Vec<u64> = zeros(ranks.len() + 1);
@@ -57,13 +51,12 @@ impl MarkedRows {
         Ok(Self { ranks, begins, heads, marks: zeros(edges.div_ceil(IN_WORD) as usize) })
     }
 
-    /// Where the successors of a rank are.
     pub(super) fn places(&self, rank: u32) -> Range<usize> {
         let row = (rank - self.ranks.start) as usize;
         self.begins[row] as usize..self.begins[row + 1] as usize
     }
 
-    /// The successors in some places, each with whether its edge is there in both directions.
+    /// The successors in some places, each with whether its edge has both directions.
     pub(super) fn heads(&self, places: Range<usize>) -> impl Iterator<Item = (u32, bool)> {
         let mutual = |place: usize| {
             self.marks[place / IN_WORD as usize].load(Relaxed) >> (2 * (place as u64 % IN_WORD)) & 3 == 3
@@ -110,9 +103,8 @@ pub(super) fn changed() -> Error {
     Error::usage("the input changed while the job ran").advice("run again when it is complete")
 }
 
-/// Finds the rank of an id of the input.
 pub(super) enum RankFinder {
-    /// The first id; the rank of each id, indexed by its distance from the first id.
+    /// The first id; the rank of each id, indexed by its distance from the first.
     ById(u64, Vec<u32>),
     /// All ids; the rank of each, indexed by its place among them.
     ByPlace(Ids, Vec<u32>),
@@ -151,7 +143,6 @@ impl RankFinder {
     }
 }
 
-/// Marks the arcs of the input that belong to a band.
 pub(super) struct Marking<'a> {
     pub(super) rows: &'a MarkedRows,
     pub(super) ranks: &'a RankFinder,
@@ -160,7 +151,7 @@ pub(super) struct Marking<'a> {
 }
 
 impl Marking<'_> {
-    /// The ranks of an arc that belongs to the band, the larger one first, and its marks.
+    /// The ranks of an arc of the band, the larger one first, and its marks.
     #[inline]
     fn of_band(&self, tail: u64, head: u64) -> Result<Option<(u32, u32, u64)>> {
         if tail == head {

@@ -1,10 +1,10 @@
 //! The doubled graph: the triangles at a vertex are the edges of one kind between its neighbours.
 //!
-//! Each vertex has a copy. A vertex is joined to the copies of its neighbours, and two copies are joined where an edge of that kind joins
-//! their vertices. So of a triangle with a vertex in it the other two corners are copies of neighbours, and each edge of that kind between
-//! neighbours makes one. (Triangles of three copies are counted, too, at the copies.)
+//! Each vertex has a copy. A vertex is joined to the copies of its neighbours, and two copies are joined if an edge of that kind joins
+//! their vertices. So the other corners of a triangle with a vertex are copies of neighbours, and each edge of that kind between neighbours
+//! makes one. (Triangles of three copies are counted, too, at the copies.)
 //!
-//! The copy of the vertex with rank `r` has the number `2 r` and the vertex itself `2 r + 1`. So rows come in order, without sorting:
+//! The copy of the vertex with rank `r` has the number `2 r`, the vertex itself `2 r + 1`, so rows come in order, without sorting:
 //!
 //! ```text
 //! row of r     s, t, ...                 edges of the kind: t
@@ -12,7 +12,7 @@
 //! row 2 r + 1  2 s, 2 t, ...             the copies of the neighbours before it
 //! ```
 //!
-//! These numbers do not follow the degrees, which only makes rows somewhat longer: up to twice as long as those of the graph.
+//! These numbers do not follow the degrees, which only makes rows up to twice as long as the graph's.
 
 use std::ops::Range;
 
@@ -29,17 +29,16 @@ use trimill_graph::{BlockEntry, CleanReport, GraphSize, OrientedGraph};
 use trimill_input::arcs::ArcSource;
 use trimill_system::{Bytes, Control, Result};
 
-/// The graph to double, and the edges that join copies.
 #[derive(Clone, Copy)]
 pub struct DoubledGraph<'a> {
     pub graph: &'a OrientedGraph,
     pub edges: RarerEdges,
-    /// The input is read once for each band of rows. The most bytes of a band, which may take a little more.
+    /// The most bytes of a band of rows, for each of which the input is read once; a band may take a little more.
     pub band: Bytes,
 }
 
 impl DoubledGraph<'_> {
-    /// What a doubled graph has at most, since the rarer kind has at most half of the edges.
+    /// The most that a doubled graph has, since the rarer kind has at most half of the edges.
     pub fn at_most(of: &GraphSize) -> GraphSize {
         GraphSize {
             vertices: 2 * of.vertices.min(MOST_VERTICES),
@@ -49,15 +48,14 @@ impl DoubledGraph<'_> {
         }
     }
 
-    /// Bytes of its file, or in memory, at most.
+    /// The most bytes of its file, or in memory.
     pub fn bytes_at_most(of: &GraphSize) -> Bytes {
         let GraphSize { vertices, edges, .. } = Self::at_most(of);
         Layout { vertices, edges, ..Layout::default() }.sections_at_most()
     }
 
     /// Makes it. `source` is what the graph was made of; `finish` is called when all of it was read, and returns its identity, which a file
-    /// records. Runs in the current thread pool. Errors: where `source` is another one now; what reading it, or the graph, meets; when
-    /// stopped.
+    /// records. Runs in the current thread pool. Errors: `source` has changed; errors of reading it, or the graph; when stopped.
     pub(crate) fn make(
         self,
         source: &dyn ArcSource,
@@ -98,7 +96,7 @@ impl DoubledGraph<'_> {
     }
 }
 
-/// The ranks whose rows, doubled, are in one file block.
+/// The ranks whose doubled rows are in one file block.
 fn file_blocks(rows: &MarkedRows) -> Vec<Range<u32>> {
     let (mut blocks, mut weight, mut begin) = (Vec::new(), 0, rows.ranks.start);
     for rank in rows.ranks.clone() {
@@ -113,7 +111,7 @@ fn file_blocks(rows: &MarkedRows) -> Vec<Range<u32>> {
     blocks
 }
 
-/// The file block of the doubled rows of some ranks; `mutual`: copies are joined by edges in both directions, else by the others.
+/// The file block of the doubled rows of some ranks; `mutual`: edges in both directions join copies, else the others.
 fn made(rows: &MarkedRows, ranks: Range<u32>, mutual: bool) -> BucketBlocks {
     let (mut lengths, mut distances) = (Vec::with_capacity(2 * ranks.len()), Vec::new());
     let mut longest = 0;

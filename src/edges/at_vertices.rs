@@ -1,4 +1,4 @@
-//! The triangles at vertices, from those on edges: a triangle at a vertex is on two of its edges, so they are half the sum over these.
+//! The triangles at vertices, from those on edges: half the sum over a vertex's edges, as each triangle is on two of these.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -14,8 +14,8 @@ use trimill_system::{Bytes, Error, Result, parallel};
 const AT_A_TIME: usize = 1 << 18;
 
 impl EdgesOfGraph<'_> {
-    /// Adds the triangles at all vertices to `totals`, which are zeros. In windows of ranks that take `memory` with the passes, 8 bytes a
-    /// rank; each takes a pass over the graph and the sums. Not to be called from `pool`. Errors: when the graph or the sums cannot be
+    /// Adds the triangles at all vertices to `totals`, which are zeros, in windows of ranks that take `memory` with the passes, 8 bytes a
+    /// rank; each window takes a pass over the graph and the sums. Not to be called from `pool`. Errors: the graph or the sums cannot be
     /// read, or the sums are no counts of triangles; when stopped.
     pub fn at_vertices(&self, totals: &Sums<ByRank>, pool: &ThreadPool) -> Result<()> {
         let Self { graph, sums, memory, control, .. } = *self;

@@ -1,9 +1,9 @@
 //! The rows of all edges of a graph in the order of the input's ids, without temporary files.
 //!
-//! Sums are in rank order. A first pass over the graph counts, for each vertex, the edges of which it is the smaller end. Then come
-//! windows of consecutive vertices, as many as fit the memory: a pass over the graph puts each of their edges somewhere into the list of
-//! its smaller end, and the lists are sorted. Memory: 8 bytes an edge and 8 a vertex of the window; 8 for each vertex of the graph, and 8
-//! more where ids have gaps ([`fixed_bytes`]). Where all edges fit, the graph is read twice and the sums once.
+//! Sums are in rank order. A first pass over the graph counts the edges of which each vertex is the smaller end. Then, for each window of
+//! as many consecutive vertices as fit the memory, a pass puts their edges into the list of the smaller end, in any order, and the lists
+//! are sorted. Memory: 8 bytes an edge and 8 a vertex of the window; 8 a vertex of the graph, and 8 more if ids have gaps
+//! ([`fixed_bytes`]). If all edges fit, the graph is read twice and the sums once.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -19,7 +19,7 @@ use trimill_graph::OrientedGraph;
 use trimill_system::mapped::{prefetch, zeros};
 use trimill_system::{Bytes, Control, Error, Result, parallel};
 
-/// Edges of a list that is copied to be sorted; and chunks of lists for each thread.
+/// The longest list that is copied to be sorted; and chunks of lists for each thread.
 const SHORT: usize = 1 << 14;
 const CHUNKS: usize = 8;
 
@@ -27,19 +27,19 @@ const CHUNKS: usize = 8;
 pub struct EdgesOfGraph<'a> {
     pub graph: &'a OrientedGraph,
     pub sums: &'a Sums<ByArc>,
-    /// Where the numbers are trussness, and sums below that at which peeling ends are left out.
+    /// If the numbers are trussness; those below that at which peeling ends are left out.
     pub truss: Option<TrussWanted>,
-    /// The most bytes of a window, and of the passes over the graph. A vertex whose list is longer is a window by itself.
+    /// The most bytes of a window and of the passes over the graph. A vertex whose list is longer is a window by itself.
     pub memory: Bytes,
     pub control: &'a Control,
 }
 
-/// Bytes besides the window; they do not depend on its size.
+/// Bytes besides the window, whatever its size.
 pub fn fixed_bytes(vertices: u32) -> Bytes {
     Bytes(16 * u64::from(vertices))
 }
 
-/// The least bytes of a window, with which the graph is read some 16 times at most. Blocks of rows take a quarter of it.
+/// The least bytes of a window: the graph is then read some 16 times at most. Blocks of rows take a quarter of it.
 pub fn least_window(vertices: u32, edges: u64) -> Bytes {
     Bytes(8 * (edges + u64::from(vertices)) / 12).max(Bytes::mib(8))
 }
@@ -59,7 +59,7 @@ impl CountsInOrder for EdgesOfGraph<'_> {
     fn in_order(&self, write: &mut dyn FnMut(&EdgeRows<'_>) -> Result<()>) -> Result<()> {
         let memory = self.memory.max(Bytes::mib(8));
         let pass = pass_bytes(memory);
-        // The larger ends come in no order that blocks of names would serve.
+        // Larger ends come in no order, so blocks of names would not help.
         let ids = self.graph.ids()?.with_names_held(Bytes(memory.get() / 4))?;
         let lists = LargerEnds::new(self, pass)?;
         tracing::debug!("the edges of each vertex are counted");
@@ -78,7 +78,7 @@ impl CountsInOrder for EdgesOfGraph<'_> {
 }
 
 impl EdgesOfGraph<'_> {
-    /// Visits all edges that are to be written; where some are not, with their sums.
+    /// Visits all edges that are to be written; if some are not, with their sums.
     fn runs(&self, pass: Bytes, visit: impl Fn(&EdgeRun<'_>, &mut RunScratch) -> Result<()> + Sync) -> Result<()> {
         in_runs(self.graph, pass, self.control, |run, scratch| match least(self.truss) {
             0 => visit(run, scratch),
@@ -91,7 +91,6 @@ impl EdgesOfGraph<'_> {
     }
 }
 
-/// The lists of the larger ends of edges, by the smaller ends.
 struct LargerEnds<'a> {
     of: &'a EdgesOfGraph<'a>,
     pass: Bytes,
@@ -135,7 +134,7 @@ impl<'a> LargerEnds<'a> {
         Ok(lists)
     }
 
-    /// The end of the longest window from `first` on that takes no more than `room` bytes, or of one vertex.
+    /// The end of the longest window from `first` on that takes at most `room` bytes, or of one vertex.
     fn last_fitting(&self, first: u32, room: u64) -> u32 {
         let (mut end, mut bytes) = (first, 8);
         while let Some(edges) = self.lengths.get(end as usize) {
@@ -148,7 +147,7 @@ impl<'a> LargerEnds<'a> {
         end
     }
 
-    /// The edges of a window, and where the list of each vertex begins, and the end.
+    /// The edges of a window, and where each vertex's list begins, and the end.
     fn fill(&self, vertices: &Range<u32>) -> Result<(Vec<u64>, Vec<AtomicU64>)> {
         let lengths = &self.lengths[vertices.start as usize..vertices.end as usize];
         let (mut ends, mut all) = (Vec::with_capacity(lengths.len() + 1), 0);
@@ -179,7 +178,7 @@ impl<'a> LargerEnds<'a> {
     fn scatter(&self, run: &EdgeRun<'_>, scratch: &mut RunScratch, window: &EdgeChunk<'_>) {
         let RunScratch { sums, hubs, later } = scratch;
         let put_later = |(vertex, edge): (u32, u64)| window.put(window.take(vertex, 1).wrapping_sub(1), edge);
-        // The places of all edges of a hub in this run are taken at once.
+        // Takes the places of all edges of a hub in this run at once.
         for rank in run.ranks.clone() {
             let tail = self.order[rank as usize];
             for &head in run.row(rank).iter().take_while(|&&head| head < HUBS) {
@@ -223,10 +222,10 @@ impl<'a> LargerEnds<'a> {
     }
 }
 
-/// A window that is being filled. A list is filled from its end.
+/// A window that is being filled, each list from its end.
 struct EdgeChunk<'a> {
     first: u32,
-    /// The end of the places of each list that are free.
+    /// The end of each list's free places.
     ends: &'a [AtomicU64],
     edges: &'a [AtomicU64],
 }
@@ -236,20 +235,19 @@ impl EdgeChunk<'_> {
         (vertex.wrapping_sub(self.first) as usize) < self.ends.len()
     }
 
-    /// Takes `edges` free places of the list of a vertex; returns the end of these places.
     fn take(&self, vertex: u32, edges: u64) -> u64 {
         self.ends[(vertex - self.first) as usize].fetch_sub(edges, Relaxed)
     }
 
     fn put(&self, place: u64, edge: u64) {
-        // It is out of bounds only if two passes found different edges, which `fill` reports afterwards.
+        // Out of bounds only if two passes found different edges, which `fill` reports afterwards.
         if let Some(free) = self.edges.get(place as usize) {
             free.store(edge, Relaxed);
         }
     }
 }
 
-/// Sorts each list. Several threads share a list only if it is longer than what a thread sorts at a time.
+/// Sorts each list; several threads share only lists longer than what a thread sorts at a time.
 fn sort(starts: &[u64], edges: &mut [AtomicU64]) {
     let most = SHORT.max(edges.len() / (CHUNKS * rayon::current_num_threads()));
     let (mut chunks, mut rest, mut first) = (Vec::new(), edges, 0);
@@ -266,7 +264,7 @@ fn sort(starts: &[u64], edges: &mut [AtomicU64]) {
             let (list, after) = edges.split_at_mut((list[1] - list[0]) as usize);
             edges = after;
             if list.len() <= SHORT {
-                // Plain numbers are sorted faster.
+                // Non-atomic numbers are sorted faster.
                 sorted.clear();
                 sorted.extend(list.iter_mut().map(|edge| *edge.get_mut()));
                 sorted.sort_unstable();

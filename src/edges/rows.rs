@@ -10,40 +10,37 @@ use trimill_graph::Ids;
 use trimill_graph::names::Names;
 use trimill_system::{Control, Result};
 
-/// Edges that [`ListedEdges`] hands on at a time, about.
+/// About how many edges [`ListedEdges`] hands on at a time.
 const AT_A_TIME: usize = 1 << 20;
 
-/// The columns of edges: with their trussness, where the graph is peeled, else with their triangles.
+/// The columns of edges: with trussness if the graph is peeled, else with triangles.
 pub(super) fn names(truss: Option<TrussWanted>) -> Vec<&'static str> {
     vec!["u", "v", if truss.is_some() { "trussness" } else { "triangles" }]
 }
 
-/// The smallest number of an edge that is written: edges beside the truss at which peeling ends are left out.
+/// The smallest number of an edge that is written: edges outside the truss at which peeling ends are left out.
 pub(super) fn least(truss: Option<TrussWanted>) -> u32 {
     truss.and_then(|wanted| wanted.until).unwrap_or(0)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EdgeCount {
-    /// The smaller id.
     pub u: u64,
-    /// The larger one.
     pub v: u64,
     pub triangles: u32,
 }
 
-/// The edges of which consecutive vertices are the smaller ends.
+/// The edges whose smaller ends are some consecutive vertices.
 pub struct EdgeRows<'a> {
     pub(super) ids: &'a Ids,
-    /// The first of these vertices.
     pub(super) first: u32,
-    /// Where the edges of each of them begin, and the end.
+    /// Where the edges of each vertex begin, and the end.
     pub(super) starts: &'a [u64],
-    /// The larger end and the triangles of each edge.
+    /// The larger end and the triangles of each edge, [`packed`].
     pub(super) edges: &'a [AtomicU64],
 }
 
-/// The larger end of an edge and its triangles, as a number that ascends with the former.
+/// An edge's larger end and triangles in one number, which ascends with the end.
 pub(super) fn packed(vertex: u32, triangles: u32) -> u64 {
     u64::from(vertex) << 32 | u64::from(triangles)
 }
@@ -87,9 +84,9 @@ pub struct ListedEdges<'a, F> {
     pub ids: &'a Ids,
     pub vertices: u32,
     pub control: &'a Control,
-    /// Where the numbers are trussness.
+    /// If the numbers are trussness.
     pub truss: Option<TrussWanted>,
-    /// Lists the edges of which a vertex is the smaller end: the larger ends, ascending, and the triangles.
+    /// Lists the edges whose smaller end is a vertex: larger ends, ascending, and triangles.
     pub edges_of: F,
 }
 

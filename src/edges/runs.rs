@@ -1,7 +1,5 @@
-//! Passes over the arcs of a graph, run by run, in parallel.
-//!
-//! Most arcs end in vertices of the smallest ranks, whose counters all threads would change at once. A run has counters of its own for
-//! the first [`HUBS`] ranks, and adds them up once.
+//! Passes over the arcs of a graph, run by run, in parallel. Most arcs end in vertices of the smallest ranks, whose shared counters all
+//! threads would change at once: a run has its own counters for the first [`HUBS`] ranks, and adds them up once.
 
 use std::ops::Range;
 
@@ -9,22 +7,19 @@ use crate::sums::{ByArc, Sums};
 use trimill_graph::{Direction, OrientedGraph, RowRun};
 use trimill_system::{Bytes, Control, Result, parallel};
 
-/// Ranks that have counters in each run.
 pub(crate) const HUBS: u32 = 1 << 12;
 
-/// The most edges that wait for counters.
 pub(super) const LATER: usize = 64;
 
 /// Arcs and rows of a run; a longer row is a run by itself.
 const RUN: u64 = 1 << 16;
 
-/// The buffers of a thread.
 pub(crate) struct RunScratch {
     pub(crate) sums: Vec<u32>,
-    /// Counters of the first [`HUBS`] ranks; zeros at the begin of a run.
+    /// Counters of the first [`HUBS`] ranks; zeros at the beginning of a run.
     pub(crate) hubs: Vec<u64>,
-    /// Edges that wait until the counters of their vertices are in the cache, at most [`LATER`]. An atomic addition waits for its cache line,
-    /// and later instructions wait for it, so one line would be fetched at a time.
+    /// At most [`LATER`] edges that wait until their vertices' counters are in the cache: an atomic addition, and all later instructions,
+    /// would wait for its cache line, so lines would be fetched one at a time.
     pub(crate) later: Vec<(u32, u64)>,
 }
 
@@ -37,10 +32,9 @@ impl RunScratch {
 
 pub(crate) struct EdgeRun<'a> {
     block: RowRun<'a>,
-    /// The rows without the arcs that are left out, where some are: where each begins, and the end; and all successors.
+    /// If some arcs are left out, the rows without them: where each begins, and the end; and all successors.
     kept: Option<(Vec<usize>, Vec<u32>)>,
     pub(crate) ranks: Range<u32>,
-    /// The places of its arcs in rank order.
     pub(crate) arcs: Range<u64>,
 }
 
@@ -55,7 +49,7 @@ impl EdgeRun<'_> {
         }
     }
 
-    /// The run without the arcs whose sum is below `least`; these leave `sums`, too.
+    /// The run without the arcs whose sum is below `least`, which are removed from `sums`, too.
     pub(super) fn at_least(&self, least: u32, sums: &mut Vec<u32>) -> EdgeRun<'_> {
         let (mut begins, mut successors, mut kept) = (vec![0], Vec::new(), Vec::new());
         for (_, row, of_row) in self.rows(sums) {
@@ -74,7 +68,7 @@ impl EdgeRun<'_> {
         }
     }
 
-    /// The rank of each row, its successors, and what `sums` has at its arcs.
+    /// The rank of each row, its successors, and the `sums` at its arcs.
     pub(crate) fn rows<'s>(&'s self, mut sums: &'s [u32]) -> impl Iterator<Item = (u32, &'s [u32], &'s [u32])> {
         self.ranks.clone().map(move |rank| {
             let row = self.row(rank);
@@ -90,7 +84,7 @@ pub(crate) fn pass_bytes(memory: Bytes) -> Bytes {
     Bytes((memory.get() / 8).clamp(1 << 20, 128 << 20))
 }
 
-/// Calls `visit` with all rows of the graph; runs in the current thread pool.
+/// Calls `visit` with all rows of the graph. Runs in the current thread pool.
 pub(crate) fn in_runs(
     graph: &OrientedGraph,
     block: Bytes,

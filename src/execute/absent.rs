@@ -1,4 +1,4 @@
-//! Plans for a GPU on a machine that has none, whose memory the job names.
+//! Plans for a GPU whose memory the job names, on a machine that has none.
 
 use super::chosen::{ChosenBackends, host_holds, method_for};
 use super::counters::on_the_way;
@@ -13,7 +13,7 @@ use trimill_counting::CountBackend;
 use trimill_system::{Bytes, Error, Result};
 
 impl Session {
-    /// The choice of [`Session::backends`] on a machine with such GPUs; they cannot count.
+    /// What [`Session::backends`] would choose on a machine with such GPUs; they cannot count.
     pub(super) fn absent(
         &self,
         method: CudaMethod,

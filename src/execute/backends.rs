@@ -1,4 +1,4 @@
-//! The backends that count a session's graph: chosen by what was named and what the machine has, with the memory that each may take.
+//! Chooses the backends that count a session's graph, by the job and the machine, and the memory of each.
 
 use super::chosen::{ChosenBackends, host_holds, method_for};
 use super::counters::on_the_way;
@@ -24,7 +24,7 @@ use trimill_system::disk::DiskNeed;
 use trimill_system::expected::ExpectedStage;
 use trimill_system::{Bytes, Error, Kind, Result, lock, parallel};
 
-/// Why there is no GPU. Who has no driver is not told on every run to install one; `trimill doctor` says it.
+/// Why there is no GPU, without the advice to install a driver, which `trimill doctor` gives.
 fn briefly(absence: &trimill_kernels::Absence) -> String {
     match absence {
         trimill_kernels::Absence::NoDriverLibrary => "no CUDA driver is installed".into(),
@@ -33,12 +33,12 @@ fn briefly(absence: &trimill_kernels::Absence) -> String {
 }
 
 impl Session {
-    /// The host memory that a graph takes beside counting it; `mode`: where it is fixed.
+    /// The host memory that a job takes besides counting; `mode` if it is fixed.
     pub(super) fn host_needs(&self, graph: &OrientedGraph, mode: Option<Mode>) -> HostNeeds {
         self.host_needs_of(graph.size(), graph.held_bytes(), mode)
     }
 
-    /// As [`Self::host_needs`], of a graph that has `held` bytes in memory.
+    /// As [`Self::host_needs`], for a graph that takes `held` bytes of memory.
     pub(super) fn host_needs_of(&self, size: GraphSize, held: Bytes, mode: Option<Mode>) -> HostNeeds {
         let job = &self.job;
         HostNeeds {
@@ -54,15 +54,14 @@ impl Session {
         }
     }
 
-    /// The backends, and their budget, by the method of the job unless another one is named.
-    /// The error is of kind `Resource` where a GPU is missing, and `Usage` where a name is wrong.
+    /// The backends and their budget, by the job's method or the named one. Errors: `Resource` without a GPU, `Usage` for a wrong name.
     pub(super) fn backends(&self, needs: &HostNeeds, method: Option<&str>) -> Result<ChosenBackends> {
         let asked = self.job.settings.memory.device;
         let on_cpu = |method| {
-            // Once in the pool: entering it takes as long as all that is done there.
+            // The pool is entered only once: that takes as long as all that is done in it.
             let chosen = parallel::within(&self.pool, || self.cpu(method, needs, asked))?;
             if let Some(asked) = asked.filter(|&asked| asked > chosen.device) {
-                // A budget is the most that may be taken, so less is no error.
+                // A budget is an upper limit, so less is no error.
                 tracing::info!(
                     target: trimill_system::control::NOTE,
                     "of a device budget of {asked} the CPU takes {}, which is what --host-memory leaves", chosen.device
@@ -101,7 +100,7 @@ impl Session {
         }
     }
 
-    /// The choice with other budgets, for GPUs or for the CPU. It is for a plan: it opens no GPU.
+    /// As [`Self::backends`] with other budgets, for a plan: opens no GPU.
     pub(super) fn backends_within(
         &self,
         needs: &HostNeeds,
@@ -115,7 +114,7 @@ impl Session {
         }
     }
 
-    /// The floor of a method on the CPU, and the least of the host's memory for it.
+    /// The floor of a method on the CPU, and the least host memory for it.
     fn least_on_cpu(&self, method: &CpuMethod, graph: &GraphSize) -> (Floor, Bytes) {
         // The number of tables follows the pool's threads.
         let footprint = parallel::within(&self.pool, || match method {
@@ -128,7 +127,7 @@ impl Session {
         (least, least_on_cpu(least.device, &footprint, graph).min(most))
     }
 
-    /// The CPU backend, with `asked` bytes for counting, or half of the host's budget if that is `None`.
+    /// The CPU backend, with `asked` bytes for counting, else half of the host's budget.
     fn cpu(&self, method: CpuMethod, needs: &HostNeeds, asked: Option<Bytes>) -> Result<ChosenBackends> {
         let (least, least_on_host) = self.least_on_cpu(&method, &needs.size);
         let division = needs.divided(least_on_host, 0)?;
@@ -136,7 +135,7 @@ impl Session {
         let backend: Box<dyn CountBackend> = match method {
             #[cfg(feature = "baselines")]
             CpuMethod::Serial(method) => Box::new(Serial(method)),
-            // Additional tables use the memory above the floor.
+            // Larger tables use the memory above the floor.
             CpuMethod::Bitmap => {
                 let beyond = device.saturating_sub(least.device);
                 Box::new(parallel::within(&self.pool, || bitmap(needs.counts, &needs.size, beyond)))
@@ -168,7 +167,7 @@ impl Session {
         let beside = opening.is_beside();
         let (Gpus { mut workers, mut budget, mut have_more }, driver) = opening.finish(needs.held)?;
         let (gpus, blocks) = (workers.len() as u64, blocks_of_gpu(needs.counts));
-        // Where peeling would take the host's memory for what does not fit the device, all of the device is reserved.
+        // Where peeling would need host memory for what does not fit the device, all device memory is reserved.
         let peels = |workers: &[Cuda]| workers[0].peels(graph.vertices.into(), graph.edges).map(Bytes);
         if have_more && needs.counts.truss.is_some() && peels(&workers) != Some(Bytes::ZERO) {
             budget = reserve(&mut workers, Budget::of(asked), Bytes::ZERO)?;
@@ -189,9 +188,9 @@ impl Session {
         if have_more && !ample {
             budget = reserve(&mut workers, Budget::of(asked), Bytes::ZERO)?;
         }
-        // If the method is not chosen yet, the floor of the one that takes the least.
+        // If the method is not chosen yet, the floor of the method that takes the least.
         let least = floor(graph, &workers[0].footprint()).device;
-        // A budget below the floor that was asked for is refused later, with the floor.
+        // A requested budget below the floor is refused later, with the floor.
         let wanted = asked.map_or(least, |asked| asked.min(least));
         let device = if budget >= wanted { budget } else { reserve(&mut workers, Budget::of(asked), least)? };
         // All GPUs have the same budget, so the same method suits all.
@@ -229,7 +228,6 @@ fn bitmap(counts: CountsWanted, graph: &GraphSize, budget: Bytes) -> Cpu {
     }
 }
 
-/// The most arcs of which the stages are estimated.
 const MOST_EXPECTED: u64 = 1 << 50;
 
 impl AfterPreparing for Session {
@@ -247,7 +245,7 @@ impl AfterPreparing for Session {
 
     fn stages(&self, graph: &GraphToPrepare) -> Vec<ExpectedStage> {
         let space = self.workspace();
-        // Bounds of sources that know nothing are larger than anything that can be prepared.
+        // Without known sizes a source's bounds would exceed anything that can be prepared.
         let [arcs, edges] = [graph.arcs, graph.edges].map(|many| many.min(MOST_EXPECTED));
         let ids = if graph.ids == 0 { edges / 8 } else { graph.ids }.min(MOST_VERTICES);
         let graph = &GraphToPrepare { ids, arcs, edges, ..*graph };
@@ -283,7 +281,7 @@ impl AfterPreparing for Session {
         if self.cache.is_some() {
             return needed(Bytes::ZERO);
         }
-        // Without a cache the graph may stay in memory: in a quarter of the budget, a third of what is needed beside.
+        // Without a cache the graph may stay in memory and take a quarter of the budget: a third of all other needs.
         let most = Layout { vertices, edges: arcs, has_ids: true, ..Layout::default() }.sections_at_most();
         needed(most.min(Bytes(needed(Bytes::ZERO).get() / 3)))
     }

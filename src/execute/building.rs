@@ -1,10 +1,8 @@
 //! How many partitions are built at a time.
 //!
-//! All partitions of a batch are built in the same two or three sequential passes over the graph ([`super::batch`]), so a batch
-//! is as large as possible. Its sets and blocks of rows must fit the memory that counting leaves, and its spills the disk,
-//! together with those of the previous batch, which are being counted meanwhile. It has at least one partition.
-//!
-//! The environment variable `TRIMILL_BATCH` sets the number of partitions of a batch, for tests.
+//! A batch is built in two or three sequential passes over the graph ([`super::batch`]), so it is as large as possible: its sets and blocks
+//! of rows must fit the memory that counting leaves, and its spills the disk, beside those of the previous batch, which is being counted.
+//! It has at least one partition. The environment variable `TRIMILL_BATCH` sets the number, for tests.
 
 use std::ops::ControlFlow;
 
@@ -24,19 +22,18 @@ const MOST_AT_ONCE: u64 = 128;
 
 const VARIABLE: &str = "TRIMILL_BATCH";
 
-/// Spills are taken to compress to no less than their bound divided by this: with less free disk space a job fails at once.
+/// Spills are assumed to compress at best to their bound divided by this: with less free disk space a job fails at once.
 const COMPRESSED: u64 = 5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Building {
     pub many: usize,
     pub block: Bytes,
-    /// The most bytes on disk at a time.
     pub disk: Bytes,
 }
 
 impl Planned {
-    /// Chooses how `parts` of its partitions are built; `kept`: all of them stay on disk.
+    /// Chooses how `parts` partitions are built; `kept`: all of them stay on disk.
     pub(super) fn building(&self, parts: usize, kept: bool) -> Result<Building> {
         let Self { session, graph, plan, limits, chosen, .. } = self;
         let division = chosen.division;
@@ -46,7 +43,7 @@ impl Planned {
             if kept {
                 return disk_at_most(plan, parts);
             }
-            // As many spills as there are devices are on disk at a time, in addition to those of two batches.
+            // One spill for each device besides those of two batches.
             disk_at_most(plan, parts.min(2 * many + limits.parts as usize)).saturating_sub(division.spills)
         };
         let chosen = |many: usize| Building { many, block, disk: disk(many) };
@@ -56,7 +53,7 @@ impl Planned {
         let each = Kept::bytes(graph.vertices()) + BUFFERS;
         let rest = memory.saturating_sub(Bytes(3 * block.get()));
         let most = (rest.get() / each.get()).clamp(1, MOST_AT_ONCE) as usize;
-        // As few batches as possible, of about equal size.
+        // As few batches as possible, of about equal sizes.
         let mut many = parts.div_ceil(parts.div_ceil(most).max(1)).max(1);
         let free = disk::free_space(&session.spill_dir)?;
         while many > 1 && disk(many) > free {
@@ -67,12 +64,11 @@ impl Planned {
 }
 
 impl Building {
-    /// The number of built spills that may wait for `devices` devices.
     pub fn waiting(&self, devices: usize) -> usize {
         self.many.max(devices)
     }
 
-    /// Bytes that must be free on disk: with less, spilling is bound to fail.
+    /// With less free disk space, spilling is bound to fail.
     pub fn disk_at_least(&self) -> Bytes {
         Bytes(self.disk.get() / COMPRESSED)
     }
@@ -83,7 +79,7 @@ pub struct Builders<'a> {
     builder: Builder<'a>,
     many: usize,
     pool: &'a ThreadPool,
-    /// Whether spills that an earlier start left are taken as they are.
+    /// Whether spills of an earlier start are reused.
     resumes: bool,
 }
 
@@ -93,7 +89,7 @@ impl<'a> Builders<'a> {
         Self { batches, builder, many: building.many, pool, resumes }
     }
 
-    /// Builds `parts` in their order, except those that are there; hands the partitions of a batch to `each`, until that breaks.
+    /// Builds `parts` in order, except those that are there; hands the partitions of a batch to `each` until that breaks.
     pub fn build(
         &self,
         parts: &[u32],
@@ -121,7 +117,6 @@ impl<'a> Builders<'a> {
     }
 }
 
-/// The most bytes on disk while at most `at_a_time` spills exist at the same time.
 pub fn disk_at_most(plan: &Plan, at_a_time: usize) -> Bytes {
     let mut spills: Vec<u64> = plan.predictions.iter().map(|p| p.spill.get()).collect();
     spills.sort_unstable_by(|a, b| b.cmp(a));

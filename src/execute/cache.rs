@@ -41,8 +41,8 @@ pub fn list(dir: Option<&Path>) -> Result<CacheReport> {
     Ok(report(&cache, entries))
 }
 
-/// Removes the graphs that `which` names, by key (a unique prefix is enough) or by input, and then the least recently used ones until the
-/// rest takes at most `max`. Errors: `Kind::Data` for a name that matches no cached graph; nothing is removed then.
+/// Removes the graphs that `which` names, by key (or a unique prefix) or by input, then the least recently used until the rest takes at
+/// most `max`. Errors: `Kind::Data` for a name that matches no cached graph; then nothing is removed.
 pub fn remove(dir: Option<&Path>, which: &[OsString], max: Option<Bytes>) -> Result<CacheReport> {
     let cache = open(dir)?;
     let entries = cache.entries()?;
@@ -65,7 +65,7 @@ pub fn remove(dir: Option<&Path>, which: &[OsString], max: Option<Bytes>) -> Res
     }
     let mut gone: Vec<String> = Vec::new();
     let mut total = Bytes::ZERO;
-    // Most recently used first, so the entries beyond the limit are the least recently used.
+    // Most recently used first: entries beyond the limit are the least recently used.
     for entry in &entries {
         if which.iter().any(|name| named(entry, name)) {
             gone.push(entry.key.clone());

@@ -1,4 +1,4 @@
-//! The backends that count a job, and what of the memory is theirs.
+//! The backends that count a job, and their memory.
 
 use super::host::Division;
 use crate::count::method::CudaMethod;
@@ -11,34 +11,32 @@ use trimill_graph::GraphSize;
 use trimill_system::{Bytes, Error, Result};
 
 pub(super) struct ChosenBackends {
-    /// At least one; one for each device.
+    /// One for each device, at least one.
     pub backends: Vec<Box<dyn CountBackend>>,
     /// The budget of each device.
     pub device: Bytes,
-    /// The largest row block that is chosen where the user chose none.
+    /// The largest row block, if the user named no size.
     pub largest_row_block: Bytes,
     pub floor: Floor,
-    /// The methods between which `auto` chose; none where there was nothing to choose.
+    /// The methods that `auto` chose from; none if there was no choice.
     pub methods: Vec<MethodEstimate>,
-    /// Bytes of the host's memory that counting takes, including row blocks that are copied to a GPU.
+    /// Host memory for counting, including row blocks that are copied to a GPU.
     pub on_host: Bytes,
     pub division: Division,
-    /// The least bytes of the host's memory that counting takes.
     pub least_on_host: Bytes,
-    /// Bytes that the drivers of GPUs mapped in the process when they started.
+    /// Bytes that GPU drivers mapped in the process when they started.
     pub driver: Bytes,
-    /// Whether the GPUs were opened beside other work.
+    /// Whether the GPUs were opened while other work ran.
     pub beside: bool,
 }
 
 impl ChosenBackends {
-    /// The number of devices that have memory of their own.
     pub(super) fn gpus(&self) -> usize {
         self.backends.iter().filter(|backend| backend.device().is_some()).count()
     }
 }
 
-/// The method with the shortest estimate on a GPU, unless the user named one, and the estimates of all.
+/// The method with the shortest estimate, unless the user named one, and all estimates.
 pub(super) fn method_for(
     rates: &Rates,
     choices: &[(CudaMethod, Footprint)],
@@ -60,7 +58,7 @@ pub(super) fn method_for(
     (Some(choices[chosen].0), estimates)
 }
 
-/// Refuses row blocks of which the host's budget does not hold two for each GPU.
+/// Refuses row blocks if the host's budget does not hold two for each GPU.
 pub(super) fn host_holds(block: Bytes, largest: Bytes) -> Result<()> {
     if block <= largest {
         return Ok(());

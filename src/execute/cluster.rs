@@ -8,7 +8,7 @@ use crate::report::ClusterReport;
 use crate::run_dir::RunDir;
 use trimill_system::{Error, Result};
 
-/// Writes the scripts, in which `program` counts.
+/// Writes the scripts, which count with `program`.
 pub fn cluster(run: &Path, cluster: &Cluster, program: Option<&Path>) -> Result<ClusterReport> {
     cluster.check()?;
     let prepared = RunDir::share(run)?.1;

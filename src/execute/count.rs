@@ -1,7 +1,5 @@
-//! What `trimill count` does: from the input to the result.
-//!
-//! Once there is a plan, partitions are built, spilled, streamed and counted concurrently, on one device or several
-//! (`super::counting`); in the in-place mode nothing is built or spilled.
+//! What `trimill count` does, from the input to the result. Once there is a plan, partitions are built, spilled, streamed and counted
+//! concurrently, on one device or several (`super::counting`); in the in-place mode nothing is built or spilled.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -34,8 +32,7 @@ use trimill_system::expected::ExpectedStage;
 use trimill_system::mapped::trim_heap;
 use trimill_system::{Bytes, Control, Error, Kind, Result, lock, parallel};
 
-/// Counts the triangles of `edges`, or if there are none of the job's input. Errors: the error of any stage. Where only files could not
-/// be written, the result is the error's answer.
+/// Counts the triangles of `edges`, else of the job's input. If only files could not be written, the error's answer is the result.
 pub fn count(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, control: &Control) -> Result<RunResult> {
     if let Some(dir) = job.kept_spills().map(Path::to_path_buf) {
         return super::kept::count(job, &dir, control);
@@ -59,7 +56,7 @@ pub fn count(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, co
     planned.count()
 }
 
-/// Counts the job's input on the devices that `devices` makes for its graph, in place of the job's own: tests simulate some that fail.
+/// Counts on the devices that `devices` makes for the graph, instead of the job's: tests simulate some that fail.
 #[cfg(feature = "testing")]
 pub fn count_on(
     job: Job,
@@ -72,7 +69,6 @@ pub fn count_on(
     planned.count()
 }
 
-/// Counts a graph that is prepared: `stages` are those of preparing it.
 pub fn count_prepared(
     job: Job,
     graph: OrientedGraph,
@@ -90,12 +86,12 @@ pub fn count_prepared(
     session.open_gpus(enough(graph.edges(), graph.vertices().into()))?;
     let (pool, opens_gpus) = (Arc::clone(&session.pool), lock(&session.gpus).is_some());
     let rows = ResidentSize { locals: graph.vertices().into(), arcs: graph.edges() };
-    // To go to the pool's thread for each step takes longer than to count few rows, so that thread does all of it.
+    // Switching to the pool's thread for each step takes longer than counting few rows, so that thread does all of it.
     let few = pool.current_num_threads() == 1 && rows.bytes() < FEW && !opens_gpus;
     let prepared = Prepared { graph, origin: None, stages, session };
     let plan = || prepared.plan(PlanRequest { spills_whole, shards: 1 });
     let planned = if few { parallel::within(&pool, plan) } else { plan() }?;
-    // Where partitions are spilled, the thread that builds them needs the pool meanwhile.
+    // Where partitions are spilled, the builder's thread needs the pool meanwhile.
     match few && planned.plan.cut.mode() == Mode::InPlace {
         true => parallel::within(&pool, || planned.count()),
         false => planned.count(),
@@ -103,7 +99,7 @@ pub fn count_prepared(
 }
 
 impl Opened<'_> {
-    /// The result of an earlier start of this job, if all files that are asked for are there; never that of another job.
+    /// The result of an earlier start of this very job, if all files that are asked for are there.
     fn finished(&self) -> Result<Option<RunResult>> {
         let Session { job, run, pool, .. } = &self.session;
         let Some(run) = run.as_ref().filter(|run| run.has_result()) else { return Ok(None) };
@@ -123,7 +119,6 @@ impl Opened<'_> {
 }
 
 impl Planned {
-    /// The triangles at the vertices, by rank, and the peak of the host's memory.
     pub(super) fn at_vertices(mut self) -> Result<(Sums<ByRank>, Bytes)> {
         let mut backends = std::mem::take(&mut self.chosen.backends);
         let details = Details::Vertices(VertexSums::new(&self.session, &self.graph, self.fingerprint)?);
@@ -156,7 +151,7 @@ impl Planned {
         });
         let (CountedAll { partitions, devices }, kept) = Error::answered(counted)?;
         tracing::debug!("partitions are counted");
-        // Memory that counting freed is returned for the tables that are written next.
+        // Returns memory that counting freed to the system, for the tables that are written next.
         trim_heap();
         let graph = &self.graph;
         let result = RunResult {
@@ -191,7 +186,7 @@ impl Planned {
             result.timeline = control.timeline(result.seconds);
         }
         if let Some(run) = run {
-            // Without a result there, the next start writes the files from the counts that the directory keeps.
+            // Without a recorded result, the next start writes the files from the counts that the directory keeps.
             let finish = || run.finish(self.fingerprint, &result).map(|()| self.session.tidy());
             written = written.and_then(|()| finish().map_err(|error| self.session.resumes(error)));
         }
@@ -203,7 +198,7 @@ impl Planned {
 }
 
 impl Session {
-    /// What comes once partitions are planned: counting them, which takes `seconds`, and peeling, if the trusses are wanted.
+    /// The stages after the plan: counting, which takes `seconds`, and peeling, if trusses are wanted.
     pub(super) fn counting_stages(&self, machine: &Machine, seconds: f64, edges: u64) -> Vec<ExpectedStage> {
         let count = ExpectedStage { task: "count", seconds };
         let peel =
@@ -211,7 +206,7 @@ impl Session {
         std::iter::once(count).chain(peel).collect()
     }
 
-    /// Adds that the next start goes on, where there is a run directory.
+    /// Adds that the next start goes on, if there is a run directory.
     fn resumes(&self, error: Error) -> Error {
         match &self.run {
             Some(run) => with_resume_advice(error, Some(run.path())),

@@ -1,5 +1,4 @@
-//! The host's memory for the triangles at each vertex or on each edge: their sums, counters on their way from a device, windows that
-//! are written.
+//! Host memory for the triangles at each vertex or on each edge: sums, counters on their way from a device, windows that are written.
 
 use trimill_counting::COUNTER_BYTES;
 
@@ -17,8 +16,7 @@ pub(super) fn in_memory<K: SumKey>(host: HostMemory, keys: u64) -> bool {
     Sums::<K>::bytes(keys).get() <= host.usable().get() / 8 * K::EIGHTHS
 }
 
-/// Bytes of the host's memory that the sums take while partitions are counted, or blocks of them for all threads where they are in a
-/// file.
+/// Host memory for the sums while partitions are counted; if they are in a file, for blocks of all threads.
 pub(super) fn held<K: SumKey>(host: HostMemory, keys: u64) -> Bytes {
     match in_memory::<K>(host, keys) {
         true => Sums::<K>::bytes(keys),
@@ -26,19 +24,18 @@ pub(super) fn held<K: SumKey>(host: HostMemory, keys: u64) -> Bytes {
     }
 }
 
-/// The most bytes of the host for counts of each of `gpus` GPUs that are not added to the sums yet.
+/// The most bytes of counts of each of `gpus` GPUs that are not added to the sums yet.
 pub(super) fn on_the_way(host: HostMemory, gpus: u64) -> Bytes {
     Bytes(host.usable().get() / 8 / gpus.max(1))
 }
 
-/// Bytes of the host's memory for the triangles at vertices while partitions are counted on `gpus` GPUs, besides the sums. 0 GPUs
-/// stand for the CPU, whose counters are part of the memory for counting.
+/// Host memory besides the sums for triangles at vertices while `gpus` GPUs count; 0 for the CPU, whose counters belong to counting.
 pub(super) fn while_counting(host: HostMemory, vertices: u32, gpus: u64) -> Bytes {
     let counters = Bytes(COUNTER_BYTES * vertex_counters(vertices, Bytes(4 * on_the_way(host, gpus).get())));
     Bytes(gpus * counters.get())
 }
 
-/// Bytes of the host's memory for writing the triangles at vertices: without the window of vertices, and with the smallest window.
+/// Host memory for writing the triangles at vertices: without the window of vertices, and with the smallest one.
 pub(super) fn while_writing(counts: CountsWanted, host: HostMemory, vertices: u32) -> (Bytes, Bytes) {
     let made = Bytes(host.threads() * counts.bytes_per_thread.get());
     let fixed = held::<ByRank>(host, vertices.into()) + fixed_bytes(vertices) + lcc::bytes(counts.lcc, vertices) + made;
@@ -49,15 +46,14 @@ pub(super) fn window_bytes(counts: CountsWanted, host: HostMemory, vertices: u32
     host.usable().saturating_sub(while_writing(counts, host, vertices).0)
 }
 
-/// Bytes of the host's memory for the triangles on edges while partitions are counted on `devices` devices, besides the sums.
+/// Host memory besides the sums for triangles on edges while `devices` devices count.
 pub(super) fn edges_while_counting(host: HostMemory, devices: u64) -> Bytes {
-    // With a run directory, blocks that are compressed.
+    // Blocks being compressed, with a run directory.
     let kept = Bytes(host.threads() * 2 * Sums::<ByArc>::bytes(ByArc::BLOCK).get());
     Bytes(devices.max(1) * Bytes::of::<u32>(CHUNK).get()) + kept
 }
 
-/// Bytes of the host's memory for writing the triangles on edges: without the window of edges, and with the smallest window. The
-/// triangles at vertices may be wanted, too, and are written after them.
+/// As [`while_writing`], for the triangles on edges, after which those at vertices may be written.
 pub(super) fn edges_while_writing(counts: CountsWanted, host: HostMemory, vertices: u32, edges: u64) -> (Bytes, Bytes) {
     let made = Bytes(host.threads() * counts.bytes_per_thread.get());
     let at_vertices = match counts.vertices {

@@ -1,12 +1,10 @@
-//! The counting loop: a queue of partitions, and for each device a thread that takes the next one (`super::device`); for the first
-//! device, that of the caller.
+//! The counting loop: a queue of partitions, from which the thread of each device (`super::device`) takes the next one; the first device
+//! runs in the caller's thread.
 //!
-//! A partition of the in-place mode is a rank range, and all of them are in the queue from the beginning. Those of the spilled
-//! mode are spills, which a builder thread puts there, a batch at a time (`super::building`); a spill is removed once it was
-//! counted. Stages that overlap share one thread pool. Where the device has memory of its own, the first rows of the next
-//! partition are prefetched while the current one is counted. With several devices the largest partitions come first, so that
-//! all devices finish at about the same time; `super::workers` says what happens when a device fails. With a run directory each
-//! result is recorded, partitions that earlier starts counted are skipped, and spills that they finished are reused.
+//! In the in-place mode all rank ranges are queued at the start. In the spilled mode a builder thread queues spills batch by batch
+//! (`super::building`), and each is removed once it is counted. Stages that overlap share one thread pool. Several devices take the largest
+//! partitions first, so that all finish at about the same time; `super::workers` says what happens when one fails. With a run directory
+//! each result is recorded, and later starts skip counted partitions and reuse finished spills.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -45,9 +43,8 @@ pub(super) struct CountedAll {
 }
 
 impl Planned {
-    /// Counts all partitions.
-    /// The first error of the builder or of a device stops the others. If only the manifest of kept spills cannot be written, what would
-    /// have been returned is the error's answer.
+    /// Counts all partitions. The first error of the builder or of a device stops the others. If only the manifest of kept spills cannot be
+    /// written, the result is the error's answer.
     pub(super) fn count_partitions(
         &self,
         backends: &mut [Box<dyn CountBackend>],
@@ -129,7 +126,6 @@ impl Planned {
 }
 
 impl Planned {
-    /// Its partitions, and where their counts go.
     pub(super) fn partitions<'a>(
         &'a self,
         journal: Option<&'a Journal>,
@@ -159,8 +155,8 @@ impl Session {
 }
 
 impl DeviceOutcome {
-    /// Takes over the results of earlier starts. Where spills are kept, in a directory by their fingerprint, a partition whose spill is missing
-    /// is built and counted again; where triangles at vertices or on edges are wanted, one without these is counted again.
+    /// Takes over the results of earlier starts. A partition is counted again if its kept spill is missing, or counts at vertices or on
+    /// edges that are wanted.
     fn resume(
         &mut self,
         journal: &Journal,
@@ -213,7 +209,7 @@ fn build_and_count(
     })
 }
 
-/// The builder thread: ends early when it fails, is stopped, or all devices have failed.
+/// The builder thread; ends early when it fails, is stopped, or all devices have failed.
 fn build_all(order: &[u32], spills: &SpillWork<'_>, work: &SharedWork<'_>) -> Result<()> {
     let put = |built| {
         let start = Instant::now();

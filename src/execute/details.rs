@@ -1,4 +1,4 @@
-//! What a job counts besides the total: where the counts of partitions go, and the files that are made of them.
+//! What a job counts besides the total: where counts of partitions go, and the files made of them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -21,12 +21,12 @@ use trimill_system::{Error, Kind, Result};
 pub(super) enum Details<'g> {
     Total,
     Vertices(VertexSums<'g>),
-    /// The triangles on each edge, from which those at vertices follow.
+    /// The triangles on each edge; those at vertices follow from them.
     Edges(OnEdges<'g>),
 }
 
 impl Job {
-    /// Refuses methods that count the total only, and files that cannot be written, before anything is read.
+    /// Before anything is read, refuses methods that count the total only, and files that cannot be written.
     pub(super) fn check_counts(&self) -> Result<()> {
         if self.counts_vertices() || self.counts_edges() {
             Choice::check_details(&self.settings.count)?;
@@ -35,7 +35,7 @@ impl Job {
         Ok(())
     }
 
-    /// Whether the `result` of an earlier start in `run` has all that is asked for: the files that are there are known to be its own.
+    /// Whether an earlier start's `result` in `run` has all that is asked for; files that are there are known to be its own.
     pub(super) fn is_done(&self, run: &RunDir, result: &RunResult) -> bool {
         let counts = self.counts();
         let announced = run_dir::announced(run.path());
@@ -49,13 +49,13 @@ impl Job {
     }
 }
 
-/// Whether `error` leaves the total as it is: a file could not be written, or the disk does not hold the sums that belong to it.
+/// Whether the total is valid despite `error`: a file could not be written, or the disk does not hold the sums.
 pub(super) fn keeps_answer(error: &Error) -> bool {
     !matches!(error.kind(), Kind::Interrupted | Kind::Defect)
 }
 
 impl<'g> Details<'g> {
-    /// Zeros. Formats that cannot hold the graph's ids are refused.
+    /// All zeros. Refuses formats that cannot hold the graph's ids.
     pub(super) fn new(session: &Session, graph: &'g OrientedGraph, fingerprint: u128) -> Result<Self> {
         let job = &session.job;
         job.settings.output.check_ids(array_len(graph))?;
@@ -66,7 +66,7 @@ impl<'g> Details<'g> {
         }
     }
 
-    /// Adds what was counted of `parts` earlier. Returns those of which it is there; what is missing or damaged must be counted again.
+    /// Adds the counts of `parts` from earlier starts; returns the parts that had them. The others must be counted again.
     pub(super) fn resume(&self, parts: &[u32], session: &Session) -> Result<BTreeSet<u32>> {
         match self {
             Self::Total => Ok(parts.iter().copied().collect()),
@@ -90,7 +90,7 @@ impl<'g> Details<'g> {
         }
     }
 
-    /// Completes the result: the summary and the files. One of the `backends` that counted may peel the graph. A file that cannot be written keeps no other from being written.
+    /// Completes the result with the summary and the files. One of the `backends` may peel the graph. Writes all files that it can.
     pub(super) fn finish(
         &self,
         session: &Session,
@@ -106,7 +106,7 @@ impl<'g> Details<'g> {
             }
             Self::Edges(edges) => {
                 edges.check(session, result)?;
-                // First, as the trussness of edges takes the place of the triangles on them.
+                // First, as the trussness of edges replaces the triangles on them.
                 let at_vertices = session.job.counts_vertices().then(|| edges.at_vertices(session)).transpose();
                 if let Err(error) = &at_vertices
                     && !keeps_answer(error)
@@ -123,7 +123,7 @@ impl<'g> Details<'g> {
         }
     }
 
-    /// Whether the rows of spills are needed on the host, to find their places in the graph.
+    /// Whether the rows of spills are needed on the host to find their places in the graph.
     pub(super) fn needs_rows(&self) -> bool {
         matches!(self, Self::Edges(_))
     }

@@ -20,10 +20,9 @@ use trimill_system::threads::{joined, spawn};
 use trimill_system::timeline::TrackKind;
 use trimill_system::{Bytes, Kind, Result, disk, lock, parallel};
 
-/// The name of the prefetching thread in messages.
 const READER_AHEAD: &str = "the thread that reads the next partition";
 
-/// Counts all partitions of the queue on all devices; returns the results of each device.
+/// Counts all partitions of the queue on all devices; returns each device's results.
 pub(super) fn count_all(backends: &mut [Box<dyn CountBackend>], work: &SharedWork<'_>) -> Vec<Result<DeviceOutcome>> {
     if work.control.is_recorded() {
         backends.iter_mut().for_each(|backend| backend.record_work());
@@ -32,8 +31,8 @@ pub(super) fn count_all(backends: &mut [Box<dyn CountBackend>], work: &SharedWor
 }
 
 impl PartitionsToCount<'_> {
-    /// Counts some that exist already, as rank ranges or spills: in their order, or on several devices the largest first, so that all
-    /// finish at about the same time. The first error of a device stops the others.
+    /// Counts partitions that exist already, rank ranges or spills: in order, or the largest first on several devices, so that all finish
+    /// at about the same time. The first error of a device stops the others.
     pub(super) fn count(
         self,
         mut items: Vec<Item>,
@@ -56,8 +55,7 @@ impl PartitionsToCount<'_> {
     }
 }
 
-/// The task of counting `parts` partitions, which together have `arcs` arcs of their own, and its unit: arcs if a single backend counts and
-/// reports its progress, else partitions.
+/// The task of counting `parts` partitions with `arcs` arcs, in arcs if a single backend counts and reports progress, else in partitions.
 pub(super) fn task_of(
     backends: &mut [Box<dyn CountBackend>],
     parts: u64,
@@ -74,7 +72,6 @@ pub(super) fn task_of(
     (control.task("count", Some(parts), Unit::Partitions), Unit::Partitions)
 }
 
-/// The results of all devices together, and the result of each device.
 pub(super) fn together_of(
     shares: Vec<DeviceOutcome>,
     backends: &[Box<dyn CountBackend>],
@@ -115,7 +112,7 @@ pub(super) fn counted_by(backend: &dyn CountBackend, device_memory: Bytes) -> Co
 type TakenSource<'a> = (TakenItem<'a, Item>, Result<Ahead<'a>>);
 
 impl<'a> SharedWork<'a> {
-    /// Opens a partition and reads up to `room` bytes of its resident section, in runs of `chunk`.
+    /// Opens a partition and reads up to `room` bytes of its resident rows, in runs of `chunk`.
     fn open(&self, taken: TakenItem<'a, Item>, chunk: Bytes, room: Bytes, by: &By) -> TakenSource<'a> {
         let start = Instant::now();
         let source = || Ahead::new(self.source(&taken.item, by.encoded)?, chunk, room);
@@ -130,7 +127,7 @@ impl<'a> SharedWork<'a> {
 
 struct By {
     device: Option<u32>,
-    /// The most encoded bytes of a file block that it decodes, where it takes encoded rows.
+    /// The most encoded bytes of a file block that the device decodes, if it takes encoded rows.
     encoded: Option<Bytes>,
 }
 
@@ -204,14 +201,14 @@ fn count_queue<'a>(
     }
 }
 
-/// Records what the device measured of its own work since it was last asked.
+/// Records what the device measured of its work since the last call.
 pub(super) fn device_work(backend: &mut dyn CountBackend, control: &Control) {
     for DeviceWork { queue, name, start, time } in backend.recorded_work() {
         control.did_for(queue, (name, None), start, time);
     }
 }
 
-/// Counts a partition. A spill that turns out to be damaged is built again from the graph.
+/// Counts a partition. A damaged spill is built again from the graph.
 fn count_item(
     item: &mut Item,
     source: Result<Ahead<'_>>,

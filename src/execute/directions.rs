@@ -1,7 +1,6 @@
-//! Counts the arcs between the neighbours of each vertex of a directed graph, once its triangles are counted.
-//!
-//! Where edges of both kinds are there, the doubled graph ([`crate::directions`]) is counted as a job of its own, with what is left of the
-//! host's memory and all of the device's: what counted the graph must be gone.
+//! Counts the arcs between the neighbours of each vertex of a directed graph, once its triangles are counted. Where edges of both kinds
+//! exist, the doubled graph ([`crate::directions`]) is counted as a job of its own, with the host memory that is left and all device
+//! memory: what counted the graph must be gone.
 
 use super::graph::{Prepared, enough};
 use super::part_counts::zeros;
@@ -21,8 +20,8 @@ use trimill_system::control::NOTE;
 use trimill_system::{Bytes, Error, Result, machine, parallel};
 
 impl Session {
-    /// The number of arcs between the neighbours of each vertex, by rank, of a graph that was made of `source`; `at`: the triangles at each
-    /// vertex. Notes in `result` how much memory that took.
+    /// The arcs between the neighbours of each vertex, by rank, of a graph made from `source`; `at` has the triangles at each vertex. Notes
+    /// in `result` how much memory that took.
     pub(super) fn arcs_between_neighbours(
         &self,
         graph: &OrientedGraph,
@@ -41,7 +40,7 @@ impl Session {
             if let Some(sums) = &doubled {
                 sums.read(2 * first, &mut of_doubled)?;
             }
-            // Of the copy, then of the vertex.
+            // Pairs: the copy's count, then the vertex's.
             let found = triangles.iter().zip(of_doubled.chunks_exact(2));
             let all = found.map(|(&triangles, found)| edges.arcs(triangles, found[1])).collect();
             arcs.put((first / ByRank::BLOCK) as usize, all)
@@ -50,7 +49,6 @@ impl Session {
         Ok(arcs)
     }
 
-    /// The triangles at the vertices of the doubled graph, by its ranks.
     fn count_doubled(
         &self,
         graph: &OrientedGraph,
@@ -77,7 +75,7 @@ impl Session {
         let space = session.workspace();
         let space = Workspace { graph: space.graph.min(Bytes(left.get() / 2)), ..space };
         let doubled = Some(DoubledGraph { graph, edges, band: left.saturating_sub(space.graph) });
-        // Only a graph in a file has a checksum, by which its doubled graph is known again.
+        // Only a graph in a file has a checksum, which identifies its doubled graph in the cache.
         let of = |origin| graph.checksum().map(|checksum| Origin { doubled: Some(checksum), ..origin });
         let mut origin = Self::origin(source)?.and_then(of);
         let (origin, control) = (origin.as_mut(), &self.control);

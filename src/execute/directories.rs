@@ -1,4 +1,4 @@
-//! The directories of a job: its cache, where graphs are prepared, and where partitions are spilled.
+//! The directories of a job: cache, work files, spills.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ pub fn rates(cache_dir: Option<&Path>) -> MachineRates {
     MachineRates { rates: measured.unwrap_or_default(), measured: measured.is_some() }
 }
 
-/// The cache that a job names, or else this user's, if there is one that can be used.
+/// The cache that a job names, else this user's if it can be used.
 pub(super) fn cache(dir: Option<&Path>, max: Option<Bytes>) -> Option<Cache> {
     match (dir, default_cache_dir()) {
         (Some(dir), _) => Cache::of_job(dir, max),
@@ -34,8 +34,8 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Makes the directories, with access for the user only unless the user named them. In a run directory, the work files of an earlier
-    /// start are removed; in one that several processes share nothing is made.
+    /// Makes the directories, accessible to the user only unless the user named them. In a run directory, removes work files of an earlier
+    /// start; makes nothing in one that several processes share.
     pub(super) fn make(
         spill_dir: Option<&Path>,
         work_dir: Option<&Path>,
@@ -79,7 +79,7 @@ impl Places {
 /// Why there is no cache unless one is named.
 pub(super) const NO_CACHE: &str = "neither XDG_CACHE_HOME nor HOME names a folder";
 
-/// `$XDG_CACHE_HOME/trimill`, or `~/.cache/trimill`; none where neither is set. Relative paths are ignored, as the XDG Base Directory
+/// `$XDG_CACHE_HOME/trimill`, or `~/.cache/trimill`; none if neither is set. Relative paths are ignored, as the XDG Base Directory
 /// Specification asks.
 pub(super) fn default_cache_dir() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());

@@ -1,9 +1,8 @@
-//! Where the triangles on the arcs of a partition belong: the places of its arcs among all arcs of the graph.
+//! The places of a partition's arcs among all arcs of the graph, to add its counts there.
 //!
-//! In the in-place mode the arcs of a partition, and those of a row block, are consecutive. In the spilled mode the rows of locals
-//! are whole rows of the graph, but those of proxies have only some of its successors. Their places are found by going through the
-//! graph's rows beside the row block's: a pass over the graph for each partition. Memory: 12 bytes an arc of a block of rows, and 8 a
-//! row.
+//! In the in-place mode the arcs of a partition, and of a row block, are consecutive. In the spilled mode rows of locals are whole rows of
+//! the graph, but rows of proxies have only some of its successors: their places are found by reading the graph's rows beside the row
+//! block's, a pass over the graph for each partition. Memory: 12 bytes an arc of a block of rows, and 8 a row.
 
 use std::ops::Range;
 
@@ -15,16 +14,16 @@ use trimill_counting::{NumberRuns, Resident, RowBlockView};
 use trimill_graph::OrientedGraph;
 use trimill_system::{Bytes, Error, Result, parallel};
 
-/// How much of a partition was added to the sums already.
+/// How much of a partition is already in the sums.
 #[derive(Debug, Default)]
 pub(super) struct Added {
     /// The end of the last row block whose counts were added.
     numbers: u32,
-    /// How many resident arcs, from the first one on, had their counts added.
+    /// How many resident arcs, from the first on, had their counts added.
     resident: u64,
 }
 
-/// The graph's rows, of which `block` bytes are read at a time, in the pool.
+/// The graph's rows, read in blocks of `block` bytes in the pool.
 #[derive(Clone, Copy)]
 pub(super) struct RowsOnHost<'a> {
     pub(super) graph: &'a OrientedGraph,
@@ -40,9 +39,9 @@ pub(super) struct PartitionEdgeSink<'a, A> {
     places: ArcPlaces,
 }
 
-/// How the numbers of a partition are ranks of the graph.
+/// How numbers of a partition map to ranks of the graph.
 enum ArcPlaces {
-    /// The numbers are the ranks; the resident arcs begin with arc `resident` of the graph.
+    /// Numbers are ranks; the resident arcs begin with arc `resident` of the graph.
     Same {
         resident: u64,
     },
@@ -52,13 +51,12 @@ enum ArcPlaces {
 struct ListedPlaces {
     ranks: Vec<u32>,
     locals: NumberRuns,
-    /// The local whose row comes next, and how many of its arcs were added.
+    /// The next local, and how many of its arcs were added.
     next: (usize, u64),
 }
 
 impl<'a, A: FnMut(u64, &[u32]) -> Result<()> + Send> PartitionEdgeSink<'a, A> {
-    /// `locals_at`: the number of the first local, where the locals are consecutive; `ranks`: the rank of each number, none where it is
-    /// the number itself.
+    /// `locals_at` is the number of the first local, if locals are consecutive; `ranks` the rank of each number, none if numbers are ranks.
     pub(super) fn new(
         rows: RowsOnHost<'a>,
         locals_at: u32,
@@ -126,8 +124,7 @@ impl<A: FnMut(u64, &[u32]) -> Result<()> + Send> EdgeSink for PartitionEdgeSink<
 }
 
 impl ListedPlaces {
-    /// Adds counts of the next resident arcs, but for the first `skipped`. Rows of locals are apart from each other, so those near
-    /// each other are added together, with zeros between them.
+    /// Adds counts of the next resident arcs, without the first `skipped`; rows close in the graph together, with zeros between them.
     fn add_resident(
         &mut self,
         graph: &OrientedGraph,
@@ -163,7 +160,7 @@ impl ListedPlaces {
         if together.is_empty() { Ok(()) } else { add(first, &together) }
     }
 
-    /// Adds the counts of the arcs of a row block. Runs in the current thread pool.
+    /// Adds the counts of a row block's arcs. Runs in the current thread pool.
     fn add_rows(
         &self,
         of: RowsOnHost<'_>,
@@ -222,7 +219,7 @@ impl ListedPlaces {
             .collect()
     }
 
-    /// Puts the counts of a row's successors, which are numbers, where the same successors are in the `whole` row.
+    /// Puts the counts of a row's successors, given as numbers, at the places that these have in the `whole` row.
     fn place(&self, row: &[u32], counts: &[u32], whole: &[u32], found: &mut [u32]) -> Result<()> {
         let mut place = 0;
         for (&number, &count) in row.iter().zip(counts).filter(|(_, count)| **count > 0) {

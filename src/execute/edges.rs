@@ -1,9 +1,8 @@
-//! Counts the triangles on each edge: adds the counts of partitions to the sums, and makes files and trusses from the sums.
+//! Counts the triangles on each edge: adds the counts of partitions to sums, and makes files and trusses of these.
 //!
-//! The counts of a row block are complete when the row block is counted, and are added to the sums at once; those of resident arcs
-//! are added when the partition is counted. If a device fails in between, another one counts the partition again, and what was added
-//! before is skipped: a partition has the same row blocks on every device. With a run directory the counts of a partition are kept in
-//! a file, too, before its result is recorded; a later start adds them from there.
+//! Counts of a row block are added as soon as it is counted, those of resident arcs when the partition is counted. If a device fails in
+//! between, another one counts the partition again, and what was added is skipped: the row blocks are the same on every device. With a run
+//! directory the counts of a partition are also kept in a file, before its result is recorded, and a later start adds them from there.
 
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
@@ -29,7 +28,6 @@ use trimill_system::{Bytes, Error, Result, parallel};
 pub(super) struct OnEdges<'g> {
     graph: &'g OrientedGraph,
     pub(super) of: JobSums<ByArc, Added>,
-    /// Bytes of a block of rows in a pass over the graph.
     block: Bytes,
 }
 
@@ -56,7 +54,7 @@ impl<'g> OnEdges<'g> {
         })
     }
 
-    /// Fails if the sums are not three times the triangles.
+    /// Fails unless the sums add up to three times the triangles.
     pub(super) fn check(&self, session: &Session, result: &RunResult) -> Result<()> {
         let (sums, triangles) = (self.of.all()?, result.triangles);
         let found = parallel::within(&session.pool, || sums.total())?;
@@ -66,7 +64,6 @@ impl<'g> OnEdges<'g> {
         Ok(())
     }
 
-    /// Peels the graph, if its trusses are wanted, and writes the files.
     pub(super) fn finish(
         &self,
         session: &Session,
@@ -107,7 +104,7 @@ impl<'g> OnEdges<'g> {
         Ok(())
     }
 
-    /// The triangles at vertices: half of those on their edges.
+    /// The triangles at vertices: half the sum over their edges.
     pub(super) fn at_vertices(&self, session: &Session) -> Result<VertexSums<'g>> {
         let Session { job, host, pool, control, .. } = session;
         let vertices = VertexSums::new(session, self.graph, 0)?;
@@ -119,7 +116,6 @@ impl<'g> OnEdges<'g> {
     }
 }
 
-/// The values, some at a time.
 fn blocks_of(state: &[AtomicU32]) -> impl Iterator<Item = Vec<u32>> {
     let blocks = state.chunks(CHECKPOINT_CHUNK as usize / size_of::<u32>());
     blocks.map(|values| values.iter().map(|value| value.load(Relaxed)).collect())

@@ -1,6 +1,4 @@
-//! How long a job takes, by its plan: preparing the graph, counting it, peeling it.
-//!
-//! Input: a graph, its plan, and what counts it. Output: seconds, from the rates of the machine. Nothing is read.
+//! How long a planned job takes to prepare, count and peel: seconds, from the rates of the machine. Reads nothing.
 
 use super::planning::Planning;
 use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm};
@@ -30,11 +28,10 @@ impl JobEstimate {
     }
 }
 
-/// A planned job whose time is estimated. All of it runs in the job's threads.
+/// A planned job to estimate. All of it runs in the job's threads.
 pub(super) struct Estimating<'a> {
     pub(super) planning: Planning<'a>,
     pub(super) plan: &'a Plan,
-    /// The work of the cores, where they count.
     pub(super) work: WholeWork,
     /// Whether the input has rows that can be read at any place.
     pub(super) has_rows: bool,
@@ -55,11 +52,11 @@ impl Estimating<'_> {
         }
     }
 
-    /// Time and space of preparing the graph with the host's memory `host` and `device` bytes of a GPU's.
+    /// Time and space of preparing the graph with host memory `host` and `device` bytes of a GPU.
     pub(super) fn preparing(&self, host: HostMemory, device: Bytes) -> PreparingFigures {
         let Self { has_rows, planning: Planning { session, graph, limits, .. }, .. } = *self;
         let (space, report) = (Workspace { memory: host, ..session.workspace() }, graph.report());
-        // The least memory for this was there, or the graph would not be.
+        // The least memory was available, or the graph would not exist.
         let Ok(shares) = space.beside(&least_to_prepare(graph, space)) else { return PreparingFigures::default() };
         // Directed rows are sorted as arcs if these fit in memory.
         let sorted = !has_rows || Bytes::of::<u64>(report.arcs) <= Bytes(shares.buckets());
@@ -75,7 +72,6 @@ impl Estimating<'_> {
         PreparingFigures { passes: estimate.passes, scratch_bytes: estimate.scratch, seconds: estimate.seconds() }
     }
 
-    /// Seconds of counting, with building and streaming partitions.
     fn counting(&self, plan: &Plan, planning: &Planning<'_>) -> f64 {
         let Planning { graph, method, footprint, limits, .. } = *planning;
         let (size, machine) = (graph.size(), &limits.machine);
@@ -97,7 +93,7 @@ impl Estimating<'_> {
     }
 }
 
-/// The least host memory that preparing the graph takes, or sorting its names where that is more.
+/// The least host memory to prepare the graph, or to sort its names if that takes more.
 pub(super) fn least_to_prepare(graph: &OrientedGraph, space: Workspace<'_>) -> Needs {
     let of_graph = needs(ids(graph), graph.report().arcs, space);
     let of_names = names::least(space);

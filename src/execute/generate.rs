@@ -57,9 +57,9 @@ pub fn generate(request: &GenerateRequest, control: &Control) -> Result<Generate
     })
 }
 
-/// A cleaned graph in memory, 4 bytes an edge and 8 a vertex, and its triangle count, from which that of the product follows.
+/// A cleaned graph in memory, 4 bytes an edge and 8 a vertex, and its triangle count, from which the product's follows.
 struct Cleaned {
-    /// Where each vertex's neighbours of larger number begin; one more at the end.
+    /// Where each vertex's larger neighbours begin, and the end of the last ones.
     begins: Vec<u64>,
     neighbours: Vec<u32>,
     triangles: u128,

@@ -17,13 +17,12 @@ use trimill_input::{Source, VertexList};
 use trimill_system::mapped::trim_heap;
 use trimill_system::{Bytes, Error, Kind, Result, disk, lock, parallel};
 
-/// Bytes of a device that are enough for each arc of an input, for each id, and in addition, to prepare and count its graph in one chunk.
-/// What counting takes is known exactly once the graph is there.
+/// Device memory that suffices to prepare and count a graph in one chunk: for each arc of the input, for each id, and in addition. What
+/// counting takes is known exactly only once the graph is there.
 const PER_ARC: u64 = 64;
 const PER_ID: u64 = 64;
 const FIXED: Bytes = Bytes::mib(1 << 10);
 
-/// Bytes of a device's memory that are enough for an input of `arcs` arcs and `ids` ids.
 pub(super) fn enough(arcs: u64, ids: u64) -> Bytes {
     let useful = PER_ARC.saturating_mul(arcs).saturating_add(PER_ID.saturating_mul(ids));
     Bytes(useful.saturating_add(FIXED.get()))
@@ -31,24 +30,24 @@ pub(super) fn enough(arcs: u64, ids: u64) -> Bytes {
 
 pub struct Opened<'e> {
     source: Box<dyn ArcSource + Send + 'e>,
-    /// The identity of the input; none where it is not a file.
+    /// None if the input is not a file.
     pub(crate) origin: Option<Origin>,
-    /// The record of the job in its run directory, once that is claimed for it.
+    /// The job's record in its run directory, once that is claimed.
     claimed: Option<JobRecord>,
-    /// Dropped last, as in the other states: temporary files are in its directories.
+    /// Dropped last, as in the other states: its directories hold the temporary files.
     pub(crate) session: Session,
 }
 
 pub struct Prepared {
     pub(super) graph: OrientedGraph,
-    /// The identity of the input, with a hash of its contents where there is a cache; none where it is not a file.
+    /// The identity of the input, with a hash of its contents if there is a cache; none if it is not a file.
     pub(super) origin: Option<Origin>,
     pub(super) stages: Vec<Stage>,
     pub(super) session: Session,
 }
 
 impl Session {
-    /// Opens `edges`, or if there are none the input of the job: detects formats and reads headers.
+    /// Opens `edges`, else the input of the job: detects formats and reads headers.
     pub fn input<'e>(mut self, edges: Option<&'e dyn EdgeSource>) -> Result<Opened<'e>> {
         if let Some(edges) = edges {
             self.resolve_lcc(None, 0, false)?;
@@ -70,14 +69,13 @@ impl Session {
         Ok(Opened { session: self, source: Box::new(source), origin, claimed: None })
     }
 
-    /// The identity of an input, if it is a file.
     pub(super) fn origin(source: &Source) -> Result<Option<Origin>> {
         let (format, header, columns) = (source.format(), source.header(), source.columns().cloned());
         let names = source.facts().has_names;
         Ok(source.identity()?.map(|identity| Origin { format, header, columns, names, doubled: None, identity }))
     }
 
-    /// Settles what the coefficients of all vertices are of, if they are wanted; `again`: whether the input can be read again for them.
+    /// Adds what the input says to the wanted coefficients; refuses those that read the input again unless that can be done (`again`).
     fn resolve_lcc(&mut self, directed: Option<bool>, listed: u64, again: bool) -> Result<()> {
         let Some(wanted) = &mut self.job.lcc_wanted else { return Ok(()) };
         *wanted = wanted.of_input(directed, listed)?;
@@ -91,14 +89,13 @@ impl Session {
         Ok(())
     }
 
-    /// Opens the input of the job once more, after it was counted.
     pub(super) fn input_again(&self) -> Result<Source> {
         let job = &self.job;
         Source::open_within(&job.inputs, job.settings.input.reading(), &self.work_dir, self.host, &self.control)
     }
 
-    /// Removes a graph file (`path`) that turned out to be damaged when its rows were read, so that the next start makes it again; but not
-    /// one that other processes share.
+    /// Removes the graph file at `path` if reading it showed that it is damaged, so that the next start makes it again. Callers must
+    /// pass no path of a file that other processes share.
     pub(super) fn unless_graph_damaged<T>(outcome: Result<T>, path: Option<&Path>) -> Result<T> {
         outcome.map_err(|error| match path {
             Some(path) if error.kind() == Kind::Data && error.path() == Some(path) && disk::remove(path).is_ok() => {
@@ -127,7 +124,7 @@ impl Opened<'_> {
         Ok(())
     }
 
-    /// Opens the GPUs of a job that counts there, beside the reading of the input.
+    /// Starts to open the GPUs of a job that counts on them, while the input is read.
     pub(crate) fn open_gpus(&self) -> Result<()> {
         // An estimate of the most bytes that a GPU needs, if ids are not sparse.
         let arcs = self.source.facts().arcs_at_most;
@@ -135,7 +132,7 @@ impl Opened<'_> {
         self.session.open_gpus(enough(arcs, ids))
     }
 
-    /// Reads, cleans and orients the input, or takes the graph from the cache, on a GPU that is open or on the cores.
+    /// Takes the graph from the cache, or reads, cleans and orients the input, on an open GPU or on the cores.
     pub(crate) fn graph(&self, stages: &mut Vec<Stage>) -> Result<(OrientedGraph, Option<Origin>)> {
         let Session { pool, cache, gpus, control, .. } = &self.session;
         parallel::within(pool, || {
@@ -160,15 +157,14 @@ impl Opened<'_> {
         })
     }
 
-    /// Prepares the graph with [`Self::open_gpus`] and [`Self::graph`], and records what identifies the input in a run directory that is
-    /// claimed.
+    /// Prepares the graph, and records the identity of the input in a claimed run directory.
     pub(super) fn prepare(self) -> Result<Prepared> {
         self.open_gpus()?;
         let mut stages = Vec::new();
         tracing::debug!("the input is open");
         let (graph, origin) = self.graph(&mut stages)?;
         tracing::debug!("the graph is prepared");
-        // Everything else of it is freed before planning measures what the GPUs' drivers mapped: its pages would be counted as theirs.
+        // Everything else is freed before planning measures what GPU drivers mapped, which would include its pages.
         let Opened { session, claimed, .. } = self;
         if let (Some(run), Some(claimed), Some(origin)) = (&session.run, claimed, &origin) {
             run.record(&claimed.with_input(&origin.identity))?;

@@ -1,8 +1,7 @@
-//! Divides the host's memory once the graph is prepared: for counting, for building partitions, for planning them.
+//! Divides the host's memory once the graph is prepared: a job and its graph in, a [`Division`] or the error that names the floor out.
 //!
-//! Input: a job and its graph. Output: a [`Division`], or the error that names the floor. The read buffers of all threads and a
-//! graph that is in memory come first; then the least that building a partition takes, where the job may build any; the rest
-//! is for counting (on GPUs five eighths of it) and for building more partitions at a time.
+//! First come the read buffers of all threads and a graph in memory; then the least for building a partition, if the job may build any; the
+//! rest is for counting (five eighths of it on GPUs) and for building more partitions at a time.
 
 use super::counters::{edges_while_counting, edges_while_writing, held, while_counting, while_writing};
 use crate::count::cuda;
@@ -19,35 +18,33 @@ use trimill_partitioners::partition::sizes;
 use trimill_system::memory::{HostFloor, HostMemory, Needs};
 use trimill_system::{Bytes, Result};
 
-/// For each thread: a file block, encoded, and the lengths of its rows. Long rows take more.
+/// Of each thread: an encoded file block, and the lengths of its rows. Long rows take more.
 const FILE_BLOCK: u64 = 3 << 19;
 
-/// File blocks of which some rows were read last.
+/// The cache of file blocks that were read last.
 const RECENT_BLOCKS: u64 = 2 << 20;
 
-/// For each thread: an encoder and a decoder of zstd, blocks before and after it, and rows that were filtered and wait
-/// ([`super::batch::HELD`]).
+/// Of each thread: an encoder and a decoder of zstd, blocks before and after it, and filtered rows that wait ([`super::batch::HELD`]).
 const CODERS: u64 = (5 << 20) + 4 * HELD;
 
-/// The least bytes of a block of rows on the host in a pass over the graph; a pass has three.
+/// The least size of a block of rows in a pass over the graph; a pass has three.
 pub(super) const LEAST_BLOCK: Bytes = Bytes::mib(1);
 
-/// Bytes for each vertex while partitions are planned: the partition where it is local, and what [`sizes`] takes.
+/// Bytes a vertex while partitions are planned: the partition where it is local, and what [`sizes`] takes.
 const PER_PLANNED: u64 = 4 + sizes::PER_VERTEX;
 
-/// Bytes for each vertex while partitions are built: the partition where it is local.
+/// Bytes a vertex while partitions are built: the partition where it is local.
 const PER_BUILT: u64 = 4;
 
-/// How the host's memory is divided from planning to counting.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Division {
     pub counting: Bytes,
-    /// For building partitions; none if there is too little for that.
+    /// None if there is too little memory to build partitions.
     pub building: Option<Bytes>,
     pub spills: Bytes,
 }
 
-/// The host memory that a job needs apart from counting, and what it follows from.
+/// The host memory that a job needs apart from counting, and what determines it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HostNeeds {
     pub(super) host: HostMemory,
@@ -60,24 +57,23 @@ pub(super) struct HostNeeds {
     pub(super) spill_to: SpillTo,
     /// Whether the input is spilled partitions, so that none are built.
     pub(super) spilled: bool,
-    /// Whether a shard of a prepared job is counted: it builds no partitions and adds nothing up.
+    /// Whether this is a shard of a prepared job, which builds no partitions and adds up no counts.
     pub(super) shard: bool,
-    /// Host memory that a device takes to peel the graph; none: the cores peel it.
+    /// Host memory for a device that peels the graph; none if the cores peel it.
     pub(super) device_peels: Option<Bytes>,
 }
 
 impl HostNeeds {
-    /// Divides the budget; `least`: what counting takes at least, on `gpus` GPUs or on the CPU.
+    /// Divides the budget; counting takes at least `least`, on `gpus` GPUs or on the CPU.
     pub(super) fn divided(&self, least: Bytes, gpus: u64) -> Result<Division> {
-        // The error of a stage names what that stage needs; the advice is for all of them.
+        // The error names what one stage needs; the advice suffices for all.
         self.divided_now(least, gpus).map_err(|error| {
             let enough = self.enough(least, gpus);
             error.advice(HostMemory::advice(enough)).wanting(enough)
         })
     }
 
-    /// The smallest budget found, at least this one, that suffices for counting. The need may grow with the budget, as more is held in
-    /// memory, so the budget is raised until it suffices.
+    /// A budget, at least this one, that suffices for counting. It is raised until it does, since the need may grow with the budget.
     pub(super) fn enough(&self, least: Bytes, gpus: u64) -> Bytes {
         let mut budget = self.host.budget();
         loop {
@@ -90,7 +86,6 @@ impl HostNeeds {
         }
     }
 
-    /// The largest of the floors below which the job ends.
     fn least(&self, least: Bytes, gpus: u64) -> Bytes {
         let floors = match (self.shard, self.mode) {
             (true, Some(Mode::Spilled)) => vec![self.host.floor(&self.spilled(gpus).buffers(least))],
@@ -117,20 +112,19 @@ impl HostNeeds {
         let planned = host.left(&self.planning());
         let built = planned.and_then(|_| counting(self.building(gpus)));
         match (built, streaming) {
-            // Rank ranges need no memory for each vertex. If setting memory aside for building leaves counting less than half of
-            // what it has with rank ranges, the spilled mode is not offered.
+            // Rank ranges need no memory for each vertex. If building leaves counting less than half of what it has with rank ranges, the
+            // spilled mode is not offered.
             (built, Ok(streaming))
                 if self.mode.is_none() && !built.as_ref().is_ok_and(|&left| left.get() >= streaming.get() / 2) =>
             {
                 Ok(Division { counting: streaming, building: None, spills: Bytes::ZERO })
             }
-            // Neither mode fits: report the floor of the in-place mode, which is the lower one.
+            // Neither mode fits: report the floor of the in-place mode, the lower one.
             (Err(_), Err(error)) if self.mode.is_none() => Err(error),
             (built, _) => {
                 let left = built?;
                 let spills = match self.spill_to {
                     SpillTo::Disk => Bytes::ZERO,
-                    // Half of what counting does not need.
                     SpillTo::Memory => Bytes(left.saturating_sub(least).get() / 2),
                 };
                 let counting = left.saturating_sub(spills);
@@ -139,8 +133,7 @@ impl HostNeeds {
         }
     }
 
-    /// Checks that what comes after counting can be done, where it is wanted: peeling, directions, writing the triangles at vertices or on
-    /// edges.
+    /// Checks that the stages after counting fit: peeling, directions, writing the triangles at vertices or on edges.
     pub(super) fn can_write(&self, least: Bytes, gpus: u64) -> Result<()> {
         if self.counts.lcc.is_some_and(|lcc| lcc.directed) {
             directions::check_size(self.size.vertices)?;
@@ -182,7 +175,7 @@ impl HostNeeds {
         self.with_details(self.always(Needs::to(stage)), gpus)
     }
 
-    /// Adds what the triangles at each vertex or on each edge take, where they are wanted.
+    /// Adds the memory for triangles at vertices or on edges, if they are wanted.
     fn with_details(&self, needs: Needs, gpus: u64) -> Needs {
         let GraphSize { vertices, edges, .. } = self.size;
         match (self.counts.edges, self.counts.vertices) {
@@ -216,7 +209,7 @@ impl HostNeeds {
         Some(self.always(Needs::to(stage)).fixed(what, fixed).buffers(least.saturating_sub(fixed)))
     }
 
-    /// The memory for the truss decomposition, if it is wanted.
+    /// None if trusses are not wanted.
     fn peeling(&self) -> Option<Needs> {
         let GraphSize { vertices, edges, .. } = self.size;
         let memory = match self.device_peels {
@@ -231,14 +224,13 @@ impl HostNeeds {
         self.counts.truss.map(|_| needs.buffers(Bytes(3 * LEAST_BLOCK.get())))
     }
 
-    /// Bytes that stay in memory, besides the graph, while arcs between neighbours are counted.
+    /// Bytes in memory besides the graph while arcs between neighbours are counted.
     fn beside_directions(&self) -> Bytes {
         let GraphSize { vertices, edges, .. } = self.size;
         let on_edges = if self.counts.edges { held::<ByArc>(self.host, edges) } else { Bytes::ZERO };
         held::<ByRank>(self.host, vertices.into()) + on_edges
     }
 
-    /// The memory for marking the directions of edges, if they are wanted.
     pub(super) fn directions(&self) -> Option<Needs> {
         let (host, listed) = (self.host, self.counts.lcc.map_or(0, |lcc| lcc.listed));
         let needs = self
@@ -250,7 +242,7 @@ impl HostNeeds {
         self.counts.lcc.filter(|lcc| lcc.directed).map(|_| needs)
     }
 
-    /// The memory for counting the doubled graph, which may stay in memory; `least`: for counting the graph itself.
+    /// The memory for counting the doubled graph, which may stay in memory; counting the graph itself takes `least`.
     fn doubled(&self, least: Bytes, gpus: u64) -> Needs {
         let (size, counts) =
             (DoubledGraph::at_most(&self.size), CountsWanted { vertices: true, ..CountsWanted::default() });
@@ -263,7 +255,6 @@ impl HostNeeds {
         needs.fixed("the doubled graph in memory", held)
     }
 
-    /// The host's budget that is left for counting the doubled graph.
     pub(super) fn budget_of_doubled(&self) -> Bytes {
         self.host.beside(self.held + self.beside_directions())
     }
@@ -275,7 +266,7 @@ impl HostNeeds {
     }
 
     fn spilled(&self, gpus: u64) -> Needs {
-        // For the partition on each device: its vertices' ranks; if edges are counted, also its locals and the numbers of a row block.
+        // For each device's partition: the ranks of its vertices; if edges are counted, also its locals and the numbers of a row block.
         let (ranks, rows) = match (self.counts.edges, self.counts.vertices) {
             (true, _) => (12 * gpus.max(1), Bytes(gpus.max(1) * block_of_pass(self.host).get())),
             (false, true) => (4 * gpus.max(1), Bytes::ZERO),
@@ -286,7 +277,7 @@ impl HostNeeds {
             .fixed("rows beside a row block", rows)
     }
 
-    /// The needs while partitions are built: those of `Self::spilled`, and the least that building takes.
+    /// The needs while partitions are built: those of [`Self::spilled`], and the least for building.
     fn building(&self, gpus: u64) -> Needs {
         let (threads, n) = (self.host.threads(), self.size.vertices);
         self.spilled(gpus)
@@ -295,35 +286,32 @@ impl HostNeeds {
             .fixed("a partition that is built", self.least_building())
     }
 
-    /// A partition, and blocks of rows.
     fn least_building(&self) -> Bytes {
         Bytes(3 * LEAST_BLOCK.get()) + Kept::bytes(self.size.vertices) + BUFFERS
     }
 }
 
-/// Bytes of a block of rows in a pass over the graph.
 pub(super) fn block_of_pass(host: HostMemory) -> Bytes {
     Bytes(host.usable().get() / 64).clamp(LEAST_BLOCK, Bytes::mib((4 * host.threads()).max(16)))
 }
 
-/// Row blocks that each GPU has in the host's memory: two on their way to it; with edges, the counts of one on their way back.
+/// Row blocks of each GPU in host memory: two on their way to it; with edges, the counts of one on their way back.
 pub(super) fn blocks_of_gpu(counts: CountsWanted) -> u64 {
     if counts.edges { 3 } else { 2 }
 }
 
-/// The least that counting on the CPU takes: the floor of its method and a twenty-fourth of what the resident rows of the whole graph take,
-/// so that partitions do not become tiny; and a third of that more, for row blocks.
+/// The least memory for counting on the CPU: the method's floor and a twenty-fourth of the graph's resident rows, so that partitions do not
+/// become tiny; and a third more for row blocks.
 pub(super) fn least_on_cpu(floor: Bytes, footprint: &Footprint, size: &GraphSize) -> Bytes {
     let rows = footprint.resident(size.vertices.into(), size.edges);
     Bytes((floor.get() + rows.get() / 24) / 3 * 4)
 }
 
-/// The memory for counting on the CPU: the budget that was asked for, or half of the free part of the host's; never more than is free.
+/// The memory for counting on the CPU: the requested budget, else half of the free host memory; never more than is free.
 pub(super) fn on_cpu(asked: Option<Bytes>, least: Bytes, left: Bytes) -> Bytes {
     asked.unwrap_or(Bytes(left.get() / 2).max(least)).min(left)
 }
 
-/// How the host's share of counting is divided among GPUs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OnGpus {
     /// Bytes of a run of resident rows.
@@ -333,13 +321,13 @@ pub(super) struct OnGpus {
     pub(super) all: Bytes,
 }
 
-/// The least host memory that `gpus` GPUs take, each with `blocks` row blocks.
+/// The least host memory of `gpus` GPUs with `blocks` row blocks each.
 pub(super) fn least_on_gpus(gpus: u64, blocks: u64, longest_row: u32) -> Bytes {
     let blocks = blocks * smallest_row_block_limit(longest_row).get();
     Bytes(gpus * (trimill_kernels::STAGING_BYTES + cuda::on_host(cuda::LEAST_CHUNK).get() + blocks) * 8 / 5)
 }
 
-/// Divides `left` among `gpus` GPUs: of each share, runs of resident rows take a half, each row block an eighth.
+/// Divides `left` among `gpus` GPUs: runs of resident rows take half of each share, each row block an eighth.
 pub(super) fn on_gpus(gpus: u64, blocks: u64, left: Bytes) -> OnGpus {
     let staging = Bytes(gpus * trimill_kernels::STAGING_BYTES);
     let each = left.saturating_sub(staging).get() / gpus;

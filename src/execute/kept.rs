@@ -1,7 +1,6 @@
-//! What `trimill count` does with a directory of kept spills: counts them, without the graph.
-//!
-//! Input: a manifest and its spills, as `trimill partition` or `trimill count --keep-spill` wrote them. Output: the result that
-//! the graph itself gives. Each spill is checked against the manifest before it is counted, and is kept.
+//! Counts a directory of kept spills without the graph: a manifest and its spills in, as `trimill partition` or
+//! `trimill count --keep-spill` wrote them; the result that the graph itself gives out. Each spill is checked against the manifest before
+//! it is counted, and is kept.
 
 use std::path::Path;
 use std::time::Instant;
@@ -79,7 +78,7 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
     Ok(RunResult { timeline: control.timeline(result.seconds), ..result.complete() })
 }
 
-/// Refuses settings that say how a graph is read or partitioned: those that are named.
+/// Refuses named settings that say how a graph is read or partitioned.
 fn refuse<const N: usize>(fixed: [(bool, &str); N], dir: &Path) -> Result<()> {
     match fixed.into_iter().find(|(named, _)| *named) {
         Some((_, what)) => {

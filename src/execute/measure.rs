@@ -1,8 +1,8 @@
-//! Measures the rates of this machine, which `trimill doctor --measure` writes.
+//! Measures the rates of this machine, for `trimill doctor --measure`.
 //!
-//! Input: a directory. Output: [`Rates`]. A Kronecker graph is generated there and counted in both modes on the cores and, where
-//! there is one, on the first GPU; the rates follow from the stage times of these jobs, the best of three runs. A file is
-//! written and read to measure the disk. Rates that cannot be measured, as those of a missing GPU, keep their defaults.
+//! Generates a Kronecker graph in a directory and counts it in both modes on the cores and, if there is one, on the first GPU; [`Rates`]
+//! follow from the stage times, the best of three runs. Writes and reads a file to measure the disk. Rates that cannot be measured keep
+//! their defaults.
 
 use std::path::Path;
 use std::time::Instant;
@@ -24,25 +24,21 @@ use trimill_system::disk::faults::hook;
 use trimill_system::disk::{NewFile, PRIVATE, TemporaryDir, read_at};
 use trimill_system::{Bytes, Error, Result};
 
-/// How often each job runs.
 const TIMES: usize = 3;
 
-/// Partitions of a graph that is cut.
 const PARTS: u32 = 8;
 
-/// The steps of progress: the disk, three jobs on the cores, two on a GPU and its two methods.
+/// Steps of progress: the disk, three jobs on the cores, two on a GPU, and its two methods.
 const STEPS: u64 = 8;
 
-/// Bytes that are written and read to measure a disk.
 const DISK_BYTES: u64 = 512 << 20;
 
 const STEP: usize = 4 << 20;
 
-/// The environment variable that sets the scale of the graph: for tests.
+/// The environment variable that sets the scale of the graph, for tests.
 const SCALE: &str = "TRIMILL_SCALE";
 
-/// The scale of the graph that this machine is measured with: edges in proportion to the cores, so that every stage takes long
-/// enough to be measured.
+/// The scale of the graph: edges in proportion to the cores, so that every stage takes long enough to be measured.
 pub(super) fn measured_scale() -> u32 {
     let of_test = hook(SCALE).and_then(|scale| scale.parse().ok());
     of_test.unwrap_or((19 + cores().ilog2()).min(24))
@@ -52,7 +48,7 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
 }
 
-/// Measures with a Kronecker graph of `2^scale` vertices, in a directory of its own in `work`.
+/// Measures with a Kronecker graph of `2^scale` vertices, in a temporary directory in `work`.
 pub(super) fn measure(scale: u32, work: &Path, control: &Control) -> Result<Rates> {
     let dir = TemporaryDir::new(work, "measure-")?;
     let task = control.task("measure", Some(STEPS), Unit::Runs);
@@ -94,7 +90,6 @@ pub(super) fn measure(scale: u32, work: &Path, control: &Control) -> Result<Rate
     Ok(rates)
 }
 
-/// Jobs on the graph, whose prepared form they share.
 struct Jobs<'a> {
     dir: &'a Path,
     control: &'a Control,
@@ -161,7 +156,7 @@ impl Jobs<'_> {
     }
 }
 
-/// Bytes that the disk of `dir` writes in a second, and that it reads with nothing in the page cache.
+/// Bytes a second that the disk of `dir` writes, and reads with nothing in the page cache.
 fn disk(dir: &Path, control: &Control) -> Result<(f64, f64)> {
     let mut bytes = vec![0x5a; STEP];
     let file = NewFile::create(dir, "disk-", ".tmp", PRIVATE)?;
@@ -172,7 +167,7 @@ fn disk(dir: &Path, control: &Control) -> Result<(f64, f64)> {
     }
     file.sync()?;
     let writing = start.elapsed().as_secs_f64();
-    // Where the system keeps the pages in its cache, memory is measured instead of the disk.
+    // If the system keeps the pages cached, memory is measured instead of the disk.
     let _ = fadvise(file.as_file(), 0, None, Advice::DontNeed);
     let start = Instant::now();
     for position in (0..DISK_BYTES).step_by(STEP) {

@@ -1,5 +1,5 @@
-//! What `trimill merge` does: checks that every partition of a prepared job was counted, by the same plan, and adds them to the result that
-//! `trimill count` would give.
+//! What `trimill merge` does: checks that every partition of a prepared job was counted by the same plan, and adds them up to the result of
+//! `trimill count`.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -15,10 +15,9 @@ use crate::run_dir::{PartitionRecord, PreparedJob, RunDir, with_prepare_advice, 
 use crate::shards::{Shard, shards_of};
 use trimill_system::{Bytes, Control, Error, Result, machine};
 
-/// Adds the partitions of the job that is prepared in the run directory of `how`, within the budgets of `how`. Files of the job's shards
-/// are removed afterwards. Also returns the directory that the job names for its result. Errors: `Kind::Resource` where no job is
-/// prepared there, where partitions are missing, or where a file cannot be written: what would have been returned is then the error's
-/// answer.
+/// Adds the partitions of the job prepared in `how`'s run directory, within `how`'s budgets, and removes files of the job's shards. Also
+/// returns the directory that the job names for its result. Errors: `Kind::Resource` if no job is prepared there, partitions are missing,
+/// or a file cannot be written; in the last case the result is the error's answer.
 pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)> {
     let Some(path) = how.settings.run.dir.clone() else {
         return Err(Error::usage("no run directory"));
@@ -90,7 +89,6 @@ fn records(run: &RunDir, prepared: &PreparedJob) -> Result<Vec<PartitionRecord>>
 /// The most partitions, or commands, that a message names.
 const MOST: usize = 16;
 
-/// Which partitions are missing, and what counts them.
 fn not_counted(run: &Path, missing: &[u32], prepared: &PreparedJob) -> Error {
     let which = some_of(missing.iter().map(u32::to_string));
     Error::resource(format!("{} of {} partitions are not counted: {which}", missing.len(), prepared.parts()))
@@ -98,14 +96,13 @@ fn not_counted(run: &Path, missing: &[u32], prepared: &PreparedJob) -> Error {
         .advice(format!("count them with {}", commands(run, missing, prepared)))
 }
 
-/// The commands that count these partitions, or some of these commands.
+/// The commands that count these partitions, or some of them.
 fn commands(run: &Path, missing: &[u32], prepared: &PreparedJob) -> String {
     let shards = shards_of(missing, &prepared.costs, prepared.shards.unwrap_or(NonZeroU32::MIN));
     let command = |shard: &Shard| format!("'trimill count --run-dir {} --shard {shard}'", run.display());
     some_of(shards.iter().map(command))
 }
 
-/// The first [`MOST`] of the names.
 fn some_of(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = if names.len() > MOST { ", ..." } else { "" };
     names.take(MOST).collect::<Vec<_>>().join(", ") + more

@@ -1,8 +1,8 @@
-//! What a job would take with more memory: the graph that is there is planned again with larger budgets.
+//! What a job would take with more memory: plans the graph again with larger budgets.
 //!
-//! Input: a job with its plan. Output: for twice the budget of the device, for one that holds the whole graph, for twice that of the
-//! host, and for one of which more would not help, the number of partitions and the seconds. Larger budgets that save nothing are left
-//! out, and so are all of the device if it costs much to assign the vertices again.
+//! Output: partitions and seconds with twice the device's budget, with one that holds the whole graph, with twice the host's, and with one
+//! of which more would not help. Budgets that save nothing are left out, and larger device budgets if assigning the vertices again costs
+//! much.
 
 use std::sync::atomic::AtomicU64;
 
@@ -19,7 +19,7 @@ use trimill_system::{Bytes, Result};
 /// How often the host's budget is doubled, at most, to find one of which more would not help.
 const DOUBLINGS: u32 = 12;
 
-/// The largest budget that is thought of.
+/// The largest budget that is considered.
 const MOST: Bytes = Bytes(1 << 59);
 
 /// Preparing that takes up to `AS_FAST` times the shortest time counts as equally fast.
@@ -62,11 +62,11 @@ impl Estimating<'_> {
         Ok(found)
     }
 
-    /// A budget of the device that holds the whole graph, with the method that is chosen for this budget.
+    /// A device budget that holds the whole graph, with the method that is chosen for it.
     fn holds_all(&self) -> Result<Bytes> {
         let Planning { session, graph, footprint, .. } = self.planning;
         let mut bytes = rounded_up(whole(&graph.size(), &footprint));
-        // The method that is chosen there may take more.
+        // The method that is chosen with this budget may take more.
         for _ in 0..4 {
             let chosen = self.chosen(Some(bytes), session.host.budget())?;
             let needed = whole(&graph.size(), &chosen.backends[0].footprint());
@@ -78,8 +78,8 @@ impl Estimating<'_> {
         Ok(bytes)
     }
 
-    /// A larger budget of the host of which more would not help, if more helps at all: to prepare the graph as fast as with any, and if
-    /// partitions depend on it (`cuts`) to hold the whole graph.
+    /// A larger host budget of which more would not help, if any helps: enough to prepare the graph as fast as with any, and to hold the
+    /// whole graph if partitions depend on the budget (`cuts`).
     fn enough_host(&self, cuts: bool) -> Result<Option<Bytes>> {
         let Planning { session, graph, limits, .. } = self.planning;
         let host = session.host.budget();
@@ -123,7 +123,7 @@ impl Estimating<'_> {
     }
 }
 
-/// A size, no smaller, that is as long as it is printed: halves of a unit below 16 of them, else whole ones.
+/// Rounds up to a size with a short name: halves of a unit below 16 units, else whole ones.
 fn rounded_up(bytes: Bytes) -> Bytes {
     let bytes = bytes.get().clamp(1, MOST.get());
     let unit = 1u64 << (bytes.ilog2() / 10 * 10);

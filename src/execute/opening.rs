@@ -1,9 +1,8 @@
-//! Opens the GPUs of a job, beside the reading of its input.
+//! Opens the GPUs of a job while its input is read.
 //!
-//! Starting the driver and creating a context take some tenths of a second, loading kernels and reserving memory some more. A thread does
-//! that as soon as the job's settings are known. What the driver maps in the process is measured as the growth of the process's
-//! memory. If other work runs meanwhile, that is known only after both have ended; so where the host's budget is tight, GPUs are opened
-//! before anything else.
+//! Starting the driver and creating a context take some tenths of a second, loading kernels and reserving memory some more, so a thread
+//! begins as soon as the settings are known. What the driver maps is measured as the growth of the process's memory. If other work runs
+//! meanwhile, that is known only after both; so where the host's budget is tight, GPUs are opened before anything else.
 
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -16,26 +15,25 @@ use crate::prepare::starting::{DeviceEngine, StartingDevice};
 use trimill_system::threads::{joined, spawn, spawn_alone};
 use trimill_system::{Bytes, Error, Result, machine};
 
-/// If the host's budget is at least this, GPUs are opened while the input is read.
+/// With a host budget of at least this, GPUs are opened while the input is read.
 const AMPLE: Bytes = Bytes::mib(8 << 10);
 
-/// Page-locked memory of a GPU that was opened beside reading.
+/// Page-locked memory of a GPU that was opened while the input was read.
 const WARM_BYTES: u64 = trimill_kernels::STAGING_BYTES + RUNS_IN_FLIGHT * CHUNK.get();
 
 #[derive(Debug, Clone)]
 pub(super) struct GpuSettings {
     pub(super) devices: Devices,
     pub(super) kernels: KernelSettings,
-    /// The budget of each.
+    /// The budget of each GPU.
     pub(super) memory: Option<Bytes>,
     pub(super) prepare: Prepare,
 }
 
-/// Opened GPUs, with the same budget reserved on each.
 pub(super) struct Gpus {
     pub(super) workers: Vec<Cuda>,
     pub(super) budget: Bytes,
-    /// Whether they have more memory, which was not reserved since the input seemed not to need it.
+    /// Whether they have more memory that was not reserved, since the input seemed not to need it.
     pub(super) have_more: bool,
 }
 
@@ -43,15 +41,14 @@ pub(super) struct Opening {
     thread: Option<JoinHandle<Result<Gpus>>>,
     opened: Option<Result<Gpus>>,
     pub(super) prepare: Prepare,
-    /// The process's memory before.
+    /// The process's memory before opening.
     before: Bytes,
-    /// Bytes that the driver mapped, if that was measured when GPUs were opened.
+    /// Bytes that the driver mapped, if measured when GPUs were opened.
     driver: Option<Bytes>,
 }
 
 impl Opening {
-    /// Starts to open the GPUs of a job whose input needs at most `useful` bytes of each; with a budget of the host below [`AMPLE`], waits until
-    /// they are open.
+    /// Starts to open the GPUs, of which the input needs `useful` bytes at most; with a host budget below [`AMPLE`], waits for them.
     pub(super) fn start(settings: GpuSettings, method: CudaMethod, host: Bytes, useful: Bytes) -> Self {
         let GpuSettings { devices, kernels, memory, prepare } = settings;
         let asked = memory.map_or(Budget::Free(useful), Budget::Asked);
@@ -101,7 +98,7 @@ impl Opening {
         self.driver.is_none()
     }
 
-    /// The GPUs, and the bytes that their drivers mapped. `held`: bytes that the job itself holds now and did not hold before.
+    /// The GPUs, and the bytes that their drivers mapped. `held`: bytes that the job holds now and did not hold before.
     pub(super) fn finish(mut self, held: Bytes) -> Result<(Gpus, Bytes)> {
         self.wait();
         let gpus = self.opened.take().unwrap_or_else(|| Err(Error::defect("GPUs were opened twice")))?;

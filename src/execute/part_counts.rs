@@ -1,5 +1,4 @@
-//! What is counted of partitions besides their totals, on its way to the sums: of partitions that a device did not finish, and of those
-//! that a run directory keeps.
+//! Counts of partitions at vertices or on edges, on their way to the sums: of unfinished partitions, and of those in a run directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,10 +15,9 @@ use crate::sums::{CountedKeys, SumKey, Sums};
 use trimill_system::control::Unit;
 use trimill_system::{Bytes, Error, Result, lock, parallel};
 
-/// The most files that are open at a time.
 const MOST_FILES: usize = 128;
 
-/// Sums that are zeros; in memory where [`in_memory`] allows.
+/// Zeroed sums, in memory if [`in_memory`] allows.
 pub(super) fn zeros<K: SumKey>(session: &Session, keys: u64) -> Result<Sums<K>> {
     match in_memory::<K>(session.host, keys) {
         true => Ok(Sums::in_memory(keys)),
@@ -30,12 +28,12 @@ pub(super) fn zeros<K: SumKey>(session: &Session, keys: u64) -> Result<Sums<K>> 
 /// Partitions that a device began and did not finish: how far each is, and its file.
 type Unfinished<K, P> = BTreeMap<u32, (P, Option<PartWriter<K>>)>;
 
-/// The sums of a job, and the files of its run directory with the counts of each partition. `P` says how far a partition is counted.
+/// The sums of a job, and the files in its run directory with the counts of each partition. `P` says how far a partition is counted.
 pub(super) struct JobSums<K: SumKey, P> {
     keys: u64,
     /// None in a shard, whose counts are added elsewhere.
     sums: Option<Sums<K>>,
-    /// The directory, and the fingerprint of the job; none without a run directory.
+    /// The run directory, and the fingerprint of the job.
     run: Option<(PathBuf, u128)>,
     unfinished: Mutex<Unfinished<K, P>>,
 }
@@ -70,7 +68,6 @@ impl<K: SumKey, P: Default> JobSums<K, P> {
         }
     }
 
-    /// Begins the file of a partition; none without a run directory.
     fn begin(&self, part: u32) -> Result<Option<PartWriter<K>>> {
         self.place(part).map(|(dir, key)| PartWriter::new(dir, key)).transpose()
     }
@@ -79,7 +76,7 @@ impl<K: SumKey, P: Default> JobSums<K, P> {
         self.run.is_some()
     }
 
-    /// Saves numbers of all keys in a file of the run directory, if there is one. Runs in the current thread pool.
+    /// Saves a number for each key in a file of the run directory, if there is one. Runs in the current thread pool.
     pub(super) fn save(&self, part: u32, blocks: impl Iterator<Item = Vec<K::Count>>) -> Result<()> {
         let Some(mut file) = self.begin(part)? else { return Ok(()) };
         let mut first = 0;
@@ -90,7 +87,7 @@ impl<K: SumKey, P: Default> JobSums<K, P> {
         file.finish()
     }
 
-    /// Replaces the sums by what an earlier start saved. `false`: there is no such file, or it is damaged, which is logged.
+    /// Replaces the sums by what an earlier start saved. `false` if there is no such file, or it is damaged, which is logged.
     pub(super) fn restore(&self, part: u32, pool: &ThreadPool) -> Result<bool> {
         let Some(saved) = self.file(part, "peeling begins again")? else { return Ok(false) };
         let sums = self.all()?;
@@ -98,13 +95,12 @@ impl<K: SumKey, P: Default> JobSums<K, P> {
         parallel::within(pool, || PartCounts::add_all(&[saved], sums, |_| Ok(()))).map(|()| true)
     }
 
-    /// The directory of the files, and the key of one; none without a run directory.
     fn place(&self, part: u32) -> Option<(&Path, PartKey)> {
         let (dir, fingerprint) = self.run.as_ref()?;
         Some((dir, PartKey { fingerprint: *fingerprint, part, keys: self.keys }))
     }
 
-    /// The file of an earlier start. None where it is missing, or damaged, which is logged with what happens then.
+    /// The file of an earlier start; none if it is missing, or damaged, which is logged with the consequence `then`.
     fn file(&self, part: u32, then: &str) -> Result<Option<PartCounts<K>>> {
         let Some((dir, key)) = self.place(part) else { return Ok(None) };
         unless_damaged(PartCounts::open(dir, key), then)
@@ -123,8 +119,8 @@ impl<K: SumKey, P: Default> JobSums<K, P> {
         self.sums.as_ref().map_or(Ok(()), |sums| sums.add(keys, counts))
     }
 
-    /// Adds what was counted of `parts` earlier, as many at a time as [`MOST_FILES`] and a block of rows allow, whose memory nothing takes
-    /// meanwhile: each block of the sums is written once for these. Returns those whose counts are there; what is damaged is logged.
+    /// Adds the counts of `parts` from earlier starts, as many at a time as [`MOST_FILES`] and the memory of a block of rows allow: each
+    /// block of the sums is written once for all of these. Returns the parts whose counts are there; damage is logged.
     pub(super) fn resume(&self, parts: &[u32], session: &Session) -> Result<BTreeSet<u32>> {
         let Session { pool, control, .. } = session;
         let size = |(dir, key): (&Path, PartKey)| key.path::<K>(dir).metadata().map_or(0, |file| file.len());
@@ -155,7 +151,6 @@ impl<K: SumKey, P: Default> JobSums<K, P> {
         self.sums.as_ref().ok_or_else(|| Error::defect("the counts of a shard are not added"))
     }
 
-    /// As [`Self::all`], by value.
     pub(super) fn into_all(self) -> Result<Sums<K>> {
         self.sums.ok_or_else(|| Error::defect("the counts of a shard are not added"))
     }

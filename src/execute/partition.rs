@@ -30,7 +30,7 @@ pub fn partition(job: Job, metis: Option<Helper>, control: &Control) -> Result<P
     let Some(directory) = job.settings.spill.dir.clone() else {
         return Err(Error::usage("no directory for the spilled partitions").advice("name it with --spill-dir"));
     };
-    // Of what a count writes, nothing but the spills.
+    // Of a count's outputs, only the spills are written.
     let mut job = job.without_counts();
     (job.settings.spill.to, job.settings.spill.keep) = (Some(SpillTo::Disk), Some(true));
     let session = Session::open(job, Purpose::Count, metis, control)?;
@@ -85,7 +85,6 @@ impl Planned {
         let Self { graph, plan, session: Session { pool, control, .. }, .. } = self;
         let (parts, directory) = (plan.parts(), dir.path().to_path_buf());
         let order: Vec<u32> = (0..parts).collect();
-        // All spills stay on disk.
         let building = self.building(order.len(), true)?;
         check_room([self.spills_needed(&building)])?;
         let room = SpillMemory::new(Bytes::ZERO);

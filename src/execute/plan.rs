@@ -1,5 +1,4 @@
-//! What `trimill plan` does: predicts what each partition takes and whether it fits, also for other numbers of parts. Counts
-//! nothing.
+//! What `trimill plan` does: predicts what each partition takes and whether it fits, also for other numbers of parts.
 
 use std::sync::atomic::AtomicU64;
 
@@ -21,7 +20,7 @@ use trimill_system::child::Helper;
 use trimill_system::disk::DiskNeeds;
 use trimill_system::{Bytes, Control, Result, parallel};
 
-/// Plans a job, for `edges` or if there are none for its input.
+/// Plans a job for `edges`, else for its input.
 pub fn plan(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, control: &Control) -> Result<PlanReport> {
     let opened = Session::open(job, Purpose::Plan, metis, control)?.input(edges)?;
     let (spills_whole, has_rows) = (opened.session.job.settings.spill.keep(), opened.has_rows());
@@ -29,7 +28,6 @@ pub fn plan(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, con
 }
 
 impl Planned {
-    /// The advice if the number of parts that was asked for does not fit.
     fn advice_on_parts(&self) -> Option<String> {
         let (asked, parts, device) = (self.plan.parts_asked, self.plan.parts(), self.limits.device);
         (asked != parts).then(|| {
@@ -134,7 +132,7 @@ impl Planned {
         }
     }
 
-    /// The least of the host's memory with which the graph is counted in the mode of the plan.
+    /// The least host memory for counting the graph in the plan's mode.
     fn least_host_memory(&self) -> Result<Bytes> {
         let Self { graph, limits, session, plan, .. } = self;
         let gpus = limits.machine.gpus;
@@ -147,7 +145,7 @@ impl Planned {
 }
 
 impl Planning<'_> {
-    /// The costs of several numbers of parts, without splitting; none where running the partitioner again is not cheap.
+    /// The costs of several numbers of parts, without splitting; none if running the partitioner again is expensive.
     fn alternatives(&self, mode: Mode, row_block_limit: Bytes, partitioner: &Partitioner) -> Result<Vec<Alternative>> {
         const PARTS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
         let Self { graph, footprint, .. } = *self;

@@ -1,4 +1,4 @@
-//! What identifies the partitions of a job: a plan that an earlier start recorded is taken only if it is this job's.
+//! Identifies the partitions of a job: a recorded plan is taken only if it is this job's.
 
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -9,9 +9,8 @@ use crate::run_dir::{PlanRecord, RunDir};
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::{Bytes, Result};
 
-/// The plan that an earlier start recorded in `run`, if it is one of this job, whose input is `identity`; of a graph of `vertices`
-/// vertices, if their number is known. A shard takes the plan as it is, which is compared with the prepared job elsewhere: its input need
-/// not be there.
+/// The plan recorded in `run` by an earlier start of this job, whose input is `identity` and whose graph has `vertices` vertices, if known.
+/// A shard takes the plan as it is: it is compared with the prepared job elsewhere, and the input need not exist.
 pub(super) fn recorded(
     run: &RunDir,
     settings: &Tables,
@@ -27,8 +26,7 @@ pub(super) fn recorded(
     Ok(None)
 }
 
-/// Identifies the partitions of a job: a hash of the input, the partitioner, the number of parts, the mode, the prune level, the size of
-/// row blocks, and how the graph is cut.
+/// A hash of what determines the partitions: input, partitioner, number of parts, mode, prune level, size of row blocks, and cut.
 pub(super) fn fingerprint(settings: &Tables, identity: &str, cut: &GraphCut, row_block: Bytes) -> u128 {
     let (parts, mode) = (cut.parts(), cut.mode());
     let (seed, prune) = (settings.partition.seed(), settings.partition.prune());
@@ -45,7 +43,7 @@ pub(super) fn fingerprint(settings: &Tables, identity: &str, cut: &GraphCut, row
     xxh3_128(&key)
 }
 
-/// Resolves `auto` for a mode; returns any other partitioner unchanged.
+/// Resolves `auto` for a mode.
 pub(super) fn resolved(partitioner: &Partitioner, mode: Mode) -> &Partitioner {
     match (partitioner, mode) {
         (Partitioner::Auto, Mode::InPlace) => &Partitioner::Rank,

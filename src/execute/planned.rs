@@ -1,4 +1,4 @@
-//! The state [`Planned`]: partitions that fit, and what counts them; for counting, partitioning and planning alike.
+//! The state [`Planned`]: partitions that fit, and the backends that count them; for counting, partitioning and planning alike.
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -27,38 +27,33 @@ use trimill_system::mapped::trim_heap;
 use trimill_system::memory::HostFloor;
 use trimill_system::{Bytes, Error, Kind, Result, machine, parallel};
 
-/// A session whose partitions are planned, and can be built and counted.
 pub(super) struct Planned {
     pub(super) stages: Vec<Stage>,
     pub(super) graph: OrientedGraph,
-    /// The partitioner; never `auto`.
+    /// Never `auto`.
     pub(super) partitioner: Partitioner,
     pub(super) plan: Plan,
     pub(super) limits: PlanLimits,
     pub(super) host_floors: Vec<HostFloor>,
-    /// What counts the partitions.
     pub(super) chosen: ChosenBackends,
     pub(super) fingerprint: u128,
-    /// The peak resident memory up to the plan, without what the drivers mapped, and with that of a child process while it ran; if GPUs
-    /// were opened meanwhile, it may include a part of what the drivers mapped. The peak is measured anew from
-    /// here on.
+    /// Peak resident memory up to the plan, with a child process's but without what drivers mapped; if GPUs were opened meanwhile, it may
+    /// include a part of that. From here on the peak is measured anew.
     pub(super) peak: Bytes,
     pub(super) session: Session,
 }
 
 impl Planned {
-    /// The peak of the host's memory up to now, without what the drivers mapped.
     pub(super) fn peak_now(&self) -> Bytes {
         machine::peak_memory().saturating_sub(self.chosen.driver).max(self.peak)
     }
 
-    /// Calls `step`; if its error is that the graph file is damaged, the file is removed.
+    /// Calls `step`; removes the graph file if the error is that it is damaged.
     pub(super) fn unless_damaged<T>(self, step: impl FnOnce(Self) -> Result<T>) -> Result<T> {
         let path = self.graph.path().map(Path::to_path_buf);
         Session::unless_graph_damaged(step(self), path.as_deref())
     }
 
-    /// Seconds of counting, with building and streaming partitions.
     pub(super) fn counting_seconds(&self) -> f64 {
         let Self { graph, plan, limits, chosen, .. } = self;
         let (size, planning) = (graph.size(), self.planning());
@@ -73,7 +68,7 @@ impl Planned {
         Planning::new(&self.session, &self.graph, &self.chosen, &self.limits)
     }
 
-    /// The builder of its partitions, the sets `locals`, in `dir`; `durable`: they are synced to disk.
+    /// The builder of the partitions with the sets `locals`, in `dir`; `durable`: they are synced to disk.
     pub(super) fn builder<'a>(
         &'a self,
         locals: &'a Locals,
@@ -113,13 +108,12 @@ impl Planned {
 pub(super) struct PlanRequest {
     /// Whether a graph that is one partition is spilled, too.
     pub(super) spills_whole: bool,
-    /// The number of shards: there are at least as many partitions if the job names no number.
+    /// There are at least as many partitions as shards, unless the job names a number.
     pub(super) shards: u32,
 }
 
 impl Prepared {
-    /// Plans, or takes the plan that an earlier start recorded in the run directory.
-    /// A graph file that turns out to be damaged is removed, unless other processes share it.
+    /// Plans, or takes the recorded plan of an earlier start. Removes a damaged graph file, unless other processes share it.
     pub(super) fn plan(self, wanted: PlanRequest) -> Result<Planned> {
         let path = self.graph.path().filter(|_| !self.session.is_shard()).map(Path::to_path_buf);
         Session::unless_graph_damaged(self.planned(wanted), path.as_deref())
@@ -130,7 +124,7 @@ impl Prepared {
         let Session { job, control, .. } = &session;
         let identity = origin.map_or(Ok(String::new()), |origin| origin.lasting())?;
         let recorded = session.recorded(&identity, graph.vertices())?;
-        // The mode that an earlier start chose needs its share of the host's memory, even if this one would choose another.
+        // The recorded mode needs its share of host memory, even if this start would choose another mode.
         let mode = recorded.as_ref().map(|(record, _)| record.mode).or(job.settings.mode());
         let needs = session.host_needs(&graph, mode);
         let start = Instant::now();
@@ -163,7 +157,7 @@ impl Prepared {
             }
             planned => planned?,
         };
-        // Recorded plans, and those of files, come with their parts.
+        // Recorded plans, and those of files, determine the number of parts.
         refuse_parts(&limits, Some(plan.parts()))?;
         tell_other_parts(&plan, &job.settings.partition, limits.device);
         trim_heap();
@@ -195,7 +189,6 @@ impl Prepared {
 }
 
 impl Session {
-    /// The plan of a graph of `vertices` vertices that an earlier start recorded in the run directory, if there is one.
     fn recorded(&self, identity: &str, vertices: u32) -> Result<Option<(PlanRecord, GraphCut)>> {
         let Some(run) = &self.run else { return Ok(None) };
         let recorded = parallel::within(&self.pool, || recorded(run, &self.job.settings, identity, Some(vertices)))?;
@@ -228,7 +221,7 @@ impl Session {
     }
 }
 
-/// Says where there are more parts than were asked for, or fewer.
+/// Tells the user if the number of parts differs from the requested one.
 fn tell_other_parts(plan: &Plan, asked: &PartitionTable, device: Bytes) {
     if plan.parts() != plan.parts_asked {
         tracing::warn!(

@@ -1,4 +1,4 @@
-//! Makes the plan of a session's graph: with the partitioner of the job, or in the mode that is estimated to be faster.
+//! Makes the plan of a session's graph: with the job's partitioner, or in the mode that is estimated to be faster.
 
 use std::sync::atomic::AtomicU64;
 
@@ -25,7 +25,6 @@ pub(super) struct Planning<'a> {
 }
 
 impl<'a> Planning<'a> {
-    /// Planning of `graph` for the backends that are `chosen`.
     pub(super) fn new(
         session: &'a Session,
         graph: &'a OrientedGraph,
@@ -42,12 +41,12 @@ impl<'a> Planning<'a> {
         Planner { graph, footprint, limits, control: &session.control }
     }
 
-    /// Seconds of building and streaming the partitions of a plan, where they are spilled.
+    /// Seconds of building and streaming the partitions of a plan, if they are spilled.
     pub(super) fn building(&self, plan: &Plan) -> f64 {
         if plan.cut.mode() == Mode::Spilled { self.planner().spilled(plan) } else { 0.0 }
     }
 
-    /// Plans; `child_peak` becomes the peak memory of a METIS child. Runs in the job's threads.
+    /// `child_peak` becomes the peak memory of a METIS child. Runs in the job's threads.
     pub(super) fn plan(&self, child_peak: &AtomicU64) -> Result<Plan> {
         let (job, planner) = (&self.session.job, self.planner());
         let parts = job.settings.partition.parts().asked();

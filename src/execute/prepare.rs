@@ -1,5 +1,4 @@
-//! What `trimill prepare` does: everything up to the plan, and in the spilled mode the spills, once for all shards of a job. Nothing is
-//! counted.
+//! What `trimill prepare` does: everything up to the plan and, in the spilled mode, the spills, for all shards of a job.
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -39,7 +38,7 @@ pub fn prepare(
         }
     }
     job.check_counts()?;
-    // The graph and the spills are where all nodes find them: in the run directory.
+    // The graph and the spills are in the run directory, where all nodes find them.
     let session = Session::open(job.without_cache(), Purpose::Shards, metis, control)?;
     if session.run.is_none() {
         return Err(Error::usage("no run directory").advice("name it with --run-dir"));
@@ -54,7 +53,6 @@ pub fn prepare(
     planned.unless_damaged(|planned| planned.for_shards(shards))
 }
 
-/// Refuses settings that belong to a count in one process.
 fn refuse(kept_spills: Option<&Path>, spill: &SpillTable) -> Result<()> {
     let refused = [
         (kept_spills.is_some(), "kept spills as the input", "the graph itself"),
@@ -70,8 +68,8 @@ fn refuse(kept_spills: Option<&Path>, spill: &SpillTable) -> Result<()> {
 }
 
 impl Session {
-    /// The report of an earlier start, if all that it made is there and as it was, or if the job is merged already. What is damaged, or of
-    /// another job, is removed, with a warning, so that it is made again.
+    /// The report of an earlier start, if all that it made is unchanged, or the job is merged already. Damaged files, and those of another
+    /// job, are removed with a warning, and made again.
     fn prepared_earlier(&self, shards: Option<NonZeroU32>) -> Result<Option<PreparedReport>> {
         let Self { job, run, .. } = self;
         let Some(run) = run.as_ref().filter(|run| run.is_prepared()) else { return Ok(None) };
@@ -108,8 +106,7 @@ impl Session {
         }
     }
 
-    /// Whether everything that was prepared is there and as it was written. Reads all of the graph and of the spills. Of these, what is
-    /// damaged is removed.
+    /// Whether everything that was prepared is as it was written. Reads all of the graph and of the spills, and removes damaged ones.
     fn is_whole(&self, run: &RunDir, prepared: &PreparedJob) -> Result<bool> {
         let control = &self.control;
         let mut whole = true;
@@ -144,7 +141,6 @@ impl Session {
 }
 
 impl Planned {
-    /// Spills the partitions, if the mode is that, and records the plan for shards.
     fn for_shards(mut self, shards: Option<NonZeroU32>) -> Result<PreparedReport> {
         let mut stages = std::mem::take(&mut self.stages);
         let Self { graph, plan, fingerprint, partitioner, session, .. } = &self;
@@ -194,7 +190,6 @@ impl Planned {
     }
 }
 
-/// The report of a prepared job, whether it was prepared now or before.
 fn report(run_dir: &Path, prepared: &PreparedJob) -> PreparedReport {
     let SharedFiles { graph_bytes, vertices, edges, spilled_bytes, counts_bytes, device_memory, .. } = prepared.made;
     PreparedReport {
@@ -217,7 +212,7 @@ fn report(run_dir: &Path, prepared: &PreparedJob) -> PreparedReport {
 }
 
 impl Job {
-    /// The job as its shards know it: with absolute paths of its outputs, and of its inputs if they are read again when all is counted.
+    /// The job for its shards: with absolute paths of outputs, and of inputs that are read again when all is counted.
     fn for_shards(&self) -> Result<Self> {
         let mut job = self.clone();
         job.settings.output = job.settings.output.absolute()?;

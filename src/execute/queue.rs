@@ -1,14 +1,13 @@
-//! The queue from which devices take partitions, and to which a device that fails returns those that it holds.
+//! The queue from which devices take partitions, and to which a failing device returns its own.
 //!
-//! Input: items, from a builder that blocks while the queue is full. Output: each item to one taker at a time. An item is in
-//! the taker's [`TakenItem`] until it is finished, so takers that find the queue empty wait as long as an item may be requeued.
+//! A builder puts items and blocks while the queue is full; each item has one taker at a time, who holds it in a [`TakenItem`] until it is
+//! finished. Takers that find the queue empty wait as long as an item may be requeued.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use trimill_system::lock;
 
-/// A queue for a known number of takers.
 pub(super) struct Queue<T> {
     state: Mutex<QueueState<T>>,
     changed: Condvar,
@@ -17,14 +16,12 @@ pub(super) struct Queue<T> {
 
 struct QueueState<T> {
     waiting: VecDeque<T>,
-    /// Items that are taken and not finished.
     taken: usize,
     /// Whether the builder may put more.
     open: bool,
     takers: usize,
 }
 
-/// An item that was taken; finished when dropped.
 pub(super) struct TakenItem<'q, T> {
     pub(super) item: T,
     held: Held<'q, T>,
@@ -44,7 +41,7 @@ impl<T> Queue<T> {
         Self { state: Mutex::new(state), changed: Condvar::new(), room: 0 }
     }
 
-    /// Puts an item at the end, as soon as there is room. `false`: all takers have left.
+    /// Puts an item at the end, as soon as there is room. `false` if all takers have left.
     pub(super) fn put(&self, item: T) -> bool {
         let full = |state: &mut QueueState<T>| state.takers > 0 && state.waiting.len() >= self.room;
         let waited = self.changed.wait_while(lock(&self.state), full);
@@ -57,7 +54,6 @@ impl<T> Queue<T> {
         accepted
     }
 
-    /// Declares that no more items will be put.
     pub(super) fn close(&self) {
         lock(&self.state).open = false;
         self.changed.notify_all();
@@ -91,7 +87,6 @@ impl<T> Queue<T> {
 }
 
 impl<T> TakenItem<'_, T> {
-    /// Puts the item back at the front of the queue.
     pub(super) fn requeue(self) {
         lock(&self.held.0.state).waiting.push_front(self.item);
     }

@@ -1,11 +1,9 @@
 //! Reserves the budget of each GPU before anything is planned.
 //!
-//! All device memory is allocated here, so no allocation can fail later. Where a GPU refuses its budget, because other programs
-//! hold its memory, the job goes on with what is free: its plan then has smaller row blocks, and more partitions if
-//! necessary.
-//!
-//! Unless the user names a budget, a job takes no more than its input can need: freeing all of a large GPU's memory takes a tenth of a
-//! second, and other programs may use the rest. Before the input is read, the need is an estimate.
+//! All device memory is allocated here, so no allocation can fail later. If a GPU refuses its budget, because other programs hold memory,
+//! the job goes on with what is free, with smaller row blocks and more partitions if necessary. Unless the user names a budget, a job takes
+//! no more than its input can need, by an estimate: freeing all of a large GPU's memory takes a tenth of a second, and other programs may
+//! use the rest.
 
 use crate::count::cuda::Cuda;
 use trimill_counting::CountBackend;
@@ -14,9 +12,8 @@ use trimill_system::{Bytes, Error, Result};
 /// Attempts before the job fails: other programs may take memory as fast as this one asks for less.
 const TRIES: usize = 4;
 
-/// A worker that can reserve memory of its GPU.
 pub(super) trait Reserve {
-    /// The driver's number.
+    /// The driver's number of the GPU.
     fn ordinal(&self) -> u32;
     fn free(&self) -> Result<Bytes>;
     /// Takes the budget, in place of one taken before; returns the free bytes if it is refused.
@@ -45,14 +42,13 @@ pub(super) enum Budget {
 }
 
 impl Budget {
-    /// The budget that the user asked for, else 90% of the free memory.
     pub(super) fn of(asked: Option<Bytes>) -> Self {
         asked.map_or(Self::Free(Bytes(u64::MAX)), Self::Asked)
     }
 }
 
-/// Takes the same budget for all `workers`, on each GPU as much as `asked` says; workers of one GPU share it.
-/// Returns a worker's budget, which is less where a GPU has less; fails where that is less than `least`.
+/// Takes the same budget for all `workers`, as `asked` says; workers of one GPU share its memory. Returns a worker's budget, which is lower
+/// if a GPU has less; fails if that is less than `least`.
 pub(super) fn reserve<R: Reserve>(workers: &mut [R], asked: Budget, least: Bytes) -> Result<Bytes> {
     let ordinals: Vec<u32> = workers.iter().map(Reserve::ordinal).collect();
     let sharing = |ordinal: u32| ordinals.iter().filter(|&&other| other == ordinal).count() as u64;

@@ -1,10 +1,9 @@
-//! A session: a job under way. Its settings are resolved to threads, budgets and directories, and it goes through four states.
+//! A session: a job under way, with settings resolved to threads, budgets and directories. It goes through four states; every command stops
+//! at one. A shard of a prepared job begins with [`super::graph::Prepared`] from its run directory.
 //!
 //! ```text
 //! Session::open  ->  input: Opened  ->  prepare: Prepared  ->  plan: Planned  ->  count: RunResult
 //! ```
-//!
-//! Every command stops at one of them. A shard of a prepared job begins with [`super::graph::Prepared`] from its run directory.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -31,32 +30,31 @@ use trimill_system::memory::{self, HostMemory};
 use trimill_system::threads::{self, JobPool};
 use trimill_system::{Bytes, Control, Error, Result, lock, machine};
 
-/// The environment variable that says how many bytes of a set of buckets stay in memory, regardless of the budget; for tests.
+/// The environment variable that fixes how many bytes of a set of buckets stay in memory; for tests.
 const BUCKETS: &str = "TRIMILL_BUCKETS";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// To count, or to spill, here.
     Count,
-    /// To count a graph that is prepared and stays so, for one of several questions.
+    /// To count a prepared graph that stays prepared, for one of several questions.
     Question,
-    /// To prepare the work of other processes: GPUs need not be here, if their memory is named.
+    /// To prepare the work of other processes: GPUs may be absent if their memory is named.
     Shards,
-    /// To plan, also for another machine: neither its GPUs need be here, if their memory is named, nor the host's memory.
+    /// To plan, also for another machine: GPUs whose memory is named, and the host's memory, may be absent.
     Plan,
 }
 
-/// A job under way, and what its settings resolve to.
 pub struct Session {
     pub(super) job: Job,
     pub(super) purpose: Purpose,
-    /// Stops it, and receives its progress and its timeline.
+    /// Stops the job, and receives its progress and its timeline.
     pub(super) control: Control,
     begin: Instant,
     /// All parallel work runs here.
     pub(crate) pool: Arc<JobPool>,
     pub(super) host: HostMemory,
-    /// The memory in which the input is read and the graph prepared: that of the host, unless the plan is for a larger machine than this one.
+    /// Host memory for reading the input and preparing the graph: `host`, unless the plan is for a machine with more than this one.
     pub(super) preparing: HostMemory,
     pub(super) rates: Rates,
     /// Where buckets and graphs are prepared.
@@ -64,13 +62,11 @@ pub struct Session {
     pub(super) spill_dir: PathBuf,
     pub(crate) cache: Option<Cache>,
     pub(super) metis: Option<Helper>,
-    /// The run directory of a job that can be resumed.
     pub(super) run: Option<RunDir>,
-    /// The temporary work directory of a job with a run directory, where the user named its parent.
+    /// The temporary work directory of a job with a run directory, if the user named its parent.
     _work: Option<TemporaryDir>,
-    /// Bytes of the host's memory that the oriented graph may take where it is not cached.
+    /// Host memory that the oriented graph may take if it is not cached.
     graph_memory: Bytes,
-    /// GPUs that were opened in advance.
     pub(super) gpus: Mutex<Option<Opening>>,
 }
 
@@ -89,7 +85,7 @@ impl Session {
         Ok(session)
     }
 
-    /// For a shard, in the run directory that it shares with others.
+    /// For a shard, in the run directory that it shares.
     pub fn of_shard(job: Job, run: RunDir, control: &Control) -> Result<Self> {
         memory::check(job.settings.memory.host)?;
         let session = Self::within(job, Some(run), control)?;
@@ -97,8 +93,8 @@ impl Session {
         Ok(session)
     }
 
-    /// Removes what killed processes left in the directories, and warns of those that are in RAM. It takes as long as counting some thousand
-    /// edges, so a question does it only where it spills.
+    /// Removes what killed processes left in the directories, and warns of those that are in RAM. Takes as long as counting some thousand
+    /// edges, so a question does it only if it spills.
     pub(super) fn sweep_directories(&self) {
         for dir in BTreeSet::from([&self.spill_dir, &self.work_dir]) {
             if Directory::survey(dir.clone()).in_ram {
@@ -127,11 +123,11 @@ impl Session {
             job.settings.spill.keep(),
             run.as_ref(),
         )?;
-        // An input that can be read only once is not found in the cache again.
+        // An input that can be read only once would not be found in the cache again.
         let cached = job.settings.cache.enabled() && !job.is_read_once();
         let cache = cached.then(|| cache(job.settings.cache.dir.as_deref(), job.settings.cache.max)).flatten();
         let cache = match (cache, &run) {
-            // Without the cache the graph is kept for the later starts of this job.
+            // Without the cache the graph is kept for later starts of this job.
             (None, Some(run)) if !run.is_shared() => Some(Cache::open(&run.graphs(), Some(Bytes(u64::MAX)))?),
             (cache, _) => cache,
         };
@@ -193,7 +189,7 @@ impl Session {
         Ok(())
     }
 
-    /// Removes the intermediate files of a finished job with a run directory, except spills that are to be kept.
+    /// Removes intermediate files of a finished job from its run directory, except kept spills.
     pub fn tidy(&self) {
         let Some(run) = &self.run else { return };
         run.remove_counts();
@@ -218,13 +214,12 @@ impl Session {
         Machine { rates: self.rates, cores: self.pool.current_num_threads(), gpus, cached }
     }
 
-    /// Bytes of a block of rows in a pass over the graph.
     pub fn host_block(&self) -> Bytes {
         block_of_pass(self.host)
     }
 }
 
-/// Refuses a method that counts whole graphs only, if the job asks for several parts, or has a file say how many there are.
+/// Refuses a method that counts whole graphs only, if there are, or may be, several parts.
 fn check_partitions(settings: &Tables) -> Result<()> {
     let cut = match (settings.partition.parts(), settings.partition.partitioner()) {
         (Parts::Exactly(parts), _) if parts.get() > 1 => format!("{parts} parts are asked for"),
@@ -240,8 +235,8 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// The host memory that the oriented graph may take, before it is known what counts it: a quarter, but at most half of what a
-/// requested budget for counting on the CPU leaves. None where spills are kept in memory.
+/// Host memory that the oriented graph may take, before its backend is known: a quarter, but at most half of what a requested budget for
+/// the CPU leaves. None if spills are kept in memory.
 fn graph_memory(spill_to: SpillTo, counter: &CountTable, device: Option<Bytes>, usable: Bytes) -> Bytes {
     if spill_to == SpillTo::Memory {
         return Bytes::ZERO;

@@ -1,5 +1,5 @@
-//! What `trimill count --shard` does: counts the partitions of one shard of a prepared job. What it counts is recorded in the run directory,
-//! a file for each partition that appears by a rename, so shards need no locks, and a shard that runs twice changes nothing.
+//! What `trimill count --shard` does: counts one shard of a prepared job. Counts are recorded in the run directory, in a file for each
+//! partition that appears by a rename: shards need no locks, and running one twice changes nothing.
 
 use std::time::Instant;
 
@@ -20,8 +20,8 @@ use trimill_partitioners::spill::Manifest;
 use trimill_system::control::{Control, NOTE};
 use trimill_system::{Bytes, Error, Result};
 
-/// Counts a shard of the job that is prepared in the run directory of `how`, with the devices, the method and the budgets of `how`.
-/// Errors: `Kind::Resource` where no job is prepared there, and those of counting; `Kind::Usage` where the environment names no shard.
+/// Counts a shard of the job prepared in `how`'s run directory, with `how`'s devices, method and budgets. Errors: `Kind::Resource` if no
+/// job is prepared there, and those of counting; `Kind::Usage` if the environment names no shard.
 pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardReport> {
     let begin = Instant::now();
     let Some(path) = how.settings.run.dir.clone() else {
@@ -30,7 +30,7 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     let (run, prepared) = RunDir::share(&path)?;
     let shard = chosen(choice, &prepared)?;
     let mut report = ShardReport::new(path.clone(), shard.to_string(), prepared.parts(), prepared.mode);
-    // The graph is there again where a merged job was prepared again, because its outputs were gone.
+    // The graph exists again if a merged job was prepared again because its outputs were gone.
     if run.lacks_graph(&prepared)
         && run.finished(prepared.fingerprint).map_err(|error| with_prepare_advice(error, &path))?.is_some()
     {
@@ -67,7 +67,7 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     Ok(report)
 }
 
-/// The shard that was typed, or the one that the environment names.
+/// The shard that was typed, else the one that the environment names.
 fn chosen(choice: ShardChoice, prepared: &PreparedJob) -> Result<Shard> {
     let shard = match choice {
         ShardChoice::This(shard) => shard,
@@ -81,7 +81,7 @@ fn chosen(choice: ShardChoice, prepared: &PreparedJob) -> Result<Shard> {
     Ok(shard)
 }
 
-/// Adds to the report the results of `mine` that are there already, with all counts that are wanted. Returns the other partitions.
+/// Adds the results of `mine` that have all wanted counts to the report. Returns the other partitions.
 fn counted_before(
     journal: &Journal,
     mine: &[u32],
@@ -98,7 +98,6 @@ fn counted_before(
     Ok(missing)
 }
 
-/// The backends that counted, and what they counted.
 type CountedShard = (Vec<Box<dyn CountBackend>>, DeviceOutcome);
 
 fn count_ranges(prepared: Prepared, journal: &Journal, parts: &[u32]) -> Result<CountedShard> {

@@ -1,5 +1,4 @@
-//! What counting takes of disks: partitions that are spilled, the triangles at vertices and on edges on their way to their files, and
-//! these. What preparing the graph takes is checked there.
+//! Disk space of counting: spilled partitions, triangles at vertices and on edges on their way to files, and these files.
 
 use super::building::Building;
 use super::counters::in_memory;
@@ -61,13 +60,12 @@ impl Planned {
         }
     }
 
-    /// Disk space of sums that are not in memory.
     fn sums_bytes<K: SumKey>(&self, keys: u64) -> Bytes {
         if in_memory::<K>(self.session.host, keys) { Bytes::ZERO } else { Sums::<K>::bytes(keys) }
     }
 }
 
-/// Bytes that the counts of all partitions take in the run directory, at most, until they are added.
+/// The most bytes that counts of all partitions take in the run directory until they are added.
 pub(super) fn counts_bytes(counts: CountsWanted, plan: &Plan) -> Bytes {
     let of = |i: usize| {
         let (size, predicted) = (&plan.sizes[i], &plan.predictions[i]);

@@ -1,4 +1,4 @@
-//! The directory of the spills: a temporary one that is removed after the job, or one that is kept.
+//! The directory of the spills, temporary or kept.
 
 use std::path::{Path, PathBuf};
 
@@ -8,15 +8,15 @@ use trimill_system::disk::{self, TemporaryDir};
 use trimill_system::{Error, Result};
 
 pub enum SpillDir {
-    /// Removed when this value is dropped: after the job, after an error, after an interruption.
+    /// Removed when dropped: after the job, an error, or an interruption.
     Temporary(TemporaryDir),
-    /// Kept with its run directory, so that later starts find them.
+    /// In a run directory, where later starts find the spills.
     Lasting {
         dir: PathBuf,
         /// Whether spills stay when the job has ended.
         keep: bool,
     },
-    /// Kept; the files written are removed when this value is dropped, unless [`SpillDir::complete`] was called.
+    /// Kept; files written are removed when this is dropped, unless [`SpillDir::complete`] was called.
     Kept {
         dir: PathBuf,
         /// Files written by this job so far.
@@ -25,7 +25,7 @@ pub enum SpillDir {
 }
 
 impl SpillDir {
-    /// Makes the directory for a job with this fingerprint. With `force`, spills of other jobs without a manifest are replaced.
+    /// Makes the directory for a job with this fingerprint. `force` replaces spills of other jobs without a manifest.
     pub fn open(parent: &Path, keep: bool, force: bool, fingerprint: u128) -> Result<Self> {
         if !keep {
             let dir = TemporaryDir::new(parent, "trimill-spill-")
@@ -42,14 +42,13 @@ impl SpillDir {
         Ok(Self::Kept { dir: parent.to_path_buf(), written: Vec::new() })
     }
 
-    /// The directory for a job that is resumed in a run directory.
+    /// For a job that is resumed in a run directory.
     pub fn lasting(dir: &Path, keep: bool, fingerprint: u128) -> Result<Self> {
         manifest_of(dir, fingerprint)?.map_or(Ok(()), |manifest| disk::remove(&manifest))?;
         Ok(Self::Lasting { dir: dir.to_path_buf(), keep })
     }
 
-    /// The directory of a run directory's own, for a job that is prepared there. A manifest that is there is removed, with a warning if
-    /// it is damaged or of another job.
+    /// For a job that is prepared in its run directory. An existing manifest is removed, with a warning if it is damaged or another job's.
     pub fn of_prepared(dir: &Path, fingerprint: u128) -> Result<Self> {
         let manifest = dir.join(MANIFEST_NAME);
         if manifest.exists() {
@@ -68,14 +67,14 @@ impl SpillDir {
         }
     }
 
-    /// Records a file, so that it is removed if the job does not complete.
+    /// Records a file, to be removed if the job does not complete.
     pub fn wrote(&mut self, file: &Path) {
         if let Self::Kept { written, .. } = self {
             written.push(file.to_path_buf());
         }
     }
 
-    /// Whether it belongs to a run directory, so that spills of an earlier start may be in it.
+    /// Whether it belongs to a run directory, and may have spills of an earlier start.
     pub fn lasts(&self) -> bool {
         matches!(self, Self::Lasting { .. })
     }
@@ -84,7 +83,7 @@ impl SpillDir {
         matches!(self, Self::Kept { .. } | Self::Lasting { keep: true, .. })
     }
 
-    /// Declares the job complete, so that its files are kept.
+    /// The job is complete: its files are kept.
     pub fn complete(mut self) {
         if let Self::Kept { written, .. } = &mut self {
             written.clear();
@@ -92,7 +91,7 @@ impl SpillDir {
     }
 }
 
-/// The manifest of an earlier, equal job in `dir`, which is to be removed: there must be none while spills are being written.
+/// The manifest of an earlier, equal job in `dir`, to be removed: there must be none while spills are written.
 fn manifest_of(dir: &Path, fingerprint: u128) -> Result<Option<PathBuf>> {
     let manifest = dir.join(MANIFEST_NAME);
     if !manifest.exists() {
@@ -113,7 +112,7 @@ impl Drop for SpillDir {
     fn drop(&mut self) {
         if let Self::Kept { written, .. } = self {
             for file in written {
-                // A file that can't be removed has no manifest beside it, so it is not mistaken for a job's result.
+                // If it can't be removed, it has no manifest beside it, so it is not mistaken for a job's result.
                 let _ = std::fs::remove_file(file);
             }
         }

@@ -1,4 +1,4 @@
-//! Partitions that were spilled before and are counted now: what each takes, from its spill and the manifest alone.
+//! Partitions that were spilled earlier and are counted now: what each takes, from its spill and the manifest alone.
 
 use std::path::Path;
 
@@ -16,13 +16,12 @@ use trimill_system::{Bytes, Control, Error, Result};
 #[derive(Default)]
 pub(super) struct SpillsToCount {
     pub(super) items: Vec<Item>,
-    /// The size of each partition; zeros if it is not to be counted.
     pub(super) sizes: Vec<PartitionSize>,
     pub(super) predictions: Vec<Prediction>,
 }
 
 impl ChosenBackends {
-    /// Opens those spills of `manifest` in `dir` that are `wanted`; each is compared with the manifest.
+    /// Opens the `wanted` spills of `manifest` in `dir`, and compares them with the manifest.
     pub(super) fn open(
         &self,
         manifest: &Manifest,

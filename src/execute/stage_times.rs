@@ -9,7 +9,7 @@ use trimill_graph::OrientedGraph;
 use trimill_partitioners::build::BuiltPartition;
 use trimill_system::Bytes;
 
-/// Sums over partitions. Stages that overlap, or several devices, each add their own time.
+/// Sums over partitions; stages that overlap, and several devices, each add their own time.
 #[derive(Default)]
 pub(super) struct StageTimes {
     inducing: Duration,
@@ -38,7 +38,6 @@ impl StageTimes {
         self.add_device(counted.device);
     }
 
-    /// Adds the sums of another thread.
     pub(super) fn merge(&mut self, other: &Self) {
         self.inducing += other.inducing;
         self.pruning += other.pruning;
@@ -56,7 +55,6 @@ impl StageTimes {
         }
     }
 
-    /// The stages from inducing to spilling.
     pub(super) fn built_stages(&self, graph: &OrientedGraph) -> [Stage; 3] {
         let arcs = graph.stored_bytes();
         [
@@ -66,7 +64,7 @@ impl StageTimes {
         ]
     }
 
-    /// Bytes of the graph's file that were read for the in-place mode.
+    /// Bytes of the graph file that the in-place mode read.
     pub(super) fn read(&self, graph: &OrientedGraph) -> Bytes {
         let passes = self.streamed.get() as f64 / graph.csr_bytes().get().max(1) as f64;
         Bytes((passes * graph.stored_bytes().get() as f64) as u64)
@@ -83,7 +81,7 @@ impl StageTimes {
     }
 }
 
-/// The stages that the device's own clock measures, where it has one: they overlap with 'count', the host's time.
+/// The stages that a device's own clock measures; they overlap with 'count', the host's time.
 pub(super) fn device_stages(times: Option<DeviceTimes>, streamed: Bytes) -> impl Iterator<Item = Stage> {
     times.into_iter().flat_map(move |times| {
         let preprocessed = Some(times.preprocessing).filter(|time| !time.is_zero());

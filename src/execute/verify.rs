@@ -20,9 +20,8 @@ use trimill_input::Source;
 use trimill_input::arcs::ArcSource;
 use trimill_system::{Bytes, Control, Error, Result, machine, parallel};
 
-/// Counts the triangles of a job's input in memory, without the cleaning, orienting and partitioning of the other stages. Errors: errors
-/// in the input; `Kind::Resource` for a graph that the host's budget cannot hold; when stopped. Where only files could not be written,
-/// the report is the error's answer.
+/// Counts the triangles of a job's input in memory by the verifier. Errors: those of the input; `Kind::Resource` for a graph that the
+/// host's budget cannot hold; when stopped. If only files could not be written, the report is the error's answer.
 pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
     let start = Instant::now();
     job.settings.output.check_places()?;
@@ -81,7 +80,7 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
     })
 }
 
-/// How many entries an array over all ids has, if these are not too sparse for one.
+/// The length of an array over all ids, if ids are not too sparse for one.
 fn array_len(source: &Source, vertices: &VerifiedVertices, arcs: u64) -> Option<u64> {
     // A list of arcs declares all ids up to the largest one.
     let ids = match source.facts().declared_vertices {
@@ -91,7 +90,6 @@ fn array_len(source: &Source, vertices: &VerifiedVertices, arcs: u64) -> Option<
     ids.filter(|&ids| array_is_worthwhile(ids, arcs))
 }
 
-/// The counts at vertices, and other values that files need.
 struct ToWrite {
     vertices: VerifiedVertices,
     array_len: Option<u64>,
@@ -99,7 +97,7 @@ struct ToWrite {
 }
 
 impl Job {
-    /// Writes the files of counts; returns the summary of vertices, if their counts are wanted, and whether the files could be written.
+    /// Writes the files of counts; returns the summary of vertices, if wanted, and whether the files could be written.
     fn write_verified(
         &self,
         to_write: ToWrite,
@@ -140,7 +138,7 @@ fn verifier(source: &dyn ArcSource, host_memory: Bytes, control: &Control) -> Re
     if all(source.facts().arcs_at_most) <= host_memory {
         return Ok(Verifier::new());
     }
-    // The bound that follows from the size of the file may be far too high.
+    // The bound that follows from the file's size may be far too high.
     let needs = ArcTally::default();
     source.scan(&needs, control)?;
     let needed = all(needs.counted());

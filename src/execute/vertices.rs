@@ -1,9 +1,8 @@
 //! Counts the triangles at each vertex: the passes over a partition, and where its counts go.
 //!
-//! A device holds a window of the counters of a partition. Where that is not all, the partition is counted once for each window. What
-//! a window counted is added to the sums of all vertices once the whole pass has ended well; if the device then fails, another one
-//! goes on with the next window. With a run directory the counts of a partition are kept in a file, too, before its result is
-//! recorded; a later start adds them from there.
+//! A device holds a window of a partition's counters; if that is not all, the partition is counted once for each window. A window's counts
+//! are added to the sums after its whole pass has succeeded; if the device then fails, another one goes on with the next window. With a run
+//! directory the counts of a partition are also kept in a file, before its result is recorded, and a later start adds them from there.
 
 use std::path::Path;
 use std::time::Instant;
@@ -31,7 +30,6 @@ pub(super) struct VertexSums<'g> {
     pub(super) of: JobSums<ByRank, CountedWindows>,
 }
 
-/// The windows of a partition that were added to the sums.
 #[derive(Default)]
 pub(super) struct CountedWindows {
     /// The first counter of the next window.
@@ -45,7 +43,7 @@ impl<'g> VertexSums<'g> {
         Ok(Self { graph, of })
     }
 
-    /// Counts a partition, from the window on that was not counted yet. `first` is its source; `again` opens it for further windows.
+    /// Counts a partition from its first uncounted window on. `first` is its source; `again` opens it for further windows.
     pub(super) fn count<'s>(
         &self,
         part: u32,
@@ -87,8 +85,7 @@ impl<'g> VertexSums<'g> {
         })
     }
 
-    /// Adds the counts of a window of a partition whose numbers are those below `numbered`, and stand for `ranks` or for themselves.
-    /// Runs in the current thread pool.
+    /// Adds the counts of a window; numbers below `numbered` stand for `ranks`, or for themselves. Runs in the current thread pool.
     fn add(
         &self,
         counts: &VertexCounts,
@@ -105,7 +102,7 @@ impl<'g> VertexSums<'g> {
             None => add(CountedKeys::From(numbers.start), of_numbers)?,
             Some(ranks) => add(CountedKeys::List(&ranks[numbers.start as usize..numbers.end as usize]), of_numbers)?,
         }
-        // The locals' own counters, which come after those of all numbers; there are none if the locals are consecutive.
+        // The locals' own counters follow those of all numbers; there are none if locals are consecutive.
         let first = window.start.max(*locals_at) - locals_at;
         let numbers = (first..).zip(of_locals).map(|(i, _)| locals.all().at(i as usize));
         let places: Vec<u32> = match ranks {
@@ -115,7 +112,6 @@ impl<'g> VertexSums<'g> {
         add(CountedKeys::List(&places), of_locals)
     }
 
-    /// Completes the result: the summary and the files.
     pub(super) fn finish(&self, session: &Session, result: &mut RunResult) -> Result<()> {
         let Session { job, host, pool, control, .. } = session;
         let (graph, sums) = (self.graph, self.of.all()?);
@@ -151,7 +147,7 @@ impl<'g> VertexSums<'g> {
     }
 }
 
-/// Data for the coefficients of all vertices from the input, which is read again: the listed vertices, and the arcs between neighbours.
+/// What the coefficients of all vertices need from the input, read again: the listed vertices, and the arcs between neighbours.
 #[derive(Default)]
 struct ReadAgain {
     listed: Option<Vec<u64>>,
@@ -159,7 +155,7 @@ struct ReadAgain {
 }
 
 impl ReadAgain {
-    /// Reads the input of a graph with the triangles `sums` at vertices again, if that is needed; adds the stage to `result`.
+    /// Reads the input again, if needed, for a graph with the triangles `sums` at vertices; adds the stage to `result`.
     fn new(session: &Session, graph: &OrientedGraph, sums: &Sums<ByRank>, result: &mut RunResult) -> Result<Self> {
         let Session { job, host, pool, control, .. } = session;
         let Some(wanted) = job.lcc_wanted.filter(|wanted| wanted.reads_input()) else {

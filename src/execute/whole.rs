@@ -1,6 +1,5 @@
-//! Counts a whole graph in shares of its edges, for methods that can: each device holds the graph and counts one share.
-//!
-//! The share of a device that fails is counted by another one (`super::workers`).
+//! Counts a whole graph in shares of its edges, for methods that can: each device holds the graph and counts one share. The share of a
+//! device that fails is counted by another one (`super::workers`).
 
 use std::time::Instant;
 
@@ -28,14 +27,13 @@ use trimill_system::control::{Control, Unit};
 use trimill_system::{Bytes, Error, Result};
 
 impl Planned {
-    /// Whether the devices share a whole graph by its edges.
     pub(super) fn is_shared(&self) -> bool {
         let whole = self.plan.parts() == 1 && self.plan.cut.mode() == Mode::InPlace;
         let backends = &self.chosen.backends;
         whole && backends.len() > 1 && backends.iter().all(|backend| backend.scope() == Scope::SharesOfGraphs)
     }
 
-    /// Counts its one partition in shares. The first error of a device stops the others.
+    /// Counts the one partition in shares. The first error of a device stops the others.
     pub(super) fn count_shares(
         &self,
         backends: &mut [Box<dyn CountBackend>],
@@ -72,7 +70,6 @@ impl Planned {
     }
 }
 
-/// The shares that each of the backends counted.
 fn counted_together(
     graph: &OrientedGraph,
     backends: &mut [Box<dyn CountBackend>],

@@ -1,4 +1,4 @@
-//! What the threads of all devices share while partitions are counted, and what each of them brings back.
+//! What the threads of all devices share while partitions are counted, and what each brings back.
 
 use std::sync::Mutex;
 
@@ -51,30 +51,25 @@ impl Item {
     }
 }
 
-/// The graph and how its rows are cut, where partitions are rank ranges.
 pub(super) struct Ranges<'a> {
     pub(super) graph: &'a OrientedGraph,
     pub(super) ranges: &'a [LocalsAndHeads],
     pub(super) blocks: &'a RowBlocks,
 }
 
-/// Partitions of a job, and where their counts go.
 pub(super) struct PartitionsToCount<'a> {
     pub(super) known: PlannedFigures<'a>,
     pub(super) ranges: Option<Ranges<'a>>,
     pub(super) device_memory: Bytes,
-    /// Where results are recorded, with a run directory.
     pub(super) journal: Option<&'a Journal>,
-    /// Where triangles at vertices or on edges are added up.
     pub(super) details: &'a Details<'a>,
 }
 
-/// Data that the threads of all devices share.
 pub(super) struct SharedWork<'a> {
     pub(super) partitions: PartitionsToCount<'a>,
     pub(super) pool: &'a ThreadPool,
     pub(super) queue: &'a Queue<Item>,
-    /// In the spilled mode, what builds spills and removes them once they were counted.
+    /// What builds spills and removes them once counted, in the spilled mode.
     pub(super) spills: Option<&'a SpillWork<'a>>,
     pub(super) task: &'a Task,
     /// What the task counts: partitions, or arcs, whose progress the backend reports.
@@ -89,7 +84,7 @@ pub(super) struct SpillWork<'a> {
 }
 
 impl<'a> SharedWork<'a> {
-    /// Opens a partition. `longest`: the most encoded bytes of a file block that the backend decodes, where it takes encoded rows.
+    /// Opens a partition. `longest`: the most encoded bytes of a file block that the backend decodes, if it takes encoded rows.
     pub(super) fn source(&self, item: &Item, longest: Option<Bytes>) -> Result<Box<dyn PartitionSource + 'a>> {
         match (item, &self.partitions.ranges) {
             (Item::Built(built), _) => {

@@ -152,7 +152,7 @@ impl<'a> Graph<'a> {
     /// As [`Self::count_with`].
     pub fn plan_with(&self, options: &Options, control: &Control) -> Result<PlanReport> {
         let job = self.job(options)?;
-        // Of what a count writes, a plan writes the report alone.
+        // Of a count's outputs, a plan writes only the report.
         let report = job.settings.output.report.clone();
         let shown = titled(job.clone()).without_counts();
         paths::check(&[shown.paths()])?;
@@ -182,7 +182,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// Fewer arcs are counted by one thread, in some milliseconds: others would take processor time to wait for it.
+/// With fewer arcs, one thread counts, in some milliseconds: others would take processor time to wait for it.
 const FEW_ARCS: u64 = 1 << 16;
 
 /// Sets the input of `tables` to `arcs` arcs in memory, which are treated like standard input.

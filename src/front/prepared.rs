@@ -40,7 +40,6 @@ use trimill_system::{Bytes, Control, Error, Result, parallel, threads};
 #[derive(Debug, Clone)]
 pub struct PreparedGraph {
     graph: OrientedGraph,
-    /// What preparing it took.
     stages: Vec<Stage>,
 }
 

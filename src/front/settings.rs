@@ -1,6 +1,5 @@
-//! Settings by name, for callers whose users name them: a name and a value in, a setting of the job out.
-//!
-//! The names are those of the flags. Settings of the program alone (what it writes, clusters) have none.
+//! Settings by name, for callers whose users name them. The names are those of the flags; settings of the program alone (what it writes,
+//! clusters) have none.
 
 use serde_json::Value;
 
@@ -64,7 +63,7 @@ impl<T: Into<Self>> From<Vec<T>> for Setting {
 }
 
 impl Setting {
-    /// The value as the tables of a job are read from; `None` for a whole number of more than 64 bits.
+    /// The value as a job's tables read it; `None` for a whole number of more than 64 bits.
     fn value(self) -> Option<Value> {
         Some(match self {
             Self::Default => Value::Null,
@@ -85,11 +84,11 @@ macro_rules! settings {
     ($($name:ident: $table:ident.$($key:ident).+;)*) => {
         pub(super) const NAMES: &[&str] = &[$(stringify!($name)),*];
 
-        /// Where they are in the tables of a job, in the same order.
+        /// Where they are in a job's tables, in the same order.
         #[cfg(test)]
         const PLACES: &[&str] = &[$(concat!(stringify!($table), $(".", stringify!($key)),+)),*];
 
-        /// Keeps `value`; `None` for an unknown name.
+        /// `None` for an unknown name.
         fn keep(tables: &mut Tables, name: &str, value: Value) -> Option<serde_json::Result<()>> {
             match name {
                 $(stringify!($name) => Some(serde_json::from_value(value).map(|value| tables.$table.$($key).+ = value)),)*

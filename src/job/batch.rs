@@ -1,8 +1,6 @@
-//! Resolves a job file: the jobs in their order, with defaults and overrides merged key by key.
-//!
-//! Input: the path of a TOML file, the `--set`s, the `--only`s. Output: a [`Batch`] whose jobs have different names; their files are
-//! compared by [`crate::paths`]. Anything wrong with the file as a whole is refused here, before a job runs; a missing
-//! input is an error of its own job only.
+//! Resolves a job file: merges defaults and overrides key by key into a [`Batch`] of jobs with different names, whose files
+//! [`crate::paths`] compares. What is wrong with the file as a whole is refused before a job runs; a missing input is an error of its own
+//! job only.
 
 use std::fs::File;
 use std::io::Read;
@@ -40,15 +38,15 @@ pub struct BatchJob {
 }
 
 impl Batch {
-    /// Reads and resolves `path`. With `only`, the jobs that are not named are left out. Errors: `Kind::Data` when the file cannot be
-    /// read, `Kind::Usage` for what is in it.
+    /// Reads and resolves `path`; `only`, unless empty, names the jobs to keep. Errors: `Kind::Data` if the file cannot be read,
+    /// `Kind::Usage` for what is in it.
     pub fn read(path: &Path, overrides: &[Override], only: &[String]) -> Result<Self> {
         Self::parse(&text_of(path)?, path, overrides, only)
     }
 
-    /// Resolves a text; `path` gives the folder for relative paths and is named in errors.
+    /// Resolves a text; `path` gives the folder of relative paths and is named in errors.
     pub fn parse(text: &str, path: &Path, overrides: &[Override], only: &[String]) -> Result<Self> {
-        // Parsed twice: typed, so that every error has its place; plain, to merge tables.
+        // Parsed twice: typed, so that errors have a place; plain, to merge tables.
         let typed: JobFile = parse(text, path)?;
         let mut plain: Table = parse(text, path)?;
         let names = names(&typed, path)?;
@@ -89,7 +87,6 @@ impl Batch {
         Ok(batch)
     }
 
-    /// Refuses jobs that share standard input.
     fn check(&self) -> Result<()> {
         let mut readers = self.jobs.iter().filter(|entry| entry.job.inputs.iter().any(|path| path == STANDARD_INPUT));
         match (readers.next(), readers.next()) {

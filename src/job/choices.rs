@@ -1,6 +1,4 @@
-//! Settings with named values: partitioner, number of parts, mode, backend.
-//!
-//! Each is written the same way on the command line, in job files and in results.
+//! Settings with named values, written the same way on the command line, in job files and in results.
 
 use std::fmt;
 use std::num::NonZeroU32;

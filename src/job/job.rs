@@ -1,8 +1,8 @@
 //! A job: settings that were checked, with every contradiction refused.
 //!
-//! Invariants of a [`Job`] that [`Job::resolve`] made: at least one input, standard input only alone; budgets and block
-//! sizes above zero, and larger ones than 1 EiB lowered to that; relative paths taken from the base folder. Whether files exist is checked later, by
-//! [`Job::check_files`], because a batch goes on when one job's input is missing.
+//! Invariants that [`Job::resolve`] establishes: at least one input, and standard input only alone; budgets and block sizes above zero and
+//! at most 1 EiB; relative paths taken from the base folder. [`Job::check_files`] checks later whether files exist, because a batch goes on
+//! when one job's input is missing.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ pub struct Job {
     pub inputs: Vec<PathBuf>,
     /// The settings as typed, without the inputs, and with defaults that depend on nothing else; methods of the tables have the others.
     pub settings: Tables,
-    /// What of the input the coefficients of all vertices are of, where they are wanted.
+    /// If local clustering coefficients of all vertices are wanted: by which arcs, and of which vertices of the input.
     pub lcc_wanted: Option<LccWanted>,
     /// Arrays that are filled for a caller in this process.
     #[serde(skip)]
@@ -95,8 +95,8 @@ impl Job {
         memory::check(self.settings.memory.host)
     }
 
-    /// Checks that the files that the job reads exist and are not empty, and that no directory that it writes to is a file. Errors:
-    /// `Kind::Data` for a file that is read, `Kind::Resource` for a directory.
+    /// Checks that the files to read exist and are not empty, and that no directory to write to is a file. Errors: `Kind::Data` for a file,
+    /// `Kind::Resource` for a directory.
     pub fn check_files(&self) -> Result<()> {
         if self.kept_spills().is_none() {
             let files = trimill_input::files_of(&self.inputs)?;

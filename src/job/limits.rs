@@ -7,11 +7,9 @@ use trimill_system::Bytes;
 #[cfg(feature = "cli")]
 use trimill_system::bytes::PATTERN;
 
-/// The largest budget, to which larger ones are lowered: more than any machine has, and small enough for sums and shares of it to stay
-/// below 2^64.
+/// Larger budgets are lowered to this: more than any machine has, and its sums and shares stay below 2^64.
 pub(super) const MOST_MEMORY: Bytes = Bytes(1 << 60);
 
-/// A size above zero.
 #[cfg(feature = "cli")]
 pub(super) fn budget(_: &mut SchemaGenerator) -> Schema {
     json_schema!({

@@ -1,12 +1,11 @@
-//! `--set key=value`: a setting of a job file, changed on the command line.
-//!
-//! A setting has the effect that it would have in the file, so a relative path is taken from the file's folder:
+//! `--set key=value`: changes a setting of a job file on the command line, with the effect that it would have in the file, so a relative
+//! path is taken from the file's folder:
 //!
 //! - `partition.parts=8` changes all jobs;
 //! - `job.NAME.partition.parts=8` changes the job called NAME.
 //!
-//! The value is TOML; anything that is not a TOML value is taken as text, so quotes are only needed where text would be read as
-//! a number or a boolean. Settings apply in the order given; the last one wins. A wrong key gets the same message as in a file.
+//! The value is TOML; what is not is taken as text, so quotes are only needed for text that looks like a number or a boolean. Settings
+//! apply in order; the last one wins. A wrong key gets the same message as in a file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -95,7 +94,7 @@ pub fn known_job<'a>(job: &str, names: impl IntoIterator<Item = &'a str> + Clone
 
 /// Merges `above` into `below`, key by key and table by table; `above` wins.
 pub fn overlay(below: &mut Table, above: Table) {
-    // One input replaces another, whether they are written as `path` or as `paths`.
+    // One input replaces another, whether written as `path` or as `paths`.
     if let (Some(toml::Value::Table(old)), Some(toml::Value::Table(new))) = (below.get_mut("input"), above.get("input"))
         && (new.contains_key("path") || new.contains_key("paths"))
     {

@@ -1,4 +1,4 @@
-//! Reads TOML into a struct. Output: the value, or an error with line, column, a caret under the position and the likely name.
+//! Reads TOML into a struct.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use super::suggest;
 use trimill_system::{Error, Result};
 
-/// Reads `text` as a `T`; errors begin with `origin` (the file, or the flag). Errors: `Kind::Usage` with line, column, a caret under the
+/// Reads `text` as a `T`. Errors: `Kind::Usage`, beginning with `origin` (the file, or the flag), with line, column, a caret under the
 /// position and, for an unknown key or name, the likely one.
 pub fn parse<T: DeserializeOwned>(text: &str, origin: &Path) -> Result<T> {
     toml::from_str(text).map_err(|error| {
@@ -27,8 +27,7 @@ pub fn parse<T: DeserializeOwned>(text: &str, origin: &Path) -> Result<T> {
     })
 }
 
-/// The suggestion that belongs to serde's `unknown field ..` and `unknown variant ..`: the first name in backquotes is
-/// what was typed, the others are what is known.
+/// The suggestion for serde's `unknown field ..` and `unknown variant ..`: the first name in backquotes was typed, the others are known.
 pub(crate) fn likely(message: &str) -> String {
     if !message.starts_with("unknown ") {
         return String::new();

@@ -1,7 +1,5 @@
-//! A job file that repeats a job: every choice that was made is written down.
-//!
-//! Input: a job, and what was chosen where it left the choice open. Output: the text of a TOML job file. Paths are absolute, so the file
-//! works in any directory. Where results go is left out, except files of counts: they say what is counted.
+//! The text of a job file that repeats a job with every choice that was made. Paths are absolute, so it works in any directory. It leaves
+//! out where results go, except files of counts, which say what is counted.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +21,7 @@ pub struct ChosenSettings<'a> {
 }
 
 impl Job {
-    /// The text of a job file that repeats it; `None` for a job whose input is standard input or edges in memory, or whose paths TOML cannot hold.
+    /// `None` for a job whose input is standard input or edges in memory, or whose paths TOML cannot hold.
     pub fn repeated(&self, chosen: &ChosenSettings<'_>) -> Option<String> {
         if self.is_read_once() {
             return None;
@@ -46,7 +44,7 @@ impl Job {
         }
         let Tables { partition, memory, spill, count, output, cache, work, .. } = &mut tables;
         let (spills, on_gpu) = (chosen.mode == Some(Mode::Spilled), chosen.backend == "cuda");
-        // A directory of kept partitions is counted as it was cut.
+        // Kept partitions are counted as they were cut.
         if self.kept_spills().is_some() {
             *partition = PartitionTable::default();
             work.prepare = None;
@@ -73,7 +71,6 @@ impl Job {
     }
 }
 
-/// Of a URL what may be shown.
 fn absolute(path: &Path) -> PathBuf {
     if is_url(path) {
         return public(path).into_owned();

@@ -1,4 +1,4 @@
-//! Resolves the settings that were typed to a [`Job`]: defaults, relative paths, and what contradicts itself.
+//! Resolves the typed settings to a [`Job`]: defaults, relative paths, contradictions.
 
 use std::path::{Path, PathBuf};
 
@@ -19,8 +19,8 @@ use trimill_system::url::{is_url, public};
 use trimill_system::{Bytes, Error, Result, threads};
 
 impl Job {
-    /// Resolves the settings that were typed. Relative paths are taken from `base` (the job file's folder; empty on the command line).
-    /// Errors: `Kind::Usage` when there is no input, or two settings contradict each other.
+    /// Resolves the typed settings. Relative paths are taken from `base` (the job file's folder; empty on the command line). Errors:
+    /// `Kind::Usage` if there is no input, or two settings contradict each other.
     pub fn resolve(name: Option<String>, typed: &Tables, base: &Path) -> Result<Self> {
         let typist = TypedJob { name: name.as_deref(), base };
         let inputs = typist.inputs(&typed.input)?;
@@ -64,15 +64,13 @@ impl Job {
     }
 }
 
-/// Of whom the settings are, and from where their paths are taken.
+/// The name of the job that settings belong to, and the folder from which their relative paths are taken.
 struct TypedJob<'a> {
-    /// The name in the job file; none on the command line.
     name: Option<&'a str>,
     base: &'a Path,
 }
 
 impl TypedJob<'_> {
-    /// Refuses what needs ids that are numbers.
     fn check_names(&self, partitioner: &Partitioner, output: &OutputTable) -> Result<()> {
         if let Partitioner::File(path) = partitioner {
             return Err(self
@@ -231,7 +229,6 @@ impl TypedJob<'_> {
             report: self.page(&typed.report, "the report", "html")?,
             trace: self.page(&typed.trace, "the trace", "json")?,
             against: self.dir(&typed.against, "the earlier result")?,
-            // As settings are compared.
             clustering: typed.clustering.filter(|counted| *counted),
             truss: typed.peeling().map(|_| true),
             ..typed.clone()
@@ -254,7 +251,7 @@ impl TypedJob<'_> {
     }
 }
 
-/// Refuses what the scripts of a cluster would misread, and a scheduler without a run directory.
+/// Refuses what a cluster's scripts would misread, and a scheduler without a run directory.
 fn check_cluster(typed: &ClusterTable, has_run_dir: bool) -> Result<()> {
     Cluster { engine: typed.engine.unwrap_or(Scheduler::Slurm), asked: typed.clone() }.check()?;
     match typed.engine {

@@ -10,7 +10,7 @@ pub fn schema<'a>(methods: impl Iterator<Item = &'a str>) -> String {
     if let Some(method) = schema.pointer_mut("/$defs/CountTable/properties/method") {
         method["enum"] = methods.map(|name| json!(name)).chain([json!(null)]).collect();
     }
-    // Settings of METIS in a job whose partitioner is another one; those in `[defaults]` are for the jobs that have it.
+    // Settings of METIS in a job with another partitioner; those in `[defaults]` are for the jobs that have METIS.
     let metis = json!({ "properties": { "partitioner": { "const": "metis" } }, "required": ["partitioner"] });
     let default = json!({ "not": { "required": ["partitioner"] } });
     let contracted = json!({ "properties": { "metis": { "required": ["contract"] } }, "required": ["metis"] });

@@ -1,4 +1,4 @@
-//! How settings are typed as flags: names that shells complete, numbers above zero, and what `--help` says at length. Its tables fit 80
+//! How settings are typed as flags: names that shells complete, numbers above zero, and what `--help` says at length. Tables fit 80
 //! columns, of which 10 are blank, so that they are not wrapped.
 
 use std::num::{IntErrorKind, ParseIntError};

@@ -1,7 +1,5 @@
-//! Merges the names of runs: all distinct ones in order, and for each run which of them it has.
-//!
-//! Names are divided into ranges of about as many names of runs each, which are merged side by side, each by a heap of the runs' next
-//! names. Memory: for each run that is being merged two buffers and a name.
+//! Merges the names of runs: all distinct ones in order, and for each run which of them it has. Ranges of about equal numbers of names are
+//! merged in parallel, each by a heap of the runs' next names. Memory: two buffers and a name for each run that is being merged.
 
 use trimill_graph::names::{next_name, put_name, shared};
 use trimill_system::control::{Control, Unit};
@@ -29,7 +27,6 @@ pub(super) struct Merging<'a> {
     pub(super) control: &'a Control,
 }
 
-/// The distinct names from one on to another.
 pub(super) struct MergedRange {
     pub(super) count: u64,
     /// Front-coded.
@@ -68,7 +65,6 @@ impl Merging<'_> {
         })
     }
 
-    /// Names that divide all into ranges.
     fn splitters(&self) -> Vec<&[u8]> {
         let names: u64 = self.runs.iter().map(|run| u64::from(run.names)).sum();
         if names <= FEW_NAMES {
@@ -86,7 +82,7 @@ impl Merging<'_> {
 struct RangeMerge<'a> {
     waiting: &'a WaitingRuns,
     cursors: Vec<RunCursor<'a>>,
-    /// The cursors that have a name, the least one first: each comes before those at twice its place plus 1 and 2.
+    /// The cursors that have a name: a binary heap, the least name first.
     heap: Vec<usize>,
     merged: MergedRange,
     /// Names that do not wait yet, and the last one of them.
@@ -97,7 +93,7 @@ struct RangeMerge<'a> {
 
 impl<'a> RangeMerge<'a> {
     fn new(of: &Merging<'a>, [from, to]: [Option<&'a [u8]>; 2], buffer: usize) -> Result<Self> {
-        // All names of the range begin alike as its first and its last one do.
+        // All names of the range share the common prefix of its first and its last one.
         let first = from.or_else(|| of.runs.iter().map(|run| &*run.pieces[0].first).min());
         let last = to.or_else(|| of.runs.iter().map(|run| &*run.last).max());
         let alike = first.zip(last).map_or(0, |(first, last)| shared(first, last));
@@ -185,7 +181,7 @@ struct RunCursor<'a> {
     at: usize,
     buffer: usize,
     name: Vec<u8>,
-    /// Bytes with which all names of the range begin, and those of this name that follow.
+    /// The length of the range's common prefix, and the bytes of this name that follow it.
     alike: usize,
     prefix: u64,
     /// Numbers of merged names that are not in a chunk yet.

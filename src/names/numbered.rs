@@ -13,7 +13,6 @@ use trimill_system::{Bytes, Result, parallel};
 
 const BATCH: usize = 1 << 14;
 
-/// The arcs of a source, each id a number below that of the names.
 pub struct NumberedArcs<'a> {
     pub(super) source: &'a dyn ArcSource,
     pub(super) names: Arc<Names>,
@@ -25,12 +24,11 @@ pub struct NumberedArcs<'a> {
 }
 
 impl NumberedArcs<'_> {
-    /// The names, in the order of their numbers.
+    /// In the order of their numbers.
     pub fn names(&self) -> &Arc<Names> {
         &self.names
     }
 
-    /// Bytes of temporary files.
     pub fn bytes_written(&self) -> Bytes {
         let numbers = self.numbers.iter().flat_map(|(_, runs)| runs.iter().flatten());
         let arcs = self.runs.iter().flat_map(|run| &run.arcs);

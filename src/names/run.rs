@@ -10,7 +10,7 @@ use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
 use trimill_system::mapped::{with_capacity, zeros};
 use trimill_system::{Bytes, Error, Result};
 
-/// Pieces of a run, of which each can be read by itself; and the fewest names of one.
+/// Pieces of a run, each of which can be read by itself; and the fewest names of one.
 const PIECES: usize = 256;
 const LEAST_PIECE: usize = 64;
 
@@ -67,13 +67,13 @@ pub(super) struct RunBuilder {
     bytes: Vec<u8>,
     ends: Vec<u32>,
     most_names: usize,
-    /// Numbers of names, plus one, at the place that a name's hash says or behind it; 0 where there is none.
+    /// A hash table of names' numbers plus one, with linear probing; 0 where there is none.
     table: Vec<u32>,
     arcs: Vec<[u32; 2]>,
 }
 
 impl RunBuilder {
-    /// A run of at most `bytes` bytes: half for the bytes of names, a quarter for their ends and the table, a quarter for arcs.
+    /// At most `bytes` bytes: half for the bytes of names, a quarter for their ends and the table, a quarter for arcs.
     pub(super) fn new(bytes: u64) -> Self {
         let bytes = bytes as usize;
         // An end, and up to four places of the table.
@@ -87,7 +87,6 @@ impl RunBuilder {
         }
     }
 
-    /// Whether an arc between these names can be added.
     pub(super) fn fits(&self, tail: &[u8], head: &[u8]) -> bool {
         self.arcs.len() < self.arcs.capacity()
             && self.ends.len() + 2 <= self.most_names
@@ -165,7 +164,7 @@ impl RunBuilder {
     }
 }
 
-/// Bytes of a name behind those in which it is `alike` with the others, as a number that is in the same order.
+/// The bytes of a name behind the common prefix of length `alike`, as a number that keeps their order.
 pub(super) fn prefix(name: &[u8], alike: usize) -> u64 {
     let (mut bytes, rest) = ([0; 8], name.get(alike..).unwrap_or_default());
     let some = rest.len().min(8);

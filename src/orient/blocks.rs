@@ -1,9 +1,8 @@
-//! Where the file blocks of a graph begin, and which of them are made together.
+//! Where the file blocks of a graph begin, and which are made together.
 //!
-//! Input: the degrees of all ids. No row is longer than `sqrt(2 m)`: each of its successors has at least its tail's degree. So the
-//! beginnings of blocks can be determined before the rows are known, by the bound `min(degree, sqrt(2 m))`, and depend on the graph alone.
-//! As many blocks as fit a thread's share of the memory are a bucket: rows come in any order, wait in the bucket of their rank, and the
-//! file blocks of a bucket are made at once.
+//! Input: the degrees of all ids. Each successor of a row has at least its tail's degree, so no row is longer than `sqrt(2 m)`. The bounds
+//! `min(degree, sqrt(2 m))` determine where blocks begin before rows are known, by the graph alone. As many blocks as fit a thread's share
+//! of the memory form a bucket: rows come in any order, wait in their bucket, and its blocks are made together.
 
 use std::ops::Range;
 
@@ -18,27 +17,24 @@ use trimill_graph::{BlockEntry, DegreeRun};
 /// The most buckets: each has a staging area in every thread.
 const MOST_BUCKETS: u64 = 4096;
 
-/// The largest sum of the rows and of their bounds on arcs in a file block, unless a single row has more. A block is decoded by
-/// one thread, and reading a single row reads a whole block.
+/// The largest weight (rows, and bounds on arcs) of a block of several rows. One thread decodes a block, and a row is read with its block.
 pub(crate) const BLOCK: u64 = 1 << 17;
 
-/// Bytes that a bucket takes for each arc while its rows are made: a key, its place in a sorted row, its share of a block and,
-/// if rows are short, of the rows' counts and ends.
+/// Bytes a bucket takes for each arc while its rows are made: a key, its place in a sorted row, its share of a block and, if rows are
+/// short, of the rows' counts and ends.
 pub(super) const PER_ARC: u64 = 24;
 
-/// The file blocks of a graph, in buckets.
 pub(super) struct BlockBuckets {
-    /// How many vertices have each degree, falling.
     pub(super) degrees: Vec<DegreeRun>,
-    /// The first rank of each file block; one more at the end.
+    /// The first rank of each file block, and the end.
     starts: Vec<u32>,
-    /// The file blocks of each bucket; the last one may have fewer.
+    /// File blocks of a bucket; the last bucket may have fewer.
     per_bucket: usize,
     index: RangeIndex,
 }
 
 impl BlockBuckets {
-    /// For a graph with these degrees of ids (0: not a vertex) and this number of edges.
+    /// `degrees` are those of ids, 0 for an id that is no vertex.
     pub(super) fn new(degrees: &[u32], edges: u64, shares: &Shares<'_>) -> Self {
         let degrees = degree_runs(degrees);
         let bounds = bounds(&degrees, edges);
@@ -51,7 +47,6 @@ impl BlockBuckets {
         Self { degrees, starts, per_bucket, index: RangeIndex::new(ends) }
     }
 
-    /// How many buckets there are.
     pub(super) fn len(&self) -> usize {
         self.index.ends.len()
     }
@@ -66,14 +61,12 @@ impl BlockBuckets {
         first..(first + self.per_bucket).min(self.starts.len() - 1)
     }
 
-    /// The ranks of a bucket's rows.
     pub(super) fn ranks(&self, bucket: usize) -> Range<u32> {
         let blocks = self.blocks(bucket);
         self.starts[blocks.start]..self.starts[blocks.end]
     }
 
-    /// Makes the file blocks of a bucket from the lengths of its rows; `distances` appends the distances of a range of
-    /// them ([`trimill_graph::rows`]).
+    /// Makes a bucket's file blocks from the lengths of its rows; `distances` appends those of a range of rows ([`trimill_graph::rows`]).
     pub(super) fn made(
         &self,
         bucket: usize,
@@ -103,7 +96,6 @@ impl BlockBuckets {
         made
     }
 
-    /// The degrees from rank `first` on.
     fn degrees_from(&self, first: u32) -> impl Iterator<Item = u32> + '_ {
         let (mut run, mut before) = (0, 0);
         while run < self.degrees.len() && before + self.degrees[run].vertices <= first {
@@ -115,19 +107,18 @@ impl BlockBuckets {
     }
 }
 
-/// The first rank of each file block of a graph with these degrees, and the number of vertices behind them.
+/// The first rank of each file block of a graph with these degrees, and the end.
 pub(crate) fn block_starts(degrees: &[DegreeRun], edges: u64) -> Vec<u32> {
     starts(&bounds(degrees, edges), BLOCK)
 }
 
-/// The weights of rows: a bound on their arcs, and one more; and how many rows have each.
+/// The weights of rows, one more than a bound on their arcs, and how many rows have each.
 fn bounds(degrees: &[DegreeRun], edges: u64) -> Vec<(u64, u32)> {
     let longest = (2 * edges).isqrt() + 1;
     degrees.iter().map(|run| (u64::from(run.degree).min(longest) + 1, run.vertices)).collect()
 }
 
-/// Divides the ranks, whose bounds come in runs of equal ones, into ranges of at most `share` in bounds, or of one row: the first rank of
-/// each, and the end.
+/// Divides the ranks into ranges of weight up to `share`, or of one row: the first rank of each, and the end.
 fn starts(bounds: &[(u64, u32)], share: u64) -> Vec<u32> {
     let (mut starts, mut start, mut rank, mut sum) = (vec![0], 0u32, 0u32, 0u64);
     for &(bound, many) in bounds {
@@ -151,7 +142,7 @@ fn starts(bounds: &[(u64, u32)], share: u64) -> Vec<u32> {
     starts
 }
 
-/// Finds the range of a rank: by a table over runs of 64 ranks, then by a step or two.
+/// Finds the range of a rank: by a table over runs of 64 ranks, then in a step or two.
 struct RangeIndex {
     first: Vec<u16>,
     ends: Vec<u32>,

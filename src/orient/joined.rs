@@ -1,4 +1,4 @@
-//! Writes the file blocks of buckets, which threads make, one bucket after another.
+//! Writes the file blocks of buckets in order, while threads make them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,10 +10,10 @@ use trimill_graph::BlockEntry;
 use trimill_graph::writing::RowsWritten;
 use trimill_system::{Result, lock, parallel};
 
-/// Buckets per thread whose rows may be made before those of earlier buckets are complete.
+/// Buckets a thread whose rows may be made before those of earlier buckets are complete.
 const AHEAD: usize = 2;
 
-/// The file blocks of a bucket, with arcs and positions counted from the beginning of the bucket.
+/// The file blocks of a bucket; arcs and positions count from the beginning of the bucket.
 #[derive(Default)]
 pub(crate) struct BucketBlocks {
     pub(crate) bytes: Vec<u8>,
@@ -23,7 +23,6 @@ pub(crate) struct BucketBlocks {
     pub(crate) probes: u64,
 }
 
-/// The file blocks of all buckets so far, as threads add them.
 #[derive(Default)]
 pub(crate) struct BlocksInOrder {
     joined: Mutex<JoinedBlocks>,
@@ -31,8 +30,8 @@ pub(crate) struct BlocksInOrder {
 }
 
 impl BlocksInOrder {
-    /// Makes the file blocks of `buckets`, which follow those that were made before. `write` receives the position of some consecutive
-    /// blocks among the bytes of all, and their bytes; it is called from many threads, in no order. Runs in the current thread pool.
+    /// Makes the file blocks of `buckets`, which follow those made before. `write` gets consecutive blocks and their position among the
+    /// bytes of all, from many threads, in no order. Runs in the current thread pool.
     pub(crate) fn add_all(
         &self,
         buckets: Range<usize>,
@@ -63,12 +62,11 @@ impl BlocksInOrder {
         RowsWritten { entries, block_bytes: position, longest_row: longest, probes }
     }
 
-    /// The arcs of all rows so far.
     pub(crate) fn arcs(&self) -> u64 {
         lock(&self.joined).arcs
     }
 
-    /// Waits until all buckets before this one except the last `ahead` were added. `false`: a thread failed.
+    /// Waits until all buckets before this one, except the last `ahead`, were added. `false`: a thread failed.
     fn reaches(&self, bucket: usize, ahead: usize) -> bool {
         let far = |joined: &mut JoinedBlocks| !joined.failed && bucket > joined.next + ahead;
         let joined = self.changed.wait_while(lock(&self.joined), far);
@@ -87,11 +85,10 @@ impl BlocksInOrder {
     }
 }
 
-/// The file blocks of all buckets so far, in order.
 #[derive(Default)]
 struct JoinedBlocks {
     failed: bool,
-    /// Buckets that were made before one of those in front of them.
+    /// Buckets that were made before an earlier one.
     waiting: BTreeMap<usize, BucketBlocks>,
     next: usize,
     position: u64,
@@ -102,7 +99,7 @@ struct JoinedBlocks {
 }
 
 impl JoinedBlocks {
-    /// Adds the blocks of a bucket. Returns all blocks whose position is known now and was not before.
+    /// Adds the blocks of a bucket. Returns all blocks whose position became known.
     fn add(&mut self, bucket: usize, made: BucketBlocks) -> Vec<(u64, Vec<u8>)> {
         self.waiting.insert(bucket, made);
         let mut ready = Vec::new();

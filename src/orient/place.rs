@@ -12,41 +12,37 @@ use trimill_graph::{BlockBytes, DegreeRun, MemorySections, OrientedGraph};
 use trimill_system::disk::{DiskNeed, check_room};
 use trimill_system::{Bytes, Error, Result, lock, parallel};
 
-/// Where a graph goes.
 #[derive(Debug, Clone, Copy)]
 pub struct Destination<'a> {
-    /// The directory of its file.
     pub dir: &'a Path,
-    /// The graph stays in memory if it takes at most this; `None`: it goes to a file in any case.
+    /// The graph stays in memory if it takes at most this; `None`: it always goes to a file.
     pub memory: Option<Bytes>,
     /// The names of its ids, if these are text.
     pub names: Option<&'a Arc<Names>>,
 }
 
 impl<'a> Destination<'a> {
-    /// In a file in this directory.
     pub fn file(dir: &'a Path) -> Self {
         Self { dir, memory: None, names: None }
     }
 
-    /// In memory, or if it takes more than `most` bytes there, in a file in this directory.
+    /// In memory, or in a file in this directory if it takes more than `most` bytes.
     pub fn memory(most: Bytes, dir: &'a Path) -> Self {
         Self { memory: Some(most), ..Self::file(dir) }
     }
 
-    /// Whether a graph of this size goes to a file in any case: it cannot be so small that memory holds it.
+    /// Whether a graph of this size always goes to a file, since memory cannot hold it.
     pub(super) fn is_file(&self, layout: &Layout) -> bool {
         let fits = |most: Bytes| most > Bytes::ZERO && layout.in_memory(layout.edges / 8) <= most;
         !self.memory.is_some_and(fits)
     }
 
-    /// Checks that a graph of this size fits the disk, if it goes to a file in any case, together with what else is needed.
+    /// If the graph always goes to a file, checks that it and `others` fit the disk.
     pub(super) fn check_room(&self, layout: &Layout, others: impl IntoIterator<Item = DiskNeed>) -> Result<()> {
         let file = self.is_file(layout).then(|| self.need(layout));
         check_room(file.into_iter().chain(others))
     }
 
-    /// What the file of a graph of this size takes.
     fn need(&self, layout: &Layout) -> DiskNeed {
         let option = if self.memory.is_none() { "--cache-dir" } else { "--work-dir" };
         let names = self.names.map_or(Bytes::ZERO, |names| names.bytes());
@@ -66,19 +62,16 @@ pub enum MadeGraph {
     Memory(Box<OrientedGraph>),
 }
 
-/// Receives the position of some consecutive file blocks among the bytes of all, and their bytes; called from many threads.
+/// Gets consecutive file blocks, with their position among the bytes of all; called from many threads.
 pub(crate) type Write<'a> = dyn Fn(u64, Cow<'_, [u8]>) -> Result<()> + Sync + 'a;
 
-/// The vertices of a graph that is to be made.
 pub(crate) struct VertexSections<'a, I> {
     pub(crate) degrees: &'a [DegreeRun],
     pub(crate) order: Vec<u32>,
-    /// The input's ids of all vertices, in runs.
     pub(crate) ids: I,
 }
 
-/// Makes a graph. `rows` makes the file blocks. `source` is called when all rows are written; it returns the identity of the input,
-/// which a file records.
+/// Makes a graph of the file blocks that `rows` makes. `source`, called when all rows are written, returns the input's identity.
 pub(crate) fn make(
     place: Destination<'_>,
     layout: Layout,
@@ -99,7 +92,7 @@ pub(crate) fn make(
     complete(writer, &rows, degrees, source).map(MadeGraph::File)
 }
 
-/// File blocks that are held in memory; if they take more than they may, all of them go to a file.
+/// File blocks in memory; when they take more than they may, all go to a file.
 struct MemoryBlocks<'a, I> {
     place: Destination<'a>,
     most: Bytes,
@@ -166,7 +159,6 @@ impl<I: Iterator<Item = Vec<u64>>> MemoryBlocks<'_, I> {
     }
 }
 
-/// Begins a graph file.
 fn begin(
     place: Destination<'_>,
     layout: Layout,
@@ -184,7 +176,6 @@ fn begin(
     Ok(writer)
 }
 
-/// Completes a graph file whose rows are written.
 fn complete(
     writer: GraphWriter,
     rows: &RowsWritten,

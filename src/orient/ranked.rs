@@ -1,10 +1,9 @@
-//! Arcs in the buckets of their tails, which become rows once all are there.
+//! Arcs in the buckets of their tails, which become rows.
 //!
-//! Input: arcs from larger ranks to smaller ones, in any order, from many threads. Output: file blocks in rank order. Within a bucket
-//! ([`BlockBuckets`]) arcs are placed by counting, and then each row is sorted.
-//!
-//! Cost: 8 bytes an arc in buckets, or 1 to 4 on disk if they do not fit in memory; `O(m log d)` for rows of `d` successors. Memory: the
-//! buckets' share, and that of sorting while rows are made ([`crate::clean::workspace`]).
+//! Input: arcs from larger ranks to smaller ones, in any order, from many threads. Output: file blocks in rank order. In a bucket
+//! ([`BlockBuckets`]) arcs are placed by counting, then each row is sorted. Cost: 8 bytes an arc in buckets, or 1 to 4 on disk if they do
+//! not fit in memory; `O(m log d)` for rows of `d` successors. Memory: the buckets' share, and that of sorting
+//! ([`crate::clean::workspace`]).
 
 use super::blocks::{BlockBuckets, PER_ARC};
 use super::joined::{BlocksInOrder, BucketBlocks};
@@ -18,7 +17,6 @@ use trimill_system::Result;
 use trimill_system::control::{Control, Task};
 use trimill_system::mapped::zeros;
 
-/// Arcs in the buckets of rank ranges.
 pub(super) struct RankedArcs {
     pub(super) blocks: BlockBuckets,
     pub(super) buckets: Buckets,
@@ -26,7 +24,7 @@ pub(super) struct RankedArcs {
 }
 
 impl RankedArcs {
-    /// No arcs yet, of a graph with these degrees of ids (0: not a vertex) and this number of edges.
+    /// `degrees` are those of ids, 0 for an id that is no vertex.
     pub(super) fn new(degrees: &[u32], edges: u64, shares: &Shares<'_>) -> Self {
         let blocks = BlockBuckets::new(degrees, edges, shares);
         let buckets = Buckets::new(blocks.len(), edges, shares.buckets(), shares.space.dir);
@@ -57,7 +55,6 @@ impl RankedArcs {
         Ok(in_order.finish())
     }
 
-    /// The file blocks of a bucket with these arcs.
     fn made(&self, bucket: usize, keys: &[u64]) -> BucketBlocks {
         let ranks = self.blocks.ranks(bucket);
         let (mut lengths, mut successors) = (zeros(ranks.len()), zeros(keys.len()));
@@ -72,8 +69,7 @@ impl RankedArcs {
     }
 }
 
-/// Makes the rows of a range of ranks, which begins with `start`, from its arcs: their lengths, which are 0 before, and their successors,
-/// which are returned.
+/// Makes the rows of the ranks from `start` on: adds to `lengths`, which are 0 before, and returns the successors.
 fn rows<'a>(keys: &[u64], start: u32, lengths: &mut [u32], successors: &'a mut [u32]) -> &'a [u32] {
     let place = |key: u64| ((key >> 32) as u32 - start) as usize;
     keys.iter().for_each(|&key| lengths[place(key)] += 1);

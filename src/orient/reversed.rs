@@ -1,9 +1,8 @@
-//! The arcs of rows, sorted by their heads.
+//! The arcs of rows, sorted by head.
 //!
-//! Input: rows whose heads ascend, from many threads. Output: for a bucket of consecutive ids, the tails of each. The heads of a row that are in
-//! the same bucket are encoded together, behind their tail; each list waits in its bucket, in memory, or, where that is full, in a file.
-//!
-//! Memory: the encoded arcs, 0.2 to 4 bytes for each, within a share of the budget; a staging area of 2 KiB for each thread and bucket.
+//! Input: rows with ascending heads, from many threads. Output: for a bucket of consecutive ids, the tails of each. A row's heads in one
+//! bucket are encoded together behind their tail, and wait in the bucket in memory or, if that is full, in a file. Memory: 0.2 to 4 bytes
+//! an arc, within a share of the budget; a staging area of 2 KiB for each thread and bucket.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -17,31 +16,27 @@ use trimill_input::rows::RowChunk;
 use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
 use trimill_system::{Bytes, Error, Result, lock};
 
-/// Bytes that a thread stages for a bucket.
 const STAGED: usize = 2048;
 
-/// Arcs of a bucket whose tails a core's cache holds, or nearly, while they are sorted.
+/// Arcs of a bucket whose tails fit a core's cache, or nearly, while they are sorted.
 const IN_CACHE: u64 = 1 << 22;
 
 /// The fewest ids of a bucket, unless its chunk of rows has fewer.
 const LEAST_IDS: u64 = 1 << 12;
 
-/// Which heads are taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heads {
     /// All heads; if they do not fit, only those of the first chunks.
     All,
     /// The heads of the remaining chunks; if they do not fit, only those of the first of these.
     Next,
-    /// The heads of a band that was read once and fitted.
+    /// The heads of a band that was read before, and fitted.
     SameAgain,
 }
 
-/// Buckets of arcs, by their heads.
 pub(super) struct ReversedArcs {
-    /// The first id of each bucket; one more at the end.
+    /// The first id of each bucket, and the end.
     pub(super) first_ids: Vec<u32>,
-    /// The buckets of each chunk of rows.
     pub(super) of_chunk: Vec<Range<usize>>,
     /// The chunks whose heads are taken, and the id behind them.
     taken: Mutex<usize>,
@@ -55,20 +50,18 @@ pub(super) struct ReversedArcs {
     pub(super) overflow: Overflow,
 }
 
-/// Arcs that wait for the tails of a bucket of heads.
 #[derive(Default)]
 struct ReversedBucket {
-    /// Whole pieces.
+    /// No piece continues in another segment.
     segments: Vec<WaitingBytes>,
-    /// Bytes in memory.
     held: u64,
     arcs: u64,
     pieces: u64,
     is_left_out: bool,
 }
 
-/// A thread's staging area for a bucket: pieces of consecutive tails. A piece has a record for each tail: the distance from the tail before,
-/// the number of heads, and the heads. It ends with a record without heads.
+/// A thread's staging area for a bucket: pieces of consecutive tails. A piece has a record for each tail: the distance from the tail
+/// before, the number of heads, and the heads. A record without heads ends it.
 #[derive(Default, Clone)]
 struct StagedArcs {
     bytes: Vec<u8>,
@@ -87,7 +80,6 @@ impl StagedArcs {
     }
 }
 
-/// A thread's staging areas for all buckets.
 pub(super) struct StagedBuckets {
     buckets: Vec<StagedArcs>,
     /// How many chunks of rows have been added.
@@ -96,14 +88,13 @@ pub(super) struct StagedBuckets {
     encoded: Vec<u8>,
 }
 
-/// The tails of the heads of a bucket, ascending: of some consecutive heads at a time, if there is no memory for all.
+/// The tails of a bucket's heads, ascending; of only some consecutive heads at a time if there is no memory for all.
 pub(super) struct SortedTails<'a> {
     segments: Vec<Box<[u8]>>,
     /// The first tail of each piece, its segment and its place there. Pieces do not overlap, so in this order the tails of a head ascend.
     pieces: Vec<(u32, u32, usize)>,
-    /// Where the tails of each head begin; one more at the end.
+    /// Where the tails of each head begin, and the end of the last ones.
     begins: Vec<usize>,
-    /// The most tails at a time.
     most: usize,
     tails: Vec<u32>,
     heads: Range<usize>,
@@ -113,7 +104,7 @@ pub(super) struct SortedTails<'a> {
 }
 
 impl SortedTails<'_> {
-    /// The tails of a head; `head` counts from the first head of the bucket. Must be called with ascending heads.
+    /// The tails of a head, counted from the bucket's first. Must be called with ascending heads.
     pub(super) fn of(&mut self, head: u32) -> Result<&mut [u32]> {
         let head = head as usize;
         if !self.heads.contains(&head) {
@@ -149,8 +140,8 @@ impl SortedTails<'_> {
 }
 
 impl ReversedArcs {
-    /// Divides the ids of each chunk of rows into buckets of about equally many: few, so that many heads of a row are in the same bucket, but
-    /// enough that all threads can sort one each in half of the memory for that. Of all `ids`, heads outside the chunks are not taken.
+    /// Divides the ids of each chunk of rows into about equal buckets: few, so that many heads of a row share one, but enough that all
+    /// threads can sort one each in half of the memory for that. Heads outside the chunks are not taken.
     pub(super) fn new<'c>(
         chunks: impl ExactSizeIterator<Item = &'c RowChunk> + Clone,
         ids: usize,
@@ -181,18 +172,18 @@ impl ReversedArcs {
             idle: Mutex::default(),
             beside_rows,
             ids: ids as u32,
-            // The graph file may have taken some of the disk since, and none of these is left out.
+            // The graph file may have taken disk space since, and none of these arcs is left out.
             on_disk: if heads == Heads::SameAgain { u64::MAX } else { shares.reversed_on_disk()?.get() },
             overflow: Overflow::new(shares.space.dir, MemoryLimit::new(in_memory)),
         })
     }
 
-    /// The chunks whose heads were taken; those of the others are left to another pass over all rows.
+    /// The number of chunks whose heads were taken; the others are left to another pass over all rows.
     pub(super) fn taken(&self) -> usize {
         *lock(&self.taken)
     }
 
-    /// A staging area, for a thread that adds a chunk of rows; [`Self::give_back`] takes it back.
+    /// A staging area for a thread that adds a chunk of rows, to be returned by [`Self::give_back`].
     pub(super) fn stage(&self) -> StagedBuckets {
         let new = || StagedBuckets {
             buckets: vec![StagedArcs::default(); self.waiting.len()],
@@ -208,7 +199,7 @@ impl ReversedArcs {
         lock(&self.idle).push(staged);
     }
 
-    /// Adds the arcs of a row to the buckets of their heads, but for loops. False: they do not ascend, or a head is no id.
+    /// Adds the arcs of a row, except loops, to the buckets of their heads. False: heads do not ascend, or one is no id.
     pub(super) fn add(&self, tail: u32, row: &[u32], staged: &mut StagedBuckets) -> Result<bool> {
         if !row.windows(2).all(|pair| pair[0] < pair[1]) || row.last().is_some_and(|&last| last >= self.ids) {
             return Ok(false);
@@ -246,8 +237,8 @@ impl ReversedArcs {
         Ok(true)
     }
 
-    /// Adds what a thread has staged to a bucket. If memory is full, and the bucket has half of its share of it or more, all of it is written; if
-    /// the disk is full, too, the last chunks are left out.
+    /// Adds what a thread has staged to a bucket. If memory is full and the bucket has half of its share or more, it is written; if the
+    /// disk is full, too, the last chunks are left out.
     fn flush(&self, bucket: usize, of: &mut StagedArcs) -> Result<()> {
         of.end_piece();
         let bytes = std::mem::take(&mut of.bytes);
@@ -281,11 +272,11 @@ impl ReversedArcs {
         Ok(())
     }
 
-    /// Empties the buckets of the last chunks, until the others fit.
+    /// Empties the buckets of the last chunks until the others fit.
     #[cold]
     fn leave_out(&self) -> Result<()> {
         let mut taken = lock(&self.taken);
-        // Rows wait beside what is found of a part of the heads.
+        // Rows wait beside the tails of a part of the heads.
         self.overflow.limit.lower(self.beside_rows);
         while self.overflow.limit.held() > self.overflow.limit.most() {
             if *taken == 1 {
@@ -308,14 +299,13 @@ impl ReversedArcs {
         Ok(())
     }
 
-    /// Adds what threads have staged.
     pub(super) fn finish(&self) -> Result<()> {
         let staged = std::mem::take(&mut *lock(&self.idle));
         let mut all = staged.into_iter().flat_map(|staged| staged.buckets.into_iter().enumerate());
         all.try_for_each(|(bucket, mut of)| if of.bytes.is_empty() { Ok(()) } else { self.flush(bucket, &mut of) })
     }
 
-    /// Takes a bucket, whose arcs are sorted by their heads and tails in memory of `pool`. `None`: that does not hold the tails of a head.
+    /// Takes a bucket, and sorts its arcs by head and tail in memory of `pool`. `None`: that does not hold the tails of one head.
     pub(super) fn take<'a>(&'a self, bucket: usize, pool: &'a Pool) -> Result<Option<SortedTails<'a>>> {
         let of = std::mem::take(&mut *lock(&self.waiting[bucket]));
         let heads = (self.first_ids[bucket + 1] - self.first_ids[bucket]) as usize;
@@ -355,7 +345,7 @@ impl ReversedArcs {
     }
 }
 
-/// Calls `each` with the head and the tail of every arc of the first of `pieces`, of a bucket with `most` heads; returns the other pieces.
+/// Calls `each` with the head and the tail of every arc of the first piece, in a bucket of `most` heads; returns the other pieces.
 fn arcs_of<'a>(pieces: &'a [u8], most: usize, each: &mut impl FnMut(u32, u32)) -> Result<&'a [u8]> {
     let wrong = |_| damaged();
     let (mut rest, mut tail, mut heads) = (pieces, 0u32, Vec::new());
@@ -378,7 +368,7 @@ fn arcs_of<'a>(pieces: &'a [u8], most: usize, each: &mut impl FnMut(u32, u32)) -
     }
 }
 
-/// Pieces are as [`ReversedArcs::add`] writes them, but they may have been in a file since.
+/// [`ReversedArcs::add`] wrote the pieces, but they may have been in a file since.
 fn damaged() -> Error {
     Error::data("", "reversed arcs cannot be read back").advice("check the disk and the memory of this machine")
 }

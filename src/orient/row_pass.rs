@@ -1,10 +1,9 @@
 //! A pass over the rows of an input: checks that they are those of a clean graph, and encodes the successors that each row keeps.
 //!
-//! A row, sorted if it is not, must ascend strictly, and its successors must be vertices: so no arc occurs
-//! twice. The arcs must be symmetric: a keyed hash of the pair is added for each arc to a larger id and subtracted for each to a
-//! smaller one, modulo 2^64, and the sum must be 0. The key is random in each run, so arcs without their reverse pass with
-//! probability 2^-64 only, for any input. A loop counts as an arc to a larger id without a reverse. One end of each edge
-//! keeps it, so exactly half of the arcs must be kept.
+//! A row, sorted if necessary, must ascend strictly, and its successors must be vertices. Symmetry is checked by a keyed hash of each pair,
+//! added for an arc to a larger id and subtracted for an arc to a smaller one, modulo 2^64: the sum must be 0. The key is random in each
+//! run, so arcs without their reverse pass with probability 2^-64 only, for any input. A loop counts as an arc without its reverse. One end
+//! of each edge keeps it, so exactly half of the arcs must be kept.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
@@ -24,7 +23,6 @@ const CHUNK: u64 = 1 << 18;
 /// A row of fewer successors is sorted by comparing.
 const FEW: usize = 256;
 
-/// What all chunks share.
 #[derive(Clone, Copy)]
 pub(super) struct RowInputs<'a> {
     pub(super) rows: &'a dyn AdjacencyRows,
@@ -34,7 +32,6 @@ pub(super) struct RowInputs<'a> {
     pub(super) rank_of: &'a [u32],
 }
 
-/// A pass over the rows.
 struct RowPass<'a> {
     input: RowInputs<'a>,
     vertices: Vec<u32>,
@@ -49,17 +46,14 @@ struct RowCut {
     rows: RowChunk,
 }
 
-/// What a thread needs while it orients rows.
 #[derive(Default)]
 struct RowScratch {
     /// The successors that are kept of the current row, as ranks, and their encoding.
     kept: Vec<u32>,
     encoded: Vec<u8>,
-    /// For reading successors.
     memory: Vec<u32>,
 }
 
-/// Sums over rows.
 #[derive(Default, Clone, Copy)]
 struct RowSums {
     /// The hashes of arcs to larger ids, less those of arcs to smaller ids.
@@ -68,8 +62,7 @@ struct RowSums {
 }
 
 impl RowInputs<'_> {
-    /// Orients all rows that are wanted; returns how many arcs these keep. `None`: the rows that were read are not those of a clean graph.
-    /// With a key it checks that every arc has its reverse.
+    /// Orients all wanted rows; returns how many arcs they keep, or `None` if they are not clean. With a key it checks the symmetry.
     pub(super) fn orient(
         &self,
         waiting: &WaitingRows,
@@ -102,7 +95,7 @@ impl RowInputs<'_> {
 }
 
 impl RowPass<'_> {
-    /// Divides the rows: where the source says, or into chunks of at most [`CHUNK`] arcs, or of one row that is longer.
+    /// Divides the rows where the source says, else into chunks of up to [`CHUNK`] arcs, or of one longer row.
     fn chunks(&self) -> Vec<RowCut> {
         let RowInputs { rows, lengths, .. } = self.input;
         let (starts, n) = (rows.starts(), lengths.len() as u64);
@@ -134,7 +127,7 @@ impl RowPass<'_> {
         chunks
     }
 
-    /// Orients the rows of a chunk; `None` if they are not clean.
+    /// `None` if the rows are not clean.
     fn orient_chunk(&self, chunk: &RowCut, scratch: &mut RowScratch) -> Result<Option<RowSums>> {
         let RowInputs { rows, rank_of, .. } = self.input;
         let mut memory = std::mem::take(&mut scratch.memory);
@@ -158,7 +151,7 @@ impl RowPass<'_> {
                 }
                 let now = rest.len().min(row.left);
                 let (part, after) = rest.split_at_mut(now);
-                // Prefetches for the next row, which is taken to be as long as this one.
+                // Prefetches for the next row, which is assumed to be as long as this one.
                 for &successor in &after[..now.min(after.len())] {
                     prefetch(rank_of, successor as usize);
                 }
@@ -173,7 +166,7 @@ impl RowPass<'_> {
                     }
                     sums.kept += scratch.kept.len() as u64;
                     if !scratch.kept.is_empty() {
-                        // By comparing it takes two to three times as long where there are many.
+                        // With many successors, sorting by comparing takes two to three times as long.
                         match scratch.kept.len() {
                             0..FEW => scratch.kept.sort_unstable(),
                             FEW.. => radsort::sort(&mut scratch.kept),
@@ -206,7 +199,6 @@ impl RowPass<'_> {
     }
 }
 
-/// The row that is being read.
 #[derive(Default)]
 struct InputRow {
     id: u32,
@@ -214,11 +206,10 @@ struct InputRow {
     length: usize,
     /// Where it begins among all arcs.
     at: u64,
-    /// The number of successors that are still to be read.
+    /// Successors that are still to be read.
     left: usize,
-    /// The last successor so far.
     last: Option<u32>,
-    /// Whether a part of it does not follow the part before it.
+    /// Whether a part does not continue the order of the part before it.
     is_unsorted: bool,
     /// Whether this pass takes it.
     is_wanted: bool,
@@ -235,7 +226,7 @@ impl InputRow {
         RowChunk { ids: id..id + 1, arcs: self.at..self.at + self.length as u64 }
     }
 
-    /// Takes the next part of the row, which is not empty: appends the ranks that it keeps to `kept`. False if it is not clean.
+    /// Takes the next part of the row, not empty: appends the ranks that it keeps to `kept`. False if it is not clean.
     #[inline]
     fn take(&mut self, part: &mut [u32], pass: &RowPass<'_>, sums: &mut RowSums, kept: &mut Vec<u32>) -> bool {
         self.left -= part.len();
@@ -264,7 +255,6 @@ impl InputRow {
         true
     }
 
-    /// Appends the ranks of the successors that are kept.
     #[inline]
     fn keep(&self, part: &[u32], rank_of: &[u32], kept: &mut Vec<u32>) {
         let mut end = kept.len();
@@ -278,7 +268,7 @@ impl InputRow {
     }
 }
 
-/// The hashes of the arcs of a part of a row to larger ids, less those of the arcs to smaller ids.
+/// The hashes of arcs to larger ids, less those of arcs to smaller ids.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn hash(id: u32, part: &[u32], key: u64) -> u64 {
     let (below, above) = part.split_at(part.partition_point(|&successor| successor < id));
@@ -292,7 +282,7 @@ fn ascends(part: &[u32]) -> bool {
     part.windows(2).fold(true, |ascends, pair| ascends & (pair[0] < pair[1]))
 }
 
-/// A random key, so that no wrong input can be crafted that passes the check.
+/// A random key, so that no wrong input can be crafted to pass the check.
 pub(super) fn random() -> u64 {
     RandomState::new().hash_one(0)
 }

@@ -1,17 +1,13 @@
-//! From clean rows to the oriented graph, without sorting arcs: for inputs that list every edge from both ends.
+//! From clean rows to the oriented graph without sorting arcs, for inputs that list every edge from both ends.
 //!
-//! Input: [`AdjacencyRows`]. Output: the same oriented graph that cleaning and [`super::orient`] make, in a file or in
-//! memory; or `None` if the rows are not those of a clean graph, which is then cleaned. A row keeps the successors of smaller
-//! rank, and degrees are the lengths of rows, so ranks are known before any arc is read.
+//! Input: [`AdjacencyRows`]. Output: the same oriented graph as by cleaning and [`super::orient`], in a file or in memory; or `None` if the
+//! rows, which are checked while they are read ([`row_pass`]), are not those of a clean graph. Degrees are the lengths of rows, so ranks
+//! are known before any arc is read. A directed graph whose arcs would not fit in memory to be sorted takes this way, too: its rows are
+//! united with their reverse ([`united`]).
 //!
-//! The rows are checked while they are read ([`row_pass`]).
-//!
-//! A directed graph whose arcs would not fit in memory while they are sorted takes this way too: its rows are united with their reverse
-//! ([`united`]).
-//!
-//! All threads take chunks of rows. What is kept of a row is sorted, encoded, and waits in memory for its place in the file ([`waiting`]),
-//! since rows are read in the order of ids and written in rank order. If not all of them fit, the input is read several times. So nothing
-//! is written but the graph.
+//! Threads take chunks of rows. The successors of smaller rank in a row are sorted, encoded, and wait in memory for their place in the file
+//! ([`waiting`]), since rows are read in the order of ids and written in rank order. If not all fit, the input is read several times, so
+//! nothing is written but the graph.
 //!
 //! `O(arcs)` time for each pass, and a sort of each row that is kept. Memory: within the host's budget ([`crate::clean::workspace`]); a
 //! thread reads 32,768 successors, or a row of a BVGraph, at a time.
@@ -40,8 +36,7 @@ use trimill_input::rows::{AdjacencyRows, Symmetry};
 use trimill_system::control::{Control, NOTE, Unit};
 use trimill_system::{Bytes, Error, Result};
 
-/// Orients `source` if its rows are those of a clean graph. `note` is called when all was read; it returns the identity of the
-/// input, which a graph file records.
+/// Orients `source` if its rows are those of a clean graph. `note`, called when all was read, returns the input's identity.
 pub fn orient_rows(
     source: &dyn ArcSource,
     note: &mut dyn FnMut() -> Result<String>,
@@ -49,13 +44,13 @@ pub fn orient_rows(
     space: Workspace<'_>,
     control: &Control,
 ) -> Result<Option<MadeGraph>> {
-    // Arrays over all ids would grow with the number that the header declares; cleaning finds the ids that are used.
+    // Arrays over all ids would grow with the declared number; cleaning finds the ids that are used.
     let facts = source.facts();
     let Some(declared) = facts.declared_vertices else { return Ok(None) };
     if is_sparse(declared, facts.arcs_at_most) {
         return Ok(None);
     }
-    // If arrays over all declared ids do not fit, those that cleaning needs may.
+    // If arrays over all declared ids do not fit, those of cleaning may.
     let needs_as = |form: InputForm| {
         needs(IdCount::Plain(declared), facts.arcs_at_most / 2, space).array(form.more_per_id(), declared, "rows")
     };
@@ -102,7 +97,6 @@ fn sum(lengths: &[u32]) -> u64 {
     lengths.par_iter().map(|&length| u64::from(length)).sum()
 }
 
-/// What rows of the input, and those united with their reverse, are oriented with.
 struct RowsToOrient<'a> {
     source: &'a dyn ArcSource,
     space: Workspace<'a>,
@@ -113,11 +107,10 @@ struct RowsToOrient<'a> {
     start: Instant,
 }
 
-/// Rows, and the length of each.
 type RowsAndLengths<'r> = (Box<dyn AdjacencyRows + 'r>, Vec<u32>);
 
 impl RowsToOrient<'_> {
-    /// Orients rows; gives them back if they are not those of a clean graph.
+    /// Orients rows; returns them if they are not those of a clean graph.
     fn orient<'r>(
         &self,
         rows: Box<dyn AdjacencyRows + 'r>,
@@ -140,7 +133,7 @@ impl RowsToOrient<'_> {
         let later = space.later_needs(layout.vertices.into(), least);
         place.check_room(&Layout { edges: least, ..layout.clone() }, later)?;
         let rank_of = numbers(&lengths);
-        // Of several bands the tails are found again while rows wait.
+        // With several bands, tails are found again while rows wait.
         let share = shares.rows_that_wait(place.is_file(&layout) && rows.bands() == 1);
         let mut waiting = WaitingRows::new(&lengths, edges, shares, share);
         let degrees = waiting.blocks.degrees.clone();

@@ -1,10 +1,8 @@
-//! The tails of the arcs that end at the vertices of a directed graph.
+//! The tails of the arcs to each vertex of a directed graph.
 //!
-//! Input: [`AdjacencyRows`] that ascend strictly. Output: the tails of heads of consecutive ids, encoded: of all ids, or, where they fit neither
-//! in memory nor on the disk, of a band of ids, so that the rows are read once for each band.
-//!
-//! 1. The rows are read, and their arcs are sorted by heads ([`super::reversed`]).
-//! 2. The tails of each head are encoded. The rows of the heads are read again, if the lengths of both together are wanted.
+//! Input: strictly ascending [`AdjacencyRows`]. Output: the encoded tails of all heads or, if they fit neither in memory nor on disk, of a
+//! band of consecutive ids, so that the rows are read once for each band. The rows are read and their arcs sorted by head
+//! ([`super::reversed`]); then each head's tails are encoded, and the heads' rows read again if the lengths of united rows are wanted.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -36,7 +34,6 @@ pub(super) struct PartedChunk {
     parts: Vec<RowChunk>,
 }
 
-/// The rows of a directed graph.
 pub(super) struct RowsToReverse<'a> {
     rows: Box<dyn AdjacencyRows + 'a>,
     lengths: Vec<u32>,
@@ -44,15 +41,14 @@ pub(super) struct RowsToReverse<'a> {
     shares: Shares<'a>,
 }
 
-/// The tails of the heads of a band.
 #[derive(Default)]
 pub(super) struct BandTails {
-    /// The chunks of its ids.
+    /// The chunks of the band's ids.
     pub(super) chunks: Range<usize>,
-    /// The buckets of each of these, and the first id of each bucket; one more at the end.
+    /// The buckets of each chunk; the first id of each bucket, and the end.
     of_chunk: Vec<Range<usize>>,
     first_ids: Vec<u32>,
-    /// The tails of the heads in each bucket: for each id their number, then these, as [`encode_row`] encodes them.
+    /// The tails of each bucket's heads: for each id their number, then the tails as [`encode_row`] encodes them.
     tails: Vec<WaitingBytes>,
     overflow: Overflow,
     pub(super) loops: u64,
@@ -64,8 +60,8 @@ impl<'a> RowsToReverse<'a> {
         Self { rows, lengths, chunks, shares }
     }
 
-    /// The tails of the heads in `chunks`, or, unless `heads` were taken before, in the first of these. `united` receives the length of each of
-    /// their rows together with its tails. `None`: the rows do not ascend, or there is too little memory to sort a bucket.
+    /// The tails of the heads in `chunks`, or only in the first of these, unless `heads` were taken before. `united` gets the length of
+    /// each head's row united with its tails. `None`: the rows do not ascend, or there is too little memory to sort a bucket.
     pub(super) fn tails(
         &self,
         chunks: Range<usize>,
@@ -226,17 +222,14 @@ impl<'a> RowsToReverse<'a> {
 }
 
 impl BandTails {
-    /// The buckets of a chunk of the band.
     pub(super) fn buckets(&self, chunk: usize) -> Range<usize> {
         self.of_chunk[chunk - self.chunks.start].clone()
     }
 
-    /// The id behind those of a bucket.
     pub(super) fn end_of(&self, bucket: usize) -> u32 {
         self.first_ids[bucket + 1]
     }
 
-    /// The encoded tails of a bucket.
     pub(super) fn of(&self, bucket: usize) -> Result<Cow<'_, [u8]>> {
         self.tails.get(bucket).map_or(Ok(Cow::default()), |tails| self.overflow.read_all(tails))
     }
@@ -256,7 +249,7 @@ fn chunks(rows: &dyn AdjacencyRows, lengths: &[u32], shares: &Shares<'_>) -> Vec
         parts.push(RowChunk { ids: start..end, arcs: arc..arc + arcs });
         arc += arcs;
         (whole.ids.end, whole.arcs.end) = (end, arc);
-        // An id counts, too: those without a row have tails.
+        // Ids count, too: those without a row have tails.
         if end == n || end - whole.ids.start + arc - whole.arcs.start >= least {
             let next = RowChunk { ids: end..end, arcs: arc..arc };
             chunks.push(PartedChunk { whole: std::mem::replace(&mut whole, next), parts: std::mem::take(&mut parts) });
@@ -265,27 +258,24 @@ fn chunks(rows: &dyn AdjacencyRows, lengths: &[u32], shares: &Shares<'_>) -> Vec
     chunks
 }
 
-/// The rows of a chunk while they are united with their tails, one id after another.
+/// The rows of a chunk while they are united with their tails, id by id.
 struct Uniting<'a> {
     reversed: &'a ReversedArcs,
     pool: &'a Pool,
     overflow: &'a Overflow,
     bucket: usize,
-    /// The tails of the bucket.
     sorted: Option<SortedTails<'a>>,
     /// The lengths of rows that are still to be filled.
     lengths: std::slice::IterMut<'a, u32>,
-    /// The encoded tails of each bucket so far.
     tails: Vec<WaitingBytes>,
-    /// Loops so far, which are dropped.
     loops: u64,
-    /// The encoded tails of the bucket so far, and those of a head.
+    /// The current bucket's encoded tails so far, and those of a head.
     bytes: Vec<u8>,
     encoded: Vec<u8>,
 }
 
 impl Uniting<'_> {
-    /// Unites the row of an id with its tails; called with all ids of the chunk, in order. False: there is too little memory for the bucket.
+    /// Unites the row of an id with its tails; called with all ids of the chunk, in order. False: too little memory for the bucket.
     fn put(&mut self, id: u32, row: &[u32]) -> Result<bool> {
         let first_ids = &self.reversed.first_ids;
         if self.sorted.is_some() && id == first_ids[self.bucket + 1] {
@@ -337,7 +327,7 @@ pub(super) fn read_tails(bytes: &[u8], tails: &mut Vec<u32>) -> Result<usize> {
     Ok(bytes.len() - rest.len())
 }
 
-/// How many numbers both ascending lists have together.
+/// The length of the union of two ascending lists.
 fn united_length(row: &[u32], tails: &[u32]) -> u32 {
     let (mut i, mut j, mut both) = (0, 0, 0);
     while i < row.len() && j < tails.len() {

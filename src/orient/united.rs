@@ -1,13 +1,11 @@
-//! Makes the rows of a directed graph symmetric: each is united with the tails of the arcs that end at its vertex. Loops are dropped.
+//! Makes the rows of a directed graph symmetric: unites each row with the tails of the arcs that end at its vertex, and drops loops.
 //!
-//! Input: [`AdjacencyRows`] that ascend strictly. Output: [`AdjacencyRows`] in which every arc has its reverse.
+//! Input: strictly ascending [`AdjacencyRows`]. Output: [`AdjacencyRows`] in which every arc has its reverse. The tails of all heads are
+//! found first ([`super::tails`]), with the lengths of the united rows; a row is united whenever it is read. If the tails fit neither in
+//! memory nor on disk, there are several bands of ids, and a band's tails are found again when its rows are to be read.
 //!
-//! The tails of all heads are found first ([`super::tails`]), with the lengths of the united rows; a row is united with its tails whenever it is
-//! read. If the tails fit neither in memory nor on the disk, there are several bands of ids, and those of one band are found again
-//! when its rows are to be read.
-//!
-//! The rows themselves are not copied. Memory: the encoded tails, 0.2 to 4 bytes for each, within a share of the budget, and beyond it in a
-//! file; 12 bytes an id for lengths.
+//! Rows are not copied. Memory: the encoded tails, 0.2 to 4 bytes each, within a share of the budget, and beyond it in a file; 12 bytes an
+//! id for lengths.
 
 use std::ops::Range;
 use std::sync::{PoisonError, RwLock};
@@ -19,11 +17,9 @@ use trimill_system::control::{Control, NOTE};
 use trimill_system::mapped::zeros;
 use trimill_system::{Error, Result};
 
-/// Rows united with their reverse.
 pub(super) struct UnitedRows<'a> {
     rows: RowsToReverse<'a>,
     lengths: Vec<u32>,
-    /// The chunks of each band.
     bands: Vec<Range<usize>>,
     /// The tails of the band that was entered last.
     tails: RwLock<BandTails>,
@@ -81,7 +77,7 @@ impl AdjacencyRows for UnitedRows<'_> {
         let chunks = &self.bands[band];
         let mut tails = self.tails.write().unwrap_or_else(PoisonError::into_inner);
         if tails.chunks != *chunks {
-            // The new chunk needs the memory of the old one.
+            // The new band needs the memory of the old one.
             *tails = BandTails::default();
             let found = self.rows.tails(chunks.clone(), None, control)?;
             *tails = found.ok_or_else(|| {
@@ -116,7 +112,7 @@ impl AdjacencyRows for UnitedRows<'_> {
     }
 }
 
-/// The numbers of both ascending lists, but for `id`, ascending.
+/// The union of two ascending lists without `id`, ascending.
 fn unite(row: &[u32], tails: &[u32], id: u32, united: &mut Vec<u32>) {
     united.clear();
     united.resize(row.len() + tails.len(), 0);

@@ -1,15 +1,14 @@
 //! Encoded rows that wait in memory until all rows of their bucket are there.
 //!
-//! Input: rows of ranks in any order, from many threads. Output: file blocks in rank order. A row waits behind its number in the bucket
-//! ([`BlockBuckets`]), its length and its number of bytes: as a [sequence](trimill_graph::sequence) of distances, as in the file, if it is
-//! long, else, where the ends of a sequence would take too much, as LEB128. So nothing is sorted, and nothing but the file is written to
-//! disk.
+//! Input: rows of ranks in any order, from many threads. Output: file blocks in rank order. A row waits in its bucket ([`BlockBuckets`])
+//! behind its number there, its length and its number of bytes: long rows as a [sequence](trimill_graph::sequence) of distances, as in the
+//! file; short rows, where a sequence's ends would take too much, as LEB128. So nothing is sorted, and only the graph file is written.
 //!
-//! Rows that do not fit in memory are left to another pass over the input: when the memory is full, the buckets of the largest ranks are
-//! emptied and take no more rows. After the pass the file blocks of the other buckets are made, and the next pass begins behind them.
+//! When memory is full, the buckets of the largest ranks are emptied and take no more rows. After the pass the file blocks of the other
+//! buckets are made, and another pass over the input begins behind them.
 //!
-//! Cost: a copy of the encoded rows to their bucket, and their file blocks made of them, for each pass. Memory: the share of buckets; a staging area
-//! of 2 KiB for each thread and bucket; while blocks are made, once more what a bucket holds, and 12 bytes for each of its rows.
+//! Cost of a pass: a copy of the encoded rows to their bucket, and making file blocks of them. Memory: the share of buckets; a staging area
+//! of 2 KiB for each thread and bucket; while blocks are made, a bucket's bytes once more, and 12 bytes for each of its rows.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -29,18 +28,16 @@ use trimill_system::{Bytes, Error, Result, lock};
 /// The fewest successors of a row that waits as a sequence.
 const LONG: usize = 128;
 
-/// Bytes that a thread stages for a bucket.
 const STAGED: usize = 2048;
 
-/// Bytes of a bucket that are allocated at a time: at most, and where memory is scarce.
+/// Bytes of a bucket that are allocated at a time: at least, if memory is scarce, and at most.
 const CHUNK: Range<u64> = STAGED as u64..64 << 10;
 
 pub(super) struct WaitingRows {
     pub(super) blocks: BlockBuckets,
     buckets: Vec<Mutex<RowBucket>>,
-    /// Staging areas that no thread uses at the moment.
+    /// Staging areas that no thread uses now.
     idle: Mutex<Vec<StagedRows>>,
-    /// Bytes of a chunk.
     chunk: usize,
     most: u64,
     held: AtomicU64,
@@ -53,7 +50,6 @@ pub(super) struct WaitingRows {
 
 #[derive(Default)]
 struct RowBucket {
-    /// Whole records.
     chunks: Vec<Vec<u8>>,
     /// Whether its rows are left to another pass.
     is_left_out: bool,
@@ -65,7 +61,6 @@ impl RowBucket {
     }
 }
 
-/// A thread's staging area.
 pub(super) struct StagedRows {
     bytes: Vec<u8>,
     ends: Vec<u16>,
@@ -81,7 +76,7 @@ struct EncodedRowPlace {
 }
 
 impl WaitingRows {
-    /// No rows yet, of a graph with these degrees of ids (0: not a vertex) and this number of edges; at most `most` bytes of rows wait.
+    /// `degrees` are those of ids, 0 for an id that is no vertex; at most `most` bytes of rows wait.
     pub(super) fn new(degrees: &[u32], edges: u64, shares: &Shares<'_>, most: Bytes) -> Self {
         let blocks = BlockBuckets::new(degrees, edges, shares);
         let buckets = blocks.len();
@@ -101,7 +96,6 @@ impl WaitingRows {
         }
     }
 
-    /// Whether the row of a rank is wanted in this pass.
     #[inline]
     pub(super) fn wants(&self, rank: u32) -> bool {
         rank >= self.first_rank && rank < self.end_rank.load(Ordering::Relaxed)
@@ -112,7 +106,7 @@ impl WaitingRows {
         lock(&self.taking).end < self.buckets.len()
     }
 
-    /// A staging area, for a thread that adds rows; [`Self::give_back`] takes it back.
+    /// A staging area for a thread that adds rows, to be returned by [`Self::give_back`].
     pub(super) fn stage(&self) -> StagedRows {
         let new = || StagedRows {
             bytes: vec![0; self.buckets.len() * STAGED],
@@ -156,7 +150,6 @@ impl WaitingRows {
         Ok(())
     }
 
-    /// Adds records to a bucket: the bytes of all `parts`.
     fn append(&self, bucket: usize, parts: &[&[u8]]) -> Result<()> {
         let bytes: usize = parts.iter().map(|part| part.len()).sum();
         let mut of = lock(&self.buckets[bucket]);
@@ -173,7 +166,7 @@ impl WaitingRows {
         if let Some(chunk) = of.chunks.last_mut() {
             parts.iter().for_each(|part| chunk.extend_from_slice(part));
         }
-        // The chunk with the most room stays the last one, which takes what follows: a long row has one of its own.
+        // The chunk with the most room stays last, to take what follows: a long row has its own.
         if let [.., before, last] = &mut of.chunks[..]
             && room(before) > room(last)
         {
@@ -186,7 +179,7 @@ impl WaitingRows {
         }
     }
 
-    /// Empties the last buckets, until the others fit.
+    /// Empties the last buckets until the others fit.
     #[cold]
     fn leave_out(&self) -> Result<()> {
         let mut taking = lock(&self.taking);
@@ -248,7 +241,6 @@ impl WaitingRows {
         self.taking = Mutex::new(next);
     }
 
-    /// The file blocks of a bucket with these records.
     fn made(&self, bucket: usize, chunks: &[Vec<u8>]) -> BucketBlocks {
         let ranks = self.blocks.ranks(bucket);
         let (mut lengths, mut places) = (zeros(ranks.len()), vec![EncodedRowPlace::default(); ranks.len()]);
@@ -278,7 +270,7 @@ impl WaitingRows {
     }
 }
 
-/// Encodes the successors of a row, which ascend; what they are replaced by is of no use.
+/// Encodes the ascending successors of a row, and overwrites them.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn encode_row(successors: &mut [u32], encoded: &mut Vec<u8>) {
     encoded.clear();
@@ -291,7 +283,7 @@ pub(super) fn encode_row(successors: &mut [u32], encoded: &mut Vec<u8>) {
     sequence::encode(successors, encoded);
 }
 
-/// Decodes the distances of a row, as many as there is room for; returns what is behind it.
+/// Decodes as many distances of a row as there is room for; returns the bytes behind it.
 pub(super) fn decode_row<'a>(encoded: &'a [u8], distances: &mut [u32]) -> Result<&'a [u8], Wrong> {
     if distances.len() < LONG {
         return numbers(encoded, distances).map(|taken| &encoded[taken..]);

@@ -11,7 +11,6 @@ use crate::vertices::order::{VertexCount, VertexRows};
 use trimill_system::mapped::zeros;
 use trimill_system::{Result, lock};
 
-/// Rows that a thread writes at a time.
 const AT_A_TIME: usize = 1 << 14;
 
 /// The vertices with an edge, in the order of the input's ids: arrays of one length.
@@ -122,7 +121,6 @@ pub fn filled<T: Default>(arrays: &Mutex<T>) -> T {
     std::mem::take(&mut *lock(arrays))
 }
 
-/// Appends three columns of the rows.
 fn append<R: CountRows, A: Pod + Send, B: Pod + Send, C: Pod + Send>(
     rows: &R,
     first: &mut Vec<A>,
@@ -144,7 +142,7 @@ fn append<R: CountRows, A: Pod + Send, B: Pod + Send, C: Pod + Send>(
     });
 }
 
-/// Zeros at the end of `column`. Most columns come as a whole, and are then in large pages.
+/// Appends zeros. Most columns come as a whole, and are then in large pages.
 fn grown<T: Pod>(column: &mut Vec<T>, by: usize) -> &mut [T] {
     let before = column.len();
     match before {

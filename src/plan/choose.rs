@@ -1,15 +1,13 @@
-//! Chooses the counting method with the shortest estimate on a device, from cheap statistics.
-//!
-//! Input: the graph's size, the number of probes that its rows need, and for each method its footprint and its speed. Output: an
-//! estimate for each; the least is chosen. Nothing is read, assigned or built.
+//! Chooses the counting method with the shortest estimate on a device, from the graph's size, the probes of its rows, and each method's
+//! footprint and speed. Reads nothing.
 //!
 //! ```text
 //! kernels = arc * m + probe * probes + parts * (streamed * m + row blocks * pass) + visit * n * row blocks
 //! seconds = max(kernels, (parts + 1) / 2 * m / arcs copied to the device in a second)
 //! ```
 //!
-//! For a graph that fits as one partition, the terms for parts and row blocks are left out. Partitions are assumed to be rank
-//! ranges, with each of which half of the rows are streamed on average; others stream fewer bytes, for every method alike.
+//! If the graph fits as one partition, the terms for parts and row blocks are left out. Partitions are assumed to be rank ranges, which
+//! stream half of the rows on average; others stream fewer bytes, for every method alike.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,8 +39,7 @@ pub struct CountingEstimate {
     pub seconds: f64,
 }
 
-/// Estimates the candidates under a budget, with row blocks of at most `largest_row_block`, on a GPU to which `gpu_arcs` arcs
-/// are copied in a second; returns the place of the fastest, and all estimates.
+/// Estimates the candidates on a GPU to which `gpu_arcs` arcs are copied in a second; returns the index of the fastest, and all.
 pub fn choose(
     graph: &GraphSize,
     candidates: &[Candidate<'_>],
@@ -59,7 +56,7 @@ pub fn choose(
     (least.unwrap_or(0), candidates.iter().zip(&seconds).map(estimate).collect())
 }
 
-/// What counting by a candidate takes; none where the budget is below its floor.
+/// What counting by a candidate takes; none if the budget is below its floor.
 pub fn estimate(
     graph: &GraphSize,
     candidate: &Candidate<'_>,

@@ -1,8 +1,8 @@
-//! The cost model: how long a machine takes for what jobs do, from its [`Rates`].
+//! The cost model: how long jobs take on a machine, by its [`Rates`].
 //!
-//! All seconds that are estimated come from here: those of methods ([`super::choose`]), those of the two modes ([`super::modes`]), and
-//! those of partitions, by which rank ranges are cut and shards get theirs ([`super::costs`]). They only rank plans that give the same
-//! count, so they need not be exact. Work that runs beside other work takes the longer of both times.
+//! All estimated seconds come from here: of methods ([`super::choose`]), of both modes ([`super::modes`]), and of partitions, to cut rank
+//! ranges and assign shards ([`super::costs`]). They only rank plans that give the same count, so they need not be exact. Work that
+//! overlaps takes the longer of both times.
 
 use super::sample::SampledWork;
 use super::whole::WholeWork;
@@ -20,7 +20,7 @@ const CORE_VISITS: f64 = 50e6;
 pub struct Speed {
     /// For each arc of the graph, once.
     pub arc: f64,
-    /// For each probe: the sum of the lengths of all successors' rows.
+    /// For each probe; an arc's probes are the length of its successor's row.
     pub probe: f64,
     /// For each arc of a row block.
     pub streamed: f64,
@@ -30,46 +30,44 @@ pub struct Speed {
     pub visit: f64,
 }
 
-/// `lstc` on an H200: each probe is a search in shared memory; each local is visited for each row block. Measured from kernels on
-/// the standard graphs in one partition (arcs and probes), and on GAP-kron 24 with budgets of 1/4 to 1/64 of its rows (the rest).
+/// `lstc` on an H200: each probe is a search in shared memory; each row block visits all locals. Measured on the standard graphs in one
+/// partition (arcs and probes), and on GAP-kron 24 with budgets of 1/4 to 1/64 of its rows (the rest).
 const LSTC: Speed = Speed { arc: 2e-10, probe: 5.5e-12, streamed: 0.0, pass: 2e-5, visit: 1.5e-9 };
 
-/// `packed` on an H200: few instructions for many probes at once, a dozen kernels for each row block, which pack its rows and
-/// assign arcs, and a read for each local. Measured on GAP-kron 27 with 2 GiB and 512 MiB, and row blocks of 8 to 128 MiB.
+/// `packed` on an H200: few instructions for many probes at once; for each row block a dozen kernels, which pack its rows and assign arcs,
+/// and a read for each local. Measured on GAP-kron 27 with 2 GiB and 512 MiB, and row blocks of 8 to 128 MiB.
 const PACKED: Speed = Speed { arc: 1e-10, probe: 1.2e-13, streamed: 1.4e-11, pass: 8.5e-5, visit: 2e-10 };
 
-/// What the CPU counter takes for arcs, probes and arcs that are streamed, in seconds of a core. Fitted to 16 partitions of GAP-kron 22 on a
-/// server, by least squares: each of them is within a fifth.
+/// Seconds of a core for arcs, probes and streamed arcs. Fitted to 16 partitions of GAP-kron 22 on a server: each is within a fifth.
 const CORE_NEAR: f64 = 1.7e-8;
 const CORE_FAR: f64 = 3.0e-7;
 const CORE_NEAR_PROBE: f64 = 1e-10;
 const CORE_FAR_PROBE: f64 = 5e-10;
 const CORE_READ: f64 = 5e-9;
 
-/// The same where the rows of a graph were looked at, but not their lengths ([`WholeWork`]). Measured on Kronecker graphs, uniform ones, a
-/// grid and crawls (docs/results/plan-cpu2.txt): each of them is within a factor of two.
+/// Seconds of a core for [`WholeWork`], from sampled rows without the lengths of their heads' rows. Measured on Kronecker graphs, uniform
+/// ones, a grid and crawls (docs/results/plan-cpu2.txt): each is within a factor of two.
 const WHOLE_WORD: f64 = 2e-9;
 const WHOLE_FAR: f64 = 1.8e-8;
 const WHOLE_READ: f64 = 4e-9;
 
-/// What the CPU counter takes for an arc and a probe of a graph of which no rows were looked at: between graphs whose arcs go to hubs and
-/// those whose arcs go far.
+/// Seconds of a core for an arc and a probe if no row was read: between graphs whose arcs go to hubs and those whose arcs go far.
 const CORE_ARC: f64 = 3e-8;
 const CORE_PROBE: f64 = 3e-10;
 
-/// What a GPU takes for an arc, with streaming, where there is no plan, and its start.
+/// A GPU's seconds for an arc, with streaming, if there is no plan; and for its start.
 const GPU_ARC: f64 = 3e-10;
 pub const GPU_START: f64 = 0.4;
 
-/// Bytes of a GPU that an arc takes while a part of the graph is counted, about.
+/// About how many bytes of a GPU an arc takes while a part of the graph is counted.
 const RESIDENT_ARC: f64 = 10.0;
 
-/// Edges that are peeled in a second by one core, of which four do twice as much, and by a GPU that holds them, with what the host does for
-/// it. The runs of docs/results/truss-h100.txt take half as long to twice as long.
+/// Edges peeled in a second by one core (four do twice as much), and by a GPU that holds them, with the host's part. The runs of
+/// docs/results/truss-h100.txt take half as long to twice as long.
 const PEELED: f64 = 1e6;
 const PEELED_BY_GPU: f64 = 4e7;
 
-/// Rows that pass while partitions are counted.
+/// Rows that are streamed while partitions are counted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PassingRows {
     pub(super) arcs: f64,
@@ -79,12 +77,10 @@ pub(super) struct PassingRows {
 }
 
 impl Speed {
-    /// Method `lstc` on the GPU of a machine with these rates.
     pub fn lstc(rates: &Rates) -> Self {
         LSTC.times(rates.lstc)
     }
 
-    /// Method `packed` on it.
     pub fn packed(rates: &Rates) -> Self {
         PACKED.times(rates.packed)
     }
@@ -100,7 +96,7 @@ impl Speed {
         self.kernels(arcs as f64, probes as f64, PassingRows::default())
     }
 
-    /// Seconds of the kernels for arcs and their probes, past which rows are streamed.
+    /// Seconds of the kernels for resident arcs and their probes, past which rows are streamed.
     pub(super) fn kernels(&self, arcs: f64, probes: f64, past: PassingRows) -> f64 {
         self.arc * arcs
             + self.probe * probes
@@ -114,7 +110,6 @@ impl Speed {
 pub struct Machine {
     pub rates: Rates,
     pub cores: usize,
-    /// GPUs; none where the cores count.
     pub gpus: usize,
     /// Whether the graph's file fits the page cache.
     pub cached: bool,
@@ -125,8 +120,8 @@ impl Machine {
         self.cores as f64
     }
 
-    /// Seconds of counting a graph of which only the number of arcs and roughly that of probes are known. A GPU has `gpu` bytes of memory; if
-    /// these hold only a part of the rows, all earlier rows are streamed past it.
+    /// Seconds of counting a graph whose number of probes is only roughly known. If a GPU's memory (`gpu`) holds only a part of the rows,
+    /// all earlier rows are streamed past it.
     pub fn counting_about(&self, arcs: u64, probes: u64, gpu: Bytes) -> f64 {
         let m = arcs as f64;
         let parts = (RESIDENT_ARC * m / gpu.get().max(1) as f64).ceil();
@@ -137,19 +132,18 @@ impl Machine {
         }
     }
 
-    /// Seconds in which the cores do `work` of counting a graph, and read the `streamed` bytes of rows that are streamed past its partitions.
+    /// Seconds of `work` on the cores, and of reading `streamed` bytes of rows.
     pub fn counting_on_cores(&self, work: &WholeWork, streamed: Bytes) -> f64 {
         let arcs = streamed.get() as f64 / size_of::<u32>() as f64;
         let seconds = WHOLE_WORD * work.words + WHOLE_FAR * work.far + WHOLE_READ * arcs;
         seconds / (self.rates.bitmap * self.cores())
     }
 
-    /// Seconds of peeling a graph, about.
     pub fn peeling(&self, edges: u64) -> f64 {
         edges as f64 / if self.gpus > 0 { PEELED_BY_GPU } else { PEELED * self.cores().sqrt() }
     }
 
-    /// Seconds in which a device, a GPU or one core, counts the arcs of `work` while rows are streamed past them.
+    /// Seconds in which a GPU or a core counts the arcs of `work` while rows are streamed past them.
     pub(super) fn counting(&self, work: &SampledWork, past: PassingRows) -> f64 {
         let SampledWork { near, far, near_probes, far_probes, .. } = *work;
         if self.gpus == 0 {
@@ -160,15 +154,14 @@ impl Machine {
         kernels.max(past.arcs / self.rates.gpu_arcs)
     }
 
-    /// Seconds to read the graph's rows, `bytes` of its file, decode them, copy them to the devices, and look up locals.
+    /// Seconds to read `bytes` of the graph's file, decode the rows, copy them to the devices, and look up locals.
     pub(super) fn streaming_graph(&self, arcs: f64, bytes: f64, visits: f64) -> f64 {
         let Rates { cpu, gpu, read_bytes, .. } = self.rates;
         let decoded = if self.gpus > 0 { gpu.graph } else { cpu.graph };
         self.streaming(arcs, decoded, if self.cached { 0.0 } else { bytes / read_bytes }, visits)
     }
 
-    /// Seconds to size partitions of a graph of `edges`, to build those that keep `arcs` in total, to write and read their spills, and to
-    /// copy them to the devices and look up locals.
+    /// Seconds to size partitions, build those that keep `arcs` in total, write and read their spills, copy them, and look up locals.
     pub(super) fn spilling(&self, edges: f64, arcs: f64, visits: f64) -> f64 {
         let Rates { cpu, gpu, size_arcs, build_arcs, write_bytes, read_bytes, .. } = self.rates;
         let (bytes, decoded) = (SPILLED * arcs, if self.gpus > 0 { gpu.spill } else { cpu.spill });

@@ -1,7 +1,4 @@
-//! What each partition is expected to cost, so that shards of a plan are even.
-//!
-//! Input: a graph, its plan, a machine. Output: nanoseconds for each partition. Only their ratios matter, so they need not be those of the
-//! machine that counts.
+//! The expected cost of each partition in nanoseconds, to make shards even. Only ratios matter, so any machine's costs will do.
 
 use super::cost::{Machine, PassingRows};
 use super::sample::{SampledWork, sums};
@@ -10,7 +7,7 @@ use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::{Control, Result};
 
-/// The cost of each partition of `plan`. Runs in the current thread pool.
+/// Runs in the current thread pool.
 pub fn costs(graph: &OrientedGraph, plan: &Plan, machine: &Machine, control: &Control) -> Result<Vec<u64>> {
     let parts = plan.parts() as usize;
     if parts == 1 {

@@ -1,11 +1,11 @@
 //! Cuts rank ranges into chunks by ranges of heads, so that many shards read less and take equally long.
 //!
-//! With P ranges, the last shard of P reads the whole graph, and all of them together (P + 1) / 2 times the graph. The chunks of a range
-//! all read its resident rows, but its row blocks are divided among them. With T even ranges and as many chunks of each as there are
-//! ranges below it, S = T (T + 1) / 2 shards read 2 / T of the graph each: all together T times the graph. The price is that T ranges
-//! need more memory of a device than S.
+//! With P ranges, the last of P shards reads the whole graph, and all together (P + 1) / 2 times the graph. The chunks of one range all
+//! read its resident rows, but its row blocks are divided among them: with T even ranges, and as many chunks of each as there are ranges
+//! below it, S = T (T + 1) / 2 shards read 2 / T of the graph each, all together T times the graph. The price is that T ranges need more
+//! device memory than S.
 //!
-//! Chunks are cut where they cost about the same, by the costs of a sample of rows ([`super::cost`]): most arcs lead to few heads.
+//! Chunks are cut for equal costs, by a sample of rows ([`super::cost`]), since most arcs lead to few heads.
 
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -17,20 +17,19 @@ use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::{Control, Result};
 
-/// Ranges and their chunks consist of whole file blocks, which can be sent to a device as they are stored, where there are at least this
-/// many for each.
+/// With at least this many file blocks each, ranges and chunks are whole file blocks, which are sent to a device as they are stored.
 pub(super) const BLOCKS: u64 = 16;
 
-/// Chunks are cut between bins of heads, of about equally many arcs.
+/// Chunks are cut between bins of heads with about equal numbers of arcs.
 const BINS: u64 = 1 << 9;
 
-/// The most chunks for each shard, where more of them make shards more even.
+/// The most chunks for each shard, if more chunks make shards more even.
 const MOST: usize = 3;
 
-/// More chunks are worth their reading if the costliest shard then takes no more than this part of what it took.
+/// More chunks are worth their reading if the costliest shard then takes at most this part of its former time.
 const WORTH: f64 = 0.95;
 
-/// The number of ranges for `shards` shards: the least T whose T (T + 1) / 2 chunks are at least one for each shard.
+/// The number of ranges for `shards` shards: the least T with T (T + 1) / 2 >= `shards`.
 pub(super) fn ranges_for(shards: u32) -> u32 {
     let mut ranges = 1u32;
     while u64::from(ranges) * (u64::from(ranges) + 1) / 2 < u64::from(shards) {
@@ -46,8 +45,7 @@ struct HeadRange {
     seconds: f64,
 }
 
-/// Cuts `ranges` into at least `shards` chunks, if there are fewer of them, and into more where that makes shards more even: the
-/// costliest chunk is halved, again and again. Runs in the current thread pool.
+/// Cuts `ranges` into `shards` chunks, or more if that makes shards more even, by halving the costliest. In the current thread pool.
 pub(super) fn cut(
     graph: &OrientedGraph,
     ranges: Vec<Range<u32>>,
@@ -66,7 +64,7 @@ pub(super) fn cut(
     let (wanted, of) = (shards as usize, NonZeroU32::new(shards).unwrap_or(NonZeroU32::MIN));
     let (mut best, mut next): (Option<(u128, Vec<HeadRange>)>, usize) = (None, wanted);
     while chunks.len() < MOST * wanted {
-        // The costliest shard is found after every cut, or where there are many shards, after every few cuts to save time.
+        // The costliest shard is found after every cut or, to save time with many shards, after every few cuts.
         if chunks.len() >= next {
             next = chunks.len() + wanted.div_ceil(256);
             let nanoseconds: Vec<u64> = chunks.iter().map(|chunk| (1e9 * chunk.seconds) as u64).collect();
@@ -115,12 +113,11 @@ fn bounds(graph: &OrientedGraph, ranges: &[Range<u32>], shards: u32) -> Result<V
     starts.into_iter().map(|rank| Ok((rank, graph.first_arc(rank)?))).collect()
 }
 
-/// The costs of all bins of all ranges.
 struct Costs<'a> {
     machine: &'a Machine,
     /// The arcs of the rows of each range.
     resident: Vec<f64>,
-    /// For each range and bin: the work of the range's arcs to heads before the bin, and the arcs of those heads' rows that are streamed.
+    /// For each range and bin: the work of the range's arcs to heads before the bin, and the streamed arcs of those heads' rows.
     before: Vec<Vec<(SampledWork, f64)>>,
 }
 
@@ -161,7 +158,6 @@ impl<'a> Costs<'a> {
         Ok(Self { machine, resident, before })
     }
 
-    /// What a chunk is expected to take.
     fn seconds(&self, range: usize, bins: &Range<usize>) -> f64 {
         let ((first, read), (past, all)) = (self.before[range][bins.start], self.before[range][bins.end]);
         let streamed = PassingRows { arcs: self.resident[range] + all - read, ..PassingRows::default() };

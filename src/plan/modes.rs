@@ -1,8 +1,6 @@
-//! Chooses the mode, in place or spilled, that is estimated to be faster.
-//!
-//! Counting itself is left out: it takes both equally long. Rank ranges are planned first, since that takes no pass over the graph; runs
-//! of consecutive ids, whose partitions are spilled with the rows of their proxies, only where they could be faster. A graph that fits as
-//! one partition is never split. docs/results/modes-h200.md shows where each mode is faster.
+//! Chooses the mode, in place or spilled, that is estimated to be faster, apart from counting itself, which takes the same time in both.
+//! Rank ranges are planned first, without a pass over the graph; spilled partitions, runs of consecutive ids, only if they could be faster.
+//! A graph that fits as one partition is never split. docs/results/modes-h200.md shows where each mode is faster.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +22,7 @@ pub struct Estimates {
 }
 
 impl Planner<'_> {
-    /// Plans rank ranges, `parts` of them where it is given; or returns the plan of `by_id` where that is estimated to be faster.
+    /// Plans rank ranges, `parts` of them if given; or returns the plan of `by_id` if that is estimated to be faster.
     pub fn auto(&self, parts: Option<u32>, by_id: impl FnOnce() -> Result<Plan>) -> Result<Plan> {
         let ranges = self.ranges(parts)?;
         if ranges.parts() == 1 {

@@ -10,16 +10,16 @@ use trimill_system::Bytes;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Prediction {
-    /// The resident section on the device.
+    /// The resident rows on the device.
     pub resident: Bytes,
-    /// The number of row blocks; for a spilled partition approximate.
+    /// Approximate for a spilled partition.
     pub row_blocks: u64,
     pub largest_row_block: Bytes,
     /// The spill file, at most.
     pub spill: Bytes,
-    /// Bytes streamed to the device: the resident section and all row blocks; for a spilled partition an upper bound.
+    /// Streamed to the device: resident rows and all row blocks; for a spilled partition an upper bound.
     pub stream: Bytes,
-    /// The most that is on the device at a time; for a spilled partition, and where the host counts, an upper bound.
+    /// The most on the device at a time; an upper bound for a spilled partition, and if the host counts.
     pub peak: Bytes,
 }
 
@@ -28,7 +28,7 @@ pub fn predict(size: &PartitionSize, footprint: &Footprint, layout: &RowBlockTot
     let numbered = size.numbered() as u32;
     let resident = footprint.resident(size.locals, size.resident_arcs);
     let overhead = footprint.overhead(numbered);
-    // A method that reserves memory for two row blocks does so for one row block, too; others hold only those that exist.
+    // A method that reserves memory for two row blocks does so for one, too; others hold only those that exist.
     let row_blocks = match footprint.row_blocks {
         RowBlockRoom::Always(many) => Bytes(layout.largest_row_block.get() * many),
         RowBlockRoom::UpTo(_) => layout.two_row_blocks,

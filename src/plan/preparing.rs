@@ -1,9 +1,8 @@
-//! What preparing a graph takes: seconds of its stages, passes over the input, bytes that wait on disk.
+//! What preparing a graph takes: seconds of stages, passes over the input, bytes that wait on disk.
 //!
-//! Input: what is known of the graph before, and how the host's memory is divided ([`crate::clean::workspace`]). Output: an estimate, from
-//! rates of one core that were measured on an H200 with 16 cores (docs/results/sequences-h200.md, waiting-arcs-h200.md, directed-h100.txt). It weighs the
-//! stages of a job against each other, and docs/how-big.md has it beside what was measured. Bounds of bytes, by which a job is refused,
-//! are where the bytes are written.
+//! Input: bounds of the graph, and how the host's memory is divided ([`crate::clean::workspace`]). Output: an estimate, from rates of one
+//! core measured on an H200 with 16 cores (docs/results/sequences-h200.md, waiting-arcs-h200.md, directed-h100.txt), to weigh a job's
+//! stages; docs/how-big.md compares it with measurements. Bounds of bytes, by which jobs are refused, are where the bytes are written.
 
 use super::cost::Machine;
 use crate::clean::Shares;
@@ -12,25 +11,25 @@ use trimill_input::arcs::READ;
 use trimill_system::Bytes;
 use trimill_system::expected::ExpectedStage;
 
-/// Arcs of rows that a core reads, cuts to smaller ranks, sorts and encodes in a second: 9.9 and 99.9 billion edges, from both ends.
+/// Arcs of rows that a core orients and encodes in a second: measured on 9.9 and 99.9 billion edges, from both ends.
 const ORIENTED: f64 = 75e6;
 
 /// Arcs of rows that a core reads in a second in a further pass, in which most rows are not wanted.
 const READ_AGAIN: f64 = 250e6;
 
-/// Arcs of directed rows that a core reverses: reading them twice, sorting and encoding their tails.
+/// Arcs of directed rows that a core reverses in a second: reading them twice, sorting and encoding their tails.
 const REVERSED: f64 = 32e6;
 
-/// Arcs that a core reads into buckets, cleans, and orients.
+/// Arcs that a core reads into buckets, cleans, and orients in a second.
 const DISTRIBUTED: f64 = 42e6;
 const CLEANED: f64 = 16e6;
 const RANKED: f64 = 16e6;
 
-/// Arcs that go to a GPU in a second, and edges of which it makes the graph, where its memory holds all; and both where runs wait outside.
+/// Arcs that go to a GPU in a second, and edges that it makes the graph of: if its memory holds all, and if runs wait outside.
 const ON_GPU: [f64; 2] = [1.6e9, 0.6e9];
 const BEYOND_GPU: [f64; 2] = [0.8e9, 0.45e9];
 
-/// Bytes of an arc that waits encoded: to be sorted, and in a row, ends of blocks included.
+/// Bytes of an arc that waits encoded: to be sorted; in a row, with ends of blocks.
 const SORTED: f64 = 3.7;
 const IN_ROW: f64 = 1.6;
 
@@ -50,7 +49,7 @@ impl PreparingEstimate {
 }
 
 impl Machine {
-    /// What preparing `graph` takes, with `gpu` bytes of the memory of a GPU if one sorts.
+    /// What preparing `graph` takes, with `gpu` bytes of GPU memory if a GPU sorts.
     pub fn preparing(&self, graph: &GraphToPrepare, shares: &Shares<'_>, gpu: Bytes) -> PreparingEstimate {
         let &GraphToPrepare { form, ids, arcs, edges, row_bytes } = graph;
         let (n, m) = (arcs as f64, edges as f64);
@@ -88,7 +87,7 @@ impl Machine {
                     true => (ON_GPU, 0.0),
                     false => (BEYOND_GPU, beyond(SORTED * n, 2 * shares.buckets())),
                 };
-                // Runs are written and read beside what the GPU does.
+                // Runs are written and read while the GPU works.
                 let disk = 2.0 * written(scratch) + 2.0 * scratch / self.rates.read_bytes;
                 let orient = (m / rate).max(disk) + written(rows);
                 (1.0, scratch, vec![stage(READ, (n / reading).max(written(scratch))), stage("orient", orient)])

@@ -1,8 +1,6 @@
-//! Plans rank ranges, for the in-place mode.
-//!
-//! Ranges are as few as fit the budget, or as many as were asked for, and even in the bytes of their resident rows. They follow
-//! from the index of the graph's file blocks and the lengths of some rows: nothing of size `O(n)` is made or read. What each range
-//! takes is predicted exactly.
+//! Plans rank ranges, for the in-place mode: as few as fit the budget, or as many as were asked for, with about equal bytes of resident
+//! rows. They follow from the index of the graph's file blocks and the lengths of some rows: nothing of size `O(n)` is made or read.
+//! Predictions are exact.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -18,11 +16,11 @@ use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::{Bytes, Result};
 
-/// Ranges are even to within this fraction (one part in `EVEN`) of their mean weight.
+/// Ranges are even to within one part in `EVEN` of their mean weight.
 const EVEN: u64 = 64;
 
 impl Planner<'_> {
-    /// Plans `parts` rank ranges, or as few as fit; more where these do not fit.
+    /// Plans `parts` rank ranges, or as few as fit; more if `parts` do not fit.
     pub fn ranges(&self, parts: Option<u32>) -> Result<Plan> {
         let start = Instant::now();
         let Self { graph, limits, control, .. } = *self;
@@ -97,17 +95,17 @@ impl Planner<'_> {
         Ok(all.into_iter().unzip())
     }
 
-    /// About `wanted` ranges, or as many as necessary for none to weigh more than `most`; about even.
+    /// About `wanted` even ranges, or as many as necessary for none to weigh more than `most`.
     fn even(&self, wanted: u32, most: Bytes) -> Result<Vec<Range<u32>>> {
         let all = self.footprint.resident(self.graph.vertices().into(), self.graph.edges());
-        // Where there are many file blocks, ranges consist of whole ones, which can be sent as they are stored.
+        // With many file blocks, ranges consist of whole ones, which can be sent as they are stored.
         let whole = |parts: u64| self.graph.blocks() as u64 >= BLOCKS * parts;
         let fewest = self.cut(most.get(), false)?.len() as u64;
         let target = fewest.max(wanted.into());
         let whole = whole(target);
         let mut ranges = self.cut(most.get(), whole)?;
         let target = (ranges.len() as u64).max(target);
-        // The least weight with which there are no more ranges than that.
+        // The least weight with which there are no more ranges than `target`.
         let (mut low, mut high) = ((all.get() / target).min(most.get()), most.get().min(all.get()));
         while high - low > (all.get() / target / EVEN).max(1) {
             let middle = low + (high - low) / 2;
@@ -121,7 +119,7 @@ impl Planner<'_> {
         Ok(ranges)
     }
 
-    /// Ranges none of which weighs more than `most`, unless it is a single row, or with `whole` file blocks a single block.
+    /// Ranges of weight up to `most`, or of a single row or, with `whole` file blocks, a single block.
     fn cut(&self, most: u64, whole: bool) -> Result<Vec<Range<u32>>> {
         let (mut ranges, mut first) = (Vec::new(), 0);
         while first < self.graph.vertices() || ranges.is_empty() {

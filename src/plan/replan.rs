@@ -1,7 +1,6 @@
-//! Plans the partitions of an earlier start again, under the footprint and budgets of this one.
-//!
-//! Input: how the graph was cut, and what else was recorded then. Output: the same partitions and what each takes now, or an
-//! error with the budget that they need. Nothing is split or joined, since that would lose the results of counted partitions.
+//! Plans the partitions of an earlier start again, under the footprint and budgets of this one: returns the same partitions and what each
+//! takes now, or an error with the budget that they need. Splits and joins nothing, since that would lose the results of counted
+//! partitions.
 
 use std::time::{Duration, Instant};
 
@@ -10,8 +9,8 @@ use crate::stream::row_blocks::RowBlocks;
 use trimill_system::{Bytes, Error, Result};
 
 impl Planner<'_> {
-    /// Plans the recorded partitions, with row blocks of at most `row_block_limit`. Errors: `Kind::Resource` when a partition does not
-    /// fit; rows that cannot be read; when stopped.
+    /// Plans the recorded partitions, with row blocks of at most `row_block_limit`. Errors: `Kind::Resource` if a partition does not fit;
+    /// rows that cannot be read; when stopped.
     pub fn replan(&self, cut: GraphCut, row_block_limit: Bytes) -> Result<Plan> {
         let limits = self.limits;
         let start = Instant::now();

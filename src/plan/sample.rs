@@ -1,7 +1,6 @@
-//! How many probes the arcs of a graph take, from a sample of its rows.
-//!
-//! The probes of an arc `a -> b` are the successors of `a` before `b`, or those of `b`, whichever are fewer: all methods of this program
-//! cost about as much as these. On the CPU, arcs to hubs are counted by words of bits, and other arcs wait for the row of `b`.
+//! How many probes the arcs of a graph take, from a sample of its rows. The probes of an arc `a -> b` are the successors of `a` before `b`,
+//! or those of `b`, whichever are fewer; the cost of all methods of this program is about proportional. On the CPU, arcs to hubs are
+//! counted by words of bits, and other arcs wait for the row of `b`.
 
 use std::ops::Range;
 
@@ -10,17 +9,17 @@ use rayon::prelude::*;
 use trimill_graph::OrientedGraph;
 use trimill_system::{Control, Result};
 
-/// Runs of rows that are read of a large graph, evenly spread over its arcs, and the arcs of each. A small graph is read as a whole.
+/// A large graph is sampled by runs of rows, evenly spread over its arcs, and by the arcs of each; a small graph is read as a whole.
 const RUNS: u64 = 1 << 11;
 const RUN: u64 = 1 << 13;
 
-/// The hubs of the CPU counter, whose rows are bits: about as many ranks.
+/// About as many ranks are hubs of the CPU counter, whose rows are bits.
 const HUBS: u32 = 1 << 14;
 
-/// Arcs of a sample, and their probes: of arcs whose head is a hub, and of all others.
+/// Arcs of a sample, and their probes: of arcs to hubs, and of all others.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub(super) struct SampledWork {
-    /// All arcs of the sampled rows, also those that are not counted below because of their heads: the sample is scaled by this.
+    /// All arcs of the sampled rows, even if they are not counted below because of their heads: the sample is scaled by this.
     pub(super) rows: f64,
     pub(super) near: f64,
     pub(super) far: f64,
@@ -62,7 +61,7 @@ impl SampledWork {
 }
 
 /// Adds up `cells` sums over a sample of the rows: `add` gets the sums, a rank, its row, and the lengths of all rows. Reads at most 16
-/// million arcs, or a row for each run of them; takes 4 bytes a vertex. Runs in the current thread pool.
+/// million arcs, or a row a run; takes 4 bytes a vertex. Runs in the current thread pool.
 pub(super) fn sums(
     graph: &OrientedGraph,
     cells: usize,
@@ -82,7 +81,6 @@ pub(super) fn sums(
     })
 }
 
-/// Calls `take` with every rank and row of a run.
 pub(super) fn each_row(graph: &OrientedGraph, run: &Range<u32>, mut take: impl FnMut(u32, &[u32])) -> Result<()> {
     let arcs = graph.first_arc(run.end)? - graph.first_arc(run.start)?;
     let (mut begins, mut successors) = (vec![0u64; run.len() + 1], vec![0; arcs as usize]);
@@ -93,7 +91,6 @@ pub(super) fn each_row(graph: &OrientedGraph, run: &Range<u32>, mut take: impl F
     Ok(())
 }
 
-/// The runs of rows that are read.
 pub(super) fn runs(graph: &OrientedGraph) -> Result<Vec<Range<u32>>> {
     let (arcs, all) = (graph.edges(), graph.vertices());
     let many = arcs.div_ceil(RUN).clamp(1, RUNS);

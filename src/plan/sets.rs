@@ -1,8 +1,8 @@
 //! Plans partitions of any sets of locals, for the spilled mode.
 //!
-//! The partitioner is asked for as few parts as fit; parts that do not fit are split. Then all partitions are sized exactly, in
-//! passes over the graph ([`trimill_partitioners::partition::sizes`]). From that, resident rows and what is kept are known exactly, and the number
-//! of row blocks approximately; peaks, spills and streamed bytes are upper bounds, which assume full blocks and no compression.
+//! The partitioner is asked for as few parts as fit; parts that do not fit are split. Then passes over the graph size all partitions
+//! ([`trimill_partitioners::partition::sizes`]): resident rows and kept arcs exactly, the number of row blocks approximately. Peaks, spills
+//! and streamed bytes are upper bounds, for full blocks and no compression.
 
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,7 @@ impl VertexInfo {
 }
 
 pub struct Assigned {
-    /// The parts; none where the graph fits as one partition and is not to be spilled.
+    /// None if the graph fits as one partition and is not to be spilled.
     locals: Option<Locals>,
     /// The number of parts before those that did not fit were split.
     parts_asked: u32,
@@ -62,7 +62,7 @@ impl Planner<'_> {
         Planner { limits, ..*self }.ranges(None)
     }
 
-    /// The least number of parts, where the partitioner is not given one.
+    /// The least number of parts, unless the partitioner is given one.
     fn least_parts(&self) -> u32 {
         if self.limits.whole.is_some() { 1 } else { self.limits.parts.max(self.limits.shards) }
     }
@@ -110,7 +110,7 @@ impl Planner<'_> {
         })
     }
 
-    /// The sizes of all partitions, and what each takes at most with row blocks of at most `row_block_limit`.
+    /// The sizes of all partitions, and what each takes at most.
     pub(crate) fn sized(
         &self,
         locals: &Locals,
@@ -124,7 +124,7 @@ impl Planner<'_> {
     }
 }
 
-/// The fewest parts, but at least `parts`, whose resident sections fit `most`; asks a cheap partitioner until they do.
+/// The fewest parts, at least `parts`, whose resident rows fit `most`; asks a cheap partitioner until they do.
 fn fewest(
     assign: &dyn Assign,
     mut parts: u32,

@@ -1,4 +1,4 @@
-//! How a device's budget is divided between a resident section and row blocks.
+//! How a device's budget is divided between resident rows and row blocks.
 
 use trimill_counting::{Footprint, RowBlockSize, smallest_row_block_limit};
 use trimill_graph::GraphSize;
@@ -14,11 +14,11 @@ pub(super) struct Space {
     least_row_block: Bytes,
     /// The largest row block with which the longest row can be resident.
     pub(super) for_row_block: Bytes,
-    /// The row block that is chosen where the user chose none.
+    /// The row block, unless the user chose it.
     pub(super) row_block: Bytes,
     /// What the whole graph takes of `room` as one partition.
     pub(super) whole: Bytes,
-    /// The resident section of the whole graph, and the most that the method can number.
+    /// The resident rows of the whole graph, and the most that the method can number.
     resident: Bytes,
     most_resident: Bytes,
     /// What the method takes for any partition.
@@ -47,18 +47,17 @@ impl Space {
         self.for_row_block >= self.least_row_block
     }
 
-    /// Whether the graph fits as one partition.
     pub(super) fn whole_fits(&self) -> bool {
         self.whole <= self.room && self.resident <= self.most_resident
     }
 
-    /// The most that a resident section may take beside row blocks of at most `row_block`.
+    /// The most that resident rows may take besides row blocks of at most `row_block`.
     pub(super) fn most(&self, row_block: Bytes) -> Bytes {
         (self.room - Bytes(row_block.get() * self.passing)).min(self.most_resident)
     }
 }
 
-/// The number of row blocks that must fit when there are many.
+/// The number of row blocks that must fit if there are many.
 pub(super) fn passing(footprint: &Footprint) -> u64 {
     footprint.row_blocks.of(u64::MAX).max(2)
 }

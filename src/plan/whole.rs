@@ -1,8 +1,7 @@
-//! What the cores have to do to count a whole graph, from a sample of its rows alone.
-//!
-//! For an arc `a -> b` a core compares the successors of `a` before `b` with the row of `b`, as bits: it costs the words of 64 ranks that these
-//! are in. Unless `b` is a hub or its row near that of `a`, the core also waits for that row. Its length is left out, so no memory is needed
-//! for lengths; between partitions of a graph it matters ([`super::sample`]).
+//! What the cores have to do to count a whole graph, from a sample of its rows. For an arc `a -> b` a core compares the successors of `a`
+//! before `b` with the row of `b`, as bits, at the cost of the words of 64 ranks that they are in; unless `b` is a hub or its row near that
+//! of `a`, it also waits for that row. The row's length is ignored, so lengths take no memory; to compare partitions of a graph it matters
+//! ([`super::sample`]).
 
 use std::ops::Range;
 
@@ -12,7 +11,7 @@ use super::sample::{each_row, runs};
 use trimill_graph::OrientedGraph;
 use trimill_system::{Control, Result};
 
-/// The rows of about the first `NEAR` ranks, the hubs, and of the `NEAR` ranks before that of a local are in the cache of a core.
+/// A core's cache holds about the rows of the first `NEAR` ranks, the hubs, and of the `NEAR` ranks before a local.
 const NEAR: u32 = 1 << 14;
 
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
@@ -20,12 +19,12 @@ pub struct WholeWork {
     pub(super) arcs: f64,
     /// For each arc, the words that have the successors up to its head.
     pub(super) words: f64,
-    /// Arcs whose head is no hub, and far from their tail.
+    /// Arcs whose head is no hub and far from their tail.
     pub(super) far: f64,
 }
 
 impl WholeWork {
-    /// Reads at most 16 million arcs, or a row for each run of them. Runs in the current thread pool.
+    /// Reads at most 16 million arcs, or a row a run. Runs in the current thread pool.
     pub fn of(graph: &OrientedGraph, control: &Control) -> Result<Self> {
         let of_run = |run: &Range<u32>| -> Result<Self> {
             control.check()?;

@@ -1,7 +1,5 @@
-//! The sink that sends arcs to a device, which may still be starting.
-//!
-//! Readers fill buffers of arcs, which are copied to the device while others are filled. Until it has started, full buffers wait in
-//! memory, within their share; so reading does not wait for it.
+//! The sink that sends arcs to a device. Readers fill buffers of arcs, which are copied to the device while others are filled. Until the
+//! device has started, full buffers wait in memory, within their share, so reading does not wait for it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,10 +16,10 @@ use trimill_input::{ArcSink, around_tail};
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result, disk, lock, parallel};
 
-/// Arcs of a buffer of the device: large enough to be copied from directly. Fewer in tests, so that rows cross buffers.
+/// Arcs of a device buffer: large enough to be copied from directly. Fewer in tests, so that rows cross buffers.
 const BUFFER: usize = if cfg!(feature = "testing") { 1 << 11 } else { 1 << 18 };
 
-/// The most buffers of the device: a few for each thread, as many as it takes to lock memory in some hundredths of a second.
+/// The most device buffers: a few for each thread, as many as can be page-locked in some hundredths of a second.
 const MOST_PINNED: usize = 40;
 
 /// Arcs of a buffer that waits for the device: large enough for large pages.
@@ -31,7 +29,7 @@ pub(super) struct Collect<'d> {
     state: Mutex<CollectState<'d>>,
     /// Where sorted runs go, if there may be any.
     pub(super) runs: Option<Arc<EncodedRuns>>,
-    /// Buffers that no thread fills at the moment, each with the number of arcs in it.
+    /// Buffers that no thread fills now, each with its number of arcs.
     partial: Mutex<Vec<(HostWords, usize)>>,
     /// Ids from this one on are too large.
     end: u64,
@@ -46,15 +44,14 @@ pub(super) struct Collect<'d> {
 struct CollectState<'d> {
     device: SortingDevice<'d>,
     expected: u64,
-    /// Bytes of all buffers.
     memory: u64,
-    /// Where runs go of what the device does not hold.
+    /// Where runs of arcs that the device does not hold go.
     store: Option<Arc<dyn RunStore>>,
     /// Bytes of runs that may be in memory, and that fit the disk.
     space_of_runs: [Bytes; 2],
-    /// How many buffers were made before the device started.
+    /// Buffers that were made before the device started.
     made: u64,
-    /// Buffers that wait to be sent, each with the number of arcs in it.
+    /// Buffers that wait to be sent, each with its number of arcs.
     waiting: Vec<(HostWords, usize)>,
 }
 
@@ -65,21 +62,18 @@ enum SortingDevice<'d> {
     Useless,
 }
 
-/// How much of the host's memory sorted runs may take: `memory`, unless the workspace says how much a set of buckets or runs may take; there
-/// are two sets.
+/// Host memory for sorted runs: `memory`, unless the workspace says how much a set of buckets or runs may take; there are two sets.
 fn runs_in(memory: Bytes, space: Workspace<'_>) -> Bytes {
     space.buckets.map_or(memory, |set| Bytes(2 * set.get()))
 }
 
-/// The end of a scan that this sink refused.
 fn refusal() -> Error {
     Error::resource("it cannot be used")
 }
 
 impl<'d> Collect<'d> {
-    /// Nothing yet, on its way to `device`. Ids are to be below `end`; about `expected` arcs will come; buffers, and arcs that
-    /// the device's memory does not hold, take at most `memory` bytes; more of these go to files, in the workspace `beyond`. Without that, none
-    /// may be beyond the device's memory.
+    /// Ids must be below `end`; about `expected` arcs will come. Buffers, and arcs that device memory does not hold, take at most `memory`
+    /// bytes; more of these go to files in the workspace `beyond`, without which no arcs may exceed device memory.
     pub(super) fn new(
         device: &'d mut (dyn StartingDevice + 'd),
         end: u64,
@@ -111,7 +105,6 @@ impl<'d> Collect<'d> {
         }
     }
 
-    /// The host has `memory` for runs from now on.
     pub(super) fn keep_within(&self, memory: Bytes, space: Workspace<'_>) -> Result<(), Stop> {
         let most = runs_in(memory, space);
         match self.runs.as_ref().is_none_or(|runs| runs.keep_at_most(most)) {
@@ -120,7 +113,7 @@ impl<'d> Collect<'d> {
         }
     }
 
-    /// Sends the arcs that are still here, in the current thread pool. To be called after the scan.
+    /// Sends the remaining arcs, in the current thread pool. To be called after the scan.
     pub(super) fn finish(self) -> Result<DeviceArcs<'d, DeviceEngine>, Stop> {
         {
             let mut state = lock(&self.state);
@@ -138,13 +131,13 @@ impl<'d> Collect<'d> {
         }
     }
 
-    /// An empty buffer. Sends those that have waited for the device first.
+    /// An empty buffer; sends buffers that waited for the device first.
     fn buffer(&self) -> Result<HostWords> {
         while self.send_one()? {}
         lock(&self.state).buffer()
     }
 
-    /// Sends a buffer that waits, once the device has started. `false`: there is none.
+    /// Sends a waiting buffer, once the device has started. `false` if there is none.
     fn send_one(&self) -> Result<bool> {
         let (waiting, many, mut pinned) = {
             let mut state = lock(&self.state);
@@ -180,7 +173,7 @@ impl<'d> Collect<'d> {
     }
 }
 
-/// How many buffers of the device fit in `memory` bytes, up to `MOST_PINNED`.
+/// How many device buffers fit in `memory` bytes, up to `MOST_PINNED`.
 fn pinned_in(memory: u64) -> usize {
     (memory / (8 * BUFFER as u64)).min(MOST_PINNED as u64) as usize
 }
@@ -199,7 +192,7 @@ impl CollectState<'_> {
         if arcs.most() < self.expected {
             return Err(Error::resource(format!("{} arcs, while its budget holds {}", self.expected, arcs.most())));
         }
-        // If it is known how many arcs there are.
+        // If the number of arcs is known.
         let [in_memory, on_disk] = self.space_of_runs;
         let [stored, _] = bytes_on_disk(self.expected.saturating_sub(arcs.most_on_device()), in_memory.get());
         if stored > on_disk && self.expected < u64::MAX {
@@ -237,7 +230,7 @@ impl CollectState<'_> {
     }
 }
 
-/// Packs arcs without loops into `room` until it is full. Returns how many arcs were read, how many packed, and the largest id.
+/// Packs arcs without loops into `room` until it is full. Returns how many arcs were read and packed, and the largest id.
 fn pack(arcs: &[(u64, u64)], room: &mut [u64], mut loops: impl FnMut(u64)) -> (usize, usize, u64) {
     let (mut read, mut packed, mut largest) = (0, 0, 0);
     while read < arcs.len() && packed < room.len() {
@@ -266,8 +259,7 @@ struct Filling<'c, 'd> {
 }
 
 impl Filling<'_, '_> {
-    /// Calls `fill` with room for at least one arc, as often as it has more. It returns how many arcs it put there, and whether it has
-    /// more.
+    /// Calls `fill` with room for at least one arc until it has no more; it returns how many arcs it put there, and whether it has more.
     fn fill(&mut self, mut fill: impl FnMut(&mut [u64]) -> (usize, bool)) -> Result<()> {
         let collect = self.collect;
         loop {

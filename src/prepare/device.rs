@@ -1,12 +1,11 @@
-//! Prepares a graph on a device.
+//! Prepares a graph on a device: the same graph, to the byte, as by [`crate::clean`] and [`crate::orient`].
 //!
-//! Input: an [`ArcSource`]. Output: the same graph, to the byte, that [`crate::clean`] and [`crate::orient`] make. Arcs are copied to the
-//! device while they are read ([`super::collect`]); it sorts them, counts degrees, and once vertices are ranked makes the bytes of the rows
-//! ([`trimill_kernels::prepare`]), which are written as file blocks here.
+//! Arcs are copied to the device while they are read ([`super::collect`]); it sorts them, counts degrees and, once vertices are ranked,
+//! makes the bytes of the rows ([`trimill_kernels::prepare`]), which are written as file blocks here.
 //!
-//! Memory of the device: 16 bytes an arc and 4 an id ([`trimill_kernels::prepare::needed`]). If it has less, arcs wait in sorted
-//! runs in the host's memory or on disk, in 1 to 4 bytes each ([`super::runs`]). Other memory of the host: the degrees and ranks of ids,
-//! 8 bytes each, then of each vertex 12 for its id, its place and the length of its row; and buffers.
+//! Device memory: 16 bytes an arc and 4 an id ([`trimill_kernels::prepare::needed`]); with less, arcs wait in sorted runs in host memory or
+//! on disk, in 1 to 4 bytes each ([`super::runs`]). Other host memory: degrees and ranks, 8 bytes an id, then 12 a vertex for its id, its
+//! place and the length of its row; and buffers.
 
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
@@ -30,10 +29,10 @@ use trimill_system::control::{Control, Unit};
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result, lock};
 
-/// Arcs that a thread of the CPU prepares while a device starts.
+/// Arcs that a CPU thread prepares while a device starts.
 const MEANWHILE: u64 = 4 << 20;
 
-/// Whether a device prepares `arcs` arcs sooner than `threads` threads, including the time that it takes to start.
+/// Whether a device prepares `arcs` arcs sooner than `threads` threads, including its start.
 pub fn is_worthwhile(arcs: u64, threads: usize) -> bool {
     arcs >= MEANWHILE * threads as u64
 }
@@ -48,7 +47,6 @@ pub(super) struct PreparedOnDevice {
     pub(super) orienting: Duration,
 }
 
-/// An input whose arcs are on the device.
 pub(super) struct ReadOnDevice<'a> {
     device: DeviceArcs<'a, DeviceEngine>,
     input: ReadInput<'a>,
@@ -100,7 +98,7 @@ impl<'a> ReadOnDevice<'a> {
         let (runs, left) = (collect.runs.clone(), shares.left);
         let device = collect.finish()?;
         let reading = start.elapsed();
-        // Of a pipe nothing was known before.
+        // Nothing was known of a pipe before.
         if facts.is_read_once {
             let graph = GraphToPrepare { form: InputForm::ArcsOnGpu, ids, arcs, edges: arcs, row_bytes: None };
             space.expect_after(READ, &graph, control);
@@ -117,7 +115,7 @@ impl<'a> ReadOnDevice<'a> {
         control: &Control,
     ) -> Result<PreparedOnDevice, Stop> {
         let Self { device, input, reading } = self;
-        // The identity of the input is a hash of its contents: the processor has time for it while the device works.
+        // The input's identity is a hash of its contents, which the processor computes while the device works.
         let (sent, identity) = sync_channel(1);
         let identity = Mutex::new(identity);
         let missing = || Error::defect("the identity is missing");
@@ -136,7 +134,6 @@ impl<'a> ReadOnDevice<'a> {
     }
 }
 
-/// What is known of an input once it is read.
 struct ReadInput<'a> {
     source: &'a dyn ArcSource,
     arcs: u64,
@@ -146,18 +143,17 @@ struct ReadInput<'a> {
     loop_ids: Seen,
     /// Sorted runs, if there may be any.
     runs: Option<Arc<EncodedRuns>>,
-    /// The host's memory beside arrays over ids.
+    /// Host memory besides arrays over ids.
     left: Bytes,
 }
 
-/// Ids of vertices that are written at a time.
 const IDS_AT_A_TIME: usize = 1 << 17;
 
-/// What a graph in memory leaves of the host's memory, beyond what is more than its usual share: counting on GPUs takes less.
+/// Host memory that a graph in memory must leave if it takes more than its usual share: counting on GPUs takes less.
 const FOR_COUNTING: Bytes = Bytes::mib(if cfg!(feature = "testing") { 1 } else { 4 << 10 });
 
 impl ReadInput<'_> {
-    /// The `place`, except that a graph that may stay in memory may take all of what is left but its runs and what counting takes.
+    /// As `place`, but a graph in memory may take all that is left except its runs and what counting takes.
     fn with_room<'p>(&self, place: Destination<'p>) -> Destination<'p> {
         let runs = self.runs.as_ref().map_or(Bytes::ZERO, |runs| runs.held());
         let room = self.left.saturating_sub(runs).saturating_sub(FOR_COUNTING);
@@ -165,8 +161,7 @@ impl ReadInput<'_> {
     }
 }
 
-/// Makes the graph of arcs that are on the device; `identity` waits for the identity of the input. Also returns the number of edges, and
-/// how long cleaning and orienting took.
+/// Makes the graph of the arcs on the device; `identity` is the input's. Returns the edges, and the times of cleaning and orienting, too.
 fn make_on(
     on_device: DeviceArcs<'_, DeviceEngine>,
     read: &ReadInput<'_>,
@@ -219,7 +214,7 @@ fn make_on(
     Ok((made, count, cleaning, orienting))
 }
 
-/// The layout of the graph file. `distinct`: the number of distinct arcs, from which the `edges` edges are made.
+/// The layout of the graph file; the `edges` edges are made from `distinct` distinct arcs.
 fn layout(used: &UsedIds, read: &ReadInput<'_>, edges: u64, distinct: u64) -> Layout {
     let (source, present) = (read.source, &used.present);
     let without_reverse = 2 * edges - distinct;

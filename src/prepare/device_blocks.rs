@@ -1,4 +1,4 @@
-//! Writes the file blocks that a device encodes, some of them while it encodes the next ones.
+//! Writes the file blocks that a device encodes, while it encodes the next ones.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -25,7 +25,7 @@ const PER_TURN: usize = 1 << 16;
 /// Bytes of consecutive file blocks that a thread writes.
 const PART: u64 = 1 << 20;
 
-/// Writes all file blocks; `starts` holds the first rank of each, and the number of vertices behind them.
+/// Writes all file blocks; `starts` has the first rank of each, and the end.
 pub(super) fn write_all(
     rows: &mut RankedRows<'_, DeviceEngine>,
     degrees: &[DegreeRun],
@@ -86,7 +86,7 @@ fn write_blocks(
     let words = most.div_ceil(8) as usize;
     let (mut next, mut encoded) = (blocks.buffer(words)?, blocks.buffer(words)?);
     let (mut entries, mut done) = (Vec::with_capacity(many), 0..0);
-    // Blocks are written while the device encodes those behind them.
+    // Blocks are written while the device encodes the next ones.
     while done.start < many {
         progress.check()?;
         let to_encode = done.end..batch.fitting(done.end, most);
@@ -107,13 +107,10 @@ fn write_blocks(
     Ok(entries)
 }
 
-/// Consecutive file blocks that the device encodes, some at a time.
 struct BatchOfBlocks<'a> {
-    /// The first rank of each.
     starts: &'a [u32],
-    /// Where each begins, and the end.
+    /// Where each block begins, and the end.
     positions: &'a [u64],
-    /// The arcs before each.
     arcs: &'a [u64],
 }
 
@@ -134,7 +131,6 @@ impl BatchOfBlocks<'_> {
         write: &Write<'_>,
         progress: &Progress,
     ) -> Result<Vec<BlockEntry>> {
-        // Consecutive blocks that a thread writes together.
         let (mut parts, mut from) = (Vec::new(), blocks.start);
         while from < blocks.end {
             let to = self.fitting(from, PART).clamp(from + 1, blocks.end);

@@ -1,7 +1,5 @@
-//! Sorted runs of arcs that the device does not hold: it [encodes](trimill_graph::arcs) them, and they wait in memory, or, beyond the host's
-//! budget, in files.
-//!
-//! Cost: 1 to 4 bytes an arc.
+//! Sorted runs of arcs that the device does not hold: it [encodes](trimill_graph::arcs) them in 1 to 4 bytes an arc, and they wait in
+//! memory or, beyond the host's budget, in files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +10,6 @@ use trimill_kernels::prepare::{RunStore, StoredRun};
 use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
 use trimill_system::{Bytes, Error};
 
-/// Runs, and how much memory they may take.
 pub(super) struct EncodedRuns {
     limit: Arc<MemoryLimit>,
     dir: PathBuf,
@@ -20,7 +17,6 @@ pub(super) struct EncodedRuns {
 
 struct EncodedRun {
     overflow: Overflow,
-    /// The parts of the run, in order.
     parts: RwLock<Vec<RunPart>>,
 }
 
@@ -30,17 +26,16 @@ struct RunPart {
 }
 
 impl EncodedRuns {
-    /// Runs of at most `most` bytes in memory; others go to files in `dir`.
+    /// At most `most` bytes of runs stay in memory; others go to files in `dir`.
     pub(super) fn new(dir: &Path, most: Bytes) -> Self {
         Self { limit: Arc::new(MemoryLimit::new(most)), dir: dir.to_path_buf() }
     }
 
-    /// Bytes of the runs that are in memory.
     pub(super) fn held(&self) -> Bytes {
         self.limit.held()
     }
 
-    /// From now on at most `most` bytes are to be in memory. Returns whether there are no more already.
+    /// From now on at most `most` bytes may be in memory. Returns whether there are no more already.
     pub(super) fn keep_at_most(&self, most: Bytes) -> bool {
         self.limit.lower(most)
     }
@@ -91,7 +86,7 @@ impl Drop for EncodedRun {
     }
 }
 
-/// An I/O error with the text of `error`, which names the directory.
+/// With the text of `error`, which names the directory.
 fn told(error: Error) -> io::Error {
     io::Error::other(error.to_string())
 }

@@ -1,25 +1,22 @@
-//! A device on which graphs are prepared, as the stages before and after it see it.
+//! A device on which graphs are prepared, as seen by the stages before and after it.
 
 use trimill_kernels::engine::Engine;
 
 use trimill_system::Error;
 
-/// The engine of a device that prepares graphs.
 pub type DeviceEngine = dyn Engine + Send;
 
 pub trait StartingDevice: Send {
-    /// Whether it has started, or failed to.
     fn has_started(&self) -> bool;
 
     /// Waits until it has started. All memory of the engine may be used. `None`: it cannot be used.
     fn engine(&mut self) -> Option<&mut DeviceEngine>;
 }
 
-/// Why there is no graph.
 pub(super) enum Stop {
-    /// The device cannot prepare this one.
+    /// The device cannot prepare this graph.
     Unfit(Error),
-    /// Anything else, which ends the job.
+    /// Any other error, which ends the job.
     Failed(Error),
 }
 

@@ -1,7 +1,4 @@
-//! The comparison of methods: the result of `trimill bench`.
-//!
-//! Input: what the runs measured. Output: one JSON object, described in `docs/bench.md`; the program and the HTML report
-//! make tables of it.
+//! The result of `trimill bench`, a comparison of methods: one JSON object, described in `docs/bench.md`.
 
 use serde::{Deserialize, Serialize};
 

@@ -27,8 +27,7 @@ pub fn prepare_result(dir: &Path) -> Result<()> {
     NAMES.into_iter().try_for_each(|name| disk::check_output(&dir.join(name)))
 }
 
-/// Writes both files, or neither, into `dir`, which is made where it is missing. Errors: `Kind::Resource` when the disk or the directory
-/// does not allow it; older files stay as they were.
+/// Writes both files, or neither, into `dir`, which is made if missing. Errors: `Kind::Resource`; older files then stay as they were.
 pub fn write(dir: &Path, result: &RunResult) -> Result<()> {
     disk::make_dir(dir)?;
     let (tsv, json) = (dir.join(PARTITIONS), dir.join(RESULT));
@@ -46,7 +45,7 @@ fn pretty(file: &Path, report: &impl Serialize) -> Result<String> {
     Ok(text + "\n")
 }
 
-/// The fields of `partitions` in the JSON, in the same order; bytes as bare numbers.
+/// The fields of `partitions` in JSON, in the same order; bytes as bare numbers.
 fn partitions_tsv(partitions: &[PartitionFigures]) -> String {
     let of_file = || columns(TableOfPartitions::File, Mode::Spilled);
     let line = |cells: Vec<String>| cells.join("\t") + "\n";

@@ -1,6 +1,4 @@
-//! Reports as JSON: one object a line, numbers up to 128 bits exact.
-//!
-//! Nothing goes through `serde_json::Value`, which holds no integer above 64 bits.
+//! Reports as JSON: one object a line. Nothing goes through `serde_json::Value`, which holds no integer above 64 bits.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,7 +12,7 @@ use super::{
 use crate::job::Job;
 use trimill_system::{Error, Result};
 
-/// What can be written as JSON. With `impl Serialize` in its place, every crate that writes reports would compile the code for that.
+/// What can be written as JSON; a trait object, so that not every crate that writes reports compiles the code for that.
 pub trait Json {
     /// All on one line, without an end of line.
     fn line(&self) -> serde_json::Result<String>;

@@ -1,11 +1,11 @@
 //! Reports as one HTML page, with charts, that needs no network.
 //!
-//! Input: the JSON of results, as `--json` prints it, and what the page says of each. Output: the text of the page: the template in
-//! `page/` with its style, its scripts, the chart library with its licences, and the data. Memory and time: the size of the page, which is
-//! that of the results and 0.8 MB. A result of 1,000 partitions with 5,000 spans of a timeline makes less than 2 MB.
+//! Input: the JSON of results, as `--json` prints it, and what the page says of each. Output: the template in `page/` with style, scripts,
+//! the chart library with licences, and data. Time and memory: the size of the results and 0.8 MB; 1,000 partitions with 5,000 spans of a
+//! timeline make less than 2 MB.
 //!
-//! A browser ends a script element at `</script`, even inside a string. In the data each `<` is written as `\u003c`, which is the same
-//! character in a JSON string and occurs nowhere else in JSON; so no text of a result ends its element or begins another.
+//! A browser ends a script element at `</script`, even inside a string. So each `<` in the data is written as `\u003c`, the same character
+//! in a JSON string; it occurs nowhere else in JSON.
 
 use std::fmt;
 
@@ -21,10 +21,10 @@ pub const MARK: &str = "<meta name=\"generator\" content=\"trimill\">";
 
 const TEMPLATE: &str = include_str!("page/template.html");
 const STYLE: &str = include_str!("page/style.css");
-/// Apache ECharts; `scripts/make-charts` makes it.
+/// Apache ECharts, made by `scripts/make-charts`.
 const LIBRARY: &str = include_str!("page/echarts.js");
 
-/// The licences of the library and of what is bundled with it.
+/// Of the library and what is bundled with it.
 const LICENCES: [&str; 5] = [
     include_str!("page/echarts-LICENSE.txt"),
     include_str!("page/echarts-NOTICE.txt"),
@@ -33,7 +33,7 @@ const LICENCES: [&str; 5] = [
     include_str!("page/d3-LICENSE.txt"),
 ];
 
-/// The page's scripts: each may use those before it, and the last one starts.
+/// Each may use those before it, and the last one starts.
 const SCRIPTS: [&str; 15] = [
     include_str!("page/format.js"),
     include_str!("page/data.js"),
@@ -110,17 +110,16 @@ impl PageEntry {
     }
 }
 
-/// What the page says of all results, as JSON.
+/// What the page says of all results.
 #[derive(Serialize)]
 struct PageContext<'a> {
     version: &'a str,
     created: u64,
-    /// The columns of tables of partitions.
     columns: &'a [PartitionColumn],
     entries: Vec<EntryContext<'a>>,
 }
 
-/// What the page says of one result; `id` is that of its element.
+/// What the page says of one result; `id` is its element's.
 #[derive(Serialize)]
 struct EntryContext<'a> {
     id: String,
@@ -132,7 +131,7 @@ struct EntryContext<'a> {
 pub fn page(entries: &[PageEntry], version: &str, created: u64) -> String {
     let size: usize = entries.iter().map(|entry| entry.json.len()).sum();
     let mut page = String::with_capacity(LIBRARY.len() + 2 * size + (200 << 10));
-    // One pass over the template: what is inserted is not searched for places to insert.
+    // One pass over the template: inserted text is not searched for places to insert.
     let mut chunks = TEMPLATE.split("<!-- insert ");
     page.push_str(chunks.next().unwrap_or_default());
     for chunk in chunks {
@@ -160,7 +159,7 @@ fn push_data(page: &mut String, entries: &[PageEntry], version: &str, created: u
     }
     let entries = entries.iter().enumerate().map(|(i, entry)| EntryContext { id: id(i), entry });
     let context = PageContext { version, created, columns: &COLUMNS, entries: entries.collect() };
-    // Texts and numbers alone: there is nothing in it that cannot be written.
+    // Texts and numbers alone: serialisation cannot fail.
     push_json(page, "id=\"context\"", &serde_json::to_string(&context).unwrap_or_default());
 }
 
@@ -170,7 +169,6 @@ fn push_json(page: &mut String, attributes: &str, json: &str) {
     page.push_str("</script>\n");
 }
 
-/// Text as HTML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }

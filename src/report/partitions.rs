@@ -1,7 +1,5 @@
-//! A partition in reports: one record, and one list of its columns; and the report of `trimill partition`.
-//!
-//! Every command reports partitions as [`PartitionFigures`]; what is not known of a partition yet is left out of the JSON. The tables on a
-//! terminal, `partitions.tsv` and the HTML report have the columns of [`COLUMNS`], so another column is one more entry there.
+//! A partition in reports: one record ([`PartitionFigures`]), and one list of its columns ([`COLUMNS`]) for the tables on a terminal,
+//! `partitions.tsv` and the HTML report; and the report of `trimill partition`. Figures that are not known yet are left out of the JSON.
 
 use std::path::PathBuf;
 
@@ -70,7 +68,6 @@ pub struct CountedFigures {
 }
 
 impl PartitionFigures {
-    /// What the plan says of a partition.
     pub(crate) fn planned(id: u32, size: &PartitionSize, predicted: &Prediction) -> Self {
         Self {
             id,
@@ -99,7 +96,6 @@ impl PartitionFigures {
         self.counted().peak_bytes.max(self.peak_bytes_predicted)
     }
 
-    /// The figures, marked as taken from an earlier start.
     pub(crate) fn resumed(self) -> Self {
         Self { counted: self.counted.map(|counted| CountedFigures { resumed: true, ..counted }), ..self }
     }
@@ -219,9 +215,9 @@ pub struct PartitionColumn {
     pub cell: fn(&PartitionFigures) -> Figure,
     /// The tables that have it.
     tables: &'static [TableOfPartitions],
-    /// Whether it says something in the spilled mode only: nothing is induced, pruned or spilled in the other one.
+    /// Whether it is shown in the spilled mode only: in the other one nothing is induced, pruned or spilled.
     spilled: bool,
-    /// How two partitions' cells become one in the row of all.
+    /// How two partitions' cells combine in the row of totals.
     #[serde(skip)]
     joined: fn(Figure, Figure) -> Figure,
 }
@@ -230,7 +226,7 @@ fn serialize_kind<S: Serializer>(cell: &fn(&PartitionFigures) -> Figure, to: S) 
     to.serialize_str(cell(&PartitionFigures::default()).kind())
 }
 
-/// A column of every table, with sums in the row of all.
+/// A column of every table, with sums in the row of totals.
 const EVERYWHERE: PartitionColumn = PartitionColumn {
     name: "id",
     heading: "part",

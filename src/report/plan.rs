@@ -1,4 +1,4 @@
-//! The report of `trimill plan`: what a job will take. Nothing is counted for it.
+//! The report of `trimill plan`: what a job will take, without counting.
 
 use serde::{Deserialize, Serialize};
 
@@ -67,8 +67,7 @@ pub struct PlanReport {
     pub counting_seconds: f64,
     /// The seconds that peeling takes, if it is asked for; an estimate.
     pub peeling_seconds: Option<f64>,
-    /// The seconds of the whole job, if the graph is not in the cache: to prepare it, to start a GPU that counts, to count, and to peel; an
-    /// estimate.
+    /// The seconds of the whole job, if the graph is not cached: to prepare it, start a GPU that counts, count, and peel; an estimate.
     pub seconds: f64,
     /// What the job would take with more memory, where that matters.
     pub more_memory: Vec<MoreMemory>,
@@ -163,7 +162,7 @@ pub struct Alternative {
 }
 
 impl PlanReport {
-    /// Fills in the versions, and what follows from partitions and disks: `fits`, that of each partition, `parts`, `stream_bytes` and
+    /// Fills in the versions and what follows from partitions and disks: `fits`, that of each partition, `parts`, `stream_bytes` and
     /// `duplication`.
     #[must_use]
     pub fn complete(mut self) -> Self {

@@ -1,8 +1,6 @@
-//! The result of a count.
-//!
-//! Input: what the stages measured. Output: one JSON object whose fields are documented in `docs/result.md`; fields
-//! are only ever added. Invariants of a complete result ([`RunResult::check`]): `triangles` is the sum over the
-//! partitions, `parts` their number, their ids differ, `transitivity` follows from triangles and wedges.
+//! The result of a count: one JSON object, documented in `docs/result.md`; fields are only ever added. Invariants of a complete result
+//! ([`RunResult::check`]): `triangles` is the sum over the partitions, `parts` their number, their ids differ, and `transitivity` follows
+//! from triangles and wedges.
 
 #[cfg(feature = "testing")]
 pub mod example;
@@ -161,8 +159,8 @@ impl Stage {
 }
 
 impl RunResult {
-    /// Sorts the partitions by id and fills in the versions, and what follows from the rest: `triangles`, `transitivity`, `parts`,
-    /// `duplication`, `compression_ratio`.
+    /// Sorts the partitions by id and fills in the versions and what follows: `triangles`, `transitivity`, `parts`, `duplication`,
+    /// `compression_ratio`.
     #[must_use]
     pub fn complete(mut self) -> Self {
         (self.schema_version, self.version) = (SCHEMA_VERSION, VERSION.into());

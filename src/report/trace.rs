@@ -1,7 +1,6 @@
-//! A timeline in the Trace Event format (Google: 'Trace Event Format', 2016), which Perfetto and chrome://tracing show.
-//!
-//! Input: a [`Timeline`]. Output: a JSON object. Each track is a thread of one process; where spans of a track overlap, it takes several
-//! threads, since the format wants those of one thread nested. Times are in microseconds.
+//! A timeline in the Trace Event format (Google: 'Trace Event Format', 2016), which Perfetto and chrome://tracing show. Each track is a
+//! thread of one process, or several threads if its spans overlap, since the format wants the spans of a thread nested. Times are in
+//! microseconds.
 
 use std::path::Path;
 
@@ -14,7 +13,6 @@ use trimill_system::{Error, Result};
 /// How such a file begins: other files are not replaced.
 pub const MARK: &str = "{\"otherData\":{\"program\":\"trimill\"";
 
-/// The process that all threads belong to.
 const PROCESS: u32 = 1;
 
 #[derive(Serialize)]
@@ -73,7 +71,7 @@ fn event(span: &Span, thread: u32) -> Value {
     })
 }
 
-/// The spans of a track in as many sequences as are needed for none to overlap.
+/// Divides the spans of a track into sequences without overlaps.
 fn lanes(track: &Track) -> Vec<Vec<&Span>> {
     let mut lanes: Vec<(f64, Vec<&Span>)> = Vec::new();
     for span in &track.spans {

@@ -1,7 +1,5 @@
-//! The files to look at: the HTML report (`--report`) and the trace (`--trace`).
-//!
-//! Input: where they go, and results. Output: the files, written whole or not at all. A file that is there is replaced only if it is
-//! empty, or an earlier report or trace, so that a mistyped name does not destroy a graph.
+//! The files to look at: the HTML report (`--report`) and the trace (`--trace`), written whole or not at all. They replace a file only if
+//! it is empty, or an earlier report or trace, so that a mistyped name does not destroy a graph.
 
 use std::io::Read;
 use std::path::Path;
@@ -17,7 +15,7 @@ use crate::job::repeat::ChosenSettings;
 use crate::rates::MachineRates;
 use trimill_system::{Bytes, Error, Result, disk};
 
-/// How many bytes of a file are looked at to see what it is.
+/// How many bytes of a file are read to recognise it.
 const HEAD: u64 = 4096;
 
 /// The most spans of a track in a page, and of all tracks: a page of a thousand partitions then stays below 2 MB.
@@ -60,8 +58,8 @@ fn check(path: &Path, mark: &str, what: &str) -> Result<()> {
         .advice("name another file"))
 }
 
-/// The result of an earlier count, for a page that compares with it: the object that `--json` prints, or `result.json`. Errors:
-/// `Kind::Data`: a file that cannot be read, or is no such result.
+/// The result of an earlier count to compare with: the object that `--json` prints, or `result.json`. Errors: `Kind::Data` if the file
+/// cannot be read, or is no such result.
 fn earlier(path: &Path) -> Result<EarlierResult> {
     let wrong = |found: String| {
         Error::data(path, found)
@@ -94,7 +92,7 @@ fn earlier(path: &Path) -> Result<EarlierResult> {
 }
 
 impl Job {
-    /// The result that its page compares with, to be read before the job begins: the job may write to the same file.
+    /// The result that the page compares with. To be read before the job begins, which may write to the same file.
     pub fn earlier(&self) -> Result<Option<EarlierResult>> {
         self.settings.output.against.as_deref().map(earlier).transpose()
     }
@@ -158,7 +156,7 @@ pub fn write_report(path: &Path, entries: &[PageEntry]) -> Result<()> {
     disk::write_outputs(&[(path, page(entries).as_bytes())])
 }
 
-/// Writes the trace of a count, under a title, to `path`; an empty one if the count was recorded by an earlier start without a timeline.
+/// Writes the trace of a count to `path`; an empty one if an earlier start counted without a timeline.
 pub fn write_trace(path: &Path, title: &str, result: &RunResult) -> Result<()> {
     let timeline = result.timeline.clone().unwrap_or_default();
     disk::write_outputs(&[(path, trace::trace(path, title, &timeline)?.as_bytes())])

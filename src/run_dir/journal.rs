@@ -1,8 +1,6 @@
-//! The journal: the result of each counted partition, in a file of its own.
-//!
-//! Input: results of partitions, in any order. Output: those of earlier starts. A record is self-contained: it identifies the
-//! partitioning and the graph that it belongs to, so it can be written on one machine and added on another. A record replaces
-//! an earlier one of the same partition, so however often a partition is counted, it is added once.
+//! The journal: the result of each counted partition, in its own file. A record identifies the partitioning and the graph that it belongs
+//! to, so it can be written on one machine and added on another. It replaces an earlier one of the same partition, so each partition is
+//! added once, however often it is counted.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,15 +11,12 @@ use super::sealed_file;
 use crate::report::PartitionFigures;
 use trimill_system::{Bytes, Error, Result, hex};
 
-/// The kind of a record, with its version.
 const KIND: &str = "trimill partition result 2";
 
-/// A partition's result, and the partitioning that it belongs to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartitionRecord {
     kind: String,
-    /// Identifies the partitioning that it belongs to.
     #[serde(with = "hex::of_u128")]
     pub fingerprint: u128,
     pub parts: u32,
@@ -69,7 +64,7 @@ impl Journal {
         sealed_file::write(&path(&self.dir, result.id), &record)
     }
 
-    /// Reads the record of `part`, which must belong to this partitioning; `None` where there is none.
+    /// Reads the record of `part`, which must belong to this partitioning; `None` if there is none.
     pub fn read(&self, part: u32) -> Result<Option<PartitionRecord>> {
         let Self { dir, fingerprint, parts } = self;
         let path = path(dir, part);

@@ -1,8 +1,8 @@
-//! Allows one process at a time in a run directory, where its file system can lock files; where it cannot, a warning says so.
+//! Allows one process at a time in a run directory; warns if the file system cannot lock files.
 //!
-//! The file `lock` is locked by the kernel as long as the process lives and has it open, so it is free again however that
-//! process ends. Its text identifies the directory and the process. It appears locked and with its text, so a file of that name
-//! without the text was not made by this program, and neither was the directory; such a file is never written to.
+//! The kernel locks the file `lock` while the process has it open, so it is free again however the process ends. Its text identifies the
+//! directory and the process. It appears locked and with its text, so a file of that name without the text, and its directory, are not this
+//! program's; such a file is never written to.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,10 +17,9 @@ use trimill_system::{Error, Result};
 pub(super) const NAME: &str = "lock";
 /// How its text begins: a directory with such a file is this program's, and may be tidied up.
 const MAGIC: &str = "trimill run directory, in use by process ";
-/// Bytes of the text that are read.
 const TEXT: u64 = 64;
 
-/// A lock on a directory; released when dropped.
+/// Released when dropped.
 #[derive(Debug)]
 pub(super) struct Lock(File);
 
@@ -44,7 +43,7 @@ impl Lock {
         }
         let mut said = String::new();
         let file = match disk::open_plain_to_write(&path).map_err(|e| Error::write(&path, e))? {
-            // Only the beginning of the file is read: it may be any file.
+            // Only the beginning is read: it may be any file.
             Some(file) if (&file).take(TEXT).read_to_string(&mut said).is_ok() && said.starts_with(MAGIC) => file,
             _ => {
                 return Err(Error::resource("holds files and is no run directory")
@@ -62,13 +61,13 @@ impl Lock {
                     .at(dir)
                     .advice("wait until it has ended, or name another --run-dir"));
             }
-            // All files here appear by a rename, so a count stays right even where two processes use the directory.
+            // All files here appear by a rename, so a count stays right even if two processes use the directory.
             Err(_) => tracing::warn!(
                 "{}: its file system cannot lock files: see that no other job runs in this directory at the same time",
                 dir.display()
             ),
         }
-        // The text always has the same length and is overwritten in place, so that the magic is there at any moment.
+        // The text has a fixed length and is overwritten in place, so that the magic is there at any moment.
         disk::write_at(&file, &path, text().as_bytes(), 0)?;
         Ok(Self(file))
     }
@@ -78,7 +77,7 @@ fn text() -> String {
     format!("{MAGIC}{:10}\n", std::process::id())
 }
 
-/// Makes the file, locked and with its text before it has its name; none where another process was first.
+/// Makes the file, locked and with its text before it has its name; none if another process was first.
 fn begin(dir: &Path, path: &Path) -> Result<Option<File>> {
     let file = NewFile::create(dir, ".trimill-", ".tmp", SHARED)?.known_as(path);
     file.write_at(text().as_bytes(), 0)?;

@@ -1,8 +1,5 @@
-//! The plan of a run directory: `plan.json`, and beside it the partition of each vertex.
-//!
-//! Input: a plan that was just made. Output: its partitions and the size of row blocks on a later start, so that partitions stay
-//! the same even if the budgets have changed. Rank ranges are in `plan.json`. Other partitions are written as the part of each rank,
-//! `u32`, little-endian, compressed by zstd: up to 4 bytes a vertex.
+//! The plan of a run directory, so that partitions stay the same on later starts even if budgets change: `plan.json`, with rank ranges, or
+//! beside it the part of each rank, `u32`, little-endian, compressed by zstd: up to 4 bytes a vertex.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +15,6 @@ use trimill_system::{Bytes, Error, Result, disk, hex};
 
 const KIND: &str = "trimill plan 3";
 const NAME: &str = "plan.json";
-/// The name of the file with the partition of each vertex.
 const LOCALS: &str = "locals.zst";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,20 +24,19 @@ pub struct PlanRecord {
     /// Identifies the partitions of the job.
     #[serde(with = "hex::of_u128")]
     pub fingerprint: u128,
-    /// The number of parts, after splitting.
+    /// After splitting.
     pub parts: u32,
     pub mode: Mode,
     pub block_bytes: Bytes,
     vertices: u32,
-    /// The ranks of each partition; empty where partitions are not rank ranges.
+    /// The ranks of each partition; empty if partitions are not rank ranges.
     ranges: Vec<LocalsAndHeads>,
-    /// The checksum of the file with the partition of each vertex; 0 without it.
+    /// Of the file with the partition of each vertex; 0 without it.
     #[serde(with = "hex::of_u64")]
     locals_checksum: u64,
 }
 
 impl PlanRecord {
-    /// A record without the partitions themselves.
     pub(super) fn of(parts: u32, mode: Mode, block_bytes: Bytes) -> Self {
         Self {
             kind: KIND.into(),
@@ -87,7 +82,7 @@ impl PlanRecord {
         }
     }
 
-    /// Its partitions, which must be those of a graph of `vertices` vertices, if a number is named.
+    /// Its partitions, which must be those of a graph of `vertices` vertices, if given.
     pub(super) fn cut(&self, dir: &Path, vertices: Option<u32>) -> Result<GraphCut> {
         let vertices = vertices.unwrap_or(self.vertices);
         match self.mode {

@@ -1,5 +1,5 @@
 //! A job that is prepared for shards: `prepared.json`. With the plan, the graph and the spills beside it, a process needs nothing else to
-//! count some of the partitions, or to add all of them.
+//! count partitions, or to add them all.
 
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -20,14 +20,14 @@ pub struct PreparedJob {
     /// Identifies the partitions, as in the plan.
     #[serde(with = "hex::of_u128")]
     pub fingerprint: u128,
-    /// The job. What says how it is counted (budgets, devices, method, threads) is chosen anew by each process.
+    /// How it is counted (budgets, devices, method, threads) is chosen anew by each process.
     pub job: Job,
-    /// The partitioner; never `auto`.
+    /// Never `auto`.
     pub partitioner: Partitioner,
     pub mode: Mode,
     pub made: SharedFiles,
     pub shards: Option<NonZeroU32>,
-    /// What each partition is expected to cost, in nanoseconds on some machine.
+    /// The expected cost of each partition, in nanoseconds on some machine.
     pub costs: Vec<u64>,
 }
 
@@ -38,26 +38,25 @@ pub struct SharedFiles {
     pub graph: String,
     #[serde(with = "hex::of_u64")]
     pub graph_checksum: u64,
-    /// Bytes of the graph's rows.
+    /// Of the graph's rows.
     pub graph_bytes: Bytes,
     pub vertices: u64,
     pub edges: u64,
     pub spilled_bytes: Bytes,
     /// The most bytes of the counts of all partitions, until they are added.
     pub counts_bytes: Bytes,
-    /// The budget on the device that the partitions were cut for.
+    /// The device budget that the partitions were cut for.
     pub device_memory: Bytes,
 }
 
 impl PreparedJob {
-    /// The kind of the file, with its version.
     pub const KIND: &str = "trimill prepared job 3";
 
     pub fn parts(&self) -> u32 {
         self.costs.len() as u32
     }
 
-    /// The job as `how` says that it is to be counted: within its budgets, by its method, on its devices.
+    /// The job as `how` counts it: within its budgets, by its method, on its devices.
     #[must_use]
     pub fn counted_as(&self, how: Job) -> Job {
         let mut job = self.job.clone().without_cache();

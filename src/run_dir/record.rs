@@ -1,7 +1,5 @@
-//! The job of a run directory: the settings that decide what its partitions hold.
-//!
-//! Input: a job, and what identifies its input. Output: `job.json`, and on a later start what differs. Threads, budgets,
-//! backend, method and directories are not part of it and may change from start to start.
+//! The job of a run directory: the settings that determine its partitions, in `job.json`, and on a later start what differs. Threads,
+//! budgets, backend, method and directories are not part of it and may change from start to start.
 
 use std::path::{Path, PathBuf};
 
@@ -17,32 +15,29 @@ use super::plan::PlanRecord;
 
 const KIND: &str = "trimill run directory 3";
 
-/// The text in messages for a setting that was not given.
+/// Stands in messages for a setting that was not given.
 const NONE: &str = "none";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JobRecord {
     kind: String,
-    /// The files of the graph.
     input: Vec<FileIdentity>,
     format: String,
     partitioner: String,
     metis_contract: Option<u32>,
-    /// The file that assigns the vertices, where one does.
+    /// The file that assigns the vertices, if there is one.
     assignment: Vec<FileIdentity>,
     seed: u64,
     prune: String,
-    /// The number of parts that was asked for.
+    /// The number of parts, the mode and the size of row blocks, as asked for.
     parts: String,
-    /// The mode that was asked for.
     mode: String,
-    /// The size of row blocks that was asked for.
     block_bytes: Option<u64>,
 }
 
 impl JobRecord {
-    /// The record of a job with these settings, whose input is `origin`.
+    /// The record of a job whose input is `origin`.
     pub fn new(settings: &Tables, origin: Option<&Origin>, control: &Control) -> Result<Self> {
         let Some(origin) = origin else {
             return Err(Error::usage(
@@ -76,7 +71,7 @@ impl JobRecord {
         })
     }
 
-    /// The files of the graph, with their contents where these are known.
+    /// The files of the graph, with hashes of their contents if these are known.
     pub fn input(&self) -> Identity {
         Identity { files: self.input.clone() }
     }
@@ -92,10 +87,9 @@ impl JobRecord {
         Self { input: now.input.clone(), assignment: now.assignment.clone(), ..self }
     }
 
-    /// Fails where a start with the job `now` cannot go on with the job `self` that was recorded in `dir`. `plan` is what was
-    /// chosen then: asking for the same, or leaving the choice to the planner, is no difference. Files that can only be
-    /// compared by their contents are hashed; `now` then has the hashes.
-    /// The error names each setting that differs, as it was and as it is.
+    /// Fails if a start with the job `now` cannot continue the job `self` that was recorded in `dir`; the error names each setting that
+    /// differs, old and new. Asking for what `plan` says was chosen, or leaving the choice to the planner, is no difference. Files that can
+    /// only be compared by contents are hashed; `now` gets the hashes.
     pub fn check(&self, now: &mut Self, plan: Option<&PlanRecord>, dir: &Path, control: &Control) -> Result<()> {
         let mut found = Vec::new();
         if self.kind != now.kind {
@@ -122,7 +116,6 @@ impl JobRecord {
             .advice("set these as they were, name another --run-dir, or remove this one"))
     }
 
-    /// All settings but the files, by their names in messages.
     fn settings(&self) -> [(&'static str, String); 8] {
         let or_none = |value: Option<u64>| value.map_or_else(|| NONE.into(), |value| value.to_string());
         [
@@ -138,7 +131,6 @@ impl JobRecord {
     }
 }
 
-/// Adds what differs between two lists of files.
 fn files_differ(
     what: &str,
     before: &[FileIdentity],

@@ -1,4 +1,4 @@
-//! Sealed values in files that are replaced whole and survive a loss of power.
+//! Sealed values in files that are replaced as a whole and survive a loss of power.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ pub(super) fn write(path: &Path, value: &impl Serialize) -> Result<()> {
     disk::replace(path, text.as_bytes())
 }
 
-/// Reads the value back; `None` where there is no file.
+/// Reads the value back; `None` if there is no file.
 pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let text = match std::fs::read(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -24,7 +24,7 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     }
 }
 
-/// Treats a damaged file as missing, with a warning; `then` says what follows from that.
+/// Treats a damaged file as missing, with a warning that names the consequence `then`.
 pub fn unless_damaged<T>(read: Result<Option<T>>, then: &str) -> Result<Option<T>> {
     match read {
         Err(error) if error.kind() == Kind::Data => {

@@ -11,9 +11,9 @@ pub const COUNT: &str = "TRIMILL_SHARDS";
 struct SchedulerVariables {
     name: &'static str,
     index: &'static str,
-    /// The least index and the step between them, where these are not 0 and 1.
+    /// The variables of the least index and the step, if these are not 0 and 1.
     first: Option<(&'static str, &'static str)>,
-    /// How many there are; none: it does not say so.
+    /// The variable of the number of shards; none: it does not say so.
     count: Option<&'static str>,
 }
 
@@ -37,7 +37,7 @@ const SCHEDULERS: [SchedulerVariables; 6] = [
     SchedulerVariables { name: "Slurm", index: "SLURM_PROCID", first: None, count: Some("SLURM_NTASKS") },
 ];
 
-/// The shard of this process, and where it was found. `variable` reads the environment; `prepared`: the number of shards that the job was
+/// The shard of this process, and where it was found. `variable` reads the environment; `prepared` is the number of shards that the job was
 /// prepared for. Errors, `Kind::Usage`: no scheduler's variables are there, or they contradict each other.
 pub fn shard(variable: impl Fn(&str) -> Option<String>, prepared: Option<NonZeroU32>) -> Result<(Shard, String)> {
     let Some(scheduler) = SCHEDULERS.iter().find(|scheduler| variable(scheduler.index).is_some()) else {

@@ -1,8 +1,5 @@
-//! Prefetches the first rows of the next partition.
-//!
-//! While a device counts one partition, the host reads resident rows of the next one, up to `room` bytes, so between two
-//! partitions the device waits for the copy only. Useful where the device has memory of its own: on the host the rows of
-//! two partitions would share one budget.
+//! Prefetches resident rows of the next partition, up to `room` bytes, while a device counts one, so that between two partitions it waits
+//! for the copy only. Useful if the device has its own memory: on the host the rows of two partitions would share one budget.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -10,11 +7,10 @@ use std::time::{Duration, Instant};
 use trimill_counting::{PartitionOutline, PartitionSource, Resident, RowBlock};
 use trimill_system::{Bytes, Result};
 
-/// A source, and the runs of its resident section that were read already.
 pub struct Ahead<'a> {
     source: Box<dyn PartitionSource + 'a>,
     runs: VecDeque<Resident>,
-    /// Buffers that the counter's device lent, which wait while prefetched runs are used in their place.
+    /// Buffers lent by the counter's device, which wait while prefetched runs are used instead.
     lent: Vec<Resident>,
     more: bool,
     reading: Duration,

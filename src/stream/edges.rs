@@ -1,4 +1,4 @@
-//! Reads the triangles on arcs from a counter: those of a row block while the next one is counted, those of resident arcs after the last one.
+//! Reads the triangles on arcs from a counter: of a row block while the next one is counted, of resident arcs after the last one.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,35 +9,33 @@ use super::{PartitionFailure, asked};
 use trimill_counting::{CountBackend, PartitionCounter, Resident, RowBlockView, WordBuffer};
 use trimill_system::Result;
 
-/// Resident arcs whose counts are read at a time.
 pub const CHUNK: u64 = 1 << 22;
 
 pub trait EdgeSink: Send {
     /// Whether it needs the rows of row blocks, not only their ranges.
     fn needs_rows(&self) -> bool;
 
-    /// The locals of a run of the resident section. All runs come first, in order.
+    /// The locals of a run of resident rows. All runs come first, in order.
     fn locals(&mut self, run: &Resident);
 
-    /// The triangles on the arcs of the row block of this range; its rows, if they are needed. Row blocks come in ascending order.
+    /// The triangles on the arcs of the row block of this range, with its rows if they are needed. Row blocks come in ascending order.
     fn row_block(&mut self, range: &Range<u32>, rows: Option<&RowBlockView<'_>>, counts: &[u32]) -> Result<()>;
 
     /// The triangles on resident arcs from `first` on; they come last, in order.
     fn resident(&mut self, first: u64, counts: &[u32]) -> Result<()>;
 }
 
-/// Hands the counts of one partition to a sink.
 pub(super) struct EdgeReader<'a> {
     sink: &'a mut dyn EdgeSink,
     buffer: WordBuffer,
-    /// For copies within the host's memory.
+    /// For copies within host memory.
     pool: &'a ThreadPool,
-    /// The ranges and the arcs of row blocks whose counts were not read.
+    /// The ranges and arcs of row blocks whose counts were not read.
     unread: VecDeque<(Range<u32>, u64)>,
 }
 
 impl<'a> EdgeReader<'a> {
-    /// `most`: the most arcs of a row block, and those of the resident section.
+    /// `most`: the most arcs of a row block, and of resident rows.
     pub(super) fn new(
         sink: &'a mut dyn EdgeSink,
         backend: &mut dyn CountBackend,
@@ -67,7 +65,6 @@ impl<'a> EdgeReader<'a> {
         if self.unread.len() > 1 { self.read(counter, None) } else { Ok(()) }
     }
 
-    /// Reads the oldest row block.
     fn read(
         &mut self,
         counter: &mut dyn PartitionCounter,
@@ -79,7 +76,7 @@ impl<'a> EdgeReader<'a> {
         Ok(self.sink.row_block(&range, rows, &self.buffer)?)
     }
 
-    /// Reads the rest, after the last row block; `arcs`: those of the resident section.
+    /// Reads the rest, after the last row block; `arcs` is the number of resident arcs.
     pub(super) fn finish(mut self, counter: &mut dyn PartitionCounter, arcs: u64) -> Result<(), PartitionFailure> {
         while !self.unread.is_empty() {
             self.read(counter, None)?;

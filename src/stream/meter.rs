@@ -4,10 +4,9 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use trimill_system::Bytes;
 
-/// Bytes held now, and the most so far.
 #[derive(Debug, Default)]
 pub struct Meter {
-    /// Below zero for a moment where a buffer that a device lent, which is not counted, was exchanged for a smaller one.
+    /// Negative for a moment when a buffer lent by a device, which is not counted, is exchanged for a smaller one.
     held: AtomicI64,
     peak: AtomicU64,
 }

@@ -1,16 +1,13 @@
 //! The in-place mode: a partition is a rank range, and the graph's rows below it are streamed.
 //!
-//! A triangle `a -> b, a -> c, b -> c` is counted where `a` is local, with the row block that has the row of `b`: each triangle
-//! once, because each vertex is local once and each row is in one block. Successors have smaller ranks, so a range `lo..hi` needs
-//! no row beyond its own. Its own rows are resident; blocks without rows represent them, cut as the graph is, since a counter's
-//! tables grow with a block's range. So `P` ranges of equal rows read `(P + 1) / 2` times the graph. The whole graph is the range
-//! `0..n`: one block without rows, which is not cut.
+//! A triangle `a -> b, a -> c, b -> c` is counted where `a` is local, with the row block that has the row of `b`: once, because each vertex
+//! is local once and each row is in one block. Successors have smaller ranks, so a range `lo..hi` needs no row beyond its own. Its own rows
+//! are resident; blocks without rows stand for them, cut as the graph is, since a counter's tables grow with a block's range. So `P` ranges
+//! of equal rows read `(P + 1) / 2` times the graph. The whole graph is the range `0..n`, with one block without rows, which is not cut.
 //!
-//! A range may be counted in chunks, by ranges of `b` ([`LocalsAndHeads`]): each reads the resident rows, and only the row blocks of its own `b`. All
-//! other ranks are covered by blocks whose rows are empty, so counters need not know.
-//!
-//! Nothing is induced, pruned or spilled, and no copy of the graph is needed: rows are read from the graph's file blocks
-//! directly into the buffers from which the device copies.
+//! A range may be counted in chunks, by ranges of `b` ([`LocalsAndHeads`]): each reads the resident rows, and only the row blocks of its
+//! own `b`; blocks with empty rows cover all other ranks, so counters need not know. Rows are read from the graph's file blocks directly
+//! into the buffers from which the device copies.
 
 use std::ops::Range;
 
@@ -21,12 +18,11 @@ use trimill_system::{Bytes, Result};
 use super::row_blocks::{LEAST_OF_WHOLE, RowBlocks, StreamedRows};
 use trimill_counting::{PartitionOutline, PartitionSource, Resident, ResidentSize, RowBlock, RowBlockSize};
 
-/// A row block that is streamed for one range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Streamed {
     ranks: Range<u32>,
     rows: StreamedRows,
-    /// Those that are read.
+    /// Arcs that are read.
     arcs: u64,
 }
 
@@ -36,7 +32,6 @@ impl Streamed {
     }
 }
 
-/// A rank range and the row blocks that are streamed for it.
 #[derive(Debug)]
 pub struct RankRange<'g> {
     graph: &'g OrientedGraph,
@@ -44,14 +39,12 @@ pub struct RankRange<'g> {
     ranks: Range<u32>,
     arcs: u64,
     streamed: Vec<Streamed>,
-    /// The rank whose row is read next.
     next: u32,
     /// Whether rows are read as they are stored.
     encoded: bool,
 }
 
 impl<'g> RankRange<'g> {
-    /// The partition `ranks` of `graph`, whose rows are cut into `blocks`.
     pub fn new(graph: &'g OrientedGraph, blocks: &'g RowBlocks, ranks: &LocalsAndHeads) -> Result<Self> {
         let LocalsAndHeads { locals, heads } = ranks.clone();
         let arcs = graph.first_arc(locals.end)? - graph.first_arc(locals.start)?;
@@ -79,8 +72,7 @@ impl<'g> RankRange<'g> {
         Ok(Self { graph, blocks, next: locals.start, arcs, ranks: locals, streamed, encoded: false })
     }
 
-    /// Reads rows as they are stored, where the range consists of whole file blocks and none of these has more than `longest` stored
-    /// bytes; `None`: the counter does not take such rows.
+    /// Reads rows as stored, if the range is whole file blocks of at most `longest` stored bytes; `None`: the counter takes plain rows.
     #[must_use]
     pub fn encoded(mut self, longest: Option<Bytes>) -> Self {
         let [encoded, plain] = self.graph.largest_block();
@@ -104,7 +96,6 @@ impl<'g> RankRange<'g> {
         Ok(end.min(self.ranks.end))
     }
 
-    /// Words of memory that reading row block `i` takes.
     fn row_block_words(&self, i: usize) -> u64 {
         let Streamed { ranks, rows, .. } = &self.streamed[i];
         match rows {
@@ -149,7 +140,7 @@ impl PartitionSource for RankRange<'_> {
         };
         let ranks = first..self.next;
         into.numbers.clear();
-        // Room for the longest possible run: the buffer is used again for later runs, which may be longer.
+        // Room for the longest possible run, since the buffer is reused for later runs.
         let rows = most.min(self.ranks.len() as u64) as usize;
         into.numbers.reserve_exact(rows);
         into.numbers.extend(ranks.clone());

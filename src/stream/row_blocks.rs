@@ -11,16 +11,15 @@ const MOST_ARCS: u64 = u32::MAX as u64;
 /// How the rows of a row block are streamed for a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamedRows {
-    /// Read from the graph.
     Read,
-    /// Resident, so none of them are in the row block.
+    /// Resident, so not in the row block.
     Resident,
     /// Empty: their triangles are counted elsewhere.
     Skipped,
 }
 
 impl StreamedRows {
-    /// Those of a row block that begins with `first`, for the range `ranks`: the bounds of its locals and heads are within no row block.
+    /// For the row block that begins with `first`; bounds of locals and heads in `ranks` are within no row block.
     pub(super) fn of(ranks: &LocalsAndHeads, first: u32) -> Self {
         if !ranks.heads.contains(&first) {
             Self::Skipped
@@ -31,7 +30,6 @@ impl StreamedRows {
         }
     }
 
-    /// The size of a row block over `range` ranks, whose rows have `arcs` arcs.
     pub(super) fn size(self, range: u32, arcs: u64) -> RowBlockSize {
         match self {
             Self::Read => RowBlockSize { range, rows: range.into(), arcs },
@@ -41,12 +39,10 @@ impl StreamedRows {
     }
 }
 
-/// All rows of a graph, cut into row blocks.
-///
-/// Invariants: blocks tile the ranks; none takes more than the limit unless it is a single row.
+/// All rows of a graph, cut into row blocks, which tile the ranks; none takes more than the limit unless it is a single row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RowBlocks {
-    /// The first rank of each, and the arcs before it; one more at the end.
+    /// The first rank of each, and the arcs before it; and the end.
     pub(super) starts: Vec<(u32, u64)>,
     /// Whether each begins with a file block: then they can be sent as they are stored.
     pub(super) whole: bool,
@@ -56,7 +52,6 @@ pub struct RowBlocks {
 pub(super) const LEAST_OF_WHOLE: Bytes = Bytes::mib(4);
 
 impl RowBlocks {
-    /// Cuts `graph` into row blocks of at most `limit` bytes on the device.
     pub fn new(graph: &OrientedGraph, limit: Bytes) -> Result<Self> {
         let fits = |rows: u64, arcs: u64| {
             let range = u32::try_from(rows).unwrap_or(u32::MAX);
@@ -72,7 +67,7 @@ impl RowBlocks {
         Ok(Self { starts, whole })
     }
 
-    /// Words of the block with the most, rows and arcs decoded or as they are stored.
+    /// Words of the largest block, with rows and arcs decoded or as stored.
     pub(super) fn most_words(&self, graph: &OrientedGraph, encoded: bool) -> u64 {
         let words = |pair: &[(u32, u64)]| {
             let (ranks, arcs) = (pair[0].0..pair[1].0, pair[1].1 - pair[0].1);

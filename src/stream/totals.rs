@@ -1,8 +1,6 @@
-//! What is streamed for each of many rank ranges, without listing its row blocks.
-//!
-//! A range's row blocks are those of the graph up to its end ([`super::ranges`]), but for the few in which its bounds fall. So sums and
-//! maxima over consecutive row blocks of the graph are prepared once. Time: `O(log b)` for each range, with `b` row blocks. Memory: 40
-//! bytes a row block.
+//! Totals of what is streamed for each of many rank ranges, without listing row blocks: these are the graph's up to a range's end
+//! ([`super::ranges`]), except the few that contain its bounds, so sums and maxima over consecutive row blocks are prepared once. Time:
+//! `O(log b)` a range, with `b` row blocks. Memory: 40 bytes a row block.
 
 use std::ops::Range;
 
@@ -12,7 +10,6 @@ use trimill_system::{Bytes, Result};
 
 use super::row_blocks::{RowBlocks, StreamedRows};
 
-/// The row blocks of a range.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StreamedTotals {
     pub row_blocks: u64,
@@ -33,7 +30,6 @@ pub struct AllTotals<'a> {
     blocks: &'a RowBlocks,
     /// The bytes of the row blocks before each one if their rows are resident.
     resident: Vec<u64>,
-    /// The bytes of each row block if it is read.
     read: Maxima,
     ranges: Maxima,
 }
@@ -53,7 +49,6 @@ impl<'a> AllTotals<'a> {
         Self { graph, blocks, resident, read, ranges: Maxima::new(sizes().map(|(range, _)| range.into())) }
     }
 
-    /// What is streamed for a range.
     pub fn of(&self, ranks: &LocalsAndHeads) -> Result<StreamedTotals> {
         let LocalsAndHeads { locals, heads } = ranks;
         let whole = locals.start == 0 && heads == locals;
@@ -112,7 +107,7 @@ impl<'a> AllTotals<'a> {
     }
 }
 
-/// Numbers of which the largest in any range can be found: a tree of maxima, the leaves last.
+/// Finds the largest number in any range: a tree of maxima, the leaves last.
 struct Maxima(Vec<u64>);
 
 impl Maxima {

@@ -1,7 +1,6 @@
-//! The sums at all keys, in memory or, where they do not fit the host's budget, in a temporary file.
-//!
-//! The sums are cut into blocks, each behind its own lock, so several devices add at once. A block to which nothing was added takes neither
-//! memory nor disk. One in the file is read and written whole, and compared with its checksum.
+//! The sums at all keys, in memory or, if they do not fit the host's budget, in a temporary file. They are cut into blocks, each with a
+//! lock, so several devices add at once. A block to which nothing was added takes neither memory nor disk. A block of the file is read and
+//! written whole, and compared with its checksum.
 
 use std::fs::File;
 use std::ops::Range;
@@ -27,7 +26,7 @@ enum SumBlocks<K: SumKey> {
     Memory(Vec<RwLock<Vec<K::Count>>>),
     File {
         file: File,
-        /// Where it is, for errors.
+        /// Of the file, for errors.
         dir: PathBuf,
         /// The checksum of each block that was written; others are zero.
         written: Vec<RwLock<Option<u64>>>,
@@ -43,12 +42,10 @@ struct CountsOfBlock {
 }
 
 impl<K: SumKey> Sums<K> {
-    /// Bytes of the sums of `keys` keys.
     pub fn bytes(keys: u64) -> Bytes {
         Bytes::of::<K::Count>(keys)
     }
 
-    /// Zeros in memory.
     pub fn in_memory(keys: u64) -> Self {
         Self { keys, blocks: SumBlocks::Memory((0..keys.div_ceil(K::BLOCK)).map(|_| RwLock::default()).collect()) }
     }
@@ -59,8 +56,8 @@ impl<K: SumKey> Sums<K> {
         Ok(Self { keys, blocks: SumBlocks::File { file: disk::anonymous(dir)?, dir: dir.to_path_buf(), written } })
     }
 
-    /// Adds a count at each of the keys. Several threads may add at once; runs in the current thread pool. Errors: when the file cannot
-    /// be read or written; the sums are then useless.
+    /// Adds a count at each of the keys. Several threads may add at once; runs in the current thread pool. Errors: the file cannot be read
+    /// or written; the sums are then useless.
     pub fn add(&self, keys: CountedKeys<'_>, counts: &[K::Count]) -> Result<()> {
         parallel::try_each(self.by_block(keys, counts.len()), |of| self.add_in_block(&of, keys, counts))
     }
@@ -92,8 +89,8 @@ impl<K: SumKey> Sums<K> {
         parallel::try_each(reads, |(of, sums)| self.read_block(of.block, of.within.start, sums))
     }
 
-    /// Calls `visit` for the blocks of [`SumKey::BLOCK`] keys, in parallel, with the first key and the sums; returns what it returns, in
-    /// the order of the blocks. Runs in the current thread pool.
+    /// Calls `visit` in parallel for the blocks of [`SumKey::BLOCK`] keys with the first key and the sums; returns its results, in block
+    /// order. Runs in the current thread pool.
     pub fn each_block<T: Send>(&self, visit: impl Fn(u64, &[K::Count]) -> Result<T> + Sync) -> Result<Vec<T>> {
         parallel::try_map_with(self.all_blocks(), Vec::new, |zeros_or_read, block| {
             let first = block as u64 * K::BLOCK;
@@ -187,7 +184,6 @@ impl<K: SumKey> Sums<K> {
         }
     }
 
-    /// Reads the sums of a block from the one in place `from` on.
     fn read_block(&self, block: usize, from: usize, into: &mut [K::Count]) -> Result<()> {
         match &self.blocks {
             SumBlocks::Memory(blocks) => match &*read(&blocks[block]) {
@@ -220,7 +216,7 @@ fn read_whole<T: Pod>(file: &File, dir: &Path, sums: &mut [T], position: u64, ch
     if xxh3_64(cast_slice(sums)) == checksum { Ok(()) } else { Err(Error::changed_on_disk(dir)) }
 }
 
-/// Locks are taken even if a thread panicked while it held them, for the reason given at [`trimill_system::lock`].
+/// Ignores poisoning, for the reason given at [`trimill_system::lock`].
 fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }

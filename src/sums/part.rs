@@ -1,15 +1,14 @@
 //! The counts of one partition, kept in a run directory: `part-00012.vertices`, or `part-00012.edges`.
 //!
-//! All integers are little-endian, as in memory; a checksum is the XXH3 hash of 64 bits, seed 0. The header: magic `TRIMVERT` or `TRIMEDGE`, version
-//! (u32), number of the partition (u32), fingerprint of the job (u128), the vertices or edges of the graph (u64), records (u32), and the
-//! checksum of all this (u64). A record: its first key (u64); the number of its keys (u32), which are in one block of 65,536 ranks or of
-//! 262,144 arcs; the length of the frame (u32); a zstd frame of the counts at these consecutive keys, each a u64 at vertices and a u32
-//! on edges; the checksum of all this (u64). Records whose counts are all zero are left out; those at a key add up.
+//! All integers are little-endian; a checksum is the XXH3 hash of 64 bits, seed 0. The header: magic `TRIMVERT` or `TRIMEDGE`, version
+//! (u32), number of the partition (u32), fingerprint of the job (u128), vertices or edges of the graph (u64), records (u32), checksum of
+//! all this (u64). A record: its first key (u64); the number of its keys (u32), in one block of 65,536 ranks or 262,144 arcs; the length of
+//! the frame (u32); a zstd frame of the counts at these consecutive keys, u64 at vertices and u32 on edges; checksum of all this (u64).
+//! Records of only zeros are left out; those at one key add up.
 //!
-//! `peeled.edges`, a checkpoint of the truss decomposition, has the same form, with the number [`PEELED`].
-//!
-//! The file is written before the partition's result is recorded; the partition is counted again where it is missing or damaged.
-//! Lengths are checked against the limits of the key before memory is taken for them.
+//! `peeled.edges`, a checkpoint of the truss decomposition, has the same form, with the number [`PEELED`]. The file is written before the
+//! partition's result is recorded; if it is missing or damaged, the partition is counted again. Lengths are checked against the limits of
+//! the key before memory is allocated for them.
 
 use std::fs::File;
 use std::marker::PhantomData;
@@ -28,24 +27,23 @@ const VERSION: u32 = 3;
 /// Records that are compressed at a time, for each thread.
 const AT_A_TIME: usize = 4;
 
-/// Bytes of what a record has before the frame: first key, number of keys, length of the frame.
+/// Bytes of a record before the frame: first key, number of keys, length of the frame.
 const HEAD: usize = 16;
 const NUMBER: usize = 4;
 const CHECKSUM: usize = 8;
 
-/// The most bytes of a file with `counts` counts, unless they are scattered: as a rule it takes far less, since counts compress.
+/// The most bytes of a file with `counts` counts, unless they are scattered; usually far less, since counts compress.
 pub fn bytes_at_most<K: SumKey>(counts: u64) -> Bytes {
     Sums::<K>::bytes(counts) + Bytes((counts / K::BLOCK + 2) * 64)
 }
 
-/// The number of no partition: of a checkpoint of the truss decomposition.
+/// No partition's number: of a checkpoint of the truss decomposition.
 pub const PEELED: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartKey {
     pub fingerprint: u128,
     pub part: u32,
-    /// The vertices or edges of the graph.
     pub keys: u64,
 }
 
@@ -94,7 +92,6 @@ impl<K: SumKey> PartWriter<K> {
         Ok(Self { key, file, to: key.path::<K>(dir), position, records: 0, of: PhantomData })
     }
 
-    /// Adds counts. Runs in the current thread pool.
     pub fn add(&mut self, keys: CountedKeys<'_>, counts: &[K::Count]) -> Result<()> {
         let blocks: Vec<Range<usize>> = keys.by_block(counts.len(), K::BLOCK).collect();
         for blocks in blocks.chunks(AT_A_TIME * rayon::current_num_threads()) {
@@ -118,7 +115,7 @@ impl<K: SumKey> PartWriter<K> {
     }
 }
 
-/// The record of counts whose keys are in one block; none where all are zero.
+/// The record of counts whose keys are in one block; none if all are zero.
 fn record<K: SumKey>(keys: CountedKeys<'_>, counts: &[K::Count], to: &Path) -> Result<Option<Vec<u8>>> {
     let zero = K::Count::zeroed();
     if counts.iter().all(|&count| count == zero) {
@@ -143,7 +140,7 @@ fn record<K: SumKey>(keys: CountedKeys<'_>, counts: &[K::Count], to: &Path) -> R
 pub struct PartCounts<K> {
     path: PathBuf,
     file: File,
-    /// Sorted by their first key.
+    /// Sorted by first key.
     records: Vec<CountsRecord>,
     of: PhantomData<K>,
 }
@@ -154,13 +151,12 @@ struct CountsRecord {
     begin: u64,
     checksum: u64,
     keys: u32,
-    /// The length of the frame.
+    /// Of the frame.
     len: u32,
 }
 
 impl<K: SumKey> PartCounts<K> {
-    /// Opens and verifies the file in `dir`; `None` where there is none. Errors: `Kind::Data` where it is damaged, or belongs to
-    /// something else.
+    /// Opens and verifies the file in `dir`; `None` if there is none. Errors: `Kind::Data` if it is damaged, or belongs to something else.
     pub fn open(dir: &Path, key: PartKey) -> Result<Option<Self>> {
         let path = key.path::<K>(dir);
         let file = match File::open(&path) {
@@ -215,13 +211,13 @@ impl<K: SumKey> PartCounts<K> {
         Ok(Some(Self { path, file, records, of: PhantomData }))
     }
 
-    /// Bytes of its list of records.
+    /// Of its list of records.
     pub fn held_bytes(&self) -> Bytes {
         Bytes::of::<CountsRecord>(self.records.capacity() as u64)
     }
 
-    /// Adds the counts of all `parts` to `sums`, each block of which is read and written once. Calls `added` with the bytes of each record
-    /// that was added. Runs in the current thread pool.
+    /// Adds the counts of all `parts`; each block of `sums` is read and written once. `added` gets each record's bytes. In the current
+    /// thread pool.
     pub fn add_all(parts: &[Self], sums: &Sums<K>, added: impl Fn(u64) -> Result<()> + Sync) -> Result<()> {
         let buffers = <(Vec<u8>, Vec<K::Count>)>::default;
         parallel::try_each_with(sums.all_blocks(), buffers, |(frame, counts), block| {

@@ -1,4 +1,4 @@
-//! Counts in the order of the input's ids: one list of columns, from which text and Parquet are written.
+//! Counts in the order of the input's ids: one list of columns, for text and Parquet.
 
 use std::io::Write as _;
 use std::ops::Range;
@@ -13,7 +13,7 @@ pub struct CountColumn<R: 'static> {
     pub(crate) value: ColumnValue<R>,
 }
 
-/// How the value of a column is taken from a row, by the type of the value.
+/// How a column's value is taken from a row, by the type of the value.
 pub enum ColumnValue<R: 'static> {
     /// An id of the input, which may have a name.
     Id(fn(&R) -> u64),
@@ -48,31 +48,28 @@ impl<R> CountColumn<R> {
 pub trait CountRows: Sync {
     type Row: 'static;
     const COLUMNS: &'static [CountColumn<Self::Row>];
-    /// Whether Parquet stores the differences from the row before, in as few bits as they take: where ids ascend and counts are mostly
-    /// small.
+    /// Whether Parquet stores the differences from the row before, in as few bits as they take: if ids ascend and counts are mostly small.
     const AS_DIFFERENCES: bool;
 
     fn count(&self) -> usize;
 
-    /// The names of ids, if these are text.
+    /// If ids are text.
     fn names(&self) -> Option<&Names>;
 
     fn range(&self, places: Range<usize>) -> impl Iterator<Item = Self::Row>;
 }
 
-/// The least and the most bytes of a row as a line of text: a digit of each column, or as many as its numbers can have. Of an id that is a
-/// name this is only what is usual.
+/// The least and the most bytes of a row as text: a digit a column, or as many as its numbers can have; for names, what is usual.
 pub(crate) fn line_bytes<R: CountRows>() -> [u64; 2] {
     let most = |column: &CountColumn<R::Row>| match column.value {
         ColumnValue::Id(_) | ColumnValue::U64(_) => 20,
         ColumnValue::U32(_) => 10,
-        // The shortest that is read back the same: 17 digits, zeros behind the point or an exponent.
+        // The shortest text that is read back the same: 17 digits, zeros behind the point or an exponent.
         ColumnValue::F64(_) => 25,
     };
     [R::COLUMNS.iter().map(|_| 1 + 1).sum(), R::COLUMNS.iter().map(|column| most(column) + 1).sum()]
 }
 
-/// Counts that can be read in the order of the input's ids.
 pub trait CountsInOrder {
     type Rows<'r>: CountRows;
 
@@ -86,7 +83,7 @@ pub trait CountsInOrder {
     fn in_order<'s>(&'s self, write: &'s mut dyn FnMut(&Self::Rows<'_>) -> Result<()>) -> Result<()>;
 }
 
-/// Writes the rows as text, without the names of the columns; runs in the current thread pool.
+/// Writes the rows as text, without a header. Runs in the current thread pool.
 pub(crate) fn write_lines<C: CountsInOrder>(to: &mut Output, table: TextTable, counts: &C) -> Result<()> {
     counts.in_order(&mut |rows| {
         let columns = <C::Rows<'_> as CountRows>::COLUMNS;

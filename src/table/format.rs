@@ -7,27 +7,23 @@ use trimill_system::{Error, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableFormat {
-    /// Lines of columns.
     Text(TextTable),
     Npy,
     Parquet,
 }
 
-/// The suffixes of text.
+/// Suffixes of text; of text and Parquet; of all formats.
 pub const TEXT: &[&str] = &[".tsv", ".tsv.gz", ".tsv.zst", ".csv", ".csv.gz", ".csv.zst"];
 
-/// The suffixes of text and Parquet.
 pub const COLUMNS: &[&str] = &[".tsv", ".tsv.gz", ".tsv.zst", ".csv", ".csv.gz", ".csv.zst", ".parquet"];
 
-/// The suffixes of all formats.
 pub const ALL: &[&str] = &[".tsv", ".tsv.gz", ".tsv.zst", ".csv", ".csv.gz", ".csv.zst", ".npy", ".parquet"];
 
-/// What `-` in the place of a table's name stands for: text, separated by tabs.
+/// What `-` as a table's name stands for: text, separated by tabs.
 pub const STANDARD_OUTPUT: &str = "/dev/stdout";
 
 impl TableFormat {
-    /// The format of a file that may have one of `suffixes`. Errors: `Kind::Usage` for another name, and where this build does not write
-    /// the format.
+    /// The format of a file that may have one of `suffixes`. Errors: `Kind::Usage` for another name, or a format that is not built in.
     pub fn of(path: &Path, suffixes: &[&str]) -> Result<Self> {
         let name = path.as_os_str().to_string_lossy();
         let refuse = |found: &str| Error::usage(found).at(path).expected(expected(suffixes));
@@ -48,7 +44,7 @@ impl TableFormat {
     }
 }
 
-/// What a name with one of `suffixes` is called in errors: those that this build writes.
+/// The suffixes that this build writes, as errors name them.
 fn expected(suffixes: &[&str]) -> String {
     let written = |suffix: &&str| cfg!(feature = "parquet") || *suffix != ".parquet";
     match suffixes.iter().copied().filter(written).collect::<Vec<_>>().as_slice() {

@@ -1,5 +1,5 @@
-//! Counts as Parquet tables: columns that are never null, unsigned integers or doubles, compressed with zstd. The columns of row groups
-//! are encoded by all threads, and written in order.
+//! Counts as Parquet tables: columns of unsigned integers or doubles, never null, compressed with zstd. All threads encode the columns of
+//! row groups, which are written in order.
 
 use std::sync::Arc;
 
@@ -19,17 +19,15 @@ use trimill_system::disk::Output;
 use trimill_system::ordered::make_and_write;
 use trimill_system::{Error, Result};
 
-/// Values that are encoded at a time.
 const AT_A_TIME: usize = 1 << 12;
 
-/// Rows of a row group; of rows with names, which may be long, fewer.
+/// Rows of a row group; fewer with names, which may be long.
 const GROUP: usize = 1 << 17;
 const NAMED_GROUP: usize = 1 << 14;
 
-/// An encoded column of a row group.
 type EncodedColumn = std::result::Result<(Bytes, ColumnCloseResult), ParquetError>;
 
-/// Writes all rows; runs in the current thread pool.
+/// Runs in the current thread pool.
 pub(super) fn write<C: CountsInOrder>(to: &mut Output, counts: &C) -> Result<()> {
     let name = to.name().to_path_buf();
     let failed = |error| failed(&name, error);
@@ -80,7 +78,6 @@ pub(super) fn write<C: CountsInOrder>(to: &mut Output, counts: &C) -> Result<()>
     writer.close().map(drop).map_err(failed)
 }
 
-/// The schema of a table of rows `R`, and the properties with which it is written.
 fn layout<R: CountRows>(
     names: &[&str],
     has_names: bool,
@@ -116,7 +113,6 @@ struct ColumnEncoder {
 }
 
 impl ColumnEncoder {
-    /// A column of names, by their ids.
     fn names(self, names: &Names, ids: impl Iterator<Item = u64>) -> Result<(Bytes, ColumnCloseResult)> {
         let mut reader = names.reader();
         let values = ids.map(|id| reader.name(id).map(|name| ByteArray::from(name.to_vec())));
@@ -143,7 +139,7 @@ impl ColumnEncoder {
     }
 }
 
-/// An error of the library: of the file, where it is one.
+/// The library's error, or the write error that caused it.
 fn failed(name: &std::path::Path, error: ParquetError) -> Error {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {

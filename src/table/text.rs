@@ -1,5 +1,5 @@
-//! Tables of text: a line with the names of the columns, then a line for each row. Chunks are made by all threads, compressed where
-//! the file's name asks for that, and written in order.
+//! Tables of text: a line with the names of the columns, then a line for each row. All threads make chunks, compress them if the file's
+//! name asks for that, and write them in order.
 
 use std::io::Write as _;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use trimill_system::disk::Output;
 use trimill_system::ordered::make_and_write;
 use trimill_system::{Error, Result, lock};
 
-/// Rows that a thread makes together; of rows with names, which may be long, fewer.
+/// Rows that a thread makes together; fewer with names, which may be long.
 pub(crate) const ROWS: usize = 1 << 14;
 pub(crate) const NAMED_ROWS: usize = 1 << 11;
 
@@ -43,7 +43,7 @@ impl TextTable {
         })
     }
 
-    /// Writes the lines of `rows` rows, `at_once` at a time: `lines` appends the lines of a range of rows to a text, with the separator between
+    /// Writes the lines of `rows` rows, `at_once` at a time: `lines` appends those of a range of rows to a text, with the separator between
     /// columns. Runs in the current thread pool.
     pub(crate) fn write_rows(
         self,
@@ -61,7 +61,7 @@ impl TextTable {
 
     fn write(self, to: &mut Output, chunks: u64, put: impl Fn(u64, &mut Vec<u8>) -> Result<()> + Sync) -> Result<()> {
         let name = to.name().to_path_buf();
-        // Only a thread that makes a chunk holds its text, too, where that is compressed.
+        // Only a thread that makes a chunk holds its text besides the compressed one.
         let idle = Mutex::<Vec<Vec<u8>>>::default();
         let make = |chunk, stored: &mut Vec<u8>| {
             stored.clear();
@@ -89,7 +89,7 @@ impl Compress {
         }
     }
 
-    /// Puts the compressed text into `stored`, which is empty.
+    /// `stored` must be empty.
     fn compress(self, text: &[u8], stored: &mut Vec<u8>) -> std::io::Result<()> {
         match self {
             Self::No => stored.extend_from_slice(text),
@@ -108,7 +108,7 @@ impl Compress {
     }
 }
 
-/// Appends a name and the byte `then`; the name is in quotes where a reader of tables would not read it as it is.
+/// Appends a name and the byte `then`; quotes the name if a reader of tables would not read it as it is.
 pub(crate) fn put_name(name: &[u8], then: u8, text: &mut Vec<u8>) {
     let special = |&byte: &u8| matches!(byte, b'\t' | b',' | b'"') || byte == then;
     let ends = [name.first(), name.last()].into_iter().flatten().any(|byte| byte.is_ascii_whitespace());
@@ -127,7 +127,6 @@ pub(crate) fn put_name(name: &[u8], then: u8, text: &mut Vec<u8>) {
     text.push(then);
 }
 
-/// Appends a number and the byte `then`.
 pub(crate) fn put(number: u64, then: u8, text: &mut Vec<u8>) {
     text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
     text.push(then);

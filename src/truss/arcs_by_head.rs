@@ -1,4 +1,4 @@
-//! The arcs of an oriented graph by their heads: a parallel sort whose bins are ranges of heads.
+//! The arcs of an oriented graph sorted by head, in parallel, by bins that are ranges of heads.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
@@ -7,16 +7,15 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use trimill_system::mapped::zeros;
 use trimill_system::parallel;
 
-/// Chunks of arcs for each thread.
 const CHUNKS: usize = 4;
 
-/// The bin of a head. There are 64 for each power of two: smaller vertices have higher degrees, so that no bin has very many arcs.
+/// The bin of a head: 64 for each power of two, since smaller vertices have higher degrees, so that no bin has very many arcs.
 fn bin(head: u32) -> usize {
     let shift = ((head | 63).ilog2() - 5).saturating_sub(1);
     ((shift as usize) << 6) + (head >> shift) as usize
 }
 
-/// Arcs, bin by bin; in each bin in their order. Memory: 12 bytes an arc.
+/// Arcs bin by bin, in their order within a bin. Memory: 12 bytes an arc.
 pub(super) struct ArcsByHead {
     /// The first arc of each bin, and the end.
     bins: Vec<u32>,
@@ -26,8 +25,7 @@ pub(super) struct ArcsByHead {
 }
 
 impl ArcsByHead {
-    /// Of the oriented graph whose row of vertex `v` is `heads[firsts[v]..firsts[v + 1]]`, fewer than 2^32 arcs. Runs in the current thread
-    /// pool.
+    /// Vertex `v` has the row `heads[firsts[v]..firsts[v + 1]]`; fewer than 2^32 arcs. Runs in the current thread pool.
     pub(super) fn new(firsts: &[u64], heads: &[u32]) -> Self {
         let many = bin(firsts.len() as u32) + 1;
         let chunks = chunks(firsts);
@@ -62,7 +60,7 @@ impl ArcsByHead {
         arcs
     }
 
-    /// Calls `act` with the head, the tail and the number of each arc: those of one head on one thread, in their order.
+    /// Calls `act` with head, tail and number of each arc: those of one head on one thread, in order.
     pub(super) fn each(&self, act: impl Fn(usize, u32, u32) + Sync) {
         parallel::each(self.bins.windows(2).filter(|bin| bin[0] < bin[1]), |bin| {
             let arcs = bin[0] as usize..bin[1] as usize;
@@ -74,7 +72,7 @@ impl ArcsByHead {
     }
 }
 
-/// Cuts the vertices into chunks that have about as many arcs in their rows, a few for each thread.
+/// Cuts the vertices into chunks with about equal numbers of arcs, a few for each thread.
 fn chunks(firsts: &[u64]) -> Vec<Range<usize>> {
     let (arcs, chunks) = (firsts[firsts.len() - 1], (CHUNKS * rayon::current_num_threads()) as u64);
     let cut = |i: u64| firsts[..firsts.len() - 1].partition_point(|&first| first < arcs * i / chunks);

@@ -1,11 +1,9 @@
 //! The neighbours of every vertex as bits, where these are dense.
 //!
-//! A row is a list of 64-bit words over the vertices, ascending; words without neighbours are left out. Vertices are numbered by falling
-//! degree, so most neighbours are among the first ones, and a word holds many: 16 of cnr-2000 blown up by 6, and 7 of GAP-kron 20 once a
-//! quarter of its edges is left. Reading a row then takes a fraction of the time that [`Neighbours`] take. A row that has half of all
-//! words up to its last one has the empty ones too, so that each is found at once.
-//!
-//! Memory: 32 bytes a word, 20 a vertex and 8 an edge.
+//! A row is an ascending list of 64-bit words over the vertices, without empty words. Vertices are numbered by falling degree, so most
+//! neighbours are among the first, and a word holds many: 16 of cnr-2000 blown up by 6, and 7 of GAP-kron 20 once a quarter of its edges is
+//! left. Reading a row then takes a fraction of the time of [`Neighbours`]. A row with half of all words up to its last one has the empty
+//! ones, too, so that each is found at once. Memory: 32 bytes a word, 20 a vertex and 8 an edge.
 
 pub(super) mod search;
 
@@ -19,11 +17,10 @@ use super::neighbours::{Neighbours, ROWS, gallop};
 use super::remaining::plain;
 use trimill_system::mapped::{prefetch, zeros};
 
-/// Neighbours in each word, on average, from which on bits are faster (docs/results/truss-h100.txt). Edges are fewer than 2^32 and each is
-/// in two rows, so there are fewer than 2^32 words.
+/// The mean neighbours a word from which on bits are faster (docs/results/truss-h100.txt). With fewer than 2^32 edges, each in two rows,
+/// there are fewer than 2^32 words.
 const DENSE: usize = 2;
 
-/// A row of a vertex.
 #[derive(Clone, Copy)]
 struct BitRow {
     first: u32,
@@ -32,17 +29,14 @@ struct BitRow {
     is_dense: bool,
 }
 
-/// The bit of a vertex in its word.
 fn bit(vertex: u32) -> u64 {
     1 << (vertex % 64)
 }
 
-/// The entries of a row, word by word.
 fn by_word(entries: &[AtomicU32]) -> impl Iterator<Item = &[AtomicU32]> {
     entries.chunk_by(|a, b| a.load(Relaxed) / 64 == b.load(Relaxed) / 64)
 }
 
-/// The edges of each vertex, as bits.
 pub(super) struct NeighbourBits {
     rows: Vec<BitRow>,
     /// The column of each word: a word of column `i` is for the vertices from `64 i` on.
@@ -53,12 +47,11 @@ pub(super) struct NeighbourBits {
     /// All neighbours at first, and how many entries of the row are before them.
     all: Vec<u64>,
     before: Vec<u32>,
-    /// Where the edges of each vertex begin, and the end; in the order of its neighbours.
+    /// Where the edges of each vertex begin, and the end; edges are in the order of its neighbours.
     starts: Vec<u64>,
     edges: Vec<AtomicU32>,
 }
 
-/// The row of a vertex.
 pub(super) struct BitRowView<'a> {
     pub(super) is_dense: bool,
     pub(super) columns: &'a [u32],
@@ -70,7 +63,7 @@ pub(super) struct BitRowView<'a> {
 }
 
 impl BitRowView<'_> {
-    /// The place of the first word, from `from` on, that is no smaller than `column`.
+    /// The index of the first word, from `from` on, whose column is at least `column`.
     #[inline(always)]
     pub(super) fn search(&self, from: usize, column: u32) -> usize {
         if self.is_dense {
@@ -79,7 +72,7 @@ impl BitRowView<'_> {
         gallop(self.columns, from, |&other| other < column)
     }
 
-    /// The place among the edges of the row of that to the neighbour at a bit of a word.
+    /// The index in the row's edges of the edge to the neighbour at a bit of a word.
     #[inline(always)]
     pub(super) fn place(&self, word: usize, bit: u32) -> usize {
         let below = self.all[word] & ((1 << bit) - 1);
@@ -93,8 +86,7 @@ impl BitRowView<'_> {
 }
 
 impl NeighbourBits {
-    /// Makes bits of neighbours of which no edge fell, if these are dense and `room` bytes are free beside them. Runs in the current
-    /// thread pool.
+    /// Converts neighbours, of which no edge fell, if they are dense enough and `room` bytes are free. Runs in the current thread pool.
     pub(super) fn new(neighbours: Neighbours, room: u64) -> Result<Self, Neighbours> {
         let vertices = neighbours.vertices_of_rows();
         let words = |v: u32| {
@@ -148,7 +140,6 @@ impl NeighbourBits {
         })
     }
 
-    /// How many words all vertices take.
     fn words(&self) -> usize {
         self.rows.len().div_ceil(64)
     }
@@ -173,19 +164,17 @@ impl NeighbourBits {
         }
     }
 
-    /// Asks the processor for where the row of a vertex is.
     #[inline(always)]
     pub(super) fn prefetch(&self, vertex: u32) {
         prefetch(&self.rows, vertex as usize);
         prefetch(&self.starts, vertex as usize);
     }
 
-    /// Marks edges that fall in the row of one of their ends, whose sorted ends these are. No other thread changes the row.
+    /// Marks falling edges in the row of one of their ends, given these sorted ends. No other thread changes the row.
     pub(super) fn mark(&self, ends: &[FallingEnd]) {
         self.each_word(ends, |row, word, bits| row.falling[word].store(bits, Relaxed));
     }
 
-    /// Removes them from the row.
     pub(super) fn settle(&self, ends: &[FallingEnd]) {
         self.each_word(ends, |row, word, bits| {
             row.present[word].store(row.present[word].load(Relaxed) & !bits, Relaxed);
@@ -203,7 +192,7 @@ impl NeighbourBits {
     }
 }
 
-/// The vertices of a word that are larger than this one.
+/// A bit for each vertex of the word of `column` that is larger than `than`.
 #[inline(always)]
 pub(super) fn larger(than: u32, column: u32) -> u64 {
     match column.cmp(&(than / 64)) {

@@ -16,11 +16,9 @@ use trimill_system::disk::Output;
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Control, Result};
 
-/// Edges and vertices of smaller trussness, which are most, are first counted block by block: at common counters threads would wait for each
-/// other.
+/// Smaller trussness, which most edges and vertices have, is counted by block first, since threads would wait at shared counters.
 const SMALL_K: usize = 1 << 11;
 
-/// Vertices of a block.
 const VERTICES: usize = 1 << 16;
 
 /// What a truss decomposition found.
@@ -66,8 +64,7 @@ pub struct Truss {
 }
 
 impl Trusses {
-    /// Of a graph with the trussness of each edge. Memory: 4 bytes a vertex, and two blocks of a pass over the graph. Runs in the current
-    /// thread pool.
+    /// Memory: 4 bytes a vertex, and two blocks of a pass over the graph. Runs in the current thread pool.
     pub(super) fn new(graph: &OrientedGraph, trussness: &Sums<ByArc>, block: Bytes, control: &Control) -> Result<Self> {
         let of_vertices: Vec<AtomicU32> = zeros(graph.vertices() as usize);
         in_runs(graph, block, control, |run, scratch| {
@@ -109,7 +106,7 @@ impl Trusses {
         self.by_k.last()
     }
 
-    /// Writes the sizes of all trusses; the file is there once it is finished. Runs in the current thread pool.
+    /// Writes the sizes of all trusses; the file appears once it is finished. Runs in the current thread pool.
     pub fn write(&self, path: &Path) -> Result<Output> {
         new_text(path, &["k", "vertices", "edges"], self.by_k.len(), |place, then, text| {
             let Truss { k, vertices, edges } = self.by_k[place];

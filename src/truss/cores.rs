@@ -1,14 +1,13 @@
 //! Peels on the cores.
 //!
-//! The edges that fall are sorted by both of their ends ([`super::ends`]). Rows of neighbours are lists, where the triangles of an edge are
-//! found at one end ([`super::triangles`]), or bits if these are dense, where each end lowers the edges of its own row ([`super::bits`]).
+//! Falling edges are sorted by both ends ([`super::ends`]). Rows of neighbours are lists, where an edge's triangles are found at one end
+//! ([`super::triangles`]), or bits if these are dense, where each end lowers the edges of its own row ([`super::bits`]). Many rounds are
+//! short, so a round has few parallel steps: ends of edges, their order, marks in rows, triangles, rows without these edges. If very many
+//! edges fall, this is done for some of them at a time; the others are still left.
 //!
-//! Many rounds are short, so a round has few parallel steps: the ends of edges; their order; their marks in the rows; triangles; and rows
-//! without these edges. If very many edges fall, this is done with some of them at a time: those that wait are still left.
-//!
-//! Cost of a round: for each edge that falls, the row of one end, up to the last triangle, as lists, or those of both as bits; and the row of
-//! each end, once or twice. Memory: that of [`Neighbours`], and where it is free that of [`NeighbourBits`]; 32 bytes for each edge that
-//! falls, of at most an eighth of the edges; and for each thread 6 bytes a vertex, and some for the edges of a task.
+//! Cost of a round: for each falling edge, the row of one end, up to the last triangle, as lists, or of both ends as bits; and the row of
+//! each end, once or twice. Memory: that of [`Neighbours`] and, if free, of [`NeighbourBits`]; 32 bytes for each edge that falls at a time,
+//! of at most an eighth of the edges; for each thread 6 bytes a vertex, and some for the edges of a task.
 
 use std::mem::take;
 use std::ops::Range;
@@ -33,20 +32,17 @@ use trimill_system::{Control, Result, lock, parallel};
 const FEW: usize = 1 << 11;
 const FEW_ENTRIES: usize = 1 << 15;
 
-/// Row entries that a task reads at least, more or less; and how many ends of one vertex it has at most.
+/// Row entries that a task reads, about at least; and the most ends of one vertex that it has.
 const TASK_ENTRIES: usize = 1 << 13;
 const GROUP_ENDS: usize = 1 << 14;
 
-/// Tasks of a step for each thread.
 const TASKS: usize = 4;
 
-/// Ends of falling edges, and about how many row entries are read for them.
 struct EndsTask {
     ends: Range<usize>,
     entries: usize,
 }
 
-/// The edges of each vertex.
 enum Rows {
     Lists(Neighbours),
     Bits(NeighbourBits),
@@ -76,7 +72,6 @@ impl Rows {
     }
 }
 
-/// The buffers of a thread.
 struct Scratch {
     lists: ListScratch,
     bits: BitScratch,
@@ -94,7 +89,6 @@ impl Scratch {
     }
 }
 
-/// The edges that are left, on the cores.
 pub(super) struct OnCores<'a> {
     edges: &'a RemainingEdges,
     values: Vec<AtomicU32>,
@@ -105,12 +99,12 @@ pub(super) struct OnCores<'a> {
     bound: u32,
     falling: Vec<u32>,
     ends: FallingEnds,
-    /// Buffers that no thread is using.
+    /// Buffers that no thread uses now.
     idle: Mutex<Vec<Scratch>>,
 }
 
 impl<'a> OnCores<'a> {
-    /// A peeling on the cores, with `room` bytes in addition to [`Self::bytes`].
+    /// With `room` bytes in addition to [`Self::bytes`].
     pub(super) fn new(edges: &'a RemainingEdges, values: Vec<u32>, room: u64, control: &'a Control) -> Self {
         let values: Vec<AtomicU32> = values.into_iter().map(AtomicU32::new).collect();
         let lists = Neighbours::new(&edges.firsts, &edges.heads);
@@ -119,8 +113,8 @@ impl<'a> OnCores<'a> {
         Self { edges, values, control, rows, gathered, bound: 0, falling, ends, idle: Mutex::default() }
     }
 
-    /// Bytes that peeling `vertices` vertices and `edges` edges takes on `threads` threads, besides the edges: the neighbours of vertices;
-    /// edges that fall and are gathered, all of them at worst; the ends of some; the buffers of threads.
+    /// Bytes for peeling, besides the edges: neighbours; falling and gathered edges, all of them at worst; ends of some; buffers of
+    /// threads.
     pub(super) fn bytes(vertices: u64, edges: u64, threads: u64) -> u64 {
         Neighbours::bytes(vertices, edges) + (4 + 4 + 4) * edges + threads * Scratch::bytes(vertices)
     }
@@ -129,12 +123,11 @@ impl<'a> OnCores<'a> {
         self.values[edge as usize].load(Relaxed)
     }
 
-    /// Edges that are removed at a time.
     fn most_removed(&self) -> usize {
         FEW.max(self.edges.edges() / 8)
     }
 
-    /// Removes edges, which ascend, and lowers the values of the others.
+    /// Removes ascending edges, and lowers the values of the others.
     fn remove(&mut self, falling: &[u32], level: u32) {
         let is_much = falling.len() >= FEW;
         let tasks = if is_much { TASKS * rayon::current_num_threads() } else { 1 };
@@ -178,7 +171,7 @@ impl<'a> OnCores<'a> {
         self.ends = ends;
     }
 
-    /// Marks the values of edges, which ascend, and writes the ends of those with triangles. Returns how many these are. A value keeps the
+    /// Marks the values of ascending edges, and writes the ends of those with triangles; returns how many these are. A value keeps the
     /// number of triangles until they are found.
     fn put_ends(&self, falling: &[u32], of_tails: &mut [FallingEnd], of_heads: &mut [FallingEnd]) -> usize {
         let RemainingEdges { firsts, heads, .. } = self.edges;
@@ -190,7 +183,7 @@ impl<'a> OnCores<'a> {
             if triangles == 0 {
                 continue;
             }
-            // The next tail is near, but for the first one.
+            // The next tail is near, except the first one.
             if firsts[tail + 1] <= u64::from(edge) {
                 tail += gallop(&firsts[tail..], 0, |&first| first <= u64::from(edge)) - 1;
             }
@@ -201,7 +194,7 @@ impl<'a> OnCores<'a> {
         put
     }
 
-    /// Marks edges in the rows of their ends, which are those from the end `first` on, sorted, and cuts them into tasks between vertices.
+    /// Marks edges in the rows of their sorted ends, which begin at index `first`, and cuts these into tasks between vertices.
     fn mark(&self, first: usize, ends: &mut [FallingEnd]) -> Vec<EndsTask> {
         let rows = &self.rows;
         let mut tasks = Vec::new();
@@ -221,8 +214,7 @@ impl<'a> OnCores<'a> {
         tasks
     }
 
-    /// Cuts a task with many edges of one vertex into parts that read about `most` entries each, or four times the vertex's row if that
-    /// is more.
+    /// Cuts a task with many edges of one vertex into parts that read about `most` entries, or four times the vertex's row if that is more.
     fn divide<'e>(&self, task: EndsTask, ends: &'e [FallingEnd], most: usize) -> std::slice::Chunks<'e, FallingEnd> {
         let ends = &ends[task.ends];
         let length = ends.first().map_or(0, |&end| self.rows.length(vertex(end)));
@@ -230,7 +222,6 @@ impl<'a> OnCores<'a> {
         ends.chunks(ends.len().div_ceil(parts).max(1))
     }
 
-    /// Lowers values for all ends of a task.
     fn take_triangles(&self, ends: &[FallingEnd], level: u32) {
         let idle = lock(&self.idle).pop();
         let mut scratch = idle.unwrap_or_else(|| Scratch::new(self.edges.vertices()));
@@ -246,7 +237,7 @@ impl<'a> OnCores<'a> {
     }
 }
 
-/// What `part` makes of each of `items`, in their order.
+/// Applies `part` to each of `items`; results are in their order.
 fn in_parallel<T: Send, R: Send>(
     is_much: bool,
     items: impl IntoIterator<Item = T>,

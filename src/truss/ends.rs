@@ -6,14 +6,14 @@ use rayon::prelude::*;
 
 use trimill_system::mapped::zeros;
 
-/// An end of an edge that falls: the vertex in the high half; in the low one the other end, later its place in the row of the vertex.
+/// An end of a falling edge: the vertex in the high half; in the low one the other end, later its place in the row of the vertex.
 pub(super) type FallingEnd = u64;
 
 pub(super) fn vertex(end: FallingEnd) -> u32 {
     (end >> 32) as u32
 }
 
-/// Both ends of edges: 32 bytes an edge, of which those that are not used take no memory.
+/// Both ends of edges: 32 bytes an edge; untouched ones take no memory.
 #[derive(Default)]
 pub(super) struct FallingEnds {
     /// At the larger vertex of each edge, and at the smaller one.
@@ -24,13 +24,12 @@ pub(super) struct FallingEnds {
 }
 
 impl FallingEnds {
-    /// Room for `edges` edges at a time.
     pub(super) fn new(edges: usize) -> Self {
         Self { of_tails: zeros(edges), of_heads: zeros(edges), all: zeros(2 * edges) }
     }
 
-    /// Sorts the ends. Chunk `i` begins at place `i * each` of both arrays and has `put[i]` ends; those at the tails ascend already. Returns
-    /// up to `parts` parts of about the same size.
+    /// Sorts the ends. Chunk `i` begins at `i * each` of both arrays and has `put[i]` ends; those at the tails ascend already. Returns up
+    /// to `parts` parts of about equal size.
     pub(super) fn sort(&mut self, each: usize, put: &[usize], parts: usize) -> Vec<EndsPart> {
         let edges = close_gaps(&mut self.of_tails, each, put);
         close_gaps(&mut self.of_heads, each, put);
@@ -75,7 +74,7 @@ fn close_gaps(ends: &mut [FallingEnd], each: usize, put: &[usize]) -> usize {
     to
 }
 
-/// The ends at some vertices, all of these.
+/// All ends at some vertices.
 #[derive(Clone)]
 pub(super) struct EndsPart {
     of_tails: Range<usize>,
@@ -83,12 +82,11 @@ pub(super) struct EndsPart {
 }
 
 impl EndsPart {
-    /// Where they are among all ends.
     pub(super) fn all(&self) -> Range<usize> {
         self.of_tails.start + self.of_heads.start..self.of_tails.end + self.of_heads.end
     }
 
-    /// Writes the part in order: each vertex with its smaller neighbours and then the larger ones.
+    /// Writes the part in order: each vertex with its smaller neighbours, then the larger ones.
     pub(super) fn merge(&self, of_tails: &[FallingEnd], of_heads: &[FallingEnd], merged: &mut [FallingEnd]) {
         let (mut tails, mut heads) = (&of_tails[self.of_tails.clone()], &of_heads[self.of_heads.clone()]);
         for to in merged {

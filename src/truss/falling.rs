@@ -1,4 +1,4 @@
-//! What a round of peeling on the cores takes from the values of edges.
+//! What a round of peeling on the cores subtracts from the values of edges.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -6,16 +6,15 @@ use std::sync::atomic::Ordering::Relaxed;
 use trimill_counting::FALLEN;
 use trimill_system::mapped::{prefetch, zeros};
 
-/// Entries of a row or edges that are treated together, so that the processor waits for many values at the same time.
+/// Entries or edges that are treated together, so that the processor waits for many values at the same time.
 pub(super) const TOGETHER: usize = 64;
 
-/// How many edges are collected before their values are lowered, at least.
+/// How many edges are collected, at least, before their values are lowered.
 const COLLECTED: usize = 1 << 8;
 
-/// Edges of a row that are lowered together, at most.
+/// The most edges of a row that are lowered together.
 const TOUCHED: usize = 1 << 14;
 
-/// The values of edges, in a round.
 #[derive(Clone, Copy)]
 pub(super) struct EdgeValues<'a> {
     pub(super) values: &'a [AtomicU32],
@@ -24,7 +23,7 @@ pub(super) struct EdgeValues<'a> {
     pub(super) bound: u32,
 }
 
-/// Edges whose values come down to the level, which fall in the next round; and to the bound, which are gathered.
+/// Edges whose values come down to the level, and fall in the next round; and to the bound, and are gathered.
 #[derive(Default)]
 pub(super) struct Reached {
     pub(super) falling: Vec<u32>,
@@ -32,13 +31,12 @@ pub(super) struct Reached {
 }
 
 impl EdgeValues<'_> {
-    /// The triangles on an edge that falls.
     #[inline(always)]
     pub(super) fn of_falling(&self, edge: u32) -> u32 {
         self.values[edge as usize].load(Relaxed) & !FALLEN
     }
 
-    /// Lowers the values of edges that are left, each by the number beside it.
+    /// Lowers the values of edges that are left, each by its number.
     #[inline(always)]
     fn lower(&self, edges: &[(u32, u32)], reached: &mut Reached) {
         for edges in edges.chunks(TOGETHER) {
@@ -56,7 +54,7 @@ impl EdgeValues<'_> {
     }
 }
 
-/// The triangles that a thread takes, before their number is subtracted from the values of edges.
+/// The triangles that a thread takes, before they are subtracted from the values of edges.
 pub(super) struct TakenTriangles {
     /// The triangles at each place of a row, and the places that have any.
     at_places: Vec<u32>,
@@ -67,7 +65,6 @@ pub(super) struct TakenTriangles {
 }
 
 impl TakenTriangles {
-    /// Bytes for rows of at most `vertices` vertices.
     pub(super) fn bytes(vertices: u64) -> u64 {
         4 * vertices + 4 * TOUCHED as u64 + 16 * COLLECTED as u64
     }
@@ -77,7 +74,6 @@ impl TakenTriangles {
         Self { at_places: Vec::new(), touched, from_edges, reached: Reached::default() }
     }
 
-    /// Makes room for a row of this length.
     #[inline(always)]
     pub(super) fn fit(&mut self, length: usize) {
         if self.at_places.len() < length {
@@ -85,7 +81,6 @@ impl TakenTriangles {
         }
     }
 
-    /// Takes a triangle from the edge at a place of the row.
     #[inline(always)]
     pub(super) fn take_at(&mut self, place: usize) {
         if self.at_places[place] == 0 {
@@ -99,7 +94,7 @@ impl TakenTriangles {
         self.from_edges.push((edge, by));
     }
 
-    /// Subtracts what was taken from edges; unless `all`, where there are many.
+    /// Subtracts what was taken from edges; unless `all`, only if there are many.
     #[inline(always)]
     pub(super) fn lower_edges(&mut self, values: EdgeValues<'_>, all: bool) {
         if all || self.from_edges.len() >= COLLECTED {
@@ -108,8 +103,7 @@ impl TakenTriangles {
         }
     }
 
-    /// Subtracts what was taken at the places of the row, in which `edge` is at a place; unless `all`, where up to [`TOGETHER`] more might
-    /// have no room.
+    /// Subtracts what was taken at places of a row, whose edges `edge` gives; unless `all`, only if [`TOGETHER`] more may not fit.
     #[inline(always)]
     pub(super) fn lower_row(&mut self, values: EdgeValues<'_>, edge: impl Fn(usize) -> u32, all: bool) {
         if all || self.touched.len() > TOUCHED - TOGETHER {

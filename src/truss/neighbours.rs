@@ -1,8 +1,6 @@
-//! The neighbours of every vertex by the remaining edges.
-//!
-//! A row holds all neighbours of its vertex, ascending, each with the number of the edge and whether it falls or fell. Edges that fell stay
-//! in it until they are a quarter of it; then the row is compacted in place. Memory: 16 bytes an edge and 20 a vertex; while rows are made,
-//! 12 more an edge, as many as rounds take later for the edges that fall and are gathered.
+//! The neighbours of every vertex by the remaining edges. A row holds all neighbours of its vertex, ascending, each with the number of the
+//! edge and marks whether it falls or fell. When a quarter of a row fell, it is compacted in place. Memory: 16 bytes an edge and 20 a
+//! vertex; while rows are made, 12 more an edge, as many as rounds take later for edges that fall or are gathered.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;
@@ -14,10 +12,9 @@ use super::arcs_by_head::ArcsByHead;
 use super::ends::{FallingEnd, vertex};
 use trimill_system::mapped::{prefetch, zeros};
 
-/// Rows of vertices that a thread takes at a time, at least.
+/// The fewest rows that a thread takes at a time.
 pub(super) const ROWS: usize = 256;
 
-/// Entries of a cache line.
 const LINE: usize = 16;
 
 /// The vertex of an entry, and marks: the edge falls in this round; it fell before.
@@ -28,29 +25,25 @@ pub(super) const FELL: u32 = 1 << 31;
 /// Two bits of an entry are marks.
 pub(super) const MOST_VERTICES: u64 = 1 << 30;
 
-/// The counters of a row.
 struct RowState {
-    /// Its entries, and how many of them are edges that fall or fell.
+    /// Entries of the row, and how many of them are edges that fall or fell.
     length: AtomicU32,
     fallen: AtomicU32,
     /// How many fall in this round, if any do.
     falling: AtomicU32,
 }
 
-/// Each edge in the rows of both of its ends.
 pub(super) struct Neighbours {
-    /// Where each row begins, and the end.
     starts: Vec<u64>,
     rows: Vec<RowState>,
     /// The neighbour of each entry, with marks.
     pub(super) vertices: Vec<AtomicU32>,
-    /// The edge of each entry.
     pub(super) edges: Vec<AtomicU32>,
 }
 
 impl Neighbours {
-    /// Of the oriented graph whose row of vertex `v` is `heads[firsts[v]..firsts[v + 1]]`: smaller vertices, ascending. An edge's number
-    /// is its place in `heads`. Runs in the current thread pool.
+    /// Vertex `v` of the oriented graph has the row `heads[firsts[v]..firsts[v + 1]]`: smaller vertices, ascending. An edge's number is its
+    /// index in `heads`. Runs in the current thread pool.
     pub(super) fn new(firsts: &[u64], heads: &[u32]) -> Self {
         let many = firsts.len() - 1;
         let arcs = ArcsByHead::new(firsts, heads);
@@ -83,7 +76,6 @@ impl Neighbours {
         all
     }
 
-    /// Bytes of the neighbours in a graph of `vertices` vertices and `edges` edges.
     pub(super) fn bytes(vertices: u64, edges: u64) -> u64 {
         20 * vertices + 16 * edges
     }
@@ -102,14 +94,13 @@ impl Neighbours {
         start..start + self.length(vertex)
     }
 
-    /// Asks the processor for where the row of a vertex is.
+    /// Prefetches the bounds of the row of a vertex.
     #[inline(always)]
     pub(super) fn prefetch_place(&self, vertex: u32) {
         prefetch(&self.starts, vertex as usize);
         prefetch(&self.rows, vertex as usize);
     }
 
-    /// Asks the processor for the beginning of a row.
     #[inline(always)]
     pub(super) fn prefetch_row(&self, vertex: u32) {
         let start = self.starts[vertex as usize] as usize;
@@ -131,19 +122,17 @@ impl Neighbours {
         self.rows[vertex as usize].falling.load(Relaxed)
     }
 
-    /// How many edges of a vertex are left.
     pub(super) fn left(&self, vertex: u32) -> u32 {
         let RowState { length, fallen, .. } = &self.rows[vertex as usize];
         length.load(Relaxed) - fallen.load(Relaxed)
     }
 
-    /// The place in a row of the first vertex that is no smaller than `vertex`, from `place` on.
+    /// The place in a row, from `place` on, of the first vertex not smaller than `vertex`.
     pub(super) fn search(&self, row: Range<usize>, place: usize, vertex: u32) -> usize {
         gallop(&self.vertices[row], place, |entry| entry.load(Relaxed) & VERTEX < vertex)
     }
 
-    /// Marks edges that fall in the row of one of their ends, whose sorted ends these are, and puts their places in the row into them. No
-    /// other thread changes the row.
+    /// Marks falling edges in the row of one end, given these sorted ends, which get their places. No other thread changes the row.
     pub(super) fn mark(&self, ends: &mut [FallingEnd]) {
         let (vertex, mut place) = (vertex(ends[0]), 0);
         let row = self.row(vertex);
@@ -158,7 +147,7 @@ impl Neighbours {
         }
     }
 
-    /// Ends the fall of these edges, which are marked. The row is made shorter if it has many that fell. No other thread uses it.
+    /// Turns the marked edges into fallen ones; shortens the row if many fell. No other thread uses it.
     pub(super) fn settle(&self, ends: &[FallingEnd]) {
         let vertex = vertex(ends[0]);
         let row = self.row(vertex);
@@ -171,7 +160,6 @@ impl Neighbours {
         }
     }
 
-    /// Keeps of a row the edges that are left.
     fn shorten(&self, vertex: u32, row: Range<usize>) {
         let mut end = row.start;
         for at in row.clone() {
@@ -186,7 +174,7 @@ impl Neighbours {
     }
 }
 
-/// The place of the first item, from `place` on, that is not before what is sought; it is searched by steps that double.
+/// The first place, from `place` on, whose item is not before the sought one; steps double.
 #[inline(always)]
 pub(super) fn gallop<T>(row: &[T], mut place: usize, is_before: impl Fn(&T) -> bool) -> usize {
     let mut step = 1;

@@ -1,7 +1,5 @@
-//! The edges that are left while a graph is peeled, and how many triangles each of them forms with others of them.
-//!
-//! A value is the number of triangles; of an edge that falls now or fell before, its level, with a mark. Memory: 8 bytes an edge and 8 a
-//! vertex; 4 more an edge once some are gone.
+//! The edges that are left while a graph is peeled, and their values: the triangles that an edge forms with others of them or, for an edge
+//! that falls or fell, its level with a mark. Memory: 8 bytes an edge and 8 a vertex; 4 more an edge once some are gone.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,7 +9,7 @@ use rayon::prelude::*;
 use trimill_counting::FALLEN;
 use trimill_system::mapped::zeros;
 
-/// Vertices that a thread takes at a time, at least.
+/// The fewest vertices that a thread takes at a time.
 const ROWS: usize = 256;
 
 /// Whether an edge with this value is left: it neither fell nor falls.
@@ -19,27 +17,24 @@ pub(super) fn is_left(value: u32) -> bool {
     value & FALLEN == 0
 }
 
-/// Makes atomic `numbers` plain ones, in the same memory.
 pub(super) fn plain(numbers: Vec<AtomicU32>) -> Vec<u32> {
     numbers.into_iter().map(AtomicU32::into_inner).collect()
 }
 
-/// An oriented graph, whose edges have values. Vertices and edges are numbered in rank order.
+/// An oriented graph. Vertices and edges are numbered in rank order.
 pub(super) struct RemainingEdges {
-    /// The first edge of the row of each vertex, and the end.
     pub(super) firsts: Vec<u64>,
     pub(super) heads: Vec<u32>,
-    /// The place of each edge in the graph that was given, where some of that are gone.
+    /// The index of each edge in the given graph, if some edges of that are gone.
     places: Option<Vec<u32>>,
 }
 
 impl RemainingEdges {
-    /// All edges of a graph.
     pub(super) fn all(firsts: Vec<u64>, heads: Vec<u32>) -> Self {
         Self { firsts, heads, places: None }
     }
 
-    /// Bytes for `vertices` vertices and `edges` edges, where some edges of the graph may be gone.
+    /// Bytes if some edges of the given graph may be gone.
     pub(super) fn bytes(vertices: u64, edges: u64) -> u64 {
         8 * vertices + 12 * edges
     }
@@ -56,8 +51,7 @@ impl RemainingEdges {
         self.places.as_ref().map_or(edge, |places| places[edge] as usize)
     }
 
-    /// Writes the value of each edge to its place in `state`, which has those of all edges of the graph that was given. Runs in the current
-    /// thread pool.
+    /// Writes the value of each edge to its place among all edges of the given graph. Runs in the current thread pool.
     pub(super) fn put_values(&self, values: &[u32], state: &[AtomicU32]) {
         values.par_iter().enumerate().for_each(|(edge, &value)| state[self.place(edge)].store(value, Relaxed));
     }

@@ -1,9 +1,7 @@
-//! The triangles of edges that fall, where rows are lists: what they take from the values of other edges.
-//!
-//! A triangle of a falling edge `(a, b)` and two edges to `c` takes 1 from `(a, c)` and from `(b, c)`. It is found at one of the two ends,
-//! here `a`, whose neighbours are put into a table of bits, in which the row of `b` is looked up until all triangles of the edge are found.
-//! What is taken from the edges of `a` adds up before it is subtracted from their values. If two edges of a triangle fall, the third is
-//! lowered once, by the smaller of its ends; if three fall, nothing is.
+//! The triangles of falling edges, if rows are lists. A triangle of a falling edge `(a, b)` and two edges to `c` takes 1 from `(a, c)` and
+//! from `(b, c)`. It is found at one end, here `a`, whose neighbours are put into a table of bits, in which the row of `b` is looked up
+//! until all triangles of the edge are found. What is taken from the edges of `a` adds up before it is subtracted. If two edges of a
+//! triangle fall, the third is lowered once, by the smaller of its ends; if three fall, nothing is.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -13,20 +11,18 @@ use super::neighbours::{FALLS, FELL, Neighbours, VERTEX};
 use crate::planes::each_bit;
 use trimill_system::mapped::{prefetch, zeros};
 
-/// Entries of a row that are put into the table, and taken out again, in the time of one look-up by galloping.
+/// Entries of a row that are put into the table, and removed again, in the time of one look-up by galloping.
 const ENTRIES_PER_PROBE: usize = 20;
 
 /// Entries of the other row that are read in the time that one entry of the own row takes in the table.
 const READ_PER_ENTRY: f64 = 3.0;
 
-/// The buffers of a thread.
 pub(super) struct ListScratch {
     row: RowTable,
     pairs: Vec<FallingPair>,
 }
 
 impl ListScratch {
-    /// Bytes for `vertices` vertices, and groups of at most `group` edges.
     pub(super) fn bytes(vertices: u64, group: u64) -> u64 {
         12 * vertices.div_ceil(64) + size_of::<FallingPair>() as u64 * group.min(vertices).next_power_of_two()
     }
@@ -39,18 +35,17 @@ impl ListScratch {
 
 /// The row of a vertex, while its edges fall.
 struct RowTable {
-    /// For each 64 vertices: which of them are in the row; and the place in the row of the first one of these.
+    /// For each 64 vertices: which are in the row, and the place in the row of the first of these.
     bits: Vec<u64>,
     places: Vec<u32>,
 }
 
 impl RowTable {
-    /// Puts a row into the table, which is empty.
     #[inline(always)]
     fn put(&mut self, entries: impl Iterator<Item = u32>) {
         let (mut word, mut bits, mut first) = (u32::MAX, 0, 0);
         for (place, c) in (0..).zip(entries) {
-            // Words are written for each entry: there is no branch to guess.
+            // Words are written for each entry: there is no branch to predict.
             let is_same = c / 64 == word;
             (bits, first) = (if is_same { bits } else { 0 }, if is_same { first } else { place });
             word = c / 64;
@@ -59,20 +54,19 @@ impl RowTable {
         }
     }
 
-    /// Empties the table, whose row has these vertices.
+    /// Empties the table of a row with these vertices.
     #[inline(always)]
     fn clear(&mut self, entries: impl Iterator<Item = u32>) {
         entries.for_each(|c| self.bits[c as usize / 64] = 0);
     }
 
-    /// Which of the entries are in the row and did not fall before, as bits.
+    /// A bit for each entry that is in the row and did not fall before.
     #[inline(always)]
     fn find(&self, entries: &[u32]) -> u64 {
         let is_found = |entry: u32| self.bits[(entry & VERTEX) as usize / 64] >> (entry % 64) & u64::from(!entry >> 31);
         (0..).zip(entries).fold(0, |found, (i, &entry)| found | is_found(entry) << i)
     }
 
-    /// The place of a vertex that is in the row.
     #[inline(always)]
     fn place(&self, c: u32) -> usize {
         let below = self.bits[c as usize / 64] & ((1 << (c % 64)) - 1);
@@ -80,14 +74,13 @@ impl RowTable {
     }
 }
 
-/// Where triangles are searched, and what they are taken from.
 #[derive(Clone, Copy)]
 struct TriangleSearch<'a> {
     rows: &'a Neighbours,
     values: EdgeValues<'a>,
 }
 
-/// An edge that falls, and how many triangles it is on, which are found at `a`.
+/// A falling edge, and the number of its triangles, which are found at `a`.
 #[derive(Clone, Copy)]
 struct FallingPair {
     a: u32,
@@ -95,16 +88,15 @@ struct FallingPair {
     triangles: u32,
 }
 
-/// Whether a triangle takes 1 from its edge `(of, third)`: that has to be left, and so has the third edge, `(other, third)`; if that falls,
-/// too, it takes the 1 if it is at the larger end.
+/// Whether a triangle takes 1 from its edge `(of, third)`, which must be left. The third edge, `(other, third)`, must be left, too, or fall
+/// while `third` is larger than `of`.
 #[inline(always)]
 fn takes(edge: u32, third_edge: u32, of: u32, third: u32) -> bool {
-    // Without branches: the processor could not guess them.
+    // Without branches, which could not be predicted.
     (edge < FALLS) & ((third_edge < FALLS) | ((third_edge & FALLS != 0) & (of < third)))
 }
 
-/// Lowers the values of edges by those triangles of the falling edges that are found at these ends, which are of one vertex.
-/// Compiled for several instruction sets, as counting is.
+/// Lowers the values of edges by the triangles found at these ends, all of one vertex. Compiled for several instruction sets.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn take_group(
     rows: &Neighbours,
@@ -146,7 +138,6 @@ impl TriangleSearch<'_> {
         taken.lower_edges(values, true);
     }
 
-    /// The edge at a place of the row that begins at `start`.
     #[inline(always)]
     fn edge_of(&self, start: usize) -> impl Fn(usize) -> u32 {
         move |place| self.rows.edges[start + place].load(Relaxed)
@@ -169,14 +160,14 @@ impl TriangleSearch<'_> {
         }
         for &end in ends {
             let (b, edge) = entry(end);
-            // Where no edge is left, none can be lowered.
+            // If no edge is left, none can be lowered.
             if self.is_found_at(a, b) && (rows.left(a) > 0 || rows.left(b) > 0) {
                 pairs.push(FallingPair { a, b, triangles: self.values.of_falling(edge) });
             }
         }
     }
 
-    /// Whether the triangles of a falling edge are found at its end `a`, because that costs less than at `b`.
+    /// Whether a falling edge's triangles are found at its end `a`, because that costs less than at `b`.
     #[inline(always)]
     fn is_found_at(self, a: u32, b: u32) -> bool {
         // A row is put into the table once for all edges that fall at its vertex.
@@ -188,7 +179,7 @@ impl TriangleSearch<'_> {
         at_a < at_b || at_a == at_b && a < b
     }
 
-    /// Takes the triangles of an edge where the row of `a`, which begins at a place, is in the table.
+    /// Takes the triangles of an edge; the row of `a`, which begins at `start`, is in the table.
     #[inline(always)]
     fn look_up(self, pair: FallingPair, start: usize, table: &RowTable, taken: &mut TakenTriangles) {
         let FallingPair { a, b, triangles } = pair;
@@ -224,7 +215,7 @@ impl TriangleSearch<'_> {
         }
     }
 
-    /// Takes the triangles of an edge without a table: the vertices of one row are searched in the other one, each from the last one found on.
+    /// Takes the triangles of an edge without a table, by galloping through one row for the vertices of the other.
     #[inline(always)]
     fn gallop(self, FallingPair { a, b, triangles }: FallingPair, taken: &mut TakenTriangles) {
         let rows = self.rows;

@@ -1,7 +1,4 @@
-//! The degrees of a graph in ranges, for a picture of their distribution.
-//!
-//! Input: the vertices of each degree, and the triangles at them where they were counted. Output: [`DegreeBin`]s: each degree below 32
-//! alone, larger ones in 16 ranges for each doubling, so at most 464.
+//! Degrees in ranges, to plot their distribution: each one below 32 alone, larger ones in 16 [`DegreeBin`]s a doubling, at most 464 in all.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +29,7 @@ pub struct DegreeBin {
 }
 
 impl DegreeBin {
-    /// The ranges of a graph whose triangles were not counted at vertices; `runs` are in falling order of degrees.
+    /// The ranges of a graph whose triangles were not counted at vertices; `runs` are by falling degree.
     pub fn of_runs(runs: &[DegreeRun]) -> Vec<Self> {
         let mut bins = Vec::new();
         for run in runs.iter().rev() {
@@ -42,10 +39,10 @@ impl DegreeBin {
         bins
     }
 
-    /// The ranges of a graph with triangles at vertices; `sums` are in rising order of degrees.
+    /// The ranges of a graph with triangles at vertices; `sums` are by ascending degree.
     pub fn of_sums(sums: &[OfDegree]) -> Vec<Self> {
         let mut bins: Vec<Self> = Vec::new();
-        // Sums of coefficients and the vertices that have one, of the last range.
+        // Of the last range: the sum of coefficients, and the vertices that have one.
         let (mut local, mut with_pairs) = (0.0, 0);
         for of in sums {
             let before = bins.len();
@@ -68,7 +65,7 @@ impl DegreeBin {
     }
 }
 
-/// The range of a degree, which is not below those before: the last one, or a new one.
+/// The range of a degree, not below earlier ones: the last range, or a new one.
 fn bin_of(bins: &mut Vec<DegreeBin>, degree: u32) -> &mut DegreeBin {
     let (from, to) = range(degree);
     if bins.last().is_none_or(|last| last.from != from) {
@@ -78,7 +75,6 @@ fn bin_of(bins: &mut Vec<DegreeBin>, degree: u32) -> &mut DegreeBin {
     &mut bins[last]
 }
 
-/// The bounds of the range that a degree is in.
 fn range(degree: u32) -> (u32, u32) {
     if degree < ALONE {
         return (degree, degree);

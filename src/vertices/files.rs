@@ -14,7 +14,7 @@ use crate::table::{new_file, new_text, write};
 use trimill_system::disk::Output;
 use trimill_system::{Error, Result};
 
-/// The length of an array of the counts, where there may be one. Errors, `Kind::Usage`: an array that would be almost empty.
+/// The length of an array of the counts. Errors, `Kind::Usage`: it would be almost empty.
 pub fn has_array(array_len: Option<u64>, path: &Path) -> Result<u64> {
     array_len.ok_or_else(|| {
         Error::usage("most ids up to the largest that this graph declares have no edge, so an array with a place for each would be almost empty")
@@ -23,7 +23,7 @@ pub fn has_array(array_len: Option<u64>, path: &Path) -> Result<u64> {
     })
 }
 
-/// Writes the counts at each vertex; the file is there once it is finished. Runs in the current thread pool.
+/// Writes the counts at each vertex; the file appears once it is finished. Runs in the current thread pool.
 pub fn vertices(
     path: &Path,
     counts: &impl for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>,
@@ -36,17 +36,17 @@ pub fn vertices(
     })
 }
 
-/// How the coefficients of all vertices are written: a line for each, without a line of names.
+/// How coefficients of all vertices are written: a line each, without a header.
 pub fn lcc_table(path: &Path) -> TextTable {
     TextTable { compress: Compress::by_suffix(&path.to_string_lossy()), separator: b' ' }
 }
 
-/// Writes the coefficients of all vertices; the file is there once it is finished. Runs in the current thread pool.
+/// Writes the coefficients of all vertices, as [`vertices`].
 pub fn lcc(path: &Path, all: &impl for<'r> CountsInOrder<Rows<'r> = LccRows<'r>>) -> Result<Output> {
     new_file(path, |to| write_lines(to, lcc_table(path), all))
 }
 
-/// Writes the sums of each degree; the file is there once it is finished. Runs in the current thread pool.
+/// Writes the sums of each degree, as [`vertices`].
 pub fn degrees(path: &Path, by_degree: &[OfDegree]) -> Result<Output> {
     let columns = ["degree", "vertices", "triangles", "average_local_clustering"];
     new_text(path, &columns, by_degree.len(), |place, then, text| {

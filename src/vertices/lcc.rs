@@ -1,9 +1,8 @@
-//! The local clustering coefficient of every vertex of the input, also of those without an edge, as LDBC Graphalytics defines it.
+//! The local clustering coefficient of every vertex of the input, even without an edge, as LDBC Graphalytics defines it.
 //!
-//! Input: what was counted at the vertices with an edge, in the order of the ids, and which vertices the input has ([`AllVertices`]). Output: rows of
-//! all vertices in that order; those without an edge, or with one neighbour, have 0. Of an undirected graph it is the usual coefficient. In
-//! a directed one, neighbours are those by an arc of either direction, and the arcs between them ([`crate::directions`]) are a share of all
-//! that there can be, two for each pair.
+//! Input: counts at the vertices with an edge, by ascending id, and which vertices the input has ([`AllVertices`]). Output: rows of all
+//! vertices in that order; those without an edge, or with one neighbour, have 0. In a directed graph, neighbours are those by an arc of
+//! either direction, and the coefficient is the share of the arcs between them ([`crate::directions`]), two for each pair.
 
 use std::ops::Range;
 
@@ -22,23 +21,21 @@ use trimill_system::{Bytes, Control, Error, Result, parallel};
 
 use trimill_input::VertexList;
 
-/// Vertices that a thread takes at a time.
 const AT_A_TIME: usize = 1 << 16;
 
-/// What of the input the coefficients are of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LccWanted {
-    /// Whether arcs have a direction, where the user says that.
+    /// Whether arcs have a direction, if the user says so.
     pub asked: Option<bool>,
-    /// Whether they have one: as the user says, or the input.
+    /// Whether they have one, by the user or the input.
     pub directed: bool,
     /// The most vertices that the input lists in a file of their own.
     pub listed: u64,
 }
 
 impl LccWanted {
-    /// With what an input says: whether its arcs have a direction, and how many vertices it lists at most. Errors: `Kind::Usage`:
-    /// directions of a graph that has none.
+    /// Adds what an input says: whether its arcs have a direction, and how many vertices it lists at most. Errors: `Kind::Usage` for
+    /// directions of an undirected graph.
     pub fn of_input(self, directed: Option<bool>, listed: u64) -> Result<Self> {
         if self.asked == Some(true) && directed == Some(false) {
             return Err(Error::usage("directions of a graph whose properties say that it has none")
@@ -47,24 +44,21 @@ impl LccWanted {
         Ok(Self { directed: self.asked.or(directed).unwrap_or(false), listed, ..self })
     }
 
-    /// Whether the input is read again for them.
     pub fn reads_input(&self) -> bool {
         self.directed || self.listed > 0
     }
 }
 
-/// The vertices that an input has.
 pub enum AllVertices {
     /// The ids of its list of vertices, ascending.
     Listed(Vec<u64>),
-    /// All ids of a range.
     Range(Range<u64>),
     /// Only the vertices with an edge: no others are known.
     WithEdge,
 }
 
 impl AllVertices {
-    /// The vertices of a graph whose input lists none: the range of ids that it declares or has, if this has no gaps, else those with an edge.
+    /// Without a list of vertices in the input: the ids that it declares or has, if these have no gaps, else the vertices with an edge.
     pub fn of(graph: &OrientedGraph) -> Self {
         let (first, declared) = (graph.first_declared_id(), graph.report().vertices_declared);
         match graph.declared_lines() {
@@ -73,7 +67,7 @@ impl AllVertices {
         }
     }
 
-    /// How many come before `id`, or are it.
+    /// The number of vertices up to and including `id`.
     fn up_to(&self, id: u64) -> u64 {
         match self {
             Self::Listed(ids) => ids.partition_point(|&listed| listed <= id) as u64,
@@ -87,8 +81,7 @@ impl AllVertices {
     }
 }
 
-/// Reads the list of all vertices, if the input has one, and checks that it has those of the graph. Errors: `Kind::Data` if not;
-/// `Kind::Resource` where the list does not fit in memory.
+/// Reads the input's list of vertices, which must have the graph's. Errors: `Kind::Data` if not; `Kind::Resource` if it does not fit.
 pub fn listed(list: &VertexList, graph: &OrientedGraph, host: HostMemory, control: &Control) -> Result<Vec<u64>> {
     let vertices = graph.vertices();
     let needs = Needs::to("compare the vertices with their list").array(8, vertices.into(), "vertices");
@@ -100,7 +93,7 @@ pub fn listed(list: &VertexList, graph: &OrientedGraph, host: HostMemory, contro
     }
 }
 
-/// The original id of the first of `vertices` vertices that is not in `all`.
+/// The id of the first of `vertices` vertices that is not in `all`.
 fn first_lacking(ids: &Ids, vertices: u32, all: &[u64]) -> Option<u64> {
     let first_of = |first: usize| {
         let mut of_chunk = (first as u32..vertices.min((first + AT_A_TIME) as u32)).map(|vertex| ids.original(vertex));
@@ -118,21 +111,19 @@ fn first_lacking(ids: &Ids, vertices: u32, all: &[u64]) -> Option<u64> {
     parallel::map(chunks, first_of).into_iter().flatten().next()
 }
 
-/// The coefficients of all vertices, from what was counted at those with an edge.
 pub struct LccOfVertices<'a, C> {
     /// Triangles at the vertices, or the arcs between the neighbours of a directed graph.
     pub counts: &'a C,
     pub all: &'a AllVertices,
-    /// The names of ids, if these are text.
+    /// If ids are text.
     pub names: Option<&'a Names>,
     pub directed: bool,
 }
 
-/// The rows of some of them.
 pub struct LccRows<'a> {
     counted: Option<&'a VertexRows<'a>>,
     all: &'a AllVertices,
-    /// Their places among all that are known.
+    /// Their places among all vertices that are known.
     places: Range<u64>,
     names: Option<&'a Names>,
     directed: bool,
@@ -145,7 +136,7 @@ pub struct VertexLcc {
 }
 
 impl<C: for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>> LccOfVertices<'_, C> {
-    /// The summary. Runs in the current thread pool.
+    /// Runs in the current thread pool.
     pub fn summary(&self) -> Result<LccSummary> {
         let (mut sum, mut with_edge, directed) = (0.0, 0, self.directed);
         self.counts.in_order(&mut |rows| {
@@ -165,7 +156,7 @@ impl<C: for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>> LccOfVertices<'_, C> {
     }
 }
 
-/// The value of a vertex at which triangles, or arcs between its neighbours, were counted.
+/// The coefficient of a vertex, from its triangles or the arcs between its neighbours.
 fn lcc(row: &VertexCount, directed: bool) -> f64 {
     let most = u128::from(pairs(row.degree)) * if directed { 2 } else { 1 };
     if most == 0 { 0.0 } else { row.triangles as f64 / most as f64 }
@@ -237,7 +228,7 @@ impl CountRows for LccRows<'_> {
     }
 }
 
-/// Bytes that the list of vertices, and the counts of arcs between neighbours, take while the file is written.
+/// Bytes of the list of vertices, and of the counts of arcs between neighbours, while the file is written.
 pub fn bytes(wanted: Option<LccWanted>, vertices: u32) -> Bytes {
     let of = |wanted: LccWanted| {
         let counts = if wanted.directed { 8 * u64::from(vertices) } else { 0 };

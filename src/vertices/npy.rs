@@ -1,5 +1,4 @@
-//! Triangles as a NumPy array (`.npy`, format 1.0): `u64`, one-dimensional, the entry of a vertex at the place of its id. Ids without
-//! an edge have 0.
+//! Triangles as a NumPy array (`.npy`, format 1.0): `u64`, one-dimensional, indexed by id. Ids without an edge have 0.
 
 use std::io::Write;
 use std::ops::Range;
@@ -10,10 +9,8 @@ use trimill_system::disk::Output;
 use trimill_system::ordered::make_and_write;
 use trimill_system::{Error, Result};
 
-/// Entries of a chunk that is made by a thread.
 const CHUNK: u64 = 1 << 16;
 
-/// Writes an array of `len` entries with the counts.
 pub(super) fn write_array(
     to: &mut Output,
     len: u64,
@@ -56,7 +53,7 @@ fn write(to: &mut Output, bytes: &[u8]) -> Result<()> {
     to.write_all(bytes).map_err(|e| Error::write(name, e))
 }
 
-/// The header: magic, version, length, a Python dictionary padded such that the entries begin at a multiple of 64.
+/// The header: magic, version, length, and a Python dictionary, padded so that entries begin at a multiple of 64.
 fn header(len: u64) -> Vec<u8> {
     const PREFIX: usize = 10;
     let mut dictionary = format!("{{'descr': '<u8', 'fortran_order': False, 'shape': ({len},), }}");

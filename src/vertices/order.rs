@@ -1,7 +1,5 @@
-//! The rows of all vertices in the order of the input's ids.
-//!
-//! Sums are in rank order. A window of vertices is filled by a pass over all ranks, so memory is bounded by the window, and where all
-//! vertices fit there is one pass. Memory: 12 bytes a vertex of the window, 4 for each vertex of the graph, and 8 more where ids have
+//! The rows of all vertices in the order of the input's ids. Sums are in rank order: each window of vertices takes a pass over all ranks,
+//! and there is one pass if all vertices fit. Memory: 12 bytes a vertex of the window, 4 a vertex of the graph, and 8 more if ids have
 //! gaps.
 
 use std::ops::Range;
@@ -22,7 +20,6 @@ const PER_VERTEX: u64 = 12;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VertexCount {
-    /// The input's id.
     pub id: u64,
     pub degree: u32,
     pub triangles: u64,
@@ -113,27 +110,26 @@ impl CountsInOrder for ListedVertices {
 pub struct VerticesOfGraph<'a> {
     pub graph: &'a OrientedGraph,
     pub sums: &'a Sums<ByRank>,
-    /// The most bytes of a window.
     pub memory: Bytes,
 }
 
-/// One more than the largest id that the input declares: the length of an array of counts. `None` where most of these have no edge.
+/// The length of an array of counts: one more than the largest declared id. `None` if most entries would have no edge.
 pub fn array_len(graph: &OrientedGraph) -> Option<u64> {
     let ids = graph.declared_lines().map(|declared| graph.first_declared_id() + declared);
     ids.filter(|&ids| array_is_worthwhile(ids, graph.report().arcs))
 }
 
-/// Whether an array of `ids` places is not mostly empty, for an input of `arcs` arcs. A header may declare any number of ids.
+/// Whether an array of `ids` entries is not mostly empty, for an input of `arcs` arcs. A header may declare any number of ids.
 pub fn array_is_worthwhile(ids: u64, arcs: u64) -> bool {
     ids == 0 || !is_sparse(ids - 1, arcs)
 }
 
-/// Bytes besides the window; they do not depend on its size.
+/// Bytes besides the window, whatever its size.
 pub fn fixed_bytes(vertices: u32) -> Bytes {
     Bytes(12 * u64::from(vertices))
 }
 
-/// The least bytes of a window, with which the sums are read some 16 times at most.
+/// The least bytes of a window: the sums are then read some 16 times at most.
 pub fn least_window(vertices: u32) -> Bytes {
     Bytes(PER_VERTEX * u64::from(vertices) / 16).max(Bytes::mib(1))
 }

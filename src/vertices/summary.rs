@@ -1,10 +1,9 @@
 //! What the triangles at all vertices say of the graph: averages, the largest, quantiles, clustering by degree.
 //!
-//! Vertices of a degree are consecutive in rank order and have the same number of pairs of neighbours, so the local clustering
-//! coefficients of a degree add up to a quotient of integers, and the averages do not depend on the order of additions. Quantiles are
-//! exact: of `n` ascending values the quantile `q` is the one in place `ceil(q n)`, counted from 1. They are found digit by digit from
-//! histograms, in memory that does not grow with the graph. Time: a pass over the sums for everything but quantiles, and one for each
-//! digit of these.
+//! The vertices of a degree are consecutive in rank order and have equally many pairs of neighbours, so their coefficients add up to a
+//! quotient of integers, and averages do not depend on the order of additions. Quantiles are exact: of `n` ascending values the quantile
+//! `q` is number `ceil(q n)`, found digit by digit from histograms, in memory that does not grow with the graph. Time: a pass over the
+//! sums, and one for each digit of quantiles.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -75,7 +74,7 @@ pub struct Quantile {
 pub struct OfDegree {
     pub degree: u32,
     pub vertices: u64,
-    /// The triangles at these, added up.
+    /// Summed over these vertices.
     pub triangles: u128,
 }
 
@@ -89,7 +88,7 @@ impl OfDegree {
     }
 }
 
-/// The sums of all degrees, rising, and the summary without [`quantiles`]. `triangles`: of the whole graph.
+/// The sums of all degrees, ascending, and the summary without [`quantiles`]. `triangles` are the graph's.
 pub fn summarised(
     graph: &OrientedGraph,
     totals: &Sums<ByRank>,
@@ -149,10 +148,8 @@ pub fn summarised(
     ))
 }
 
-/// Finds the degree of a rank.
 pub struct DegreeFinder<'a> {
     runs: &'a [DegreeRun],
-    /// The rank after each run.
     ends: Vec<u32>,
 }
 
@@ -166,7 +163,7 @@ impl<'a> DegreeFinder<'a> {
         Self { runs, ends: ends.collect() }
     }
 
-    /// The degrees of a range of ranks: each with the part of the range that has it.
+    /// The degrees of a range of ranks, each with its part of the range.
     pub fn of_ranks(&self, ranks: Range<u32>) -> impl Iterator<Item = (u32, Range<u32>)> {
         let mut next = ranks.start;
         let first = self.ends.partition_point(|&end| end <= next);
@@ -180,7 +177,6 @@ impl<'a> DegreeFinder<'a> {
     }
 }
 
-/// What a block of ranks adds.
 struct BlockSummary {
     by_degree: Vec<OfDegree>,
     in_triangles: u64,
@@ -212,7 +208,6 @@ impl BlockSummary {
     }
 }
 
-/// The quantiles that a `summary` reports.
 pub fn quantiles(graph: &OrientedGraph, totals: &Sums<ByRank>, summary: &Clustering) -> Result<Vec<Quantile>> {
     let (degrees, all) = (DegreeFinder::of(graph), u64::from(graph.vertices()));
     let triangles = select(places(all), summary.most_triangles, |all| {
@@ -230,7 +225,7 @@ pub fn quantiles(graph: &OrientedGraph, totals: &Sums<ByRank>, summary: &Cluster
             for (degree, ranks) in with_degrees.filter(|(degree, _)| *degree > 1) {
                 for own in sums[(ranks.start - first) as usize..(ranks.end - first) as usize].chunks(AT_A_TIME) {
                     for (key, &triangles) in keys.iter_mut().zip(own) {
-                        // Numbers from 0 on are ordered as their bits.
+                        // Non-negative numbers sort as their bits.
                         *key = coefficient(degree, triangles).to_bits();
                     }
                     counts.add(&keys[..own.len()]);
@@ -248,23 +243,22 @@ pub fn quantiles(graph: &OrientedGraph, totals: &Sums<ByRank>, summary: &Cluster
     Ok(SHARES.iter().enumerate().map(quantile).collect())
 }
 
-/// The places, counted from 0, of the quantiles of `n` values; none without values.
+/// The indices of the quantiles of `n` values; none without values.
 fn places(n: u64) -> Vec<u64> {
     let place = |share: f64| ((share * n as f64).ceil() as u64).clamp(1, n) - 1;
     if n == 0 { Vec::new() } else { SHARES.map(place).to_vec() }
 }
 
-/// Bits of a digit, and values of it.
+/// Bits of a digit, and the values of it.
 const DIGIT: u32 = 8;
 const VALUES: usize = 1 << DIGIT;
 
-/// Coefficients that are computed together.
 const AT_A_TIME: usize = 512;
 
-/// Histograms of the next digit of keys, for each of the values that are sought.
+/// Histograms of the keys' next digit, one for each sought value.
 #[derive(Debug)]
 struct DigitCounts {
-    /// The digits before it of each value, in ascending order.
+    /// The known digits of each value, in ascending order.
     sought: Vec<u64>,
     shift: u32,
     counts: Vec<[u64; VALUES]>,
@@ -298,19 +292,18 @@ impl DigitCounts {
     }
 }
 
-/// The digits before the one at `shift`.
 #[inline(always)]
 fn before(key: u64, shift: u32) -> u64 {
     key.checked_shr(shift + DIGIT).unwrap_or(0)
 }
 
-/// The values in these ascending places of all keys, of which none is above `largest`, in ascending order. `pass` counts all keys.
+/// The values at these ascending indices of all keys, none of which is above `largest`, in ascending order. `pass` counts all keys.
 fn select(
     mut places: Vec<u64>,
     largest: u64,
     pass: impl Fn(&Mutex<DigitCounts>) -> Result<Vec<()>>,
 ) -> Result<Vec<u64>> {
-    // The high digits of each value that is sought which are known so far.
+    // The known high digits of each sought value.
     let mut found = vec![0u64; places.len()];
     for shift in (0..u64::BITS - largest.leading_zeros()).step_by(DIGIT as usize).rev() {
         let all = Mutex::new(DigitCounts::new(&found, shift));

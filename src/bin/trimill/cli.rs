@@ -254,7 +254,6 @@ pub(crate) struct CacheArgs {
     pub(crate) json: bool,
 }
 
-/// Whether the command that was typed answers in JSON.
 pub(crate) fn answers_json(typed: &ArgMatches) -> bool {
     match typed.subcommand() {
         Some((_, command)) => answers_json(command),

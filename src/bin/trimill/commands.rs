@@ -1,7 +1,5 @@
-//! The commands: glue between the command line, what the library executes, and the reports.
-//!
-//! Input: a parsed [`Command`] and a [`CommandContext`]. Output: text on the context's outputs, and a [`CommandOutcome`] or an error,
-//! which only the program turns into exit codes.
+//! The commands: glue between the command line, what the library executes, and the reports. A parsed [`Command`] and a [`CommandContext`]
+//! come in; text on the context's outputs goes out, and a [`CommandOutcome`] or an error, which only the program turns into exit codes.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,20 +21,18 @@ pub(crate) mod shell;
 #[cfg(test)]
 mod tests;
 
-/// Where a command writes, and what stops it.
 pub(crate) struct CommandContext<'a> {
     /// Standard output: the result.
     pub(crate) out: &'a mut dyn Write,
-    /// Standard error: errors of the jobs of a batch, and its summary where results are JSON.
+    /// Standard error: errors of a batch's jobs, and its summary if results are JSON.
     pub(crate) err: &'a mut dyn Write,
     pub(crate) terminal: bool,
-    /// Stops the command and receives its progress.
     pub(crate) control: Control,
-    /// This program, which METIS and the methods of a comparison run in, too.
+    /// This program, in which METIS and the methods of a comparison run, too.
     pub(crate) program: Option<PathBuf>,
 }
 
-/// How a command ended that has printed everything: none for 'done', or the kind of the worst error on the way.
+/// How a command ended that has printed everything: none for 'done', else the kind of the worst error on the way.
 pub(crate) type CommandOutcome = Option<Kind>;
 
 /// Runs `command`. The error that stopped it is not printed yet.
@@ -69,7 +65,6 @@ impl CommandContext<'_> {
         self.program.clone().map(Helper::metis)
     }
 
-    /// What the text of a report has.
     fn shown(&self, how: &AnswerArgs) -> ShownTables {
         match (how.details, self.terminal) {
             (false, _) => ShownTables::None,
@@ -89,13 +84,12 @@ impl CommandContext<'_> {
         error.kind()
     }
 
-    /// The same for a text.
     fn print_error_text(&mut self, what: &str) {
         // If standard error cannot be written, there is nowhere to report it.
         let _ = writeln!(self.err, "error: {}", printable(what));
     }
 
-    /// Answers on standard error where a table of counts takes standard output.
+    /// Answers on standard error if a table of counts takes standard output.
     fn report_beside<R: json::Json>(
         &mut self,
         table: bool,
@@ -116,7 +110,7 @@ impl CommandContext<'_> {
         }
     }
 
-    /// Writes `report` as a JSON line, or as the text that `text` makes of it.
+    /// Writes `report` as a JSON line, or as text by `text`.
     fn report<R: json::Json>(
         &mut self,
         as_json: bool,

@@ -53,7 +53,7 @@ fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8
             return 0;
         }
     };
-    // A panic in a worker thread arrives here; its message is on standard error already.
+    // A worker thread's panic arrives here; its message is on standard error already.
     let outcome = guarded(WORKER, || execute(command, &global, out, err)).and_then(|outcome| outcome);
     match outcome {
         Ok(None) => 0,
@@ -145,7 +145,7 @@ fn log(global: &Global, progress: &ProgressLine, colors: bool) {
     let shown = Targets::new().with_default(level).with_target(trimill::program::NOTE, notes);
     let lines =
         tracing_subscriber::fmt::layer().with_target(false).with_ansi(colors).with_writer(move || writer.clone());
-    // Fails only where a log is set up already, which is then used.
+    // Fails only if a log is set up already, which is then used.
     let _ = match global.verbose {
         0 => tracing_subscriber::registry().with(lines.without_time()).with(shown).try_init(),
         _ => tracing_subscriber::registry().with(lines).with(shown).try_init(),
@@ -163,8 +163,7 @@ fn code(kind: Kind) -> u8 {
     }
 }
 
-/// Standard output that its reader may close (`trimill ... | head`): the rest is then dropped, and the work goes on for its
-/// output files and its exit code.
+/// Standard output that its reader may close (`trimill ... | head`): the rest is dropped; files and the exit code follow.
 struct ClosableOutput<W> {
     out: W,
     gone: bool,

@@ -1,8 +1,6 @@
-//! Progress on standard error: a bar on a terminal, plain lines elsewhere, or nothing.
-//!
-//! Input: the reports of [`trimill::Control`]. Output: one line for the whole job: the share that is done, the time left, and how far
-//! its current task is. Many threads report at once, so an advance takes one shared lock, one atomic addition and one reading of
-//! the clock.
+//! Progress on standard error: a bar on a terminal, plain lines elsewhere, or nothing. One line for the whole job, from the reports of
+//! [`trimill::Control`]: the share that is done, the time left, and the current task. Many threads report at once, so an advance takes one
+//! shared lock, one atomic addition and one reading of the clock.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -21,7 +19,7 @@ use trimill::{Bytes, ExpectedStage, Observer, Unit};
 const FIRST: Duration = Duration::from_secs(1);
 pub(crate) const EVERY: Duration = Duration::from_secs(3);
 
-/// The shortest time between two pictures of the bar.
+/// The shortest time between two drawings of the bar.
 const REDRAWN: Duration = Duration::from_millis(100);
 
 const SCALE: u64 = 1000;
@@ -49,7 +47,6 @@ impl ProgressLine {
         }
     }
 
-    /// Standard error for log lines; the bar is hidden while they are written.
     pub(crate) fn log_writer(&self) -> LogWriter {
         LogWriter(self.bar.clone())
     }
@@ -119,7 +116,6 @@ impl ShownProgress {
         }
     }
 
-    /// Shows the line if its time has come.
     fn show(&self, task: &ShownTask) {
         let now = self.begun.elapsed().as_millis() as u64;
         let next = self.next.load(Ordering::Relaxed);
@@ -135,7 +131,7 @@ impl ShownProgress {
         let line = format!("{}; {}", of_job(share, left), task.describe());
         match &self.target {
             ProgressTarget::Bar(bar) => {
-                // A finished bar draws nothing, so what it shows next is set before it is begun anew.
+                // A finished bar draws nothing, so its next message is set before it is begun anew.
                 bar.set_message(line);
                 if bar.is_finished() {
                     bar.reset();

@@ -1,8 +1,6 @@
-//! Ctrl-C and SIGTERM: the first one asks the job to stop, the second one ends the program at once.
-//!
-//! After the first, every stage stops at its next check and its temporary directories are removed. After the second,
-//! the process exits with 130 and removes nothing. SIGXFSZ, which ends a program whose file grows past a limit, is caught and
-//! ignored: the write then fails with an error that says so.
+//! Ctrl-C and SIGTERM: the first one asks the job to stop, at the next check of every stage, and temporary directories are removed; the
+//! second one ends the program at once, with exit code 130, and removes nothing. SIGXFSZ, which ends a program whose file grows past a
+//! limit, is caught and ignored: the write then fails with an error that says so.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,10 +10,9 @@ use signal_hook::flag;
 
 use trimill::{Error, Result};
 
-/// The exit code of a program that was stopped.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Installs all handlers. `stop` is set by the first of SIGINT and SIGTERM.
+/// Installs all handlers. The first SIGINT or SIGTERM sets `stop`.
 pub(crate) fn install(stop: &Arc<AtomicBool>) -> Result<()> {
     let refused = |error| Error::resource(format!("signals cannot be received ({error})"));
     flag::register(SIGXFSZ, Arc::default()).map_err(refused)?;

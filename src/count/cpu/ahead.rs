@@ -1,19 +1,18 @@
-//! Rows that are needed soon: looked up together, and prefetched where memory would have to be waited for.
+//! Looks up rows that are needed soon, and prefetches them where they are scattered in memory.
 
 use std::ops::Range;
 
 use crate::count::successors::SuccessorRows;
 use trimill_system::mapped;
 
-/// Successors of a row that are looked up, or prefetched, together.
+/// How many successors of a row are looked up, or prefetched, together.
 pub(super) const AHEAD: usize = 32;
 
-/// Entries of a row that are prefetched at most, and those of a cache line.
+/// The most entries of a row that are prefetched, and the entries of a cache line.
 const PREFETCHED: usize = 1 << 10;
 const LINE: usize = 16;
 
-/// Whether the rows of most successors in `range` are far from those of their tails, so that memory has to be waited for. From a sample
-/// of the `locals`.
+/// Whether most successors' rows in `range` are far from their tails' rows in memory; from a sample of the locals.
 pub(super) fn is_scattered(successors: &SuccessorRows<'_>, locals: &Range<usize>, range: &Range<u32>) -> bool {
     const SAMPLE: usize = 64;
     const FAR: u64 = 1 << 16;
@@ -27,7 +26,7 @@ pub(super) fn is_scattered(successors: &SuccessorRows<'_>, locals: &Range<usize>
     2 * far > all
 }
 
-/// Prefetches a row whose ends were read, up to [`PREFETCHED`] entries. By itself the processor would only begin after some of its lines.
+/// Prefetches up to [`PREFETCHED`] entries of a row: the hardware prefetcher starts only after some of its lines were read.
 #[inline(always)]
 pub(super) fn prefetch_row(row: &[u32]) {
     for entry in (LINE..row.len().min(PREFETCHED)).step_by(LINE) {
@@ -35,7 +34,7 @@ pub(super) fn prefetch_row(row: &[u32]) {
     }
 }
 
-/// Prefetches the rows of the successors in `range` of the local after `i`, and where those of the local after that are.
+/// Prefetches the successors' rows in `range` of the local after `i`, and the row bounds of the successors of the local after that.
 #[inline(always)]
 pub(super) fn prefetch(successors: &SuccessorRows<'_>, i: usize, locals: &Range<usize>, range: &Range<u32>) {
     let row = |i: usize| if i < locals.end { successors.resident(i) } else { &[] };

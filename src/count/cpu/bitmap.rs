@@ -16,35 +16,30 @@ use crate::count::successors::SuccessorRows;
 use trimill_system::control::Progress;
 use trimill_system::{Bytes, Result, lock, parallel};
 
-/// The tables, and the count so far.
 pub(super) struct BitmapState {
     pub(super) most_hubs: u32,
     pub(super) room_by_head: usize,
-    /// How many of them a worker has room for.
+    /// How many arcs sorted by head a worker has room for.
     pub(super) sorted_by_head: usize,
-    /// Room for the arcs of a batch, once there is one.
     pub(super) by_head: Vec<PostponedArc>,
-    /// How much of each local's row the row blocks so far have covered.
+    /// How many entries of each local's row earlier row blocks have covered.
     pub(super) cursors: Vec<u32>,
     pub(super) workers: Vec<Mutex<CpuWorker>>,
     pub(super) hubs: Hubs,
-    /// Which rows of the resident section are packed.
     pub(super) packed: BitRows,
-    /// The triangles at each vertex, where they are wanted.
     pub(super) counters: Option<HostVertexCounters>,
     pub(super) triangles: u64,
     pub(super) progress: Option<Progress>,
 }
 
 impl BitmapState {
-    /// Packs the rows that will be probed: those after the hubs'. The graph must be one partition, with one row block.
+    /// Packs the rows that will be probed, those behind the hubs. The graph must be one partition with one row block.
     pub(super) fn pack(&mut self, resident: &mut Resident, end_of_hubs: u32) {
         let probed = resident.numbers.partition_point(|&number| number < end_of_hubs)..resident.numbers.len();
         self.packed = pack::pack_rows(resident, probed);
     }
 
-    /// Counts the triangles whose middle corner is in the row block's range, with the hubs' rows up to `end_of_hubs` as bits, and arcs to
-    /// `heads` by their heads.
+    /// Counts the triangles with a middle corner in the row block's range: hubs up to `end_of_hubs` by bits, arcs to `heads` by head.
     pub(super) fn count(
         &mut self,
         resident: &Resident,
@@ -56,7 +51,7 @@ impl BitmapState {
         let range = successors.range();
         self.hubs.take(range.start..end_of_hubs, |b| successors.row(b));
         if !self.hubs.range().is_empty() || !heads.is_empty() {
-            // All workers at once, so that the memory taken does not depend on which of them run.
+            // All workers allocate, so that the memory taken does not depend on which of them run.
             parallel::each(&self.workers, |worker| lock(worker).allocate());
         }
         let (hubs, workers, counters) = (&self.hubs, &self.workers, self.counters.as_ref());
@@ -64,7 +59,7 @@ impl BitmapState {
         let most_arcs = if heads.is_empty() { u64::MAX } else { self.room_by_head as u64 };
         for batch in batches(resident, &mut self.cursors, most_arcs) {
             let in_batch = batch.iter().map(|run| run.arcs(resident)).sum::<u64>();
-            // A row alone may have more arcs than there is room for.
+            // A single row may have more arcs than there is room for.
             let heads = if in_batch <= most_arcs { heads } else { &HeadBuckets::default() };
             if !heads.is_empty() {
                 by_head::allocate(&mut self.by_head, self.room_by_head);
@@ -78,7 +73,7 @@ impl BitmapState {
             let around = RowBlockContext { packed: self.packed, range, successors, hubs };
             let counted = parallel::try_map(batch, |run| {
                 progress.map_or(Ok(()), Progress::check)?;
-                // Each row block has a share of them.
+                // The run's arcs count as done in proportion to the row block's share of the numbering.
                 let share = run.arcs(resident) * u64::from(range.end - range.start) / u64::from(numbered.max(1));
                 let triangles = match counters {
                     None => count_run(&mut free(workers), run, &around, heads),

@@ -1,10 +1,10 @@
 //! Arcs that are counted head by head.
 //!
-//! Behind the hubs the row of a head is mostly longer than what its tail's row has before the head: on GAP-kron 25, 423 entries and 134.
-//! So for many rows at a time, a batch, the arcs to those heads that get enough of them are sorted by head; each head's row is marked in
-//! a bitmap once, and probed by what the rows of its tails have before it.
+//! Behind the hubs a head's row is mostly longer than the part of the tail's row before the head: on GAP-kron 25, 423 entries and 134. So
+//! the arcs of a batch of locals to heads with enough of them are sorted by head; each head's row is marked in a bitmap once, and its
+//! tails' rows probe it.
 //!
-//! Heads are cut into buckets of about as many arcs each. Every run of locals writes its arcs bucket by bucket; then a worker takes a
+//! Heads are cut into buckets of about equal numbers of arcs. Every run of locals writes its arcs bucket by bucket; then a worker takes one
 //! bucket of all runs, and sorts it by head in its cache.
 
 use std::ops::Range;
@@ -22,81 +22,75 @@ use trimill_counting::Resident;
 use trimill_system::mapped::{prefetch_all, with_capacity};
 use trimill_system::{Bytes, parallel};
 
-/// The most heads, and the most of a bucket: they are numbered with 16 bits there.
+/// The most heads in all, and in a bucket, where heads are numbered with 16 bits.
 const MOST: u32 = 1 << 24;
 pub(super) const OF_BUCKET: usize = 1 << 14;
 
-/// Heads are taken, or not, by groups of this many.
 pub(super) const GROUP: usize = 64;
 
-/// The most buckets of about as many arcs, and the fewest arcs of one in a batch.
+/// The most buckets, and the fewest arcs that a batch has in one.
 const BUCKETS: u64 = 1 << 10;
 const LEAST_ARCS: u64 = 1 << 14;
 
-/// The arcs of a row that are counted by their heads: their places have 16 bits.
+/// Only arcs in the first `PLACES` places of a row are counted by head: a place has 16 bits.
 const PLACES: usize = 1 << 16;
 
-/// Heads are chosen by a sample of the arcs: of the groups of `SAMPLED_TOGETHER` consecutive locals, one in `SAMPLED` is taken.
+/// Heads are chosen by a sample: of the groups of `SAMPLED_TOGETHER` consecutive locals, one in `SAMPLED` is taken.
 const SAMPLED_TOGETHER: usize = 64;
 const SAMPLED: usize = 256;
 
 /// What sorting an arc costs, in probes.
 const COST_OF_SORTING: i64 = 16;
 
-/// How many arcs ahead of the current one entries are prefetched; where these are is prefetched twice as far ahead.
+/// How many arcs ahead entries are prefetched; the bounds of their rows, twice as many.
 const AHEAD: usize = 32;
 
 /// The most arcs of a batch (2 GiB), and the fewest.
 pub(super) const MOST_ROOM: u64 = 1 << 28;
 const LEAST_ROOM: u64 = 1 << 20;
 
-/// A batch has no more than `ENOUGH_ROOM` arcs, or than one in `BATCHES` of all if these are more, even if there is room for larger ones:
-/// taking memory costs time, too.
+/// A batch has at most `ENOUGH_ROOM` arcs, or one in `BATCHES` of all if that is more, whatever the room: allocation takes time, too.
 pub(super) const ENOUGH_ROOM: u64 = 1 << 26;
 const BATCHES: u64 = 32;
 
 /// The most arcs of a batch for each vertex: a graph of few vertices does not need more.
 const ROOM_OF_VERTEX: u64 = 32;
 
-/// How many arcs of a batch there is room for within `share`, in a graph of `vertices` vertices; 0 if too few to be worthwhile.
+/// How many arcs a batch has room for within `share`; 0 if too few to be worthwhile.
 pub(super) fn room(share: Bytes, vertices: u32) -> usize {
     let room = (share.get() / bytes(1).get()).min(MOST_ROOM).min(ROOM_OF_VERTEX * u64::from(vertices));
     if room < LEAST_ROOM { 0 } else { room as usize }
 }
 
-/// How many arcs of `room` are taken for a partition of `arcs` arcs: more than `enough` only if it had more than `BATCHES` batches otherwise.
+/// How many arcs a batch of a partition of `arcs` arcs has: more than `enough` only if there were more than `BATCHES` batches otherwise.
 pub(super) fn room_taken(room: usize, arcs: u64, enough: u64) -> usize {
     room.min(arcs.min(enough.max(arcs / BATCHES)) as usize)
 }
 
-/// Bytes of `arcs` arcs of a batch.
 pub(super) fn bytes(arcs: usize) -> Bytes {
     Bytes::of::<PostponedArc>(arcs as u64)
 }
 
-/// Consecutive heads, in buckets.
 #[derive(Debug, Default)]
 pub(super) struct HeadBuckets {
     range: Range<u32>,
-    /// Whether all arcs to them are taken, also the first one of a row and those before the cursor.
+    /// Whether arcs to these heads are all counted by head, even the first of a row and those before the cursor.
     all: bool,
-    /// The bucket of each group.
     buckets: Vec<u16>,
-    /// The first head of each bucket.
     firsts: Vec<u32>,
 }
 
-/// What the sampled arcs to a group of heads would save, in probes, besides marking the heads' rows.
+/// What counting the sampled arcs to a group of heads by head would save, in probes, without the cost of marking the heads' rows.
 #[derive(Debug, Clone, Copy, Default)]
 struct GroupSample {
     arcs: u64,
     saved: i64,
-    /// Entries of their heads' rows.
+    /// Entries of the rows of the arcs' heads, summed over the arcs.
     entries: u64,
 }
 
 impl HeadBuckets {
-    /// The heads of `range`; `arcs` tells how many arcs each group of them has, and `least` how many make a bucket.
+    /// `arcs` has the arcs to each group of heads in `range`; a bucket is closed when it has `least` arcs.
     pub(super) fn new(range: Range<u32>, arcs: &[u64], least: u64) -> Self {
         let (mut buckets, mut firsts) = (Vec::with_capacity(arcs.len()), Vec::new());
         let mut left = (0, 0);
@@ -111,8 +105,8 @@ impl HeadBuckets {
         Self { range, all: false, buckets, firsts }
     }
 
-    /// Takes the first heads of `range` that save the most in sum, where a batch has up to `room` arcs; `probes` tells how many the row of
-    /// a head takes. No head pays off if its rows are short, or if a batch has few arcs to it.
+    /// Takes the prefix of `range` that saves the most, where a batch has up to `room` arcs; `probes` gives the cost of probing a head's
+    /// row. Heads do not pay off if their rows are short, or if a batch has few arcs to them.
     pub(super) fn that_pay_off(
         resident: &Resident,
         range: Range<u32>,
@@ -139,7 +133,7 @@ impl HeadBuckets {
         Self::of_samples(range.start..range.end.min(range.start + (GROUP * best) as u32), &samples[..best], batches)
     }
 
-    /// All heads below `end`, and all arcs to them of rows with a middle corner among them.
+    /// All heads below `end`. In rows with a middle corner among them, all arcs to them are counted.
     pub(super) fn all_below(end: u32, resident: &Resident, room: usize) -> Self {
         let samples = sample(resident, &(0..end), |_| 0);
         Self { all: true, ..Self::of_samples(0..end, &samples, batches_of(resident, room)) }
@@ -159,7 +153,7 @@ impl HeadBuckets {
         self.firsts.is_empty()
     }
 
-    /// Where in a row that is not packed the arcs are that are counted by their heads.
+    /// The places of the arcs that are counted by head in an unpacked row.
     #[inline(always)]
     pub(super) fn places(&self, row: &[u32], cursor: usize) -> Range<usize> {
         if self.is_empty() || row.get(cursor).is_none_or(|&next| next >= self.range.end) {
@@ -176,7 +170,7 @@ impl HeadBuckets {
         usize::from(self.buckets[(head - self.range.start) as usize / GROUP])
     }
 
-    /// Visits the arcs of a run that are counted by their heads: the tail, how many entries its row has before the head, the head.
+    /// Visits the run's arcs that are counted by head, with the tail, the number of entries before the head in its row, and the head.
     #[inline(always)]
     fn each_arc(&self, resident: &Resident, run: &LocalsRun<'_>, mut visit: impl FnMut(usize, usize, u32)) {
         for (local, cursor) in run.locals().zip(&*run.cursors) {
@@ -188,7 +182,7 @@ impl HeadBuckets {
         }
     }
 
-    /// Writes the arcs of a run of locals, bucket by bucket, into `room`, which has as many places as the run has arcs.
+    /// Writes the arcs of a run of locals into `room` bucket by bucket; `room` is as long as the run has arcs.
     fn of_run<'a>(&self, resident: &Resident, run: &LocalsRun<'_>, room: &'a mut [PostponedArc]) -> RunArcs<'a> {
         let mut ends = vec![0; self.firsts.len()];
         self.each_arc(resident, run, |_, _, head| ends[self.bucket_of(head)] += 1);
@@ -205,7 +199,7 @@ impl HeadBuckets {
         RunArcs { arcs: room, ends }
     }
 
-    /// The arcs of a batch of runs, in `room`, which has as many places as they have arcs.
+    /// The arcs of a batch of runs, written into `room`, which must hold all arcs of the runs.
     pub(super) fn of_batch<'a>(
         &self,
         resident: &Resident,
@@ -221,7 +215,7 @@ impl HeadBuckets {
         parallel::map(of_runs, |(run, room)| self.of_run(resident, run, room))
     }
 
-    /// The arcs of a batch, in parts of up to `most` whose heads are in one bucket.
+    /// The arcs of a batch in parts of up to `most` arcs, each with heads of one bucket.
     pub(super) fn parts<'a>(&self, batch: &'a [RunArcs<'_>], most: usize) -> Vec<HeadPart<'a>> {
         let mut parts = Vec::new();
         for (bucket, &first) in self.firsts.iter().enumerate() {
@@ -240,7 +234,7 @@ impl HeadBuckets {
     }
 }
 
-/// The arcs of a run of locals, in order of buckets, and where those of each bucket end.
+/// The arcs of a run of locals in bucket order, and the end of each bucket.
 pub(super) struct RunArcs<'a> {
     arcs: &'a [PostponedArc],
     ends: Vec<u32>,
@@ -253,22 +247,19 @@ impl RunArcs<'_> {
     }
 }
 
-/// Arcs of several runs whose heads are in one bucket.
 pub(super) struct HeadPart<'a> {
-    /// The first head of the bucket.
     pub(super) first: u32,
     pieces: Vec<&'a [PostponedArc]>,
     pub(super) arcs: usize,
 }
 
 impl HeadPart<'_> {
-    /// Sorts the arcs by their heads.
     #[inline(always)]
     pub(super) fn sort<'a>(&self, room: &'a mut SortedArcs) -> &'a [PostponedArc] {
         room.sort(self.pieces.iter().copied().flatten(), 0)
     }
 
-    /// Counts the triangles whose largest and middle corners are an arc of these.
+    /// Counts the triangles for which one of these arcs joins the largest and the middle corner.
     pub(super) fn count(
         &self,
         worker: &mut CpuWorker,
@@ -282,7 +273,6 @@ impl HeadPart<'_> {
     }
 }
 
-/// In how many batches all arcs are counted, at least.
 fn batches_of(resident: &Resident, room: usize) -> u64 {
     resident.arcs().div_ceil(room as u64).max(1)
 }
@@ -295,7 +285,7 @@ pub(super) fn allocate(arcs: &mut Vec<PostponedArc>, room: usize) {
     }
 }
 
-/// Adds up what a sample of the arcs would save, for each group of heads; `entries` tells how many probes the row of one takes.
+/// Adds up, for each group of heads, what a sample of the arcs would save; `entries` gives the cost of probing a head's row.
 fn sample(resident: &Resident, range: &Range<u32>, entries: impl Fn(u32) -> usize + Sync) -> Vec<GroupSample> {
     let locals = resident.numbers.len();
     let (groups, threads) = (range.len().div_ceil(GROUP), rayon::current_num_threads());
@@ -327,13 +317,13 @@ fn sample(resident: &Resident, range: &Range<u32>, entries: impl Fn(u32) -> usiz
     (0..groups).into_par_iter().with_min_len(1 << 10).map(sum).collect()
 }
 
-/// Compiled for several instruction sets, as [`super::locals::count_run`].
+/// Compiled for several instruction sets, see [`super::locals::count_run`].
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn count_part(worker: &mut CpuWorker, part: &HeadPart<'_>, successors: &SuccessorRows<'_>) -> u64 {
     count_of_part(worker, part, successors, &mut TotalOnly)
 }
 
-/// Counts the triangles of the arcs of `part`, and adds those at each vertex to the counters of `worker` or to `all`.
+/// As [`count_part`], and adds the triangles at each vertex to the counters of `worker` or to `all`.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn count_part_at_vertices(
     worker: &mut CpuWorker,
@@ -379,7 +369,7 @@ fn count_of_part<C: Corners>(
     count
 }
 
-/// What the row of the arc's tail has before its head.
+/// The entries before the arc's head in its tail's row.
 #[inline(always)]
 fn entries<'a>(arc: &PostponedArc, successors: &SuccessorRows<'a>) -> &'a [u32] {
     &successors.resident(arc.tail as usize)[..usize::from(arc.len)]

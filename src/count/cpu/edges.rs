@@ -1,17 +1,15 @@
 //! Counts the triangles on each arc on the CPU.
 //!
 //! For each local `a` and each successor `b` the common successors `c` are found as for a total, and each triangle adds 1 to the counters
-//! of its three arcs.
+//! of its three arcs. Arcs to hubs are counted hub by hub for a batch of locals (`hub_arcs`), whose rows are packed (`packed`); arcs to
+//! heads behind the hubs, head by head where that pays off (`head_arcs`). The rows of all other successors probe a bitmap of `a`'s row.
 //!
-//! Arcs to hubs are counted hub by hub (module `hub_arcs`), for a batch of locals at a time, whose rows are packed (module `packed`). Arcs to
-//! heads behind the hubs are counted head by head where that pays off (module `head_arcs`). The rows of all other successors probe a bitmap
-//! of `a`'s row: the counters of the arcs from `a` are only added to by the worker that counts `a` until the row is done (module `own`);
-//! additions to the counter of `b -> c`, which any worker may make, are collected by ranges of counters, a mask for 64 of them, and made when
-//! there are many for a range (module `counters`): an atomic addition each would move its cache line from core to core.
+//! Only the worker that counts `a` adds to the counters of arcs from `a` until the row is done (`own`). Any worker may add to the counter
+//! of `b -> c`: additions are collected as masks by range of counters and made when a range has many (`counters`), since atomic additions
+//! would move cache lines between cores.
 //!
-//! Memory: 4 bytes a resident arc and an arc of two row blocks; for each worker 12 bytes for 64 numbers, the words of the longest row
-//! with their planes, its collected additions, the counters of a hub's arcs; two bits for each pair of hubs; and 20 bytes for each arc of a
-//! batch.
+//! Memory: 4 bytes a resident arc and an arc of two row blocks; for each worker 12 bytes for 64 numbers, the words of the longest row with
+//! their planes, its collected additions, the counters of a hub's arcs; two bits for each pair of hubs; 20 bytes for each arc of a batch.
 
 mod above;
 mod context;
@@ -50,12 +48,10 @@ use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result, lock, parallel};
 use worker::{EdgeWorker, HeadBatch, OF_PART, RunCount, count_run};
 
-/// A partition that is being counted.
 pub(super) struct CpuEdgeCounter {
     resident: Resident,
     numbered: u32,
     most_hubs: u32,
-    /// The longest row.
     longest: u32,
     cursors: Vec<u32>,
     workers: Vec<Mutex<EdgeWorker>>,
@@ -63,19 +59,17 @@ pub(super) struct CpuEdgeCounter {
     above: HubsAbove,
     batch: BatchRoom,
     counters: HostEdgeCounters,
-    /// The counts of row blocks before the last one that were not read.
+    /// Counts of earlier row blocks that were not read yet.
     unread: VecDeque<Vec<u32>>,
     last: LastRowBlock,
-    /// Whether the counters have their memory.
     populated: bool,
     triangles: u64,
     progress: Option<Progress>,
 }
 
-/// Room for a batch of locals whose arcs are counted by their heads.
+/// Buffers for a batch of locals whose arcs are counted by head.
 #[derive(Debug, Default)]
 struct BatchRoom {
-    /// The most arcs of a batch; 0 if no arc is counted by its head.
     most: usize,
     arcs: Vec<PostponedArc>,
     packed: PackedRows,
@@ -97,12 +91,11 @@ impl BatchRoom {
     }
 }
 
-/// What the counters of a row block's arcs hold.
 #[derive(Debug, Clone, Copy, Default)]
 enum LastRowBlock {
     #[default]
     Zeros,
-    /// Counts of this many arcs, which were not read.
+    /// Counts of this many arcs, not read yet.
     Unread(u64),
     Read(u64),
 }
@@ -115,7 +108,7 @@ pub(super) fn per_row(longest: u32) -> Bytes {
     Bytes(u64::from(longest) * Own::PER_ENTRY.get())
 }
 
-/// Bytes of a worker for arcs that are counted by their heads, `batch` arcs at a time; zero if `batch` is 0.
+/// A worker's bytes for arcs that are counted by head in batches of `batch` arcs.
 pub(super) fn per_worker_by_head(hubs: u32, longest: u32, batch: usize) -> Bytes {
     match batch {
         0 => Bytes::ZERO,
@@ -123,37 +116,31 @@ pub(super) fn per_worker_by_head(hubs: u32, longest: u32, batch: usize) -> Bytes
     }
 }
 
-/// Bytes of the counters' bookkeeping.
 pub(super) const FIXED: Bytes = HostEdgeCounters::FIXED;
 
-/// Bytes for a local: where its packed row begins, and while it is packed how long it is.
+/// Bytes for a local: where its packed row begins and, while it is packed, its length.
 pub(super) const PER_LOCAL: u64 = 8;
 
-/// The fewest arcs of a batch.
 const LEAST_ROOM: u64 = 1 << 16;
 
-/// Arcs of a batch ([`by_head::room_taken`]), fewer than for totals, since each takes more memory: 4 to 64 million take about as long on
-/// GAP-kron 22.
+/// As [`by_head::ENOUGH_ROOM`], but less, since each arc takes more memory: 4 to 64 million take about as long on GAP-kron 22.
 const ENOUGH_ROOM: u64 = 1 << 23;
 
-/// Bytes of a batch of `arcs` arcs.
 pub(super) fn batch_bytes(arcs: usize) -> Bytes {
     by_head::bytes(arcs) + Bytes((packed::PER_ARC.get() + 4) * arcs as u64)
 }
 
-/// Bytes of tables for `hubs` hubs.
 pub(super) fn hub_bytes(hubs: u32) -> Bytes {
     hubs::bytes(hubs) + above::bytes(hubs)
 }
 
-/// How many arcs of a batch there is room for within `share`, of `all` arcs at most; 0: too few, so that none are counted hub by hub.
+/// How many of `all` arcs a batch has room for within `share`; 0 if too few, so that no arcs are counted by head.
 pub(super) fn room(share: Bytes, all: u64) -> usize {
     let room = share.get() / batch_bytes(1).get();
     if room < LEAST_ROOM { 0 } else { room.min(by_head::MOST_ROOM).min(all) as usize }
 }
 
 impl CpuEdgeCounter {
-    /// A counter with `workers` of the workers of `cpu`.
     pub(super) fn new(size: PartitionExtent, workers: u64, cpu: &Cpu) -> Self {
         let PartitionExtent { locals, arcs, numbered, row_block_limit } = size;
         let most = by_head::room_taken(cpu.by_head, arcs, ENOUGH_ROOM);
@@ -178,7 +165,7 @@ impl CpuEdgeCounter {
         }
     }
 
-    /// Makes the counters of a row block zeros again; counts that were not read are kept.
+    /// Zeroes the counters of a row block; counts that were not read are kept.
     fn end_last(&mut self) {
         match std::mem::take(&mut self.last) {
             LastRowBlock::Zeros => {}
@@ -203,7 +190,7 @@ impl CpuEdgeCounter {
             + self.counters.bytes()
     }
 
-    /// Counts with the hubs' rows up to `end_of_hubs` as bits.
+    /// Counts a row block; hubs up to `end_of_hubs` have their rows as bits.
     fn count(&mut self, row_block: &RowBlockView<'_>, end_of_hubs: u32) -> Result<()> {
         let Self { resident, numbered, most_hubs, longest, workers, hubs, above, batch: room, counters, .. } = self;
         let (resident, range, progress) = (&*resident, &row_block.range, self.progress.as_ref());
@@ -215,17 +202,17 @@ impl CpuEdgeCounter {
             heads[0] = HeadBuckets::all_below(end_of_hubs, resident, room.most);
         }
         if room.most > 0 {
-            // A word of a row takes a few instructions, however many of its numbers are marked; arcs by head take some for each.
+            // A word costs the same however many of its numbers are marked; an arc that is counted by head costs more with each.
             let probes = |head| pack::steps(successors.row(head)) as usize;
             heads[1] = HeadBuckets::that_pay_off(resident, end_of_hubs..range.end, room.most, probes);
         }
         let heads = BatchedHeads { hubs: &heads[0], others: &heads[1], most_arcs: room.most as u64 };
-        // Each row block has a share of the arcs.
+        // The arcs count as done in proportion to the row block's share of the numbering.
         let share = |arcs: u64| arcs * u64::from(range.end - range.start) / u64::from((*numbered).max(1));
         let advance = |arcs: u64| progress.into_iter().for_each(|progress| progress.advance(share(arcs)));
         let around = Around { range, successors: &successors, hubs, above, counters, resident };
         if !heads.are_none() {
-            // All workers at once, so that the memory taken does not depend on which of them run.
+            // All workers allocate, so that the memory taken does not depend on which of them run.
             parallel::each(&*workers, |worker| lock(worker).allocate(*most_hubs, *longest));
             room.allocate();
             for batch in batches(resident, &mut self.cursors, heads.most_arcs) {
@@ -253,7 +240,6 @@ impl CpuEdgeCounter {
     }
 }
 
-/// A batch of runs of locals whose arcs are counted by their heads.
 struct BatchCounting<'a> {
     heads: &'a BatchedHeads<'a>,
     runs: &'a [LocalsRun<'a>],
@@ -262,7 +248,7 @@ struct BatchCounting<'a> {
 }
 
 impl BatchCounting<'_> {
-    /// Counts the triangles on these arcs; `counted` gets how many arcs were counted, and may end it.
+    /// Counts the triangles on these arcs; `counted` is told how many arcs were counted, and its error ends the count.
     fn count(&self, room: &mut BatchRoom, counted: &(impl Fn(usize) -> Result<()> + Sync)) -> Result<u64> {
         let Self { heads, runs, workers, around } = *self;
         let resident = around.resident;
@@ -290,7 +276,7 @@ impl BatchCounting<'_> {
         Ok(triangles)
     }
 
-    /// Packs what the rows have up to the end of the hubs.
+    /// Packs the part of each row below the end of the hubs.
     fn pack_rows(&self, packed: &mut PackedRows, first_arc: u64) {
         let resident = self.around.resident;
         let locals: Vec<_> = self.runs.iter().map(LocalsRun::locals).collect();

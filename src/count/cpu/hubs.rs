@@ -1,9 +1,8 @@
 //! The rows of the hubs as bits.
 //!
-//! Row `b` of the first numbers holds only smaller numbers, so it is a bit string of `b` bits: the rows of `0..count`
-//! are a lower triangle of `count^2 / 16` bytes. Only the rows in the range of the current row block are kept, and only as
-//! many as pay off: [`worthwhile`] compares, block by block of 64 hubs, what their bits would save on a sample of the arcs
-//! with the words that have to be zeroed.
+//! Row `b` has only numbers below `b`: as bits, the rows of `0..count` are a lower triangle of `count^2 / 16` bytes. Only rows in the range
+//! of the current row block are kept, and only as many as pay off: [`worthwhile`] compares, for blocks of 64 hubs, what their bits save on
+//! a sample of the arcs with the cost of zeroing them.
 
 use std::ops::Range;
 
@@ -13,17 +12,17 @@ use trimill_counting::Resident;
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, parallel};
 
-/// The most hubs (256 MiB of bits): a number below it fits 16 bits.
+/// The most hubs (256 MiB of bits): their numbers have 16 bits.
 pub(super) const MOST: u32 = 1 << 16;
 
-/// Arcs are sampled by groups of this many locals, of which one in `SAMPLED` is taken.
+/// Arcs are sampled by groups of this many locals, one group in `SAMPLED`.
 const GROUP: usize = 64;
 const SAMPLED: usize = 16;
 
-/// What it costs to postpone an arc, in probes. Intersecting a word costs two.
+/// The cost of postponing an arc, in probes. Intersecting a word costs two.
 const COST_OF_POSTPONING: i64 = 4;
 
-/// What zeroing and filling a word costs, in probes: mostly the page faults of the first use.
+/// The cost of zeroing and filling a word, in probes: mostly page faults at the first use.
 const COST_OF_WORD: i64 = 4;
 
 /// Words of all rows before row `b`: row `i` takes `i / 64 + 1`.
@@ -32,7 +31,6 @@ pub(super) const fn words_before(b: u32) -> usize {
     (whole + 1) * (32 * whole + rest)
 }
 
-/// Bytes of the triangle over `count` hubs.
 pub(super) const fn bytes(count: u32) -> Bytes {
     Bytes(words_before(count) as u64 * 8)
 }
@@ -42,11 +40,10 @@ pub(super) fn largest_count(share: Bytes, bytes: impl Fn(u32) -> Bytes) -> u32 {
     (0..=MOST / 64).rev().map(|blocks| blocks * 64).find(|&count| bytes(count) <= share).unwrap_or(0)
 }
 
-/// The rows of some consecutive hubs.
 pub(super) struct Hubs {
     range: Range<u32>,
     words: Vec<u64>,
-    /// Words of the triangle before the first row that is kept.
+    /// Words of the triangle before the first row in `range`.
     before: usize,
 }
 
@@ -67,7 +64,7 @@ impl Hubs {
             self.words.par_iter_mut().for_each(|word| *word = 0);
             self.words.resize(len, 0);
         }
-        // Blocks of 64 hubs, whose rows are equally long.
+        // Blocks of 64 hubs, whose rows have the same length.
         let mut blocks = Vec::new();
         let (mut rest, mut next) = (&mut self.words[..], range.start);
         while next < range.end {
@@ -98,10 +95,8 @@ impl Hubs {
     }
 }
 
-/// The end, at most `most`, of the hubs in a `range` of heads whose bits pay off.
-///
-/// `length` gives the length of a successor's row. With bits an arc costs as many words as the part of its tail's row before its successor
-/// occupies, without them as many probes as its successor's row is long. The first blocks of hubs that save the most in sum are taken.
+/// The end, at most `most`, of the hubs in a `range` of heads whose bits save the most in sum. With bits, an arc costs as many words as its
+/// tail's row occupies up to the head; without them, as many probes as the head's row is long (`length`).
 pub(super) fn worthwhile(
     resident: &Resident,
     length: impl Fn(u32) -> usize + Sync,

@@ -1,4 +1,4 @@
-//! Counts the triangles of runs of locals, and the arcs that were postponed.
+//! Counts the triangles of runs of locals, and of postponed arcs.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -13,15 +13,14 @@ use super::worker::{CpuWorker, LocalsRun, RowBlockContext, RowHead};
 use super::{free, short};
 use trimill_system::parallel;
 
-/// How many postponed arcs of a worker one thread counts at a time, after the last run.
+/// How many postponed arcs of a worker a thread counts at a time after the last run.
 const PART: usize = 1 << 13;
 
-/// Counts the triangles that start in the run and whose middle corner is in the row block, but for arcs that are counted by `heads`, and
-/// advances the cursors.
-/// Postponed arcs are counted by later runs of the same row block, the last ones by [`count_postponed`].
+/// Counts the triangles that start in the run and whose middle corner is in the row block, except for arcs that are counted by `heads`, and
+/// advances the cursors. Arcs that it postpones are counted by later runs of the row block, or by [`count_postponed`].
 ///
-/// Compiled for several instruction sets, of which the best that the processor has is chosen at run time: without a popcount
-/// instruction, counting takes twice as long. What is called here is inlined, and has loops where bits are counted: an iterator's `sum` may
+/// Compiled for several instruction sets, chosen at run time: without a popcount instruction, counting takes twice as long. Callees must be
+/// inlined, and count bits in loops: an iterator's `sum` may become a function of its own, compiled for the oldest processor.
 /// become a function of its own, which is compiled for the oldest processor.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn count_run(
@@ -33,7 +32,7 @@ pub(super) fn count_run(
     count_of_run(worker, run, around, heads, &mut TotalOnly)
 }
 
-/// Counts as [`count_run`] does, and adds the triangles at each vertex to the counters of `worker` or to `all`.
+/// As [`count_run`], and adds the triangles at each vertex to the counters of `worker` or to `all`.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn count_run_at_vertices(
     worker: &mut CpuWorker,
@@ -70,7 +69,7 @@ fn count_of_run<C: Corners>(
         }
         let row = successors.resident(run.first + i);
         if is_plain && row.len() <= short::LONGEST {
-            // There is no other row block, for which the cursor would have to be kept.
+            // There is no other row block that would need the cursor.
             let found = short::count_in_all(row, successors, corners);
             corners.local(run.first + i, found);
             count += found;
@@ -79,7 +78,7 @@ fn count_of_run<C: Corners>(
         let words = if *packed == BitRows::None { None } else { pack::words(row) };
         let row = words.map_or(row, |words| unpacked.plain(words));
         let start = *cursor as usize;
-        // Most row blocks have nothing for most locals.
+        // Most row blocks have no successors of most locals.
         if row.get(start).is_none_or(|&next| next >= range.end) {
             continue;
         }
@@ -107,7 +106,7 @@ fn count_of_run<C: Corners>(
     count
 }
 
-/// Counts the arcs that the workers have postponed. Some have many of them and some have none, so parts of them are counted in parallel.
+/// Counts the arcs that the workers have postponed, in parallel by parts, since some workers have many and some none.
 pub(super) fn count_postponed(
     mut workers: Vec<&mut CpuWorker>,
     hubs: &Hubs,
@@ -138,7 +137,7 @@ fn count_sorted(worker: &CpuWorker, arcs: Range<usize>, hubs: &Hubs) -> u64 {
     worker.intersect_sorted(arcs, hubs, &mut TotalOnly, |_, _, _| ())
 }
 
-/// Counts the triangles of some postponed arcs, which are sorted, and adds those at each vertex to `corners`.
+/// Counts the triangles of some sorted postponed arcs, and adds those at each vertex to `corners`.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn count_sorted_at_vertices(
     worker: &CpuWorker,

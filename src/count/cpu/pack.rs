@@ -1,50 +1,43 @@
 //! Packs rows whose successors are close together, in place.
 //!
-//! The rows of a web graph are runs of numbers that are near each other. As non-empty words of 64 numbers, such a row takes a
-//! fraction of the steps to probe: one AND and one popcount for all successors of a word. A packed row,
-//! `[MARK, words, (place, low, high) ...]`, takes the place of the plain one, so packing takes no memory; rows are packed where
-//! they do not become longer, so with three successors a word or more. No number is [`MARK`], so the first entry of a row tells
-//! whether it is packed.
+//! As non-empty words of 64 numbers, a row of a web graph takes a fraction of the steps to probe: one AND and one popcount for all
+//! successors of a word. A packed row, `[MARK, words, (place, low, high) ...]`, replaces the plain one where it is not longer, which takes
+//! three successors a word or more. No number is [`MARK`], so the first entry tells whether a row is packed.
 //!
-//! Only rows that are probed are packed, once, where the graph is one partition; a worker unpacks the row of the local that it
-//! counts ([`LONGEST`] entries at most).
+//! Only rows that are probed are packed, once, where the graph is one partition; a worker unpacks the row of the local that it counts, so
+//! packed rows have up to [`LONGEST`] entries.
 
 use std::ops::Range;
 
 use trimill_counting::Resident;
 use trimill_system::{Bytes, parallel};
 
-/// The first entry of a packed row: above every number.
+/// The first entry of a packed row; larger than any number.
 const MARK: u32 = u32::MAX;
 
-/// Entries before the words.
 const HEADER: usize = 2;
 
-/// The longest row that is packed.
 const LONGEST: usize = 2048;
 
-/// The most words of a packed row: it has at least three entries for each.
+/// The most words of a packed row, which has at least three entries for each.
 pub(super) const MOST_WORDS: usize = LONGEST / 3;
 
-/// The shortest row that is packed: shorter ones are probed fast enough as they are.
+/// The shortest row that is packed: shorter ones are probed fast enough.
 const SHORTEST: usize = 8;
 
-/// What probing a word costs, in probes of an entry.
+/// The cost of probing a word, in probes of an entry.
 const STEPS_OF_WORD: usize = 2;
 
-/// Rows that are packed by a thread at a time.
 const RUN: usize = 1 << 12;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BitRows {
     None,
-    /// Some, but less than half of all entries.
     Some,
-    /// Half of all entries or more.
     Most,
 }
 
-/// Packs those of the resident `rows` that can be packed, and returns their share of all entries.
+/// Packs those of the resident `rows` that can be packed; returns their share of all entries.
 pub(super) fn pack_rows(resident: &mut Resident, rows: Range<usize>) -> BitRows {
     let all = resident.successors.len();
     let Resident { offsets, successors, .. } = resident;
@@ -75,7 +68,7 @@ pub(super) fn pack_rows(resident: &mut Resident, rows: Range<usize>) -> BitRows 
     }
 }
 
-/// How many words `row` is packed into, if it is.
+/// How many words `row` would be packed into, if it can be.
 fn packed_words(row: &[u32]) -> Option<usize> {
     let most = row.len().saturating_sub(HEADER) / 3;
     if !(SHORTEST..=LONGEST).contains(&row.len()) {
@@ -90,12 +83,12 @@ pub(super) fn steps(row: &[u32]) -> u32 {
     packed_words(row).map_or(row.len(), |words| STEPS_OF_WORD * words) as u32
 }
 
-/// What probing a row costs that may be packed, in probes of an entry.
+/// The cost of probing `row` as it is, packed or not, in probes of an entry.
 pub(super) fn probes(row: &[u32]) -> usize {
     words(row).map_or(row.len(), |words| STEPS_OF_WORD * words.len())
 }
 
-/// Packs `row` if that makes it no longer; `packed` is a work buffer.
+/// Packs `row` if that does not make it longer; `packed` is a work buffer.
 fn pack(row: &mut [u32], packed: &mut Vec<u32>) -> bool {
     let Some(words) = packed_words(row) else { return false };
     packed.clear();
@@ -108,7 +101,6 @@ fn pack(row: &mut [u32], packed: &mut Vec<u32>) -> bool {
     true
 }
 
-/// The words of a row, if it is packed: place, low half, high half.
 #[inline(always)]
 pub(super) fn words(row: &[u32]) -> Option<&[[u32; 3]]> {
     match row {

@@ -1,5 +1,5 @@
-//! Arcs to hubs that wait until there are many, and are then sorted by their heads: the row of a hub is loaded into a core's
-//! cache once for all of its arcs. What an arc needs of its tail's row, words of 64 numbers, waits with it.
+//! Arcs to hubs that wait until there are many, and are then sorted by head: a hub's row is loaded into a core's cache once for all of its
+//! arcs. The words of 64 numbers that an arc needs of its tail's row wait with it.
 
 use std::ops::Range;
 
@@ -10,32 +10,29 @@ use trimill_system::{Bytes, mapped};
 pub(super) const MOST_ARCS: usize = 1 << 19;
 const LEAST_ARCS: usize = 1 << 10;
 
-/// An arc that waits: its head, and what of its tail's row it needs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PostponedArc {
-    /// Where the words of its tail's row begin; of an arc that is counted by its head ([`super::by_head`]), the tail.
+    /// Where the words of its tail's row begin; for an arc that is counted by head ([`super::by_head`]), the tail.
     pub(super) tail: u32,
-    /// The number of these words; of an arc that is counted by its head, the number of entries before the head in its tail's row.
+    /// The number of these words; for an arc that is counted by head, the number of entries before the head in its tail's row.
     pub(super) len: u16,
     pub(super) head: u16,
 }
 
-/// Which arcs wait, and how many.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Capacity {
-    /// Arcs that wait at a time; 0 for none.
+    /// The most arcs that wait; 0 for none.
     pub(super) arcs: usize,
     pub(super) words: usize,
     /// The first hub whose arcs wait.
     pub(super) first: u32,
-    /// How many heads arcs are sorted by.
     pub(super) heads: usize,
-    /// Whether triangles are counted at vertices, so that the local of each row is kept, and how many it has.
+    /// Whether triangles are counted at vertices: then each row's local, and its count, take memory, too.
     pub(super) vertices: bool,
 }
 
 impl Capacity {
-    /// The largest useful capacity for arcs to `hubs` that takes at most `share` bytes, but never less than one row needs.
+    /// The largest useful capacity for arcs to `hubs` within `share`, but never less than one row needs.
     pub(super) fn new(hubs: Range<u32>, share: Bytes, vertices: bool) -> Self {
         let of = |arcs| Self::holding(hubs.clone(), arcs, vertices);
         if hubs.is_empty() {
@@ -48,7 +45,7 @@ impl Capacity {
             .unwrap_or(of(0))
     }
 
-    /// Capacity for `arcs` arcs to `hubs`, and for half as many words in addition to those of the longest row.
+    /// Capacity for `arcs` arcs to `hubs`, and for half as many words besides those of the longest row.
     pub(super) fn holding(hubs: Range<u32>, arcs: usize, vertices: bool) -> Self {
         let words = arcs / 2 + (hubs.end as usize).div_ceil(64);
         Self { arcs, words, first: hubs.start, heads: hubs.len(), vertices }
@@ -65,7 +62,7 @@ impl Capacity {
 #[derive(Debug)]
 pub(super) struct PostponedArcs {
     pub(super) room: Capacity,
-    /// Non-empty words of rows, and their places; this and the following arrays are made once there is a hub.
+    /// Non-empty words of rows, and their places. All arrays are empty until [`Self::allocate`].
     bits: Vec<u64>,
     places: Vec<u16>,
     arcs: Vec<PostponedArc>,
@@ -104,7 +101,7 @@ impl PostponedArcs {
         self.arcs.len() == self.room.arcs
     }
 
-    /// Whether there is room for `words` more words. No row has more words than there is room for when no arc waits.
+    /// Whether there is room for `words` more words. There always is for one row while no arc waits.
     #[inline(always)]
     pub(super) fn has_room_for(&self, words: usize) -> bool {
         self.bits.len() + words.min(self.room.words) <= self.room.words
@@ -166,13 +163,12 @@ impl PostponedArcs {
         &self.sorted.arcs[..self.arcs.len()]
     }
 
-    /// Forgets the arcs; their words stay.
     #[inline(always)]
     pub(super) fn forget_arcs(&mut self) {
         self.arcs.clear();
     }
 
-    /// Forgets all; afterwards there is room for the words of any row.
+    /// Removes arcs and words: then there is room for the words of any row.
     #[inline(always)]
     pub(super) fn forget(&mut self) {
         self.arcs.clear();
@@ -180,16 +176,13 @@ impl PostponedArcs {
     }
 }
 
-/// Arcs in the order of their heads.
 #[derive(Debug, Default)]
 pub(super) struct SortedArcs {
     arcs: Vec<PostponedArc>,
-    /// Where the arcs of each head end.
     ends: Vec<u32>,
 }
 
 impl SortedArcs {
-    /// Room for `arcs` arcs to `heads` heads.
     pub(super) fn new(arcs: usize, heads: usize) -> Self {
         Self { arcs: vec![PostponedArc::default(); arcs], ends: vec![0; heads + 1] }
     }
@@ -206,7 +199,7 @@ impl SortedArcs {
         !self.ends.is_empty()
     }
 
-    /// Sorts arcs by their heads, of which `first` is the least.
+    /// Sorts arcs by head; `first` is the least head.
     #[inline(always)]
     pub(super) fn sort<'a>(
         &mut self,

@@ -1,12 +1,12 @@
-//! The inner loops: common entries of a row of successors and what is marked, in each of the forms that a row has. They are inlined where
-//! they are called, once for each kind of [`Corners`](super::vertices::Corners).
+//! The inner loops: entries that a row of successors, in each of its forms, shares with marks. Inlined where they are called, once for each
+//! kind of [`Corners`](super::vertices::Corners).
 
 use std::ops::Range;
 
 use super::pack;
 use crate::planes::each_bit;
 
-/// Words of a row, and their places: a word in place `i` is of 64 numbers from `64 * i` on.
+/// Words of a row, and their places: a word at place `i` is for the 64 numbers from `64 * i` on.
 #[derive(Clone, Copy)]
 pub(super) struct NonEmptyWords<'a> {
     pub(super) places: &'a [u16],
@@ -31,7 +31,6 @@ pub(super) fn may_intersect(row: &[u32], first: u32, last: u32) -> bool {
     }
 }
 
-/// Marks the entries of a row.
 #[inline(always)]
 pub(super) fn mark(row: &[u32], marks: &mut [u64]) {
     match pack::words(row) {
@@ -40,7 +39,6 @@ pub(super) fn mark(row: &[u32], marks: &mut [u64]) {
     }
 }
 
-/// Clears the marks of a row.
 #[inline(always)]
 pub(super) fn unmark(row: &[u32], marks: &mut [u64]) {
     match pack::words(row) {
@@ -49,7 +47,7 @@ pub(super) fn unmark(row: &[u32], marks: &mut [u64]) {
     }
 }
 
-/// The position in `row`, from `start` on, of the first entry that is not below `limit`.
+/// The first place in `row`, from `start` on, whose entry is not below `limit`.
 #[inline(always)]
 pub(super) fn before(row: &[u32], start: usize, limit: u32) -> usize {
     match &row[start..] {
@@ -59,9 +57,7 @@ pub(super) fn before(row: &[u32], start: usize, limit: u32) -> usize {
     }
 }
 
-/// How many bits the packed words have in common with `bits`.
-///
-/// Two words an iteration, with a sum for each: fewer instructions a word, and no addition waits for the one before.
+/// How many bits the packed words share with `bits`. Two words an iteration, with a sum each, so that no addition waits for another.
 #[inline(always)]
 pub(super) fn common(row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
     let common = |place: u16, word: u64| u64::from((bits[usize::from(place)] & word).count_ones());
@@ -77,7 +73,7 @@ pub(super) fn common(row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
     counts[0] + counts[1]
 }
 
-/// How many bits the packed words have in common with each of `four`, of the same length. The words of the row are loaded once for all.
+/// As [`common`], for each of `four` of the same length; the row's words are loaded once for all.
 #[inline(always)]
 pub(super) fn common_of_four(row: NonEmptyWords<'_>, four: [&[u64]; 4]) -> [u64; 4] {
     let mut counts = [0; 4];
@@ -91,7 +87,7 @@ pub(super) fn common_of_four(row: NonEmptyWords<'_>, four: [&[u64]; 4]) -> [u64;
     counts
 }
 
-/// Which of up to 64 words have something in common with `bits`: a bit for each. Without a branch, since most have nothing.
+/// A bit for each of up to 64 words that shares something with `bits`. Without branches, since most share nothing.
 #[inline(always)]
 pub(super) fn words_in_common(row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
     let ((places, last_places), (words, last_words)) = (row.places.as_chunks::<8>(), row.words.as_chunks::<8>());
@@ -110,7 +106,6 @@ pub(super) fn words_in_common(row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
     found
 }
 
-/// How many bits of the words are marked.
 #[inline(always)]
 pub(super) fn probe_words(words: &[[u32; 3]], marks: &[u64]) -> u64 {
     let (pairs, rest) = words.as_chunks::<2>();
@@ -126,13 +121,12 @@ pub(super) fn probe_words(words: &[[u32; 3]], marks: &[u64]) -> u64 {
     counts[0] + counts[1]
 }
 
-/// The marked bits of each word that has some, and the number of its lowest bit.
+/// The marked bits of each word that has some, with the number of its lowest bit.
 #[inline(always)]
 pub(super) fn marked_words(words: &[[u32; 3]], marks: &[u64]) -> impl Iterator<Item = (u32, u64)> {
     words.iter().map(|word| (64 * word[0], marks[word[0] as usize] & pack::bits(word))).filter(|(_, both)| *both != 0)
 }
 
-/// How many entries of a row are marked.
 #[inline(always)]
 pub(super) fn probe(row: &[u32], marks: &[u64]) -> u64 {
     let (fours, rest) = row.as_chunks::<4>();
@@ -148,7 +142,6 @@ pub(super) fn probe(row: &[u32], marks: &[u64]) -> u64 {
     counts[0] + counts[1] + counts[2] + counts[3]
 }
 
-/// Calls `act` with each marked entry of a row; returns how many there are.
 #[inline(always)]
 pub(super) fn each_marked(row: &[u32], marks: &[u64], mut act: impl FnMut(u32)) -> u64 {
     let mut count = 0;
@@ -160,7 +153,7 @@ pub(super) fn each_marked(row: &[u32], marks: &[u64], mut act: impl FnMut(u32)) 
     count
 }
 
-/// Which of up to 64 entries are marked: a bit for each. Without a branch, since most are not.
+/// A bit for each of up to 64 entries that is marked. Without branches, since most are not.
 #[inline(always)]
 pub(super) fn marked_of(entries: &[u32], marks: &[u64]) -> u64 {
     let mut found = 0;

@@ -1,27 +1,26 @@
 //! Short rows, intersected in vector registers.
 //!
-//! A row of few entries fits one or two vector registers. Each entry of a successor's row is compared with all of them at once:
-//! three instructions for eight entries. There is no bitmap to set and to clear, and nothing is read but the two rows. So a graph
-//! of low degrees, a grid or a mesh, is counted at the speed at which its rows are found.
+//! A short row fits one or two vector registers; each entry of a successor's row is compared with all of it at once, three instructions for
+//! eight entries. There is no bitmap to set and clear, so graphs of low degrees, grids or meshes, are counted as fast as their rows are
+//! found.
 
 use super::vertices::Corners;
 use crate::count::successors::SuccessorRows;
 
-/// The longest row that is counted this way: two registers of 256 bits. Longer rows are counted faster with a bitmap.
+/// The longest row that is counted this way: two registers of 256 bits. With longer ones a bitmap is faster.
 pub(super) const LONGEST: usize = 16;
 
-/// No entry of a row has this number: no vertex has it as its rank.
+/// Not an entry of any row, since no vertex has it as its rank.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Counts the triangles that start at the local with `row`, which has at most [`LONGEST`] entries, and whose middle corner is one of
-/// `row[start..]`. No row of a successor is packed.
+/// Counts the triangles that start at the local with `row` (at most [`LONGEST`] entries) and whose middle corner is in `row[start..]`. The
+/// successors' rows must not be packed.
 #[inline(always)]
 pub(super) fn count<C: Corners>(row: &[u32], start: usize, successors: &SuccessorRows<'_>, corners: &mut C) -> u64 {
     by_length(row, start, |b| successors.row(b), corners)
 }
 
-/// Counts the triangles that start at the local with `row`, which has at most [`LONGEST`] entries, where the successors' rows are all rows of
-/// the graph, none of them packed.
+/// As [`count`], where the resident rows are all rows of the graph.
 #[inline(always)]
 pub(super) fn count_in_all<C: Corners>(row: &[u32], successors: &SuccessorRows<'_>, corners: &mut C) -> u64 {
     // The first entry has no entry before it that could close a triangle.
@@ -71,11 +70,11 @@ fn in_registers<'a, const WIDTH: usize, C: Corners>(
         }
     }
     if C::WANTED {
-        // As smallest corners and as middle ones: one addition for both.
+        // As smallest corner and as middle one, in one addition.
         for ((&entry, smallest), middle) in row.iter().zip(found).zip(with_middle) {
             corners.number(entry, u64::from(smallest + middle));
         }
     }
-    // Each entry is found once for each successor at most.
+    // An entry is found at most once for each successor.
     u64::from(found.iter().sum::<u32>())
 }

@@ -1,9 +1,8 @@
 //! Where the triangles at each vertex are added up ([`trimill_counting::VertexCounters`]).
 //!
-//! The smallest corner of a triangle is met once for each triangle and is nearly always a hub, so each worker has counters of its
-//! own for the hubs (module `near`), which it adds to those of all workers at the end of a row block. Where rows are packed, as those of a
-//! crawl, the same smallest corners are met again and again in a row: these are added up for the row first (module `row`). The other two
-//! corners are added once for each arc.
+//! The smallest corner is met once for each triangle and is nearly always a hub, so each worker has its own counters for the hubs (`near`),
+//! which are added to the shared ones at the end of a row block. Packed rows, as those of web crawls, meet the same smallest corners again
+//! and again: these are added up for the row first (`row`). The other two corners are added once for each arc.
 
 mod near;
 mod row;
@@ -22,18 +21,17 @@ use crate::planes::each_bit;
 use trimill_system::Bytes;
 use trimill_system::mapped::zeros;
 
-/// Counts what rows have in common, and receives the corners of the triangles.
+/// Counts common entries of rows, and receives the corners of the triangles.
 pub(super) trait Corners {
-    /// Whether they are wanted.
     const WANTED: bool;
 
-    /// How many bits the packed words of a row have in common with `bits`: these are smallest corners.
+    /// How many bits the packed words of a row share with `bits`; they are smallest corners.
     fn common(&mut self, row: NonEmptyWords<'_>, bits: &[u64]) -> u64;
-    /// How many bits the packed words of a row have in common with each of `four`, of the same length: these are smallest corners.
+    /// As [`Self::common`], for each of `four` of the same length.
     fn common_of_four(&mut self, row: NonEmptyWords<'_>, four: [&[u64]; 4]) -> [u64; 4];
-    /// How many bits of the words are marked: these are smallest corners.
+    /// How many bits of the words are marked; they are smallest corners.
     fn marked_bits(&mut self, words: &[[u32; 3]], marks: &[u64]) -> u64;
-    /// How many entries of a row are marked: these are smallest corners.
+    /// How many entries of a row are marked; they are smallest corners.
     fn marked(&mut self, row: &[u32], marks: &[u64]) -> u64;
     /// `triangles` have a corner at this number.
     fn number(&mut self, number: u32, triangles: u64);
@@ -85,7 +83,7 @@ impl HostVertexCounters {
 
     #[inline(always)]
     fn add(&self, counter: u64, triangles: u64) {
-        // Those before the window wrap to beyond its end.
+        // Numbers before the window wrap around to beyond its end.
         if let Some(held) = self.counters.get(counter.wrapping_sub(self.of.window.start) as usize)
             && triangles > 0
         {
@@ -93,7 +91,7 @@ impl HostVertexCounters {
         }
     }
 
-    /// Adds the counters of a worker, and clears them.
+    /// Adds the counters of a worker, and clears these.
     pub(super) fn take(&self, near: &mut NearCounters) {
         for (held, near) in self.counters.iter().zip(near.all()) {
             match std::mem::take(near) {
@@ -103,7 +101,7 @@ impl HostVertexCounters {
         }
     }
 
-    /// How many numbers a worker counts by itself, where `hubs` of them are hubs.
+    /// How many of the `hubs` a worker has its own counters for.
     pub(super) fn near(of: &VertexCounters, hubs: u32) -> u32 {
         if of.window.start == 0 { hubs } else { 0 }
     }
@@ -138,7 +136,7 @@ impl Corners for WorkerVertices<'_> {
         count
     }
 
-    /// The first hubs have much in common: the words of four of them are added at once.
+    /// The first hubs share many bits: the words of four of them are added at once.
     #[inline(always)]
     fn common_of_four(&mut self, row: NonEmptyWords<'_>, four: [&[u64]; 4]) -> [u64; 4] {
         self.near.count_four(row, four).unwrap_or_else(|| four.map(|bits| self.common(row, bits)))

@@ -1,19 +1,16 @@
-//! The arrays of a worker, and how it intersects the row of a local with those of its successors.
+//! The arrays of a worker, and how it intersects the row of a local `a` with those of its successors.
 //!
-//! **Successors that are hubs.** The entries of `a`'s row below the last hub are packed into non-empty words of 64 numbers,
-//! with their places. The row of a hub is kept as bits ([`super::hubs`]), so the triangles of an arc `a -> b` are the common
-//! bits of a few words: those of `a` up to the one that holds `b`. This word may hold `b` itself and larger numbers, too;
-//! these are not counted, since `b`'s bits are all below `b`.
+//! **Hubs.** `a`'s row below the last hub is packed into non-empty words of 64 numbers with their places. A hub's row is kept as bits
+//! ([`super::hubs`]), so the triangles of an arc `a -> b` are the common bits of `b`'s row and `a`'s words up to the one that holds `b`;
+//! larger numbers in that word do not match, since `b`'s bits are all below `b`.
 //!
-//! Rows of the first [`DIRECT`] hubs stay in a core's cache and are intersected at once, with four of them at a time. Other hubs' rows would
-//! be loaded from memory again for every arc. So arcs to them are postponed until there are many, and then intersected hub by hub: each one's row is loaded once for
-//! all arcs that end in it.
+//! Rows of the first [`DIRECT`] hubs stay in a core's cache and are intersected at once, four at a time. Arcs to other hubs are postponed
+//! until there are many and then intersected hub by hub, so that each hub's row is loaded once for all its arcs.
 //!
-//! **Other successors** that are not counted by their heads ([`super::by_head`]). `a`'s row is marked in a bitmap over the numbering and
-//! probed by the row of `b`: a shift and a test a probe. The rows of up to [`AHEAD`] successors are looked up and prefetched before the first of them is probed, so that the
-//! processor waits for many of them at a time. Rows that end before `a`'s first entry or begin after its last one are
-//! skipped. A packed row ([`super::pack`]) takes one AND and one popcount for each of its words. Where most rows are packed, and
-//! `a`'s successors are close together, the rows of these are mostly in few cache lines nearby, and each is probed without looking ahead.
+//! **Other successors** that are not counted by head ([`super::by_head`]). `a`'s row is marked in a bitmap, which the row of `b` probes,
+//! unless it ends before `a`'s first entry or begins after its last. The rows of up to [`AHEAD`] successors are prefetched before the first
+//! is probed. A packed row ([`super::pack`]) takes one AND and one popcount a word. Where most rows are packed and `a`'s successors are
+//! close together, their rows are mostly nearby, and are not prefetched.
 
 use std::ops::Range;
 
@@ -30,13 +27,13 @@ use trimill_system::Bytes;
 /// Hubs whose arcs are counted at once: their rows take 256 KiB.
 pub(super) const DIRECT: u32 = 2048;
 
-/// How many postponed arcs ahead of the current one words are prefetched.
+/// How many postponed arcs ahead words are prefetched.
 const WORDS_AHEAD: usize = 8;
 
-/// The fewest successors for each word of a packed row whose successors' rows are taken to be near each other.
+/// The fewest successors for each word of a packed row for their rows to be taken as close to each other.
 const DENSE: usize = 4;
 
-/// The entries of a local's row up to the end of a row block; those from `start` on are middle corners of the triangles to count.
+/// A local's row up to the end of a row block; the middle corners of the triangles to count are those from `start` on.
 #[derive(Clone, Copy)]
 pub(super) struct RowHead<'a> {
     pub(super) row: &'a [u32],
@@ -45,20 +42,19 @@ pub(super) struct RowHead<'a> {
 
 #[derive(Debug)]
 pub(super) struct CpuWorker {
-    /// Marks over the numbering; all zero between rows.
+    /// A bit for each number of the numbering; all zero between rows.
     pub(super) marks: Vec<u64>,
     pub(super) postponed: PostponedArcs,
     pub(super) unpacked: Unpacked,
-    /// Where triangles are counted at vertices: the local whose row begins at each packed word, and the triangles of its postponed arcs.
+    /// Where triangles are counted at vertices: the local of each row, by its first packed word, and the triangles of its postponed arcs.
     locals: Vec<u32>,
     of_locals: Vec<u32>,
     pub(super) near: NearCounters,
-    /// Counters of the entries of a packed row.
     of_row: RowCounters,
 }
 
 impl CpuWorker {
-    /// `near`: how many hubs it counts the triangles of, by itself.
+    /// `near`: how many hubs it has its own counters for.
     pub(super) fn new(numbered: u32, room: Capacity, near: u32) -> Self {
         Self {
             marks: vec![0; (numbered as usize).div_ceil(64)],
@@ -71,7 +67,7 @@ impl CpuWorker {
         }
     }
 
-    /// Makes the arrays for hubs, which a graph without them does not need.
+    /// Makes the arrays for hubs, which a graph without hubs does not need.
     pub(super) fn allocate(&mut self) {
         self.postponed.allocate();
         if self.postponed.room.vertices && self.locals.is_empty() {
@@ -89,8 +85,8 @@ impl CpuWorker {
             + self.of_row.bytes()
     }
 
-    /// Counts the triangles that start at a local and whose middle corner is a hub; all of `head` is below the end of the hubs.
-    /// Some are left to a later call, or to [`Self::intersect_postponed`].
+    /// Counts the triangles that start at a local and whose middle corner is a hub; all of `head` is below the end of the hubs. Postponed
+    /// ones are counted by a later call, or by [`Self::intersect_sorted`].
     #[inline(always)]
     pub(super) fn intersect_hubs<C: Corners>(
         &mut self,
@@ -117,7 +113,7 @@ impl CpuWorker {
             0 => row.len(),
             _ => row.partition_point(|&b| b < DIRECT).max(start),
         };
-        // The packed word that holds the current entry: for the next entry it is the same or the next one.
+        // The packed word of the current entry; the next entry is in the same word or the next one.
         let mut word =
             first + self.postponed.places()[first..].partition_point(|&place| u32::from(place) < row[start] / 64);
         let next = |word: usize, b: u32, waiting: &PostponedArcs| {
@@ -130,7 +126,7 @@ impl CpuWorker {
                 word = next(word, b, &self.postponed);
                 word + 1 - first
             });
-            // No bit of a hub is behind its own word.
+            // A hub's row ends in the hub's own word.
             let of_all = four[0] as usize / 64 + 1;
             let found = corners.common_of_four(packed.some(0..ends[0]), four.map(|b| &hubs.row(b)[..of_all]));
             for ((b, end), mut found) in four.into_iter().zip(ends).zip(found) {
@@ -179,7 +175,7 @@ impl CpuWorker {
         self.postponed.sort();
         let mut of_locals = std::mem::take(&mut self.of_locals);
         let count = self.intersect_sorted(0..self.postponed.len(), hubs, corners, |_, tail, found| {
-            // In the order of heads, additions to the counters of all would be at random.
+            // Added by local here: in the order of heads, additions to the shared counters would be random accesses.
             if C::WANTED
                 && let Some(sum) = of_locals.get_mut(tail)
             {
@@ -196,8 +192,8 @@ impl CpuWorker {
         count
     }
 
-    /// Counts the triangles of some postponed arcs, and their corners but for the largest, for which `of_tail` gets where the row of the arc's
-    /// tail begins, and how many there are.
+    /// Counts the triangles of some postponed arcs and their corners, except the largest: `of_tail` gets the first word of the tail's row,
+    /// and the number of triangles.
     #[inline(always)]
     pub(super) fn intersect_sorted<C: Corners>(
         &self,
@@ -221,15 +217,13 @@ impl CpuWorker {
         count
     }
 
-    /// The local whose row begins at a packed word.
     #[inline(always)]
     pub(super) fn local_at(&self, word: usize) -> usize {
         self.locals[word] as usize
     }
 
-    /// Counts the triangles that start at the local with the row of `head`. All entries of a successor's row are below that
-    /// successor, so it does not matter that those of the local's row above it are marked, too. `words` are those of that row, if it
-    /// is packed.
+    /// Counts the triangles that start at the local with `head.row`, whose packed form is `words`, if any. The whole row may be marked: a
+    /// successor's entries are all below the successor.
     #[inline(always)]
     pub(super) fn intersect_others<C: Corners>(
         &mut self,
@@ -264,7 +258,6 @@ impl CpuWorker {
         count
     }
 
-    /// Counts the entries of the middle corners' rows that are marked.
     #[inline(always)]
     fn intersect_marked<C: Corners>(
         &self,
@@ -285,7 +278,7 @@ impl CpuWorker {
         count
     }
 
-    /// Counts the entries of the middle corners' rows that are marked. The rows are prefetched, since they may be anywhere in memory.
+    /// As [`Self::intersect_marked`], for rows that may be anywhere in memory, which are prefetched.
     #[inline(always)]
     fn intersect_ahead<C: Corners>(&self, head: RowHead<'_>, successors: &SuccessorRows<'_>, corners: &mut C) -> u64 {
         let RowHead { row, start } = head;
@@ -296,7 +289,7 @@ impl CpuWorker {
             let mut found = 0;
             for &b in some {
                 let successor_row = successors.row(b);
-                // Reads both ends of every row before the first row is probed.
+                // All row bounds are read before the first row is probed.
                 ahead[found] = (b, successor_row);
                 if may_intersect(successor_row, first, last) {
                     prefetch_row(successor_row);
@@ -312,7 +305,6 @@ impl CpuWorker {
         count
     }
 
-    /// How many entries of a successor's row are marked.
     #[inline(always)]
     fn intersect<C: Corners>(&self, successor_row: &[u32], corners: &mut C) -> u64 {
         match pack::words(successor_row) {
@@ -322,7 +314,7 @@ impl CpuWorker {
     }
 }
 
-/// Some consecutive locals, with how much of each one's row earlier row blocks have covered.
+/// Some consecutive locals, and how many entries of each one's row earlier row blocks have covered.
 pub(super) struct LocalsRun<'a> {
     pub(super) first: usize,
     pub(super) cursors: &'a mut [u32],
@@ -340,7 +332,6 @@ impl LocalsRun<'_> {
 }
 
 pub(super) struct RowBlockContext<'a> {
-    /// Which rows of the resident section are packed.
     pub(super) packed: BitRows,
     pub(super) range: &'a Range<u32>,
     pub(super) successors: &'a SuccessorRows<'a>,

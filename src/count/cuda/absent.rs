@@ -1,4 +1,4 @@
-//! A GPU that is not here: plans are made for it, on a machine that has none.
+//! A GPU that this machine does not have, to plan for.
 
 use trimill_counting::{CountBackend, Detail, Device, EdgeShare, Footprint, PartitionCounter, PartitionExtent, Scope};
 use trimill_kernels::{CountingMethod, Lstc, Packed, packed_takes, scratch_bytes};
@@ -8,7 +8,6 @@ use crate::count::method::CudaMethod;
 use trimill_graph::GraphSize;
 use trimill_system::{Bytes, Error, Result};
 
-/// A GPU with a budget of some bytes, and what methods would take of it.
 #[derive(Debug)]
 pub struct Absent {
     name: CudaMethod,
@@ -17,7 +16,6 @@ pub struct Absent {
     scope: Scope,
 }
 
-/// What a GPU that is not here would count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceCounters {
     Total,
@@ -29,7 +27,7 @@ pub enum DeviceCounters {
 }
 
 impl Absent {
-    /// The methods that could count a graph of this size on a GPU with `budget` bytes: the named one, or those of `auto`.
+    /// The methods that could count a graph of this size within `budget`: the named one, or those of `auto`.
     pub fn choices(
         name: CudaMethod,
         settings: &KernelSettings,

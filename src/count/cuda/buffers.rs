@@ -1,4 +1,4 @@
-//! Page-locked row block buffers of one GPU, which are reused for later partitions: allocating such memory is slow.
+//! Page-locked buffers of row blocks of one GPU, reused for later partitions: allocating such memory is slow.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,38 +7,37 @@ use trimill_kernels::{Gpu, Pinned};
 use trimill_counting::Lent;
 use trimill_system::lock;
 
-/// Row blocks of fewer words are copied through the GPU's own buffers faster than page-locked memory is allocated for them.
+/// For fewer words, copying through the GPU's own buffers is faster than allocating page-locked memory.
 const FEWEST_WORDS: u64 = 1 << 18;
 
 #[derive(Default)]
 pub(super) struct Buffers(Arc<Mutex<Vec<Pinned<u32>>>>);
 
-/// A buffer that is lent; returned to the idle ones when dropped.
+/// A buffer that is lent; it becomes idle when dropped.
 struct Borrowed {
     memory: Option<Pinned<u32>>,
     idle: Arc<Mutex<Vec<Pinned<u32>>>>,
 }
 
 impl Buffers {
-    /// Allocates `many` idle buffers of `words`, or fewer if no more memory can be locked.
+    /// Allocates `many` idle buffers of `words`, or as many as memory can be locked for.
     pub(super) fn stock(&self, gpu: &Gpu, many: u64, words: u64) {
         lock(&self.0).extend((0..many).map_while(|_| gpu.pinned(words as usize).ok()));
     }
 
-    /// Memory for `words`: an idle buffer that is large enough, else a new one. None where no memory can be locked, or where it
-    /// would not pay off.
+    /// An idle buffer of at least `words`, else a new one. None where no memory can be locked, or where it would not pay off.
     pub(super) fn lend(&self, gpu: &Gpu, words: u64) -> Option<Box<dyn Lent>> {
         if words < FEWEST_WORDS {
             return None;
         }
-        // Blocks of about the same size share buffers.
+        // Rounded up, so that blocks of about the same size share buffers.
         let words = words.next_multiple_of(FEWEST_WORDS);
         let mut idle = lock(&self.0);
         let large_enough = idle.iter().enumerate().filter(|(_, memory)| memory.len() as u64 >= words);
         let memory = match large_enough.min_by_key(|(_, memory)| memory.len()).map(|(place, _)| place) {
             Some(place) => idle.swap_remove(place),
             None => {
-                // One that is too small is freed first, so that buffers do not accumulate.
+                // Frees one that is too small first, so that buffers do not accumulate.
                 idle.pop();
                 match gpu.pinned(words as usize) {
                     Ok(memory) => memory,

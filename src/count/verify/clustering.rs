@@ -1,5 +1,5 @@
-//! The summary of the triangles at all vertices, by its definition: all values are sorted. Shares no code with
-//! [`crate::vertices::summary`], which it checks; only the types are the same.
+//! The summary of the triangles at all vertices, by its definition: all values are sorted. Shares only types with
+//! [`crate::vertices::summary`], which it checks.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use crate::vertices::summary::{Clustering, OfDegree, Quantile};
 use trimill_system::{Control, Result};
 
 impl VerifiedVertices {
-    /// The summary, and the sums of each degree, rising.
+    /// The summary, and the sums of each degree, ascending.
     pub fn clustering(&self, control: &Control) -> Result<(Clustering, Vec<OfDegree>)> {
         let pairs = |degree: u32| u128::from(degree) * u128::from(degree - 1) / 2;
         let both = || self.degrees.iter().copied().zip(self.triangles.iter().copied());
-        // None is negative, so they are in the order of their bits.
+        // None is negative, so their bits sort as they do.
         let mut local: Vec<u64> = both()
             .filter(|(degree, _)| *degree > 1)
             .map(|(degree, triangles)| (triangles as f64 / pairs(degree) as f64).to_bits())

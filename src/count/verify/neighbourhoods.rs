@@ -10,19 +10,18 @@ use trimill_system::{Control, Result, parallel};
 /// Steps of a loop between two checks whether to stop.
 pub(super) const STEPS: usize = 1 << 16;
 
-/// The full neighbourhood of every vertex, vertices renamed in ascending order of their ids; and what was counted on each edge, where that
-/// was asked for.
+/// The full neighbourhood of every vertex, with vertices renumbered by ascending id; and, where asked for, the count on each edge.
 #[derive(Debug)]
 pub struct VerifiedEdges {
     pub(super) ids: Vec<u64>,
     pub(super) starts: Vec<usize>,
     pub(super) neighbours: Vec<usize>,
-    /// The triangles on the edge to each neighbour that is larger.
+    /// The triangles on the edge to each larger neighbour.
     pub(super) supports: Vec<AtomicU32>,
 }
 
 impl VerifiedEdges {
-    /// `arcs` is sorted, without loops and repetitions, and holds the reverse of each of its arcs.
+    /// `arcs` must be sorted, without loops and repetitions, and hold the reverse of each arc.
     pub(super) fn new(arcs: &[(u64, u64)], control: &Control) -> Result<Self> {
         let vertices = arcs.chunk_by(|one, other| one.0 == other.0).count();
         let (mut ids, mut starts) = (Vec::with_capacity(vertices), Vec::with_capacity(vertices + 1));
@@ -36,7 +35,7 @@ impl VerifiedEdges {
             }
         }
         starts.push(arcs.len());
-        // Each head is a tail, too, so the count of the smaller ids is its place among them.
+        // Each head is also a tail, so its number is the count of smaller ids.
         let mut neighbours = vec![0; arcs.len()];
         parallel::try_each(arcs.chunks(STEPS).zip(neighbours.chunks_mut(STEPS)), |(arcs, places)| {
             control.check()?;
@@ -57,7 +56,7 @@ impl VerifiedEdges {
         &self.neighbours[self.starts[vertex]..self.starts[vertex + 1]]
     }
 
-    /// The triangles at each vertex; where `per_edge`, those on each edge are kept.
+    /// The triangles at each vertex; if `per_edge`, those on each edge are kept.
     pub(super) fn corners(&mut self, per_edge: bool, control: &Control) -> Result<Vec<u64>> {
         if per_edge {
             self.supports = self.neighbours.iter().map(|_| AtomicU32::new(0)).collect();
@@ -66,7 +65,7 @@ impl VerifiedEdges {
         (0..self.len()).into_par_iter().try_for_each(|u| -> Result<()> {
             for (place, &v) in (self.starts[u]..).zip(self.neighbours_of(u)).filter(|&(_, &v)| u < v) {
                 let common = common(self.neighbours_of(u), self.neighbours_of(v), control)?;
-                // A triangle at a vertex is found on both edges that it has there.
+                // A triangle at a vertex is found on both of its edges there.
                 twice[u].fetch_add(common, Relaxed);
                 twice[v].fetch_add(common, Relaxed);
                 if let Some(support) = self.supports.get(place) {
@@ -85,7 +84,7 @@ impl VerifiedEdges {
             .collect())
     }
 
-    /// The edges of which `u` is the smaller end: the larger ends, ascending, and the triangles.
+    /// The edges whose smaller end is `u`: the larger ends, ascending, and the triangles.
     pub fn of(&self, u: u32) -> impl Iterator<Item = (u32, u32)> {
         let places = self.starts[u as usize]..self.starts[u as usize + 1];
         let all = self.neighbours[places.clone()].iter().zip(&self.supports[places]);
@@ -93,7 +92,6 @@ impl VerifiedEdges {
     }
 }
 
-/// How many numbers two sorted lists share.
 pub(super) fn common(a: &[usize], b: &[usize], control: &Control) -> Result<u64> {
     let (mut i, mut j, mut found) = (0, 0, 0);
     loop {

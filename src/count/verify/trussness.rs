@@ -1,7 +1,6 @@
-//! The trussness of every edge by removing one edge after another, on one thread: k by k, an edge that is in fewer than k - 2 triangles
-//! of the edges left goes, and with it its triangles. Shares nothing with `crate::truss`.
-//!
-//! Cost: merges the neighbourhoods of every edge once, and a pass over all edges for each k. Memory: 5 bytes an arc.
+//! The trussness of every edge by removing one edge after another on one thread: for each k, edges in fewer than k - 2 triangles go, and
+//! their triangles with them. Shares nothing with `crate::truss`. Cost: merges the neighbourhoods of every edge once, and a pass over all
+//! edges for each k; 5 bytes an arc.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
@@ -11,8 +10,7 @@ use crate::truss::by_k::{Truss, Trusses};
 use trimill_system::{Control, Result};
 
 impl VerifiedEdges {
-    /// Replaces the triangles on each edge by its trussness; the edges that are left at `until` have that. Returns the sizes of all
-    /// trusses.
+    /// Replaces the triangles on each edge by its trussness; edges that are left at `until` get that. Returns the sizes of all trusses.
     pub fn peel(&mut self, until: Option<u32>, control: &Control) -> Result<Trusses> {
         let mut triangles: Vec<u32> = self.supports.iter_mut().map(|support| *support.get_mut()).collect();
         let mut gone = vec![false; triangles.len()];
@@ -64,7 +62,7 @@ impl VerifiedEdges {
         Ok(Trusses { largest_k: by_k.last().map_or(0, |truss| truss.k), by_k, until, ..Trusses::default() })
     }
 
-    /// All edges: the smaller end, the larger one, and the place of the count.
+    /// All edges: smaller end, larger end, place of the count.
     fn edges(&self) -> Vec<(usize, usize, usize)> {
         let of = |u: usize| {
             let places = self.starts[u]..self.starts[u + 1];
@@ -82,7 +80,7 @@ impl VerifiedEdges {
         self.neighbours_of(shorter).iter().copied().filter(|w| of_longer.binary_search(w).is_ok()).collect()
     }
 
-    /// The place of the count of an edge, at its smaller end.
+    /// The place of an edge's count, at its smaller end.
     fn place(&self, u: usize, v: usize) -> usize {
         let (smaller, larger) = (u.min(v), u.max(v));
         self.starts[smaller] + self.neighbours_of(smaller).partition_point(|&other| other < larger)

@@ -1,5 +1,4 @@
-//! Inputs whose ids are names, for the verifier: numbered in the order of their bytes, by a tree of all of them in memory. It shares no code with
-//! what it checks (`crate::names`).
+//! Names as ids for the verifier, numbered in byte order by a tree in memory. Shares no code with `crate::names`, which it checks.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,14 +12,13 @@ use trimill_system::{Bytes, Control, Error, Result, lock};
 /// Bytes of a name in the tree, beside its own.
 const PER_NAME: u64 = 80;
 
-/// An input whose names were read once, and are numbered.
 pub(super) struct NumberedByTree<'a> {
     source: &'a Source,
     numbers: BTreeMap<Vec<u8>, u64>,
 }
 
 struct CollectedNames {
-    /// And the bytes that they take.
+    /// With the bytes that the names take.
     names: Mutex<(BTreeMap<Vec<u8>, u64>, u64)>,
     most: Bytes,
 }
@@ -58,7 +56,6 @@ impl NameSink for NumberArcs<'_> {
 }
 
 impl<'a> NumberedByTree<'a> {
-    /// Reads the names of `source`, which may take `most`.
     pub(super) fn read(source: &'a Source, most: Bytes, control: &Control) -> Result<Self> {
         let collected = CollectedNames { names: Mutex::default(), most };
         source.scan_names(&collected, control)?;

@@ -24,7 +24,7 @@ fn method(name: &str, backend: Backend, runs: &[BenchRun]) -> MethodReport {
     report
 }
 
-/// A comparison whose figures can be checked by hand: 1000 edges, 4000 probes, the baseline's kernels 2 s.
+/// 1000 edges, 4000 probes, the baseline's kernels 2 s.
 pub fn example() -> BenchReport {
     let baseline = MethodName { method: "slow".into(), backend: Backend::Cpu };
     let copied = [0.5, 0.3, 0.4, 0.2].map(|kernel| run(kernel, Some(0.1), 7));

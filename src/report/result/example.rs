@@ -4,7 +4,6 @@ use super::{InputReport, RunResult, Stage};
 use crate::report::partitions::{CountedFigures, PartitionFigures};
 use trimill_system::Bytes;
 
-/// A result with `parts` partitions whose numbers differ from each other.
 pub fn example(parts: u32) -> RunResult {
     let mut result = RunResult { job: Some("crawl".into()), seed: 1, ..RunResult::default() };
     (result.partitioner, result.device_memory, result.host_memory) = ("auto".into(), Bytes::mib(1), Bytes::mib(1024));

@@ -1,5 +1,5 @@
-//! The triangles of edges that fall, where rows are bits. As in [`crate::truss::triangles`], but each end counts for the edges of its own
-//! row only, however long the other one is: reading a row is cheap, and the counts of a word are added to at once.
+//! The triangles of falling edges, if rows are bits. As in [`crate::truss::triangles`], but each end counts only for edges of its own row,
+//! however long the other is: reading a row is cheap, and the counts of a word are added to at once.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -9,24 +9,21 @@ use crate::truss::ends::{FallingEnd, vertex};
 use crate::truss::falling::{EdgeValues, TOGETHER, TakenTriangles};
 use trimill_system::mapped::{prefetch, zeros};
 
-/// A row is read as a whole if it is less than `MUCH_LONGER` times as long as that in the table. In a longer one, the words of the row in
-/// the table are searched.
+/// A row less than `MUCH_LONGER` times as long as the row in the table is read as a whole; in longer ones, the table's words are searched.
 const MUCH_LONGER: usize = 4;
 
 /// Words that are put into the table in the time of one search.
 const WORDS_PER_SEARCH: usize = 4;
 
-/// The buffers of a thread.
 #[derive(Default)]
 pub(in crate::truss) struct BitScratch {
-    /// For each word over all vertices: the neighbours of the vertex in the table, zero if there is none, and the word's place in its row.
+    /// For each word over all vertices: the neighbours of the vertex in the table, and the word's index in its row.
     marks: Vec<u64>,
     places: Vec<u32>,
     counts: TriangleCounts,
 }
 
 impl BitScratch {
-    /// Bytes for `vertices` vertices.
     pub(in crate::truss) fn bytes(vertices: u64) -> u64 {
         (8 + 4 + size_of::<Planes>() as u64) * vertices.div_ceil(64) + vertices.div_ceil(64 * 8)
     }
@@ -41,7 +38,6 @@ struct TriangleCounts {
     touched: Vec<u64>,
 }
 
-/// A word of a vertex's row.
 #[derive(Clone, Copy)]
 struct InRow<'a> {
     vertex: u32,
@@ -49,15 +45,14 @@ struct InRow<'a> {
     word: usize,
 }
 
-/// The edges of `own` from which one triangle each is taken at the bits that are in both rows' words, as [`crate::truss::triangles`] has it.
+/// The edges of `own` that lose a triangle each at the bits that both words share, by the rules of [`crate::truss::triangles`].
 #[inline(always)]
 fn taken(own: InRow<'_>, other: InRow<'_>, both: u64) -> u64 {
     let takes_from = larger(own.vertex, own.row.columns[own.word]) | !other.row.falling[other.word].load(Relaxed);
     both & !own.row.falling[own.word].load(Relaxed) & takes_from
 }
 
-/// Calls `found` with the places of the words of both rows that have bits in common, and these bits. Each word of the first row is searched
-/// in the second one.
+/// Calls `found` with the indices of words that share bits, and these bits. Each word of the first row is searched in the second one.
 #[inline(always)]
 fn each_common(row: &BitRowView<'_>, in_row: &BitRowView<'_>, mut found: impl FnMut(usize, usize, u64) -> bool) {
     let mut place = 0;
@@ -75,7 +70,7 @@ fn each_common(row: &BitRowView<'_>, in_row: &BitRowView<'_>, mut found: impl Fn
     }
 }
 
-/// Lowers the values of the edges at the vertex whose edges fall at these ends. Compiled for several instruction sets, as counting is.
+/// Lowers the values of a vertex's edges by the triangles of its falling edges. Compiled for several instruction sets.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(in crate::truss) fn take_group(
     rows: &NeighbourBits,
@@ -155,7 +150,7 @@ pub(in crate::truss) fn take_group(
     }
 }
 
-/// Takes what was counted from the values of a row's edges; then the counts are zeros again.
+/// Subtracts the counts from the values of a row's edges, and zeroes them.
 #[inline(always)]
 fn lower(row: &BitRowView<'_>, values: EdgeValues<'_>, counts: &mut TriangleCounts, taken: &mut TakenTriangles) {
     for (first, touched) in (0..).step_by(64).zip(&mut counts.touched) {

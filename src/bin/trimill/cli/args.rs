@@ -31,14 +31,14 @@ fn has(words: &str, word: &str) -> bool {
     words.split(' ').any(|one| one == word)
 }
 
-/// Leaves an option out of `-h`, unless it is a usual one, one of `own`, or required.
+/// Hides an option from `-h`, unless it is a usual one, one of `own`, or required.
 pub(crate) fn usual(arg: Arg, own: &[&str]) -> Arg {
     let name = arg.get_id().as_str();
     let shown = arg.is_positional() || arg.is_required_set() || has(USUAL, name) || own.contains(&name);
     arg.hide_short_help(!shown)
 }
 
-/// Leaves settings out of a command that does not take them: they are not shown, and refused.
+/// Removes settings from a command that does not take them: they are not shown, and refused.
 pub(crate) fn without(arg: Arg, left_out: &str) -> Arg {
     if !has(left_out, arg.get_id().as_str()) {
         return arg;

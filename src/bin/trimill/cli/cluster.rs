@@ -95,7 +95,7 @@ pub(crate) struct TaskArgs {
     pub(crate) json: bool,
 }
 
-/// A run directory in the place of an input.
+/// A run directory instead of an input.
 pub(super) fn input_of(run: &Path) -> InputTable {
     InputTable { path: Some(run.to_path_buf()), ..InputTable::default() }
 }
@@ -116,7 +116,6 @@ impl MergeCommand {
 }
 
 impl ClusterCommand {
-    /// The scheduler, and what it is to do.
     pub(crate) fn tasks(&self) -> (Scheduler, &TaskArgs) {
         match self {
             Self::Slurm(tasks) => (Scheduler::Slurm, tasks),

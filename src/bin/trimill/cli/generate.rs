@@ -96,7 +96,7 @@ impl Args for GenerateCommand {
         let with_file = |family: Command| {
             let about = family.get_about().cloned().unwrap_or_default();
             let family = if is_product(family.get_name()) { GraphArgs::augment_args(family) } else { family };
-            // Arguments that are added bring their own description along.
+            // Added arguments bring their own description along.
             FileArgs::augment_args(family).about(about)
         };
         let command = Family::augment_subcommands(command).mut_subcommands(with_file);

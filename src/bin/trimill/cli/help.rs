@@ -1,7 +1,7 @@
-//! The long texts of `--help`: examples, and what the names mean. A paragraph is one line, which is wrapped to the terminal's width; an example
-//! fits 80 columns.
+//! The long texts of `--help`: examples, and what the names mean. A paragraph is one line, wrapped to the terminal's width; an example fits
+//! 80 columns.
 
-/// Of `trimill` alone, which should leave the first commands to try on a screen of 24 lines.
+/// Leaves the first commands to try on a screen of 24 lines.
 pub(crate) const FIRST: &str = "\
 Examples:
   trimill count crawl.graph

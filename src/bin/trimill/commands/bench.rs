@@ -39,7 +39,7 @@ pub(super) fn run(command: &BenchCommand, context: &mut CommandContext<'_>) -> R
     });
     let (report, ended) = match (compared, latest) {
         (Ok(report), _) => (report, None),
-        // Show what was measured before the error.
+        // Shows what was measured before the error.
         (Err(error), Some(report)) => (report, Some(error)),
         (Err(error), None) => return Err(error),
     };
@@ -99,7 +99,7 @@ fn parent(file: &Path) -> &Path {
     file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A wrong count takes precedence. A method that cannot run is not an error, unless none can.
+/// A wrong count takes precedence. A method that cannot run is no error, unless none can.
 fn outcome(report: &BenchReport, context: &mut CommandContext<'_>) -> CommandOutcome {
     let mut worst = None;
     for (graph, title) in report.graphs.iter().zip(report.titles()) {
@@ -123,7 +123,7 @@ fn outcome(report: &BenchReport, context: &mut CommandContext<'_>) -> CommandOut
     if report.any_wrong() { Some(Kind::Data) } else { worst }
 }
 
-/// The kind that is called `name`; a timeout or crash of a child process counts as a lack of resources.
+/// The kind called `name`; a timeout or crash of a child process counts as a lack of resources.
 fn kind(name: &str) -> Kind {
     match name {
         "data" => Kind::Data,

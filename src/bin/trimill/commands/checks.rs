@@ -4,9 +4,8 @@ use crate::cli::BenchCommand;
 use trimill::program::{BatchJob, Choice, Job, Prepare, Tables};
 use trimill::{Backend, Error, Partitioner, Result};
 
-/// Checks the method of `job`, and the settings that mean something to some backends, methods and partitioners only. One
-/// that is `stated` for this very job is refused where it would have no effect; one from the settings of many jobs is
-/// ignored.
+/// Checks the method of `job`, and settings that mean something only to some backends, methods and partitioners: one that is `stated` for
+/// this very job is refused if it has no effect; one from the settings of many jobs is ignored.
 pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
     let name = job.name.clone();
     let of_job = |error: Error| match &name {
@@ -27,7 +26,7 @@ pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
     let metis = matches!(job.settings.partition.partitioner(), Partitioner::Metis);
     let (devices, timeout) = (count.devices.is_some(), count.device_timeout.is_some());
     let (block_threads, tile) = (count.block_threads.is_some(), count.tile.is_some());
-    // To look for a GPU takes time.
+    // Looking for a GPU takes time.
     let absent = match (choice, devices || timeout || block_threads || tile) {
         (Choice::Either(..), true) => trimill_kernels::find().err(),
         _ => None,
@@ -65,19 +64,17 @@ pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
     Ok(())
 }
 
-/// Refuses jobs for a larger machine than this one, before the first of a batch is started.
+/// Refuses jobs for a larger machine than this one, before the first of a batch starts.
 pub(super) fn check_machine(jobs: &[BatchJob]) -> Result<()> {
     jobs.iter().try_for_each(|BatchJob { name, job, .. }| {
         job.check_machine().map_err(|error| error.while_doing(&format!("job '{name}'")))
     })
 }
 
-/// The same for all jobs of a batch.
 pub(super) fn check_all(jobs: &mut [BatchJob]) -> Result<()> {
     jobs.iter_mut().try_for_each(|BatchJob { job, stated, .. }| check(job, stated))
 }
 
-/// Refuses settings of a comparison that would have no effect.
 pub(super) fn check_comparison(flags: &BenchCommand) -> Result<()> {
     let partitioner = flags.partition.partitioner.clone().unwrap_or_default();
     let backend = flags.count.backend.unwrap_or_default();

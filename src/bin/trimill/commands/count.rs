@@ -31,7 +31,7 @@ fn counted(tables: &Tables, how: &AnswerArgs, context: &mut CommandContext<'_>) 
     report(count(&job, context.metis(), &context.control)?, Some(&job), how, context)
 }
 
-/// Prints the result of a job, or of the shards of one, and what went wrong with its files.
+/// Prints the result of a job, or of its shards, and what went wrong with its files.
 pub(super) fn report(
     counted: CountAnswer,
     job: Option<&Job>,
@@ -47,16 +47,14 @@ pub(super) fn report(
     said.map(|_| unwritten)
 }
 
-/// The threads of a job that asked for so many.
 pub(super) fn threads(asked: Option<NonZeroUsize>) -> usize {
     asked.or(available_parallelism().ok()).map_or(1, NonZeroUsize::get)
 }
 
-/// A result, and whether its files could be written; it is printed in any case.
+/// A result, printed in any case, and whether its files could be written.
 pub(super) struct CountAnswer {
     pub(super) result: RunResult,
     pub(super) written: Result<()>,
-    /// With what its page compares.
     pub(super) earlier: Option<EarlierResult>,
 }
 
@@ -93,7 +91,7 @@ pub(super) fn write_tables(result: &RunResult, dir: Option<&Path>) -> Result<()>
 
 pub(super) fn plan(command: &PlanCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(&command.graph.tables())?;
-    // Of what a count writes, a plan writes the report alone.
+    // Of a count's outputs, a plan writes only the report.
     paths::check(&[job.clone().without_counts().paths()])?;
     let report = execute::plan(job.clone(), None, context.metis(), &context.control)?;
     let shown = context.shown(&command.graph.answer);

@@ -1,8 +1,6 @@
-//! `trimill run`: the jobs of a file, one after another.
-//!
-//! Errors in the file itself are reported before the first job. A job that fails is reported on standard error and in the summary,
-//! and the next one starts; a result whose files cannot be written is printed all the same; an interruption ends the batch.
-//! The outcome is the worst of all jobs.
+//! `trimill run`: the jobs of a file, one after another. Errors in the file itself are reported before the first job. A job that fails is
+//! reported on standard error and in the summary, and the next one starts; a result whose files cannot be written is printed all the same;
+//! an interruption ends the batch. The outcome is the worst of all jobs.
 
 use crate::text::table::{TableColumn, grid, or_dash, thousands};
 use crate::text::{reports, result};
@@ -67,7 +65,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
 #[derive(Debug, Clone, PartialEq)]
 struct SummaryLine {
     job: String,
-    /// Triangles, edges, parts, where it was counted.
+    /// Triangles, edges, parts, if it was counted.
     counted: Option<(u128, u64, u32)>,
     seconds: f64,
     /// `done`, or what went wrong.
@@ -141,7 +139,6 @@ fn line(name: &str, begun: Option<Instant>, outcome: String) -> SummaryLine {
     SummaryLine { job: name.into(), counted: None, seconds, outcome }
 }
 
-/// The table of all jobs.
 fn summary(lines: &[SummaryLine]) -> String {
     const COLUMNS: [TableColumn<SummaryLine>; 6] = [
         TableColumn { heading: "job", cell: |l| l.job.clone() },
@@ -154,7 +151,6 @@ fn summary(lines: &[SummaryLine]) -> String {
     grid(&COLUMNS, lines)
 }
 
-/// How a message about a job begins.
 fn of_job(name: &str) -> String {
     format!("job '{}': ", printable(name))
 }

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use super::table::{TableColumn, grid, or_dash, prefixed, seconds, thousands, three_digits};
 use trimill::program::report::bench::{BenchReport, GraphReport, MethodReport, Spread};
 
-/// The last columns matter most: a narrow terminal leaves out others from the second on.
+/// The last columns matter most: a narrow terminal omits others from the second on.
 const COLUMNS: [TableColumn<MethodReport>; 14] = [
     TableColumn { heading: "method", cell: |m| format!("{} on {}", m.title(), m.backend) },
     TableColumn { heading: "runs", cell: |m| if m.runs.is_empty() { "-".into() } else { m.runs.len().to_string() } },
@@ -44,7 +44,6 @@ pub(crate) fn runs(report: &BenchReport) -> String {
     }
 }
 
-/// The hardware: the GPUs, where there are any, and the processor.
 pub(crate) fn hardware(report: &BenchReport) -> String {
     let machine = &report.machine;
     let mut parts: Vec<String> = Vec::new();
@@ -97,7 +96,7 @@ fn prepared(graph: &GraphReport) -> String {
     format!("prepared: {}", stages.collect::<Vec<_>>().join(", "))
 }
 
-/// The message about a wrong count; none where the count is right.
+/// The message about a wrong count; none if it is right.
 pub(crate) fn wrong(method: &MethodReport, graph: &GraphReport) -> Option<String> {
     let reference = graph.triangles.filter(|_| method.correct == Some(false))?;
     let counts: Vec<String> = method.triangles.iter().map(|&count| thousands(count)).collect();
@@ -129,7 +128,6 @@ fn median(spread: Option<Spread>) -> String {
     or_dash(spread, |spread| milliseconds(spread.median))
 }
 
-/// The fastest and the slowest run.
 fn range(Spread { min, max, .. }: Spread) -> String {
     format!("{} to {}", milliseconds(min), milliseconds(max))
 }
@@ -144,7 +142,6 @@ pub(crate) fn milliseconds(seconds: f64) -> String {
     }
 }
 
-/// How many times as fast.
 pub(crate) fn times(ratio: f64) -> String {
     format!("{}x", if ratio >= 0.01 { three_digits(ratio) } else { format!("{ratio:.4}") })
 }

@@ -19,7 +19,6 @@ const ALTERNATIVES: [TableColumn<Alternative>; 7] = [
     TableColumn { heading: "fits", cell: |a| yes(a.fits) },
 ];
 
-/// What either mode would take.
 fn faster(estimates: &Estimates) -> String {
     format!(
         "building, reading and copying take about {} in the in-place mode, {}{} in the spilled mode",
@@ -71,7 +70,7 @@ fn answer(plan: &PlanReport, threads: usize) -> String {
     list(&entries)
 }
 
-/// The share of the seconds that more memory leaves at most, where it is worth a line.
+/// The largest share of the seconds that more memory may leave to be worth a line.
 const SAVES: f64 = 0.95;
 
 fn more(more: &MoreMemory) -> String {
@@ -97,7 +96,6 @@ fn reason(reason: PartsReason) -> &'static str {
     }
 }
 
-/// What is written beside the graph.
 fn disk(plan: &PlanReport) -> String {
     let counting: Bytes = plan.disks.iter().map(|disk| disk.most_bytes).sum();
     let at_most = |bytes: Bytes| if bytes == Bytes::ZERO { "nothing".into() } else { format!("at most {bytes}") };

@@ -13,7 +13,7 @@ use trimill::program::report::{
 };
 use trimill::program::{ArcRates, Mode, Rates, for_shell};
 
-/// The report as text; `what` is `holds` or `removed`.
+/// `what` is `holds` or `removed`.
 pub(crate) fn cache(report: &CacheReport, what: &str) -> String {
     const COLUMNS: [TableColumn<CacheEntry>; 6] = [
         TableColumn { heading: "key", cell: |e| e.key.clone() },
@@ -76,7 +76,7 @@ pub(crate) fn doctor(report: &DoctorReport) -> String {
     list(&entries)
 }
 
-/// What a core, the disk and, where there is one, a GPU do in a second.
+/// What a core, the disk and a GPU, if there is one, do in a second.
 fn rates(rates: &Rates, with_gpu: bool) -> Vec<(&'static str, String)> {
     let Rates { size_arcs, build_arcs, write_bytes, read_bytes, cpu, gpu, gpu_arcs, bitmap, lstc, packed } = *rates;
     let edges = |rate: f64| format!("{:.0} million edges/s", rate / 1e6);

@@ -22,7 +22,7 @@ const STAGES: [TableColumn<Stage>; 5] = [
     TableColumn { heading: "rate in", cell: stage_rate },
 ];
 
-/// A rate where the stage read its bytes: the planner looks at their sizes only.
+/// A rate if the stage read its bytes: the planner looks at their sizes only.
 fn stage_rate(stage: &Stage) -> String {
     if stage.name == "plan" { "-".into() } else { rate(stage.bytes_in, stage.seconds) }
 }
@@ -39,7 +39,6 @@ const DEVICES: [TableColumn<DeviceResult>; 9] = [
     TableColumn { heading: "in use,\nthe driver says", cell: |d| d.used_bytes.to_string() },
 ];
 
-/// Which tables follow the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ShownTables {
     None,
@@ -48,7 +47,7 @@ pub(crate) enum ShownTables {
     Whole,
 }
 
-/// The report of a job that had so many threads, where it is of one process.
+/// `threads`: how many the job had, if it ran in one process.
 pub(crate) fn result(result: &RunResult, threads: Option<usize>, shown: ShownTables) -> String {
     let mut text = answer(result, threads);
     if shown == ShownTables::None {
@@ -70,7 +69,6 @@ pub(crate) fn result(result: &RunResult, threads: Option<usize>, shown: ShownTab
     text
 }
 
-/// The summary of the triangles at all vertices, as entries of a list.
 pub(crate) fn clustering(summary: &Clustering) -> Vec<(&'static str, String)> {
     let quantiles = |value: fn(&Quantile) -> String| {
         let of = |quantile: &Quantile| format!("{}%: {}", 100.0 * quantile.share, value(quantile));
@@ -145,7 +143,6 @@ fn answer(result: &RunResult, threads: Option<usize>) -> String {
     list(&entries)
 }
 
-/// The devices or the threads that counted, and by which method.
 fn counter(result: &RunResult, threads: Option<usize>) -> String {
     let gpus: BTreeMap<u32, &str> = result.devices.iter().map(|of| (of.device, of.name.as_str())).collect();
     let on = match (gpus.values().next(), threads) {
@@ -167,14 +164,14 @@ fn memory(result: &RunResult) -> String {
     format!("host {}, {what} {}", of(result.peak_host_bytes, result.host_memory), of(counting, result.device_memory))
 }
 
-/// The time of the job, and of counting where it is a part of that: not of several devices, or of an earlier start.
+/// The time of the job, and of counting if that is a part of it: not with several devices, or an earlier start.
 fn time(result: &RunResult) -> String {
     let (whole, counting) = (result.seconds, result.counting_seconds());
     let part = if counting <= whole { format!(", counting {}", seconds(counting)) } else { String::new() };
     seconds(whole) + &part
 }
 
-/// The method, and the estimates where it was chosen from several.
+/// The method, and the estimates if it was chosen from several.
 pub(crate) fn method(name: &str, of: &[MethodEstimate]) -> String {
     let estimate = |of: &MethodEstimate| {
         let seconds = of.seconds.map_or("too little memory".into(), |seconds| format!("{:.1} ms", 1e3 * seconds));
@@ -202,7 +199,6 @@ pub(crate) fn partitions(
     plain_grid(headings, rows.into_iter().map(row).chain(totals)) + &note
 }
 
-/// A cell for people.
 fn readable(figure: Figure) -> String {
     match figure {
         Figure::Number(number) => number.map_or("-".into(), |number| number.to_string()),
@@ -213,7 +209,7 @@ fn readable(figure: Figure) -> String {
     }
 }
 
-/// The rows that a table shows, in their order, and a line that says how many it leaves out.
+/// The rows that a table shows, in order, and a line that says how many it leaves out.
 fn largest(rows: &[PartitionFigures], shown: ShownTables) -> (Vec<&PartitionFigures>, String) {
     if shown != ShownTables::Short || rows.len() <= MOST_ROWS {
         return (rows.iter().collect(), String::new());
@@ -283,7 +279,7 @@ pub(crate) fn stages(stages: &[Stage]) -> String {
     grid(&STAGES, stages)
 }
 
-/// The peak of the host's memory, and what the GPUs' drivers took in addition.
+/// The peak of host memory, and what the GPUs' drivers took in addition.
 fn host_memory(result: &RunResult) -> String {
     let own = used_of_budget(result.peak_host_bytes, result.host_memory);
     match result.driver_host_bytes {
@@ -292,7 +288,7 @@ fn host_memory(result: &RunResult) -> String {
     }
 }
 
-/// `used of budget (percent)`, or only what was used where no budget is known.
+/// `used of budget (percent)`, or only what was used if no budget is known.
 pub(crate) fn used_of_budget(used: Bytes, budget: Bytes) -> String {
     if budget == Bytes::ZERO {
         return used.to_string();

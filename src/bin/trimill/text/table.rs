@@ -8,13 +8,12 @@ use comfy_table::{
 use terminal_size::terminal_size_of;
 use trimill::Bytes;
 
-/// A column over rows of type `T`: its heading (of several lines where it is wide) and its cells.
+/// A column over rows of type `T`: its heading (of several lines if it is wide) and its cells.
 pub(crate) struct TableColumn<T> {
     pub(crate) heading: &'static str,
     pub(crate) cell: fn(&T) -> String,
 }
 
-/// A table of `rows`.
 pub(crate) fn grid<'a, T: 'a>(
     columns: impl IntoIterator<Item = &'a TableColumn<T>>,
     rows: impl IntoIterator<Item = &'a T>,
@@ -25,19 +24,19 @@ pub(crate) fn grid<'a, T: 'a>(
     plain_grid(headings, rows)
 }
 
-/// The same for texts. A column of numbers, sizes or dashes only is aligned to the right. On a terminal a table keeps to the
-/// terminal's width: see [`arranged`].
+/// As [`grid`], for texts. Aligns a column of only numbers, sizes or dashes to the right. On a terminal a table keeps to its width: see
+/// [`arranged`].
 pub(crate) fn plain_grid(headings: Vec<String>, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     arranged(headings, rows.into_iter().collect(), terminal_width())
 }
 
-/// None where standard output is not a terminal.
+/// None if standard output is not a terminal.
 fn terminal_width() -> Option<u16> {
     terminal_size_of(stdout()).map(|(width, _)| width.0)
 }
 
-/// The table within `width` columns, where there is a width: first without lines between columns, then with long texts in several
-/// lines, then without columns of numbers from the second on. The first column says what a row is, and the last ones say most.
+/// The table within `width` columns, if given: first without lines between columns, then with long texts in several lines, then without
+/// columns of numbers from the second on. The first column says what a row is, and the last ones say most.
 fn arranged(mut headings: Vec<String>, mut rows: Vec<Vec<String>>, width: Option<u16>) -> String {
     let natural = drawn(&headings, &rows, TableLines::All, None);
     let Some(width) = width.filter(|width| wide(&natural) > usize::from(*width)) else { return natural };
@@ -52,7 +51,6 @@ fn arranged(mut headings: Vec<String>, mut rows: Vec<Vec<String>>, width: Option
     plain
 }
 
-/// Whether a column is of numbers, sizes or dashes only.
 fn is_numeric(rows: &[Vec<String>], column: usize) -> bool {
     rows.iter().all(|row| row.get(column).is_none_or(|text| numeric(text)))
 }
@@ -178,7 +176,7 @@ pub(crate) fn prefixed(number: f64) -> String {
     format!("{}{}", three_digits(scaled), prefixes[thousands])
 }
 
-/// A rate in bytes a second; a dash where there are none, or less time than tables show.
+/// A rate in bytes a second; a dash if there are none, or less time than tables show.
 pub(crate) fn rate(bytes: Bytes, seconds: f64) -> String {
     if bytes == Bytes::ZERO || seconds < 0.001 {
         return "-".into();

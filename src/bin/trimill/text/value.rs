@@ -1,7 +1,5 @@
-//! Any JSON value as text, for reports whose fields are defined elsewhere (`trimill inspect`).
-//!
-//! An object's plain fields become lines, a list of objects becomes a table with a column for each field, a nested object
-//! becomes lines under its name. Fields that end in `bytes` are shown as sizes.
+//! Any JSON value as text, for reports whose fields are defined elsewhere (`trimill inspect`): an object's plain fields as lines, a list of
+//! objects as a table with a column for each field, a nested object as lines under its name. Fields that end in `bytes` are shown as sizes.
 
 use serde_json::{Map, Value};
 

@@ -1,16 +1,14 @@
-//! For each number up to the end of the hubs: the hubs above it whose rows have it, as bits. The hubs' rows themselves ([`Hubs`]) have
-//! what is below. With both, one intersection with the row of `a` finds all triangles on the arc `a -> x` whose third corner is a hub or
-//! whose middle corner is.
+//! The transposed rows of the hubs: for each number `x`, the hubs above `x` whose rows contain it, as bits. [`Hubs`] has those below `x`;
+//! with both, one intersection with the row of `a` finds all triangles on the arc `a -> x` whose third or middle corner is a hub.
 
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, parallel};
 
 use crate::count::cpu::hubs::Hubs;
 
-/// Numbers of a block: bits of a word.
 const BLOCK: u32 = 64;
 
-/// The rows of all numbers below `end`; that of `x` begins with the word of the hub `x`, or of the first hub.
+/// The rows of all numbers below `end`. The row of `x` begins with the word that contains `x`, or the first hub if that is larger.
 #[derive(Debug, Default)]
 pub(super) struct HubsAbove {
     first: u32,
@@ -18,27 +16,25 @@ pub(super) struct HubsAbove {
     words: Vec<u64>,
 }
 
-/// Words before the row of `x`, where hubs are numbers from `first` up to `end`.
+/// Words before the row of `x`; the hubs are `first..end`.
 fn words_before(first: u32, end: u32, x: u32) -> usize {
     let (first, end, block) = ((first / BLOCK) as usize, end.div_ceil(BLOCK) as usize, (x / BLOCK) as usize);
-    // Rows of block `j` lack the words before `first` or, behind that, before `j`.
+    // A row of block `j` lacks the words before `max(first, j)`.
     let same = block.min(first);
     let lacking = same * first + sum_below(block) - sum_below(same);
     BLOCK as usize * (block * end - lacking) + (x % BLOCK) as usize * (end - block.max(first).min(end))
 }
 
-/// The sum of all numbers below `n`.
 const fn sum_below(n: usize) -> usize {
     n * n.saturating_sub(1) / 2
 }
 
-/// Bytes for `hubs` hubs, at most.
 pub(super) fn bytes(hubs: u32) -> Bytes {
     Bytes::of::<u64>(words_before(0, hubs, hubs) as u64)
 }
 
 impl HubsAbove {
-    /// Turns the rows of hubs around: bit `y` of row `x` is bit `x` of the hub `y`.
+    /// Transposes the rows of the hubs: bit `y` of row `x` is bit `x` of the hub `y`.
     pub(super) fn take(&mut self, hubs: &Hubs) {
         let range = hubs.range();
         (self.first, self.end) = if range.is_empty() { (0, 0) } else { (range.start, range.end) };
@@ -72,17 +68,16 @@ impl HubsAbove {
         });
     }
 
-    /// Puts the bits of `x` together: those of the row `below`, if `x` is a hub, and those of hubs above it.
+    /// Writes all neighbours of `x` among the hubs to `bits`: those in `below`, its own row if it is a hub, and the hubs above it.
     #[inline(always)]
     pub(super) fn put(&self, x: u32, below: &[u64], bits: &mut [u64]) {
         let (first, row) = (self.first_word(x), self.row(x));
         bits[..first].fill(0);
         bits[first..first + row.len()].copy_from_slice(row);
-        // One word has bits of both.
+        // The word of `x` itself has bits of both.
         bits.iter_mut().zip(below).for_each(|(bits, below)| *bits |= below);
     }
 
-    /// The first word of the row of `x`.
     #[inline(always)]
     fn first_word(&self, x: u32) -> usize {
         (x.max(self.first) / BLOCK) as usize
@@ -99,7 +94,7 @@ impl HubsAbove {
     }
 }
 
-/// Bit `j` of word `i` becomes bit `i` of word `j`: squares of half the size change places, then those within them, and so on.
+/// Transposes by recursion: exchanges the off-diagonal quarters, then does the same within each quarter.
 fn transpose(square: &mut [u64; 64]) {
     let (mut size, mut mask) = (32, u64::from(u32::MAX));
     while size > 0 {

@@ -12,7 +12,6 @@ use crate::count::cpu::worker::LocalsRun;
 use crate::count::successors::SuccessorRows;
 use trimill_counting::Resident;
 
-/// What all runs of a row block share.
 pub(super) struct Around<'a> {
     pub(super) range: &'a Range<u32>,
     pub(super) successors: &'a SuccessorRows<'a>,
@@ -23,14 +22,14 @@ pub(super) struct Around<'a> {
 }
 
 impl<'a> Around<'a> {
-    /// The row of `b`, and the counter of its first arc: those of the row block's arcs come after those of the resident arcs.
+    /// The row of `b`, and the counter of its first arc; counters of the row block's arcs follow those of the resident arcs.
     #[inline(always)]
     pub(super) fn row_at(&self, b: u32) -> (&'a [u32], u64) {
         self.successors.row_at(b, self.resident.successors.len() as u64)
     }
 }
 
-/// The heads whose arcs are counted in batches, of up to `most_arcs` of all arcs.
+/// The heads whose arcs are counted in batches of up to `most_arcs` arcs.
 pub(super) struct BatchedHeads<'a> {
     pub(super) hubs: &'a HeadBuckets,
     pub(super) others: &'a HeadBuckets,
@@ -42,12 +41,12 @@ impl BatchedHeads<'_> {
         self.hubs.is_empty() && self.others.is_empty()
     }
 
-    /// A row alone may have more arcs than there is room for: none of its run's arcs is counted by its head.
+    /// A single row may have more arcs than a batch has room for: then no arc of its run is counted by head.
     pub(super) fn has_room_for(&self, run: &LocalsRun<'_>, resident: &Resident) -> bool {
         run.arcs(resident) <= self.most_arcs
     }
 
-    /// Where in a row the arcs end that are counted by their heads; 0: none is.
+    /// Where in a row the arcs that are counted by head end; 0 if there are none.
     #[inline(always)]
     pub(super) fn end(&self, row: &[u32], cursor: usize) -> usize {
         let end = |heads: &HeadBuckets| match heads.places(row, cursor) {
@@ -57,22 +56,19 @@ impl BatchedHeads<'_> {
         end(self.hubs).max(end(self.others))
     }
 
-    /// The end of all of them.
     pub(super) fn end_of_all(&self) -> u32 {
         self.hubs.range().end.max(self.others.range().end)
     }
 }
 
-/// What was found on the arcs of a batch.
 pub(super) struct FoundByHead<'a> {
-    /// The triangles on each arc, written once; zeros again after they were added to the counters.
+    /// The triangles on each arc, written once; zeroed again when they are added to the counters.
     pub(super) found: &'a [AtomicU32],
-    /// The first arc of the batch.
     pub(super) first_arc: u64,
 }
 
 impl FoundByHead<'_> {
-    /// The place of an arc, given the first arc of its row and its place in that.
+    /// The index in `found` of an arc, from the first arc of its row and its place in the row.
     #[inline(always)]
     pub(super) fn place(&self, first: u64, place: u16) -> usize {
         (first - self.first_arc) as usize + usize::from(place)

@@ -1,4 +1,4 @@
-//! The counters of arcs, and additions to them that wait until there are many for the same counters.
+//! The counters of arcs, and additions to them that are collected until a range of counters has many.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -6,16 +6,15 @@ use std::sync::Mutex;
 use trimill_system::mapped::{populate, zeros};
 use trimill_system::{Bytes, lock, parallel};
 
-/// The most ranges of counters.
 const RANGES: u64 = 1 << 8;
 
-/// The fewest counters of a range, as a power of two.
+/// The binary logarithm of the fewest counters of a range.
 const LEAST_SHIFT: u32 = 12;
 
-/// Additions to a range that a worker collects.
+/// How many additions a worker collects for a range.
 const COLLECTED: usize = 128;
 
-/// Counters in ranges of equal lengths, each with a lock: those of the resident arcs, then those of a row block's arcs.
+/// Counters in ranges of equal length, each with a lock: first the resident arcs, then the arcs of a row block.
 #[derive(Debug)]
 pub(super) struct HostEdgeCounters {
     shift: u32,
@@ -24,10 +23,10 @@ pub(super) struct HostEdgeCounters {
 }
 
 impl HostEdgeCounters {
-    /// Bytes besides 4 for each arc: the ranges, and what the last one has beyond the last arc.
+    /// Bytes besides 4 an arc: the ranges, and the unused end of the last one.
     pub(super) const FIXED: Bytes = Bytes(64 * (RANGES + 2) + (4 << LEAST_SHIFT));
 
-    /// Zeros for `resident` arcs of the resident section, and `row_block` arcs of the largest row block.
+    /// Zeros for `resident` resident arcs, and for the `row_block` arcs of the largest row block.
     pub(super) fn new(resident: u64, row_block: u64) -> Self {
         let all = resident + row_block;
         let shift = (LEAST_SHIFT..).find(|shift| all >> shift < RANGES).unwrap_or(LEAST_SHIFT);
@@ -40,7 +39,7 @@ impl HostEdgeCounters {
         Bytes::of::<u32>(counters) + Bytes::of::<Mutex<Vec<u32>>>(self.ranges.capacity() as u64)
     }
 
-    /// Where the `len` counters from `first` on are: in which ranges, and their places there.
+    /// The `len` counters from `first` on: the ranges that they are in, and their places in these.
     fn places(&self, first: u64, len: usize) -> impl Iterator<Item = (&Mutex<Vec<u32>>, Range<usize>)> {
         let (mut at, end) = (first, first + len as u64);
         std::iter::from_fn(move || {
@@ -61,7 +60,7 @@ impl HostEdgeCounters {
         }
     }
 
-    /// Copies counters; runs in the current thread pool, as all that follows.
+    /// Copies counters. As the following functions, it runs in the current thread pool.
     pub(super) fn read(&self, first: u64, into: &mut [u32]) {
         let (mut rest, mut parts) = (&mut *into, Vec::new());
         for (range, places) in self.places(first, rest.len()) {
@@ -80,18 +79,17 @@ impl HostEdgeCounters {
         parallel::each(self.places(self.resident, arcs as usize), |(range, places)| lock(range)[places].fill(0));
     }
 
-    /// Takes the memory of all counters.
     pub(super) fn populate(&self) {
         parallel::each(&self.ranges, |range| populate(&mut lock(range)));
     }
 
-    /// Adds 1 for each bit of the masks, which begin at these places in a range.
+    /// Adds 1 for each bit of the masks; the lowest bit of each is for the counter at its place in the range.
     fn add_masks(&self, range: usize, places: &[u32], masks: &[u64]) {
         add_masks(&mut lock(&self.ranges[range]), places, masks);
     }
 }
 
-/// Compiled for several instruction sets, since with wide registers eight counters are added to at once.
+/// Compiled for several instruction sets: wide registers add to eight counters at once.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn add_masks(counters: &mut [u32], places: &[u32], masks: &[u64]) {
     for (&place, &mask) in places.iter().zip(masks) {
@@ -121,7 +119,7 @@ fn add_masks(counters: &mut [u32], places: &[u32], masks: &[u64]) {
 #[derive(Debug)]
 pub(super) struct Additions {
     shift: u32,
-    /// For each range [`COLLECTED`] places, and for each of them a mask: a bit for each counter from there on.
+    /// For each range [`COLLECTED`] places, each with a mask: a bit for each of the 64 counters from there on.
     places: Vec<u32>,
     masks: Vec<u64>,
     used: Vec<u16>,
@@ -142,13 +140,13 @@ impl Additions {
             + Bytes::of::<u16>(self.used.capacity() as u64)
     }
 
-    /// Adds 1 for each bit of `mask`, the lowest of which is for this counter, now or later.
+    /// Adds 1, now or later, for each bit of `mask`; its lowest bit is for `counter`.
     #[inline(always)]
     pub(super) fn push(&mut self, counter: u64, mask: u64, counters: &HostEdgeCounters) {
         let (range, place) = ((counter >> self.shift) as usize, counter & ((1 << self.shift) - 1));
         let room = (1 << self.shift) - place;
         if room < 64 && mask >> room != 0 {
-            // The others are in the next range.
+            // The other bits are in the next range.
             self.push_in(range + 1, 0, mask >> room, counters);
             if mask << (64 - room) != 0 {
                 self.push_in(range, place as u32, mask & ((1 << room) - 1), counters);

@@ -1,5 +1,5 @@
-//! The triangles whose largest and middle corners are arcs that are counted by their heads ([`crate::count::cpu::by_head`]): the row of a
-//! head is marked once, and probed by what the rows of its tails have before it, of which little is in common.
+//! Triangles whose largest and middle corners are joined by an arc that is counted by head ([`crate::count::cpu::by_head`]): the row of a
+//! head is marked once, and the entries before it in its tails' rows probe the marks. Few of them are marked.
 
 use super::context::{Around, FoundByHead};
 use super::counters::Additions;
@@ -8,19 +8,17 @@ use crate::count::cpu::postponed::PostponedArc;
 use crate::count::cpu::probe::{mark, marked_of, unmark};
 use trimill_system::mapped::prefetch_all;
 
-/// How many arcs ahead of the current one entries are prefetched; where these are is prefetched twice as far ahead.
+/// How many arcs ahead entries are prefetched; the bounds of their rows, twice as many.
 const AHEAD: usize = 16;
 
-/// What a worker needs for them.
 pub(super) struct HeadArcs<'a> {
-    /// For its marks.
+    /// Lends its marks.
     pub(super) own: &'a mut Own,
     pub(super) additions: &'a mut Additions,
-    /// Room for the triangles on each arc of a head.
     pub(super) counts: &'a mut Vec<u32>,
 }
 
-/// Counts the triangles of the arcs of a part, which are sorted. Compiled for several instruction sets, as [`super::worker::count_run`].
+/// Counts the triangles of the sorted arcs of a part. Compiled for several instruction sets, see [`super::worker::count_run`].
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn count_part(
     room: &mut HeadArcs<'_>,

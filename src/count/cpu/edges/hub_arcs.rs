@@ -1,9 +1,9 @@
 //! The triangles on the arcs to hubs, hub by hub.
 //!
-//! All arcs `a -> x` of a batch to one hub `x` are taken one after another. What the row of `a` has in common with the hubs below `x` in
-//! its row, and with those above it ([`HubsAbove`]), are all triangles on the arc whose middle corner is a hub: one count, without
-//! additions at random. Each number that `a`'s row has in common with `x`'s below it is also a triangle on an arc of `x`, which is added to the
-//! bit planes of its word, or, for entries of `a`'s row that are not packed into words, to a counter.
+//! All arcs `a -> x` of a batch to one hub `x` are taken together. The entries that `a`'s row shares with the hubs in `x`'s row, and with
+//! the hubs above `x` ([`HubsAbove`]), give all triangles on the arc whose third or middle corner is a hub: one count, without random
+//! additions. Each shared entry below `x` is also a triangle on an arc of `x`: it is added to the bit planes of its word or, if `a`'s row
+//! has it unpacked, to a counter.
 
 use std::mem::take;
 
@@ -16,38 +16,34 @@ use crate::count::cpu::postponed::PostponedArc;
 use crate::planes::{self, FULL, Planes};
 use trimill_system::Bytes;
 
-/// How many arcs ahead of the current one its row is prefetched; where that is is prefetched twice as far ahead.
+/// How many arcs ahead rows are prefetched; their bounds, twice as many.
 const AHEAD: usize = 8;
 
-/// The packed rows of a batch of locals.
 pub(super) struct HubBatch<'a> {
     pub(super) packed: &'a PackedRows,
     pub(super) first_local: usize,
     pub(super) found: &'a FoundByHead<'a>,
 }
 
-/// Hubs, and words of their bits.
 const HUBS: usize = MOST as usize;
 const WORDS: usize = HUBS / 64;
 
-/// A worker's arrays for the hub whose arcs it counts; none before [`Self::allocate`].
+/// A worker's arrays for the hub whose arcs it counts; none until [`Self::allocate`].
 #[derive(Debug, Default)]
 pub(super) struct HubArcs(Option<HubRoom>);
 
-/// The lengths of arrays are constants, so that a place or a number of 16 bits needs no check.
+/// The arrays have constant lengths, so that indexing by 16 bits needs no bounds check.
 #[derive(Debug)]
 struct HubRoom {
-    /// All hubs that the hub has an arc from or to.
+    /// All hubs that this hub has an arc to or from.
     bits: Box<[u64; WORDS]>,
-    /// The counters of its arcs to the numbers of each word.
+    /// Counters of the arcs of this hub, 64 of a word together.
     planes: Box<[Planes; WORDS]>,
-    /// The counters of its arcs to each number, for entries of rows that are not packed into words.
+    /// Counters of the arcs of this hub, for entries that are not packed into words.
     of_number: Box<[u32; HUBS]>,
-    /// The triangles on each arc of the hub's row.
     counts: Vec<u32>,
 }
 
-/// Bytes for `hubs` hubs, of a worker.
 pub(in crate::count::cpu) fn per_worker(hubs: u32) -> Bytes {
     let arrays = size_of::<[(u64, Planes); WORDS]>() + size_of::<[u32; HUBS]>();
     match hubs {
@@ -57,7 +53,6 @@ pub(in crate::count::cpu) fn per_worker(hubs: u32) -> Bytes {
 }
 
 impl HubArcs {
-    /// Makes the arrays, for up to `hubs` hubs.
     pub(super) fn allocate(&mut self, hubs: u32) {
         self.0.get_or_insert_with(|| HubRoom {
             bits: zeroed_box(),
@@ -72,7 +67,7 @@ impl HubArcs {
         self.0.as_ref().map_or(Bytes::ZERO, of)
     }
 
-    /// Counts the triangles of the arcs of a part, which are sorted; returns how many have the head of one of them as middle corner.
+    /// Counts the triangles of the sorted arcs of a part; returns how many have their middle corner at the head of the arc.
     pub(super) fn count_part(
         &mut self,
         first: u32,
@@ -84,7 +79,7 @@ impl HubArcs {
     }
 }
 
-/// Compiled for several instruction sets, as [`super::worker::count_run`].
+/// Compiled for several instruction sets, see [`super::worker::count_run`].
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn count_part(
     room: &mut HubRoom,
@@ -141,7 +136,7 @@ fn count_part(
     all
 }
 
-/// How many numbers below a hub, or above, it has in common with a row.
+/// How many entries a row shares with a hub's neighbours below the hub, and above it.
 struct Common {
     below: u32,
     above: u32,
@@ -149,7 +144,7 @@ struct Common {
 
 struct HubCounters<'a> {
     head: u32,
-    /// Or a number below all hubs, which is no middle corner.
+    /// Else a number below all hubs, which is no middle corner here.
     is_hub: bool,
     bits: &'a [u64; WORDS],
     planes: &'a mut [Planes; WORDS],
@@ -157,7 +152,7 @@ struct HubCounters<'a> {
 }
 
 impl HubCounters<'_> {
-    /// Counts what the hub has in common with `row`, and each number below the hub.
+    /// Counts the entries that `row` shares with the hub's neighbours, and adds each one below the hub to its counter.
     #[inline(always)]
     fn count(&mut self, row: &PackedRow<'_>) -> Common {
         let PackedRow { places, words, entries, .. } = *row;
@@ -190,7 +185,7 @@ impl HubCounters<'_> {
         Common { below, above }
     }
 
-    /// Adds the planes to the counts of the hub's arcs, whose bits are `row`.
+    /// Adds the planes to the counts of the hub's arcs; `row` has the hub's row as bits.
     #[inline(always)]
     fn take_planes(&mut self, row: &[u64], counts: &mut [u32]) {
         let mut before = 0;

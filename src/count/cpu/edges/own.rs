@@ -1,34 +1,32 @@
-//! The row that is being counted: its entries as marks, and the triangles on its arcs as bit planes.
-//!
-//! Words of few entries have no planes, which would fill the cache: their counters are added to one by one.
+//! The row that is being counted: its entries as marks, and the triangles on its arcs as bit planes. Sparse words have no planes, which
+//! would fill the cache: their counters are added to one by one.
 
 use crate::planes::{self, FULL, Planes};
 use trimill_system::Bytes;
 
-/// The fewest entries for each word of a row with planes.
+/// The fewest entries a word, on average, for a row to have planes.
 const DENSE: usize = 4;
 
-/// A marked row.
 #[derive(Debug)]
 pub(super) struct Own {
-    /// Marks over the numbering; all zero between rows.
+    /// A bit for each number of the numbering; all zero between rows.
     marks: Vec<u64>,
-    /// The place of each word with marks among these words.
+    /// For each word of `marks` with marks, its index in the arrays below.
     slots: Vec<u32>,
-    /// For each word with marks: its number, its marks, how many entries of the row are before it and, in a row with planes, its planes.
+    /// For each word with marks: its number, its marks, the entries of the row before it and, in a dense row, its planes.
     words: Vec<u32>,
     bits: Vec<u64>,
     before: Vec<u32>,
     planes: Vec<Planes>,
-    /// Triangles on each arc, but for those in the planes.
+    /// Triangles on each arc, except those still in the planes.
     counts: Vec<u32>,
     dense: bool,
-    /// Successors that were added to the planes.
+    /// Successors added to the planes since they were last emptied.
     added: u32,
 }
 
 impl Own {
-    /// Bytes for rows of `numbered` numbers, but for those of the longest row.
+    /// Bytes for a numbering of `numbered` numbers, without those for the longest row.
     pub(super) const fn bytes_for(numbered: u32) -> Bytes {
         Bytes(12 * (numbered as u64).div_ceil(64))
     }
@@ -81,7 +79,7 @@ impl Own {
         self.planes.resize(if self.dense { self.words.len() } else { 0 }, planes::EMPTY);
     }
 
-    /// Marks that are free to use between rows, and zeros again afterwards.
+    /// Marks for other uses between rows; to be left all zero.
     #[inline(always)]
     pub(super) fn all_marks(&mut self) -> &mut [u64] {
         &mut self.marks
@@ -120,7 +118,6 @@ impl Own {
         }
     }
 
-    /// Adds the planes to the counts.
     fn empty(&mut self) {
         self.added = 0;
         for ((word, before), planes) in self.words.iter().zip(&self.before).zip(&mut self.planes) {
@@ -128,7 +125,7 @@ impl Own {
         }
     }
 
-    /// The counts of the row's arcs; it is no longer marked.
+    /// The counts of the row's arcs; clears its marks.
     #[inline(always)]
     pub(super) fn finish(&mut self) -> &[u32] {
         if self.added > 0 {

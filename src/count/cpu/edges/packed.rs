@@ -1,5 +1,5 @@
-//! What the rows of a batch of locals have among the hubs, packed: words of 64 numbers where there are some entries for each, and else
-//! entries of 16 bits. A row is contiguous, and small: in the order of heads, rows are loaded from memory for each arc.
+//! The part of each row of a batch below the end of the hubs, packed: words of 64 numbers where these have enough entries, else entries of
+//! 16 bits. A row is contiguous and small, since it is loaded from memory again for each of its arcs.
 
 use std::ops::Range;
 
@@ -7,37 +7,36 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use trimill_system::mapped::{prefetch, prefetch_all, zeros};
 use trimill_system::{Bytes, parallel};
 
-/// The fewest entries of a word. A word takes as many bytes as five entries, and less time than four.
+/// The fewest entries of a word: it takes as many bytes as five entries, and less time than four.
 const LEAST: usize = 4;
 
-/// Bytes for an arc of a batch, at worst: rows of two entries, a header and one word of places or entries.
+/// Bytes for an arc of a batch, at worst: a row of two entries takes a header and one word of places or entries.
 pub(super) const PER_ARC: Bytes = Bytes(8);
 
-/// Packed rows of consecutive locals. Each is a header, words, and 16 bits for the place of each word and for each entry.
+/// Packed rows of consecutive locals: each is a header, words, and 16 bits for the place of each word and for each entry.
 #[derive(Debug, Default)]
 pub(super) struct PackedRows {
-    /// Where the row of each local begins; one more at the end.
+    /// Where each local's row begins, and the end of the last one.
     starts: Vec<u32>,
     words: Vec<u64>,
 }
 
-/// A packed row. Places and entries ascend.
+/// Places and entries ascend.
 pub(super) struct PackedRow<'a> {
-    /// How many arcs of the batch come before those of the row.
+    /// The index of the row's first arc in the batch.
     pub(super) first_arc: u32,
     pub(super) places: &'a [u16],
     pub(super) words: &'a [u64],
     pub(super) entries: &'a [u16],
 }
 
-/// Words of a row's header.
 const HEADER: usize = 1;
 
 fn by_word(row: &[u32]) -> impl Iterator<Item = &[u32]> {
     row.chunk_by(|a, b| a / 64 == b / 64)
 }
 
-/// How many words and entries a row has packed.
+/// The numbers of words and of unpacked entries of a packed row.
 fn sizes(row: &[u32]) -> (usize, usize) {
     by_word(row).fold((0, 0), |(words, entries), word| match word.len() {
         LEAST.. => (words + 1, entries),
@@ -45,7 +44,6 @@ fn sizes(row: &[u32]) -> (usize, usize) {
     })
 }
 
-/// Packs a row into as many words as it takes.
 fn pack(row: &[u32], first_arc: u32, packed: &mut [u64]) {
     let (words, entries) = sizes(row);
     let [header, rest @ ..] = packed else { return };
@@ -65,8 +63,8 @@ fn pack(row: &[u32], first_arc: u32, packed: &mut [u64]) {
 }
 
 impl PackedRows {
-    /// Packs the rows of some runs of locals. `row` gives the entries to pack of a local of a run, none if its arcs are not in the batch;
-    /// `arcs` how many arcs come before it.
+    /// Packs the rows of runs of locals. `row(run, local)` gives the entries to pack, none if the run's arcs are not in the batch;
+    /// `arcs(local)` the index of its first arc in the batch.
     pub(super) fn take<'r>(
         &mut self,
         runs: &[Range<usize>],
@@ -111,7 +109,6 @@ impl PackedRows {
         });
     }
 
-    /// Prefetches where the row of the `i`-th local is.
     #[inline(always)]
     pub(super) fn prefetch_start(&self, i: usize) {
         prefetch(&self.starts, i);
@@ -127,7 +124,7 @@ impl PackedRows {
         &self.words[self.starts[i] as usize..self.starts[i + 1] as usize]
     }
 
-    /// The row of the `i`-th local, which has one.
+    /// The row of the `i`-th local, which must have one.
     #[inline(always)]
     pub(super) fn row(&self, i: usize) -> PackedRow<'_> {
         let [header, rest @ ..] = self.packed(i) else {

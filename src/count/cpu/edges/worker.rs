@@ -1,4 +1,4 @@
-//! How a worker counts the triangles of a run of locals on their arcs.
+//! How a worker counts the triangles on the arcs of a run of locals.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -15,7 +15,7 @@ use crate::count::cpu::short::NONE;
 use crate::count::cpu::worker::LocalsRun;
 use trimill_system::Bytes;
 
-/// The longest row that is compared with each successor's row, instead of being marked in the bitmap.
+/// The longest row that is compared with each successor's row in registers, instead of being marked in the bitmap.
 const SHORT: usize = 16;
 
 #[derive(Debug)]
@@ -23,9 +23,7 @@ pub(super) struct EdgeWorker {
     pub(super) own: Own,
     hub_arcs: HubArcs,
     pub(super) additions: Additions,
-    /// The arcs of a part that are counted by their heads.
     sorted: SortedArcs,
-    /// The triangles on each arc of a head.
     counts: Vec<u32>,
 }
 
@@ -49,7 +47,7 @@ impl EdgeWorker {
             + Bytes::of::<u32>(self.counts.capacity() as u64)
     }
 
-    /// Makes the arrays for arcs that are counted by their heads, of rows of up to `longest` entries.
+    /// Allocates the arrays for arcs that are counted by head; rows have up to `longest` entries.
     pub(super) fn allocate(&mut self, hubs: u32, longest: u32) {
         if hubs > 0 {
             self.hub_arcs.allocate(hubs);
@@ -60,7 +58,7 @@ impl EdgeWorker {
         }
     }
 
-    /// Counts the triangles of the arcs of a part; returns how many have the head of one of them as middle corner.
+    /// Counts the triangles of the arcs of a part; returns how many have their middle corner at the head of the arc.
     pub(super) fn count_part(&mut self, part: &HeadPart<'_>, batch: &HeadBatch<'_>, around: &Around<'_>) -> u64 {
         let mut sorted = std::mem::take(&mut self.sorted);
         let arcs = part.sort(&mut sorted);
@@ -75,7 +73,6 @@ impl EdgeWorker {
         triangles
     }
 
-    /// Adds what was found on the arcs of a run to their counters.
     pub(super) fn add_found(
         &mut self,
         run: &LocalsRun<'_>,
@@ -100,7 +97,6 @@ impl EdgeWorker {
         }
     }
 
-    /// Counts the entries of a successor's row that are marked.
     #[inline(always)]
     fn with_row(&mut self, successor: Successor<'_>, around: &Around<'_>) -> u32 {
         let Successor { row: successor_row, first, .. } = successor;
@@ -126,12 +122,12 @@ impl EdgeWorker {
         found
     }
 
-    /// Counts the entries of a successor's row that are in `row`, which has up to `WIDTH` entries and is not marked.
+    /// Counts the entries of a successor's row that are in `row`, which is not marked and has up to `WIDTH` entries.
     #[inline(always)]
     fn with_short<const WIDTH: usize>(&mut self, row: &[u32], successor: Successor<'_>, around: &Around<'_>) -> u32 {
         let mut entries = [NONE; WIDTH];
         entries[..row.len()].copy_from_slice(row);
-        // Each entry of the successor's row is compared with all others at once; most rows have none in common.
+        // Compares each entry of the successor's row with all of `row` at once; most rows have none in common.
         let mut found = [0; WIDTH];
         for &c in successor.row {
             for (found, &entry) in found.iter_mut().zip(&entries) {
@@ -150,7 +146,7 @@ impl EdgeWorker {
         triangles
     }
 
-    /// Counts the triangles whose middle corners are entries of `row` from `start` on.
+    /// Counts the triangles whose middle corners are in `row[start..]`.
     #[inline(always)]
     fn with_others(&mut self, row: &[u32], start: usize, marked: bool, around: &Around<'_>) -> u64 {
         let Some((&first, &last)) = row.first().zip(row.last()) else { return 0 };
@@ -159,7 +155,7 @@ impl EdgeWorker {
             let mut ahead = [Successor { place: 0, row: &[], first: 0 }; AHEAD];
             let mut many = 0;
             for (place, &b) in (begin..).zip(some) {
-                // Reads both ends of every row before the first row is compared.
+                // All row bounds are read before the first row is compared.
                 let (row, first_arc) = around.row_at(b);
                 ahead[many] = Successor { place, row, first: first_arc };
                 if may_intersect(row, first, last) {
@@ -182,7 +178,7 @@ impl EdgeWorker {
     }
 }
 
-/// A middle corner of triangles: its place in the row that is counted, its own row, and the counter of the first arc of that.
+/// A middle corner: its place in the row that is counted, its own row, and the counter of the first arc of that row.
 #[derive(Clone, Copy)]
 struct Successor<'a> {
     place: usize,
@@ -193,21 +189,19 @@ struct Successor<'a> {
 /// The most arcs of a part: 512 KiB.
 pub(super) const OF_PART: usize = 1 << 16;
 
-/// Which arcs of a batch are counted.
 pub(super) enum HeadBatch<'a> {
-    /// The arcs to hubs.
     Hubs(HubBatch<'a>),
     Others(&'a FoundByHead<'a>),
 }
 
-/// The triangles of a run of locals, and how many of its arcs were counted by their heads.
+/// The triangles of a run of locals, and how many of its arcs were counted by head.
 pub(super) struct RunCount {
     pub(super) triangles: u64,
     pub(super) by_head: u64,
 }
 
-/// Counts the triangles that start in the run and whose middle corner is in the row block, but for those that were
-/// found by their heads, and advances the cursors. Compiled for several instruction sets, as [`crate::count::cpu::locals::count_run`].
+/// Counts the triangles that start in the run and whose middle corner is in the row block, except those counted by head, and advances the
+/// cursors. Compiled for several instruction sets, see [`crate::count::cpu::locals::count_run`].
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn count_run(
     worker: &mut EdgeWorker,

@@ -1,22 +1,20 @@
-//! The counters that a worker has by itself: those of the first numbers, the hubs.
-//!
-//! The first of the hubs are corners of most triangles: there the words of several rows have much in common, which is added 64 bits at
-//! a time, to bit planes ([`crate::planes`]).
+//! A worker's own counters, for the hubs. The first hubs are corners of most triangles: what the words of several rows share with them is
+//! added 64 bits at a time, to bit planes ([`crate::planes`]).
 
 use crate::count::cpu::probe::NonEmptyWords;
 use crate::planes::{self, EMPTY, FULL, Planes};
 use trimill_system::Bytes;
 
-/// 64 counters in one line of a cache.
+/// 64 counters in one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct WordPlanes(Planes);
 
-/// Counters of the bits of some words, to each of which up to 255 words are added.
+/// Counters of the bits of some words; each takes up to 255 additions before it must be emptied.
 #[derive(Debug, Default)]
 pub(super) struct WordCounters {
     planes: Vec<WordPlanes>,
-    /// Words that were added.
+    /// How many additions the planes of each word have.
     added: Vec<u8>,
 }
 
@@ -33,7 +31,7 @@ impl WordCounters {
         Bytes((size_of::<WordPlanes>() as u64 + 1) * words)
     }
 
-    /// Adds 1 for each bit. Returns whether no more can be added: then the word is to be taken.
+    /// Adds 1 for each bit. Returns whether the word is full and must be taken.
     #[inline(always)]
     pub(super) fn add(&mut self, word: usize, bits: u64) -> bool {
         planes::add(&mut self.planes[word].0, bits);
@@ -41,7 +39,8 @@ impl WordCounters {
         u32::from(self.added[word]) == FULL
     }
 
-    /// Adds 1 for each bit of four words. Returns whether no four more can be added: then the word is to be taken. Never mixed with [`Self::add`].
+    /// Adds 1 for each bit of four words. Returns whether the word has no room for four more and must be taken. Never mixed with
+    /// [`Self::add`].
     #[inline(always)]
     fn add_four(&mut self, word: usize, bits: [u64; 4]) -> bool {
         planes::add_four(&mut self.planes[word].0, bits);
@@ -49,7 +48,7 @@ impl WordCounters {
         u32::from(self.added[word]) + 4 > FULL
     }
 
-    /// The planes of a word if anything was added, to be emptied.
+    /// The planes of a word if anything was added; the caller empties them.
     #[inline(always)]
     pub(super) fn take(&mut self, word: usize) -> Option<&mut Planes> {
         (std::mem::take(&mut self.added[word]) > 0).then_some(&mut self.planes[word].0)
@@ -58,7 +57,7 @@ impl WordCounters {
 
 #[derive(Debug, Default)]
 pub(in crate::count::cpu) struct NearCounters {
-    /// The count of each number, without what is still in the planes of `words`.
+    /// The count of each number, without what is still in `words`.
     counts: Vec<u64>,
     words: WordCounters,
 }
@@ -83,7 +82,7 @@ impl NearCounters {
         self.counts.get_mut(number as usize)
     }
 
-    /// How many bits the words of a row have in common with each of four, of the same length; `None` if there are no counters.
+    /// As [`Corners::common_of_four`](super::Corners::common_of_four); `None` if there are no counters.
     #[inline(always)]
     pub(super) fn count_four(&mut self, row: NonEmptyWords<'_>, four: [&[u64]; 4]) -> Option<[u64; 4]> {
         if self.counts.is_empty() {
@@ -102,7 +101,7 @@ impl NearCounters {
         Some(found)
     }
 
-    /// The counters of all numbers.
+    /// The counters of all numbers, with the planes added.
     pub(super) fn all(&mut self) -> &mut [u64] {
         (0..self.counts.len() / 64).for_each(|word| self.empty(word));
         &mut self.counts

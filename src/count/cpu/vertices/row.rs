@@ -1,4 +1,4 @@
-//! Counters for the entries of one packed row. The rows of its successors have many of these entries, so they are counted here first.
+//! Counters for the entries of one packed row, since many of them recur in the rows of its successors.
 
 use super::Corners;
 use super::near::WordCounters;
@@ -8,14 +8,13 @@ use trimill_system::Bytes;
 
 #[derive(Debug, Default)]
 pub(in crate::count::cpu) struct RowCounters {
-    /// The place of each word of the row, by the numbers that it holds.
+    /// The index of each word of the row, by the numbers that it holds.
     slots: Vec<u16>,
-    /// For each word of the row.
     counters: WordCounters,
 }
 
 impl RowCounters {
-    /// Counters for rows of up to `words` words, of numbers below `numbered`.
+    /// For rows of up to `words` words, of numbers below `numbered`.
     pub(in crate::count::cpu) fn new(numbered: u32, words: usize) -> Self {
         Self { slots: vec![0; (numbered as usize).div_ceil(64)], counters: WordCounters::new(words) }
     }
@@ -28,13 +27,13 @@ impl RowCounters {
         Bytes::of::<u16>(u64::from(numbered).div_ceil(64)) + WordCounters::bytes_for(words as u64)
     }
 
-    /// The word of a row that begins with the number `base` is in this place.
+    /// Registers a word of the row: its first number is `base`.
     #[inline(always)]
     pub(in crate::count::cpu) fn enter(&mut self, base: u32, place: usize) {
         self.slots[base as usize / 64] = place as u16;
     }
 
-    /// Adds what was counted in a place, whose bits are entries of the row, and clears it.
+    /// Adds the counts of a word to `corners`, and clears them; `bits` are the row's entries in it.
     #[inline(always)]
     pub(in crate::count::cpu) fn take(&mut self, base: u32, bits: u64, place: usize, corners: &mut impl Corners) {
         if let Some(planes) = self.counters.take(place) {
@@ -43,7 +42,7 @@ impl RowCounters {
     }
 }
 
-/// The smallest corners go to the counters of the row, the other ones to those of all.
+/// Counts smallest corners for the row, and the others in `all`.
 pub(in crate::count::cpu) struct OfRow<'a, C: Corners> {
     pub(in crate::count::cpu) all: &'a mut C,
     pub(in crate::count::cpu) row: &'a mut RowCounters,
@@ -58,7 +57,7 @@ impl<C: Corners> OfRow<'_, C> {
         }
     }
 
-    /// Rarely called, and so not inlined.
+    /// Rarely called, so not inlined.
     #[inline(never)]
     fn empty(&mut self, base: u32, place: usize) {
         self.row.take(base, u64::MAX, place, self.all);
