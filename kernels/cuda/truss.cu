@@ -2,7 +2,7 @@
 // `trimill` says how a level becomes rounds; this is one device's part of it).
 //
 // An edge's number is its place in `heads`, the rows of the oriented graph. Every vertex also has a row of all its neighbours,
-// ascending, each with the number of the edge. An edge's value is the number of triangles of edges that are left; of one that falls now
+// ascending, and one of the edges to them, in the same order: searches read neighbours, and edges where they find a triangle. An edge's value is the number of triangles of edges that are left; of one that falls now
 // the same with a mark; of one that fell before, its level with a mark.
 //
 // `note_tails` stores the tails of some edges, near which those of the others are found. Rows are built from the oriented graph:
@@ -35,13 +35,16 @@ struct PeeledGraph {
     const u64 *starts; // where the row of all neighbours of each vertex begins
     u32 *lengths;      // of these rows
     u32 *fallen;       // how many of their entries are edges that fell
-    u64 *neighbours;   // in the high halves; the edges to them in the low ones: entries before `near`, in rows of the first vertices
-    u64 *far;          // the other rows, by the same places
+    u32 *neighbours;   // those before place `near`, in rows of the first vertices
+    u32 *far;          // the other ones, by the same places
     u64 near;
-    u64 *rows;         // addresses of rows: far ones may have been fetched to the device
-    u64 *fetched;      // memory for these
-    u64 room;          // for so many entries
-    u64 *taken;        // how many entries were asked for; no more are fetched once this is `room`
+    u32 *edges;        // to these neighbours: those before place `near_edges`
+    u32 *far_edges;    // the other ones
+    u64 near_edges;
+    u64 *rows;         // addresses of rows of neighbours: far ones may have been fetched to the device
+    u32 *fetched;      // memory for these
+    u64 room;          // for so many neighbours
+    u64 *taken;        // how many were asked for; no more are fetched once this is `room`
     u32 *values;
     u32 *falls;    // all edges that ever fell or fall now, in order
     u32 *gathered;
@@ -55,7 +58,7 @@ struct PeeledGraph {
 constexpr u32 FAR_LONGER = 16;
 constexpr u64 NO_PLACE = ~0ull;
 
-// Entries of a row that a thread takes at a time while the row is shortened.
+// Neighbours that a thread takes at a time while their row is shortened.
 constexpr u32 SHORTEN_ENTRIES = 4;
 
 constexpr u32 FALLS = 0, GATHERED = 1, SHORTER = 2, SMALLEST = 3;
@@ -97,20 +100,30 @@ extern "C" __global__ void note_tails(const __grid_constant__ PeeledGraph graph)
         graph.tails[i] = i < noted ? tail_among(graph, i * TAIL_STEP, 0, graph.vertices) : (u32)graph.vertices - 1;
 }
 
-// A row where it is stored.
-__device__ __forceinline__ u64 *stored_row(const PeeledGraph &graph, u32 vertex) {
+// A row of neighbours where it is stored.
+__device__ __forceinline__ u32 *stored_row(const PeeledGraph &graph, u32 vertex) {
     const u64 start = graph.starts[vertex];
     return (start < graph.near ? graph.neighbours : graph.far) + start;
 }
 
-__device__ __forceinline__ u64 *row_of(const PeeledGraph &graph, u32 vertex) { return (u64 *)graph.rows[vertex]; }
+__device__ __forceinline__ u32 *edges_of(const PeeledGraph &graph, u32 vertex) {
+    const u64 start = graph.starts[vertex];
+    return (start < graph.near_edges ? graph.edges : graph.far_edges) + start;
+}
+
+__device__ __forceinline__ u32 *row_of(const PeeledGraph &graph, u32 vertex) { return (u32 *)graph.rows[vertex]; }
+
+__device__ __forceinline__ void put(const PeeledGraph &graph, u32 vertex, u64 place, u32 neighbour, u32 edge) {
+    stored_row(graph, vertex)[place] = neighbour;
+    edges_of(graph, vertex)[place] = edge;
+}
 
 // Forgets the rows that were fetched.
 extern "C" __global__ void reset_rows(const __grid_constant__ PeeledGraph graph) {
     for (u64 v = this_thread(); v < graph.vertices; v += all_threads()) graph.rows[v] = (u64)stored_row(graph, (u32)v);
 }
 
-__device__ __forceinline__ u64 entry_of(u32 vertex, u64 edge) { return (u64)vertex << 32 | edge; }
+__device__ __forceinline__ u64 key_of(u32 vertex, u64 edge) { return (u64)vertex << 32 | edge; }
 
 // Counts the larger neighbours of every vertex; lengths are 0.
 extern "C" __global__ void count_heads(const __grid_constant__ PeeledGraph graph) {
@@ -125,12 +138,12 @@ extern "C" __global__ void begin_rows(const __grid_constant__ PeeledGraph graph,
 extern "C" __global__ void put_smaller(const __grid_constant__ PeeledGraph graph) {
     for (u64 edge = this_thread(); edge < graph.many; edge += all_threads()) {
         const u32 tail = tail_of(graph, (u32)edge);
-        row_of(graph, tail)[edge - graph.firsts[tail]] = entry_of(graph.heads[edge], edge);
+        put(graph, tail, edge - graph.firsts[tail], graph.heads[edge], (u32)edge);
     }
 }
 
 extern "C" __global__ void put_keys(const __grid_constant__ PeeledGraph graph, u64 *keys, u64 from, u64 to) {
-    for (u64 edge = from + this_thread(); edge < to; edge += all_threads()) keys[edge - from] = entry_of(graph.heads[edge], edge);
+    for (u64 edge = from + this_thread(); edge < to; edge += all_threads()) keys[edge - from] = key_of(graph.heads[edge], edge);
 }
 
 // Where the run of each head begins among sorted keys.
@@ -146,7 +159,7 @@ extern "C" __global__ void put_larger(const __grid_constant__ PeeledGraph graph,
     for (u64 i = this_thread(); i < count; i += all_threads()) {
         const u64 head = keys[i] >> 32;
         const u64 place = graph.firsts[head + 1] - graph.firsts[head] + graph.fallen[head] + (i - graph.shorter[head]);
-        row_of(graph, (u32)head)[place] = entry_of(tail_of(graph, (u32)keys[i]), (u32)keys[i]);
+        put(graph, (u32)head, place, tail_of(graph, (u32)keys[i]), (u32)keys[i]);
     }
 }
 
@@ -208,7 +221,7 @@ __device__ __forceinline__ void lower(const PeeledGraph &graph, u32 edge, u32 le
 extern "C" __global__ void put_ends(const __grid_constant__ PeeledGraph graph, u64 from, u64 to, u64 *keys) {
     for (u64 i = from + this_thread(); i < to; i += all_threads()) {
         const u32 edge = graph.falls[i], tail = tail_of(graph, edge), head = graph.heads[edge];
-        keys[i - from] = entry_of(graph.lengths[tail] > graph.lengths[head] ? tail : head, edge);
+        keys[i - from] = key_of(graph.lengths[tail] > graph.lengths[head] ? tail : head, edge);
     }
 }
 
@@ -223,7 +236,7 @@ extern "C" __global__ void __launch_bounds__(TAKE_THREADS) fetch_rows(const __gr
     for (u64 i = this_thread() / WARP; i < 2 * (to - from); i += warps) {
         const u32 edge = graph.falls[from + i / 2], tail = tail_of(graph, edge), head = graph.heads[edge];
         const u32 vertex = i % 2 ? tail : head, length = graph.lengths[vertex];
-        u64 *const stored = stored_row(graph, vertex);
+        u32 *const stored = stored_row(graph, vertex);
         if (graph.values[edge] == FALLING || graph.starts[vertex] < graph.near || length / FAR_LONGER > graph.lengths[i % 2 ? head : tail]) continue;
         u64 place = NO_PLACE;
         // Addresses are even; an odd one says that the row is being fetched.
@@ -254,13 +267,12 @@ extern "C" __global__ void __launch_bounds__(TAKE_THREADS)
             row = other;
             other = longer;
         }
-        const u64 *const entries = row_of(graph, row), *const other_entries = row_of(graph, other);
+        const u32 *const entries = row_of(graph, row), *const other_entries = row_of(graph, other);
         const u32 length = graph.lengths[row], other_length = graph.lengths[other];
         u32 begin = 0; // entries of the other row before this one are smaller than what is searched
         for (u64 first = i % parts * WARP; left > 0 && first < length && begin < other_length; first += parts * WARP) {
             const u32 j = (u32)first + this_lane();
-            const u64 entry = j < length ? entries[j] : ~0ull;
-            const u64 vertex = entry >> 32 << 32; // entries of smaller vertices are below it
+            const u32 vertex = j < length ? entries[j] : ~0u;
             // Lanes search near each other, from where the last lane found its vertex.
             u32 low = begin, step = WARP;
             while (low + step < other_length && other_entries[low + step] < vertex) {
@@ -274,11 +286,9 @@ extern "C" __global__ void __launch_bounds__(TAKE_THREADS)
                 else high = middle;
             }
             begin = __shfl_sync(ALL, low, WARP - 1);
-            const bool there = j < length && low < other_length;
-            const u64 found = there ? other_entries[low] : ~0ull;
-            bool is_triangle = there && found >> 32 == entry >> 32;
+            bool is_triangle = j < length && low < other_length && other_entries[low] == vertex;
             if (is_triangle) {
-                const u32 a = (u32)entry, b = (u32)found;
+                const u32 a = edges_of(graph, row)[j], b = edges_of(graph, other)[low];
                 // Marks do not change in this kernel; values do.
                 const u32 at_a = *(volatile u32 *)&graph.values[a], at_b = *(volatile u32 *)&graph.values[b];
                 const bool left_a = !(at_a & FALLEN), left_b = !(at_b & FALLEN);
@@ -299,23 +309,27 @@ extern "C" __global__ void settle(const __grid_constant__ PeeledGraph graph, u64
 extern "C" __global__ void __launch_bounds__(SHORTEN_THREADS) shorten(const __grid_constant__ PeeledGraph graph) {
     for (u64 i = blockIdx.x; i < graph.counts[SHORTER]; i += gridDim.x) {
         const u32 vertex = graph.shorter[i], length = graph.lengths[vertex];
-        u64 *const entries = row_of(graph, vertex), *const stored = stored_row(graph, vertex);
+        u32 *const row = row_of(graph, vertex), *const stored = stored_row(graph, vertex), *const edges = edges_of(graph, vertex);
         u32 end = 0;
         for (u32 first = 0; first < length; first += blockDim.x * SHORTEN_ENTRIES) {
             const u32 j = first + threadIdx.x * SHORTEN_ENTRIES;
-            u64 mine[SHORTEN_ENTRIES];
+            u32 neighbours[SHORTEN_ENTRIES], to_them[SHORTEN_ENTRIES];
             u32 left = 0, all;
 #pragma unroll
-            for (u32 k = 0; k < SHORTEN_ENTRIES; k++) mine[k] = j + k < length ? entries[j + k] : 0;
+            for (u32 k = 0; k < SHORTEN_ENTRIES; k++) {
+                neighbours[k] = j + k < length ? row[j + k] : 0;
+                to_them[k] = j + k < length ? edges[j + k] : 0;
+            }
 #pragma unroll
-            for (u32 k = 0; k < SHORTEN_ENTRIES; k++) left |= (u32)(j + k < length && !(graph.values[(u32)mine[k]] & FALLEN)) << k;
+            for (u32 k = 0; k < SHORTEN_ENTRIES; k++) left |= (u32)(j + k < length && !(graph.values[to_them[k]] & FALLEN)) << k;
             // Its barriers are between the reads above and the writes below.
             u32 place = end + block_exclusive((u32)__popc(left), all);
 #pragma unroll
             for (u32 k = 0; k < SHORTEN_ENTRIES; k++) {
                 if (!(left >> k & 1)) continue;
-                entries[place] = mine[k];
-                if (stored != entries) stored[place] = mine[k];
+                row[place] = neighbours[k];
+                if (stored != row) stored[place] = neighbours[k];
+                edges[place] = to_them[k];
                 place++;
             }
             end += all;

@@ -5,11 +5,13 @@
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use bytemuck::Pod;
 use cudarc::driver::{CudaContext, sys};
+use rayon::prelude::*;
 
 use crate::error::{GpuError, GpuResult, driver};
 use crate::waiting::is_abandoned;
@@ -19,6 +21,9 @@ const LARGE_PAGE: usize = 2 << 20;
 
 /// Smaller memory has pages of its own, since pages are locked as a whole. No page of today's systems is larger.
 const PAGE: usize = 64 << 10;
+
+/// Bytes that a thread zeroes at a time.
+const ZEROED: usize = 32 << 20;
 
 #[derive(Debug)]
 pub struct Pinned<T> {
@@ -55,8 +60,10 @@ impl<T: Pod> Pinned<T> {
             // stay small.
             let _ = unsafe { rustix::mm::madvise(pointer.cast(), size, rustix::mm::Advice::LinuxHugepage) };
         }
-        // SAFETY: `size` bytes were allocated there; zero is a value of any `Pod` type.
-        unsafe { std::ptr::write_bytes(pointer, 0, size) };
+        // SAFETY: `size` bytes were allocated there, and need not be initialized for this type.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(pointer.cast::<MaybeUninit<u8>>(), size) };
+        // One thread takes longer to be given the pages than the driver to lock them.
+        bytes.par_chunks_mut(ZEROED).for_each(|part| part.fill(MaybeUninit::new(0)));
         // SAFETY: the range is that allocation, which is unregistered before it is freed.
         let registered =
             unsafe { sys::cuMemHostRegister_v2(pointer.cast::<c_void>(), size, sys::CU_MEMHOSTREGISTER_PORTABLE) };

@@ -65,6 +65,9 @@ struct PeeledGraph {
     neighbours: u64,
     far: u64,
     near: u64,
+    edges: u64,
+    far_edges: u64,
+    near_edges: u64,
     rows: u64,
     fetched: u64,
     room: u64,
@@ -78,7 +81,7 @@ struct PeeledGraph {
     many: u64,
 }
 
-// SAFETY: 20 `u64`; any bit pattern is valid.
+// SAFETY: 23 `u64`; any bit pattern is valid.
 unsafe impl Zeroable for PeeledGraph {}
 // SAFETY: as above.
 unsafe impl Pod for PeeledGraph {}
@@ -131,7 +134,7 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
         let [counts, values] = [space.take(4 * COUNTS)?, space.take(pieces.values)?];
         let [rows, taken, fetched] = [space.take(8 * vertices)?, space.take(8)?, space.take(pieces.fetched)?];
         space.take_sort(pieces.keys(), 1)?;
-        let neighbours = space.take(pieces.rows)?;
+        let [neighbours, edges] = [space.take(pieces.neighbours)?, space.take(pieces.edges)?];
         let mut far = Vec::new();
         let mut lists = [0; 3];
         for (list, near) in lists.iter_mut().zip(pieces.lists) {
@@ -152,9 +155,11 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
             fallen,
             neighbours,
             near: 2 * many,
+            edges,
+            near_edges: 2 * many,
             rows,
             fetched,
-            room: pieces.fetched / 8,
+            room: pieces.fetched / 4,
             taken,
             values,
             falls,
@@ -200,14 +205,13 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
         self.for_each("count_heads", many, THREADS, &[])?;
         self.for_each("begin_rows", vertices, THREADS, &[starts])?;
         self.space.scan(starts, vertices)?;
-        let on_device = pieces.rows / 8;
-        if on_device < 2 * many {
+        if pieces.edges / 4 < 2 * many {
             let mut begin = vec![0u64; vertices as usize + 1];
             self.space.engine.read(Stream::Compute, starts, cast_slice_mut(&mut begin))?;
-            self.graph.near = begin[begin.partition_point(|&start| start <= on_device) - 1];
-            let rest = 2 * many - self.graph.near;
-            let at = in_host_memory(&mut self.space, &mut self.far, rest)?;
-            self.graph.far = at.wrapping_sub(8 * self.graph.near);
+            let near = |bytes: u64| begin[begin.partition_point(|&start| start <= bytes / 4) - 1];
+            (self.graph.near, self.graph.near_edges) = (near(pieces.neighbours), near(pieces.edges));
+            self.graph.far = self.far_rows(self.graph.near)?;
+            self.graph.far_edges = self.far_rows(self.graph.near_edges)?;
         }
         self.forget_rows()?;
         self.for_each("put_smaller", many, THREADS, &[])?;
@@ -222,6 +226,13 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
             }
         }
         self.space.fill(fallen, 0, pieces.by_vertex)
+    }
+
+    /// Host memory for what is in the rows from place `near` on; the address where place 0 would be.
+    fn far_rows(&mut self, near: u64) -> GpuResult<u64> {
+        let words = (2 * self.graph.many - near).div_ceil(2);
+        let at = if words == 0 { 0 } else { in_host_memory(&mut self.space, &mut self.far, words)? };
+        Ok(at.wrapping_sub(4 * near))
     }
 
     fn forget_rows(&mut self) -> GpuResult<()> {

@@ -2,9 +2,9 @@
 //! the bus.
 //!
 //! Values are changed at random by all threads at once, so they are always on the device, with everything of the size of the vertices. Rows
-//! of neighbours come next. If not all of them fit, half of the remaining memory has those of the first vertices, which are the longest and
-//! are searched most; 7/16 are a cache for the rows of falling edges; the rest, a sixteenth, is for sorting these edges by their longer
-//! rows, so that a row is used while it is in the cache.
+//! of neighbours come next, and the edges to these, which are only read where a triangle is found. If not all neighbours fit, half of the
+//! remaining memory has those of the first vertices, whose rows are the longest and are searched most; 7/16 are a cache for the rows of falling
+//! edges. A sixteenth is for sorting these edges by their longer rows, so that a row is used while it is in the cache.
 
 use super::constants::{COUNTS, TAIL_STEP};
 use crate::arena::{ALIGNMENT, padded};
@@ -18,7 +18,10 @@ pub(super) struct PeelingPieces {
     pub(super) tails: u64,
     /// The values; while rows are made, the keys that are sorted.
     pub(super) values: u64,
-    pub(super) rows: u64,
+    /// The rows of neighbours on the device, and of the edges to neighbours.
+    pub(super) neighbours: u64,
+    pub(super) edges: u64,
+    /// The cache of rows of neighbours.
     pub(super) fetched: u64,
     /// How many falling edges are sorted at a time.
     pub(super) sorted: u64,
@@ -35,19 +38,20 @@ impl PeelingPieces {
             by_edge,
             tails: 4 * (edges.div_ceil(TAIL_STEP) + 1),
             values: padded(by_edge.max(1)),
-            rows: 0,
+            neighbours: 0,
+            edges: 0,
             fetched: 0,
             sorted: 0,
             lists: [false; 3],
         };
         let mut left = capacity.checked_sub(pieces.always(vertices))?;
-        if padded(4 * by_edge) <= left {
-            pieces.rows = 4 * by_edge;
-        } else {
-            pieces.rows = left / 2 / ALIGNMENT * ALIGNMENT;
-            pieces.fetched = left / 16 * 7 / ALIGNMENT * ALIGNMENT;
+        let (rows, share) = (pieces.all_rows(), |of: u64, sixteenths| of / 16 * sixteenths / ALIGNMENT * ALIGNMENT);
+        match left.checked_sub(padded(rows)) {
+            Some(rest) if padded(rows) <= rest => (pieces.neighbours, pieces.edges) = (rows, rows),
+            Some(rest) => (pieces.neighbours, pieces.edges) = (rows, share(rest, 15)),
+            None => (pieces.neighbours, pieces.fetched) = (share(left, 8), share(left, 7)),
         }
-        left -= padded(pieces.rows) + pieces.fetched;
+        left -= padded(pieces.neighbours) + padded(pieces.edges) + pieces.fetched;
         for near in &mut pieces.lists {
             *near = padded(by_edge) <= left;
             left -= if *near { padded(by_edge) } else { 0 };
@@ -55,6 +59,11 @@ impl PeelingPieces {
         // For two pieces without padding.
         pieces.sorted = (left / 16).min(pieces.keys()).min(edges / 8) / ALIGNMENT * ALIGNMENT;
         Some(pieces)
+    }
+
+    /// The bytes of all rows of neighbours, and of those of edges: each edge is in two rows.
+    fn all_rows(&self) -> u64 {
+        2 * self.by_edge
     }
 
     /// The bytes that are on the device in any case.
@@ -79,17 +88,17 @@ impl PeelingPieces {
     pub(super) fn on_device(vertices: u64, edges: u64) -> u64 {
         let pieces = Self::of(vertices, edges, u64::MAX / 2);
         pieces.map_or(0, |pieces| {
-            pieces.always(vertices) + padded(pieces.rows) + 3 * padded(pieces.by_edge) + 16 * pieces.sorted
+            pieces.always(vertices) + 2 * padded(pieces.all_rows()) + 3 * padded(pieces.by_edge) + 16 * pieces.sorted
         })
     }
 
     /// An upper bound of the bytes in host memory: a row is not divided.
     pub(super) fn on_host(&self, vertices: u64) -> u64 {
         let lists = self.lists.into_iter().filter(|near| !near).count() as u64 * (self.by_edge + 8);
-        let rows = match 4 * self.by_edge - self.rows {
+        let rows = match 2 * self.all_rows() - self.neighbours - self.edges {
             0 => 0,
-            // And where rows begin, to find the first one that is not on the device.
-            rest => rest + 8 * vertices + 8 * (vertices + 1),
+            // And where rows begin, to find the first ones that are not on the device.
+            rest => rest + 2 * 8 * (vertices + 1),
         };
         lists + rows
     }
