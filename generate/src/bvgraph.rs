@@ -1,7 +1,7 @@
 //! Writes a sequence of edges as a BVGraph: `NAME.graph`, `NAME.properties` and `NAME.offsets`, as WebGraph does.
 //!
-//! Chunks of rows are encoded by all threads. No row copies from one in another chunk, and chunks depend on the graph alone, so the bytes
-//! are the same on any number of threads.
+//! All threads encode chunks of rows. No row copies from one in another chunk, and chunks depend on the graph alone, so the bytes are the
+//! same on any number of threads.
 
 mod row;
 
@@ -110,7 +110,7 @@ fn write_rows(
     Ok(bytes)
 }
 
-/// Strings of bits, one after another, in a file.
+/// Writes bit strings to a file, one after another.
 struct BitStrings<'a> {
     bits: BufBitWriter<BE, WordAdapter<u64, io::BufWriter<&'a mut Output>>>,
     written: u64,
