@@ -91,7 +91,6 @@ impl<'a> Product<'a> {
         Ok(Self { base, k, diagonal, chunk, starts })
     }
 
-    /// How many copies of `v` are adjacent to one copy of `u`.
     fn partners(&self) -> u64 {
         if self.diagonal { self.k } else { self.k - 1 }
     }
@@ -145,7 +144,6 @@ impl Sequence for Product<'_> {
 }
 
 impl Product<'_> {
-    /// The rows of the base, as its blow-up with one copy.
     fn base_rows(&self, wanted: &RowsWanted<'_>) -> Result<Adjacency> {
         Adjacency::new(&blowup(self.base, 1, wanted.control)?, wanted)
     }

@@ -75,7 +75,6 @@ fn encode(rows: &dyn GeneratedRows, vertices: Range<u64>, progress: &Progress) -
     Encoded { rows: encoded.finish(), lengths: lengths.finish() }
 }
 
-/// Writes all rows and their lengths; returns the bytes of the rows.
 fn write_rows(
     rows: &dyn GeneratedRows,
     mut graph: BitStrings<'_>,
@@ -110,7 +109,6 @@ fn write_rows(
     Ok(bytes)
 }
 
-/// Writes bit strings to a file, one after another.
 struct BitStrings<'a> {
     bits: BufBitWriter<BE, WordAdapter<u64, io::BufWriter<&'a mut Output>>>,
     written: u64,

@@ -45,7 +45,6 @@ pub(super) const FIXED: usize = 40;
 /// The length of the header with `seen`, which [`note_seen`] overwrites.
 const HEADER: usize = FIXED + 16;
 
-/// Bytes of a section that a thread reads at a time.
 pub(super) const READ: usize = 4 << 20;
 
 /// Opens a graph file that is removed with the graph; reads and checks all but the rows, the order and the ids. Its ranks need not follow
@@ -206,7 +205,6 @@ impl GraphHeader {
         u64::from_le_bytes(std::array::from_fn(|i| self.0[at + i]))
     }
 
-    /// Where the sections end, and the length of the footer.
     fn end(&self) -> (u64, u64) {
         (self.u64_at(16), self.u64_at(8) >> 32)
     }

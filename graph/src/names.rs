@@ -19,7 +19,6 @@ const BLOCK: u64 = 64;
 
 pub const LONGEST_NAME: usize = 1 << 14;
 
-/// Bytes that are written at a time, or read for copying or checking.
 const AT_ONCE: usize = 1 << 20;
 
 /// Appends a name, whose first `shared` bytes are those of the name before.
@@ -67,7 +66,6 @@ fn length(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
 pub struct NamesWriter {
     file: File,
     dir: PathBuf,
-    /// Bytes that are not written yet, and where they begin.
     waiting: Vec<u8>,
     at: u64,
     ends: Vec<u64>,
@@ -235,7 +233,6 @@ impl Names {
 
 pub struct NameReader<'a> {
     names: &'a Names,
-    /// The block of the name that was read last.
     buffer: Vec<u8>,
     id: Option<u64>,
     at: usize,

@@ -18,7 +18,6 @@ use trimill_system::parallel;
 /// Degrees below this are counted; few vertices have larger ones.
 const SMALL: usize = 1 << 12;
 
-/// The fewest ids of a run.
 const SMALLEST_RUN: usize = 1 << 14;
 
 /// The vertex of each rank, from the ranks of all ids; vertices are the ids in `present`, from 0. 4 bytes per vertex.
@@ -37,7 +36,6 @@ pub fn order(rank_of: &[u32], present: &VertexSet) -> Vec<u32> {
 
 /// How many ids of each run have each small degree; and the ids of larger degree, the largest degree first.
 struct CountedDegrees {
-    /// How many ids a run has, except the last one.
     run: usize,
     counts: Vec<Vec<u32>>,
     /// Degree and id, ties by falling id.

@@ -21,7 +21,6 @@ pub enum Direction {
 #[derive(Debug, Clone, Copy)]
 pub struct RowRun<'a> {
     first: u32,
-    /// Where each row begins in `successors`, and where the last one ends.
     begins: &'a [u64],
     successors: &'a [u32],
     /// The first rank of each of its file blocks, and the end of the last one.

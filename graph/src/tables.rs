@@ -63,7 +63,6 @@ pub(super) fn encode_all<T: Sync>(table: &impl Table<T>, first: usize, numbers: 
 }
 
 pub(super) struct Order {
-    /// The first rank of each run of equal degrees.
     starts: Vec<usize>,
 }
 

@@ -136,7 +136,6 @@ fn needed(name: &str, at: u64, bytes: u64, checksum: Option<u64>) -> GraphSectio
     GraphSection { name: name.into(), at, bytes, checksum, needed: true }
 }
 
-/// Writes a section whose length is not known before.
 struct SectionWriter<'a> {
     file: &'a NewFile,
     at: u64,

@@ -163,7 +163,6 @@ impl Bvgraph {
 struct ChunkToDecode<'a, O> {
     chunk: BvChunk,
     reader: Option<ChunkReader<'a, O>>,
-    /// For each decoded row its tail, and where its heads end.
     rows: Vec<(u64, usize)>,
     heads: Vec<u32>,
 }

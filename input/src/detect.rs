@@ -182,7 +182,6 @@ fn is_text(head: &[u8]) -> bool {
         }
 }
 
-/// Whether some complete line, or the whole, begins with a digit.
 fn is_numbers(head: &[u8]) -> bool {
     head.split(|&byte| byte == b'\n')
         .take(1000)
@@ -204,7 +203,6 @@ fn text_of_graph(head: &[u8], file: &InputFile) -> Result<Format> {
         .advice("if it is an edge list, name it with --format text"))
 }
 
-/// The lines that are no METIS comments, trimmed.
 fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     head.split(|&byte| byte == b'\n').filter(|line| !line.starts_with(b"%")).map(<[u8]>::trim_ascii)
 }

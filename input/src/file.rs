@@ -103,7 +103,6 @@ impl InputFile {
         Ok(Self { path: self.path.clone(), member: self.member.clone(), file, ..*self })
     }
 
-    /// The member `name` of this archive, whose bytes are in `file`.
     pub(super) fn member(&self, name: &str, file: Storage) -> Result<Self> {
         let path = PathBuf::from(format!("{}: {name}", self.path.display()));
         Ok(Self { member: Some(PathBuf::from(name)), ..Self::stored(&path, file, self.spooled)? })
@@ -236,7 +235,6 @@ impl InputFile {
         Ok(line)
     }
 
-    /// Adds the file, and the line of byte `at` of a plain file, to an error.
     pub(super) fn locate(&self, error: Error, at: u64) -> Error {
         match self.line_of(at) {
             Ok(line) => error.at(&self.path).at_line(line),

@@ -31,7 +31,6 @@ pub(super) struct Frames<'a> {
     file: &'a Storage,
     task: Option<&'a Task>,
     at: u64,
-    /// The next bytes of the file, not decoded yet.
     packed: Vec<u8>,
     rest: Option<Pread<'a>>,
     spare: Vec<Vec<u8>>,

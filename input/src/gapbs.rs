@@ -47,7 +47,6 @@ fn header(head: &[u8]) -> Option<(bool, u64, u64)> {
     Some((directed == 1, u64::try_from(arcs).ok()?, u64::try_from(vertices).ok()?))
 }
 
-/// The file sizes that this header allows.
 fn sizes(directed: bool, arcs: u64, vertices: u64) -> Option<[u64; 2]> {
     let csr = vertices.checked_add(1)?.checked_mul(8)?.checked_add(arcs.checked_mul(4)?)?;
     let once = OFFSETS.checked_add(csr)?;

@@ -114,7 +114,6 @@ fn split(path: &Path) -> (PathBuf, Option<&'static str>) {
     }
 }
 
-/// The path, or that of a compressed file if only that exists.
 fn there(path: PathBuf) -> PathBuf {
     if path.exists() {
         return path;
@@ -134,7 +133,6 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 pub(super) struct Graphalytics {
     edges: EdgeListText,
-    /// Where the properties are, and how many edges they declare.
     properties: PathBuf,
     declared_edges: Option<u64>,
     directed: bool,

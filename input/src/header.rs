@@ -124,7 +124,6 @@ pub(super) struct ArcStatistics {
     pub(super) lines: u64,
     pub(super) least: u64,
     pub(super) most: u64,
-    /// Lines with an id above `n`.
     pub(super) beyond: u64,
     sum: u64,
 }

@@ -92,7 +92,6 @@ impl MatrixMarket {
         Ok(Self { matrix: Matrix { rows, symmetric }, columns, entries, start, has_banner, file, sizes })
     }
 
-    /// The line of the first entry after those that the header counts.
     fn first_surplus(&self) -> Result<u64> {
         let mut head = Head::new(&self.file, self.sizes)?;
         let mut left = self.entries;

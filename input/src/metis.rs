@@ -206,7 +206,6 @@ impl ArcSink for Mirrored<'_> {
     }
 }
 
-/// Reads `n m [fmt [ncon]]`.
 pub(super) fn parse_header(line: &[u8]) -> Option<MetisHeader> {
     let numbers: Vec<u64> = columns(line).map(whole).collect::<Option<_>>()?;
     let (&[vertices, edges], rest) = numbers.split_first_chunk::<2>()?;

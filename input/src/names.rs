@@ -37,7 +37,6 @@ pub struct NamedArcs {
 }
 
 impl NamedArcs {
-    /// The tail and the head of each arc.
     pub fn iter(&self) -> impl Iterator<Item = [&[u8]; 2]> {
         let mut begin = 0;
         self.ends.as_chunks().0.iter().map(move |&[tail, head]: &[u32; 2]| {
@@ -94,7 +93,6 @@ pub(super) struct NamedEdges {
 
 struct NamedList {
     file: InputFile,
-    /// Bytes and lines before the first arc.
     skip: u64,
     before: u64,
     separator: Separator,

@@ -41,7 +41,6 @@ struct ParquetFile {
     file: Arc<InputFile>,
     metadata: ParquetMetaData,
     ends: [EndColumn; 2],
-    /// The number of rows before each row group.
     first_rows: Vec<u64>,
     rows: u64,
 }

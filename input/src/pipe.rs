@@ -95,7 +95,6 @@ impl Pipe {
     }
 }
 
-/// A pipe whose arcs are read once, as they arrive.
 pub(super) struct PipeReadOnce {
     pub(super) path: PathBuf,
     pipe: Mutex<Option<Pipe>>,

@@ -46,7 +46,6 @@ use trimill_system::{Control, Error, Result};
 /// The first bytes of each object: they come with its size, are kept, and tell the format.
 const HEAD: u64 = 128 << 10;
 
-/// When reading gives up.
 #[derive(Debug, Clone, Copy)]
 struct RemoteLimits {
     redirects: usize,
@@ -277,7 +276,6 @@ fn pattern(key: &str) -> Option<(&str, Pattern)> {
     Some((prefix, Pattern::new(key).ok()?))
 }
 
-/// The error for settings of the environment or the URL that are invalid.
 fn unusable(name: &Path, error: &object_store::Error) -> Error {
     Error::usage(format!("cannot be opened ({})", fetch::cause(error)))
         .at(name)

@@ -25,14 +25,12 @@ pub(super) struct Spool<'a> {
     from: &'a Path,
     dir: &'a Path,
     written: u64,
-    /// How far may be written before the free space is queried again.
     until: u64,
     /// How many bytes may still be written to a directory's disk; tests replace it.
     room: fn(&Path) -> Result<u64>,
 }
 
 impl<'a> Spool<'a> {
-    /// Begins a copy of `from` in `dir`, of at least `at_least` bytes.
     pub(super) fn new(what: &'static str, from: &'a Path, dir: &'a Path, at_least: u64) -> Result<Self> {
         Self::within(what, from, dir, at_least, room)
     }

@@ -105,7 +105,6 @@ impl Storage {
         }
     }
 
-    /// A reader of a range in order, for objects on servers.
     pub(super) fn forward(&self, range: Range<u64>, order: ReadOrder) -> Option<Box<dyn ForwardReader>> {
         match self {
             Self::Local(_) => None,

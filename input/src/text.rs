@@ -189,7 +189,6 @@ impl EdgeListText {
 }
 
 impl FirstLine {
-    /// Advice if lines have different columns: what the file may be instead.
     fn advice(&self) -> &'static str {
         if metis::parse_header(self.text.as_bytes()).is_some() {
             "if it is a METIS file, name it with --format metis"
@@ -212,7 +211,6 @@ impl List {
         Error::data(&self.file.path, found).at_line(self.first.line)
     }
 
-    /// The error for a list of comments, blank lines, and at most a header.
     fn is_without_arcs(&self) -> Error {
         let error = match self.first.text.as_str() {
             "" => Error::data(&self.file.path, "holds no arcs, only comments and blank lines"),

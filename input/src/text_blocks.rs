@@ -117,7 +117,6 @@ struct TextBlocks<'a> {
 }
 
 impl<'a> TextBlocks<'a> {
-    /// `line` is the number of the stream's next line.
     fn new(file: &'a InputFile, stream: Box<dyn BufRead + 'a>, line: u64, sizes: ReadSizes) -> Self {
         let (block, longest_line) = (BLOCK.min(sizes.window), sizes.longest_line);
         Self { file, stream, carry: Vec::new(), line, block, longest_line }

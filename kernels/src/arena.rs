@@ -109,7 +109,6 @@ impl Arena {
         &mut self.layout
     }
 
-    /// The device address of its beginning.
     pub(crate) fn address(&self) -> u64 {
         self.address
     }

@@ -21,7 +21,6 @@ pub(crate) struct Unpack<'a> {
     /// Device address of these rows' offsets, and of the end of the last row; 64 bits each if `wide`, else 32.
     pub(crate) offsets_at: u64,
     pub(crate) wide: bool,
-    /// The value of the first offset.
     pub(crate) base: u64,
     /// Device address for the successors.
     pub(crate) successors_at: u64,

@@ -21,7 +21,6 @@ pub(crate) fn missing() -> GpuError {
     GpuError::Section("the partition was begun without counters of arcs".into())
 }
 
-/// For how many row blocks there are counters at a time.
 pub(crate) const SLOTS: usize = 2;
 
 pub(crate) const PIECES: u64 = 1 + SLOTS as u64;

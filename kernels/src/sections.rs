@@ -136,7 +136,6 @@ impl RowBlockSlices<'_> {
         ]
     }
 
-    /// The device addresses of these slices, one after another from `start` on.
     pub(crate) fn places(&self, start: u64) -> RowBlockPlaces {
         let ranks = start + size_of_val(self.local_words) as u64;
         let offsets = ranks + size_of_val(self.local_ranks) as u64;

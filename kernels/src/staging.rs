@@ -125,7 +125,6 @@ impl Drop for StagingBuffers {
     }
 }
 
-/// Whether the driver knows this memory as page-locked.
 fn is_pinned(bytes: &[u8]) -> bool {
     let mut kind: u32 = 0;
     let mut which = [sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE];

@@ -23,7 +23,6 @@ static ABANDONED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 pub(crate) struct Waiting {
     context: Arc<CudaContext>,
     limit: Duration,
-    /// Recorded at the end of a stream to wait for it.
     end: CudaEvent,
 }
 
@@ -63,7 +62,6 @@ impl Waiting {
     }
 }
 
-/// Polls `is_so` until it is true; returns whether that was within `limit`.
 fn until(limit: Duration, mut is_so: impl FnMut() -> GpuResult<bool>) -> GpuResult<bool> {
     let start = Instant::now();
     loop {

@@ -5,7 +5,6 @@
 
 use rayon::prelude::*;
 
-/// How many vertices a thread assigns at a time.
 const RUN: usize = 1 << 16;
 
 /// Chunks of equal numbers of vertices, as in LSTC; two chunks differ by at most one vertex. Panics when `parts` is 0.

@@ -75,7 +75,6 @@ const ONE_OR_TWO: &str = "a part number, or an id and a part number";
 struct AssignmentReader<'a> {
     declared: Declared<'a>,
     assignment: Vec<u32>,
-    /// 1 or 2, once the first line is known.
     columns: Option<usize>,
     data_lines: u64,
     /// The first of the blank lines read last; no numbers may follow them.
@@ -182,7 +181,6 @@ impl<'a> AssignmentReader<'a> {
     }
 }
 
-/// An error that does not name the file yet.
 fn wrong(found: impl Into<String>) -> Error {
     Error::data("", found)
 }

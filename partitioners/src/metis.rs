@@ -102,7 +102,6 @@ pub fn assign(graph: &dyn PartitionInput, options: &MetisOptions<'_>) -> Result<
     Ok(MetisAssignment { parts: expanded, cut, child_peak_bytes })
 }
 
-/// The parts of the contracted vertices, and the child's peak memory.
 fn of_contracted(graph: &dyn PartitionInput, run: u32, options: &MetisOptions<'_>) -> Result<(Vec<u32>, u64)> {
     let vertices = graph.vertices().div_ceil(run);
     limits::check(if run == 1 { 2 * graph.edges() } else { 0 }, vertices, options)?;

@@ -78,7 +78,6 @@ fn install(pool: &ThreadPool, work: &mut (dyn FnMut() + Send)) {
     pool.install(work);
 }
 
-/// An item, and later its result.
 type ItemSlot<T, R> = Mutex<(Option<T>, Option<R>)>;
 
 fn slots<T, R>(items: impl IntoIterator<Item = T>) -> Vec<ItemSlot<T, R>> {

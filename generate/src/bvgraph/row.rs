@@ -174,7 +174,6 @@ fn reference(window: &[WindowRow], distance: usize) -> RowReference<'_> {
 struct RowEncoding {
     /// The lengths of the blocks of the row that is copied from, alternately copied and not.
     blocks: Vec<u64>,
-    /// The ids that are not copied.
     rest: Vec<u32>,
     intervals: Vec<Range<usize>>,
 }

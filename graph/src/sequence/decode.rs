@@ -199,7 +199,6 @@ fn ones(control: &[u8]) -> u64 {
     words(control).map(|word| u64::from(word.count_ones())).sum()
 }
 
-/// The highest bit that is set.
 fn last_one(control: &[u8]) -> Option<u64> {
     let (i, word) = words(control).enumerate().rev().find(|&(_, word)| word != 0)?;
     Some(64 * i as u64 + u64::from(63 - word.leading_zeros()))

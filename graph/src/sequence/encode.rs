@@ -92,7 +92,6 @@ impl BitWriter<'_> {
         self.filled &= 7;
     }
 
-    /// Puts [`TOGETHER`] numbers without any groups.
     #[inline(always)]
     fn put_zeros(&mut self) {
         if self.bit >= 64 {

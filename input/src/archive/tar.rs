@@ -42,9 +42,7 @@ pub(super) struct TarMembers<'a> {
     file: &'a InputFile,
     stream: Box<dyn BufRead + 'a>,
     control: &'a Control,
-    /// Bytes of the current member that are still unread.
     contents: u64,
-    /// Bytes between its contents and the next header.
     padding: u64,
 }
 

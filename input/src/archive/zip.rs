@@ -152,7 +152,6 @@ impl<'a> Zip<'a> {
         Ok((stored && end <= self.file.bytes).then_some(start))
     }
 
-    /// The contents of a member, without verification.
     fn reader(&self, at: usize) -> Result<Box<dyn Read + '_>> {
         let (start, end) = self.entry(at)?.compressed_data_range();
         // A damaged archive may place a member beyond its own end.

@@ -73,7 +73,6 @@ impl<T: EdgeSource + ?Sized> ArcSource for T {
     }
 }
 
-/// The error for arc number `arc`, one of whose ids is too large.
 #[cold]
 fn too_large(tail: u64, head: u64, arc: u64, declared: Option<u64>) -> Error {
     let id = if tail >= declared.unwrap_or(u64::MAX) { tail } else { head };

@@ -26,7 +26,6 @@ pub(super) struct ArrowColumn {
     pub(super) dictionary: Option<DictionaryColumn>,
 }
 
-/// The dictionary of a column, and how its texts are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DictionaryColumn {
     pub(super) id: i64,
@@ -44,7 +43,6 @@ pub(super) enum ArrowValues {
     Views,
 }
 
-/// How many nodes and buffers come before a column in a record batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ColumnPlace {
     pub(super) nodes: usize,

@@ -45,7 +45,6 @@ impl Offsets {
 pub(super) struct OffsetCuts<'a> {
     bits: BitReader<'a, HighFirst>,
     encoding: &'a Encoding,
-    /// How many rows before a chunk its rows may need.
     again: u64,
     size: u64,
     /// The offset of the next row, and those of rows before it, the nearest first.

@@ -39,7 +39,6 @@ pub(super) trait Successors {
 }
 
 impl Encoding {
-    /// Reads the degree of a row, which is at most `most`.
     #[inline(always)]
     pub(super) fn degree<O: BitOrder>(&self, bits: &mut BitReader<'_, O>, most: u64) -> Result<u64, Impossible> {
         at_most(read(self.outdegrees, bits)?, most.min(self.nodes))

@@ -37,7 +37,6 @@ pub(super) struct Scanner<'a, O> {
     node: u64,
     rows: VecDeque<ScannedRow>,
     arcs_left: u64,
-    /// No reference so far goes farther back than this.
     reach: u64,
     #[cfg(test)]
     looked_at: std::cell::Cell<u64>,

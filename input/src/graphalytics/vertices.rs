@@ -24,7 +24,6 @@ const IDS_PER_BYTE: u64 = 4;
 /// A file that lists the vertices of a graph, also those without edges.
 pub struct VertexList {
     file: InputFile,
-    /// The file of edges, for errors.
     edges: InputFile,
     declared: Option<u64>,
     sizes: ReadSizes,

@@ -84,7 +84,6 @@ impl ReadAhead {
         }
     }
 
-    /// Waits for the part that has byte `at`.
     fn advance(&mut self, at: u64) -> Result<()> {
         while self.coming.front().is_some_and(|part| part.range.end <= at) {
             self.coming.pop_front();

@@ -107,7 +107,6 @@ fn basic(client: &reqwest::Client, url: &Url) -> Option<HeaderValue> {
     built.headers().get(AUTHORIZATION).cloned()
 }
 
-/// Addresses `request` to `url`, without its user.
 fn address(request: &mut HttpRequest, url: &mut Url) -> Result<(), HttpError> {
     // These fail only for URLs without a host.
     let _ = (url.set_password(None), url.set_username(""));

@@ -146,7 +146,6 @@ impl<E: Engine> PackedCounter<'_, E> {
         Ok(())
     }
 
-    /// Waits until the rows in a half are packed, and adds the time.
     fn packed(&mut self, half: usize) -> GpuResult<()> {
         let events = of_row_block(half);
         self.engine.reach(events.counted)?;

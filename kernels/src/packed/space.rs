@@ -105,7 +105,6 @@ pub(super) fn places(piece: &BlockRange, owners: u64, arcs: u64) -> WorkOffsets 
     WorkOffsets { table, ends, arcs: arcs_at, arc_counters, firsts, list, list_length, sums, state, end: at }
 }
 
-/// Thread blocks of the scan over the ends of `owners` owners.
 pub(super) fn scan_blocks(owners: u64) -> u64 {
     (2 * owners).div_ceil(SCAN.into())
 }

@@ -204,7 +204,6 @@ impl Runs {
 struct Decoding<'b> {
     /// The half that is filled next, and the one that may still be being copied from.
     halves: [DecodingHalf<'b>; 2],
-    /// Device address for the next key.
     place: u64,
     /// Device address of the number of keys decoded.
     decoded: u64,

@@ -39,7 +39,6 @@ pub(super) struct KeyRun {
     run: Box<dyn StoredRun>,
     keys: u64,
     first: Vec<u64>,
-    /// Where each block begins, and where the last one ends.
     begins: Vec<u64>,
     last: RefCell<(usize, Vec<u64>)>,
 }
@@ -129,7 +128,6 @@ fn share_of(bytes: usize) -> usize {
     bytes.div_ceil(THREADS).max(LEAST_SHARE)
 }
 
-/// Threads that are kept from one part of a run to the next.
 pub(super) struct RunThreads(ThreadPool);
 
 impl RunThreads {

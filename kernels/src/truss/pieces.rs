@@ -20,7 +20,6 @@ pub(super) struct PeelingPieces {
     pub(super) values: u64,
     pub(super) rows: u64,
     pub(super) fetched: u64,
-    /// How many falling edges are sorted at a time.
     pub(super) sorted: u64,
     /// Whether the gathered edges, those that fell, and the heads are on the device.
     pub(super) lists: [bool; 3],

@@ -19,7 +19,6 @@ use trimill_system::{Control, Error, Result};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Symmetric {
-    /// Where each row begins in `successors`, and where the last one ends.
     pub(super) offsets: Vec<i32>,
     pub(super) successors: Vec<i32>,
     /// The number of edges that each arc represents, scaled down if the sum would not fit; `None` if all are 1.

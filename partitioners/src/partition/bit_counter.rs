@@ -40,7 +40,6 @@ impl BitCounter {
         }
     }
 
-    /// Adds the waiting words, and zeros in place of missing ones.
     fn add_waiting(&mut self) {
         let words = std::mem::take(&mut self.waiting);
         self.many = 0;

@@ -35,7 +35,6 @@ pub(super) struct Masks<'a> {
 
 #[derive(Default)]
 pub(super) struct Counts {
-    /// Proxies and arcs, induced and kept.
     pub(super) bits: [BitCounter; 4],
     pub(super) resident_arcs: Vec<u64>,
 }
@@ -126,7 +125,6 @@ impl<'a> Masks<'a> {
         })
     }
 
-    /// Proxies and arcs, induced and kept, and locals' arcs of each partition.
     pub(super) fn count(&self) -> Result<Counts> {
         let mut all = Counts::default();
         self.passes.pass(Direction::Rising, |block| {

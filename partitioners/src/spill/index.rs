@@ -128,7 +128,6 @@ impl SpillIndex {
         self.rank_blocks..self.rank_blocks + self.resident_blocks
     }
 
-    /// Bytes of a block's contents as plain values.
     pub(super) fn raw_bytes(&self, i: usize) -> u64 {
         let SpillBlock { rows, arcs, .. } = self.blocks[i];
         raw_bytes(self.resident().contains(&i), rows.into(), arcs)

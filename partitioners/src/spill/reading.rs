@@ -35,7 +35,6 @@ impl fmt::Display for SpillSection {
     }
 }
 
-/// Blocks of a section, and buffers of exactly the size of their rows.
 struct SectionToRead<'a, O> {
     section: SpillSection,
     blocks: Range<usize>,
@@ -235,7 +234,6 @@ impl SpillReader {
         jobs
     }
 
-    /// Reads and checks one block, and decodes it unless it stays encoded.
     fn run<O: Offset>(&self, section: SpillSection, job: BlockToRead<'_, O>) -> Result<Option<EncodedPart>> {
         let BlockToRead { number, block: of, rows, into, rows_before, bytes_before } = job;
         let damaged = |found: String| damaged(&self.path, format!("{section}, block {number}: {found}"));
@@ -294,7 +292,6 @@ impl SpillReader {
         Ok(into)
     }
 
-    /// Fills `into` with the bytes of a block, checked and decompressed.
     fn fill(
         &self,
         block: &SpillBlock,

@@ -8,7 +8,6 @@ use super::SpillReader;
 pub struct Spilled {
     spill: SpillReader,
     next: usize,
-    /// Whether successors stay encoded, for a device to decode.
     encoded: bool,
 }
 

@@ -76,7 +76,6 @@ pub fn end_of_links(path: &Path) -> PathBuf {
     end
 }
 
-/// Standard output or standard error, if it goes to the file `found`.
 fn standard(found: &Metadata) -> Option<io::Result<OwnedFd>> {
     let same = |open: &dyn AsFd| {
         fstat(open.as_fd()).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == (found.dev(), found.ino()))
@@ -141,7 +140,6 @@ impl Output {
         }
     }
 
-    /// Writes all of `bytes`, and waits until a new file is on disk.
     fn fill(&mut self, bytes: &[u8]) -> Result<()> {
         self.write_all(bytes).map_err(|e| Error::write(&self.name, e))?;
         self.new_file().map_or(Ok(()), NewFile::sync)

@@ -163,7 +163,6 @@ pub fn sweep(dir: &Path) {
     }
 }
 
-/// Removes what is at `path`, unless a process has locked it.
 fn swept(path: &Path) -> io::Result<bool> {
     let metadata = path.symlink_metadata()?;
     if !metadata.is_dir() && !metadata.is_file() {

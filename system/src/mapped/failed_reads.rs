@@ -11,9 +11,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// The most files that can be named.
 const NAMES: usize = 1024;
-/// The most mappings that are listed at a time.
 const MAPPINGS: usize = 1024;
 
 static NAMED: [OnceLock<Box<[u8]>>; NAMES] = [const { OnceLock::new() }; NAMES];
