@@ -135,6 +135,7 @@ pub struct PartitionCount {
     pub device: Option<DeviceTimes>,
 }
 
+/// A copy or some kernels, by the clock of a device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DeviceWork {
     pub queue: TrackKind,

@@ -57,6 +57,7 @@ pub struct VertexCounters {
 }
 
 impl VertexCounters {
+    /// How many counters the partition has.
     pub fn all(size: &PartitionExtent, locals_at: u64) -> u64 {
         u64::from(size.numbered).max(locals_at + size.locals)
     }

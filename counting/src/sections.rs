@@ -109,6 +109,7 @@ impl Resident {
     }
 }
 
+/// Where the rows of a row block's range are.
 #[derive(Debug, Clone)]
 pub enum RowsLocation {
     /// All of the range is local: rows are in the resident section.
@@ -249,6 +250,7 @@ impl<'a> RowBlockView<'a> {
         self.offsets[i].into()
     }
 
+    /// Whether every number of the range has its row here.
     pub fn holds_all(&self) -> bool {
         self.offsets.len() == self.range.len() + 1
     }

@@ -64,6 +64,7 @@ pub struct Layout {
     pub longest_row: u32,
     /// The sum over all arcs of the number of successors of the arc's head.
     pub probes: u64,
+    /// Of all file blocks together.
     pub block_bytes: u64,
     pub blocks: u64,
     pub degree_runs: u64,

@@ -33,6 +33,7 @@ fn length_of(number: u32) -> u32 {
     1 + longer(1 << 7) + longer(1 << 14) + longer(1 << 21) + longer(1 << 28)
 }
 
+/// The most numbers that [`put_batch`] encodes at a time.
 pub const SOME: usize = 64;
 
 /// Bytes for these encodings, and for what is written beyond their end.

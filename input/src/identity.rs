@@ -106,6 +106,7 @@ impl Identity {
         Ok(Some(identity))
     }
 
+    /// Hashes the files that have no hash of their contents yet.
     pub fn hash(&mut self, control: &Control) -> Result<()> {
         for file in self.files.iter_mut().filter(|file| file.contents.is_none()) {
             file.contents = Some(file.hash(control)?);

@@ -142,6 +142,7 @@ pub fn around_tail(tail: u64, heads: &[u32]) -> (&[u32], bool, &[u32]) {
     }
 }
 
+/// Hands rows over as batches of arcs; a row is its tail and where its heads end in `heads`.
 pub fn expand<S: ArcSink + ?Sized>(sink: &S, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
     let mut batch = Vec::with_capacity(heads.len().min(LARGEST_BATCH));
     let mut begin = 0;

@@ -71,6 +71,7 @@ pub(super) fn changed(path: &Path, how: &str) -> Error {
         .advice("start again when nothing writes to it any more")
 }
 
+/// A file of an input, as it was before it was read.
 #[derive(Debug)]
 pub struct Watched {
     pub(super) path: PathBuf,

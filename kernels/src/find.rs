@@ -90,6 +90,7 @@ pub struct GpuInfo {
 pub struct FoundGpus {
     /// The version of CUDA that the driver implements.
     pub driver: Version,
+    /// By ordinal.
     pub devices: Vec<GpuInfo>,
 }
 

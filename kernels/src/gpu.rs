@@ -106,6 +106,7 @@ impl Gpu {
         Ok(())
     }
 
+    /// What was recorded since the last call.
     pub fn take_work(&mut self) -> Vec<TimedCommand> {
         self.clock.as_mut().map(Clock::take).unwrap_or_default()
     }

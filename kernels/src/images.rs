@@ -52,6 +52,7 @@ pub(crate) fn image(source: &CudaSource, capability: Version, form: ImageForm) -
     found.map(|(_, bytes)| bytes).ok_or_else(missing)
 }
 
+/// Compiles sources to an archive.
 pub fn make(nvrtc: &Nvrtc, sources: &[&'static CudaSource]) -> GpuResult<Vec<u8>> {
     let mut made = vec![(STAMP.to_owned(), stamp(sources).into_bytes())];
     for source in sources {
@@ -69,6 +70,7 @@ pub fn stamp(sources: &[&'static CudaSource]) -> String {
     sources.iter().map(line).collect()
 }
 
+/// Names and bytes of an archive's entries.
 pub fn entries(archive: &[u8]) -> GpuResult<Vec<(String, Vec<u8>)>> {
     let read = || -> std::io::Result<Vec<(String, Vec<u8>)>> {
         let mut archive = tar::Archive::new(zstd::Decoder::new(archive)?);

@@ -20,6 +20,7 @@ const LARGE_PAGE: usize = 2 << 20;
 /// Smaller memory has pages of its own, since pages are locked as a whole. No page of today's systems is larger.
 const PAGE: usize = 64 << 10;
 
+/// A slice in page-locked host memory.
 #[derive(Debug)]
 pub struct Pinned<T> {
     context: Arc<CudaContext>,

@@ -50,6 +50,7 @@ impl Received {
         Resident::rows_in(self.numbers.all(), row_block, Some(pool))
     }
 
+    /// Returns the bytes of the row block.
     pub fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<u64> {
         if (u64::from(self.locals), self.arcs) != (self.size.locals, self.size.arcs) {
             let text =

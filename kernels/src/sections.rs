@@ -13,6 +13,7 @@ use crate::error::{GpuError, GpuResult};
 /// of the range, local or not, without these bits.
 #[derive(Debug, Clone)]
 pub struct RowBlockSlices<'a> {
+    /// The numbers that it covers.
     pub range: Range<u32>,
     /// Where each row begins in `successors`, and where the last one ends.
     pub offsets: &'a [u32],
@@ -24,6 +25,7 @@ pub struct RowBlockSlices<'a> {
     pub local_words: &'a [u64],
     /// How many locals of the range come before each word.
     pub local_ranks: &'a [u32],
+    /// How many locals come before the range.
     pub first_local: u32,
     /// Whether all numbers of the range are local, so that there are no rows here.
     pub all_local: bool,

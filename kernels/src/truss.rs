@@ -83,6 +83,7 @@ unsafe impl Zeroable for PeeledGraph {}
 // SAFETY: as above.
 unsafe impl Pod for PeeledGraph {}
 
+/// The edges that are left, on a device.
 pub struct PeelingDevice<'e, E: Engine + ?Sized> {
     space: PrepareSpace<'e, E>,
     graph: PeeledGraph,

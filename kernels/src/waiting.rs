@@ -12,6 +12,7 @@ use cudarc::driver::{CudaContext, CudaEvent, CudaStream};
 
 use crate::error::{GpuError, GpuResult, driver};
 
+/// How long a device may take to answer by default.
 pub const USUAL_LIMIT: Duration = Duration::from_secs(600);
 
 /// The pause between two polls is a sixteenth of the time so far, within these limits.

@@ -24,6 +24,7 @@ const LONGEST_LINE: u64 = 1 << 16;
 /// A vertex without a line so far; larger than every allowed part.
 const UNSEEN: u32 = u32::MAX;
 
+/// The vertices that an assignment file is about.
 #[derive(Clone, Copy)]
 pub struct Declared<'a> {
     /// How many vertices the input declares, the number of lines with one column. `None` if ids are sparse: the file must have two

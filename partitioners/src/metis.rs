@@ -48,6 +48,7 @@ pub struct MetisOptions<'a> {
     /// `Some(k)`: every run of `k` consecutive vertices (such as pages of a host) is first contracted to one vertex, so the whole run
     /// goes to the same part.
     pub contract: Option<u32>,
+    /// The most memory that METIS may take.
     pub host_memory: Bytes,
     /// The directory for temporary files: 4 bytes per arc and 8 per vertex, twice that when contracted.
     pub work_dir: &'a Path,

@@ -37,6 +37,7 @@ pub struct Helper {
 const METIS_CHILD: &str = "metis-child";
 
 impl Helper {
+    /// Runs METIS in `program`, which is `trimill`.
     pub fn metis(program: PathBuf) -> Self {
         Self { program, arguments: vec![METIS_CHILD.into()] }
     }
@@ -84,6 +85,7 @@ impl ChildProcess {
         }
     }
 
+    /// The end of its messages, at most `TAIL` bytes.
     pub fn messages(&self) -> String {
         let length = self.messages.metadata().map_or(0, |metadata| metadata.len());
         let mut tail = vec![0; length.min(TAIL) as usize];

@@ -127,6 +127,7 @@ pub struct SpanPlace {
     pub partition: Option<u32>,
 }
 
+/// Work, or a wait, that is over.
 #[derive(Debug, Clone, Copy)]
 pub struct TimedWork {
     pub kind: TrackKind,

@@ -143,7 +143,9 @@ impl<T: EdgeSource + ?Sized> AdjacencyRows for InMemory<'_, T> {
 
 #[derive(Debug, Clone, Default)]
 pub struct ArcList {
+    /// `(tail, head)`; loops and duplicates are allowed.
     pub arcs: Vec<(u64, u64)>,
+    /// How many vertices `0..n` are declared, if any.
     pub declared: Option<u64>,
 }
 

@@ -139,6 +139,7 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
     }
 }
 
+/// Consecutive file blocks, to be encoded.
 pub struct FileBlocks<'r, 'e, E: Engine + ?Sized> {
     work: &'r mut PrepareSpace<'e, E>,
     sources: [u64; 7],
@@ -157,6 +158,7 @@ impl<E: Engine + ?Sized> FileBlocks<'_, '_, E> {
         self.work.engine.host_words(words)
     }
 
+    /// The most bytes of blocks that can be encoded at a time.
     pub fn most_bytes(&self) -> u64 {
         self.out.end - self.out.start
     }

@@ -234,6 +234,7 @@ pub struct DeviceEdges<'e, E: Engine + ?Sized> {
 }
 
 impl<E: Engine + ?Sized> DeviceEdges<'_, E> {
+    /// Reads the degrees of all ids.
     ///
     /// # Panics
     /// If `degrees` has another length than there are ids.

@@ -59,6 +59,7 @@ const BITS: u32 = 64;
 /// Lists take another pass, so they are worth it from twice as many partitions on.
 const LISTED: u32 = 2 * BITS;
 
+/// The partitions that are sized together.
 pub fn groups(graph: &OrientedGraph, locals: &Locals) -> Vec<Range<u32>> {
     let (weights, parts) = (lists::weights(graph, locals), locals.parts());
     // Of 16 bytes per vertex, 4 are for the ends of lists.

@@ -15,6 +15,7 @@ pub struct CodedRows {
     successors: Vec<u8>,
 }
 
+/// A place between two rows.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RowMark {
     rows: usize,
@@ -30,8 +31,10 @@ pub struct Coder<'a> {
     bytes: [u8; BATCH_BYTES],
 }
 
+/// Some consecutive rows of [`CodedRows`].
 #[derive(Debug, Clone, Copy)]
 pub struct CodedSlice<'a> {
+    /// The local number of each row's vertex.
     pub numbers: &'a [u32],
     pub lengths: &'a [u32],
     pub arcs: u64,

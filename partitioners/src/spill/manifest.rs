@@ -30,6 +30,7 @@ pub struct Manifest {
     pub job: ManifestJob,
     pub vertices: u64,
     pub edges: u64,
+    /// What counting the spills needs to know of the graph.
     pub graph: GraphFigures,
     /// In order of their numbers.
     pub partitions: Vec<ManifestPartition>,

@@ -45,6 +45,7 @@ pub fn check_room(needs: impl IntoIterator<Item = DiskNeed>) -> Result<()> {
 }
 
 impl DiskNeeds {
+    /// What each disk is needed for.
     pub fn by_disk(needs: impl IntoIterator<Item = DiskNeed>) -> Result<Vec<Self>> {
         let mut disks: Vec<(u64, Self)> = Vec::new();
         for need in needs {
