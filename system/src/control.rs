@@ -65,7 +65,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// `stop` stops it when set.
+    /// Stopped by setting `stop`; reports to `observer`.
     pub fn new(stop: Arc<AtomicBool>, observer: Arc<dyn Observer>) -> Self {
         Self {
             stop,

@@ -139,7 +139,7 @@ impl Error {
             .advice("start the job again; if that does not help, check the disk, or name another directory")
     }
 
-    /// 1-based.
+    /// Adds the line of the file, from 1.
     #[must_use]
     pub fn at_line(mut self, line: u64) -> Self {
         self.0.line = Some(line);

@@ -147,7 +147,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// `begun`: when the job began.
+    /// Records from now on; `begun` is when the job began.
     pub fn new(begun: Instant) -> Self {
         Self { begun, tracks: Mutex::default() }
     }
