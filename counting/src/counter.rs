@@ -1,12 +1,10 @@
 //! The interface between what streams a partition and what counts it.
 //!
-//! A [`PartitionSource`] delivers the sections of a partition. A [`CountBackend`] is a device, or the host, with a method. For a partition
-//! it begins a [`PartitionCounter`], which takes runs of the resident section, then the row blocks, ascending and without a gap, and then
-//! gives the count.
+//! A [`PartitionSource`] delivers the sections of a partition. A [`CountBackend`] is a device or the host, with a method. Its
+//! [`PartitionCounter`] takes runs of the resident section, then the row blocks, ascending and without a gap, and then gives the count.
 //!
 //! A triangle `a -> b, a -> c, b -> c` is counted where `a` is local, with the row block that covers `b`. In any other partition with its
-//! corners `a` is a proxy, and no triangle is counted from a proxy; so the sum over all partitions is the number of triangles of the
-//! graph.
+//! corners `a` is a proxy, and proxies count nothing; so the sum over all partitions is the count of the graph.
 
 use std::ops::AddAssign;
 use std::time::{Duration, Instant};
@@ -105,8 +103,7 @@ pub trait CountBackend: Send {
     fn vertex_counters(&self) -> u64 {
         0
     }
-    /// The host memory in bytes, beside the graph, for peeling a graph of this size: for what does not fit the device. `None` if it cannot
-    /// peel this graph.
+    /// Host bytes, beside the graph, that peeling a graph of this size takes for what does not fit the device; `None` if it cannot.
     fn peels(&self, vertices: u64, edges: u64) -> Option<u64> {
         let _ = (vertices, edges);
         None
@@ -161,12 +158,11 @@ impl AddAssign for DeviceTimes {
 }
 
 pub trait PartitionCounter: Send {
-    /// Takes the next run of the resident section; returns a run that it no longer needs, for reuse. All runs come before the first row
-    /// block, ascending.
+    /// Takes the next run of the resident section; returns a run to reuse. All runs come before the first row block, ascending.
     fn resident(&mut self, run: Resident, pool: &ThreadPool) -> Result<Option<Resident>>;
 
-    /// Counts the triangles whose middle corner is in the row block's range; parallel work of the host runs in `pool`. Row blocks come in
-    /// ascending order, each once.
+    /// Counts the triangles with the middle corner in the row block's range; host work runs in `pool`. Row blocks come ascending, each
+    /// once.
     fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()>;
 
     /// The triangles at each vertex. To be called after the last row block, if the partition was begun with counters.

@@ -66,8 +66,7 @@ impl Resident {
         self.successors.extend_from_slice(&run.successors);
     }
 
-    /// Adds a run, which comes after those before it. The first one is kept as it is; others are copied and given back, so that their
-    /// memory can be reused.
+    /// Adds a run after those before it. The first is kept as it is; others are copied and given back, to reuse their memory.
     pub fn take_run(&mut self, run: Self) -> Option<Self> {
         if self.offsets.is_empty() {
             *self = run;
@@ -77,8 +76,7 @@ impl Resident {
         Some(run)
     }
 
-    /// Where the rows of the numbers in `row_block`'s range are; `numbers` are those of the locals. Parallel work runs in `pool`, or in
-    /// the current pool.
+    /// Where the rows of `row_block`'s range are; `numbers` are the locals'. Runs in `pool`, or else in the current pool.
     pub fn rows_in(
         numbers: AscendingNumbers<'_>,
         row_block: &RowBlockView<'_>,
@@ -145,8 +143,7 @@ pub struct RowBlock {
     rows: usize,
     /// The most bytes that it was asked to hold so far.
     most: Bytes,
-    /// Where each row begins among the successors, and where the last one ends; then the successors, in local numbers, or their encoded
-    /// bytes.
+    /// Where each row begins among the successors, and where the last ends; then successors as local numbers, or encoded.
     words: WordBuffer,
     /// The file blocks of rows that stay encoded; empty otherwise.
     encoded: Vec<EncodedPart>,

@@ -1,7 +1,6 @@
 //! Writes a sequence of edges as a BVGraph: `NAME.graph`, `NAME.properties` and `NAME.offsets`, as WebGraph does.
 //!
-//! All threads encode chunks of rows. No row copies from one in another chunk, and chunks depend on the graph alone, so the bytes are the
-//! same on any number of threads.
+//! All threads encode chunks of rows. No row copies from another chunk; chunks, and so the bytes, depend on the graph alone.
 
 mod row;
 

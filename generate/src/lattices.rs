@@ -46,8 +46,7 @@ impl Sequence for RingLattice {
     }
 }
 
-/// The moves of a king on a grid, row by row: of each cell the steps down, right, and both diagonals of the square whose
-/// upper left corner it is.
+/// A king's moves, row by row: from each cell down, right, and both diagonals of the square whose upper left corner it is.
 struct KingsGrid {
     rows: u64,
     columns: u64,

@@ -51,8 +51,7 @@ pub(super) fn hamming(d: u32, q: u64) -> Result<SizedSequence<'static>> {
 }
 
 impl Hamming {
-    /// The first vertex of a clique, and the distance from one of its vertices to the next. The cliques of the last letter
-    /// come first.
+    /// The first vertex of a clique, and the distance between its vertices. The cliques of the last letter come first.
     fn clique(&self, number: u64) -> (u64, u64) {
         let stride = (0..number / self.words).fold(1, |stride, _| stride * self.q);
         let others = number % self.words;

@@ -5,9 +5,8 @@
 //! are joined in every factor; a tuple's id is its mixed radix number, the first factor most significant.
 //!
 //! The product is never built. For an edge `u < v` let `j` be the first factor in which `u` and `v` differ: in the factors
-//! before `j` the edge follows their loops, in `j` it goes from centre to leaf, and in those after `j` along any arc. So there
-//! is a section of edges for each `j`, enumerated by a mixed radix counter: every edge once, no loops, and any position can be
-//! computed directly.
+//! before `j` the edge follows their loops, in `j` it goes from centre to leaf, and after `j` along any arc. So each `j` has a
+//! section of edges, enumerated by a mixed radix counter: every edge once, no loops, any position computed directly.
 
 use std::ops::Range;
 

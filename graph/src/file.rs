@@ -47,8 +47,7 @@ const HEADER: usize = FIXED + 16;
 
 pub(super) const READ: usize = 4 << 20;
 
-/// Opens a graph file that is removed with the graph; reads and checks all but the rows, the order and the ids. Its ranks need not follow
-/// degrees.
+/// Opens a graph file that is removed with the graph; checks all but rows, order and ids. Ranks need not follow degrees.
 pub fn open_temporary(temporary: TemporaryFile) -> Result<OrientedGraph> {
     let (file, path) = (temporary.as_file().try_clone(), temporary.path().to_path_buf());
     let file = file.map_err(|e| Error::read(&path, e))?;
@@ -104,8 +103,7 @@ pub(super) fn section<T: Pod + Send>(file: &GraphFile, layout: &Layout, name: &s
     Ok(values)
 }
 
-/// Reads a table in the current thread pool and checks its section's bytes, some chunks at a time, so that it takes little more memory
-/// than its numbers.
+/// Reads a table in the current pool and checks its bytes, some chunks at a time: takes little more memory than its numbers.
 pub(super) fn table<T: Send>(
     file: &GraphFile,
     layout: &Layout,

@@ -154,8 +154,7 @@ impl Layout {
         missing.map(|name| format!("it has no section '{name}'"))
     }
 
-    /// The fewest bytes of a file with these numbers of vertices and edges: a row, an arc and a rank take at least one bit each, an id at
-    /// least two.
+    /// The fewest bytes of a file with these counts: a row, an arc and a rank take at least one bit each, an id at least two.
     pub fn file_at_least(&self) -> Bytes {
         let of_vertex = if self.has_ids { 4 } else { 2 };
         Bytes(PAGE + (of_vertex * u64::from(self.vertices) + self.edges).div_ceil(8))

@@ -1,8 +1,8 @@
 //! Numbers in LEB128: seven bits per byte, lowest first; the high bit says that the number continues.
 //!
-//! Waiting rows and rows of spills are such numbers: for each row its first successor, then each one's distance from the one before,
-//! less 1. They can be joined and cut at any byte that ends a number, and zstd finds repetitions in them. Cost: some hundred million
-//! numbers per second and core.
+//! Waiting rows and rows of spills are such numbers: per row its first successor, then each one's distance from the one before, less
+//! 1. They can be joined and cut after any number, and zstd finds repetitions in them. Cost: some hundred million numbers per second
+//! and core.
 
 use super::sequence::Wrong;
 

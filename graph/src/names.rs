@@ -35,8 +35,7 @@ pub fn shared(a: &[u8], b: &[u8]) -> usize {
     alike + a[alike..].iter().zip(&b[alike..]).take_while(|(a, b)| a == b).count()
 }
 
-/// Changes `name`, the one before, to the name at `at` of `bytes`; returns where the next one begins. `None` if the bytes end before, or
-/// are none of a name.
+/// Changes `name` to the next name, at `at` of `bytes`; returns where the one after begins. `None` if the bytes end early or are invalid.
 pub fn next_name(bytes: &[u8], at: usize, name: &mut Vec<u8>) -> Option<usize> {
     let (shared, at) = length(bytes, at)?;
     let (rest, at) = length(bytes, at)?;

@@ -3,8 +3,7 @@
 //! The vertex of largest degree has rank 0; among equal degrees the larger id comes first. So every arc of the oriented
 //! graph (lower degree to higher, ties from the smaller id to the larger, as in LSTC, section 4.1.1) goes from the larger
 //! rank to the smaller. Ranks come from a parallel counting sort over runs of ids, and a sort of the few vertices of large
-//! degree. Cost: `O(n)` time; 16 KiB per thread and 8 bytes for each of these few, beside the two results of 4 bytes per
-//! vertex.
+//! degree. Cost: `O(n)` time; 16 KiB per thread and 8 bytes per such vertex, beside the two results of 4 bytes per vertex.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -65,8 +64,7 @@ impl CountedDegrees {
 /// The rank of each id. Ids of degree 0 come last.
 pub fn numbers(degrees: &[u32]) -> Vec<u32> {
     let CountedDegrees { run, mut counts, large } = CountedDegrees::of(degrees);
-    // Where the ranks of each degree end in each run: ids are visited in ascending order, and the larger id has the smaller
-    // rank.
+    // Where the ranks of each degree end in each run: ids are visited ascending, and the larger id has the smaller rank.
     let mut end = large.len() as u32;
     for degree in (0..SMALL).rev() {
         for counts in counts.iter_mut().rev() {
@@ -90,8 +88,8 @@ pub fn numbers(degrees: &[u32]) -> Vec<u32> {
     numbers
 }
 
-/// The degrees of all vertices of degree 1 and more in rank order, as runs. Takes `O(n)` time, 16 KiB per thread and 8 bytes
-/// for each vertex of large degree.
+/// The degrees of all vertices with an edge, in rank order, as runs. `O(n)` time; 16 KiB per thread, 8 bytes per vertex of
+/// large degree.
 pub fn degree_runs(degrees: &[u32]) -> Vec<DegreeRun> {
     let CountedDegrees { counts, large, .. } = CountedDegrees::of(degrees);
     let equal = large.chunk_by(|a, b| a.0 == b.0);

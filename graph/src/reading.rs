@@ -81,8 +81,8 @@ impl OrientedGraph {
         Ok((first + (skipped + fitting) as u32).max(from + 1))
     }
 
-    /// As [`Self::last_fitting`], but `to` begins a file block or is `n`, and the range has at least one block. Reads nothing if
-    /// `from` begins a block.
+    /// As [`Self::last_fitting`], but `to` begins a file block or is `n`, after at least one block. Reads nothing if `from` begins a
+    /// block.
     pub fn last_fitting_block(&self, from: u32, fits: impl Fn(u64, u64) -> bool) -> Result<u32> {
         let before = self.first_arc(from)?;
         let holds = |rank: u32, arc: u64| fits(u64::from(rank - from), arc - before);

@@ -55,8 +55,7 @@ pub(super) fn split<'a>(bytes: &'a [u8], lengths: &mut [u32], arcs: u64) -> Resu
     }
 }
 
-/// Decodes the rows of a block whose first one has rank `first`: their lengths, as many as there are rows, and their successors. No row
-/// may have more than `longest` successors.
+/// Decodes the lengths of all rows of a block, whose first has rank `first`, and their successors, at most `longest` each.
 pub(super) fn decode(
     bytes: &[u8],
     first: u32,
@@ -80,8 +79,8 @@ pub fn put_ends<O: Offset>(lengths: &[u32], base: u64, ends: &mut [O]) {
     }
 }
 
-/// Replaces the first successors and distances in `numbers` by the successors of rows with these `lengths`; returns whether each row ends
-/// below its bound.
+/// Replaces first successors and distances in `numbers` by successors of rows with these `lengths`; returns whether each ends below its
+/// bound.
 pub fn undo_distances(lengths: &[u32], numbers: &mut [u32], bounds: impl Iterator<Item = u64>) -> bool {
     let (mut rest, mut good) = (numbers, true);
     for (&length, bound) in lengths.iter().zip(bounds) {

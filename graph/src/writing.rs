@@ -106,8 +106,8 @@ impl GraphWriter {
         Ok(())
     }
 
-    /// Adds the index, the degrees, the footer, which records `source`, and the header. The file is then complete, still under
-    /// its temporary name.
+    /// Adds the index, degrees, footer (which records `source`) and header: the file is complete, still under its temporary
+    /// name.
     pub fn finish(mut self, rows: &RowsWritten, degrees: &[DegreeRun], source: String) -> Result<TemporaryFile> {
         self.layout.source = source;
         rows.note(&mut self.layout, degrees);

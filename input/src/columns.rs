@@ -88,8 +88,7 @@ pub(super) fn rest(bytes: &[u8], mut at: usize) -> Option<RestOfLine> {
     }
 }
 
-/// The end of the column at `at`. Numbers have bytes from `-` up, what ends them has smaller ones, so eight bytes are checked
-/// at a time.
+/// The end of the column at `at`, eight bytes at a time: numbers have bytes from `-` up, what ends them has smaller ones.
 #[inline]
 fn column_end(bytes: &[u8], mut at: usize) -> usize {
     const EACH: u64 = u64::from_le_bytes([1; 8]);

@@ -168,8 +168,7 @@ pub(super) fn check_remote(inputs: &[NamedInput], format: Format) -> Result<()> 
     }
 }
 
-/// The paths that a pattern with `*`, `?` or `[...]` matches, sorted, without empty and hidden files; anything else, and a URL, is returned
-/// unchanged.
+/// The paths that a pattern with `*`, `?` or `[...]` matches, sorted, without empty and hidden files; anything else, or a URL, unchanged.
 fn matching(input: &Path) -> Result<Vec<PathBuf>> {
     let is_pattern = |text: &&str| text.contains(['*', '?', '[']) && !is_url(input) && !input.exists();
     let pattern = input.to_str().filter(is_pattern);

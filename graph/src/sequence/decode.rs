@@ -36,8 +36,7 @@ impl<'a> NumberSequence<'a> {
         Ok((sequence, rest))
     }
 
-    /// Decodes all numbers; `into` must have their length. Errors: a number of more than 32 bits; the contents of `into` are then not
-    /// valid.
+    /// Decodes all numbers into `into`, of their length. Errors: a number of more than 32 bits; `into` is then not valid.
     pub fn decode(&self, into: &mut [u32]) -> Result<(), Wrong> {
         assert!(into.len() == self.many, "room for all numbers");
         // If few numbers have any bits, the others need not be looked at.

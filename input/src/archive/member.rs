@@ -1,7 +1,7 @@
 //! Which member of an archive is the graph.
 //!
-//! Input: the members of an archive that is no GraphAr or Graphalytics graph. Output: the member that is the graph. The first rule that
-//! applies decides:
+//! Input: the members of an archive that is no GraphAr or Graphalytics graph. Output: the one that is the graph, by the first of these
+//! rules:
 //!
 //! 1. Only plain files count. Folders, links, hidden files (a part of the path begins with `.`) and `__MACOSX` do not.
 //! 2. If there is only one file, it is the graph, under any name.

@@ -4,8 +4,7 @@
 //! intervals of consecutive successors; and the distances between all others, the residuals.
 //!
 //! Every number is checked as it is read: degrees against the arcs left, blocks against the row that is copied, intervals and
-//! residuals against the degree and the number of vertices. So a damaged stream is an error, or another valid graph, and takes no
-//! more time and memory than a valid one.
+//! residuals against the degree and the vertices. So a damaged stream is an error or another valid graph, and costs no more.
 
 use std::ops::Range;
 
@@ -96,7 +95,7 @@ impl Encoding {
         // Each block but the first has at least one successor.
         let blocks = at_most(read(self.blocks, bits)?, length + 1)?;
         let (mut at, mut copied) = (0, 0);
-        // Blocks are copied and skipped in turn, the first one is copied. The rest of the row is the last block, whose length is not
+        // Blocks are copied and skipped in turn, the first is copied. The last block is the rest of the row; its length is not
         // stored.
         for block in 0..=blocks {
             let end = match block == blocks {

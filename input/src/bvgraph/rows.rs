@@ -1,7 +1,6 @@
 //! The rows of a graph, decoded where they are needed.
 //!
-//! The lengths of all rows come first: from the pass that cuts the stream, or, with a file of offsets, from each row's beginning. Then any
-//! thread can decode any chunk.
+//! The lengths of rows come first: from the pass that cuts the stream or, with offsets, each row's beginning. Then threads decode chunks.
 
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock};

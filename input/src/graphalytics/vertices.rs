@@ -38,8 +38,7 @@ impl VertexList {
         &self.edges.path
     }
 
-    /// The most ids, by the properties or the file's size; for a compressed list without properties about as many. Each takes 8 bytes of
-    /// memory.
+    /// The most ids, by the properties or the file's size; roughly, for a compressed list without properties. 8 bytes of memory each.
     pub fn at_most(&self) -> u64 {
         let by_size = match self.file.compression {
             Some(_) => self.file.bytes.saturating_mul(IDS_PER_BYTE),
