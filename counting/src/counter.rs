@@ -161,8 +161,7 @@ pub trait PartitionCounter: Send {
     /// Takes the next run of the resident section; returns a run to reuse. All runs come before the first row block, ascending.
     fn resident(&mut self, run: Resident, pool: &ThreadPool) -> Result<Option<Resident>>;
 
-    /// Counts the triangles with the middle corner in the row block's range; host work runs in `pool`. Row blocks come ascending, each
-    /// once.
+    /// Counts the triangles with the middle corner in the row block's range; host work runs in `pool`. Row blocks ascend, without repeats.
     fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()>;
 
     /// The triangles at each vertex. To be called after the last row block, if the partition was begun with counters.

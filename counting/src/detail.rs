@@ -5,8 +5,7 @@
 //! `locals_at + i`. If the locals have consecutive numbers, that is the counter of its number; else locals have further counters,
 //! after those of all numbers, and the two are added when the counters are read.
 //!
-//! Counters have 64 bits. Without memory for all, the partition is counted several times, each time with another window of
-//! counters.
+//! Counters have 64 bits. Without memory for all, a partition is counted several times, each with another window of counters.
 
 use std::ops::Range;
 

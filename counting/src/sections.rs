@@ -169,8 +169,8 @@ impl RowBlock {
         Ok(row_block)
     }
 
-    /// Becomes a row block over `range`, and returns its offsets (one more than `rows`) and its successors, to be filled. Errors: there
-    /// is no memory; it then has no rows.
+    /// Becomes a row block over `range`; returns its offsets (one more than `rows`) and successors, to be filled. On an error (no
+    /// memory) it has no rows.
     pub fn reset(&mut self, range: Range<u32>, rows: u64, arcs: u64) -> Result<(&mut [u32], &mut [u32])> {
         let size = RowBlockSize { range: range.len() as u32, rows, arcs };
         self.most = self.most.max(size.bytes());
@@ -185,8 +185,7 @@ impl RowBlock {
         Ok(self.words.split_at_mut(self.rows + 1))
     }
 
-    /// As [`Self::reset`], for encoded rows: returns the offsets, `words` words for the rows, and the list of their file blocks, to be
-    /// filled.
+    /// As [`Self::reset`], for encoded rows: returns offsets, `words` words for rows, and the list of file blocks, to be filled.
     pub fn reset_encoded(
         &mut self,
         range: Range<u32>,

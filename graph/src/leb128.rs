@@ -1,8 +1,7 @@
 //! Numbers in LEB128: seven bits per byte, lowest first; the high bit says that the number continues.
 //!
-//! Waiting rows and rows of spills are such numbers: per row its first successor, then each one's distance from the one before, less
-//! 1. They can be joined and cut after any number, and zstd finds repetitions in them. Cost: some hundred million numbers per second
-//! and core.
+//! Rows that wait or are in spills are such numbers: per row the first successor, then distances from the one before, less one. They
+//! can be joined and cut after any number, and zstd finds repetitions in them. Cost: some hundred million numbers per second and core.
 
 use super::sequence::Wrong;
 

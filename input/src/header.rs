@@ -5,9 +5,8 @@
 //! fulfils both with a probability of only about one in `n^2`; if the list is short, or only one is true, the user has to decide.
 //!
 //! A list that begins with its largest id has an arc `n m` before ids up to `n`. It is no header if the number of lines is far from `m`
-//! and `2 m`, or if `m` edges do not fit between `n` vertices. If the number is near, a line may be missing; then the next line decides:
-//! in a list sorted from the largest id down (a star, a path, a wheel) it begins with an end of the first arc; after a header it does so
-//! only by chance.
+//! and `2 m`, or if `m` edges do not fit between `n` vertices. If it is near, a line may be missing; then the next line decides: in a list
+//! sorted from the largest id down (a star, a path, a wheel) it begins with an end of the first arc, after a header only by chance.
 
 use std::hash::{BuildHasher, RandomState};
 use std::str::FromStr;

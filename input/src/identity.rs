@@ -86,8 +86,8 @@ impl FileIdentity {
 }
 
 impl Identity {
-    /// The identity of existing files; hashes those that are not settled. Errors, `Kind::Data`: a file that is not a regular one, cannot
-    /// be read, or is being changed.
+    /// Identity of existing files; hashes the unsettled ones. Errors, `Kind::Data`: a file that is not regular, unreadable or being
+    /// changed.
     pub fn of<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
         let watched = paths.into_iter().map(|path| {
             let path = path.as_ref();
@@ -125,8 +125,7 @@ impl Identity {
         Ok(())
     }
 
-    /// Whether these are the files that were `recorded`. They are hashed if only that decides; this identity keeps the hashes if they
-    /// are the same.
+    /// Whether these are the files that were `recorded`. Hashes them only if nothing else decides; keeps the hashes if they are.
     pub fn is(&mut self, recorded: &Self, control: &Control) -> Result<bool> {
         if self.files.len() != recorded.files.len() {
             return Ok(false);

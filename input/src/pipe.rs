@@ -1,8 +1,8 @@
 //! Input that can be read only once: standard input, a named pipe, a device.
 //!
 //! Pairs of `u32` are read as they arrive ([`PairStream`]): threads take turns to fill a buffer, and deliver its arcs in parallel. So are
-//! Arrow streams with 32-bit ids ([`super::arrow`]). All else is copied first ([`super::file::InputFile::copied`]), since it is read twice,
-//! or from several places.
+//! Arrow streams with 32-bit ids ([`super::arrow`]). All else is read twice or from several places, so copied first
+//! ([`super::file::InputFile::copied`]).
 
 use std::fs::File;
 use std::io::{self, Read};

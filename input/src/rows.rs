@@ -65,8 +65,7 @@ pub trait AdjacencyRows: Sync {
     ) -> Result<()>;
 }
 
-/// The row of an arc, where arcs are numbered row by row: the last row that does not begin after it. `begin` gives the number of a row's
-/// first arc.
+/// The row of an arc, where arcs are numbered row by row: the last row that begins no later. `begin` gives a row's first arc.
 pub(super) fn row_of(rows: u64, arc: u64, begin: impl Fn(u64) -> Result<u64>) -> Result<u64> {
     let (mut low, mut high) = (0, rows);
     while high - low > 1 {

@@ -1,5 +1,4 @@
-//! Copies rows to the device as the graph file or a spill encodes them; the device unpacks them to the form that kernels read
-//! (`cuda/unpack.cu`).
+//! Copies rows to the device as a graph file or spill encodes them; the device unpacks them for kernels (`cuda/unpack.cu`).
 //!
 //! Encoded rows take a twentieth to a half of the bytes, so they are read and copied faster; the host only verifies their checksums. The
 //! device needs a scratch piece ([`Engine::scratch`]), through which a run goes one group of parts at a time: while a group in one half of

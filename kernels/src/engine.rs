@@ -2,8 +2,8 @@
 //!
 //! The host enqueues commands without waiting for them. A stream runs its commands in order; streams run concurrently. An event recorded
 //! in a stream is reached when all commands before it are done; another stream or the host can wait for it. [`crate::Gpu`] is one
-//! engine; the test double (module `testing`) is another: it runs the same kernels on the host, and delays commands as much and as
-//! irregularly as a device might.
+//! engine; the test double (module `testing`), which runs the same kernels on the host with delays as irregular as a device's, is
+//! another.
 
 use std::ops::{Deref, DerefMut};
 

@@ -1,8 +1,8 @@
 //! Looks for GPUs, and never panics.
 //!
-//! The checks depend on each other, so their order matters: whether the driver's library exists, starts, is new enough, and sees a device.
-//! NVRTC, which compiles kernels, is looked for separately (`nvrtc.rs`): embedded kernels need only the driver. No context is created, so
-//! this takes no device memory.
+//! The order of the checks matters, as each needs the one before: whether the driver's library exists, starts, is new enough, and sees a
+//! device. NVRTC is looked for separately (`nvrtc.rs`): embedded kernels need only the driver. No context is made, so no device memory is
+//! taken.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -11,8 +11,7 @@ use cudarc::driver::{result, sys};
 use libloading::Library;
 use thiserror::Error;
 
-/// The oldest supported driver, as the version of CUDA that it implements: earlier ones lack functions that are called here, such as the
-/// second version of the timing of events.
+/// The oldest supported driver, by its version of CUDA: earlier ones lack functions, such as the second version of event timing.
 const OLDEST: Version = Version { major: 12, minor: 8 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

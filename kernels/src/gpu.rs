@@ -93,8 +93,8 @@ impl Gpu {
         })
     }
 
-    /// Abandons the device when it has not answered for `limit`, instead of [`crate::USUAL_LIMIT`]; nothing that it holds is
-    /// freed then.
+    /// Abandons the device after `limit` without an answer (usually [`crate::USUAL_LIMIT`]); what it holds is not freed
+    /// then.
     pub fn wait_at_most(&mut self, limit: Duration) {
         self.waiting.at_most(limit);
         self.staging.wait_at_most(limit);
@@ -115,8 +115,7 @@ impl Gpu {
         &self.device
     }
 
-    /// Bytes of device memory in use right after opening, before any arena and any kernels: held by the context, the driver
-    /// and other programs.
+    /// Device memory in use right after opening, before any arena and kernels: the context, the driver, other programs.
     pub fn held(&self) -> u64 {
         self.held
     }

@@ -1,8 +1,7 @@
 //! Method `lstc`: Algorithm 3 of "LSTC: Large-Scale Triangle Counting on Single GPU" (ICPE 2026), a row block at a time. The head of
 //! `cuda/lstc.cu` says how the kernel's lines follow the paper's.
 //!
-//! Input: a partition's resident section and its row blocks in ascending order. Output: the triangles whose corner of largest number is
-//! local.
+//! Input: a partition's resident section and its row blocks, ascending. Output: the triangles whose corner of largest number is local.
 //!
 //! The resident section stays on the device; row blocks go through two slots, so that the next one is copied while the kernel works on the
 //! current one. The caller may reuse a row block as soon as its copy is done; if both slots are in use, the copy waits for the kernel of
@@ -49,8 +48,7 @@ const SUM_GRID: Grid = Grid { blocks: 256, threads: 256, shared: 0 };
 /// How many entries of the work list are made and copied together.
 const LIST_CHUNK: usize = 1 << 20;
 
-/// Per resident arc its successor; per local the offset of its row, its cursor, its sum and its entry in the work list; the sums of sums,
-/// and all padding. Never exceeded.
+/// Per resident arc a successor; per local an offset, a cursor, a sum and a work list entry; sums of sums, and all padding. Never exceeded.
 pub(crate) const FOOTPRINT: Footprint = Footprint {
     per_resident_arc: 4,
     per_local: 8 + 4 + 8 + 4,

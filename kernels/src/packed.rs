@@ -1,8 +1,7 @@
 //! Method `packed`: rows are packed into words of bits; for each arc the longer row is in a table, and the words of the shorter one are
 //! looked up there. `cuda/packed.cu` explains how it counts; this module divides its work.
 //!
-//! Input: a partition's resident section and its row blocks in ascending order. Output: the triangles whose corner of largest number is
-//! local.
+//! Input: a partition's resident section and its row blocks, ascending. Output: the triangles whose corner of largest number is local.
 //!
 //! Successors are packed on the device as they arrive, and only the packed rows are kept. The resident section goes in steps through the
 //! two halves of the work space; row blocks go through two slots, so that the next one is copied while this one is counted. The work
@@ -213,8 +212,7 @@ struct PackedCounter<'g, E: Engine> {
     blocks: ArcsBefore,
     /// How many resident arcs lead into each range of numbers; `None` if there is one row block, into which all of them lead.
     into: Option<ArcBounds>,
-    /// An upper bound of the resident arcs into the current row block. The work space has room for that many, so a tighter bound means
-    /// fewer pieces and batches.
+    /// An upper bound of the resident arcs into the current row block, which the work space has room for: a tight one means few pieces.
     arcs_into: u64,
     /// Whether the device counted `into` itself, in rows that it unpacked, and its counts were not fetched yet.
     binned: bool,

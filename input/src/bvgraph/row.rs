@@ -95,8 +95,7 @@ impl Encoding {
         // Each block but the first has at least one successor.
         let blocks = at_most(read(self.blocks, bits)?, length + 1)?;
         let (mut at, mut copied) = (0, 0);
-        // Blocks are copied and skipped in turn, the first is copied. The last block is the rest of the row; its length is not
-        // stored.
+        // Blocks are copied and skipped in turn, the first is copied. The last is the rest of the row; its length is not stored.
         for block in 0..=blocks {
             let end = match block == blocks {
                 true => length,

@@ -134,8 +134,7 @@ fn without_credentials(headers: &mut HeaderMap) {
 
 #[async_trait]
 impl HttpService for RemoteClient {
-    /// Sends the request to where the URL's redirects ended last time; if that fails, for example because the address has expired, to the
-    /// URL itself.
+    /// Sends the request to where redirects ended last time; if that fails, as when that address has expired, to the URL itself.
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let ended = lock(&self.ended).clone();
         if let Some(mut ended) = ended {

@@ -27,8 +27,7 @@ pub(super) const LEAST_ROW_BLOCKS: u64 = 2;
 pub(super) const LEAST_PER_ARC_WITH_EDGES: u64 = 3;
 pub(super) const LEAST_ROW_BLOCKS_WITH_EDGES: u64 = 3;
 
-/// The most arcs, and the most owners, of a batch. Kernels number both with 32 bits, and step beyond the last one by what a block or
-/// all warps take at a time.
+/// The most arcs, and owners, of a batch. Kernels number both with 32 bits, and step past the end by what a block or all warps take.
 pub(super) const MOST: u64 = (1 << 32) - (1 << 20);
 
 /// Offsets in the work space, in bytes.

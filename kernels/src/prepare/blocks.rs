@@ -22,8 +22,7 @@ pub struct RankedRows<'e, E: Engine + ?Sized> {
     begin: u64,
 }
 
-/// Bytes for any file block of fewer than 2^13 arcs: 8 per arc, a bit for each of 2^17 rows, and the ends of sequences. Blocks of more
-/// arcs take less than 8 bytes per arc.
+/// Bytes for a file block of fewer than 2^13 arcs: 8 per arc, a bit for each of 2^17 rows, ends of sequences. Others: under 8 per arc.
 const LEAST_OUT: u64 = 96 << 10;
 
 enum Sorted {

@@ -58,8 +58,8 @@ impl KeyRun {
         self.keys
     }
 
-    /// Appends `keys` keys, encoded at the beginning of `bytes`: whole blocks, except at the end of the run. `parts`: where each encoded
-    /// part of a block begins, and the end.
+    /// Appends `keys` keys encoded in `bytes`: whole blocks, except at the run's end. `parts`: where each part of a block begins, and the
+    /// end.
     pub(super) fn append(&mut self, threads: &RunThreads, keys: u64, parts: &[u64], bytes: &[u8]) -> GpuResult<()> {
         let (end, bytes) = (self.bytes(), &bytes[..parts.last().map_or(0, |&end| end as usize)]);
         let blocks = parts[..parts.len() - 1].iter().step_by(PARTS);
