@@ -169,8 +169,7 @@ impl RowBlock {
         Ok(row_block)
     }
 
-    /// Becomes a row block over `range`; returns its offsets (one more than `rows`) and successors, to be filled. On an error (no
-    /// memory) it has no rows.
+    /// Becomes a row block over `range`; returns its `rows + 1` offsets and its successors, to be filled. Without memory it has no rows.
     pub fn reset(&mut self, range: Range<u32>, rows: u64, arcs: u64) -> Result<(&mut [u32], &mut [u32])> {
         let size = RowBlockSize { range: range.len() as u32, rows, arcs };
         self.most = self.most.max(size.bytes());

@@ -88,8 +88,7 @@ pub fn numbers(degrees: &[u32]) -> Vec<u32> {
     numbers
 }
 
-/// All vertices' degrees, from 1 up, in rank order, as runs. `O(n)` time; 16 KiB per thread, 8 bytes per vertex of large
-/// degree.
+/// All vertices' degrees, from 1 up, in rank order, as runs. `O(n)` time; 16 KiB per thread, 8 bytes per vertex of large degree.
 pub fn degree_runs(degrees: &[u32]) -> Vec<DegreeRun> {
     let CountedDegrees { counts, large, .. } = CountedDegrees::of(degrees);
     let equal = large.chunk_by(|a, b| a.0 == b.0);

@@ -106,8 +106,7 @@ impl GraphWriter {
         Ok(())
     }
 
-    /// Adds the index, degrees, footer (with `source`) and header. The file is then complete, still under its temporary
-    /// name.
+    /// Adds the index, degrees, footer (with `source`) and header. The file is then complete, still under its temporary name.
     pub fn finish(mut self, rows: &RowsWritten, degrees: &[DegreeRun], source: String) -> Result<TemporaryFile> {
         self.layout.source = source;
         rows.note(&mut self.layout, degrees);

@@ -86,8 +86,7 @@ impl FileIdentity {
 }
 
 impl Identity {
-    /// Identity of existing files; hashes the unsettled ones. Errors, `Kind::Data`: a file that is not regular, unreadable or being
-    /// changed.
+    /// Identifies existing files, and hashes unsettled ones. `Kind::Data`: a file that is not a regular one, cannot be read, or is being changed.
     pub fn of<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
         let watched = paths.into_iter().map(|path| {
             let path = path.as_ref();

@@ -1,7 +1,6 @@
 //! The bytes of an input, in a file or on a server.
 //!
-//! Both are read by position, from many threads. A part of a file is mapped; one of a remote object is fetched to memory, never to
-//! disk.
+//! Both are read by position, from many threads. A part of a file is mapped; one of a remote object is fetched to memory, never to disk.
 
 use std::fmt;
 use std::fs::File;

@@ -89,8 +89,7 @@ impl Arena {
         Ok(Self { context: Arc::clone(context), address, layout: ArenaLayout::new(capacity), apart: 0 })
     }
 
-    /// Reserves `bytes`, a multiple of [`ALIGNMENT`], at the end, before earlier reservations; returns the offset. Only while nothing
-    /// is in use.
+    /// Reserves `bytes`, a multiple of [`ALIGNMENT`], at the end, before earlier ones; returns the offset. Only while nothing is in use.
     pub(crate) fn set_apart(&mut self, bytes: u64) -> u64 {
         let left = self.layout.capacity - bytes;
         (self.layout, self.apart) = (ArenaLayout::new(left), self.apart + bytes);

@@ -93,8 +93,7 @@ impl Gpu {
         })
     }
 
-    /// Abandons the device after `limit` without an answer (usually [`crate::USUAL_LIMIT`]); what it holds is not freed
-    /// then.
+    /// Abandons the device after `limit` (by default [`crate::USUAL_LIMIT`]) without an answer; what it holds is not freed then.
     pub fn wait_at_most(&mut self, limit: Duration) {
         self.waiting.at_most(limit);
         self.staging.wait_at_most(limit);
@@ -115,7 +114,7 @@ impl Gpu {
         &self.device
     }
 
-    /// Device memory in use right after opening, before any arena and kernels: the context, the driver, other programs.
+    /// Bytes of device memory in use right after opening, before any arena and kernels: the context, the driver, other programs.
     pub fn held(&self) -> u64 {
         self.held
     }

@@ -25,8 +25,7 @@ pub const BYTES: u64 = (BUFFER * BUFFERS) as u64;
 
 pub(crate) const ALONE: usize = 1 << 20;
 
-/// The most threads that fill a buffer together: a few saturate the memory bandwidth. They are kept, as starting threads takes as long
-/// as filling a buffer.
+/// The most threads that fill a buffer together: a few saturate the memory bandwidth. Kept, as starting them takes as long as a fill.
 const THREADS: usize = 8;
 
 const SHARE: usize = 256 << 10;

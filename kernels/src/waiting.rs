@@ -91,8 +91,7 @@ pub(crate) fn is_abandoned(context: &CudaContext) -> bool {
     ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).contains(&(context.cu_ctx() as usize))
 }
 
-/// Whether a device of this process was abandoned. If so, the driver may wait for it at a normal exit; a program should end by `_exit`
-/// instead.
+/// Whether a device of this process was abandoned: the driver may wait for it at a normal exit, so a program should end by `_exit`.
 pub fn any_abandoned() -> bool {
     !ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
 }

@@ -27,8 +27,7 @@ const UNSEEN: u32 = u32::MAX;
 /// The vertices that an assignment file is about.
 #[derive(Clone, Copy)]
 pub struct Declared<'a> {
-    /// How many vertices the input declares, the number of lines with one column. `None` if ids are sparse: the file must have two
-    /// columns.
+    /// How many vertices the input declares, the lines of a one-column file. `None` if ids are sparse: two columns are needed.
     pub lines: Option<u64>,
     /// The original id of the first declared vertex; 0 or 1 in most formats.
     pub first_id: u64,

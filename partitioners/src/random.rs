@@ -28,8 +28,7 @@ pub fn random(vertices: u32, parts: u32, seed: u64) -> Vec<u32> {
     assignment
 }
 
-/// A uniform number below `bound`: the upper half of a 32 x 32-bit product, redrawn in the few cases where the lower half would bias
-/// the result.
+/// A uniform number below `bound`: the upper half of a 32 x 32-bit product, redrawn in the few cases where the lower half would bias it.
 fn below(bound: u32, generator: &mut ChaCha8Rng) -> u32 {
     loop {
         let product = u64::from(generator.next_u32()) * u64::from(bound);

@@ -202,8 +202,7 @@ impl Error {
         self
     }
 
-    /// What was computed before the error, if it is a `T`: a `RunResult` if triangles were counted and only files of the count
-    /// are missing.
+    /// What was computed before the error, if it is a `T`: a `RunResult` if triangles were counted and only files of it are missing.
     pub fn answer<T: Any>(&self) -> Option<&T> {
         self.0.answer.as_ref()?.downcast_ref()
     }

@@ -78,8 +78,7 @@ impl HostMemory {
         self.budget.saturating_sub(with_allocator(held))
     }
 
-    /// What a stage with these needs has left for buffers. Errors: `Kind::Resource` below the floor; the message names it with its
-    /// parts.
+    /// What a stage with these needs has left for buffers. Errors: `Kind::Resource` below the floor, with the floor's parts.
     pub fn left(self, needs: &Needs) -> Result<Bytes> {
         match self.usable() >= needs.total() {
             true => Ok(self.usable().saturating_sub(needs.arrays())),

@@ -47,8 +47,7 @@ impl VertexList {
         self.declared.unwrap_or(by_size)
     }
 
-    /// All ids, ascending, read by the current pool. Errors, `Kind::Data`: a line that is no id, a duplicate, another number than
-    /// declared.
+    /// All ids, ascending, read by the current pool. `Kind::Data`: a line that is no id, a duplicate, another number of ids than declared.
     pub fn read(&self, control: &Control) -> Result<Vec<u64>> {
         let task = control.task("vertices", Some(self.file.bytes), Unit::Bytes);
         let lines = TextLines { file: &self.file, skip: 0, before: 0, sizes: self.sizes, task: &task };

@@ -106,8 +106,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         Ok(())
     }
 
-    /// Packs rows by way of a half: `send` copies offsets there, and behind them the successors numbered
-    /// `successors`.
+    /// Packs rows by way of a half: `send` copies offsets there, and behind them the successors numbered `successors`.
     fn pack(
         &mut self,
         row: u32,

@@ -235,8 +235,7 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         u64::from(bits.div_ceil(8))
     }
 
-    /// Sorts `count` keys by `bits` bits (up to 64) from bit `low` on. After an odd number of [passes](Self::passes) they are in the free
-    /// memory.
+    /// Sorts `count` keys by `bits` bits (at most 64) from `low` on; after an odd number of [passes](Self::passes) into `free`'s memory.
     pub(crate) fn sort(&mut self, buffers: SortBuffers, count: u64, low: u32, bits: u32) -> GpuResult<SortBuffers> {
         let passes = Self::passes(bits);
         let (low, totals) = (u64::from(low), self.places);

@@ -1,5 +1,4 @@
-//! Which pieces of a graph that is peeled are on the device; the others are in page-locked host memory, which kernels read and write over
-//! the bus.
+//! Which pieces of a peeled graph are on the device; the others are in page-locked host memory, which kernels access over the bus.
 //!
 //! Values are changed at random by all threads at once, so they are always on the device, with everything of the size of the vertices. Rows
 //! of neighbours come next. If not all of them fit, half of the remaining memory has those of the first vertices, which are the longest and

@@ -166,8 +166,7 @@ impl FoundRows {
     }
 }
 
-/// Filters the rows of `ranks` for one partition, and encodes what is kept, in local numbers; uses the popcount instruction if there is
-/// one.
+/// Filters the rows of `ranks` for one partition, and encodes what is kept, in local numbers; by the popcount instruction, if any.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn filter(kept: &Kept, block: RowRun<'_>, ranks: Range<u32>, locals: &Locals, [resident, proxies]: &mut RowsByRole) {
     let place = |successor| kept.kept.rank(successor);

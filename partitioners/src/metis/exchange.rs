@@ -85,8 +85,7 @@ pub(super) fn write_assignment(mut file: &File, parts: &[i32], peak_bytes: u64) 
     file.write_all(bytemuck::cast_slice(&header))
 }
 
-/// Reads the parts of `vertices` vertices, all below `parts`, and the child's peak memory; the error says what is wrong with
-/// the file.
+/// Reads the parts of `vertices` vertices, all below `parts`, and the child's peak memory. Errors: what is wrong with the file.
 pub(super) fn read_assignment(
     mut file: &File,
     vertices: u32,

@@ -39,8 +39,7 @@ pub(super) fn remove(graph: Symmetric) -> (Symmetric, Islands) {
 }
 
 impl Islands {
-    /// The parts of all vertices, given those of the others. Each isolated vertex, in order, gets the part that is then
-    /// lightest.
+    /// All vertices' parts; `others`: those of vertices that are not isolated. Isolated ones, in order, get the then lightest part.
     pub(super) fn restore(&self, others: Vec<u32>, parts: u32) -> Vec<u32> {
         if others.len() == self.weights.len() {
             return others;

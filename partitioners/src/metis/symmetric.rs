@@ -243,8 +243,7 @@ fn vertex_weights(graph: &dyn PartitionInput, run: u32, vertices: u32) -> Vec<i3
     (0..vertices).into_par_iter().map(|c| scaled(weight(c), u64::from(vertices), total, limit)).collect()
 }
 
-/// Scales `weight`, one of `count` with the sum `total`, so that the sum is at most `limit` and each is at least 1. Needs
-/// `count <= limit`.
+/// Scales `weight`, one of `count` with the sum `total`, to a sum of at most `limit`, each at least 1. Needs `count <= limit`.
 fn scaled(weight: u64, count: u64, total: u64, limit: u64) -> i32 {
     if total <= limit {
         return weight as i32;

@@ -73,8 +73,7 @@ pub(super) fn ascending(bytes: &[u8], bound: u32, into: &mut [u32]) -> Result<()
     if undo_distances(&many, into, std::iter::once(bound.into())) { Ok(()) } else { Err("ranks beyond the largest") }
 }
 
-/// Reads what comes before the `arcs` successors: the numbers, and the lengths of `rows` rows into `lengths`; returns how many bytes they
-/// take.
+/// Reads what comes before the `arcs` successors: numbers, and the lengths of `rows` rows into `lengths`; returns the bytes it takes.
 fn before_successors(
     bytes: &[u8],
     own: &mut RowNumbers<&mut [u32]>,
@@ -97,8 +96,7 @@ fn before_successors(
     Ok(at)
 }
 
-/// Decodes a block, all of `bytes`; as many rows and successors as there is room for. Errors: what is wrong with the bytes; the contents of
-/// `into` are then not valid.
+/// Decodes a block, all of `bytes`, which must fill the buffers. Errors: what is wrong with the bytes; `into` is then not valid.
 pub fn decode<O: Offset>(
     bytes: &[u8],
     into: RowEndsMut<'_, O>,
@@ -126,8 +124,7 @@ pub(super) struct EncodedSuccessors {
     pub(super) bound: u32,
 }
 
-/// As [`decode`], but the `arcs` successors stay encoded, for a device to unpack, which also checks that rows ascend below the bound.
-/// Errors: as [`decode`].
+/// As [`decode`] (errors, too), but the `arcs` successors stay encoded: a device unpacks them and checks that rows ascend below the bound.
 pub(super) fn decode_lengths<O: Offset>(
     bytes: &[u8],
     into: RowEndsMut<'_, O>,

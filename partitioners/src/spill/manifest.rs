@@ -139,8 +139,7 @@ impl Manifest {
         }
     }
 
-    /// Opens the spill of `partition`, one of this manifest's in `dir`. Errors: it is missing or damaged, belongs to another job, or is
-    /// not the file that the manifest describes.
+    /// Opens a partition's spill in `dir`. Errors: it is missing, damaged, of another job, or not the file that the manifest describes.
     pub fn open(&self, dir: &Path, partition: &ManifestPartition) -> Result<SpillReader> {
         let path = dir.join(&partition.file);
         let spill = SpillReader::open(&path, Some(self.fingerprint))?;

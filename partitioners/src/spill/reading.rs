@@ -100,8 +100,7 @@ impl SpillReader {
     }
 
     #[cfg(feature = "testing")]
-    /// Reads the resident section into `into`, whose memory is reused. Errors: the file is damaged or the memory does not suffice;
-    /// `into` is then empty.
+    /// Reads the resident section into `into`, reusing its memory. Errors: a damaged file, or no memory; `into` is then empty.
     pub fn read_resident(&self, into: &mut Resident) -> Result<()> {
         self.read_resident_run(0..self.resident_blocks(), false, into)
     }

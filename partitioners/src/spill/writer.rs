@@ -124,8 +124,7 @@ impl SpillWriter {
         self.flush()
     }
 
-    /// Ends the open row block, which covers the local numbers from the end of the one before up to `end`. Panics when it does not
-    /// ascend, or goes beyond the numbering.
+    /// Ends the open row block, which covers the numbers up to `end`. Panics when it does not ascend, or goes beyond the numbering.
     pub fn end_row_block(&mut self, end: u32) -> Result<()> {
         self.close(BlockSection::RowBlocks);
         self.flush()?;
@@ -143,8 +142,7 @@ impl SpillWriter {
         Ok(())
     }
 
-    /// Completes the file and gives it its name, replacing any file of that name. Panics when the locals or the row blocks' ranges
-    /// differ from the header.
+    /// Completes the file and gives it its name, replacing any. Panics when locals or row blocks' ranges differ from the header.
     pub fn finish(mut self) -> Result<SpillSummary> {
         self.close(BlockSection::Resident);
         self.flush()?;

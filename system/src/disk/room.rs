@@ -1,5 +1,4 @@
-//! Checks in advance that the bytes a job will write fit the free space. Directories on one disk share its space, so their bytes are
-//! added.
+//! Checks in advance that what a job will write fits the free space; the bytes of directories on the same disk are added.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
