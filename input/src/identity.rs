@@ -86,7 +86,7 @@ impl FileIdentity {
 }
 
 impl Identity {
-    /// Identifies existing files, and hashes unsettled ones. `Kind::Data`: a file that is not a regular one, cannot be read, or is being changed.
+    /// Identifies files, hashing unsettled ones. `Kind::Data`: a file that is not a regular one, cannot be read, or is being changed.
     pub fn of<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
         let watched = paths.into_iter().map(|path| {
             let path = path.as_ref();
