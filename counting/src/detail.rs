@@ -1,9 +1,8 @@
 //! What is counted: which part of a graph, and whether triangles at vertices or on edges, too.
 //!
-//! A triangle adds 1 to the counter of each of its corners. In a partition of `numbered` vertices, number `j` has counter `j`. The
-//! corner of the largest number is a local, of which a device only knows the place among the locals: local `i` has counter
-//! `locals_at + i`. If the locals have consecutive numbers, that is the counter of its number; else locals have further counters,
-//! after those of all numbers, and the two are added when the counters are read.
+//! A triangle adds 1 to the counter of each corner: number `j` has counter `j`. Of the corner of the largest number, a local, a device only
+//! knows the place among the locals: local `i` has counter `locals_at + i`. That is its number's counter if locals have consecutive
+//! numbers; else locals have further counters, after those of all numbers, and the two are added when read.
 //!
 //! Counters have 64 bits. Without memory for all, a partition is counted several times, each with another window of counters.
 

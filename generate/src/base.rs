@@ -4,9 +4,8 @@
 //! Every edge `{u, v}` of the base becomes edges `{u k + x, v k + y}`: for all `x, y` (blow-up: `E -> k^2 E`, `T -> k^3 T`, since a
 //! triangle's corners choose freely), or for `x != y` (tensor product with `K_k`: `E -> k (k - 1) E`, `T -> k (k - 1)(k - 2) T`).
 //!
-//! The base is read twice: to count the edges of each chunk of its vertices, so that any position of the product can be located, and to
-//! write. A block reads the chunks that it overlaps from their beginning; a chunk has a few thousand edges, more only if one vertex has
-//! more. Memory: 8 MiB at most for the chunks, and for the base, whose rows make the product's, 8 bytes per edge and 16 per vertex.
+//! The base is read twice: to count the edges of each chunk of its vertices, which locates any position of the product, and to write. A
+//! chunk has a few thousand edges or one vertex. Memory: at most 8 MiB for chunks; for the base 8 bytes per edge and 16 per vertex.
 
 use std::ops::Range;
 

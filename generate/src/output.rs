@@ -1,9 +1,8 @@
 //! Writes a sequence of edges: in parallel, in bounded memory, all or nothing.
 //!
-//! Binary: a block's position in the file follows from its number, so every thread writes its own blocks. Text, and all output
-//! to a pipe or a device: a batch of blocks, one per thread, is made in parallel while the batch before is written, in order.
-//! So the bytes are the same on any number of threads. The file is not synced to disk before it is renamed: renaming protects
-//! against a stopped program, not against a power failure, after which the file can be generated again.
+//! Binary: a block's position in the file follows from its number, so every thread writes its own blocks. Text, and output to a pipe or a
+//! device: a batch of blocks is made in parallel while the one before is written, in order. The file is not synced before it is renamed:
+//! that protects against a stopped program, not against a power failure.
 
 use std::fs::File;
 use std::io::{IsTerminal, Write};

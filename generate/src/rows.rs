@@ -1,8 +1,7 @@
 //! The rows of a generated graph, for formats that store rows.
 //!
-//! The graph is symmetric: each edge is in both rows, once, without loops. Graphs made from a given one make any row from that graph's
-//! rows. Of other families all rows are made in memory ([`Adjacency`]), by counting and placing the edges, which are generated twice.
-//! Cost: 8 bytes of memory per edge and 16 per vertex.
+//! Each edge is in both rows, once, without loops. Graphs made from a given one make any row from its rows; rows of other families are all
+//! made in memory ([`Adjacency`]), from edges that are generated twice: 8 bytes per edge and 16 per vertex.
 
 use std::ops::Range;
 use std::path::Path;

@@ -12,10 +12,9 @@
 //! end   footer    JSON: counts, the clean report, and of each section its name, place, length and xxh3
 //! ```
 //!
-//! Sections begin at multiples of 4096; numbers are little-endian. Readers ignore sections that they do not know, unless these are
-//! needed. A file is written under a temporary name, its header last, and renamed. Its bytes depend on the graph alone. Opening reads and
-//! checks the footer, the index and the degrees; a block is checked whenever it is read, order and ids when they are requested. So a
-//! damaged file cannot give a wrong count, and a crafted file with correct checksums cannot cause an access out of bounds.
+//! Sections begin at multiples of 4096; numbers are little-endian. Readers ignore unknown sections, unless needed. A file is written under
+//! a temporary name, header last. Its bytes depend on the graph alone. Opening checks the footer, the index and the degrees; blocks, order
+//! and ids are checked when they are read. So damaged files cannot give wrong counts, nor crafted ones accesses out of bounds.
 //!
 //! Only `seen` is rewritten later ([`note_seen`]), and no checksum covers it: if it is wrong, the input is hashed once more.
 

@@ -1,9 +1,8 @@
 //! Ranks: positions in falling degree order.
 //!
-//! The vertex of largest degree has rank 0; among equal degrees the larger id comes first. So every arc of the oriented
-//! graph (lower degree to higher, ties from the smaller id to the larger, as in LSTC, section 4.1.1) goes from the larger
-//! rank to the smaller. Ranks come from a parallel counting sort over runs of ids, and a sort of the few vertices of large
-//! degree. Cost: `O(n)` time; 16 KiB per thread and 8 bytes per such vertex, beside the two results of 4 bytes per vertex.
+//! The vertex of largest degree has rank 0; among equal degrees the larger id comes first. So arcs of the oriented graph (lower degree to
+//! higher, ties to the larger id: LSTC, section 4.1.1) go from larger to smaller rank. A parallel counting sort over runs of ids, and a
+//! sort of the few vertices of large degree. Cost: `O(n)` time; 16 KiB per thread, 8 bytes per such vertex, 8 per vertex for results.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -5,9 +5,8 @@
 //! distances  row after row: the first successor, then each one's distance from the one before, less 1
 //! ```
 //!
-//! Any distances stand for strictly ascending rows, so only two checks are needed: that there are as many distances as successors, and
-//! that each row ends below its own rank. A block takes from 0.2 bytes per arc, on a crawl blown up 20 times, to 2 on a uniform graph
-//! (docs/graph-format.md). Cost: `O(rows + arcs)`.
+//! Any distances stand for strictly ascending rows, so two checks suffice: as many distances as successors, and each row ends below its own
+//! rank. A block takes 0.2 (a crawl blown up 20 times) to 2 bytes per arc (a uniform graph; docs/graph-format.md). Cost: `O(rows + arcs)`.
 
 use super::sequence::{NumberSequence, Wrong, encode};
 

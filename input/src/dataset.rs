@@ -1,9 +1,8 @@
 //! The files of an input: a directory stands for the files in it, a pattern for those whose paths it matches.
 //!
-//! Datasets are directories of part files, on one or several levels (`year=2024/part-00000.parquet`). Files and directories whose names
-//! begin with `.` or `_` are notes of the programs that wrote them (`_SUCCESS`, `.part-0.crc`) and left out, as are empty files; of a
-//! GraphAr graph the chunks of edges are taken. The files of a directory are sorted by path, those of a [list](super::part_list) keep its
-//! order. Any other name is a file itself, and a URL is an object of a server.
+//! Datasets are directories of part files, on one or several levels (`year=2024/part-00000.parquet`). Empty files are left out, and names
+//! that begin with `.` or `_`, notes of the programs that wrote them (`_SUCCESS`); of a GraphAr graph the chunks of edges are taken. Files
+//! of a directory are sorted by path, those of a [list](super::part_list) keep its order. Any other name is a file or a URL itself.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

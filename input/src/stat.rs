@@ -1,8 +1,7 @@
 //! Size, times and inode of a file, which show whether it changed.
 //!
-//! File systems' clocks tick, and two changes within a tick have the same time of change. So a file is *settled* only if its
-//! last change is longer ago than a tick: from then on, every change shows. A file written through a mapping may change without
-//! a new time until the system writes it back; that is not detected.
+//! File systems' clocks tick, and changes within a tick have the same time. So a file is *settled* only if its last change is longer ago:
+//! then every later change shows, but for changes through a mapping that the system has not written back yet.
 
 use std::fs::{File, Metadata};
 use std::io;

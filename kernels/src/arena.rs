@@ -1,8 +1,7 @@
 //! One allocation of device memory, and the pieces that it is cut into.
 //!
-//! Everything that this program stores on a device is in one arena no larger than the budget, so the budget cannot be exceeded and the
-//! memory used is known to the byte. Pieces begin at multiples of 256 bytes, as the driver's own allocations do. A partition takes its
-//! pieces one after another and releases them all together. [`ArenaLayout`] only does the bookkeeping; it never touches the device.
+//! Everything on the device is in one arena within the budget, so the memory used is known to the byte. Pieces begin at multiples of 256
+//! bytes, as the driver's do; a partition takes them one by one and releases all at once. [`ArenaLayout`] keeps account.
 
 use std::sync::Arc;
 

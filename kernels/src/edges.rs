@@ -4,9 +4,7 @@
 //! of resident arcs stay on the device until the partition is counted. The third arc may be in a row block: no other row block adds
 //! to its counters, so they are complete, and are read, when this one is counted.
 //!
-//! A counter has 32 bits: an arc is in fewer triangles than its ends have neighbours.
-//!
-//! Device bytes: 4 per resident arc, and the size of two row blocks.
+//! A counter has 32 bits: an arc has fewer triangles than its ends have neighbours. Device bytes: 4 per resident arc, and two row blocks.
 
 use std::collections::VecDeque;
 

@@ -1,9 +1,8 @@
 //! What counting methods need of a device: memory, streams and events (as CUDA's), kernels.
 //!
-//! The host enqueues commands without waiting for them. A stream runs its commands in order; streams run concurrently. An event recorded
-//! in a stream is reached when all commands before it are done; another stream or the host can wait for it. [`crate::Gpu`] is one
-//! engine; the test double (module `testing`), which runs the same kernels on the host with delays as irregular as a device's, is
-//! another.
+//! The host enqueues commands without waiting for them. A stream runs its commands in order; streams run concurrently. An event recorded in
+//! a stream is reached when all commands before it are done; another stream or the host can wait for it. [`crate::Gpu`] is one engine;
+//! another is the test double (module `testing`): the same kernels on the host, with delays as irregular as a device's.
 
 use std::ops::{Deref, DerefMut};
 

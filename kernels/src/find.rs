@@ -1,8 +1,7 @@
 //! Looks for GPUs, and never panics.
 //!
-//! The order of the checks matters, as each needs the one before: whether the driver's library exists, starts, is new enough, sees a
-//! device. NVRTC, which compiles kernels, is found separately (`nvrtc.rs`), as embedded kernels need only the driver. No context is
-//! created, so this takes no device memory.
+//! Each check needs those before: whether the driver's library exists, starts, is new enough, sees a device. NVRTC, which compiles kernels,
+//! is found separately (`nvrtc.rs`), as embedded kernels need only the driver. Creates no context, so takes no device memory.
 
 use std::fmt;
 use std::sync::OnceLock;

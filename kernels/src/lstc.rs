@@ -3,16 +3,14 @@
 //!
 //! Input: a partition's resident section and its row blocks, ascending. Output: the triangles whose corner of largest number is local.
 //!
-//! The resident section stays on the device; row blocks go through two slots, so that the next one is copied while the kernel works on the
-//! current one. The caller may reuse a row block as soon as its copy is done; if both slots are in use, the copy waits for the kernel of
-//! the older one. Not from the paper: row blocks (the paper holds a partition whole, here a partition of one row block); the list of
-//! vertices that may start a triangle, whose rows have two successors or more (in the paper every vertex gets a block, and its published
-//! prototype skips rows of two); and that the blocks' sums are added on the device, by blocks with fixed shares.
+//! The resident section stays on the device; row blocks go through two slots: the next one is copied while the kernel works on the current
+//! one. The caller may reuse a row block once its copy is done. Not from the paper: row blocks (the paper holds a partition whole, here a
+//! partition of one row block); the list of vertices that may start a triangle, with two successors or more (in the paper every vertex gets
+//! a block; its prototype skips rows of two); and that blocks' sums are added on the device, by blocks with fixed shares.
 //!
-//! Device bytes ([`FOOTPRINT`]): 4 per resident arc; 24 per local (offset 8, cursor 4, sum 8, list 4); two row blocks; and less than 5 KiB.
-//! Counters of vertices have a piece of their own ([`trimill_counting::VertexCounters`]); counters of arcs take 4 more per resident arc,
-//! and two more row blocks. Probes: the rows of all successors of all locals, read once for each tile of the local's row (only tiles that
-//! begin before the successor). Host: a pass over the offsets.
+//! Device bytes ([`FOOTPRINT`]): 4 per resident arc; 24 per local (offset 8, cursor 4, sum 8, list 4); two row blocks; under 5 KiB. Counters of
+//! arcs: 4 more per resident arc, two more row blocks; those of vertices are apart ([`trimill_counting::VertexCounters`]). Probes: the rows
+//! of all locals' successors, once per tile of the local's row that begins before the successor. Host: a pass over offsets.
 
 mod arguments;
 mod counter;

@@ -1,8 +1,7 @@
 //! Page-locked host memory, through which pageable bytes are copied to the device.
 //!
-//! The device copies at full speed from page-locked memory only. Several threads fill one of a few buffers, while the device copies
-//! from another. A buffer is filled again only when its last copy is done (an event), so [`BYTES`] of host memory are enough. The
-//! memory is not write-combined, as reading that is very slow.
+//! The device copies at full speed from page-locked memory only. Threads fill one of a few buffers while the device copies from another,
+//! and again only when its last copy is done (an event). The memory is not write-combined, as reading that is very slow.
 
 use std::ffi::c_void;
 use std::sync::Arc;

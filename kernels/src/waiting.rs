@@ -1,8 +1,7 @@
 //! Waits for a device without ever blocking in its driver, and abandons a device that does not answer.
 //!
-//! An event is polled, often at first, then every half millisecond. After a limit the device is abandoned: [`GpuError::Hung`]. What it
-//! holds may still be in use by kernels or copies that never end, and freeing it would wait for them; so from then on nothing of its
-//! context is freed: device memory, page-locked memory, modules, the context.
+//! An event is polled, often at first, then every half millisecond. After a limit the device is abandoned: [`GpuError::Hung`]. Kernels or
+//! copies that never end may still use what it holds, and freeing waits for them: nothing of its context is freed from then on.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{sleep, yield_now};

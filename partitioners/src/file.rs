@@ -3,10 +3,8 @@
 //! Input: a text file, and the input's ids. Output: the part of each compact id, and the number of parts: the largest part in the file
 //! plus one. The first line tells which of two forms the file has:
 //!
-//! - one column: line `i` (from 0) is the part of the vertex `first_id + i`; a line per declared vertex in input order, isolated ones
-//!   included. Only if ids are dense.
-//! - two columns, separated by blanks, tabs or a comma: an original id and its part, in any order; a line per vertex that has edges;
-//!   isolated vertices may have one.
+//! - one column: line `i` (from 0) is the part of vertex `first_id + i`, for every declared vertex, isolated or not. Only if ids are dense.
+//! - two columns (blanks, tabs or a comma between): an original id and its part, in any order; isolated vertices may be missing.
 //!
 //! Lines that begin with `#` or `%`, and blank lines at the end, are skipped. The file is read once, sequentially, through a buffer of 1
 //! MiB; the result, which also marks vertices without a line yet, takes 4 bytes per vertex.

@@ -11,10 +11,9 @@
 //! symmetric (oriented rows -> contracted CSR) -> islands -> exchange | child | exchange -> islands -> runs
 //! ```
 //!
-//! The limits of METIS, 2^31 - 1 arcs and the budget at about [`BYTES_PER_ARC`] bytes per arc, are checked before anything large is
-//! allocated. For larger graphs, [`MetisOptions::contract`] makes a coarser graph first. While METIS runs, this process holds nothing
-//! of the size of the graph; to make the symmetric CSR before, it needs less than a third of what METIS will need. Time: about 0.6 us
-//! per arc in METIS, on one thread; everything else is parallel and takes little time.
+//! METIS's limits, 2^31 - 1 arcs and the budget at about [`BYTES_PER_ARC`] bytes per arc, are checked before anything large is allocated;
+//! [`MetisOptions::contract`] makes larger graphs coarser. This process makes the symmetric CSR in less than a third of the memory that
+//! METIS needs, and holds nothing of that size while METIS runs. Time: about 0.6 us per arc in METIS, on one thread; all else is parallel.
 
 mod child;
 mod exchange;

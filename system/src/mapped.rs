@@ -1,9 +1,8 @@
 //! Files mapped into memory, large pages, prefetches, the allocator's settings: the only file of this crate with `unsafe` code.
 //!
-//! Resident pages of a mapped file count as memory of the process, so a big file is read through [`MappedPart`]s, dropped after use.
-//!
-//! If a read of mapped pages fails, because the disk fails or another process truncates the file, the system sends SIGBUS, which ends
-//! the process. So only inputs are mapped, and [`report_failed_reads`] adds a message.
+//! Resident pages of a mapped file count as memory of the process, so a big file is read through [`MappedPart`]s, dropped after use. If a
+//! read of mapped pages fails, because the disk fails or another process truncates the file, the system ends the process by SIGBUS. So only
+//! inputs are mapped, and [`report_failed_reads`] adds a message.
 #![allow(unsafe_code)]
 
 mod failed_reads;

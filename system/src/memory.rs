@@ -1,8 +1,7 @@
 //! The host's memory budget (`--host-memory`), and how it is divided.
 //!
-//! The budget is kept by construction, not by monitoring. What the program and its threads take by themselves is set aside first,
-//! then the arrays whose sizes follow from the graph; buffers share the rest, in fractions that add up to less than all of it. If
-//! that is less than buffers need, the job ends with the [`HostFloor`]: the smallest budget, and its parts.
+//! The budget is kept by construction: what the program and its threads take is set aside first, then arrays whose sizes follow from the
+//! graph; buffers share the rest. If that is less than they need, the job ends with the [`HostFloor`]: the smallest budget, and its parts.
 //!
 //! Counted are anonymous and mapped pages of the process and page-locked buffers; not counted are the page cache, what a GPU's
 //! driver maps when it starts, and METIS, which runs in a process of its own.

@@ -1,8 +1,7 @@
 //! Writes rows as a BVGraph stores them (Boldi and Vigna, 'The WebGraph framework I', WWW 2004), with WebGraph's default codes.
 //!
-//! A row is its degree (gamma); the distance to an earlier row that it copies from (unary; 0: none); which blocks of that row it
-//! copies (gamma); intervals of consecutive ids (gamma); and the distances between the other ids (zeta with k = 3). It copies from
-//! the row of the window that saves the most bits, or from none: the code that writes also counts the bits of each choice.
+//! A row is its degree (gamma); the distance to the earlier row that it copies from (unary; 0: none); the blocks that it copies (gamma);
+//! intervals of consecutive ids (gamma); distances between other ids (zeta, k = 3). The row of the window that saves most bits is copied.
 
 use std::convert::Infallible;
 use std::ops::Range;

@@ -1,8 +1,7 @@
 //! Edges in memory as a source of arcs.
 //!
-//! Input: an [`EdgeSource`]. Output: its arcs, delivered by all threads in chunks of [`CHUNK`] arcs or more, and its rows, if it has
-//! any. What it delivers is checked: ids below the declared number of vertices, or below 2^64 - 1; as many arcs as asked for; rows
-//! that agree with the tails. Memory: for each thread, what the source takes for a batch.
+//! Input: an [`EdgeSource`]. Output: its arcs, delivered by all threads in chunks of [`CHUNK`] arcs or more, and its rows, if any. Checks
+//! ids (below the declared number, or 2^64 - 1), the number of arcs, and that rows agree with tails. Memory: a batch per thread.
 
 use std::ops::Range;
 

@@ -1,9 +1,8 @@
 //! Which pieces of a peeled graph are on the device; the others are in page-locked host memory, which kernels access over the bus.
 //!
-//! Values are changed at random by all threads at once, so they are always on the device, with everything of the size of the vertices. Rows
-//! of neighbours come next. If not all of them fit, half of the remaining memory has those of the first vertices, which are the longest and
-//! are searched most; 7/16 are a cache for the rows of falling edges; the rest, a sixteenth, is for sorting these edges by their longer
-//! rows, so that a row is used while it is in the cache.
+//! Values are changed at random by all threads, so they are always on the device, with all that has the size of the vertices. Rows of
+//! neighbours come next. If they do not fit, half of the remaining memory has those of the first vertices, the longest and most searched;
+//! 7/16 cache the rows of falling edges; 1/16 is for sorting these edges by their longer rows, so that rows are used while cached.
 
 use super::constants::{COUNTS, TAIL_STEP};
 use crate::arena::{ALIGNMENT, padded};

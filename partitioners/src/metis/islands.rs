@@ -1,9 +1,8 @@
 //! Removes isolated vertices before METIS runs: its time is quadratic in their number (over a minute for a million), and its
 //! memory would not be bounded by the number of arcs.
 //!
-//! A clean graph has none, but in a contracted one every run without edges to other runs becomes one. Without them there are
-//! at least as many arcs as vertices. Afterwards they are assigned to the lightest parts. Costs one pass over the graph if
-//! there are any.
+//! A clean graph has none, but in a contracted one every run without edges to others becomes one. Without them there are at least as many
+//! arcs as vertices. They are assigned to the lightest parts. Costs one pass over the graph, if any.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

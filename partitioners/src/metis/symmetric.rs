@@ -1,9 +1,8 @@
 //! The symmetric CSR that METIS takes, made from oriented rows.
 //!
-//! Input: a [`PartitionInput`], and `run`: the vertices `run * c .. run * (c + 1)` are contracted to the vertex `c` (`run` = 1
-//! changes nothing). Output: [`Symmetric`]. Invariants, even if the graph's degrees are wrong: rows strictly ascending, no
-//! loops, every arc with its reverse and the same weight; weights are at least 1 and their sums fit 32 bits. The result
-//! depends on the graph alone, not on the order of its rows or the number of threads.
+//! Input: a [`PartitionInput`], and `run`: vertices `run * c .. run * (c + 1)` are contracted to the vertex `c`. Output: [`Symmetric`].
+//! Invariants, even if the graph's degrees are wrong: rows strictly ascending, no loops, every arc with its reverse of the same weight;
+//! weights are at least 1 and their sums fit 32 bits. Depends on the graph alone, not on row order or threads.
 //!
 //! Parallel, in three passes: merge the rows of each run into a half row (successors ascending, counted), scatter both ends of
 //! every half-row entry into the full rows, sort and merge those. Costs 8 bytes per entry of the half rows (at most one for

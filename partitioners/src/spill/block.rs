@@ -6,9 +6,8 @@
 //! successors  LEB128, row after row: the first successor, then the distance from the one before, less 1
 //! ```
 //!
-//! A device decodes the successors (`kernels/cuda/unpack.cu`). zstd finds the repetitions of a crawl's rows in LEB128, not in the shorter
-//! sequences of the graph file (docs/spill-format.md). Invariants: decoded values ascend strictly and stay below their bound, for any
-//! bytes.
+//! A device decodes the successors (`kernels/cuda/unpack.cu`). zstd finds a crawl's repetitions in LEB128, not in the graph file's shorter
+//! sequences (docs/spill-format.md). Invariants, for any bytes: decoded values ascend strictly, below their bound.
 
 use super::coded::CodedSlice;
 use trimill_graph::leb128::{check_numbers, numbers, put};

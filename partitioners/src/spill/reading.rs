@@ -1,9 +1,8 @@
 //! Reads the blocks of a spill: ranks, the resident section, row blocks.
 //!
-//! Input: an open [`SpillReader`]. Output: rows in the caller's buffers, decoded, or encoded for a device that unpacks them. Blocks
-//! are read, checked and decoded in parallel, directly into those buffers. On an error the buffers are emptied, so that wrong rows are
-//! never returned. Memory: the caller's buffers, and for each thread a block, compressed and not, at most 3 MiB (more only for longer
-//! rows).
+//! Input: an open [`SpillReader`]. Output: rows in the caller's buffers, decoded, or encoded for a device that unpacks them. Blocks are
+//! read, checked and decoded in parallel, directly into the buffers, which an error empties. Memory: the buffers, and per thread a block,
+//! compressed and not, at most 3 MiB (more only for longer rows).
 
 use std::fmt;
 use std::ops::Range;

@@ -1,10 +1,8 @@
 //! Writes a spill.
 //!
-//! Input: the ranks of all vertices of a partition, then rows of locals and of proxies, each kind in ascending order. Output: one
-//! file under its final name, or none: blocks go to a temporary file in the same directory, the header is written over the zeros at
-//! its start when all else is there, and the file is renamed. A block ends with the row that fills it ([`FULL`]) and is written
-//! then, so blocks of locals and proxies alternate; the bytes do not depend on the number of threads. Memory: the unfilled block of
-//! each kind, and those that the rows of one call filled.
+//! Input: the ranks of all vertices of a partition, then rows of locals and of proxies, each kind ascending. Output: one file, renamed when
+//! all is written, the header last, or none. A block ends, and is written, with the row that fills it ([`FULL`]), so blocks of locals and
+//! proxies alternate; the bytes do not depend on the threads. Memory: the unfilled blocks, and those that one call filled.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
