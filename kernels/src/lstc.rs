@@ -8,9 +8,10 @@
 //! partition of one row block); the list of vertices that may start a triangle, with two successors or more (in the paper every vertex gets
 //! a block; its prototype skips rows of two); and that blocks' sums are added on the device, by blocks with fixed shares.
 //!
-//! Device bytes ([`FOOTPRINT`]): 4 per resident arc; 24 per local (offset 8, cursor 4, sum 8, list 4); two row blocks; under 5 KiB. Counters of
-//! arcs: 4 more per resident arc, two more row blocks; those of vertices are apart ([`trimill_counting::VertexCounters`]). Probes: the rows
-//! of all locals' successors, once per tile of the local's row that begins before the successor. Host: a pass over offsets.
+//! Device bytes ([`FOOTPRINT`]): 4 per resident arc; 24 per local (offset 8, cursor 4, sum 8, list 4); two row blocks; under 5 KiB.
+//! Counters of arcs: 4 more per resident arc, two more row blocks; those of vertices are apart ([`trimill_counting::VertexCounters`]).
+//! Probes: the rows of all locals' successors, once per tile of the local's row that begins before the successor. Host: a pass over
+//! offsets.
 
 mod arguments;
 mod counter;
