@@ -82,11 +82,8 @@ struct StoredAt {
     version: Option<String>,
 }
 
-/// Opens the URLs among `paths`, which then stand for one object each; other paths stay. `cloud`: whether to ask a metadata service for
-/// credentials. `window`: how many bytes a thread may fetch at once.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Usage`] for malformed URLs; [`trimill_system::error::Kind::Data`] for objects that cannot be read.
+/// Opens the URLs among `paths`, each of which then stands for one object; other paths stay. `cloud`: whether to ask a metadata service for
+/// credentials. `window`: bytes that a thread may fetch at once. Errors: `Kind::Usage`: malformed URLs; `Kind::Data`: unreadable objects.
 pub(super) fn open(paths: &[PathBuf], cloud: bool, window: u64, control: &Control) -> Result<Vec<NamedInput>> {
     Opener::new(cloud, window, control, RemoteLimits::USUAL)?.open(paths)
 }

@@ -69,10 +69,7 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// Allocates `bytes`, rounded down to a multiple of [`ALIGNMENT`].
-    ///
-    /// # Errors
-    /// [`GpuError::DeviceMemory`] when the device refuses; a smaller request may succeed.
+    /// Allocates `bytes`, rounded down to a multiple of [`ALIGNMENT`]. Errors: [`GpuError::DeviceMemory`]; a smaller request may succeed.
     pub(crate) fn new(context: &Arc<CudaContext>, bytes: u64) -> GpuResult<Self> {
         let capacity = bytes / ALIGNMENT * ALIGNMENT;
         context.bind_to_thread().map_err(driver("binding the context"))?;

@@ -168,10 +168,7 @@ pub(crate) fn bins<E: Engine>(engine: &mut E) -> GpuResult<Vec<u64>> {
     Ok(bins)
 }
 
-/// Waits for the copy stream and checks the error flag.
-///
-/// # Errors
-/// [`GpuError::Rows`]: the stored bytes were not valid rows. What the device fails with.
+/// Waits for the copy stream. Errors: [`GpuError::Rows`], by the error flag: the stored bytes were not valid rows; the device's own.
 pub(crate) fn check<E: Engine>(engine: &mut E) -> GpuResult<()> {
     let scratch = engine.scratch();
     match scratch.bytes == 0 || engine.read_u64(Stream::Copy, scratch.address)? == 0 {

@@ -66,10 +66,7 @@ pub struct Grid {
 pub const LONGEST_GRID: u64 = i32::MAX as u64;
 
 impl Grid {
-    /// The fewest blocks of `block` threads, but at least one, that have `threads` threads in all.
-    ///
-    /// # Errors
-    /// [`GpuError::Shape`]: more than [`LONGEST_GRID`].
+    /// The fewest blocks of `block` threads, at least one, with `threads` in all. Errors: [`GpuError::Shape`] above [`LONGEST_GRID`].
     pub fn of(threads: u64, block: u32) -> GpuResult<Self> {
         let blocks = threads.div_ceil(u64::from(block)).max(1);
         if blocks > LONGEST_GRID {
@@ -159,10 +156,8 @@ pub trait Engine {
     /// Enqueues in `stream`: sets `bytes` bytes to the value `byte`.
     fn fill(&mut self, stream: Stream, at: u64, byte: u8, bytes: u64) -> GpuResult<()>;
 
-    /// Enqueues in `stream`: a kernel whose source is loaded; `parameters` has the bytes of each parameter.
-    ///
-    /// # Errors
-    /// [`GpuError::Launch`]: the kernel is not loaded, has other parameters, or the driver refuses it.
+    /// Enqueues in `stream`: a kernel whose source is loaded; `parameters` has the bytes of each parameter. Errors: [`GpuError::Launch`]:
+    /// the kernel is not loaded, has other parameters, or the driver refuses it.
     fn launch(&mut self, stream: Stream, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> GpuResult<()>;
 
     /// Enqueues in `stream`.

@@ -35,10 +35,7 @@ unsafe impl<T: Send> Send for Pinned<T> {}
 unsafe impl<T: Sync> Sync for Pinned<T> {}
 
 impl<T: Pod> Pinned<T> {
-    /// `len` zeros.
-    ///
-    /// # Errors
-    /// [`GpuError::HostMemory`]: there is no memory, or the driver cannot lock it.
+    /// `len` zeros. Errors: [`GpuError::HostMemory`]: there is no memory, or the driver cannot lock it.
     pub(crate) fn new(context: &Arc<CudaContext>, len: usize) -> GpuResult<Self> {
         context.bind_to_thread().map_err(driver("binding the context"))?;
         let asked = len.saturating_mul(size_of::<T>());

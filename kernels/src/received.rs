@@ -22,8 +22,7 @@ pub struct Received {
 }
 
 impl Received {
-    /// # Errors
-    /// [`GpuError::Section`]: impossible sizes.
+    /// Errors: [`GpuError::Section`]: impossible sizes.
     pub fn new(size: PartitionExtent) -> GpuResult<Self> {
         check_size(&size)?;
         Ok(Self { size, numbers: NumberRuns::default(), locals: 0, arcs: 0, next: 0, row_blocks: false })
@@ -71,10 +70,7 @@ impl Received {
         !self.row_blocks
     }
 
-    /// To be called after the last row block.
-    ///
-    /// # Errors
-    /// [`GpuError::Section`]: row blocks are missing.
+    /// To be called after the last row block. Errors: [`GpuError::Section`]: row blocks are missing.
     pub fn finish(&self) -> GpuResult<()> {
         if self.next != self.size.numbered {
             let text = format!("row blocks end at {} of {} vertices", self.next, self.size.numbered);

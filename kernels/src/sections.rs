@@ -59,8 +59,7 @@ impl<'a> RowBlockSlices<'a> {
     }
 }
 
-/// # Errors
-/// [`GpuError::Section`]: more locals than vertices.
+/// Errors: [`GpuError::Section`]: more locals than vertices.
 pub(crate) fn check_size(size: &PartitionExtent) -> GpuResult<()> {
     if size.locals > u64::from(size.numbered) {
         return Err(GpuError::Section("resident section: more locals than vertices".into()));

@@ -111,10 +111,8 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
         PeelingPieces::of(vertices, edges, capacity).map(|pieces| pieces.on_host(vertices))
     }
 
-    /// Copies a graph to the device, and makes the rows of all neighbours.
-    ///
-    /// # Errors
-    /// [`GpuError::Budget`]: it needs more memory than the engine has. [`GpuError::HostMemory`]: the host has too little for the rest.
+    /// Copies a graph to the device, and makes the rows of all neighbours. Errors: [`GpuError::Budget`]: it needs more memory than the
+    /// engine has; [`GpuError::HostMemory`]: the host has too little for the rest.
     pub fn new(engine: &'e mut E, graph: GraphToPeel<'_>) -> GpuResult<Self> {
         engine.load(&TRUSS)?;
         let mut space = PrepareSpace::new(engine)?;

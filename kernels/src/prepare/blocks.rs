@@ -33,10 +33,7 @@ enum Sorted {
 }
 
 impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
-    /// Makes the rows of `vertices` vertices from the rank of each id.
-    ///
-    /// # Panics
-    /// If there are more or fewer ranks than ids.
+    /// Makes the rows of `vertices` vertices from the rank of each id. Panics if there are more or fewer ranks than ids.
     pub fn new(edges: DeviceEdges<'e, E>, ranks: &[u32], vertices: u64) -> GpuResult<Self> {
         assert!(ranks.len() as u64 == edges.ids(), "a rank for each id");
         // Ranks take the place of the degrees, and lengths of rows that of the ranks.
@@ -82,10 +79,7 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
         Ok(Self { work, arcs, bits, vertices, lengths, begin })
     }
 
-    /// The length of each row, once all file blocks were cut.
-    ///
-    /// # Panics
-    /// If `lengths` has another length than there are vertices.
+    /// The length of each row, once all file blocks were cut. Panics if `lengths` has another length than there are vertices.
     pub fn lengths(&mut self, lengths: &mut [u32]) -> GpuResult<()> {
         assert!(lengths.len() as u64 == self.vertices, "a length for each vertex");
         self.work.engine.read(Stream::Compute, self.lengths, cast_slice_mut(lengths))
@@ -162,10 +156,8 @@ impl<E: Engine + ?Sized> FileBlocks<'_, '_, E> {
         self.out.end - self.out.start
     }
 
-    /// Encodes consecutive blocks, counted within these, into `bytes`, which must have exactly their size, at most [`Self::most_bytes`].
-    ///
-    /// # Panics
-    /// If `bytes` has another length.
+    /// Encodes consecutive blocks, counted within these, into `bytes`: exactly their size, else it panics, and at most
+    /// [`Self::most_bytes`].
     pub fn encode(&mut self, blocks: Range<usize>, bytes: &mut [u8]) -> GpuResult<()> {
         let length = self.positions[blocks.end] - self.positions[blocks.start];
         assert!(length == bytes.len() as u64 && length <= self.most_bytes(), "{length} bytes of blocks");

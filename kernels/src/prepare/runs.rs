@@ -148,9 +148,7 @@ impl Runs {
     }
 
     /// The end of the longest range of keys from `from` on that has at most `most` keys and does not divide an edge; `None` at the end.
-    ///
-    /// # Errors
-    /// [`GpuError::Budget`]: an edge has more keys than that. A run cannot be read.
+    /// Errors: [`GpuError::Budget`]: an edge has more keys than that; a run cannot be read.
     pub(super) fn next(&self, from: &[u64], most: u64) -> GpuResult<Option<Vec<u64>>> {
         let ends: Vec<u64> = self.runs.iter().map(KeyRun::len).collect();
         let left = Self::between(from, &ends);
