@@ -30,8 +30,7 @@ pub struct PartitionOutline {
     /// At least one.
     pub row_blocks: usize,
     pub largest_row_block: Bytes,
-    /// How many words any row block of this partition, or of others of the same cut, takes: buffers are kept from one partition to the
-    /// next, since page-locked memory is slow to allocate.
+    /// Words of any row block of this partition, or of others of the cut: buffers are kept, as page-locked memory is slow to allocate.
     pub buffer_words: u64,
 }
 

@@ -27,7 +27,6 @@ pub enum Scope {
 /// One of `of` equal parts of a whole graph's edges. Several devices that hold the graph count one each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EdgeShare {
-    /// From 0 on.
     pub index: u32,
     pub of: u32,
 }

@@ -15,7 +15,6 @@ pub struct PartitionExtent {
 /// The memory of a method for a partition: linear in its size, and never less than what is really taken.
 #[derive(Debug, Clone, Copy)]
 pub struct Footprint {
-    /// Bytes for each resident arc.
     pub per_resident_arc: u64,
     /// Bytes per local vertex: its number, the offset of its row, and what the method adds.
     pub per_local: u64,

@@ -2,10 +2,8 @@
 
 use trimill_system::Result;
 
-/// The edges of a graph that are left, which become fewer round by round, on the cores or a device.
-///
-/// An edge's value is the number of its triangles whose edges are all left. An edge is gathered while its value is at most a bound;
-/// the next level is searched among those.
+/// The edges of a graph that are left, fewer round by round, on the cores or a device. An edge's value is the number of its triangles whose
+/// edges are all left. Edges are gathered while their values are at most a bound; the next level is searched among those.
 pub trait Peeling {
     /// The smallest value of an edge that is left; `None` if there is no edge.
     fn least(&mut self) -> Result<Option<u32>>;

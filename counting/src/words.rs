@@ -34,8 +34,7 @@ impl WordBuffer {
         Self { memory: WordMemory::Lent(memory), len: 0 }
     }
 
-    /// Makes it `len` words of unspecified values. Memory that is too small is replaced by memory of exactly that size. Errors:
-    /// `Kind::Resource` if there is not enough memory; it is then empty.
+    /// Makes it `len` unspecified words; too small memory is replaced by exactly that much. Errors: `Kind::Resource`; it is then empty.
     pub fn resize(&mut self, len: u64) -> Result<()> {
         self.len = 0;
         let refused = || {

@@ -235,10 +235,8 @@ impl Family {
     }
 }
 
-/// Writes the graph of `family` to `output`: `.bin`, `.txt`, `.graph`, `.sg`, or `-` for pairs of `u32` on standard output.
-///
-/// The file is written under a temporary name in the same directory and renamed when it is complete; after an error or an interruption
-/// nothing is left of it, and an older file is untouched.
+/// Writes the graph of `family` to `output`: `.bin`, `.txt`, `.graph`, `.sg`, or `-` for pairs of `u32` on standard output. A file has a
+/// temporary name beside it until it is complete; after an error or an interruption nothing is left, and an older file stays.
 pub fn generate(family: &Family, base: Option<&dyn BaseGraph>, output: &Path, control: &Control) -> Result<Generated> {
     generate_arcs(family, base, RowArcs::Both, output, control)
 }

@@ -156,7 +156,6 @@ pub(super) fn names(file: &GraphFile, layout: &Layout) -> Result<Option<Names>> 
     Names::open(opened, &file.path, *at, *bytes, *checksum).map(Some)
 }
 
-/// The header and footer of a graph file, without its sections.
 #[cfg(feature = "testing")]
 pub fn read_layout(path: &Path) -> Result<Layout> {
     layout_of(&File::open(path).map_err(|e| Error::read(path, e))?, path)

@@ -126,8 +126,7 @@ impl Layout {
         self.sections.last().map_or(PAGE, |last| last.at.saturating_add(last.bytes))
     }
 
-    /// What is wrong with the list of sections, if anything: they must follow each other from page to page, with unique names, and the
-    /// needed ones must be known and there, with as many bytes as the counts say.
+    /// What is wrong with the sections, if anything: they must follow page to page, with unique names; needed ones are known and complete.
     pub(super) fn wrong_sections(&self) -> Option<String> {
         let mut next = PAGE;
         for (i, section) in self.sections.iter().enumerate() {

@@ -78,10 +78,8 @@ fn joined(bits: u64) -> u64 {
     pairs & 0x3fff | pairs >> 2 & 0x0fff_c000
 }
 
-/// Decodes `into.len()` numbers from `bytes`; returns how many bytes they take.
-///
-/// Each step looks at eight bytes. If they are eight numbers, it takes all of them; otherwise the first three numbers, whose ends all
-/// come from one bit mask. So few branches are mispredicted.
+/// Decodes `into.len()` numbers from `bytes`; returns how many bytes they take. Each step looks at eight bytes: if they are eight numbers
+/// it takes them, else the first three, whose ends come from one bit mask. So few branches are mispredicted.
 pub fn numbers(bytes: &[u8], into: &mut [u32]) -> Result<usize, Wrong> {
     let (mut at, mut done) = (0, 0);
     while let Some(eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {

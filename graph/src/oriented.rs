@@ -47,7 +47,6 @@ pub struct GraphSize {
     pub probes: u64,
 }
 
-/// Figures of a graph, for results and for methods.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GraphFigures {

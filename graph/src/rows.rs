@@ -78,8 +78,7 @@ pub fn put_ends<O: Offset>(lengths: &[u32], base: u64, ends: &mut [O]) {
     }
 }
 
-/// Replaces first successors and distances in `numbers` by successors of rows with these `lengths`; returns whether each ends below its
-/// bound.
+/// Turns first successors and distances in `numbers` into successors of rows of `lengths`; returns whether each row ends below its bound.
 pub fn undo_distances(lengths: &[u32], numbers: &mut [u32], bounds: impl Iterator<Item = u64>) -> bool {
     let (mut rest, mut good) = (numbers, true);
     for (&length, bound) in lengths.iter().zip(bounds) {

@@ -24,9 +24,8 @@ const MOST_LEVELS: u32 = 32;
 
 const EXPECTED: &str = "a directory with files of one graph, whose names do not begin with . or _";
 
-/// The files that inputs stand for: directories and patterns stand for several. A path that neither exists nor is a pattern with a match is
-/// returned unchanged: opening it reports what is wrong. Errors, `Kind::Data`: a directory without files that could be a graph, or one that
-/// cannot be read (no part of a graph is left out for that).
+/// The files that inputs stand for: directories and patterns for several. A path that neither exists nor is a pattern with a match stays:
+/// opening it reports what is wrong. Errors, `Kind::Data`: a directory that has no files that could be a graph, or is unreadable.
 pub fn files_of(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     expanded(inputs, |url| Ok(NamedFiles::one(url)))
 }

@@ -166,10 +166,8 @@ impl ArcSink for Gather {
     }
 }
 
-/// The key of a hash that shows whether arcs are symmetric.
-///
-/// For each arc a hash of the pair is added if the head is the larger id, else subtracted, modulo 2^64. The key is random in each run, so
-/// arcs without their reverses sum to 0 with probability 2^-64 only, whatever the input.
+/// The key of a hash that shows whether arcs are symmetric: for each arc a hash of the pair is added if the head is the larger id, else
+/// subtracted, modulo 2^64. The key is random in each run, so arcs without their reverses sum to 0 with probability 2^-64 only.
 pub(super) struct SymmetryKey(u64);
 
 impl SymmetryKey {

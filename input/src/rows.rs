@@ -49,8 +49,7 @@ pub trait AdjacencyRows: Sync {
         1
     }
 
-    /// Makes the rows of a band readable and returns its first id, at which a chunk begins. At first the last band is entered. No thread
-    /// may read meanwhile.
+    /// Makes a band's rows readable; returns its first id, where a chunk begins. Initially it is the last band. No thread may read then.
     fn enter(&self, _band: usize, _control: &Control) -> Result<u64> {
         Ok(0)
     }

@@ -88,8 +88,7 @@ fn room(dir: &Path) -> Result<u64> {
     })
 }
 
-/// A lower bound of a compressed file's plain size, from the file itself: for zstd the length of the first frame, for gzip that
-/// of the last member modulo 2^32. bzip2 stores none.
+/// A lower bound of a compressed file's plain size: zstd has the first frame's, gzip the last member's modulo 2^32, bzip2 none.
 pub(super) fn plain_at_least(file: &Storage, compression: Compression) -> u64 {
     let bytes = file.length().unwrap_or(0);
     let said = match compression {

@@ -35,7 +35,6 @@ impl ArenaLayout {
         Self { capacity, used: 0 }
     }
 
-    /// The size in bytes.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }

@@ -52,8 +52,7 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Opens GPU number `ordinal`; methods will load kernels of this form. Takes some tenths of a second, and
-    /// [`crate::STAGING_BYTES`] of page-locked host memory.
+    /// Opens GPU `ordinal`; methods load kernels of this form. Takes tenths of a second, [`crate::STAGING_BYTES`] of page-locked memory.
     pub fn open(ordinal: u32, form: ImageForm) -> GpuResult<Self> {
         let devices = find()?.devices;
         let count = devices.len() as u32;
@@ -140,8 +139,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Reserves `bytes` of the arena, a multiple of [`crate::ALIGNMENT`], for the counters of vertices
-    /// ([`trimill_counting::VertexCounters`]). To be called once after the arena was allocated.
+    /// Reserves `bytes` of the arena, a multiple of [`crate::ALIGNMENT`], for counters of vertices. Call once, after [`Self::reserve`].
     pub fn reserve_counters(&mut self, bytes: u64) {
         self.counters = self.set_apart(bytes);
     }

@@ -30,8 +30,7 @@ pub struct Nvrtc {
 }
 
 impl Nvrtc {
-    /// Loads the library that `TRIMILL_NVRTC` names, else the one that the system's loader finds. Errors: [`Absence::NoCompiler`],
-    /// [`Absence::CompilerNotReady`].
+    /// Loads the library that `TRIMILL_NVRTC` names, else the system's. Errors: [`Absence::NoCompiler`], [`Absence::CompilerNotReady`].
     pub fn open() -> GpuResult<Self, Absence> {
         match std::env::var_os(NVRTC_VARIABLE) {
             Some(off) if off == "off" => Err(Absence::NoCompiler),

@@ -22,7 +22,7 @@ pub struct Received {
 }
 
 impl Received {
-    /// Errors: [`GpuError::Section`]: impossible sizes.
+    /// Errors: [`GpuError::Section`] for impossible sizes.
     pub fn new(size: PartitionExtent) -> GpuResult<Self> {
         check_size(&size)?;
         Ok(Self { size, numbers: NumberRuns::default(), locals: 0, arcs: 0, next: 0, row_blocks: false })

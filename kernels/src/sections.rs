@@ -9,8 +9,7 @@ use crate::compact::{self, Unpack};
 use crate::engine::Engine;
 use crate::error::{GpuError, GpuResult};
 
-/// A row block: the rows of the proxies in a range of numbers, and bits that say which numbers are local; or the rows of all numbers
-/// of the range, local or not, without these bits.
+/// A row block: rows of the proxies in a range of numbers, and bits that mark its locals; or rows of all its numbers, without bits.
 #[derive(Debug, Clone)]
 pub struct RowBlockSlices<'a> {
     /// The numbers that it covers.
@@ -59,7 +58,7 @@ impl<'a> RowBlockSlices<'a> {
     }
 }
 
-/// Errors: [`GpuError::Section`]: more locals than vertices.
+/// Errors: [`GpuError::Section`] for more locals than vertices.
 pub(crate) fn check_size(size: &PartitionExtent) -> GpuResult<()> {
     if size.locals > u64::from(size.numbered) {
         return Err(GpuError::Section("resident section: more locals than vertices".into()));

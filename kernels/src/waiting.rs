@@ -36,8 +36,7 @@ impl Waiting {
         self.limit = limit;
     }
 
-    /// Waits until an event is reached; one that was never recorded counts as reached. Errors: [`GpuError::Hung`] after the limit, and at
-    /// once if the device was abandoned before.
+    /// Waits until an event is reached (or was never recorded). Errors: [`GpuError::Hung`] after the limit, or if the device was abandoned.
     pub(crate) fn for_event(&self, event: &CudaEvent, doing: &'static str) -> GpuResult<()> {
         let hung = || GpuError::Hung { doing, seconds: self.limit.as_secs_f64() };
         if is_abandoned(&self.context) {

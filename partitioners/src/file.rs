@@ -44,9 +44,8 @@ pub struct FileAssignment {
     pub parts: u32,
 }
 
-/// Reads the assignment file at `path`. Errors, of `Kind::Data` with path and line: an unreadable or empty file, fields that are no
-/// numbers, negative numbers, parts of [`MAX_PARTS`] or more, one and two columns mixed, blank lines before the end, too few or too many
-/// lines, a vertex without a line or with two.
+/// Reads the assignment file at `path`. Errors, `Kind::Data` with path and line: unreadable or empty, no number or a negative one, a part
+/// of [`MAX_PARTS`] or more, one and two columns mixed, blank lines before the end, too few or many lines, a vertex with none or two.
 pub fn read(path: &Path, declared: Declared<'_>) -> Result<FileAssignment> {
     let unreadable = |error| Error::read(path, error);
     let mut lines = BufReader::with_capacity(1 << 20, File::open(path).map_err(unreadable)?);

@@ -44,8 +44,7 @@ pub struct MetisOptions<'a> {
     pub parts: u32,
     /// The same seed on the same graph gives the same assignment.
     pub seed: u64,
-    /// `Some(k)`: every run of `k` consecutive vertices (such as pages of a host) is first contracted to one vertex, so the whole run
-    /// goes to the same part.
+    /// `Some(k)`: every run of `k` consecutive vertices (such as a host's pages) is contracted to one vertex, so all go to one part.
     pub contract: Option<u32>,
     /// The most memory that METIS may take.
     pub host_memory: Bytes,

@@ -90,8 +90,7 @@ pub fn temporary_folder() -> PathBuf {
     Some(std::env::temp_dir()).filter(|dir| !dir.as_os_str().is_empty()).unwrap_or_else(|| "/tmp".into())
 }
 
-/// Makes or replaces the file at `path`: a reader finds the old file or the whole new one, even after a power failure. Errors:
-/// `Kind::Resource`; an older file stays as it was.
+/// Makes or replaces the file at `path`: whole or not at all, even after a power failure. Errors: `Kind::Resource`; an older file stays.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let dir = parent(path);
     let file = NewFile::create(dir, ".trimill-", ".tmp", SHARED)?.known_as(path);

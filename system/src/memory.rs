@@ -167,11 +167,8 @@ impl Needs {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct HostFloor {
-    /// What the stage does, such as 'prepare the graph'.
     pub stage: String,
-    /// The budget.
     pub bytes: Bytes,
-    /// Its parts.
     pub parts: Vec<FloorPart>,
 }
 
@@ -182,13 +179,10 @@ impl HostFloor {
     }
 }
 
-/// A part of a floor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FloorPart {
-    /// What takes it.
     pub what: String,
-    /// How much.
     pub bytes: Bytes,
 }
 

@@ -24,7 +24,6 @@ const ABOUT: [&str; 9] =
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
-    /// Its path in the archive.
     pub(crate) name: String,
     /// The size of its contents in bytes, as the archive says.
     pub(crate) bytes: u64,

@@ -43,8 +43,7 @@ impl Encoding {
         at_most(read(self.outdegrees, bits)?, most.min(self.nodes))
     }
 
-    /// Reads the rest of the row of `node`; `degree_of` gives the degree of the row at a distance. Returns the distance of this
-    /// row's reference, or 0.
+    /// Reads the rest of `node`'s row; `degree_of` gives the degree of the row at a distance. Returns the distance of its reference, or 0.
     #[inline(always)]
     pub(super) fn successors<O: BitOrder>(
         &self,

@@ -32,7 +32,7 @@ pub(super) struct AwsProfile {
 }
 
 impl AwsProfile {
-    /// The profile that the environment names. Errors: a file that cannot be read or is malformed; a name that neither file has.
+    /// The profile that the environment names. Errors: a file that is unreadable or malformed; a name that neither file has.
     pub(super) fn read() -> Result<Self> {
         Self::of(|name| std::env::var_os(name).filter(|value| !value.is_empty()))
     }

@@ -164,8 +164,7 @@ impl ArcsBefore {
         places(piece, u64::from(BLOCK) + piece.numbers, arcs).end
     }
 
-    /// The end of the longest piece from the start of `range` on that has at most `limit` bytes and leaves space for a batch.
-    /// `piece(end)` is the size of the piece that ends there.
+    /// The end of the longest piece from `range.start` on of at most `limit` bytes that leaves space for a batch; `piece(end)` is its size.
     pub(super) fn cut_piece(
         &self,
         range: Range<u32>,

@@ -156,8 +156,7 @@ impl<E: Engine + ?Sized> FileBlocks<'_, '_, E> {
         self.out.end - self.out.start
     }
 
-    /// Encodes consecutive blocks, counted within these, into `bytes`: exactly their size, else it panics, and at most
-    /// [`Self::most_bytes`].
+    /// Encodes consecutive blocks, counted within these, into `bytes`, of their exact size (or it panics), at most [`Self::most_bytes`].
     pub fn encode(&mut self, blocks: Range<usize>, bytes: &mut [u8]) -> GpuResult<()> {
         let length = self.positions[blocks.end] - self.positions[blocks.start];
         assert!(length == bytes.len() as u64 && length <= self.most_bytes(), "{length} bytes of blocks");

@@ -59,8 +59,7 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         self.runs.keys() + self.count
     }
 
-    /// A buffer of `arcs` arcs, from which copies are fastest. At most `most` buffers are made, but at least one; if all are in use, this
-    /// waits for the oldest copy.
+    /// A buffer of `arcs` arcs, from which copies are fastest. If `most` (at least one) are made and in use, waits for the oldest copy.
     pub fn buffer(&mut self, arcs: usize, most: usize) -> GpuResult<HostWords> {
         if self.made >= most.min(COPIED)
             && let Some((event, _)) = self.work.copied.front()

@@ -58,8 +58,7 @@ impl KeyRun {
         self.keys
     }
 
-    /// Appends `keys` keys encoded in `bytes`: whole blocks, except at the run's end. `parts`: where each part of a block begins, and the
-    /// end.
+    /// Appends `keys` keys encoded in `bytes`: whole blocks, but at the run's end. `parts`: where each part of a block begins, and the end.
     pub(super) fn append(&mut self, threads: &RunThreads, keys: u64, parts: &[u64], bytes: &[u8]) -> GpuResult<()> {
         let (end, bytes) = (self.bytes(), &bytes[..parts.last().map_or(0, |&end| end as usize)]);
         let blocks = parts[..parts.len() - 1].iter().step_by(PARTS);

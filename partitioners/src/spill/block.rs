@@ -16,8 +16,7 @@ use trimill_graph::sequence::Wrong;
 
 pub use trimill_graph::Offset;
 
-/// A block ends with the row that brings it to this many rows and arcs: some hundred KiB, enough for zstd to find repetitions, and few
-/// enough for many threads to share a section.
+/// A block ends with the row that brings it to this many rows and arcs: enough for zstd to find repetitions, few enough for many threads.
 pub const FULL: u64 = 1 << 17;
 
 /// The most values (rows, arcs, numbers) that a reader accepts in a block of more than one row.

@@ -149,8 +149,7 @@ impl SpillReader {
         Ok(())
     }
 
-    /// Reads row block `i` (below [`SpillReader::row_blocks`]) into `into`, whose memory is reused. Errors: the file is damaged or the
-    /// memory does not suffice; `into` is then empty.
+    /// Reads row block `i` into `into`, reusing its memory. Errors: a damaged file, or too little memory; `into` is then empty.
     pub fn read_row_block(&self, i: usize, into: &mut RowBlock) -> Result<()> {
         self.read_row_block_run(i, self.index.row_blocks[i].blocks.clone(), into)
     }
