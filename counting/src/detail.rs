@@ -2,9 +2,8 @@
 //!
 //! A triangle adds 1 to the counter of each corner: number `j` has counter `j`. Of the corner of the largest number, a local, a device only
 //! knows the place among the locals: local `i` has counter `locals_at + i`. That is its number's counter if locals have consecutive
-//! numbers; else locals have further counters, after those of all numbers, and the two are added when read.
-//!
-//! Counters have 64 bits. Without memory for all, a partition is counted several times, each with another window of counters.
+//! numbers; else locals have further counters, after those of all numbers, and the two are added when read. Counters have 64 bits. Without
+//! memory for all, a partition is counted several times, each with another window of counters.
 
 use std::ops::Range;
 

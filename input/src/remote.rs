@@ -5,9 +5,8 @@
 //! [`ahead`] fetches what a reader will need next; [`network`] runs all of this on threads of its own.
 //!
 //! Any part of a URL beside scheme, host and path may be a credential: only [`client`] knows it, and adds it as a request is sent, so that
-//! no error or log of other libraries can show it. Credentials for S3 come from the environment, else requests are not signed.
-//!
-//! Memory: per object [`HEAD`] bytes, twice that for a Parquet file, and what a reader fetches ahead.
+//! no error or log of other libraries can show it. Credentials for S3 come from the environment, else requests are not signed. Memory: per
+//! object [`HEAD`] bytes, twice that for a Parquet file, and what a reader fetches ahead.
 
 mod ahead;
 mod client;

@@ -2,9 +2,8 @@
 //!
 //! The budget is kept by construction: what the program and its threads take is set aside first, then arrays whose sizes follow from the
 //! graph; buffers share the rest. If that is less than they need, the job ends with the [`HostFloor`]: the smallest budget, and its parts.
-//!
-//! Counted are anonymous and mapped pages of the process and page-locked buffers; not counted are the page cache, what a GPU's
-//! driver maps when it starts, and METIS, which runs in a process of its own.
+//! Counted are anonymous and mapped pages of the process and page-locked buffers; not counted are the page cache, what a GPU's driver maps
+//! when it starts, and METIS, which runs in a process of its own.
 
 use serde::{Deserialize, Serialize};
 

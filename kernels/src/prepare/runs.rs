@@ -1,5 +1,4 @@
-//! Sorted runs of keys: the device encodes them, the caller's store keeps them, and the device merges them, a range of keys at a time, by
-//! sorting it again.
+//! Sorted runs of keys: the device encodes them, the caller stores them, and the device merges them, sorting one range of keys at a time.
 
 use std::cell::RefCell;
 use std::ops::Range;

@@ -3,10 +3,8 @@
 //! Input: the graph, some partitions. Output: their spills. [`kept`] finds which vertices each keeps. Then one pass in rank order filters
 //! and encodes the rows of each file block for each partition, locals and proxies apart, and appends them to the spill; a row block ends
 //! before a row that would not fit ([`RowBlockCuts`]). A task is a partition and a file block, so all threads have work; earlier tasks'
-//! rows are written meanwhile. The bytes do not depend on the batch or the threads.
-//!
-//! Cost: two readings of the rows for all partitions together (three at level `zero-indegree`). Memory: the row blocks, [`Kept::bytes`]
-//! and [`BUFFERS`] per partition, and per thread twice [`HELD`] and an encoder.
+//! rows are written meanwhile. The bytes do not depend on the batch or the threads. Cost: two readings of the rows in all (three at level
+//! `zero-indegree`). Memory: the row blocks, [`Kept::bytes`] and [`BUFFERS`] per partition; per thread twice [`HELD`] and an encoder.
 
 use std::ops::Range;
 use std::sync::Mutex;

@@ -2,9 +2,8 @@
 //!
 //! The graph, parent to child: eight `u64` (magic, version, vertices, arcs, parts, seed, whether arcs have weights, 0), then `i32` arrays:
 //! `vertices + 1` offsets, vertex weights, `arcs` successors, arc weights if any. The assignment, child to parent, overwrites it: four
-//! `u64` (magic, vertices, peak bytes, checksum), then a `u32` per vertex.
-//!
-//! The assignment's header has a checksum of the rest and is written last, and the length must be right: else there is no assignment.
+//! `u64` (magic, vertices, peak bytes, checksum), then a `u32` per vertex. The assignment's header has a checksum of the rest and is
+//! written last, and the length must be right: else there is no assignment.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};

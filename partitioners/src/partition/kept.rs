@@ -3,9 +3,8 @@
 //! Input: the graph, the partition of each vertex, some of the partitions. Output: a [`Kept`] for each. All marks of an arc `a
 //! -> b` follow from the partitions of its ends: `b` is pointed at where `a` is local, and each end is present where the other
 //! is local. At level `zero-indegree` a second pass, in falling rank order, keeps what the locals reach: arcs lead to smaller
-//! ranks, so whether a vertex is kept is known before its row is read, and no iteration is needed.
-//!
-//! Cost: one reading (two at level `zero-indegree`) for all partitions together; at most `3 n / 8` bytes per partition.
+//! ranks, so whether a vertex is kept is known before its row is read, and no iteration is needed. Cost: one reading (two at
+//! level `zero-indegree`) for all partitions together; at most `3 n / 8` bytes per partition.
 
 use std::time::{Duration, Instant};
 
