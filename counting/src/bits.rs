@@ -1,14 +1,14 @@
 //! Sets of vertices as bits, with the rank of a member in constant time.
 //!
-//! A set over `n` vertices takes `n / 8` bytes and its ranks `n / 16`: one `u32` for every word, so a rank takes two loads
-//! and one population count (only one, since it is slow in code for the oldest x86-64).
+//! A set over `n` vertices takes `n / 8` bytes and its ranks `n / 16`: one `u32` per word, so a rank takes two loads and
+//! one population count (only one, since it is slow in code for the oldest x86-64).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, parallel};
 
-/// A set under construction: bits are set from many threads.
+/// A set under construction; many threads may add members.
 #[derive(Debug)]
 pub struct VertexSetBuilder {
     words: Vec<AtomicU64>,
@@ -16,7 +16,6 @@ pub struct VertexSetBuilder {
 }
 
 impl VertexSetBuilder {
-    /// The empty set over `0..len`.
     pub fn new(len: u32) -> Self {
         Self { words: zeros((len as usize).div_ceil(64)), len }
     }
@@ -24,19 +23,18 @@ impl VertexSetBuilder {
     #[inline]
     pub fn set(&self, i: u32) {
         let (word, bit) = (&self.words[i as usize / 64], 1u64 << (i % 64));
-        // Most marks of a hub-heavy graph are set already: a plain load keeps their cache line shared.
+        // In a hub-heavy graph most bits are set already: a plain load keeps their cache line shared.
         if word.load(Ordering::Relaxed) & bit == 0 {
             word.fetch_or(bit, Ordering::Relaxed);
         }
     }
 
-    /// Whether `i` is in the set by now.
     #[inline]
     pub fn contains(&self, i: u32) -> bool {
         self.words[i as usize / 64].load(Ordering::Relaxed) >> (i % 64) & 1 != 0
     }
 
-    /// The finished set, with ranks. Reuses the words without a copy.
+    /// Adds ranks; reuses the words without a copy.
     pub fn finish(self) -> VertexSet {
         let words: Vec<u64> = self.words.into_iter().map(AtomicU64::into_inner).collect();
         let mut count = 0;
@@ -52,7 +50,6 @@ impl VertexSetBuilder {
     }
 }
 
-/// A finished set over `0..len`.
 #[derive(Debug, Clone, Default)]
 pub struct VertexSet {
     words: Vec<u64>,
@@ -84,7 +81,7 @@ impl VertexSet {
         self.words[i as usize / 64] >> (i % 64) & 1 != 0
     }
 
-    /// The number of members below `i` (`i` at most `len`).
+    /// The number of members below `i`, which is at most `len`.
     #[inline]
     pub fn rank(&self, i: u32) -> u32 {
         let word = i as usize / 64;
@@ -94,7 +91,6 @@ impl VertexSet {
         }
     }
 
-    /// The members in `range`, ascending.
     pub fn iter(&self, range: std::ops::Range<u32>) -> impl Iterator<Item = u32> + '_ {
         let end = range.end.min(self.len);
         let mut word = range.start as usize / 64;
@@ -137,7 +133,7 @@ impl VertexSet {
         &self.ranks
     }
 
-    /// The words of 64 bits each, lowest first.
+    /// 64 bits each, lowest first.
     pub fn words(&self) -> &[u64] {
         &self.words
     }

@@ -1,21 +1,17 @@
-//! What is counted: of how much of a graph, and the counters of the triangles at vertices and on edges.
+//! What is counted: which part of a graph, and whether triangles at vertices or on edges, too.
 //!
-//! A triangle adds 1 to the counter of each of its corners. In a partition of `numbered` vertices, number `j` has counter `j`. The
-//! corner of the largest number is a local, of which a device knows the place among the locals only: local `i` has counter
-//! `locals_at + i`. Where the locals have consecutive numbers, that is the counter of its number; elsewhere locals have further
-//! counters, after those of all numbers, and the two are added when the counters are read.
-//!
-//! Counters have 64 bits. Where there is no memory for all of them, the partition is counted several times, each time with another
-//! window of counters.
+//! A triangle adds 1 to the counter of each corner: number `j` has counter `j`. Of the corner of the largest number, a local, a device only
+//! knows the place among the locals: local `i` has counter `locals_at + i`. That is its number's counter if locals have consecutive
+//! numbers; else locals have further counters, after those of all numbers, and the two are added when read. Counters have 64 bits. Without
+//! memory for all, a partition is counted several times, each with another window of counters.
 
 use std::ops::Range;
 
 use crate::PartitionExtent;
 
-/// Bytes of a counter of the triangles at a vertex.
 pub const COUNTER_BYTES: u64 = size_of::<u64>() as u64;
 
-/// Bytes of a counter of the triangles on an arc: an arc has fewer than its ends have neighbours.
+/// An arc has fewer triangles than its ends have neighbours.
 pub const EDGE_COUNTER_BYTES: u64 = size_of::<u32>() as u64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,12 +23,10 @@ pub enum Scope {
     SharesOfGraphs,
 }
 
-/// Which part of the edges of a whole graph is counted: one of `of` equal parts. Several devices that hold the graph take one each.
+/// One of `of` equal parts of a whole graph's edges. Several devices that hold the graph count one each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EdgeShare {
-    /// Which part, from 0 on.
     pub index: u32,
-    /// How many there are.
     pub of: u32,
 }
 
@@ -44,13 +38,12 @@ impl EdgeShare {
 pub enum Detail {
     #[default]
     Total,
-    /// The triangles at the vertices of a window.
+    /// The triangles at the vertices of a window, too.
     Vertices(VertexCounters),
-    /// The triangles on each arc.
+    /// The triangles on each arc, too.
     Edges,
 }
 
-/// The counters of one pass over a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VertexCounters {
     /// The counters that are on the device during this pass.

@@ -6,14 +6,14 @@ use bytemuck::{Pod, Zeroable};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct EncodedPart {
-    /// Where its encoded distances begin in the bytes of the run: their control bits, or if they are LEB128, the numbers, which follow
-    /// the last byte of a number.
+    /// Where its encoded distances begin in the bytes of the run: their control bits, or, in LEB128, the numbers, which follow the
+    /// last byte of a number.
     pub begin: u32,
-    /// Where the data of control bits begin; the words between, and those of the data, are 8 bytes each.
+    /// Where the data of control bits begin; the words between, and those of the data, have 8 bytes each.
     pub data: u32,
-    /// Where all of it ends.
+    /// Where the distances end.
     pub end: u32,
-    /// The bits of the first group of each number, and 256 times those of each further one; 0: LEB128.
+    /// The bits of the first group of each number, plus 256 times those of each further one; 0: LEB128.
     pub groups: u32,
     /// Its first row, counted from the run's.
     pub row: u32,
@@ -23,7 +23,7 @@ pub struct EncodedPart {
     pub arcs: u32,
     /// All successors of its first row are below this bound.
     pub bound: u32,
-    /// By how much the bound grows for each further row: 1 where rows have consecutive numbers, 0 where one bound holds for all.
+    /// By how much the bound grows with each row: 1 if rows have consecutive numbers, 0 if one bound holds for all.
     pub bound_step: u32,
 }
 
@@ -34,11 +34,10 @@ unsafe impl Zeroable for EncodedPart {}
 // SAFETY: as above.
 unsafe impl Pod for EncodedPart {}
 
-/// A run of encoded rows.
 #[derive(Debug, Clone, Copy)]
 pub struct EncodedRows<'a> {
     pub bytes: &'a [u8],
-    /// The file blocks, in order; together they hold all rows of the run.
+    /// The file blocks, in order; together they have all rows of the run.
     pub parts: &'a [EncodedPart],
 }
 

@@ -12,18 +12,17 @@ pub struct PartitionExtent {
     pub row_block_limit: u64,
 }
 
-/// What a method takes of the device's memory for a partition: linear in its size, and never less than what is really taken.
+/// The memory of a method for a partition: linear in its size, and never less than what is really taken.
 #[derive(Debug, Clone, Copy)]
 pub struct Footprint {
-    /// Bytes for each resident arc.
     pub per_resident_arc: u64,
-    /// Bytes for each local vertex: its number, the offset of its row, and what the method adds.
+    /// Bytes per local vertex: its number, the offset of its row, and what the method adds.
     pub per_local: u64,
     /// Bytes of the tables of one worker, in a partition of `numbered` locals and proxies.
     pub table: fn(numbered: u32) -> Bytes,
     /// How many workers have a table of their own.
     pub workers: u64,
-    /// Additional bytes for each local or proxy.
+    /// Additional bytes per local or proxy.
     pub per_numbered: u64,
     /// Row blocks for which there is room on the device.
     pub row_blocks: RowBlockRoom,
@@ -31,11 +30,11 @@ pub struct Footprint {
     pub largest_row_block: Bytes,
     /// Bytes for any partition.
     pub fixed: Bytes,
-    /// What the device sets apart to decode rows in, and for counters of vertices.
+    /// What the device reserves for decoding rows, and for counters of vertices.
     pub apart: Bytes,
     /// The most bytes of a resident section that the method can number, however much memory the device has.
     pub most_resident: Bytes,
-    /// The bytes that the method takes of a budget, if it can use more than the least; none: it takes the least.
+    /// How many bytes of a budget the method takes, if it can use more than the least; `None`: the least.
     pub of_budget: Option<fn(&PartitionExtent, u64) -> u64>,
 }
 
@@ -43,7 +42,7 @@ pub struct Footprint {
 pub enum RowBlockRoom {
     /// This many, however many a partition has.
     Always(u64),
-    /// As many as a partition has, and no more than this.
+    /// As many as a partition has, but at most this many.
     UpTo(u64),
 }
 
@@ -90,7 +89,7 @@ impl Footprint {
         least.max(Bytes(of_budget(size, arena.get())) + self.apart)
     }
 
-    /// Bytes for a partition of `numbered` locals and proxies, besides its resident section and its row blocks.
+    /// Bytes for `numbered` locals and proxies, beside the resident section and the row blocks.
     pub fn overhead(&self, numbered: u32) -> Bytes {
         let tables = (self.table)(numbered).get() * self.workers + self.per_numbered * u64::from(numbered);
         Bytes(tables) + self.fixed + self.apart

@@ -1,5 +1,5 @@
-//! What a counting method is, on any device: the rows of a partition that it receives, the memory that it takes, the counts that it returns.
-//! The crates of the methods and the pipeline depend on it, not it on them.
+//! What a counting method is, on any device: the rows of a partition that it gets, the memory that it takes, the counts that it returns.
+//! The crates of methods and the pipeline depend on this one.
 
 mod bits;
 mod counter;

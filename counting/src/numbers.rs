@@ -4,7 +4,7 @@ use std::ops::Range;
 
 #[derive(Debug, Clone, Copy)]
 pub enum AscendingNumbers<'a> {
-    /// All from the first up to, but not including, the second.
+    /// From the first up to, but not including, the second.
     Run(u32, u32),
     List(&'a [u32]),
 }
@@ -26,7 +26,7 @@ impl AscendingNumbers<'_> {
     }
 }
 
-/// Ascending numbers. Those that are added a run at a time are stored as a range as long as there is no gap.
+/// Ascending numbers, stored as a range as long as there is no gap.
 #[derive(Debug, Default)]
 pub struct NumberRuns {
     /// All numbers, if `list` is empty.
@@ -35,12 +35,12 @@ pub struct NumberRuns {
 }
 
 impl NumberRuns {
-    /// Holds the numbers of `list`, which ascend.
+    /// `list` must ascend.
     pub fn of(list: Vec<u32>) -> Self {
         Self { run: 0..0, list }
     }
 
-    /// Adds ascending numbers that are above those so far.
+    /// Adds ascending numbers, above those so far.
     pub fn add(&mut self, numbers: &[u32]) {
         let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) else { return };
         let joins = self.run.is_empty() || first == self.run.end;

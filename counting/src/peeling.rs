@@ -1,16 +1,14 @@
-//! The interface between the truss decomposition, which says at which levels edges fall, and what removes them.
+//! The interface between the truss decomposition, which chooses the levels at which edges fall, and what removes them.
 
 use trimill_system::Result;
 
-/// The edges of a graph that are left, which become fewer round by round, on the cores or a device.
-///
-/// An edge's value is the number of triangles of edges that are left. An edge is gathered while its value is no more than a bound; the
-/// next level is searched among those.
+/// The edges of a graph that are left, fewer round by round, on the cores or a device. An edge's value is the number of its triangles whose
+/// edges are all left. Edges are gathered while their values are at most a bound; the next level is searched among those.
 pub trait Peeling {
-    /// The smallest value of an edge that is left; none: there is no edge.
+    /// The smallest value of an edge that is left; `None` if there is no edge.
     fn least(&mut self) -> Result<Option<u32>>;
 
-    /// Gathers the edges that are left and have values up to `bound`; from now on also those whose values fall to it.
+    /// Gathers the edges left with values up to `bound`; from now on also those whose values fall to it.
     fn gather(&mut self, bound: u32) -> Result<()>;
 
     /// The smallest value of an edge that is gathered and left.
@@ -19,23 +17,23 @@ pub trait Peeling {
     /// How many gathered edges have values up to `level`: they fall in the next round.
     fn begin(&mut self, level: u32) -> Result<u64>;
 
-    /// Removes the edges that fall; returns how many fall in the next round because of it.
+    /// Removes the falling edges; returns how many fall in the next round because of it.
     fn round(&mut self, level: u32) -> Result<u64>;
 
-    /// With how many of `all` edges left a graph of these alone is peeled faster than this one.
+    /// With at most how many of `all` edges left, a graph of these alone is peeled faster than this one.
     fn worth_leaving(&self, all: u64) -> u64;
 
-    /// The value of each edge; of one that fell, the level at which it fell, with the mark [`FALLEN`]. Between two levels.
+    /// The value of each edge; for one that fell, the level at which it fell, marked by [`FALLEN`]. To be called between levels.
     fn values(&mut self) -> Result<Vec<u32>>;
 }
 
 /// Marks the value of an edge that fell.
 pub const FALLEN: u32 = 1 << 31;
 
-/// A graph that is to be peeled. An edge's number is its place in `heads`.
+/// A graph to be peeled. An edge's number is its place in `heads`.
 #[derive(Debug, Clone, Copy)]
 pub struct GraphToPeel<'a> {
-    /// The first edge of the row of each vertex, and the end.
+    /// The first edge of each vertex's row, and the end of the last row.
     pub firsts: &'a [u64],
     /// Smaller vertices, ascending in each row.
     pub heads: &'a [u32],

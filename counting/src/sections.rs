@@ -1,7 +1,7 @@
 //! The sections of a partition that are streamed to a device: the resident section and the row blocks.
 //!
-//! A partition numbers its locals and kept proxies together, `0..numbered`, in rank order (falling degree), so every arc goes
-//! from a larger local number to a smaller one and rows are strictly ascending.
+//! A partition numbers its locals and kept proxies together, `0..numbered`, in rank order (falling degree), so every arc goes from a
+//! larger local number to a smaller one and rows are strictly ascending.
 
 use std::ops::Range;
 
@@ -11,20 +11,19 @@ use rayon::prelude::*;
 use crate::{AscendingNumbers, EncodedPart, EncodedRows, Lent, VertexSet, VertexSetBuilder, WordBuffer};
 use trimill_system::{Bytes, Result, parallel};
 
-/// The rows of the local vertices of a partition, or a run of them.
+/// The rows of a partition's locals, or a run of them.
 ///
-/// Invariants: `numbers` strictly ascending; `offsets.len() == numbers.len() + 1`; `offsets[0] == 0`, or in a run of encoded rows
-/// the arcs of the runs before it; otherwise `offsets.last() == successors.len()`, and row `i` is
-/// `successors[offsets[i]..offsets[i + 1]]`, strictly ascending, all below `numbers[i]`.
+/// Invariants: `numbers` strictly ascending; `offsets.len() == numbers.len() + 1`; `offsets[0] == 0`, or in a run of encoded rows the
+/// arcs of the runs before it; otherwise `offsets.last() == successors.len()`, and row `i` is `successors[offsets[i]..offsets[i + 1]]`,
+/// strictly ascending, all below `numbers[i]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resident {
     pub numbers: Vec<u32>,
-    /// Where each row begins in `successors`; one more at the end.
+    /// Where each row begins in `successors`, and where the last one ends.
     pub offsets: Vec<u64>,
-    /// The successors of all rows, in local numbers; where a device lent the memory, it copies from there.
+    /// The successors of all rows, in local numbers; a device that lent the memory copies from there.
     pub successors: WordBuffer,
-    /// The file blocks of rows that stay encoded, for a device to decode; empty otherwise.
-    /// `successors` then holds their bytes.
+    /// The file blocks of rows that stay encoded for a device, with their bytes in `successors`; empty otherwise.
     pub encoded: Vec<EncodedPart>,
 }
 
@@ -50,12 +49,11 @@ impl Resident {
         self.offsets.last().map_or(0, |end| end - self.offsets[0])
     }
 
-    /// The rows, if they stay encoded.
     pub fn encoded_rows(&self) -> Option<EncodedRows<'_>> {
         encoded_rows(&self.successors, &self.encoded)
     }
 
-    /// Row `i`: the out-neighbours of local vertex number `numbers[i]`.
+    /// Row `i`: the successors of the local vertex `numbers[i]`.
     pub fn row(&self, i: usize) -> &[u32] {
         &self.successors[self.offsets[i] as usize..self.offsets[i + 1] as usize]
     }
@@ -68,8 +66,7 @@ impl Resident {
         self.successors.extend_from_slice(&run.successors);
     }
 
-    /// Adds a run, which comes after those before it. The first one is kept as it is; others are copied and given back, for their memory
-    /// to hold the next ones.
+    /// Adds a run after those before it. The first is kept as it is; others are copied and given back, to reuse their memory.
     pub fn take_run(&mut self, run: Self) -> Option<Self> {
         if self.offsets.is_empty() {
             *self = run;
@@ -79,8 +76,7 @@ impl Resident {
         Some(run)
     }
 
-    /// Where the rows of the numbers in the range of `row_block` are; `numbers` are the locals'. Parallel work runs in `pool`, or
-    /// without one in the current pool.
+    /// Where the rows of `row_block`'s range are; `numbers` are the locals'. Runs in `pool`, or else in the current pool.
     pub fn rows_in(
         numbers: AscendingNumbers<'_>,
         row_block: &RowBlockView<'_>,
@@ -106,7 +102,6 @@ impl Resident {
             + Bytes::of::<u64>(self.offsets.capacity() as u64)
     }
 
-    /// An empty section with lent memory for successors.
     pub fn lent(memory: Box<dyn Lent>) -> Self {
         Self { successors: WordBuffer::lent(memory), ..Self::default() }
     }
@@ -115,17 +110,17 @@ impl Resident {
 /// Where the rows of a row block's range are.
 #[derive(Debug, Clone)]
 pub enum RowsLocation {
-    /// All of the range is local: the rows are resident, from place `first` of the resident section on.
+    /// All of the range is local: rows are in the resident section.
     Resident {
         /// The place of the first row.
         first: usize,
     },
-    /// The row block has a row for every number, of locals too: which are local does not matter.
+    /// The row block has a row for every number, of locals too, so it does not matter which are local.
     RowBlock {
         /// How many locals come before the range: they have no successor in it.
         first: usize,
     },
-    /// Locals' rows are resident, from place `first` on; the others are in the row block.
+    /// Locals' rows are in the resident section; the others are in the row block.
     Both {
         /// The place of the first local's row.
         first: usize,
@@ -134,22 +129,18 @@ pub enum RowsLocation {
     },
 }
 
-/// A bounded slice of rows: those of all proxies whose local number is in `range`, or those of all its numbers.
-///
-/// Local vertices in the range have no row here (theirs are resident), so row `i` belongs to the `i`-th proxy of the
-/// range in ascending local number. A row block with as many rows as its range is long has those of all its numbers,
-/// whether local or not. This is so in the in-place mode, and in a spill where the range has no local. The row blocks of a
-/// partition tile `0..numbered` in ascending order.
-///
-/// Invariants: `offsets.len() == proxies in range + 1`, `offsets[0] == 0`, `offsets.last() == successors.len()`; rows
-/// strictly ascending, all successors below the row's own number.
+/// A bounded slice of rows: of all proxies whose local number is in `range`, or of all its numbers. Locals in the range have no row here
+/// (theirs are resident), so row `i` belongs to the range's `i`-th proxy. If there are as many rows as the range is long, every number has
+/// its row here, local or not: in the in-place mode, and in a spill where the range has no local. The row blocks of a partition tile
+/// `0..numbered`, ascending. Invariants: `offsets.len() == proxies in range + 1`, `offsets[0] == 0`, `offsets.last() == successors.len()`;
+/// rows strictly ascending, all successors below the row's own number.
 #[derive(Debug, Default)]
 pub struct RowBlock {
     pub range: Range<u32>,
     rows: usize,
     /// The most bytes that it was asked to hold so far.
     most: Bytes,
-    /// Where each row begins among the successors, and one more; then the successors, in local numbers, or their encoded bytes.
+    /// Where each row begins among the successors, and where the last ends; then successors as local numbers, or encoded.
     words: WordBuffer,
     /// The file blocks of rows that stay encoded; empty otherwise.
     encoded: Vec<EncodedPart>,
@@ -161,7 +152,6 @@ fn encoded_rows<'a>(words: &'a [u32], parts: &'a [EncodedPart]) -> Option<Encode
 }
 
 impl RowBlock {
-    /// An empty row block in lent memory.
     pub fn lent(memory: Box<dyn Lent>) -> Self {
         Self { words: WordBuffer::lent(memory), ..Self::default() }
     }
@@ -176,8 +166,7 @@ impl RowBlock {
         Ok(row_block)
     }
 
-    /// Becomes a row block over `range`, and returns its offsets (one more than `rows`) and its successors, to be filled. Errors: when
-    /// there is no memory; it has then no rows.
+    /// Becomes a row block over `range`; returns its `rows + 1` offsets and its successors, to be filled. Without memory it has no rows.
     pub fn reset(&mut self, range: Range<u32>, rows: u64, arcs: u64) -> Result<(&mut [u32], &mut [u32])> {
         let size = RowBlockSize { range: range.len() as u32, rows, arcs };
         self.most = self.most.max(size.bytes());
@@ -192,7 +181,7 @@ impl RowBlock {
         Ok(self.words.split_at_mut(self.rows + 1))
     }
 
-    /// As [`Self::reset`], for encoded rows: returns the offsets, the `words` words of the rows, and the list of their file blocks, to be filled.
+    /// As [`Self::reset`], for encoded rows: returns offsets, `words` words for rows, and the list of file blocks, to be filled.
     pub fn reset_encoded(
         &mut self,
         range: Range<u32>,
@@ -204,7 +193,6 @@ impl RowBlock {
         Ok((offsets, bytes, &mut self.encoded))
     }
 
-    /// The view that counters get.
     pub fn view(&self) -> RowBlockView<'_> {
         let (offsets, successors) = self.words.split_at((self.rows + 1).min(self.words.len()));
         let encoded = encoded_rows(successors, &self.encoded);
@@ -234,11 +222,11 @@ impl PartialEq for RowBlock {
 #[derive(Debug, Clone)]
 pub struct RowBlockView<'a> {
     pub range: Range<u32>,
-    /// Where each row begins in `successors`; one more at the end.
+    /// Where each row begins in `successors`, and where the last one ends.
     pub offsets: &'a [u32],
-    /// The successors of all rows; none where they are encoded.
+    /// The successors of all rows; empty if they are encoded.
     pub successors: &'a [u32],
-    /// The rows, where they stay encoded for a device to decode.
+    /// The rows, if they stay encoded for a device.
     pub encoded: Option<EncodedRows<'a>>,
 }
 
@@ -248,7 +236,7 @@ impl<'a> RowBlockView<'a> {
         &self.successors[self.offsets[i] as usize..self.offsets[i + 1] as usize]
     }
 
-    /// The arcs of the row block before row `i`.
+    /// The number of arcs in the row block before row `i`.
     #[inline]
     pub fn first_arc(&self, i: usize) -> u64 {
         self.offsets[i].into()
@@ -259,7 +247,7 @@ impl<'a> RowBlockView<'a> {
         self.offsets.len() == self.range.len() + 1
     }
 
-    /// Whether every number has its row here, and all of them are empty.
+    /// Whether every number has its row here, and all rows are empty.
     pub fn is_empty(&self) -> bool {
         self.holds_all() && self.offsets.last() == Some(&0)
     }
@@ -286,7 +274,7 @@ impl RowBlockSize {
         Bytes::of::<u32>(self.words()) + self.bits()
     }
 
-    /// An upper bound, which also holds once locals are added to the range: with the bits in any case.
+    /// An upper bound that still holds once locals are added to the range: always with the bits.
     pub fn most_bytes(&self) -> Bytes {
         Bytes::of::<u32>(self.words()) + VertexSet::bytes(self.range)
     }
@@ -296,19 +284,19 @@ impl RowBlockSize {
         self.rows + 1 + self.arcs
     }
 
-    /// Bytes of the bits that mark locals; none where every number has a row.
+    /// Bytes of the bits that mark locals; none if every number has a row.
     fn bits(&self) -> Bytes {
         if self.rows == u64::from(self.range) { Bytes::ZERO } else { VertexSet::bytes(self.range) }
     }
 }
 
-/// The longest range of a row block of at most `limit` bytes: the bits that mark locals take a quarter at most.
+/// The longest range of a row block of at most `limit` bytes: the bits that mark locals take at most a quarter.
 pub fn longest_row_block_range(limit: Bytes) -> u32 {
     // 12 bytes for each 64 numbers of the range, see `VertexSet::bytes`.
     (limit.get() / 4 / 12 * 64).clamp(512, u64::from(u32::MAX)) as u32
 }
 
-/// The smallest limit under which a row block can hold a row of `longest` successors.
+/// The smallest limit under which a row block can have a row of `longest` successors.
 pub fn smallest_row_block_limit(longest: u32) -> Bytes {
     Bytes((4 * u64::from(longest) + 8) * 4 / 3 + 512)
 }

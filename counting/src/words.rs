@@ -1,4 +1,4 @@
-//! Memory for a run of numbers: the program's own, or memory lent by a device that reads it without an intermediate copy.
+//! Memory for a run of numbers: the program's own, or lent by a device that reads it without an intermediate copy.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use trimill_system::mapped::zeros;
 use trimill_system::{Error, Result};
 
-/// Lent memory of a fixed number of words; returned when dropped.
+/// Lent memory of a fixed number of words; returned on drop.
 pub trait Lent: Send + Sync {
     fn words(&self) -> &[u32];
     fn words_mut(&mut self) -> &mut [u32];
@@ -30,13 +30,11 @@ impl Default for WordMemory {
 }
 
 impl WordBuffer {
-    /// Empty, in lent memory.
     pub fn lent(memory: Box<dyn Lent>) -> Self {
         Self { memory: WordMemory::Lent(memory), len: 0 }
     }
 
-    /// Makes it `len` words of unspecified values. Memory that is too small is replaced by memory of exactly that size. Errors:
-    /// `Kind::Resource` when there is not enough memory; it is then empty.
+    /// Makes it `len` unspecified words; too small memory is replaced by exactly that much. Errors: `Kind::Resource`; it is then empty.
     pub fn resize(&mut self, len: u64) -> Result<()> {
         self.len = 0;
         let refused = || {
@@ -60,7 +58,7 @@ impl WordBuffer {
         Ok(())
     }
 
-    /// Adds words at the end; allocates memory of its own where there is no room.
+    /// Adds words at the end; allocates memory of its own if there is no room.
     pub fn extend_from_slice(&mut self, words: &[u32]) {
         let (len, end) = (self.len, self.len + words.len());
         if end > self.capacity() {

@@ -1,14 +1,11 @@
-//! Graphs made from a given one: the blow-up, the tensor product with a complete graph, and copies side by side. They turn a real crawl into a graph
-//! of any size that keeps its hubs, locality and cores, with a count that follows from the crawl's.
+//! Graphs made from a given one: the blow-up, the tensor product with a complete graph, and copies side by side. They turn a real crawl
+//! into a graph of any size that keeps its hubs, locality and cores, with a count that follows from the crawl's.
 //!
-//! Every edge `{u, v}` of the base becomes edges `{u k + x, v k + y}`: for all `x, y` (blow-up: `E -> k^2 E`, `T -> k^3 T`,
-//! since a triangle's corners choose freely), or for `x != y` (tensor product with `K_k`: `E -> k (k - 1) E`,
-//! `T -> k (k - 1)(k - 2) T`).
+//! Every edge `{u, v}` of the base becomes edges `{u k + x, v k + y}`: for all `x, y` (blow-up: `E -> k^2 E`, `T -> k^3 T`, since a
+//! triangle's corners choose freely), or for `x != y` (tensor product with `K_k`: `E -> k (k - 1) E`, `T -> k (k - 1)(k - 2) T`).
 //!
-//! The base is read twice: once to count the edges of each chunk of its vertices, so that any position of the product can be
-//! located, and once to write. A block reads the chunks that it overlaps from their beginning; chunks hold a few thousand
-//! edges, more only if a single vertex has more. Memory: at most 8 MiB for the chunks. Rows of the product are made from rows of the base,
-//! which take 8 bytes an edge and 16 a vertex of the base.
+//! The base is read twice: to count the edges of each chunk of its vertices, which locates any position of the product, and to write. A
+//! chunk has a few thousand edges or one vertex. Memory: at most 8 MiB for chunks; for the base 8 bytes per edge and 16 per vertex.
 
 use std::ops::Range;
 
@@ -18,13 +15,13 @@ use trimill_system::{Control, Error, Result, parallel};
 
 /// A simple undirected graph from which another is made.
 pub trait BaseGraph: Sync {
-    /// The number of its vertices, each of which has an edge. Ids are below it.
+    /// Each vertex has an edge; ids are below this number.
     fn vertices(&self) -> u64;
 
     fn edges(&self) -> u64;
 
-    /// Calls `each(u, v)` with every edge `{u, v}`, `u < v`, whose lower id `u` is in `range`: each once, in the same
-    /// order at every call, and for a range in the order of its parts.
+    /// Calls `each(u, v)` with every edge `{u, v}`, `u < v`, whose lower id `u` is in `range`: each once, in the same order at every call,
+    /// and for a range in the order of its parts.
     fn edges_of(&self, range: Range<u64>, each: &mut dyn FnMut(u64, u64));
 
     fn triangles_known(&self) -> Option<u128>;
@@ -34,14 +31,13 @@ pub trait BaseGraph: Sync {
 const CHUNK: u64 = 256;
 const CHUNKS: u64 = 1 << 20;
 
-/// A product of a given graph with `k` copies of every vertex.
 struct Product<'a> {
     base: &'a dyn BaseGraph,
     k: u64,
     /// Whether copies `x` and `y` are joined also if `x = y`.
     diagonal: bool,
     chunk: u64,
-    /// How many edges of the base come before each chunk, and at the end those of all chunks.
+    /// How many edges of the base come before each chunk, and then how many it has.
     starts: Vec<u64>,
 }
 
@@ -93,7 +89,6 @@ impl<'a> Product<'a> {
         Ok(Self { base, k, diagonal, chunk, starts })
     }
 
-    /// The number of copies of `v` that are adjacent to one copy of `u`.
     fn partners(&self) -> u64 {
         if self.diagonal { self.k } else { self.k - 1 }
     }
@@ -147,7 +142,6 @@ impl Sequence for Product<'_> {
 }
 
 impl Product<'_> {
-    /// The rows of the base, which is its own blow-up with one copy.
     fn base_rows(&self, wanted: &RowsWanted<'_>) -> Result<Adjacency> {
         Adjacency::new(&blowup(self.base, 1, wanted.control)?, wanted)
     }
@@ -189,7 +183,6 @@ impl GeneratedRows for ProductRows<'_> {
 }
 
 struct Copies<'a> {
-    /// The graph itself, as its blow-up with one copy.
     one: Product<'a>,
     copies: u64,
 }

@@ -1,7 +1,6 @@
 //! Writes a sequence of edges as a BVGraph: `NAME.graph`, `NAME.properties` and `NAME.offsets`, as WebGraph does.
 //!
-//! Chunks of rows are encoded by all threads. No row copies from one in another chunk, and chunks depend on the graph alone, so the bytes
-//! are the same on any number of threads.
+//! All threads encode chunks of rows. No row copies from another chunk; chunks, and so the bytes, depend on the graph alone.
 
 mod row;
 
@@ -75,7 +74,6 @@ fn encode(rows: &dyn GeneratedRows, vertices: Range<u64>, progress: &Progress) -
     Encoded { rows: encoded.finish(), lengths: lengths.finish() }
 }
 
-/// Writes all rows and their lengths; returns the bytes of the rows.
 fn write_rows(
     rows: &dyn GeneratedRows,
     mut graph: BitStrings<'_>,
@@ -110,7 +108,6 @@ fn write_rows(
     Ok(bytes)
 }
 
-/// Strings of bits, one after another, in a file.
 struct BitStrings<'a> {
     bits: BufBitWriter<BE, WordAdapter<u64, io::BufWriter<&'a mut Output>>>,
     written: u64,

@@ -1,10 +1,8 @@
-//! GAP-kron and GAP-urand: the two generated graphs of the GAP Benchmark Suite (Beamer, Asanovic and Patterson,
-//! arXiv:1508.03619), draw for draw.
+//! GAP-kron and GAP-urand of the GAP Benchmark Suite (Beamer, Asanovic and Patterson, arXiv:1508.03619), draw for draw.
 //!
-//! Both make `16 * 2^scale` draws in blocks of 2^18; block `b` draws from a Mersenne Twister (MT19937) seeded with
-//! `27491095 + b`. GAP-kron is the R-MAT recursion (Chakrabarti, Zhan and Faloutsos, SDM 2004) with the probabilities
-//! of Graph500, `A = 0.57` and `B = C = 0.19`. GAP's own program renames the vertices by a random permutation afterwards;
-//! that changes no count, destroys locality, and is left out.
+//! Both make `16 * 2^scale` draws in blocks of 2^18; block `b` draws from MT19937 (Mersenne Twister) seeded with `27491095 + b`. GAP-kron
+//! is the R-MAT recursion (Chakrabarti, Zhan and Faloutsos, SDM 2004) with Graph500's `A = 0.57` and `B = C = 0.19`. GAP's final random
+//! permutation of the vertices changes no count, destroys locality, and is left out.
 
 use std::ops::Range;
 
@@ -58,17 +56,17 @@ fn generator(start: u64) -> Mersenne {
     Mersenne::new((SEED + start / BLOCK) as u32)
 }
 
-/// Quadrants of the matrix, one for each number of a generator: 2 for the lower half, and 1 for the right one.
+/// Quadrants of the matrix, one for each random number: 2 for the lower half, plus 1 for the right one.
 struct Quadrants {
     generator: Mersenne,
     numbers: [u32; STATE],
-    /// Quadrants: those from `next` to `end` are to be taken; behind them there are eight that are not.
+    /// Those from `next` to `end` are still to be taken; eight more after them are never taken.
     digits: [u8; DIGITS],
     next: usize,
     end: usize,
 }
 
-/// How many quadrants there are at a time: the rest of those before, numbers of a whole state, and some that are never taken.
+/// Room for what is left of the quadrants, for those of a whole state, and for some that are never taken.
 const DIGITS: usize = 32 + STATE + 8;
 
 impl Quadrants {
@@ -76,7 +74,7 @@ impl Quadrants {
         Self { generator: generator(start), numbers: [0; STATE], digits: [0; DIGITS], next: 0, end: 0 }
     }
 
-    /// Makes sure that there are 32.
+    /// Makes sure that 32 are there.
     fn refill(&mut self) {
         if self.end - self.next >= 32 {
             return;
@@ -153,7 +151,7 @@ impl Sequence for GapUrand {
         };
         let vertices = 1u32 << self.scale;
         let share = u32::MAX / vertices;
-        // The highest draws, which would favour some vertices, are drawn again.
+        // The highest draws, which would favour some vertices, are redrawn.
         let limit = vertices * share;
         let mut vertex = || loop {
             let draw = draw();

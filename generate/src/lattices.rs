@@ -23,9 +23,9 @@ pub(super) fn ring_lattice(vertices: u64, k: u64) -> Result<SizedSequence<'stati
     Ok(SizedSequence::exact(vertices, edges, triangles, RingLattice { vertices, k }))
 }
 
-/// `n k (k - 1) / 2` triangles whose corners are within a distance of `k` along the ring. If `n <= 3 k`, also those that
-/// go around the ring: each is three steps of 1 to `k` that sum to `n`, of which there are `C(3 k - n + 2, 2)` from each
-/// vertex, and each of the three corners can be the first.
+/// `n k (k - 1) / 2` triangles have all corners within a distance of `k` along the ring. If `n <= 3 k`, others go around
+/// the ring: each is three steps of 1 to `k` that sum to `n`, of which there are `C(3 k - n + 2, 2)` from each vertex, and
+/// each of the three corners can be the first.
 fn triangles(n: u128, k: u128) -> Option<u128> {
     let within = n.checked_mul(k)?.checked_mul(k - 1)? / 2;
     let around = match (3 * k).checked_sub(n) {
@@ -46,8 +46,7 @@ impl Sequence for RingLattice {
     }
 }
 
-/// The moves of a king on a grid, row after row: of each cell the steps down, right, and both diagonals of the square
-/// whose upper left corner it is.
+/// A king's moves, row by row: from each cell down, right, and both diagonals of the square whose upper left corner it is.
 struct KingsGrid {
     rows: u64,
     columns: u64,
@@ -67,7 +66,7 @@ pub(super) fn kings_grid(rows: u64, columns: u64) -> Result<SizedSequence<'stati
 impl Sequence for KingsGrid {
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
         let columns = self.columns;
-        // Edges of every row but the last. In a single row all edges are below this bound.
+        // The edges of every row but the last. In a single row all edges are below this bound.
         let per_row = columns.saturating_mul(4).saturating_sub(3);
         out.extend(range.map(|edge| {
             let (row, rest) = (edge / per_row, edge % per_row);

@@ -1,17 +1,16 @@
-//! The Mersenne Twister MT19937 (Matsumoto and Nishimura, TOMACS 1998), as many numbers at a time as its state has: each step is a loop over
-//! independent numbers, which the compiler makes vector instructions of. The crate `rand_mt` makes the same numbers one after another; the
-//! tests compare them.
+//! The Mersenne Twister MT19937 (Matsumoto and Nishimura, TOMACS 1998), a whole state of numbers at a time: each step is a loop over
+//! independent numbers, which the compiler vectorises. The crate `rand_mt` makes the same numbers one by one; the tests compare them.
 
 pub(super) const STATE: usize = 624;
 
-/// How far the numbers are apart that a new one is made of.
+/// The distance of the numbers that a new one is made of.
 const APART: usize = 397;
 
 pub(super) struct Mersenne {
     state: [u32; STATE],
 }
 
-/// The next number of a state, from those at its place, behind it, and [`APART`] further on.
+/// The next number of a state, from the numbers at its place, one place further, and [`APART`] places further.
 #[inline(always)]
 const fn next(own: u32, behind: u32, apart: u32) -> u32 {
     let joined = own & 0x8000_0000 | behind & 0x7fff_ffff;

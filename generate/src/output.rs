@@ -1,9 +1,8 @@
 //! Writes a sequence of edges: in parallel, in bounded memory, all or nothing.
 //!
-//! Binary: a block's position in the file follows from its number, so every thread writes its own blocks. Text, and all output
-//! to a pipe or a device: a batch of blocks, one per thread, is made in parallel while the batch before is written, in order.
-//! So the bytes are the same on any number of threads. The file is not synced to disk before it is renamed: renaming protects
-//! against a stopped program, not against a power failure, after which the file can be generated again.
+//! Binary: a block's position in the file follows from its number, so every thread writes its own blocks. Text, and output to a pipe or a
+//! device: a batch of blocks is made in parallel while the one before is written, in order. The file is not synced before it is renamed:
+//! that protects against a stopped program, not against a power failure.
 
 use std::fs::File;
 use std::io::{IsTerminal, Write};
@@ -17,18 +16,15 @@ use trimill_system::disk::{self, NewFile, Output};
 use trimill_system::ordered::make_and_write;
 use trimill_system::{Bytes, Error, Result, parallel};
 
-/// How edges are written, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GeneratedFormat {
     /// Pairs of little-endian `u32`.
     Binary,
     /// Lines `u v`.
     Text,
-    /// Pairs of little-endian `u32` on standard output.
+    /// Pairs of little-endian `u32`, to standard output.
     Stdout,
-    /// Rows, as WebGraph stores them.
     BvGraph,
-    /// Rows, as GAP stores them.
     Sg,
 }
 
@@ -61,7 +57,6 @@ pub const SUFFIXES: &str = ".bin (pairs of u32), .txt (lines 'u v'), .graph (a B
 
 const PAIR: u64 = 8;
 
-/// Bytes that a pipe is asked to hold.
 const PIPE: usize = 1 << 20;
 
 /// Writes the edges of `sequence` one after another, and returns the number of bytes.
@@ -83,7 +78,7 @@ pub(super) fn write(
         if out.is_terminal() {
             return Err(Error::usage("pairs of u32 for a terminal").expected("a pipe behind '--output -', or a file"));
         }
-        // Fewer and longer writes, without a buffer between; what is no pipe is written to as it is.
+        // Fewer and longer writes, without a buffer between; any other output works as well.
         let _ = rustix::pipe::fcntl_setpipe_size(&out, PIPE);
         let mut out = File::from(out.as_fd().try_clone_to_owned().map_err(|e| Error::write(name, e))?);
         return write_in_order(sequence, encode, &mut out, name, &progress);
@@ -103,7 +98,7 @@ pub(super) fn write(
     Ok(bytes)
 }
 
-/// Refuses a graph with more vertices than a format has ids for, which `why` names.
+/// Refuses a graph with more vertices than `most`, a limit that `why` names.
 pub(super) fn check_vertices(sequence: &SizedSequence<'_>, most: u64, why: &str, output: &Path) -> Result<()> {
     if sequence.vertices <= most {
         return Ok(());
@@ -149,7 +144,6 @@ fn write_anywhere(sequence: &SizedSequence<'_>, file: &NewFile, progress: &Progr
     Ok(sequence.edges * PAIR)
 }
 
-/// Converts the edges of a block to bytes.
 type Encode = fn(&[[u64; 2]], &mut Vec<u8>);
 
 fn write_in_order(
@@ -197,7 +191,6 @@ fn as_pairs(edges: &[[u64; 2]], bytes: &mut Vec<u8>) {
     bytes.extend(edges.iter().flatten().flat_map(|&id| (id as u32).to_le_bytes()));
 }
 
-/// Lines `u v`.
 fn as_text(edges: &[[u64; 2]], text: &mut Vec<u8>) {
     text.reserve(edges.len() * 16);
     let mut digits = itoa::Buffer::new();

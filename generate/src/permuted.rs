@@ -1,8 +1,7 @@
 //! A sequence with its ids permuted: the same graph, without the locality that the ids of its construction have.
 //!
-//! The permutation is a bijection of `0..n` without a table: a Feistel network of four rounds over the bits of `n - 1` (rounded
-//! up to an even number), repeated until the result is below `n`, fewer than four times on average (Black and Rogaway, 'Ciphers
-//! with arbitrary finite domains', CT-RSA 2002).
+//! The bijection of `0..n` needs no table: a Feistel network of four rounds over the bits of `n - 1` (made even), repeated until the result
+//! is below `n`, fewer than four times on average (Black and Rogaway, 'Ciphers with arbitrary finite domains', CT-RSA 2002).
 
 use std::ops::Range;
 
@@ -13,7 +12,6 @@ use trimill_system::hash::mix;
 
 const ROUNDS: u64 = 4;
 
-/// A bijection of `0..n`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Permutation {
     n: u64,
@@ -23,18 +21,17 @@ pub(super) struct Permutation {
 }
 
 impl Permutation {
-    /// A permutation of the ids below `n`, determined by a seed.
     pub(super) fn new(n: u64, seed: u64) -> Self {
         let bits = u64::BITS - n.saturating_sub(1).leading_zeros();
         Self { n, seed, half: bits.div_ceil(2).max(1) }
     }
 
-    /// The image of `id`, which is below `n`.
+    /// The image of `id`, which must be below `n`.
     pub(super) fn of(&self, id: u64) -> u64 {
         self.until_below_n(id, |left, right| self.rounds(left, right, 0..ROUNDS))
     }
 
-    /// The id whose image is `image`, which is below `n`: the rounds in reverse, on halves that have changed places.
+    /// The id whose image is `image`: the rounds in reverse, on halves that have changed places.
     pub(super) fn inverse(&self, image: u64) -> u64 {
         self.until_below_n(image, |left, right| {
             let (right, left) = self.rounds(right, left, (0..ROUNDS).rev());

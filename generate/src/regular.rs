@@ -1,5 +1,5 @@
-//! Graphs made of cliques: the Hamming graphs (the complete graph is the one whose words have a single letter) and a ring of
-//! cliques. They have the most triangles per edge, so counts exceed 2^32 and 2^64 at small sizes.
+//! Graphs made of cliques: the Hamming graphs (also the complete graph, whose words have one letter) and a ring of cliques.
+//! They have the most triangles per edge, so counts exceed 2^32 and 2^64 at small sizes.
 
 use std::ops::Range;
 
@@ -33,7 +33,7 @@ pub(super) fn complete(vertices: u64) -> Result<SizedSequence<'static>> {
 /// The Hamming graph `H(d, q)`. Its edges are a clique `K_q` for each position in a word and each choice of the other letters.
 struct Hamming {
     q: u64,
-    /// `q^(d - 1)`: cliques for each position in a word.
+    /// `q^(d - 1)`: the number of cliques for each position in a word.
     words: u64,
 }
 
@@ -51,8 +51,7 @@ pub(super) fn hamming(d: u32, q: u64) -> Result<SizedSequence<'static>> {
 }
 
 impl Hamming {
-    /// The first vertex of a clique, and the distance from one of its vertices to the next. The cliques of the last
-    /// letter come first.
+    /// The first vertex of a clique, and the distance between its vertices. The cliques of the last letter come first.
     fn clique(&self, number: u64) -> (u64, u64) {
         let stride = (0..number / self.words).fold(1, |stride, _| stride * self.q);
         let others = number % self.words;

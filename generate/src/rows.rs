@@ -1,8 +1,7 @@
 //! The rows of a generated graph, for formats that store rows.
 //!
-//! The graph is symmetric: each edge is in both rows, once, without loops. Graphs made from a given one make any row from that graph's
-//! rows. Of other families all rows are made in memory ([`Adjacency`]), by counting and placing the edges, which are generated twice.
-//! Cost: 8 bytes an edge and 16 a vertex of memory.
+//! Each edge is in both rows, once, without loops. Graphs made from a given one make any row from its rows; rows of other families are all
+//! made in memory ([`Adjacency`]), from edges that are generated twice: 8 bytes per edge and 16 per vertex.
 
 use std::ops::Range;
 use std::path::Path;
@@ -16,7 +15,7 @@ use trimill_system::control::{Control, Progress, Unit};
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result, machine, parallel};
 
-/// Arcs of a chunk, at least.
+/// The fewest arcs of a chunk, except the last.
 const CHUNK: u64 = 1 << 18;
 
 /// Which arcs of an edge are in the rows of a file that stores rows.
@@ -58,13 +57,13 @@ pub(super) trait GeneratedRows: Sync {
     /// Appends the successors of a vertex, ascending.
     fn append(&self, vertex: u64, row: &mut Vec<u32>);
 
-    /// Whether the row of a vertex is that of the vertex before it.
+    /// Whether a vertex has the same row as the one before it.
     fn repeats(&self, vertex: u64) -> bool {
         let _ = vertex;
         false
     }
 
-    /// The rows from this one on are those from the first one on, with all ids larger by this number.
+    /// The rows repeat after so many, with all ids larger by this number.
     fn period(&self) -> u64 {
         self.vertices()
     }
@@ -80,7 +79,7 @@ pub(super) fn rows<'a>(
     }
 }
 
-/// Consecutive vertices of the first period with about [`CHUNK`] arcs together. They depend on the graph alone.
+/// Cuts the first period into runs of vertices with about [`CHUNK`] arcs; they depend on the graph alone.
 pub(super) fn chunks(rows: &dyn GeneratedRows) -> Vec<Range<u64>> {
     let (mut chunks, mut start, mut arcs) = (Vec::new(), 0, 0);
     let end = rows.period();
@@ -97,10 +96,10 @@ pub(super) fn chunks(rows: &dyn GeneratedRows) -> Vec<Range<u64>> {
 }
 
 pub(super) struct Adjacency {
-    /// Where the room for each row begins in `successors`, and where the room for the last one ends.
+    /// Where the room for each row begins in `successors`, and where that of the last one ends.
     begins: Vec<u64>,
     lengths: Vec<u32>,
-    /// Each row ascends. After it there is an unused number for each repeated edge.
+    /// Each row ascends. After it there is an unused place for each repeated edge.
     successors: Vec<u32>,
 }
 
@@ -212,7 +211,7 @@ impl GeneratedRows for Adjacency {
 fn check_memory(sequence: &SizedSequence<'_>, path: &Path) -> Result<()> {
     let needed = u128::from(sequence.edges) * 8 + u128::from(sequence.vertices) * 16;
     let free = machine::free_memory();
-    // Some systems do not say.
+    // Some systems do not report it.
     if free == Bytes::ZERO || needed <= u128::from(free.get()) {
         return Ok(());
     }

@@ -14,7 +14,6 @@ use trimill_system::{Error, Result};
 /// The most vertices: ids are signed.
 const MOST_VERTICES: u64 = 1 << 31;
 
-/// Writes `sequence`; returns the number of bytes.
 pub(super) fn write(sequence: &SizedSequence<'_>, wanted: &RowsWanted<'_>) -> Result<u64> {
     let &RowsWanted { path: output, arcs: of_edge, control } = wanted;
     check_vertices(sequence, MOST_VERTICES, "the limit of a .sg file", output)?;

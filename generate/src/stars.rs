@@ -1,13 +1,12 @@
-//! Kronecker products of stars: extreme hubs and exactly known counts at any size (Kepner et al., 'Design, Generation,
-//! and Validation of Extreme Scale Power-Law Graphs', arXiv:1803.01281).
+//! Kronecker products of stars: extreme hubs and exactly known counts at any size (Kepner et al., 'Design, Generation, and
+//! Validation of Extreme Scale Power-Law Graphs', arXiv:1803.01281).
 //!
-//! Vertex 0 of `star(m)` is its centre, `1..=m` are its leaves. The product of the adjacency matrices joins two tuples
-//! when they are joined in every factor; a tuple's id is its mixed radix number, the first factor most significant.
+//! Vertex 0 of `star(m)` is its centre, `1..=m` are its leaves. The product of the adjacency matrices joins two tuples that
+//! are joined in every factor; a tuple's id is its mixed radix number, the first factor most significant.
 //!
 //! The product is never built. For an edge `u < v` let `j` be the first factor in which `u` and `v` differ: in the factors
-//! before `j` the edge follows their loops, in `j` it goes from centre to leaf, and in those after `j` along any arc. So there
-//! is one section of edges for each `j`, enumerated by a mixed radix counter: every edge once, no loops, and any position can
-//! be computed directly.
+//! before `j` the edge follows their loops, in `j` it goes from centre to leaf, and after `j` along any arc. So each `j` has a
+//! section of edges, enumerated by a mixed radix counter: every edge once, no loops, any position computed directly.
 
 use std::ops::Range;
 
@@ -29,7 +28,7 @@ pub enum StarKind {
     B2k,
 }
 
-/// Parses the numbers of leaves of the factors, such as `3-4-5`.
+/// Parses the numbers of leaves, such as `3-4-5`.
 pub fn parse_leaves(text: &str) -> Result<Vec<u64>, String> {
     text.split('-')
         .map(|number| match number.parse() {
@@ -48,7 +47,7 @@ struct Factor {
 }
 
 impl Factor {
-    /// The number of its arcs, both directions and the loop.
+    /// Both directions of each edge, and the loop.
     fn arcs(&self) -> u64 {
         2 * self.leaves + u64::from(self.looped.is_some())
     }
@@ -67,12 +66,11 @@ impl Factor {
     }
 }
 
-/// The edges whose ends differ first in the same factor.
+/// A section: the edges whose ends differ first in the same factor.
 #[derive(Debug)]
 struct FactorEdges {
-    /// Where it begins in the whole sequence.
     start: u64,
-    /// The summand of both ids from the loops of the factors before.
+    /// What the loops of the factors before add to both ids.
     prefix: u64,
     /// The index of the first factor in which the ends differ.
     first: usize,
@@ -119,10 +117,10 @@ pub(super) fn stars(leaves: &[u64], kind: StarKind) -> Result<SizedSequence<'sta
 }
 
 impl Stars {
-    /// Appends `count` edges of one section, from its `at`-th on.
+    /// Appends `count` edges of one section, from its edge `at` on.
     fn append_section(&self, section: &FactorEdges, mut at: u64, count: u64, out: &mut Vec<[u64; 2]>) {
         let factors = &self.factors[section.first..];
-        // In the first factor only arcs from the centre to a leaf count, which come first among its arcs.
+        // In the first factor only arcs from the centre to a leaf count; these come first among its arcs.
         let radix = |level: usize| if level == 0 { factors[0].leaves } else { factors[level].arcs() };
         let last = factors.len() - 1;
         let mut digits = vec![0; factors.len()];
@@ -154,7 +152,7 @@ impl Stars {
 
 /// The paper's closed forms.
 fn triangles(factors: &[Factor], kind: StarKind) -> Option<u128> {
-    // `prod (a m_i + b)`; none if it overflows.
+    // `prod (a m_i + b)`; `None` if it overflows.
     let product = |a: u128, b: u128| {
         factors.iter().try_fold(1u128, |product, factor| product.checked_mul(a * u128::from(factor.leaves) + b))
     };

@@ -1,10 +1,9 @@
 //! Sorted arcs in few bytes, while they wait in memory or on disk for a graph to be made of them.
 //!
-//! Input: keys `tail << 32 | head`, ascending, each any number of times; or any other ascending numbers. They are stored in blocks of
-//! [`BLOCK`], as by Elias and Fano (Vigna: Quasi-succinct indices, WSDM 2013): of the distances from the first key, the `low` lowest bits
-//! as they are, and what is above them as the places of ones among bits. If keys are spread evenly, that takes two bits more than the
-//! logarithm of the distance between two keys: about as much as [`super::sequence`] takes for such arcs, in a third of the time. The
-//! highest bits of heads are left out if they are 0 in the whole block.
+//! Input: keys `tail << 32 | head`, ascending, repeated or not; or any ascending numbers. Blocks of [`BLOCK`] are stored as by Elias and
+//! Fano (Vigna: Quasi-succinct indices, WSDM 2013): of the distances from the first key, the `low` lowest bits as they are, and what is
+//! above as the places of ones among bits. Evenly spread keys take two bits more than the logarithm of their distance: about as much as in
+//! [`super::sequence`], in a third of the time. Highest bits of heads that are 0 in the whole block are left out.
 //!
 //! ```text
 //! first  u64            the first key

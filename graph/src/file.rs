@@ -12,10 +12,9 @@
 //! end   footer    JSON: counts, the clean report, and of each section its name, place, length and xxh3
 //! ```
 //!
-//! Sections begin at multiples of 4096; numbers are little-endian. Readers ignore sections that they do not know, unless these are
-//! needed. A file is written under a temporary name, its header last, and renamed. Its bytes depend on the graph alone. Opening reads and
-//! checks the footer, the index and the degrees; a block is checked whenever it is read, order and ids when they are requested. So a
-//! damaged file cannot give a wrong count, and a crafted file with correct checksums cannot cause an access out of bounds.
+//! Sections begin at multiples of 4096; numbers are little-endian. Readers ignore unknown sections, unless needed. A file is written under
+//! a temporary name, header last. Its bytes depend on the graph alone. Opening checks the footer, the index and the degrees; blocks, order
+//! and ids are checked when they are read. So damaged files cannot give wrong counts, nor crafted ones accesses out of bounds.
 //!
 //! Only `seen` is rewritten later ([`note_seen`]), and no checksum covers it: if it is wrong, the input is hashed once more.
 
@@ -45,11 +44,9 @@ pub(super) const FIXED: usize = 40;
 /// The length of the header with `seen`, which [`note_seen`] overwrites.
 const HEADER: usize = FIXED + 16;
 
-/// Bytes of a section that a thread reads at a time.
 pub(super) const READ: usize = 4 << 20;
 
-/// Opens a graph file that is removed with the graph; reads and checks all but the rows, the order and the ids. Its ranks need not follow
-/// degrees.
+/// Opens a graph file that is removed with the graph; checks all but rows, order and ids. Ranks need not follow degrees.
 pub fn open_temporary(temporary: TemporaryFile) -> Result<OrientedGraph> {
     let (file, path) = (temporary.as_file().try_clone(), temporary.path().to_path_buf());
     let file = file.map_err(|e| Error::read(&path, e))?;
@@ -105,8 +102,7 @@ pub(super) fn section<T: Pod + Send>(file: &GraphFile, layout: &Layout, name: &s
     Ok(values)
 }
 
-/// Reads a table in the current thread pool and checks its section's bytes, some chunks at a time, so that it takes little more memory
-/// than its numbers.
+/// Reads a table in the current pool and checks its bytes, some chunks at a time: takes little more memory than its numbers.
 pub(super) fn table<T: Send>(
     file: &GraphFile,
     layout: &Layout,
@@ -206,7 +202,6 @@ impl GraphHeader {
         u64::from_le_bytes(std::array::from_fn(|i| self.0[at + i]))
     }
 
-    /// Where the sections end, and the length of the footer.
     fn end(&self) -> (u64, u64) {
         (self.u64_at(16), self.u64_at(8) >> 32)
     }

@@ -1,9 +1,8 @@
 //! The parts of a graph file that stay in memory: which rows each file block has, and how many vertices have each degree.
 //!
-//! Invariants of a [`BlockIndex`]: blocks tile the ranks and the arcs, each has at least one row, and at least one bit per row and arc; so
-//! nothing read through it has more numbers than the file has bits. Invariants of [`DegreeRuns`]: degrees fall strictly, from less than `n`
-//! to at least 1; together they have `n` vertices and `2 m` ends of edges. There are none if ranks do not follow degrees. Memory: 32 bytes
-//! per block, 8 bytes per distinct degree.
+//! Invariants of a [`BlockIndex`]: blocks tile the ranks and the arcs, with a row or more each, and a bit or more per row and arc: nothing
+//! read through it has more numbers than the file has bits. Of [`DegreeRuns`]: degrees fall strictly, from below `n` to 1 or more, and have
+//! `n` vertices and `2 m` ends of edges; no runs if ranks do not follow degrees. Memory: 32 bytes per block, 8 per run.
 
 use std::ops::Range;
 

@@ -64,6 +64,7 @@ pub struct Layout {
     pub longest_row: u32,
     /// The sum over all arcs of the number of successors of the arc's head.
     pub probes: u64,
+    /// Of all file blocks together.
     pub block_bytes: u64,
     pub blocks: u64,
     pub degree_runs: u64,
@@ -125,8 +126,7 @@ impl Layout {
         self.sections.last().map_or(PAGE, |last| last.at.saturating_add(last.bytes))
     }
 
-    /// What is wrong with the list of sections, if anything: they must follow each other from page to page, with unique names, and the
-    /// needed ones must be known and there, with as many bytes as the counts say.
+    /// What is wrong with the sections, if anything: they must follow page to page, with unique names; needed ones are known and complete.
     pub(super) fn wrong_sections(&self) -> Option<String> {
         let mut next = PAGE;
         for (i, section) in self.sections.iter().enumerate() {
@@ -153,8 +153,7 @@ impl Layout {
         missing.map(|name| format!("it has no section '{name}'"))
     }
 
-    /// The fewest bytes of a file with these numbers of vertices and edges: a row, an arc and a rank take at least one bit each, an id at
-    /// least two.
+    /// The fewest bytes of a file with these counts: a row, an arc and a rank take at least one bit each, an id at least two.
     pub fn file_at_least(&self) -> Bytes {
         let of_vertex = if self.has_ids { 4 } else { 2 };
         Bytes(PAGE + (of_vertex * u64::from(self.vertices) + self.edges).div_ceil(8))

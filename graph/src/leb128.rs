@@ -1,8 +1,7 @@
 //! Numbers in LEB128: seven bits per byte, lowest first; the high bit says that the number continues.
 //!
-//! Waiting rows and rows of spills are such numbers: for each row its first successor, then each one's distance from the one before,
-//! less 1. They can be joined and cut at any byte that ends a number, and zstd finds repetitions in them. Cost: some hundred million
-//! numbers per second and core.
+//! Rows that wait or are in spills are such numbers: per row the first successor, then distances from the one before, less one. They
+//! can be joined and cut after any number, and zstd finds repetitions in them. Cost: some hundred million numbers per second and core.
 
 use super::sequence::Wrong;
 
@@ -33,6 +32,7 @@ fn length_of(number: u32) -> u32 {
     1 + longer(1 << 7) + longer(1 << 14) + longer(1 << 21) + longer(1 << 28)
 }
 
+/// The most numbers that [`put_batch`] encodes at a time.
 pub const SOME: usize = 64;
 
 /// Bytes for these encodings, and for what is written beyond their end.
@@ -78,10 +78,8 @@ fn joined(bits: u64) -> u64 {
     pairs & 0x3fff | pairs >> 2 & 0x0fff_c000
 }
 
-/// Decodes `into.len()` numbers from `bytes`; returns how many bytes they take.
-///
-/// Each step looks at eight bytes. If they are eight numbers, it takes all of them; otherwise the first three numbers, whose ends all
-/// come from one bit mask. So few branches are mispredicted.
+/// Decodes `into.len()` numbers from `bytes`; returns how many bytes they take. Each step looks at eight bytes: if they are eight numbers
+/// it takes them, else the first three, whose ends come from one bit mask. So few branches are mispredicted.
 pub fn numbers(bytes: &[u8], into: &mut [u32]) -> Result<usize, Wrong> {
     let (mut at, mut done) = (0, 0);
     while let Some(eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {

@@ -1,9 +1,8 @@
 //! The names of an input whose ids are text: the section `names` of a graph file (docs/graph-format.md).
 //!
-//! A name's id is its number in the order of their bytes. Names are stored in blocks of 64, in which each begins with the length of its
-//! common prefix with the one before. A [`NamesWriter`] puts them into a file without a name, from which a graph file gets its section;
-//! [`Names`] reads either, a block at a time. Memory: 8 bytes per block, and the bytes of all blocks if they [are held](Names::held). Cost:
-//! some nanoseconds for the next name, a block for any other.
+//! Ids number the names in the order of their bytes. In a block of 64, each name begins with the length of its common prefix with the one
+//! before. A [`NamesWriter`] puts them into a file without a name, from which a graph file gets its section; [`Names`] reads either.
+//! Memory: 8 bytes per block, and all bytes if they [are held](Names::held). Cost: nanoseconds for the next name, a block for any other.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -19,7 +18,6 @@ const BLOCK: u64 = 64;
 
 pub const LONGEST_NAME: usize = 1 << 14;
 
-/// Bytes that are written at a time, or read for copying or checking.
 const AT_ONCE: usize = 1 << 20;
 
 /// Appends a name, whose first `shared` bytes are those of the name before.
@@ -36,8 +34,7 @@ pub fn shared(a: &[u8], b: &[u8]) -> usize {
     alike + a[alike..].iter().zip(&b[alike..]).take_while(|(a, b)| a == b).count()
 }
 
-/// Changes `name`, the one before, to the name at `at` of `bytes`; returns where the next one begins. `None` if the bytes end before, or
-/// are none of a name.
+/// Changes `name` to the next name, at `at` of `bytes`; returns where the one after begins. `None` if the bytes end early or are invalid.
 pub fn next_name(bytes: &[u8], at: usize, name: &mut Vec<u8>) -> Option<usize> {
     let (shared, at) = length(bytes, at)?;
     let (rest, at) = length(bytes, at)?;
@@ -67,7 +64,6 @@ fn length(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
 pub struct NamesWriter {
     file: File,
     dir: PathBuf,
-    /// Bytes that are not written yet, and where they begin.
     waiting: Vec<u8>,
     at: u64,
     ends: Vec<u64>,
@@ -235,7 +231,6 @@ impl Names {
 
 pub struct NameReader<'a> {
     names: &'a Names,
-    /// The block of the name that was read last.
     buffer: Vec<u8>,
     id: Option<u64>,
     at: usize,

@@ -1,10 +1,8 @@
 //! Ranks: positions in falling degree order.
 //!
-//! The vertex of largest degree has rank 0; among equal degrees the larger id comes first. So every arc of the oriented
-//! graph (lower degree to higher, ties from the smaller id to the larger, as in LSTC, section 4.1.1) goes from the larger
-//! rank to the smaller. Ranks come from a parallel counting sort over runs of ids, and a sort of the few vertices of large
-//! degree. Cost: `O(n)` time; 16 KiB per thread and 8 bytes for each of these few, beside the two results of 4 bytes per
-//! vertex.
+//! The vertex of largest degree has rank 0; among equal degrees the larger id comes first. So arcs of the oriented graph (lower degree to
+//! higher, ties to the larger id: LSTC, section 4.1.1) go from larger to smaller rank. A parallel counting sort over runs of ids, and a
+//! sort of the few vertices of large degree. Cost: `O(n)` time; 16 KiB per thread, 8 bytes per such vertex, 8 per vertex for results.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -18,7 +16,6 @@ use trimill_system::parallel;
 /// Degrees below this are counted; few vertices have larger ones.
 const SMALL: usize = 1 << 12;
 
-/// The fewest ids of a run.
 const SMALLEST_RUN: usize = 1 << 14;
 
 /// The vertex of each rank, from the ranks of all ids; vertices are the ids in `present`, from 0. 4 bytes per vertex.
@@ -37,7 +34,6 @@ pub fn order(rank_of: &[u32], present: &VertexSet) -> Vec<u32> {
 
 /// How many ids of each run have each small degree; and the ids of larger degree, the largest degree first.
 struct CountedDegrees {
-    /// How many ids a run has, except the last one.
     run: usize,
     counts: Vec<Vec<u32>>,
     /// Degree and id, ties by falling id.
@@ -67,8 +63,7 @@ impl CountedDegrees {
 /// The rank of each id. Ids of degree 0 come last.
 pub fn numbers(degrees: &[u32]) -> Vec<u32> {
     let CountedDegrees { run, mut counts, large } = CountedDegrees::of(degrees);
-    // Where the ranks of each degree end in each run: ids are visited in ascending order, and the larger id has the smaller
-    // rank.
+    // Where the ranks of each degree end in each run: ids are visited ascending, and the larger id has the smaller rank.
     let mut end = large.len() as u32;
     for degree in (0..SMALL).rev() {
         for counts in counts.iter_mut().rev() {
@@ -92,8 +87,7 @@ pub fn numbers(degrees: &[u32]) -> Vec<u32> {
     numbers
 }
 
-/// The degrees of all vertices of degree 1 and more in rank order, as runs. Takes `O(n)` time, 16 KiB per thread and 8 bytes
-/// for each vertex of large degree.
+/// All vertices' degrees, from 1 up, in rank order, as runs. `O(n)` time; 16 KiB per thread, 8 bytes per vertex of large degree.
 pub fn degree_runs(degrees: &[u32]) -> Vec<DegreeRun> {
     let CountedDegrees { counts, large, .. } = CountedDegrees::of(degrees);
     let equal = large.chunk_by(|a, b| a.0 == b.0);

@@ -3,10 +3,9 @@
 //! Vertices `0..n` are those with an edge, in the order of the input's ids; a vertex's *rank* is its position in falling degree
 //! order, ties by falling id. Row `r` has the successors of the vertex of rank `r`, as ranks: ascending, all below `r`.
 //!
-//! Rows are stored in rank order, encoded, in file blocks: in a graph file ([`super::file`]) or, if a graph that is not cached
-//! fits the budget, in memory. With a file this value only holds an index of the blocks: a few bytes for some ten thousand arcs.
-//! Rows are read in runs of ranks ([`OrientedGraph::read`]) or in one pass ([`OrientedGraph::pass`]); a block's checksum and the
-//! order of its rows are checked each time it is read.
+//! Rows are stored in rank order, encoded, in file blocks: in a graph file ([`super::file`]), with only an index of the blocks in memory,
+//! or, if a graph that is not cached fits the budget, in memory. They are read in runs of ranks ([`OrientedGraph::read`]) or in one pass
+//! ([`OrientedGraph::pass`]); checksums and the order of rows are checked each time.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -48,7 +47,6 @@ pub struct GraphSize {
     pub probes: u64,
 }
 
-/// Figures of a graph, for results and for methods.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GraphFigures {

@@ -1,8 +1,7 @@
 //! Sequential passes over the rows of a graph, in blocks of bounded size.
 //!
-//! Input: an [`OrientedGraph`]. Output: [`RowRun`]s, runs of rows in memory, in rising or falling rank order. A block is read
-//! and decoded by all threads while the one before is processed. Cost: every stored byte is read once. Memory: two blocks,
-//! each within the limit or one file block.
+//! Input: an [`OrientedGraph`]. Output: [`RowRun`]s, runs of rows in memory, in rising or falling rank order. All threads read and decode a
+//! block while the one before is processed. Memory: two blocks, within the limit or of one file block.
 
 use std::ops::Range;
 
@@ -21,7 +20,6 @@ pub enum Direction {
 #[derive(Debug, Clone, Copy)]
 pub struct RowRun<'a> {
     first: u32,
-    /// Where each row begins in `successors`, and where the last one ends.
     begins: &'a [u64],
     successors: &'a [u32],
     /// The first rank of each of its file blocks, and the end of the last one.

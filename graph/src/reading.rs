@@ -81,8 +81,7 @@ impl OrientedGraph {
         Ok((first + (skipped + fitting) as u32).max(from + 1))
     }
 
-    /// As [`Self::last_fitting`], but `to` begins a file block or is `n`, and the range has at least one block. Reads nothing if
-    /// `from` begins a block.
+    /// As [`Self::last_fitting`], for whole blocks: `to` begins one or is `n`, after at least one. Reads nothing if `from` begins a block.
     pub fn last_fitting_block(&self, from: u32, fits: impl Fn(u64, u64) -> bool) -> Result<u32> {
         let before = self.first_arc(from)?;
         let holds = |rank: u32, arc: u64| fits(u64::from(rank - from), arc - before);
@@ -109,9 +108,8 @@ impl OrientedGraph {
         Ok(decoded)
     }
 
-    /// Reads the rows of `ranks`: where each begins, counted from 0 and with the end, into `begins`, and their successors, whose
-    /// number [`Self::first_arc`] gives, into `successors`. All threads of the current pool read and decode blocks, directly into
-    /// place. Takes `O(rows + arcs)` time, and a block per thread beside the result.
+    /// Reads the rows of `ranks`: where each begins, from 0 and with the end, into `begins`, and successors ([`Self::first_arc`] tells how
+    /// many) into `successors`. All threads of the pool read and decode blocks, in place. `O(rows + arcs)` time, a block per thread.
     pub fn read<O: Offset>(&self, ranks: Range<u32>, begins: &mut [O], successors: &mut [u32]) -> Result<()> {
         begins[0] = O::of(0);
         if ranks.is_empty() {
@@ -174,9 +172,8 @@ impl OrientedGraph {
         Bytes(blocks.map(|i| self.index.bytes(i).end - self.index.bytes(i).start).sum())
     }
 
-    /// Reads the rows of `ranks`, which must be whole file blocks, as they are stored: their bytes, whose number [`Self::stored_of`]
-    /// gives, into `bytes`, and where each row begins, counted from `before`, into `begins`. Returns what a device needs to decode
-    /// them. All threads of the current pool read blocks; of their rows only the lengths are decoded.
+    /// Reads the rows of `ranks`, whole file blocks, as stored: the bytes ([`Self::stored_of`] tells how many) into `bytes`, and where each
+    /// row begins, from `before` on, into `begins`. Returns what a device needs to decode them. Only the lengths of rows are decoded.
     pub fn read_stored<O: Offset>(
         &self,
         ranks: Range<u32>,

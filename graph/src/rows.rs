@@ -5,9 +5,8 @@
 //! distances  row after row: the first successor, then each one's distance from the one before, less 1
 //! ```
 //!
-//! Any distances stand for strictly ascending rows, so only two checks are needed: that there are as many distances as successors, and
-//! that each row ends below its own rank. A block takes from 0.2 bytes per arc, on a crawl blown up 20 times, to 2 on a uniform graph
-//! (docs/graph-format.md). Cost: `O(rows + arcs)`.
+//! Any distances stand for strictly ascending rows, so two checks suffice: as many distances as successors, and each row ends below its own
+//! rank. A block takes 0.2 (a crawl blown up 20 times) to 2 bytes per arc (a uniform graph; docs/graph-format.md). Cost: `O(rows + arcs)`.
 
 use super::sequence::{NumberSequence, Wrong, encode};
 
@@ -55,8 +54,7 @@ pub(super) fn split<'a>(bytes: &'a [u8], lengths: &mut [u32], arcs: u64) -> Resu
     }
 }
 
-/// Decodes the rows of a block whose first one has rank `first`: their lengths, as many as there are rows, and their successors. No row
-/// may have more than `longest` successors.
+/// Decodes the lengths of all rows of a block, whose first has rank `first`, and their successors, at most `longest` each.
 pub(super) fn decode(
     bytes: &[u8],
     first: u32,
@@ -80,8 +78,7 @@ pub fn put_ends<O: Offset>(lengths: &[u32], base: u64, ends: &mut [O]) {
     }
 }
 
-/// Replaces the first successors and distances in `numbers` by the successors of rows with these `lengths`; returns whether each row ends
-/// below its bound.
+/// Turns first successors and distances in `numbers` into successors of rows of `lengths`; returns whether each row ends below its bound.
 pub fn undo_distances(lengths: &[u32], numbers: &mut [u32], bounds: impl Iterator<Item = u64>) -> bool {
     let (mut rest, mut good) = (numbers, true);
     for (&length, bound) in lengths.iter().zip(bounds) {

@@ -10,10 +10,9 @@
 //! data     u64 words  the groups of all numbers, lowest bit first; after the last word that has any, one more
 //! ```
 //!
-//! Number `i`, whose control bits begin at bit `c`, has its groups at bit `first * i + more * (c - i)` of the data. So every number is
-//! found without decoding those before it, and a device decodes all at once. Groups of 3 and 3 bits are nibbles; 0 and 3 suit gaps that are
-//! mostly 0. A sequence takes what makes it shortest (`Groups::shortest`). The successors of GAP-kron 20 then take 6% more than the entropy
-//! of their lengths and the bits below the highest one, those of cnr-2000 12% more; that is 0.82 and 0.59 of the bytes of LEB128.
+//! Number `i`, whose control bits begin at bit `c`, has its groups at bit `first * i + more * (c - i)` of the data: every number is found
+//! without decoding those before it, and a device decodes all at once. A sequence takes the groups that make it shortest
+//! (`Groups::shortest`). The successors of GAP-kron 20 take 0.82 of the bytes of LEB128, those of cnr-2000 0.59.
 //!
 //! Cost: a few instructions per number, and no branch that depends on it.
 

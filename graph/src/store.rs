@@ -26,6 +26,7 @@ impl GraphFile {
     }
 }
 
+/// The bytes of consecutive file blocks.
 #[derive(Debug)]
 pub struct BlockBytes {
     pub position: u64,
@@ -45,6 +46,7 @@ pub(super) enum BlockStore {
 #[derive(Debug)]
 pub struct MemorySections {
     pub chunks: Vec<BlockBytes>,
+    /// The vertex of each rank.
     pub order: Vec<u32>,
     /// The input's ids; empty if they are consecutive.
     pub ids: Vec<u64>,

@@ -27,8 +27,7 @@ pub(super) trait Table<T>: Sync {
 
     fn decode(&self, sequences: [NumberSequence<'_>; 2], first: usize, chunk: &mut [T]) -> Result<(), Wrong>;
 
-    /// Decodes as many whole chunks as there are at the beginning of `bytes`; `into` begins with number `first`. Returns the bytes of
-    /// these chunks, and how many numbers they have.
+    /// Decodes the whole chunks at the beginning of `bytes`; `into` begins with number `first`. Returns their bytes and how many numbers.
     fn decode_all(&self, bytes: &[u8], first: usize, into: &mut [T]) -> Result<(usize, usize), Wrong>
     where
         T: Send,
@@ -63,7 +62,6 @@ pub(super) fn encode_all<T: Sync>(table: &impl Table<T>, first: usize, numbers: 
 }
 
 pub(super) struct Order {
-    /// The first rank of each run of equal degrees.
     starts: Vec<usize>,
 }
 

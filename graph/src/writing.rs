@@ -106,8 +106,7 @@ impl GraphWriter {
         Ok(())
     }
 
-    /// Adds the index, the degrees, the footer, which records `source`, and the header. The file is then complete, still under
-    /// its temporary name.
+    /// Adds the index, degrees, footer (with `source`) and header. The file is then complete, still under its temporary name.
     pub fn finish(mut self, rows: &RowsWritten, degrees: &[DegreeRun], source: String) -> Result<TemporaryFile> {
         self.layout.source = source;
         rows.note(&mut self.layout, degrees);
@@ -136,7 +135,6 @@ fn needed(name: &str, at: u64, bytes: u64, checksum: Option<u64>) -> GraphSectio
     GraphSection { name: name.into(), at, bytes, checksum, needed: true }
 }
 
-/// Writes a section whose length is not known before.
 struct SectionWriter<'a> {
     file: &'a NewFile,
     at: u64,

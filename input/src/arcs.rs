@@ -43,10 +43,8 @@ pub struct SourceFacts {
 pub trait ArcSource: Sync {
     fn facts(&self) -> SourceFacts;
 
-    /// Delivers every arc once to `sink`, from the threads of rayon's current pool; returns their number.
-    ///
-    /// # Errors
-    /// The first error in the data, with the line if there are lines; those of the sink; a stop.
+    /// Delivers every arc once to `sink`, from the threads of rayon's current pool; returns their number. Errors: the first one in the
+    /// data, with the line if there are lines; the sink's; a stop.
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64>;
 
     /// Whether arcs come in the order of their tails, mostly between near ids, and can be read twice in little time.
@@ -59,10 +57,7 @@ pub trait ArcSource: Sync {
         0
     }
 
-    /// Delivers every arc once to `sink`, as [`Self::scan`], for an input whose ids are names.
-    ///
-    /// # Errors
-    /// As [`Self::scan`].
+    /// As [`Self::scan`], for an input whose ids are names.
     fn scan_names(&self, sink: &dyn NameSink, control: &Control) -> Result<u64> {
         let _ = (sink, control);
         Err(Error::defect("an input without names"))

@@ -2,9 +2,8 @@
 //! distributes them (Boldi and Vigna, 'The WebGraph framework I', WWW 2004).
 //!
 //! A compressed `.graph` is decompressed first. Ids are `0..nodes`. Rows refer to earlier rows, so threads decode [`chunk`]s of about
-//! 131,072 arcs. [`offsets`] gives the beginnings of rows, if there is such a file; else one thread finds them by a pass over the stream
-//! that decodes no row ([`scan`]). `NAME.ef` of webgraph-rs is not used: it is a memory dump, whose form depends on its version. Nothing is
-//! written beside the graph. Memory per chunk in progress: its bytes, the rows of the window, and a batch of arcs.
+//! 131,072 arcs. [`offsets`] gives the beginnings of rows, if there; else one thread finds them without decoding rows ([`scan`]). `NAME.ef`
+//! of webgraph-rs is not used: a memory dump of varying form. Memory per chunk: its bytes, the rows of the window, a batch of arcs.
 
 mod bits;
 mod chunk;
@@ -163,7 +162,6 @@ impl Bvgraph {
 struct ChunkToDecode<'a, O> {
     chunk: BvChunk,
     reader: Option<ChunkReader<'a, O>>,
-    /// For each decoded row its tail, and where its heads end.
     rows: Vec<(u64, usize)>,
     heads: Vec<u32>,
 }

@@ -1,9 +1,8 @@
 //! The columns of the lines of an edge list: determined by the first line of a file, and the same in all others.
 //!
-//! A column ends at a run of blanks and tabs, or at one comma with blanks around it, so two commas enclose an empty column. A
-//! list whose columns change is in another format (METIS, an adjacency list), or two files in one, and its first two columns
-//! mean something else. A third or later column may be text with separators in it (attributes in braces, names with blanks),
-//! so columns are counted up to there. Costs nothing if a line ends after its second number, else one look at each byte.
+//! A column ends at a run of blanks and tabs, or at one comma with blanks around it, so two commas enclose an empty column. A list whose
+//! columns change is in another format (METIS, an adjacency list), or two files in one. A third or later column may be text with separators
+//! (attributes in braces, names with blanks): columns are counted up to there.
 
 use super::number::{digits, separates};
 
@@ -88,8 +87,7 @@ pub(super) fn rest(bytes: &[u8], mut at: usize) -> Option<RestOfLine> {
     }
 }
 
-/// The end of the column at `at`. Numbers have bytes from `-` up, what ends them has smaller ones, so eight bytes are checked
-/// at a time.
+/// The end of the column at `at`, eight bytes at a time: numbers have bytes from `-` up, what ends them has smaller ones.
 #[inline]
 fn column_end(bytes: &[u8], mut at: usize) -> usize {
     const EACH: u64 = u64::from_le_bytes([1; 8]);

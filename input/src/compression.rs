@@ -4,7 +4,6 @@ use std::io::{self, BufRead, Read};
 
 use flate2::bufread::GzDecoder;
 
-/// How a file is compressed, which its first bytes determine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compression {
     Gzip,
@@ -32,7 +31,6 @@ impl Compression {
         Self::SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
     }
 
-    /// The method's name, and its usual suffix.
     pub(super) const fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Gzip => ("gzip", ".gz"),

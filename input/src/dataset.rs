@@ -1,9 +1,8 @@
 //! The files of an input: a directory stands for the files in it, a pattern for those whose paths it matches.
 //!
-//! Datasets are directories of part files, on one or several levels (`year=2024/part-00000.parquet`). Files and directories whose names
-//! begin with `.` or `_` are notes of the programs that wrote them (`_SUCCESS`, `.part-0.crc`) and left out, as are empty files; of a
-//! GraphAr graph the chunks of edges are taken. The files of a directory are sorted by path, those of a [list](super::part_list) keep its
-//! order. Any other name is a file itself, and a URL is an object of a server.
+//! Datasets are directories of part files, on one or several levels (`year=2024/part-00000.parquet`). Empty files are left out, and names
+//! that begin with `.` or `_`, notes of the programs that wrote them (`_SUCCESS`); of a GraphAr graph the chunks of edges are taken. Files
+//! of a directory are sorted by path, those of a [list](super::part_list) keep its order. Any other name is a file or a URL itself.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -25,9 +24,8 @@ const MOST_LEVELS: u32 = 32;
 
 const EXPECTED: &str = "a directory with files of one graph, whose names do not begin with . or _";
 
-/// The files that inputs stand for: directories and patterns stand for several. A path that neither exists nor is a pattern with a match is
-/// returned unchanged: opening it reports what is wrong. Errors, `Kind::Data`: a directory without files that could be a graph, or one that
-/// cannot be read (no part of a graph is left out for that).
+/// The files that inputs stand for: directories and patterns for several. A path that neither exists nor is a pattern with a match stays:
+/// opening it reports what is wrong. Errors, `Kind::Data`: a directory that has no files that could be a graph, or is unreadable.
 pub fn files_of(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     expanded(inputs, |url| Ok(NamedFiles::one(url)))
 }
@@ -168,8 +166,7 @@ pub(super) fn check_remote(inputs: &[NamedInput], format: Format) -> Result<()> 
     }
 }
 
-/// The paths that a pattern with `*`, `?` or `[...]` matches, sorted, without empty and hidden files; anything else, and a URL, is returned
-/// unchanged.
+/// The paths that a pattern with `*`, `?` or `[...]` matches, sorted, without empty and hidden files; anything else, or a URL, unchanged.
 fn matching(input: &Path) -> Result<Vec<PathBuf>> {
     let is_pattern = |text: &&str| text.contains(['*', '?', '[']) && !is_url(input) && !input.exists();
     let pattern = input.to_str().filter(is_pattern);

@@ -2,9 +2,8 @@
 //! refused with the names of both, for the user to choose.
 //!
 //! Content first: the first bytes of NumPy, SciPy, Parquet and Arrow files, a Matrix Market banner, a `.sg` header that agrees with the
-//! file's size, text of numbers. Text whose rows differ in length is no edge list; it is METIS if it begins like that, which the METIS
-//! reader then checks. A `.graph` is a METIS file or a BVGraph, never an edge list. Raw pairs are only recognised by their suffix. Reads at
-//! most 64 KiB.
+//! file's size, text of numbers. Text whose rows differ in length is no edge list but METIS, if it begins like that; its reader then
+//! checks. A `.graph` is a METIS file or a BVGraph, never an edge list. Raw pairs are recognised by suffix only. Reads at most 64 KiB.
 
 use std::path::Path;
 
@@ -133,8 +132,7 @@ pub(super) fn by_suffix(path: &Path) -> Option<Format> {
     format_of_suffix(&suffix(path))
 }
 
-/// The suffix in lower case, of a compressed file that of the plain file; `out` for KONECT's `out.NAME`, if NAME is not the suffix of
-/// another format.
+/// The suffix in lower case, without that of a compression; `out` for KONECT's `out.NAME`, if NAME is no format's suffix.
 fn suffix(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let name = Compression::SUFFIXES.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
@@ -182,7 +180,6 @@ fn is_text(head: &[u8]) -> bool {
         }
 }
 
-/// Whether some complete line, or the whole, begins with a digit.
 fn is_numbers(head: &[u8]) -> bool {
     head.split(|&byte| byte == b'\n')
         .take(1000)
@@ -204,7 +201,6 @@ fn text_of_graph(head: &[u8], file: &InputFile) -> Result<Format> {
         .advice("if it is an edge list, name it with --format text"))
 }
 
-/// The lines that are no METIS comments, trimmed.
 fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     head.split(|&byte| byte == b'\n').filter(|line| !line.starts_with(b"%")).map(<[u8]>::trim_ascii)
 }

@@ -1,8 +1,7 @@
 //! An opened input file, from which every reader starts.
 //!
-//! All reads are by position ([`super::storage`]), so tasks share one descriptor. Input that cannot be read twice ([`super::pipe`]), and
-//! the plain text of a compressed file whose format needs more than one pass, are first copied to an anonymous temporary file. Cost: one
-//! copy on disk.
+//! All reads are by position ([`super::storage`]), so tasks share one descriptor. What cannot be read twice ([`super::pipe`]), and the
+//! plain text of a compressed file that needs more than one pass, are first copied to an anonymous temporary file on disk.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -103,7 +102,6 @@ impl InputFile {
         Ok(Self { path: self.path.clone(), member: self.member.clone(), file, ..*self })
     }
 
-    /// The member `name` of this archive, whose bytes are in `file`.
     pub(super) fn member(&self, name: &str, file: Storage) -> Result<Self> {
         let path = PathBuf::from(format!("{}: {name}", self.path.display()));
         Ok(Self { member: Some(PathBuf::from(name)), ..Self::stored(&path, file, self.spooled)? })
@@ -210,8 +208,7 @@ impl InputFile {
         Error::data(&self.path, found).expected(format!("a complete {suffix} file")).advice("fetch the file again")
     }
 
-    /// The most lines with an arc. In a plain file each takes at least 4 bytes; compressed text takes more than a byte per arc (3 to 5 in
-    /// the graphs measured so far).
+    /// The most lines with an arc: each takes 4 bytes or more, in compressed text more than 1 (3 to 5 in the graphs measured so far).
     pub(super) fn lines_at_most(&self) -> u64 {
         if self.compression.is_some() { self.bytes } else { self.bytes.div_ceil(4) }
     }
@@ -236,7 +233,6 @@ impl InputFile {
         Ok(line)
     }
 
-    /// Adds the file, and the line of byte `at` of a plain file, to an error.
     pub(super) fn locate(&self, error: Error, at: u64) -> Error {
         match self.line_of(at) {
             Ok(line) => error.at(&self.path).at_line(line),

@@ -1,9 +1,7 @@
 //! A file of several zstd frames (`pzstd`, concatenated files), decoded by all threads.
 //!
-//! Frames are independent, so those that are wholly in a buffer are decoded in parallel, batch by batch. A larger frame, as the only one of
-//! most files is, is decoded as a stream; so is a damaged one, to report what is wrong.
-//!
-//! Memory: for each thread [`PACKED`] bytes of the file and [`PLAIN`] bytes of a frame.
+//! Frames are independent, so those wholly in a buffer are decoded in parallel, batch by batch. A larger frame, as most files' only one, is
+//! decoded as a stream, as is a damaged one, to report it. Memory per thread: [`PACKED`] bytes of the file, [`PLAIN`] of a frame.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
@@ -31,7 +29,6 @@ pub(super) struct Frames<'a> {
     file: &'a Storage,
     task: Option<&'a Task>,
     at: u64,
-    /// The next bytes of the file, not decoded yet.
     packed: Vec<u8>,
     rest: Option<Pread<'a>>,
     spare: Vec<Vec<u8>>,

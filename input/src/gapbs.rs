@@ -4,12 +4,10 @@
 //! u8 directed | i64 arcs | i64 n | i64 offsets[n + 1] | i32 neighbours[offsets[n]]
 //! ```
 //!
-//! In the file of a directed graph the inverse's offsets and neighbours follow, which are not read. An undirected one stores
-//! every edge from both ends, and both are delivered. The number of arcs is `offsets[n]`, and is checked against the header
-//! and the file's size; offsets must ascend, neighbours must be in `0..n`.
-//!
-//! All threads read: a task owns a range of arcs and finds its first row by bisection of the offsets in the file. Memory:
-//! two windows per thread. The first scan reads the offsets once more, to check them.
+//! The inverse's offsets and neighbours in a directed graph's file are not read. An undirected one stores every edge from both ends, and
+//! both are delivered. `offsets[n]` is checked against the header and the file's size; offsets must ascend, neighbours be below `n`. All
+//! threads read: a task owns a range of arcs and finds its first row by bisection of the offsets in the file. Memory: two windows per
+//! thread. The first scan reads the offsets once more, to check them.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -47,7 +45,6 @@ fn header(head: &[u8]) -> Option<(bool, u64, u64)> {
     Some((directed == 1, u64::try_from(arcs).ok()?, u64::try_from(vertices).ok()?))
 }
 
-/// The file sizes that this header allows.
 fn sizes(directed: bool, arcs: u64, vertices: u64) -> Option<[u64; 2]> {
     let csr = vertices.checked_add(1)?.checked_mul(8)?.checked_add(arcs.checked_mul(4)?)?;
     let once = OFFSETS.checked_add(csr)?;

@@ -1,9 +1,8 @@
 //! Graphs of the LDBC Graphalytics benchmark: `NAME.v` has the vertices' ids, `NAME.e` the ends of each edge, and `NAME.properties` says
 //! whether edges have a direction (`graph.NAME.directed`) and where the other two are.
 //!
-//! Ids are any `u64`, and sparse; a vertex may have no edge. What follows an edge's ends, such as its weight, is not read. The files may be
-//! compressed, or in one tar archive. Edges are read as an edge list ([`super::text`]); the vertices are only read when asked for
-//! ([`VertexList`]).
+//! Ids are any `u64`, and sparse; a vertex may have no edge. What follows an edge's ends, such as its weight, is ignored. Files may be
+//! compressed, or in one tar archive. Edges are read as an edge list ([`super::text`]), vertices only when asked for ([`VertexList`]).
 
 mod properties;
 mod vertices;
@@ -33,8 +32,7 @@ pub(super) struct GraphalyticsFiles {
 }
 
 impl GraphalyticsFiles {
-    /// The files that `path` names, by one of them or by their base name; `None` if it is something else. `named`: the user said that it is
-    /// such a graph.
+    /// The files of `path`, one of them or their base name; `None` if it is something else and the user did not give the format (`named`).
     pub(super) fn of(path: &Path, named: bool) -> Option<Self> {
         let (base, suffix) = split(path);
         if suffix.is_none() && path.exists() && !named {
@@ -114,7 +112,6 @@ fn split(path: &Path) -> (PathBuf, Option<&'static str>) {
     }
 }
 
-/// The path, or that of a compressed file if only that exists.
 fn there(path: PathBuf) -> PathBuf {
     if path.exists() {
         return path;
@@ -134,7 +131,6 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 pub(super) struct Graphalytics {
     edges: EdgeListText,
-    /// Where the properties are, and how many edges they declare.
     properties: PathBuf,
     declared_edges: Option<u64>,
     directed: bool,

@@ -34,7 +34,6 @@ const MOST_LISTED: usize = 12;
 
 pub(super) struct GrapharEdges {
     pub(super) chunks: Vec<PathBuf>,
-    /// The type of the vertices at both ends.
     pub(super) vertices: String,
 }
 
@@ -125,7 +124,6 @@ impl GrapharEdges {
     }
 }
 
-/// The root of a graph's files, and the descriptions of its edges.
 fn graph_info(files: &dyn GrapharFiles, graph: &Path) -> Result<(PathBuf, Vec<PathBuf>)> {
     let info = values(files, graph)?;
     let dir = graph.parent().unwrap_or(Path::new(""));

@@ -14,7 +14,6 @@ pub(super) struct Head<'a> {
     stream: Box<dyn BufRead + 'a>,
     line: Vec<u8>,
     longest: u64,
-    /// The 1-based number of the current line, the one that was read last.
     pub(super) number: u64,
     /// Where the current line begins, after a byte order mark.
     pub(super) start: u64,

@@ -5,9 +5,8 @@
 //! fulfils both with a probability of only about one in `n^2`; if the list is short, or only one is true, the user has to decide.
 //!
 //! A list that begins with its largest id has an arc `n m` before ids up to `n`. It is no header if the number of lines is far from `m`
-//! and `2 m`, or if `m` edges do not fit between `n` vertices. If the number is near, a line may be missing; then the next line decides:
-//! in a list sorted from the largest id down (a star, a path, a wheel) it begins with an end of the first arc; after a header it does so
-//! only by chance.
+//! and `2 m`, or if `m` edges do not fit between `n` vertices. If it is near, a line may be missing; then the next line decides: in a list
+//! sorted from the largest id down (a star, a path, a wheel) it begins with an end of the first arc, after a header only by chance.
 
 use std::hash::{BuildHasher, RandomState};
 use std::str::FromStr;
@@ -124,7 +123,6 @@ pub(super) struct ArcStatistics {
     pub(super) lines: u64,
     pub(super) least: u64,
     pub(super) most: u64,
-    /// Lines with an id above `n`.
     pub(super) beyond: u64,
     sum: u64,
 }
@@ -168,10 +166,8 @@ impl ArcSink for Gather {
     }
 }
 
-/// The key of a hash that shows whether arcs are symmetric.
-///
-/// For each arc a hash of the pair is added if the head is the larger id, else subtracted, modulo 2^64. The key is random in each run, so
-/// arcs without their reverses sum to 0 with probability 2^-64 only, whatever the input.
+/// The key of a hash that shows whether arcs are symmetric: for each arc a hash of the pair is added if the head is the larger id, else
+/// subtracted, modulo 2^64. The key is random in each run, so arcs without their reverses sum to 0 with probability 2^-64 only.
 pub(super) struct SymmetryKey(u64);
 
 impl SymmetryKey {

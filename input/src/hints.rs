@@ -5,8 +5,7 @@ use trimill_system::Error;
 /// The mark that some editors write before text in UTF-8; not part of the text.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The error for a CR that no LF follows. Some programs take it for a line end and others for a blank, so its meaning is
-/// uncertain, and no text format is read with it.
+/// The error for a CR that no LF follows: a line end to some programs and a blank to others, so no text format is read with it.
 pub(super) fn bare_cr() -> Error {
     Error::data("", "a carriage return (CR) without a line feed (LF) behind it")
         .expected("lines that end with LF, or with CR and LF")

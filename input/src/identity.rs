@@ -1,13 +1,9 @@
 //! The identity of an input: whether two inputs are the same, and whether an input is unchanged.
 //!
-//! A file is identified by its path, size and times ([`Stat`]), and a hash of its contents. A file's time of change (ctime) cannot be
-//! set, so while it and the inode are the same, so are the contents. If only these two differ (after `chmod`, a restore, a rename, a
-//! copy), or prove nothing, the hash decides.
-//!
-//! They prove nothing for a file that changed just before it was looked at. Such a file is not [*settled*](FileIdentity::settled): it is
-//! hashed before and after it is read, and again at the next comparison.
-//!
-//! A remote object is identified by its URL, its size and its strong ETag, or not at all.
+//! A file is identified by its path, size and times ([`Stat`]), and a hash of its contents. A file's time of change (ctime) cannot be set,
+//! so while it and the inode are the same, so are the contents. If only these two differ (`chmod`, a restore, a rename, a copy), the hash
+//! decides; also for a file that had changed just before it was looked at: that is not [*settled*](FileIdentity::settled), and is hashed
+//! before and after it is read, and at the next comparison. A remote object is identified by URL, size and strong ETag, or not at all.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -86,8 +82,7 @@ impl FileIdentity {
 }
 
 impl Identity {
-    /// The identity of existing files; hashes those that are not settled. Errors, `Kind::Data`: a file that is not a regular one, cannot
-    /// be read, or is being changed.
+    /// Identifies files, hashing unsettled ones. `Kind::Data`: a file that is not a regular one, cannot be read, or is being changed.
     pub fn of<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
         let watched = paths.into_iter().map(|path| {
             let path = path.as_ref();
@@ -106,6 +101,7 @@ impl Identity {
         Ok(Some(identity))
     }
 
+    /// Hashes the files that have no hash of their contents yet.
     pub fn hash(&mut self, control: &Control) -> Result<()> {
         for file in self.files.iter_mut().filter(|file| file.contents.is_none()) {
             file.contents = Some(file.hash(control)?);
@@ -124,8 +120,7 @@ impl Identity {
         Ok(())
     }
 
-    /// Whether these are the files that were `recorded`. They are hashed if only that decides; this identity keeps the hashes if they
-    /// are the same.
+    /// Whether these are the files that were `recorded`. Hashes them only if nothing else decides; keeps the hashes if they are.
     pub fn is(&mut self, recorded: &Self, control: &Control) -> Result<bool> {
         if self.files.len() != recorded.files.len() {
             return Ok(false);

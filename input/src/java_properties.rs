@@ -51,9 +51,7 @@ struct YamlReader {
 }
 
 enum YamlLevel {
-    /// The key whose value comes next.
     Mapping(Option<String>),
-    /// The number of the next value.
     List(usize),
 }
 

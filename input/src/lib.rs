@@ -115,10 +115,8 @@ pub const MOST_VERTICES: u64 = u32::MAX as u64 - 1;
 const LARGEST_BATCH: usize = 1 << 12;
 
 pub trait ArcSink: Sync {
-    /// Takes a batch of arcs `(tail, head)` in the input's ids. Called from many threads at once; 4,096 to 65,536 arcs cost least.
-    ///
-    /// # Errors
-    /// Errors of the receiving stage; the reader stops at once and passes them on.
+    /// Takes a batch of arcs `(tail, head)` in the input's ids. Called from many threads at once; 4,096 to 65,536 arcs cost least. Errors:
+    /// the receiving stage's; the reader stops at once and passes them on.
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()>;
 
     /// Takes consecutive rows, as [`Self::arcs`]: `rows` has each row's tail and where its heads, which ascend strictly, end in `heads`.
@@ -142,6 +140,7 @@ pub fn around_tail(tail: u64, heads: &[u32]) -> (&[u32], bool, &[u32]) {
     }
 }
 
+/// Hands rows over as batches of arcs; a row is its tail and where its heads end in `heads`.
 pub fn expand<S: ArcSink + ?Sized>(sink: &S, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
     let mut batch = Vec::with_capacity(heads.len().min(LARGEST_BATCH));
     let mut begin = 0;

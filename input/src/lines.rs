@@ -80,7 +80,6 @@ pub(super) fn read(file: &InputFile, start: u64, range: &Range<u64>, sizes: Read
     }
 }
 
-/// The error for a line without an end that begins with `line`.
 pub(super) fn too_long(longest: u64, line: &[u8]) -> Error {
     if has_bare_cr(line) {
         return bare_cr();

@@ -2,8 +2,7 @@
 //!
 //! `%%MatrixMarket matrix coordinate FIELD SYMMETRY`, comments, a line `rows columns entries`, then one entry a line. Entry `i j` is
 //! the arc `i -> j`; ids are delivered 1-based as written, entries of symmetric matrices once. Values are ignored, but all entries
-//! must have one, or none. There must be as many entries as the header says, all inside the matrix. All threads parse; memory: a
-//! window per thread.
+//! must have one, or none. All entries that the header declares must be there, inside the matrix. Memory: a window per thread.
 //!
 //! The banner may be missing, as in files of Network Repository: then the first line that is no comment must be the size of a square
 //! matrix, and entries stand for themselves only. That is unambiguous: as an arc the line would be a loop, which closes no triangle.
@@ -92,7 +91,6 @@ impl MatrixMarket {
         Ok(Self { matrix: Matrix { rows, symmetric }, columns, entries, start, has_banner, file, sizes })
     }
 
-    /// The line of the first entry after those that the header counts.
     fn first_surplus(&self) -> Result<u64> {
         let mut head = Head::new(&self.file, self.sizes)?;
         let mut left = self.entries;

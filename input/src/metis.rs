@@ -6,9 +6,8 @@
 //! lines and `2 m` neighbours, and each vertex must be a neighbour of its neighbours ([`SymmetryKey`]), which also tells such a
 //! file from others that begin with two numbers.
 //!
-//! All threads parse. A first pass counts the lines of every range once, so that a task knows the vertex of its first line. A
-//! hub's line may be longer than any window, so the parser is a state machine that is fed window after window. Memory: a window
-//! per thread and 8 bytes per range.
+//! All threads parse. A first pass counts the lines of every range, so that a task knows the vertex of its first line. A hub's line may
+//! exceed any window, so the parser is a state machine, fed by windows. Memory: a window per thread, 8 bytes per range.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -206,7 +205,6 @@ impl ArcSink for Mirrored<'_> {
     }
 }
 
-/// Reads `n m [fmt [ncon]]`.
 pub(super) fn parse_header(line: &[u8]) -> Option<MetisHeader> {
     let numbers: Vec<u64> = columns(line).map(whole).collect::<Option<_>>()?;
     let (&[vertices, edges], rest) = numbers.split_first_chunk::<2>()?;

@@ -24,7 +24,6 @@ impl MetisHeader {
 
 pub(super) struct MetisRows<'a> {
     header: &'a MetisHeader,
-    /// The vertex of the current line, 1-based.
     vertex: u64,
     /// How many of its columns are complete.
     column: u64,

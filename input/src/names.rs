@@ -1,9 +1,8 @@
 //! Edge lists whose ids are names, if the user says so: text in UTF-8, taken byte by byte except for [quotes](columns).
 //!
-//! Output: the names of every arc's ends, once each, in batches from many threads. Lines that begin with `#` or `%` are comments only
-//! before the first arc: later they are more likely names. Since any text may be a name, the rest of the file does not tell whether
-//! the first line is a header; if it has usual names of columns, the user must decide. All lines of a file have as many columns.
-//! Memory: as for lists of numbers, and a batch per thread.
+//! Output: the names of every arc's ends, in batches from many threads. Lines that begin with `#` or `%` are comments only before the first
+//! arc: later they are more likely names. Any text may be a name, so the rest of the file does not tell whether the first line is a header;
+//! if it has usual names of columns, the user must decide. Memory: as for numbers, and a batch per thread.
 
 mod columns;
 
@@ -94,7 +93,6 @@ pub(super) struct NamedEdges {
 
 struct NamedList {
     file: InputFile,
-    /// Bytes and lines before the first arc.
     skip: u64,
     before: u64,
     separator: Separator,

@@ -1,7 +1,6 @@
 //! Decimal numbers in text, and messages about fields that are not numbers.
 
-/// Reads the run of digits at `at`; returns its value and its end. `None` without a digit, or if the value does not
-/// fit in `u64`.
+/// Reads the digits at `at`; returns their value and end. `None` without a digit, or if the value does not fit in `u64`.
 #[inline(always)]
 pub(super) fn digits(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
     let mut end = at;

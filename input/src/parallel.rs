@@ -1,8 +1,7 @@
 //! Parallel work on many chunks of an input; the error reported is always that of the first bad chunk.
 //!
-//! [`in_order`] runs chunks that are known beforehand, such as those of [`chunks`]; [`produce_and_drain`] runs chunks that one thread must
-//! produce one after another (a decompressor, a decoder without random access). Both use rayon's current pool, of any size: no task ever
-//! blocks on another. Before each chunk they check for a stop.
+//! [`in_order`] runs chunks known beforehand, such as those of [`chunks`]; [`produce_and_drain`] those that one thread must produce one
+//! after another (a decompressor). Both use the current pool, of any size, block on no other task, and check for a stop before each chunk.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

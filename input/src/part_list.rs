@@ -15,7 +15,6 @@ use trimill_system::{Error, Result};
 
 const SUFFIX: &str = ".paths";
 
-/// The most bytes of a list, after decompression.
 const MOST_BYTES: u64 = 64 << 20;
 
 pub(super) fn is_named(input: &Path) -> bool {

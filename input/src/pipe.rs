@@ -1,8 +1,7 @@
 //! Input that can be read only once: standard input, a named pipe, a device.
 //!
-//! Pairs of `u32` are read as they arrive ([`PairStream`]): threads take turns to fill a buffer, and deliver its arcs in parallel. So are
-//! Arrow streams with 32-bit ids ([`super::arrow`]). All else is copied first ([`super::file::InputFile::copied`]), since it is read twice,
-//! or from several places.
+//! Pairs of `u32` ([`PairStream`]) and Arrow streams with 32-bit ids ([`super::arrow`]) are read as they arrive: threads take turns to fill
+//! a buffer, and deliver its arcs in parallel. All else is read twice or from several places, so copied first.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -95,7 +94,6 @@ impl Pipe {
     }
 }
 
-/// A pipe whose arcs are read once, as they arrive.
 pub(super) struct PipeReadOnce {
     pub(super) path: PathBuf,
     pipe: Mutex<Option<Pipe>>,

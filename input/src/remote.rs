@@ -4,11 +4,9 @@
 //! objects of known size and version ([`fetch`]). A fetch that breaks off is continued; one that returns another version is an error.
 //! [`ahead`] fetches what a reader will need next; [`network`] runs all of this on threads of its own.
 //!
-//! Any part of a URL beside scheme, host and path may be a credential: only [`client`] knows it, and adds it to a request as it is sent, so
-//! that no error or log line of other libraries can show it. Credentials for S3 come from the environment; without any, requests are not
-//! signed.
-//!
-//! Memory: per object [`HEAD`] bytes, twice that for a Parquet file, and what a reader fetches ahead.
+//! Any part of a URL beside scheme, host and path may be a credential: only [`client`] knows it, and adds it as a request is sent, so that
+//! no error or log of other libraries can show it. Credentials for S3 come from the environment, else requests are not signed. Memory: per
+//! object [`HEAD`] bytes, twice that for a Parquet file, and what a reader fetches ahead.
 
 mod ahead;
 mod client;
@@ -46,7 +44,6 @@ use trimill_system::{Control, Error, Result};
 /// The first bytes of each object: they come with its size, are kept, and tell the format.
 const HEAD: u64 = 128 << 10;
 
-/// When reading gives up.
 #[derive(Debug, Clone, Copy)]
 struct RemoteLimits {
     redirects: usize,
@@ -84,11 +81,8 @@ struct StoredAt {
     version: Option<String>,
 }
 
-/// Opens the URLs among `paths`, which then stand for one object each; other paths stay. `cloud`: whether to ask a metadata service for
-/// credentials. `window`: how many bytes a thread may fetch at once.
-///
-/// # Errors
-/// [`trimill_system::error::Kind::Usage`] for malformed URLs; [`trimill_system::error::Kind::Data`] for objects that cannot be read.
+/// Opens the URLs among `paths`, each of which then stands for one object; other paths stay. `cloud`: whether to ask a metadata service for
+/// credentials. `window`: bytes that a thread may fetch at once. Errors: `Kind::Usage`: malformed URLs; `Kind::Data`: unreadable objects.
 pub(super) fn open(paths: &[PathBuf], cloud: bool, window: u64, control: &Control) -> Result<Vec<NamedInput>> {
     Opener::new(cloud, window, control, RemoteLimits::USUAL)?.open(paths)
 }
@@ -277,7 +271,6 @@ fn pattern(key: &str) -> Option<(&str, Pattern)> {
     Some((prefix, Pattern::new(key).ok()?))
 }
 
-/// The error for settings of the environment or the URL that are invalid.
 fn unusable(name: &Path, error: &object_store::Error) -> Error {
     Error::usage(format!("cannot be opened ({})", fetch::cause(error)))
         .at(name)

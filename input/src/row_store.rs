@@ -14,7 +14,6 @@ use trimill_system::{Bytes, Control, Result, lock};
 pub(super) struct RowStore {
     lengths: Vec<AtomicU32>,
     chunks: Vec<Vec<u32>>,
-    /// The number of the first arc of each chunk, and of all arcs.
     starts: Vec<u64>,
 }
 

@@ -1,9 +1,8 @@
 //! Inputs that store rows: all successors of a vertex together, the vertices in the order of their ids.
 //!
-//! An input that lists every edge from both ends, with ascending rows, is clean already, and can be oriented row by row without sorting
-//! (`src/orient/rows.rs` of `trimill`). Only the form is guaranteed here: the consumer must check that rows ascend, that successors are
-//! vertices and that arcs have their reverse. An inconsistent input has no rows;
-//! [`super::ArcSource::scan`](super::arcs::ArcSource::scan) then reports what is wrong.
+//! An input that lists every edge from both ends, with ascending rows, is clean already: it is oriented row by row without sorting
+//! (`src/orient/rows.rs` of `trimill`). The consumer must check that rows ascend, that successors are vertices and that arcs have their
+//! reverse. An inconsistent input has no rows; [`scan`](super::arcs::ArcSource::scan) then reports what is wrong.
 
 use std::ops::Range;
 
@@ -50,8 +49,7 @@ pub trait AdjacencyRows: Sync {
         1
     }
 
-    /// Makes the rows of a band readable and returns its first id, at which a chunk begins. At first the last band is entered. No thread
-    /// may read meanwhile.
+    /// Makes a band's rows readable; returns its first id, where a chunk begins. Initially it is the last band. No thread may read then.
     fn enter(&self, _band: usize, _control: &Control) -> Result<u64> {
         Ok(0)
     }
@@ -65,8 +63,7 @@ pub trait AdjacencyRows: Sync {
     ) -> Result<()>;
 }
 
-/// The row of an arc, where arcs are numbered row by row: the last row that does not begin after it. `begin` gives the number of a row's
-/// first arc.
+/// The row of an arc, where arcs are numbered row by row: the last row that begins no later. `begin` gives a row's first arc.
 pub(super) fn row_of(rows: u64, arc: u64, begin: impl Fn(u64) -> Result<u64>) -> Result<u64> {
     let (mut low, mut high) = (0, rows);
     while high - low > 1 {

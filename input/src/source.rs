@@ -61,8 +61,7 @@ impl Source {
         Self::open_as(inputs, InputSettings { format, ..InputSettings::default() }, work_dir, &Control::silent())
     }
 
-    /// Opens one file, several files of one text or binary graph, by name or as a directory or a pattern ([`super::files_of`]), or `-`
-    /// alone for standard input.
+    /// Opens a file, or several of one text or binary graph by name, directory or pattern ([`super::files_of`]), or `-` for standard input.
     ///
     /// The format is found from content and suffix unless given. A BVGraph may be named by either of its files or by their base name. Of an
     /// archive the member that is the graph is read. Inputs are read twice, so standard input and pipes are copied to an anonymous
@@ -223,8 +222,7 @@ impl Source {
         self.reading.columns.as_ref()
     }
 
-    /// The identity before opening: canonical paths, sizes, times and inodes of all files (of a BVGraph both). `None` for standard input
-    /// and pipes.
+    /// The identity before opening: canonical paths, sizes, times, inodes (of both files of a BVGraph). `None` for standard input, pipes.
     pub fn identity(&self) -> Result<Option<Identity>> {
         if self.identified { Identity::watched(&self.watched) } else { Ok(None) }
     }

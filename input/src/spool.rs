@@ -25,14 +25,12 @@ pub(super) struct Spool<'a> {
     from: &'a Path,
     dir: &'a Path,
     written: u64,
-    /// How far may be written before the free space is queried again.
     until: u64,
     /// How many bytes may still be written to a directory's disk; tests replace it.
     room: fn(&Path) -> Result<u64>,
 }
 
 impl<'a> Spool<'a> {
-    /// Begins a copy of `from` in `dir`, of at least `at_least` bytes.
     pub(super) fn new(what: &'static str, from: &'a Path, dir: &'a Path, at_least: u64) -> Result<Self> {
         Self::within(what, from, dir, at_least, room)
     }
@@ -90,8 +88,7 @@ fn room(dir: &Path) -> Result<u64> {
     })
 }
 
-/// A lower bound of a compressed file's plain size, from the file itself: for zstd the length of the first frame, for gzip that
-/// of the last member modulo 2^32. bzip2 stores none.
+/// A lower bound of a compressed file's plain size: zstd has the first frame's, gzip the last member's modulo 2^32, bzip2 none.
 pub(super) fn plain_at_least(file: &Storage, compression: Compression) -> u64 {
     let bytes = file.length().unwrap_or(0);
     let said = match compression {

@@ -1,8 +1,7 @@
 //! Size, times and inode of a file, which show whether it changed.
 //!
-//! File systems' clocks tick, and two changes within a tick have the same time of change. So a file is *settled* only if its
-//! last change is longer ago than a tick: from then on, every change shows. A file written through a mapping may change without
-//! a new time until the system writes it back; that is not detected.
+//! File systems' clocks tick, and changes within a tick have the same time. So a file is *settled* only if its last change is longer ago:
+//! then every later change shows, but for changes through a mapping that the system has not written back yet.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -19,7 +18,6 @@ use trimill_system::{Error, Result};
 pub(super) const TICK: Duration = Duration::from_millis(20);
 const COARSE_TICK: Duration = Duration::from_secs(2);
 
-/// The state of a file, as `stat` returns it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stat {
     pub bytes: u64,
@@ -71,6 +69,7 @@ pub(super) fn changed(path: &Path, how: &str) -> Error {
         .advice("start again when nothing writes to it any more")
 }
 
+/// A file of an input, as it was before it was read.
 #[derive(Debug)]
 pub struct Watched {
     pub(super) path: PathBuf,

@@ -1,7 +1,6 @@
 //! The bytes of an input, in a file or on a server.
 //!
-//! Both are read by position, from many threads at once. A part of a file is mapped; a part of a remote object is fetched into memory,
-//! never written to disk.
+//! Both are read by position, from many threads. A part of a file is mapped; one of a remote object is fetched to memory, never to disk.
 
 use std::fmt;
 use std::fs::File;
@@ -105,7 +104,6 @@ impl Storage {
         }
     }
 
-    /// A reader of a range in order, for objects on servers.
     pub(super) fn forward(&self, range: Range<u64>, order: ReadOrder) -> Option<Box<dyn ForwardReader>> {
         match self {
             Self::Local(_) => None,

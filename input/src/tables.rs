@@ -19,8 +19,7 @@ pub(super) fn listed(columns: impl ExactSizeIterator<Item = (String, String)>) -
     format!("the columns {}", if listed.is_empty() { "(none)".into() } else { listed.join(", ") })
 }
 
-/// The columns of tails and heads; the error does not name the file. `fields`: the names of all columns; `column` makes a column of ids
-/// from a place, or says why it cannot.
+/// The columns of tails and heads; errors name no file. `fields`: all columns' names; `column` makes a column of ids, or says why not.
 pub(super) fn ends<T>(
     fields: &[&str],
     named: Option<&ColumnNames>,

@@ -3,8 +3,7 @@
 //! SNAP (`#` comments, tabs), KONECT (`%` comments, more columns), Graph Challenge (`u v 1`), GAPBS `.el`, CSV, also with a column that
 //! numbers the lines. Ids are delivered as written, up to `u64::MAX - 1`. The first line that is neither blank nor a comment may be a
 //! header ([`preamble`](super::preamble)); if only the rest of the file shows that, it is read once more before the first scan. A list
-//! without an arc is an error. All lines of a file have the same columns. Each file may be plain or compressed
-//! ([`text_blocks`](super::text_blocks)).
+//! without an arc is an error. All lines have the same columns. Files may be compressed ([`text_blocks`](super::text_blocks)).
 
 use std::sync::OnceLock;
 
@@ -189,7 +188,6 @@ impl EdgeListText {
 }
 
 impl FirstLine {
-    /// Advice if lines have different columns: what the file may be instead.
     fn advice(&self) -> &'static str {
         if metis::parse_header(self.text.as_bytes()).is_some() {
             "if it is a METIS file, name it with --format metis"
@@ -212,7 +210,6 @@ impl List {
         Error::data(&self.file.path, found).at_line(self.first.line)
     }
 
-    /// The error for a list of comments, blank lines, and at most a header.
     fn is_without_arcs(&self) -> Error {
         let error = match self.first.text.as_str() {
             "" => Error::data(&self.file.path, "holds no arcs, only comments and blank lines"),

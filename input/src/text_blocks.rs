@@ -1,8 +1,7 @@
 //! The lines of text files from their first arc on, in blocks of whole lines, by all threads.
 //!
-//! Plain files are read from mapped windows; a compressed file is decoded by one thread, or by all if it has several zstd frames, while
-//! the others parse. Memory per thread: a window (plain) or three blocks of 1 MiB (compressed), and for zstd frames those of
-//! [`super::frames`].
+//! Plain files are read from mapped windows; a compressed file is decoded by one thread (by all if it has several zstd frames) while
+//! the others parse. Memory per thread: a window (plain), three blocks of 1 MiB (compressed), and what [`super::frames`] takes.
 
 use std::io::{BufRead, Read};
 use std::ops::Range;
@@ -117,7 +116,6 @@ struct TextBlocks<'a> {
 }
 
 impl<'a> TextBlocks<'a> {
-    /// `line` is the number of the stream's next line.
     fn new(file: &'a InputFile, stream: Box<dyn BufRead + 'a>, line: u64, sizes: ReadSizes) -> Self {
         let (block, longest_line) = (BLOCK.min(sizes.window), sizes.longest_line);
         Self { file, stream, carry: Vec::new(), line, block, longest_line }

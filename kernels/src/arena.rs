@@ -1,8 +1,7 @@
 //! One allocation of device memory, and the pieces that it is cut into.
 //!
-//! Everything that this program stores on a device is in one arena no larger than the budget, so the budget cannot be exceeded and the
-//! memory used is known to the byte. Pieces begin at multiples of 256 bytes, as the driver's own allocations do. A partition takes its
-//! pieces one after another and releases them all together. [`ArenaLayout`] only does the bookkeeping; it never touches the device.
+//! Everything on the device is in one arena within the budget, so the memory used is known to the byte. Pieces begin at multiples of 256
+//! bytes, as the driver's do; a partition takes them one by one and releases all at once. [`ArenaLayout`] keeps account.
 
 use std::sync::Arc;
 
@@ -36,7 +35,6 @@ impl ArenaLayout {
         Self { capacity, used: 0 }
     }
 
-    /// The size in bytes.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
@@ -70,10 +68,7 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// Allocates `bytes`, rounded down to a multiple of [`ALIGNMENT`].
-    ///
-    /// # Errors
-    /// [`GpuError::DeviceMemory`] when the device refuses; a smaller request may succeed.
+    /// Allocates `bytes`, rounded down to a multiple of [`ALIGNMENT`]. Errors: [`GpuError::DeviceMemory`]; a smaller request may succeed.
     pub(crate) fn new(context: &Arc<CudaContext>, bytes: u64) -> GpuResult<Self> {
         let capacity = bytes / ALIGNMENT * ALIGNMENT;
         context.bind_to_thread().map_err(driver("binding the context"))?;
@@ -89,8 +84,7 @@ impl Arena {
         Ok(Self { context: Arc::clone(context), address, layout: ArenaLayout::new(capacity), apart: 0 })
     }
 
-    /// Reserves `bytes`, a multiple of [`ALIGNMENT`], at the end, before what was reserved earlier; returns their offset. To be called
-    /// before anything is in use.
+    /// Reserves `bytes`, a multiple of [`ALIGNMENT`], at the end, before earlier ones; returns the offset. Only while nothing is in use.
     pub(crate) fn set_apart(&mut self, bytes: u64) -> u64 {
         let left = self.layout.capacity - bytes;
         (self.layout, self.apart) = (ArenaLayout::new(left), self.apart + bytes);
@@ -109,7 +103,6 @@ impl Arena {
         &mut self.layout
     }
 
-    /// The device address of its beginning.
     pub(crate) fn address(&self) -> u64 {
         self.address
     }

@@ -1,5 +1,4 @@
-//! Copies rows to the device as the graph file or a spill encodes them; the device unpacks them to the form that kernels read
-//! (`cuda/unpack.cu`).
+//! Copies rows to the device as a graph file or spill encodes them; the device unpacks them for kernels (`cuda/unpack.cu`).
 //!
 //! Encoded rows take a twentieth to a half of the bytes, so they are read and copied faster; the host only verifies their checksums. The
 //! device needs a scratch piece ([`Engine::scratch`]), through which a run goes one group of parts at a time: while a group in one half of
@@ -21,7 +20,6 @@ pub(crate) struct Unpack<'a> {
     /// Device address of these rows' offsets, and of the end of the last row; 64 bits each if `wide`, else 32.
     pub(crate) offsets_at: u64,
     pub(crate) wide: bool,
-    /// The value of the first offset.
     pub(crate) base: u64,
     /// Device address for the successors.
     pub(crate) successors_at: u64,
@@ -170,10 +168,7 @@ pub(crate) fn bins<E: Engine>(engine: &mut E) -> GpuResult<Vec<u64>> {
     Ok(bins)
 }
 
-/// Waits for the copy stream and checks the error flag.
-///
-/// # Errors
-/// [`GpuError::Rows`]: the stored bytes were not valid rows. What the device fails with.
+/// Waits for the copy stream. Errors: [`GpuError::Rows`], by the error flag: the stored bytes were not valid rows; the device's own.
 pub(crate) fn check<E: Engine>(engine: &mut E) -> GpuResult<()> {
     let scratch = engine.scratch();
     match scratch.bytes == 0 || engine.read_u64(Stream::Copy, scratch.address)? == 0 {

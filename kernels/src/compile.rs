@@ -5,7 +5,6 @@ use crate::error::GpuResult;
 use crate::nvrtc::{ImageTarget, Nvrtc};
 use crate::source::CudaSource;
 
-/// NVRTC's options for a target such as `sm_90`.
 fn options(target: String) -> [String; 2] {
     [format!("--gpu-architecture={target}"), "--std=c++17".into()]
 }

@@ -1,12 +1,9 @@
 //! Counters of the triangles on each arc.
 //!
-//! A triangle adds 1 to the counter of each of its arcs. Two of them begin at its corner of the largest number, a local: counters
-//! of resident arcs stay on the device until the partition is counted. The third arc may be in a row block: no other row block adds
-//! to its counters, so they are complete, and are read, when this one is counted.
-//!
-//! A counter has 32 bits: an arc is in fewer triangles than its ends have neighbours.
-//!
-//! Device bytes: 4 per resident arc, and the size of two row blocks.
+//! A triangle adds 1 to the counter of each of its arcs. Two of them begin at its corner of the largest number, a local: counters of
+//! resident arcs stay on the device until the partition is counted. The third arc may be in a row block: no other row block adds to its
+//! counters, so they are complete, and are read, when this one is counted. A counter has 32 bits: an arc has fewer triangles than its
+//! ends have neighbours. Device bytes: 4 per resident arc, and two row blocks.
 
 use std::collections::VecDeque;
 
@@ -21,7 +18,6 @@ pub(crate) fn missing() -> GpuError {
     GpuError::Section("the partition was begun without counters of arcs".into())
 }
 
-/// For how many row blocks there are counters at a time.
 pub(crate) const SLOTS: usize = 2;
 
 pub(crate) const PIECES: u64 = 1 + SLOTS as u64;

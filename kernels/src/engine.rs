@@ -1,9 +1,8 @@
 //! What counting methods need of a device: memory, streams and events (as CUDA's), kernels.
 //!
-//! The host enqueues commands without waiting for them. A stream runs its commands in order; streams run concurrently. An event recorded
-//! in a stream is reached when all commands before it are done; another stream or the host can wait for it. [`crate::Gpu`] is one
-//! engine; the test double (module `testing`) is another: it runs the same kernels on the host, and delays commands as much and as
-//! irregularly as a device might.
+//! The host enqueues commands without waiting for them. A stream runs its commands in order; streams run concurrently. An event recorded in
+//! a stream is reached when all commands before it are done; another stream or the host can wait for it. [`crate::Gpu`] is one engine;
+//! another is the test double (module `testing`): the same kernels on the host, with delays as irregular as a device's.
 
 use std::ops::{Deref, DerefMut};
 
@@ -67,10 +66,7 @@ pub struct Grid {
 pub const LONGEST_GRID: u64 = i32::MAX as u64;
 
 impl Grid {
-    /// The fewest blocks of `block` threads, but at least one, that have `threads` threads in all.
-    ///
-    /// # Errors
-    /// [`GpuError::Shape`]: more than [`LONGEST_GRID`].
+    /// The fewest blocks of `block` threads, at least one, with `threads` in all. Errors: [`GpuError::Shape`] above [`LONGEST_GRID`].
     pub fn of(threads: u64, block: u32) -> GpuResult<Self> {
         let blocks = threads.div_ceil(u64::from(block)).max(1);
         if blocks > LONGEST_GRID {
@@ -160,10 +156,8 @@ pub trait Engine {
     /// Enqueues in `stream`: sets `bytes` bytes to the value `byte`.
     fn fill(&mut self, stream: Stream, at: u64, byte: u8, bytes: u64) -> GpuResult<()>;
 
-    /// Enqueues in `stream`: a kernel whose source is loaded; `parameters` has the bytes of each parameter.
-    ///
-    /// # Errors
-    /// [`GpuError::Launch`]: the kernel is not loaded, has other parameters, or the driver refuses it.
+    /// Enqueues in `stream`: a kernel whose source is loaded; `parameters` has the bytes of each parameter. Errors: [`GpuError::Launch`]:
+    /// the kernel is not loaded, has other parameters, or the driver refuses it.
     fn launch(&mut self, stream: Stream, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> GpuResult<()>;
 
     /// Enqueues in `stream`.

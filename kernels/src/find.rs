@@ -1,8 +1,7 @@
 //! Looks for GPUs, and never panics.
 //!
-//! The checks depend on each other, so their order matters: whether the driver's library exists, starts, is new enough, and sees a device.
-//! NVRTC, which compiles kernels, is looked for separately (`nvrtc.rs`): embedded kernels need only the driver. No context is created, so
-//! this takes no device memory.
+//! Each check needs those before: whether the driver's library exists, starts, is new enough, sees a device. NVRTC, which compiles kernels,
+//! is found separately (`nvrtc.rs`), as embedded kernels need only the driver. Creates no context, so takes no device memory.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -11,8 +10,7 @@ use cudarc::driver::{result, sys};
 use libloading::Library;
 use thiserror::Error;
 
-/// The oldest supported driver, as the version of CUDA that it implements: earlier ones lack functions that are called here, such as the
-/// second version of the timing of events.
+/// The oldest supported driver, by its version of CUDA: earlier ones lack functions, such as the second version of event timing.
 const OLDEST: Version = Version { major: 12, minor: 8 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -90,6 +88,7 @@ pub struct GpuInfo {
 pub struct FoundGpus {
     /// The version of CUDA that the driver implements.
     pub driver: Version,
+    /// By ordinal.
     pub devices: Vec<GpuInfo>,
 }
 

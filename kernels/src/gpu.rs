@@ -52,8 +52,7 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Opens GPU number `ordinal`; methods will load kernels of this form. Takes some tenths of a second, and
-    /// [`crate::STAGING_BYTES`] of page-locked host memory.
+    /// Opens GPU `ordinal`; methods load kernels of this form. Takes tenths of a second, [`crate::STAGING_BYTES`] of page-locked memory.
     pub fn open(ordinal: u32, form: ImageForm) -> GpuResult<Self> {
         let devices = find()?.devices;
         let count = devices.len() as u32;
@@ -93,8 +92,7 @@ impl Gpu {
         })
     }
 
-    /// Abandons the device when it has not answered for `limit`, instead of [`crate::USUAL_LIMIT`]; nothing that it holds is
-    /// freed then.
+    /// Abandons the device after `limit` (by default [`crate::USUAL_LIMIT`]) without an answer; what it holds is not freed then.
     pub fn wait_at_most(&mut self, limit: Duration) {
         self.waiting.at_most(limit);
         self.staging.wait_at_most(limit);
@@ -106,6 +104,7 @@ impl Gpu {
         Ok(())
     }
 
+    /// What was recorded since the last call.
     pub fn take_work(&mut self) -> Vec<TimedCommand> {
         self.clock.as_mut().map(Clock::take).unwrap_or_default()
     }
@@ -114,8 +113,7 @@ impl Gpu {
         &self.device
     }
 
-    /// Bytes of device memory in use right after opening, before any arena and any kernels: held by the context, the driver
-    /// and other programs.
+    /// Bytes of device memory in use right after opening, before any arena and kernels: the context, the driver, other programs.
     pub fn held(&self) -> u64 {
         self.held
     }
@@ -141,8 +139,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Reserves `bytes` of the arena, a multiple of [`crate::ALIGNMENT`], for the counters of vertices
-    /// ([`trimill_counting::VertexCounters`]). To be called once after the arena was allocated.
+    /// Reserves `bytes` of the arena, a multiple of [`crate::ALIGNMENT`], for counters of vertices. Call once, after [`Self::reserve`].
     pub fn reserve_counters(&mut self, bytes: u64) {
         self.counters = self.set_apart(bytes);
     }

@@ -1,10 +1,8 @@
 //! The embedded images: kernels compiled in advance, so that nothing is compiled where the program runs.
 //!
-//! A crate with sources has an archive of images, `images.tar.zst`, made by `scripts/make-images`: for each source a CUBIN for each
-//! of [`ARCHITECTURES`], and PTX that drivers compile for later GPUs, all by NVRTC 12.8, so that drivers from CUDA 12.8 on accept
-//! them. Its first entry has the hashes of its sources; a test compares them with the current ones.
-//!
-//! A CUBIN for compute `x.y` runs on GPUs of compute `x.z` with `z >= y`.
+//! A crate with sources has an archive of images, `images.tar.zst`, made by `scripts/make-images`: for each source a CUBIN for each of
+//! [`ARCHITECTURES`], and PTX that drivers compile for later GPUs, all by NVRTC 12.8, so that drivers from CUDA 12.8 on accept them. Its
+//! first entry has the hashes of its sources, which a test compares. A CUBIN for compute `x.y` runs on GPUs of compute `x.z` with `z >= y`.
 
 use std::io::Read;
 
@@ -36,10 +34,7 @@ pub enum ImageForm {
     Portable,
 }
 
-/// The image of a source for a GPU of this compute capability; PTX is zero-terminated.
-///
-/// # Errors
-/// [`GpuError::Image`]: the archive has none; a test makes sure that it has.
+/// The image of a source for a GPU of this compute capability; PTX is zero-terminated. Errors: [`GpuError::Image`]: there is none.
 pub(crate) fn image(source: &CudaSource, capability: Version, form: ImageForm) -> GpuResult<Vec<u8>> {
     let serves = |made: &&Version| made.major == capability.major && made.minor <= capability.minor;
     let native = ARCHITECTURES.iter().rev().find(serves).filter(|_| form == ImageForm::Best);
@@ -52,6 +47,7 @@ pub(crate) fn image(source: &CudaSource, capability: Version, form: ImageForm) -
     found.map(|(_, bytes)| bytes).ok_or_else(missing)
 }
 
+/// Compiles sources to an archive.
 pub fn make(nvrtc: &Nvrtc, sources: &[&'static CudaSource]) -> GpuResult<Vec<u8>> {
     let mut made = vec![(STAMP.to_owned(), stamp(sources).into_bytes())];
     for source in sources {
@@ -69,6 +65,7 @@ pub fn stamp(sources: &[&'static CudaSource]) -> String {
     sources.iter().map(line).collect()
 }
 
+/// Names and bytes of an archive's entries.
 pub fn entries(archive: &[u8]) -> GpuResult<Vec<(String, Vec<u8>)>> {
     let read = || -> std::io::Result<Vec<(String, Vec<u8>)>> {
         let mut archive = tar::Archive::new(zstd::Decoder::new(archive)?);

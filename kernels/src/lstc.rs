@@ -1,19 +1,17 @@
 //! Method `lstc`: Algorithm 3 of "LSTC: Large-Scale Triangle Counting on Single GPU" (ICPE 2026), a row block at a time. The head of
 //! `cuda/lstc.cu` says how the kernel's lines follow the paper's.
 //!
-//! Input: a partition's resident section and its row blocks in ascending order. Output: the triangles whose corner of largest number is
-//! local.
+//! Input: a partition's resident section and its row blocks, ascending. Output: the triangles whose corner of largest number is local.
 //!
-//! The resident section stays on the device; row blocks go through two slots, so that the next one is copied while the kernel works on the
-//! current one. The caller may reuse a row block as soon as its copy is done; if both slots are in use, the copy waits for the kernel of
-//! the older one. Not from the paper: row blocks (the paper holds a partition whole, here a partition of one row block); the list of
-//! vertices that may start a triangle, whose rows have two successors or more (in the paper every vertex gets a block, and its published
-//! prototype skips rows of two); and that the blocks' sums are added on the device, by blocks with fixed shares.
+//! The resident section stays on the device; row blocks go through two slots: the next one is copied while the kernel works on the current
+//! one. The caller may reuse a row block once its copy is done. Not from the paper: row blocks (the paper holds a partition whole, here a
+//! partition of one row block); the list of vertices that may start a triangle, with two successors or more (in the paper every vertex gets
+//! a block; its prototype skips rows of two); and that blocks' sums are added on the device, by blocks with fixed shares.
 //!
-//! Device bytes ([`FOOTPRINT`]): 4 per resident arc; 24 per local (offset 8, cursor 4, sum 8, list 4); two row blocks; and less than 5 KiB.
-//! Counters of vertices have a piece of their own ([`trimill_counting::VertexCounters`]); counters of arcs take 4 more per resident arc,
-//! and two more row blocks. Probes: the rows of all successors of all locals, read once for each tile of the local's row (only tiles that
-//! begin before the successor). Host: a pass over the offsets.
+//! Device bytes ([`FOOTPRINT`]): 4 per resident arc; 24 per local (offset 8, cursor 4, sum 8, list 4); two row blocks; under 5 KiB.
+//! Counters of arcs: 4 more per resident arc, two more row blocks; those of vertices are apart ([`trimill_counting::VertexCounters`]).
+//! Probes: the rows of all locals' successors, once per tile of the local's row that begins before the successor. Host: a pass over
+//! offsets.
 
 mod arguments;
 mod counter;
@@ -49,8 +47,7 @@ const SUM_GRID: Grid = Grid { blocks: 256, threads: 256, shared: 0 };
 /// How many entries of the work list are made and copied together.
 const LIST_CHUNK: usize = 1 << 20;
 
-/// Per resident arc its successor; per local the offset of its row, its cursor, its sum and its entry in the work list; the sums of sums,
-/// and all padding. Never exceeded.
+/// Per resident arc a successor; per local an offset, a cursor, a sum and a work list entry; sums of sums, and all padding. Never exceeded.
 pub(crate) const FOOTPRINT: Footprint = Footprint {
     per_resident_arc: 4,
     per_local: 8 + 4 + 8 + 4,

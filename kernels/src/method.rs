@@ -58,10 +58,7 @@ pub trait CountingMethod: Debug + Send {
         false
     }
 
-    /// Begins a partition, with memory from the GPU's arena. Counters of vertices are in the memory that [`Gpu::reserve_counters`]
-    /// reserved.
-    ///
-    /// # Errors
+    /// Begins a partition in the GPU's arena; counters of vertices are in the memory of [`Gpu::reserve_counters`]. Errors:
     /// [`crate::GpuError::Budget`] when the arena is too small; [`crate::GpuError::Whole`], [`crate::GpuError::Shape`],
     /// [`crate::GpuError::Section`]; [`crate::GpuError::Total`] from a method that counts the total only; what the device fails with.
     fn begin<'g>(

@@ -4,8 +4,7 @@
 //! may come from a PyPI wheel, where loaders do not look. NVRTC opens its second library (`libnvrtc-builtins`), which is in the
 //! same folder, by name only, so that one is loaded first. `TRIMILL_NVRTC=off`: as if NVRTC were not installed.
 //!
-//! Functions are called through the library loaded here, not through cudarc's table, which accepts no paths and panics if a
-//! function is missing.
+//! Functions are called through this library, not through cudarc's table, which takes no paths and panics if one is missing.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::{Path, PathBuf};
@@ -31,10 +30,7 @@ pub struct Nvrtc {
 }
 
 impl Nvrtc {
-    /// Loads the library that `TRIMILL_NVRTC` names, else the one that the system's loader finds.
-    ///
-    /// # Errors
-    /// [`Absence::NoCompiler`] or [`Absence::CompilerNotReady`].
+    /// Loads the library that `TRIMILL_NVRTC` names, else the system's. Errors: [`Absence::NoCompiler`], [`Absence::CompilerNotReady`].
     pub fn open() -> GpuResult<Self, Absence> {
         match std::env::var_os(NVRTC_VARIABLE) {
             Some(off) if off == "off" => Err(Absence::NoCompiler),

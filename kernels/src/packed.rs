@@ -1,22 +1,19 @@
 //! Method `packed`: rows are packed into words of bits; for each arc the longer row is in a table, and the words of the shorter one are
 //! looked up there. `cuda/packed.cu` explains how it counts; this module divides its work.
 //!
-//! Input: a partition's resident section and its row blocks in ascending order. Output: the triangles whose corner of largest number is
-//! local.
+//! Input: a partition's resident section and its row blocks, ascending. Output: the triangles whose corner of largest number is local.
 //!
-//! Successors are packed on the device as they arrive, and only the packed rows are kept. The resident section goes in steps through the
-//! two halves of the work space; row blocks go through two slots, so that the next one is copied while this one is counted. The work
-//! space is the rest of the arena, up to the size beyond which more does not help ([`preferred_bytes`]); in a smaller one, a row block is
-//! counted in pieces and batches (`packed/space.rs`), and owners' tables are made once in each. Per piece and batch: two passes over the
-//! batch's words to assign the arcs to their owners, a list of owners, and three counting kernels. If no row has more than
-//! [`GROUP_WORDS`] words, which the device finds out, arcs have no owners: these kernels end at once, and a fourth one counts.
+//! Successors are packed on the device as they arrive, and only packed rows are kept. The resident section goes in steps through the two
+//! halves of the work space; row blocks through two slots, one copied while one is counted. The work space is the rest of the arena, up to
+//! what helps ([`preferred_bytes`]); in a smaller one, a row block is counted in pieces and batches (`packed/space.rs`), with owners'
+//! tables made once in each: two passes over the batch's words to assign the arcs to their owners, a list of owners, and three counting
+//! kernels. If no row has more than [`GROUP_WORDS`] words, arcs have no owners: these kernels end at once, and a fourth one counts.
 //!
 //! Device bytes: 4 per resident arc; 24 per local (place of its row 8, next successor 4, padding to the next chunk 12); two row blocks; a
-//! work space of at least 2 per arc, 4 per local, two row blocks and 64 KiB ([`FOOTPRINT`]). Counting everything at once takes 12 per arc
-//! and 40 per local. Counters of vertices have a piece of their own ([`trimill_counting::VertexCounters`]). Counting on arcs takes 6 more
-//! per resident arc, 3 more per local and three more row blocks ([`FOOTPRINT_WITH_EDGES`]); the counters of all resident arcs and of two
-//! row blocks are numbered with 32 bits. Work: the sum over all arcs a -> b of min(words of b's row, words of a's row up to b). Host: 8
-//! bytes per 256 locals. Numbers must be below 1,879,048,192.
+//! work space of at least 2 per arc, 4 per local, two row blocks and 64 KiB ([`FOOTPRINT`]); to count all at once 12 per arc and 40 per
+//! local. Counters of vertices are apart ([`trimill_counting::VertexCounters`]). Counting on arcs takes 6 more per resident arc, 3 more per
+//! local and three more row blocks ([`FOOTPRINT_WITH_EDGES`]); arcs' counters are all numbered with 32 bits. Work: the sum over arcs a -> b
+//! of min(words of b's row, words of a's row up to b). Host: 8 bytes per 256 locals. Numbers are below 1,879,048,192.
 
 mod arcs_into;
 mod arguments;
@@ -213,8 +210,7 @@ struct PackedCounter<'g, E: Engine> {
     blocks: ArcsBefore,
     /// How many resident arcs lead into each range of numbers; `None` if there is one row block, into which all of them lead.
     into: Option<ArcBounds>,
-    /// An upper bound of the resident arcs into the current row block. The work space has room for that many, so a tighter bound means
-    /// fewer pieces and batches.
+    /// An upper bound of the resident arcs into the current row block, which the work space has room for: a tight one means few pieces.
     arcs_into: u64,
     /// Whether the device counted `into` itself, in rows that it unpacked, and its counts were not fetched yet.
     binned: bool,

@@ -25,6 +25,7 @@ const PAGE: usize = 64 << 10;
 /// Bytes that a thread zeroes at a time.
 const ZEROED: usize = 32 << 20;
 
+/// A slice in page-locked host memory.
 #[derive(Debug)]
 pub struct Pinned<T> {
     context: Arc<CudaContext>,
@@ -39,10 +40,7 @@ unsafe impl<T: Send> Send for Pinned<T> {}
 unsafe impl<T: Sync> Sync for Pinned<T> {}
 
 impl<T: Pod> Pinned<T> {
-    /// `len` zeros.
-    ///
-    /// # Errors
-    /// [`GpuError::HostMemory`]: there is no memory, or the driver cannot lock it.
+    /// `len` zeros. Errors: [`GpuError::HostMemory`]: there is no memory, or the driver cannot lock it.
     pub(crate) fn new(context: &Arc<CudaContext>, len: usize) -> GpuResult<Self> {
         context.bind_to_thread().map_err(driver("binding the context"))?;
         let asked = len.saturating_mul(size_of::<T>());

@@ -9,11 +9,10 @@
 //! Blocks  file blocks: their sizes, and their bytes on request (Rows::cut)
 //! ```
 //!
-//! All memory is the engine's arena, which must be free. [`needed`] says how much a graph takes: 16 bytes per arc and 4 per id. With less,
-//! arcs are sorted in runs, which the device encodes and the caller stores ([`RunStore`]). The device decodes and merges them a range of
-//! keys at a time (`runs`): first to count edges and degrees, then to orient them into new runs, then to make file blocks. Cost: two radix
-//! sorts of all keys, of up to 8 passes each, and some passes over arcs, ids and vertices. The kernels follow the CPU's way (`clean` and
-//! `orient` of the crate `trimill`), and the result is the same to the byte.
+//! All memory is the engine's arena, which must be free: 16 bytes per arc and 4 per id ([`needed`]). With less, the device encodes sorted
+//! runs that the caller stores ([`RunStore`]), and merges them a range of keys at a time (`runs`): to count edges and degrees, to orient
+//! them into new runs, to make file blocks. Cost: two radix sorts of all keys, of up to 8 passes each, and some passes over arcs, ids and
+//! vertices. The result is the CPU's (`clean` and `orient` of the crate `trimill`) to the byte.
 
 mod blocks;
 pub(crate) mod constants;

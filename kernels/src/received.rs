@@ -22,8 +22,7 @@ pub struct Received {
 }
 
 impl Received {
-    /// # Errors
-    /// [`GpuError::Section`]: impossible sizes.
+    /// Errors: [`GpuError::Section`] for impossible sizes.
     pub fn new(size: PartitionExtent) -> GpuResult<Self> {
         check_size(&size)?;
         Ok(Self { size, numbers: NumberRuns::default(), locals: 0, arcs: 0, next: 0, row_blocks: false })
@@ -50,6 +49,7 @@ impl Received {
         Resident::rows_in(self.numbers.all(), row_block, Some(pool))
     }
 
+    /// Returns the bytes of the row block.
     pub fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<u64> {
         if (u64::from(self.locals), self.arcs) != (self.size.locals, self.size.arcs) {
             let text =
@@ -70,10 +70,7 @@ impl Received {
         !self.row_blocks
     }
 
-    /// To be called after the last row block.
-    ///
-    /// # Errors
-    /// [`GpuError::Section`]: row blocks are missing.
+    /// To be called after the last row block. Errors: [`GpuError::Section`]: row blocks are missing.
     pub fn finish(&self) -> GpuResult<()> {
         if self.next != self.size.numbered {
             let text = format!("row blocks end at {} of {} vertices", self.next, self.size.numbered);

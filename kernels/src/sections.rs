@@ -9,10 +9,10 @@ use crate::compact::{self, Unpack};
 use crate::engine::Engine;
 use crate::error::{GpuError, GpuResult};
 
-/// A row block: the rows of the proxies in a range of numbers, and bits that say which numbers are local; or the rows of all numbers
-/// of the range, local or not, without these bits.
+/// A row block: rows of the proxies in a range of numbers, and bits that mark its locals; or rows of all its numbers, without bits.
 #[derive(Debug, Clone)]
 pub struct RowBlockSlices<'a> {
+    /// The numbers that it covers.
     pub range: Range<u32>,
     /// Where each row begins in `successors`, and where the last one ends.
     pub offsets: &'a [u32],
@@ -24,6 +24,7 @@ pub struct RowBlockSlices<'a> {
     pub local_words: &'a [u64],
     /// How many locals of the range come before each word.
     pub local_ranks: &'a [u32],
+    /// How many locals come before the range.
     pub first_local: u32,
     /// Whether all numbers of the range are local, so that there are no rows here.
     pub all_local: bool,
@@ -57,8 +58,7 @@ impl<'a> RowBlockSlices<'a> {
     }
 }
 
-/// # Errors
-/// [`GpuError::Section`]: more locals than vertices.
+/// Errors: [`GpuError::Section`] for more locals than vertices.
 pub(crate) fn check_size(size: &PartitionExtent) -> GpuResult<()> {
     if size.locals > u64::from(size.numbered) {
         return Err(GpuError::Section("resident section: more locals than vertices".into()));
@@ -136,7 +136,6 @@ impl RowBlockSlices<'_> {
         ]
     }
 
-    /// The device addresses of these slices, one after another from `start` on.
     pub(crate) fn places(&self, start: u64) -> RowBlockPlaces {
         let ranks = start + size_of_val(self.local_words) as u64;
         let offsets = ranks + size_of_val(self.local_ranks) as u64;

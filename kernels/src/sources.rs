@@ -60,4 +60,5 @@ pub static PREPARE: CudaSource = CudaSource {
 pub static TRUSS: CudaSource =
     CudaSource { name: "truss.cu", parts: &[truss_constants::TEXT, BLOCK, part!("truss.cu")], images: IMAGES };
 
+/// Each is compiled on its own.
 pub static SOURCES: [&CudaSource; 5] = [&LSTC, &PACKED, &PREPARE, &TRUSS, &UNPACK];

@@ -1,8 +1,7 @@
 //! Page-locked host memory, through which pageable bytes are copied to the device.
 //!
-//! The device copies at full speed from page-locked memory only. Several threads fill one of a few buffers, while the device copies
-//! from another. A buffer is filled again only when its last copy is done (an event), so [`BYTES`] of host memory are enough. The
-//! memory is not write-combined, as reading that is very slow.
+//! The device copies at full speed from page-locked memory only. Threads fill one of a few buffers while the device copies from another,
+//! and again only when its last copy is done (an event). The memory is not write-combined, as reading that is very slow.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -25,8 +24,7 @@ pub const BYTES: u64 = (BUFFER * BUFFERS) as u64;
 
 pub(crate) const ALONE: usize = 1 << 20;
 
-/// The most threads that fill a buffer together: a few saturate the memory bandwidth. They are kept, as starting threads takes as long
-/// as filling a buffer.
+/// The most threads that fill a buffer together: a few saturate the memory bandwidth. Kept, as starting them takes as long as a fill.
 const THREADS: usize = 8;
 
 const SHARE: usize = 256 << 10;
@@ -125,7 +123,6 @@ impl Drop for StagingBuffers {
     }
 }
 
-/// Whether the driver knows this memory as page-locked.
 fn is_pinned(bytes: &[u8]) -> bool {
     let mut kind: u32 = 0;
     let mut which = [sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE];

@@ -1,9 +1,7 @@
-//! Peels a graph on a device (`cuda/truss.cu`), a round at a time. The caller chooses levels and bounds (module `truss` of the crate
-//! `trimill`).
+//! Peels a graph on a device (`cuda/truss.cu`), a round at a time. Levels and bounds come from module `truss` of crate `trimill`.
 //!
-//! The rows of all neighbours are made there from the oriented graph, by the sort of [`crate::prepare`]. What does not fit the engine's
-//! arena, which must be free, is in page-locked host memory (module `pieces`). A round is a few kernels, and the host waits for it once,
-//! to read three numbers.
+//! The rows of all neighbours are made there, by the sort of [`crate::prepare`]. What does not fit the engine's arena, which must be free,
+//! is in page-locked host memory (module `pieces`). A round is a few kernels and one wait of the host, to read three numbers.
 
 pub(crate) mod constants;
 mod pieces;
@@ -86,6 +84,7 @@ unsafe impl Zeroable for PeeledGraph {}
 // SAFETY: as above.
 unsafe impl Pod for PeeledGraph {}
 
+/// The edges that are left, on a device.
 pub struct PeelingDevice<'e, E: Engine + ?Sized> {
     space: PrepareSpace<'e, E>,
     graph: PeeledGraph,
@@ -115,10 +114,8 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
         PeelingPieces::of(vertices, edges, capacity).map(|pieces| pieces.on_host(vertices))
     }
 
-    /// Copies a graph to the device, and makes the rows of all neighbours.
-    ///
-    /// # Errors
-    /// [`GpuError::Budget`]: it needs more memory than the engine has. [`GpuError::HostMemory`]: the host has too little for the rest.
+    /// Copies a graph to the device, and makes the rows of all neighbours. Errors: [`GpuError::Budget`]: it needs more memory than the
+    /// engine has; [`GpuError::HostMemory`]: the host has too little for the rest.
     pub fn new(engine: &'e mut E, graph: GraphToPeel<'_>) -> GpuResult<Self> {
         engine.load(&TRUSS)?;
         let mut space = PrepareSpace::new(engine)?;

@@ -1,8 +1,7 @@
 //! Waits for a device without ever blocking in its driver, and abandons a device that does not answer.
 //!
-//! An event is polled, often at first, then every half millisecond. After a limit the device is abandoned: [`GpuError::Hung`]. What it
-//! holds may still be in use by kernels or copies that never end, and freeing it would wait for them; so from then on nothing of its
-//! context is freed: device memory, page-locked memory, modules, the context.
+//! An event is polled, often at first, then every half millisecond. After a limit the device is abandoned: [`GpuError::Hung`]. Kernels or
+//! copies that never end may still use what it holds, and freeing waits for them: nothing of its context is freed from then on.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{sleep, yield_now};
@@ -12,6 +11,7 @@ use cudarc::driver::{CudaContext, CudaEvent, CudaStream};
 
 use crate::error::{GpuError, GpuResult, driver};
 
+/// How long a device may take to answer by default.
 pub const USUAL_LIMIT: Duration = Duration::from_secs(600);
 
 /// The pause between two polls is a sixteenth of the time so far, within these limits.
@@ -23,7 +23,6 @@ static ABANDONED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 pub(crate) struct Waiting {
     context: Arc<CudaContext>,
     limit: Duration,
-    /// Recorded at the end of a stream to wait for it.
     end: CudaEvent,
 }
 
@@ -37,10 +36,7 @@ impl Waiting {
         self.limit = limit;
     }
 
-    /// Waits until an event is reached; one that was never recorded counts as reached.
-    ///
-    /// # Errors
-    /// [`GpuError::Hung`] after the limit, and immediately if the device was abandoned before.
+    /// Waits until an event is reached (or was never recorded). Errors: [`GpuError::Hung`] after the limit, or if the device was abandoned.
     pub(crate) fn for_event(&self, event: &CudaEvent, doing: &'static str) -> GpuResult<()> {
         let hung = || GpuError::Hung { doing, seconds: self.limit.as_secs_f64() };
         if is_abandoned(&self.context) {
@@ -63,7 +59,6 @@ impl Waiting {
     }
 }
 
-/// Polls `is_so` until it is true; returns whether that was within `limit`.
 fn until(limit: Duration, mut is_so: impl FnMut() -> GpuResult<bool>) -> GpuResult<bool> {
     let start = Instant::now();
     loop {
@@ -92,8 +87,7 @@ pub(crate) fn is_abandoned(context: &CudaContext) -> bool {
     ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).contains(&(context.cu_ctx() as usize))
 }
 
-/// Whether a device of this process was abandoned. If so, the driver may wait for it at a normal exit; a program should end by `_exit`
-/// instead.
+/// Whether a device of this process was abandoned: the driver may wait for it at a normal exit, so a program should end by `_exit`.
 pub fn any_abandoned() -> bool {
     !ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
 }

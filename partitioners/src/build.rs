@@ -1,7 +1,6 @@
 //! Builds spills: finds what each partition keeps (induced and pruned), filters its rows, and writes them.
 //!
-//! This is LSTC's way from an assignment to partitions on disk: [`crate::partition::kept`] (Algorithms 1 and 2), then [`spills`], then
-//! [`crate::spill`].
+//! LSTC's way from an assignment to partitions on disk: [`crate::partition::kept`] (Algorithms 1, 2), [`spills`], [`crate::spill`].
 
 pub mod room;
 pub mod spills;
@@ -66,8 +65,7 @@ impl BuiltPartition {
         Self { part, spill, _held: None, inducing, pruning, spilling }
     }
 
-    /// The spill that an earlier start left in `dir`, if there is a valid one. A damaged one, or one of another job, is removed with a
-    /// warning, to be built again.
+    /// The spill that an earlier start left in `dir`, if valid. A damaged one, or another job's, is removed with a warning, to be rebuilt.
     pub fn found(dir: &Path, part: u32, fingerprint: u128) -> Result<Option<Self>> {
         let path = dir.join(file_name(part));
         if !path.exists() {

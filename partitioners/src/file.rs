@@ -3,10 +3,8 @@
 //! Input: a text file, and the input's ids. Output: the part of each compact id, and the number of parts: the largest part in the file
 //! plus one. The first line tells which of two forms the file has:
 //!
-//! - one column: line `i` (from 0) is the part of the vertex `first_id + i`; a line per declared vertex in input order, isolated ones
-//!   included. Only if ids are dense.
-//! - two columns, separated by blanks, tabs or a comma: an original id and its part, in any order; a line per vertex that has edges;
-//!   isolated vertices may have one.
+//! - one column: line `i` (from 0) is the part of vertex `first_id + i`, for every declared vertex, isolated or not. Only if ids are dense.
+//! - two columns (blanks, tabs or a comma between): an original id and its part, in any order; isolated vertices may be missing.
 //!
 //! Lines that begin with `#` or `%`, and blank lines at the end, are skipped. The file is read once, sequentially, through a buffer of 1
 //! MiB; the result, which also marks vertices without a line yet, takes 4 bytes per vertex.
@@ -24,10 +22,10 @@ const LONGEST_LINE: u64 = 1 << 16;
 /// A vertex without a line so far; larger than every allowed part.
 const UNSEEN: u32 = u32::MAX;
 
+/// The vertices that an assignment file is about.
 #[derive(Clone, Copy)]
 pub struct Declared<'a> {
-    /// How many vertices the input declares, the number of lines with one column. `None` if ids are sparse: the file must have two
-    /// columns.
+    /// How many vertices the input declares, the lines of a one-column file. `None` if ids are sparse: two columns are needed.
     pub lines: Option<u64>,
     /// The original id of the first declared vertex; 0 or 1 in most formats.
     pub first_id: u64,
@@ -46,9 +44,8 @@ pub struct FileAssignment {
     pub parts: u32,
 }
 
-/// Reads the assignment file at `path`. Errors, of `Kind::Data` with path and line: an unreadable or empty file, fields that are no
-/// numbers, negative numbers, parts of [`MAX_PARTS`] or more, one and two columns mixed, blank lines before the end, too few or too many
-/// lines, a vertex without a line or with two.
+/// Reads the assignment file at `path`. Errors, `Kind::Data` with path and line: unreadable or empty, no number or a negative one, a part
+/// of [`MAX_PARTS`] or more, one and two columns mixed, blank lines before the end, too few or many lines, a vertex with none or two.
 pub fn read(path: &Path, declared: Declared<'_>) -> Result<FileAssignment> {
     let unreadable = |error| Error::read(path, error);
     let mut lines = BufReader::with_capacity(1 << 20, File::open(path).map_err(unreadable)?);
@@ -75,7 +72,6 @@ const ONE_OR_TWO: &str = "a part number, or an id and a part number";
 struct AssignmentReader<'a> {
     declared: Declared<'a>,
     assignment: Vec<u32>,
-    /// 1 or 2, once the first line is known.
     columns: Option<usize>,
     data_lines: u64,
     /// The first of the blank lines read last; no numbers may follow them.
@@ -182,7 +178,6 @@ impl<'a> AssignmentReader<'a> {
     }
 }
 
-/// An error that does not name the file yet.
 fn wrong(found: impl Into<String>) -> Error {
     Error::data("", found)
 }

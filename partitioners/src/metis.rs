@@ -11,10 +11,9 @@
 //! symmetric (oriented rows -> contracted CSR) -> islands -> exchange | child | exchange -> islands -> runs
 //! ```
 //!
-//! The limits of METIS, 2^31 - 1 arcs and the budget at about [`BYTES_PER_ARC`] bytes per arc, are checked before anything large is
-//! allocated. For larger graphs, [`MetisOptions::contract`] makes a coarser graph first. While METIS runs, this process holds nothing
-//! of the size of the graph; to make the symmetric CSR before, it needs less than a third of what METIS will need. Time: about 0.6 us
-//! per arc in METIS, on one thread; everything else is parallel and takes little time.
+//! METIS's limits, 2^31 - 1 arcs and the budget at about [`BYTES_PER_ARC`] bytes per arc, are checked before anything large is allocated;
+//! [`MetisOptions::contract`] makes larger graphs coarser. This process makes the symmetric CSR in less than a third of the memory that
+//! METIS needs, and holds nothing of that size while METIS runs. Time: about 0.6 us per arc in METIS, on one thread; all else is parallel.
 
 mod child;
 mod exchange;
@@ -45,9 +44,9 @@ pub struct MetisOptions<'a> {
     pub parts: u32,
     /// The same seed on the same graph gives the same assignment.
     pub seed: u64,
-    /// `Some(k)`: every run of `k` consecutive vertices (such as pages of a host) is first contracted to one vertex, so the whole run
-    /// goes to the same part.
+    /// `Some(k)`: every run of `k` consecutive vertices (such as a host's pages) is contracted to one vertex, so all go to one part.
     pub contract: Option<u32>,
+    /// The most memory that METIS may take.
     pub host_memory: Bytes,
     /// The directory for temporary files: 4 bytes per arc and 8 per vertex, twice that when contracted.
     pub work_dir: &'a Path,
@@ -102,7 +101,6 @@ pub fn assign(graph: &dyn PartitionInput, options: &MetisOptions<'_>) -> Result<
     Ok(MetisAssignment { parts: expanded, cut, child_peak_bytes })
 }
 
-/// The parts of the contracted vertices, and the child's peak memory.
 fn of_contracted(graph: &dyn PartitionInput, run: u32, options: &MetisOptions<'_>) -> Result<(Vec<u32>, u64)> {
     let vertices = graph.vertices().div_ceil(run);
     limits::check(if run == 1 { 2 * graph.edges() } else { 0 }, vertices, options)?;

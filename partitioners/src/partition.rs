@@ -24,7 +24,6 @@ pub struct GraphPasses<'a> {
 }
 
 impl GraphPasses<'_> {
-    /// As [`OrientedGraph::pass`].
     fn pass(&self, direction: Direction, each: impl FnMut(RowRun<'_>) -> Result<()> + Send) -> Result<()> {
         self.graph.pass(self.block, direction, self.control, each)
     }

@@ -1,10 +1,9 @@
 //! Random assignment: every vertex draws its part independently and uniformly, as in LSTC.
 //!
-//! Input: the numbers of vertices and parts, a seed. Output: the part of each vertex. The generator is ChaCha8 with the seed as its
-//! key; each block of 2^16 vertices has its own stream, so blocks are drawn in parallel and the result is the same on any number of
-//! threads and on any machine. Draws are exactly uniform (Lemire, 'Fast random integer generation in an interval', 2019). This is
-//! implemented here, so that no new version of a library can change the assignment of a seed. Costs about 1 ns per vertex and
-//! thread, and 4 bytes per vertex.
+//! Input: the numbers of vertices and parts, a seed. Output: the part of each vertex. ChaCha8, keyed by the seed, with a stream of its own
+//! for each block of 2^16 vertices: drawn in parallel, the same on any machine and number of threads. Draws are exactly uniform (Lemire,
+//! 'Fast random integer generation in an interval', 2019). Implemented here, so that no library's new version changes a seed's assignment.
+//! Cost: about 1 ns per vertex and thread, 4 bytes per vertex.
 
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
@@ -28,8 +27,7 @@ pub fn random(vertices: u32, parts: u32, seed: u64) -> Vec<u32> {
     assignment
 }
 
-/// A uniform number below `bound`: the upper half of a 32 x 32-bit product, redrawn in the few cases where the lower half would bias
-/// the result.
+/// A uniform number below `bound`: the upper half of a 32 x 32-bit product, redrawn in the few cases where the lower half would bias it.
 fn below(bound: u32, generator: &mut ChaCha8Rng) -> u32 {
     loop {
         let product = u64::from(generator.next_u32()) * u64::from(bound);

@@ -3,10 +3,9 @@
 //! Input: a partition's header, the ranks of its vertices, and their rows, encoded as they are filtered ([`CodedRows`]). Output: a
 //! file per partition, and a manifest that names the files of a job. `docs/spill-format.md` has the layout byte by byte.
 //!
-//! Invariants: a file has its final name, and a valid header, only when it is complete. Every byte is under a checksum: the header's
-//! own, the index's (in the header), the blocks' (in the index), so truncation and flipped bits are found before data is used. Time:
-//! encoding and decoding run in parallel over blocks of some 100,000 rows and arcs. Memory: what is being written or read, and a few
-//! MiB per thread.
+//! Invariants: only a complete file has its final name and a valid header. Every byte is under a checksum (the header's own, the index's in
+//! the header, the blocks' in the index), so damage is found before data is used. Encoding and decoding run in parallel over blocks of some
+//! 100,000 rows and arcs. Memory: what is being written or read, and a few MiB per thread.
 
 pub mod block;
 pub mod codec;

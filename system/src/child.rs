@@ -21,7 +21,6 @@ use crate::error::{Error, Result};
 
 const POLL: Duration = Duration::from_millis(20);
 
-/// The most bytes of a child's last messages in an error.
 const TAIL: u64 = 2048;
 
 /// The exit code after a SIGTERM: 128 + 15, as in shells.
@@ -38,6 +37,7 @@ pub struct Helper {
 const METIS_CHILD: &str = "metis-child";
 
 impl Helper {
+    /// Runs METIS in `program`, which is `trimill`.
     pub fn metis(program: PathBuf) -> Self {
         Self { program, arguments: vec![METIS_CHILD.into()] }
     }
@@ -85,7 +85,7 @@ impl ChildProcess {
         }
     }
 
-    /// The last [`TAIL`] bytes of its messages.
+    /// The end of its messages, at most `TAIL` bytes.
     pub fn messages(&self) -> String {
         let length = self.messages.metadata().map_or(0, |metadata| metadata.len());
         let mut tail = vec![0; length.min(TAIL) as usize];

@@ -65,7 +65,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// `stop` stops it when set.
+    /// Stopped by setting `stop`; reports to `observer`.
     pub fn new(stop: Arc<AtomicBool>, observer: Arc<dyn Observer>) -> Self {
         Self {
             stop,
@@ -173,8 +173,7 @@ impl Control {
         self.stop.load(Ordering::Relaxed) || self.outer.iter().any(|stop| stop.load(Ordering::Relaxed))
     }
 
-    /// Fails with [`crate::error::Kind::Interrupted`] once the job was asked to stop. Long-running work calls it about every
-    /// 10 ms.
+    /// Fails with [`crate::error::Kind::Interrupted`] once the job was asked to stop. Long work calls it about every 10 ms.
     pub fn check(&self) -> Result<()> {
         #[cfg(feature = "testing")]
         self.watch.iter().for_each(|watch| watch());

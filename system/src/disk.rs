@@ -1,9 +1,8 @@
 //! All writing to disk: every file that the library makes or changes is made or changed here.
 //!
-//! Input: bytes and paths. Output: files, or errors that name the file and count as the disk's fault
-//! ([`crate::error::Kind::Resource`]). Files appear whole or not at all: they are written under a temporary name ([`NewFile`])
-//! and renamed. Files that users name may also be links, devices or pipes ([`Output`]). All writes, and all reads of what was
-//! written, go through here, so [`faults`] can make any of them fail.
+//! Input: bytes and paths. Output: files, or errors that name the file, of [`crate::error::Kind::Resource`]. Files appear whole or not at
+//! all: written under a temporary name ([`NewFile`]) and renamed. Files that users name may also be links, devices or pipes ([`Output`]).
+//! Reads of what was written go through here, too, so [`faults`] can make any of them fail.
 
 pub mod faults;
 mod new_file;
@@ -91,8 +90,7 @@ pub fn temporary_folder() -> PathBuf {
     Some(std::env::temp_dir()).filter(|dir| !dir.as_os_str().is_empty()).unwrap_or_else(|| "/tmp".into())
 }
 
-/// Makes or replaces the file at `path`: a reader finds the old file or the whole new one, even after a power failure. Errors:
-/// `Kind::Resource`; an older file stays as it was.
+/// Makes or replaces the file at `path`: whole or not at all, even after a power failure. Errors: `Kind::Resource`; an older file stays.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let dir = parent(path);
     let file = NewFile::create(dir, ".trimill-", ".tmp", SHARED)?.known_as(path);

@@ -139,7 +139,7 @@ impl Error {
             .advice("start the job again; if that does not help, check the disk, or name another directory")
     }
 
-    /// 1-based.
+    /// Adds the line of the file, from 1.
     #[must_use]
     pub fn at_line(mut self, line: u64) -> Self {
         self.0.line = Some(line);
@@ -202,8 +202,7 @@ impl Error {
         self
     }
 
-    /// What was computed before the error, if it is a `T`: a `RunResult` if triangles were counted and only files of the count
-    /// are missing.
+    /// What was computed before the error, if it is a `T`: a `RunResult` if triangles were counted and only files of it are missing.
     pub fn answer<T: Any>(&self) -> Option<&T> {
         self.0.answer.as_ref()?.downcast_ref()
     }

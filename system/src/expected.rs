@@ -20,9 +20,7 @@ const TELLING: f64 = 0.1;
 
 #[derive(Debug, Default)]
 pub struct JobShare {
-    /// The stages of the last [`Self::expect`], in order.
     stages: Vec<ExpectedStage>,
-    /// The current stage and when it began.
     current: Option<usize>,
     began: Duration,
     /// Expected seconds of done stages that are no longer in the list.

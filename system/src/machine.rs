@@ -14,8 +14,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::bytes::Bytes;
 use crate::mapped::return_freed_memory;
 
-/// The memory of the machine, or the least limit of the process's control groups if that is less. Found once in a process: going through
-/// the groups takes longer than planning a small graph.
+/// The memory of the machine, or the least limit of the process's control groups. Found once, as going through the groups takes time.
 pub fn memory() -> Bytes {
     static FOUND: LazyLock<Bytes> = LazyLock::new(|| {
         let info = rustix::system::sysinfo();

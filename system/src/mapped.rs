@@ -1,10 +1,8 @@
 //! Files mapped into memory, large pages, prefetches, the allocator's settings: the only file of this crate with `unsafe` code.
 //!
-//! Pages of a mapped file count as memory of the process while they are resident, so a big file is read through [`MappedPart`]s that are
-//! dropped after use.
-//!
-//! If a read of mapped pages fails, because the disk fails or another process truncates the file, the system sends SIGBUS, which ends
-//! the process. So only inputs are mapped, and [`report_failed_reads`] adds a message.
+//! Resident pages of a mapped file count as memory of the process, so a big file is read through [`MappedPart`]s, dropped after use. If a
+//! read of mapped pages fails, because the disk fails or another process truncates the file, the system ends the process by SIGBUS. So only
+//! inputs are mapped, and [`report_failed_reads`] adds a message.
 #![allow(unsafe_code)]
 
 mod failed_reads;
@@ -69,8 +67,7 @@ pub fn return_freed_memory() {
     }
 }
 
-/// Returns freed memory of small blocks to the system, if large ones are returned. Otherwise the heap is another program's, which may be
-/// large and take time to go through.
+/// Returns freed small blocks to the system, if large ones are returned. Else the heap is another program's, maybe large and slow to walk.
 pub fn trim_heap() {
     if !RETURNS.load(Ordering::Relaxed) {
         return;

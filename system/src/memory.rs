@@ -1,11 +1,9 @@
 //! The host's memory budget (`--host-memory`), and how it is divided.
 //!
-//! The budget is kept by construction, not by monitoring. What the program and its threads take by themselves is set aside first,
-//! then the arrays whose sizes follow from the graph; buffers share the rest, in fractions that add up to less than all of it. If
-//! that is less than buffers need, the job ends with the [`HostFloor`]: the smallest budget, and its parts.
-//!
-//! Counted are anonymous and mapped pages of the process and page-locked buffers; not counted are the page cache, what a GPU's
-//! driver maps when it starts, and METIS, which runs in a process of its own.
+//! The budget is kept by construction: what the program and its threads take is set aside first, then arrays whose sizes follow from the
+//! graph; buffers share the rest. If that is less than they need, the job ends with the [`HostFloor`]: the smallest budget, and its parts.
+//! Counted are anonymous and mapped pages of the process and page-locked buffers; not counted are the page cache, what a GPU's driver maps
+//! when it starts, and METIS, which runs in a process of its own.
 
 use serde::{Deserialize, Serialize};
 
@@ -78,8 +76,7 @@ impl HostMemory {
         self.budget.saturating_sub(with_allocator(held))
     }
 
-    /// What a stage with these needs has left for buffers. Errors: `Kind::Resource` below the floor; the message names it with its
-    /// parts.
+    /// What a stage with these needs has left for buffers. Errors: `Kind::Resource` below the floor, with the floor's parts.
     pub fn left(self, needs: &Needs) -> Result<Bytes> {
         match self.usable() >= needs.total() {
             true => Ok(self.usable().saturating_sub(needs.arrays())),
@@ -101,6 +98,7 @@ impl HostMemory {
         format!("raise --host-memory to {}, or lower --threads", bytes.get())
     }
 
+    /// The smallest budget that satisfies `needs`.
     pub fn floor(self, needs: &Needs) -> HostFloor {
         let rest = with_allocator(needs.total());
         let own = FloorPart { what: format!("the program and {} threads", self.threads), bytes: self.program() };
@@ -168,11 +166,8 @@ impl Needs {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct HostFloor {
-    /// What the stage does, such as 'prepare the graph'.
     pub stage: String,
-    /// The budget.
     pub bytes: Bytes,
-    /// Its parts.
     pub parts: Vec<FloorPart>,
 }
 
@@ -183,13 +178,10 @@ impl HostFloor {
     }
 }
 
-/// A part of a floor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FloorPart {
-    /// What takes it.
     pub what: String,
-    /// How much.
     pub bytes: Bytes,
 }
 

@@ -54,7 +54,6 @@ struct ChunkQueue<T> {
 }
 
 struct MadeChunks<T> {
-    /// The next chunk to be made, and the next to be written.
     to_make: u64,
     to_write: u64,
     made: BTreeMap<u64, T>,

@@ -1,8 +1,7 @@
 //! Parallel loops with long iterations, called turns here, on the threads of the current pool.
 //!
-//! rayon's scheduler is compiled again for every loop that uses its iterators, which was a fifth of this program's machine code. All
-//! loops here share one copy. A turn costs a call through a pointer, two uncontended locks and a task of rayon: some 100 ns, so it
-//! should be a block of rows rather than a vertex. Loops with short turns use rayon's iterators.
+//! rayon's scheduler is compiled again for every loop over its iterators, which was a fifth of this program's machine code. All loops here
+//! share one copy. A turn costs some 100 ns (a call through a pointer, two locks, a task), so it should be a block of rows, not a vertex.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -78,7 +77,6 @@ fn install(pool: &ThreadPool, work: &mut (dyn FnMut() + Send)) {
     pool.install(work);
 }
 
-/// An item, and later its result.
 type ItemSlot<T, R> = Mutex<(Option<T>, Option<R>)>;
 
 fn slots<T, R>(items: impl IntoIterator<Item = T>) -> Vec<ItemSlot<T, R>> {

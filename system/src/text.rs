@@ -6,8 +6,7 @@ use std::path::Path;
 
 use crate::url::public;
 
-/// Whether a terminal would act on `c` instead of showing it: control characters, and those that change the direction of
-/// text.
+/// Whether a terminal would act on `c` instead of showing it: control characters, and those that change text direction.
 fn steers(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

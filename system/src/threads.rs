@@ -19,13 +19,11 @@ use crate::error::{Error, Result};
 /// What errors call a thread that has no other name, usually one of the pool.
 pub const WORKER: &str = "a worker thread";
 
-/// A job may ask for `ALWAYS` threads on any machine, and for `PER_CORE` threads per core if that is more: further threads would only take
-/// memory and processor time.
+/// A job may ask for `ALWAYS` threads anywhere, or `PER_CORE` per core if that is more: more would only take memory and time.
 const ALWAYS: usize = 64;
 const PER_CORE: usize = 8;
 
-/// The most threads that a job may ask for on this machine. Found once in a process: reading the limits of control groups takes as long as
-/// starting a thread.
+/// The most threads that a job may ask for. Found once: reading the limits of control groups takes as long as starting a thread.
 pub fn most() -> usize {
     static MOST: LazyLock<usize> =
         LazyLock::new(|| ALWAYS.max(PER_CORE * available_parallelism().map_or(1, NonZeroUsize::get)));
@@ -50,8 +48,7 @@ pub struct JobPool {
 
 static IDLE: Mutex<Option<JobPool>> = Mutex::new(None);
 
-/// A pool of `threads` threads; `None`: one per core. All parallel work of a job runs in its pool; outside one, rayon would start another
-/// pool for the whole process.
+/// A pool of `threads` threads; `None`: one per core. A job's parallel work runs in its pool; outside, rayon would start another one.
 pub fn pool(threads: Option<NonZeroUsize>) -> Result<JobPool> {
     check(threads)?;
     before_thread().map_err(|e| not_started(&e))?;

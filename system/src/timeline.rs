@@ -127,6 +127,7 @@ pub struct SpanPlace {
     pub partition: Option<u32>,
 }
 
+/// Work, or a wait, that is over.
 #[derive(Debug, Clone, Copy)]
 pub struct TimedWork {
     pub kind: TrackKind,
@@ -146,7 +147,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// `begun`: when the job began.
+    /// Records from now on; `begun` is when the job began.
     pub fn new(begun: Instant) -> Self {
         Self { begun, tracks: Mutex::default() }
     }

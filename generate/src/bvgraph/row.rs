@@ -1,8 +1,7 @@
 //! Writes rows as a BVGraph stores them (Boldi and Vigna, 'The WebGraph framework I', WWW 2004), with WebGraph's default codes.
 //!
-//! A row is its degree (gamma); the distance to an earlier row that it copies from (unary; 0: none); which blocks of that row it
-//! copies (gamma); intervals of consecutive ids (gamma); and the distances between the other ids (zeta with k = 3). It copies from
-//! the row of the window that saves the most bits, or from none: the bits of each choice are counted by the code that writes them.
+//! A row is its degree (gamma); the distance to the earlier row that it copies from (unary; 0: none); the blocks that it copies (gamma);
+//! intervals of consecutive ids (gamma); distances between other ids (zeta, k = 3). The row of the window that saves most bits is copied.
 
 use std::convert::Infallible;
 use std::ops::Range;
@@ -12,10 +11,10 @@ use dsi_bitstream::codes::{GammaWrite, ZetaWrite, len_gamma, len_zeta};
 use dsi_bitstream::impls::{BufBitWriter, MemWordWriterVec};
 use dsi_bitstream::traits::{BE, BitWrite};
 
-/// How many rows before a row it may copy from.
+/// How far before a row the row that it copies from may be.
 pub(super) const WINDOW: usize = 7;
 
-/// The most rows that copy from one another in a chain.
+/// The longest chain of rows that copy from one another.
 pub(super) const LONGEST_CHAIN: u32 = 3;
 
 pub(super) const SHORTEST_INTERVAL: usize = 4;
@@ -73,7 +72,7 @@ impl Default for RowStream {
 }
 
 impl RowStream {
-    /// The words, whose highest bits come first, and how many bits they have.
+    /// The words, whose highest bits come first, and the number of bits.
     pub(super) fn finish(self) -> (Vec<u64>, u64) {
         let words = self.bits.into_inner().map_or_else(|never| match never {}, MemWordWriterVec::into_inner);
         (words.into_iter().map(u64::from_be).collect(), self.written)
@@ -98,7 +97,7 @@ struct WindowRow {
 }
 
 impl BvRowWriter {
-    /// Writes the row of `node`, which `append` makes and which ascends strictly; returns its bits.
+    /// Writes the row of `node`, which `append` makes and which must ascend strictly; returns its bits.
     pub(super) fn add(&mut self, node: u64, append: impl FnOnce(&mut Vec<u32>)) -> u64 {
         let mut row = std::mem::take(&mut self.spare);
         row.clear();
@@ -106,7 +105,7 @@ impl BvRowWriter {
         self.put(node, Rc::new(row))
     }
 
-    /// Writes once more the row that was written last, as that of `node`; returns its bits.
+    /// Writes the last row once more, as that of `node`; returns its bits.
     pub(super) fn repeat(&mut self, node: u64) -> u64 {
         let row = self.window.last().map(|last| Rc::clone(&last.ids)).unwrap_or_default();
         self.put(node, row)
@@ -119,7 +118,7 @@ impl BvRowWriter {
         let mut best = 0;
         if !row.is_empty() {
             let (mut fewest, mut copies_all) = (u64::MAX, false);
-            // Of equal rows the nearest one that may be copied from takes the fewest bits, and no other does better than a copy.
+            // Among equal rows the nearest one that may be copied from takes the fewest bits; nothing beats a copy.
             let mut tried: Option<&Rc<Vec<u32>>> = None;
             for distance in (1..=window.len()).chain([0]) {
                 if let Some(from) = window.len().checked_sub(distance).and_then(|place| window.get(place)) {
@@ -160,7 +159,7 @@ impl BvRowWriter {
     }
 }
 
-/// An earlier row that a row copies from; an empty one at distance 0 if it copies from none.
+/// The row that a row copies from; an empty one at distance 0 if none.
 struct RowReference<'a> {
     distance: usize,
     row: &'a [u32],
@@ -172,21 +171,20 @@ fn reference(window: &[WindowRow], distance: usize) -> RowReference<'_> {
 
 #[derive(Default)]
 struct RowEncoding {
-    /// Lengths of the blocks of the row that is copied from, by turns copied and not.
+    /// The lengths of the blocks of the row that is copied from, alternately copied and not.
     blocks: Vec<u64>,
-    /// The ids that are not copied.
     rest: Vec<u32>,
     intervals: Vec<Range<usize>>,
 }
 
 impl RowEncoding {
-    /// Writes a row that is not empty, but for its degree.
+    /// Writes a row that is not empty, except for its degree.
     fn write(&mut self, node: u64, row: &[u32], reference: RowReference<'_>, sink: &mut impl BitSink) {
         let RowReference { distance, row: from } = reference;
         self.copy(row, from);
         sink.unary(distance as u64);
         if distance > 0 {
-            // What follows the last block needs no number.
+            // The length of the last block is not written.
             let blocks = &self.blocks[..self.blocks.len().saturating_sub(1)];
             sink.gamma(blocks.len() as u64);
             blocks.iter().enumerate().for_each(|(i, length)| sink.gamma(length - u64::from(i > 0)));

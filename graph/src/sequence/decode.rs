@@ -36,8 +36,7 @@ impl<'a> NumberSequence<'a> {
         Ok((sequence, rest))
     }
 
-    /// Decodes all numbers; `into` must have their length. Errors: a number of more than 32 bits; the contents of `into` are then not
-    /// valid.
+    /// Decodes all numbers into `into`, of their length. Errors: a number of more than 32 bits; `into` is then not valid.
     pub fn decode(&self, into: &mut [u32]) -> Result<(), Wrong> {
         assert!(into.len() == self.many, "room for all numbers");
         // If few numbers have any bits, the others need not be looked at.
@@ -199,7 +198,6 @@ fn ones(control: &[u8]) -> u64 {
     words(control).map(|word| u64::from(word.count_ones())).sum()
 }
 
-/// The highest bit that is set.
 fn last_one(control: &[u8]) -> Option<u64> {
     let (i, word) = words(control).enumerate().rev().find(|&(_, word)| word != 0)?;
     Some(64 * i as u64 + u64::from(63 - word.leading_zeros()))

@@ -17,8 +17,7 @@ fn are_zero(numbers: &[u32; TOGETHER]) -> bool {
     numbers.iter().fold(0, |all, number| all | number) == 0
 }
 
-/// How many of `numbers` have each length. In several tables, so that equal lengths in a row do not wait for each
-/// other.
+/// How many of `numbers` have each length; several tables, so that equal lengths in a row do not wait for each other.
 #[inline(always)]
 pub(super) fn lengths_of(numbers: &[u32]) -> Lengths {
     let mut tables = [[0u32; LENGTHS]; TOGETHER];
@@ -92,7 +91,6 @@ impl BitWriter<'_> {
         self.filled &= 7;
     }
 
-    /// Puts [`TOGETHER`] numbers without any groups.
     #[inline(always)]
     fn put_zeros(&mut self) {
         if self.bit >= 64 {

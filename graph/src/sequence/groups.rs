@@ -13,6 +13,7 @@ pub type Wrong = &'static str;
 pub(super) const TOO_LONG: Wrong = "a number of more than 32 bits";
 pub(super) const CUT: Wrong = "fewer bytes than its numbers take";
 
+/// How many bits the first group of a number has, and each further one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Groups {
     pub first: u32,

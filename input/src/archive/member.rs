@@ -1,13 +1,11 @@
 //! Which member of an archive is the graph.
 //!
-//! Input: the members of an archive that is no GraphAr or Graphalytics graph. Output: the member that is the graph. The first rule that
-//! applies decides:
+//! Input: the members of an archive that is no GraphAr or Graphalytics graph. Output: the graph, by the first of these rules that applies:
 //!
 //! 1. Only plain files count. Folders, links, hidden files (a part of the path begins with `.`) and `__MACOSX` do not.
 //! 2. If there is only one file, it is the graph, under any name.
 //! 3. KONECT: `out.NAME` with `meta.NAME` or `README.NAME` in the same folder.
-//! 4. SuiteSparse: `NAME/NAME.mtx`, if all other files are in the same folder and their names begin with `NAME_`: these are
-//!    vectors, coordinates and names.
+//! 4. SuiteSparse: `NAME/NAME.mtx`, if all other files are in its folder and named `NAME_...`: vectors, coordinates and names.
 //! 5. The file with the suffix of a format. Files called README, LICENSE and the like are texts about the graph.
 //!
 //! An archive with two files that may be the graph is refused, and so is one with none.
@@ -26,7 +24,6 @@ const ABOUT: [&str; 9] =
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
-    /// Its path in the archive.
     pub(crate) name: String,
     /// The size of its contents in bytes, as the archive says.
     pub(crate) bytes: u64,

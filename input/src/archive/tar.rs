@@ -1,9 +1,8 @@
 //! The members of a tar archive, one after another.
 //!
-//! Input: the plain bytes of an archive, in order. Output: names, sizes and contents. Reads ustar, GNU and pax archives, with names and
-//! sizes from extension headers. Each header's checksum is verified, and the end mark must be there, so a truncated archive is noticed. A
-//! compressed archive is read beyond the mark, up to its stream's checksum. Memory: a header, and an extension of at most
-//! [`MOST_EXTENSION`] bytes.
+//! Input: the plain bytes of an archive, in order. Output: names, sizes and contents. Reads ustar, GNU and pax, with names and sizes from
+//! extension headers. Checks each header's checksum and the end mark, so a truncated archive is noticed. A compressed archive is read to
+//! the end, to its stream's checksum. Memory: a header, and an extension of at most [`MOST_EXTENSION`] bytes.
 
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -24,8 +23,7 @@ const MOST_EXTENSION: u64 = 1 << 16;
 /// Bytes skipped between two checks for a stop request.
 const STEP: u64 = 1 << 20;
 
-/// Whether a block is a member's header: its checksum is right. Raw numbers pass that with a probability of about 10^-8, so the file's name
-/// or the magic number must agree, too.
+/// Whether a block is a member's header: the checksum is right, and, since that happens by chance in 10^-8 of cases, name or magic agree.
 pub(super) fn is_header(block: &[u8], named: bool) -> bool {
     let Some(block) = block.first_chunk::<BLOCK>() else { return false };
     (named || block[257..].starts_with(b"ustar")) && has_checksum(block)
@@ -42,9 +40,7 @@ pub(super) struct TarMembers<'a> {
     file: &'a InputFile,
     stream: Box<dyn BufRead + 'a>,
     control: &'a Control,
-    /// Bytes of the current member that are still unread.
     contents: u64,
-    /// Bytes between its contents and the next header.
     padding: u64,
 }
 

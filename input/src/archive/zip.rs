@@ -1,8 +1,7 @@
 //! The members of a zip archive.
 //!
-//! Input: a file, whose central directory is read. Output: names, sizes and contents, with verified checksums. Members may be stored,
-//! deflated, or compressed by bzip2. Of an archive on a server only the directory, at its end, and the wanted members are fetched. Memory:
-//! some 300 bytes per member.
+//! Input: a file, whose central directory is read. Output: names, sizes and contents, with verified checksums. Members are stored,
+//! deflated, or compressed by bzip2. On a server only the directory and the wanted members are fetched. Memory: some 300 bytes per member.
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -152,7 +151,6 @@ impl<'a> Zip<'a> {
         Ok((stored && end <= self.file.bytes).then_some(start))
     }
 
-    /// The contents of a member, without verification.
     fn reader(&self, at: usize) -> Result<Box<dyn Read + '_>> {
         let (start, end) = self.entry(at)?.compressed_data_range();
         // A damaged archive may place a member beyond its own end.

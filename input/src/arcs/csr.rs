@@ -7,7 +7,7 @@ use super::edges::{BATCH, EdgeSource, TakeArcs};
 use crate::rows::row_of;
 use trimill_system::{Error, Result};
 
-/// How many bounds of rows are read at a time.
+/// Bounds of rows that are read at a time.
 const BOUNDS: usize = 1 << 10;
 
 /// An adjacency matrix in compressed sparse rows: row `v` has the columns `indices[indptr[v]..indptr[v + 1]]`, and each is an arc from

@@ -1,8 +1,7 @@
 //! Edges in memory as a source of arcs.
 //!
-//! Input: an [`EdgeSource`]. Output: its arcs, delivered by all threads in chunks of [`CHUNK`] arcs or more, and its rows, if it has
-//! any. What it delivers is checked: ids below the declared number of vertices, or below 2^64 - 1; as many arcs as asked for; rows
-//! that agree with the tails. Memory: for each thread, what the source takes for a batch.
+//! Input: an [`EdgeSource`]. Output: its arcs, delivered by all threads in chunks of [`CHUNK`] arcs or more, and its rows, if any. Checks
+//! ids (below the declared number, or 2^64 - 1), the number of arcs, and that rows agree with tails. Memory: a batch per thread.
 
 use std::ops::Range;
 
@@ -73,7 +72,6 @@ impl<T: EdgeSource + ?Sized> ArcSource for T {
     }
 }
 
-/// The error for arc number `arc`, one of whose ids is too large.
 #[cold]
 fn too_large(tail: u64, head: u64, arc: u64, declared: Option<u64>) -> Error {
     let id = if tail >= declared.unwrap_or(u64::MAX) { tail } else { head };
@@ -144,7 +142,9 @@ impl<T: EdgeSource + ?Sized> AdjacencyRows for InMemory<'_, T> {
 
 #[derive(Debug, Clone, Default)]
 pub struct ArcList {
+    /// `(tail, head)`; loops and duplicates are allowed.
     pub arcs: Vec<(u64, u64)>,
+    /// How many vertices `0..n` are declared, if any.
     pub declared: Option<u64>,
 }
 

@@ -29,7 +29,6 @@ impl TextDictionary {
     }
 }
 
-/// The dictionaries in force at some place of a file, by id.
 pub(super) struct TextDictionaries {
     by_id: HashMap<i64, TextDictionary>,
     pub(super) messages: usize,

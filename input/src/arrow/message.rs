@@ -52,7 +52,6 @@ pub(super) fn damaged(found: &str) -> Error {
     Error::data("", found).expected("whole messages").advice("write or fetch the data again")
 }
 
-/// Where the ends of arcs are in a record batch's body.
 #[derive(Debug, Clone)]
 pub(super) struct BatchLayout {
     pub(super) rows: u64,

@@ -167,7 +167,6 @@ fn offset(batch: &ArrowBatch<'_>, end: usize, offsets: &mut impl Read) -> Result
 struct ViewedText<'a> {
     file: ViewedFile<'a>,
     within: Range<u64>,
-    /// The bytes that were read last, and their place in the buffer.
     piece: Vec<u8>,
     at: u64,
 }

@@ -1,8 +1,7 @@
 //! Finds the two columns of an Arrow schema that hold the ends of arcs, and their place in record batches.
 //!
-//! A record batch lists a node for each field, also for nested ones, and a number of buffers that follows from the field's type, all
-//! fields in order. So a column's place follows from the types of those before it. Only for fields of views does the batch say how
-//! many buffers there are.
+//! A record batch lists a node for each field, also for nested ones, and as many buffers as the field's type has, in order. So the
+//! types before a column give its place. Only for fields of views the batch says how many buffers there are.
 
 use arrow_ipc::{Endianness, Field, Int, MetadataVersion, Schema, Type};
 
@@ -26,7 +25,6 @@ pub(super) struct ArrowColumn {
     pub(super) dictionary: Option<DictionaryColumn>,
 }
 
-/// The dictionary of a column, and how its texts are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DictionaryColumn {
     pub(super) id: i64,
@@ -44,7 +42,6 @@ pub(super) enum ArrowValues {
     Views,
 }
 
-/// How many nodes and buffers come before a column in a record batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ColumnPlace {
     pub(super) nodes: usize,

@@ -1,7 +1,6 @@
 //! Reads the messages with dictionaries.
 //!
-//! A dictionary comes before the record batches that use it. A later message with the same id replaces it, which only streams may do, or
-//! appends to it (a *delta*).
+//! A dictionary precedes the record batches that use it. A later message with its id replaces it (only in streams) or adds to it (*delta*).
 
 use std::io::{BufReader, Read};
 use std::path::Path;

@@ -28,7 +28,6 @@ pub(super) struct ArrowBatch<'a> {
     pub(super) columns: &'a [ArrowColumn; 2],
     pub(super) layout: &'a BatchLayout,
     pub(super) body: BatchBody<'a>,
-    /// For copies of texts that are not read in order.
     pub(super) work_dir: &'a Path,
 }
 
@@ -74,7 +73,6 @@ impl ArrowBatch<'_> {
         Err(self.wrong(end, &found).expected("an id in each row"))
     }
 
-    /// The bytes of a buffer, decompressed, from byte `from` on.
     pub(super) fn bytes(&self, end: usize, buffer: &Range<u64>, from: u64) -> Result<Box<dyn Read + '_>> {
         let Some(codec) = self.layout.compression.filter(|_| !buffer.is_empty()) else {
             return Ok(self.stored((buffer.start + from).min(buffer.end)..buffer.end));

@@ -31,7 +31,6 @@ pub(super) trait BitOrder: Send + Sync {
     fn first(word: u64, bits: u32) -> u64;
 }
 
-/// The highest bit of each byte comes first.
 pub(super) struct HighFirst;
 
 impl BitOrder for HighFirst {
@@ -54,7 +53,6 @@ impl BitOrder for HighFirst {
     }
 }
 
-/// The lowest bit of each byte comes first.
 pub(super) struct LowFirst;
 
 impl BitOrder for LowFirst {

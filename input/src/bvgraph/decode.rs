@@ -130,7 +130,6 @@ impl RingLimit {
         Self { longest: vec![0; places], room: MORE_ARCS + ARCS_A_BYTE * bytes }
     }
 
-    /// Refuses a row of `degree` arcs if it makes the ring too large.
     fn grow(&mut self, node: u64, degree: u64) -> Result<(), Impossible> {
         let place = (node % self.longest.len() as u64) as usize;
         let growth = degree.saturating_sub(self.longest[place]);

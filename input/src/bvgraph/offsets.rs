@@ -45,7 +45,6 @@ impl Offsets {
 pub(super) struct OffsetCuts<'a> {
     bits: BitReader<'a, HighFirst>,
     encoding: &'a Encoding,
-    /// How many rows before a chunk its rows may need.
     again: u64,
     size: u64,
     /// The offset of the next row, and those of rows before it, the nearest first.
@@ -55,8 +54,7 @@ pub(super) struct OffsetCuts<'a> {
 }
 
 impl<'a> OffsetCuts<'a> {
-    /// Cuts a stream of `bits` bits with `arcs` arcs. `None` if chains of references may be too long, the window is too wide, or the first
-    /// offset is not 0.
+    /// Cuts `bits` bits of `arcs` arcs. `None` if reference chains may be too long, the window too wide, or the first offset is not 0.
     pub(super) fn new(offsets: &'a Offsets, encoding: &'a Encoding, bits: u64, arcs: u64) -> Option<Self> {
         let again = encoding.longest_chain?.checked_mul(encoding.window)?;
         if again.max(encoding.window) > AGAIN_ROWS {

@@ -1,11 +1,9 @@
 //! The encoding of a row.
 //!
 //! A row is its degree; the distance to an earlier row that it refers to (0: none); which blocks of that row's successors it copies;
-//! intervals of consecutive successors; and the distances between all others, the residuals.
-//!
-//! Every number is checked as it is read: degrees against the arcs left, blocks against the row that is copied, intervals and
-//! residuals against the degree and the number of vertices. So a damaged stream is an error, or another valid graph, and takes no
-//! more time and memory than a valid one.
+//! intervals of consecutive successors; and the distances between all others, the residuals. Every number is checked as it is read:
+//! degrees against the arcs left, blocks against the row that is copied, intervals and residuals against the degree and the vertices. So a
+//! damaged stream is an error or another valid graph, and costs no more.
 
 use std::ops::Range;
 
@@ -39,14 +37,12 @@ pub(super) trait Successors {
 }
 
 impl Encoding {
-    /// Reads the degree of a row, which is at most `most`.
     #[inline(always)]
     pub(super) fn degree<O: BitOrder>(&self, bits: &mut BitReader<'_, O>, most: u64) -> Result<u64, Impossible> {
         at_most(read(self.outdegrees, bits)?, most.min(self.nodes))
     }
 
-    /// Reads the rest of the row of `node`; `degree_of` gives the degree of the row at a distance. Returns the distance of this
-    /// row's reference, or 0.
+    /// Reads the rest of `node`'s row; `degree_of` gives the degree of the row at a distance. Returns the distance of its reference, or 0.
     #[inline(always)]
     pub(super) fn successors<O: BitOrder>(
         &self,
@@ -97,8 +93,7 @@ impl Encoding {
         // Each block but the first has at least one successor.
         let blocks = at_most(read(self.blocks, bits)?, length + 1)?;
         let (mut at, mut copied) = (0, 0);
-        // Blocks are copied and skipped in turn, the first one is copied. The rest of the row is the last block, whose length is not
-        // stored.
+        // Blocks are copied and skipped in turn, the first is copied. The last is the rest of the row; its length is not stored.
         for block in 0..=blocks {
             let end = match block == blocks {
                 true => length,

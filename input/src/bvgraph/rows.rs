@@ -1,7 +1,6 @@
 //! The rows of a graph, decoded where they are needed.
 //!
-//! The lengths of all rows come first: from the pass that cuts the stream, or, with a file of offsets, from each row's beginning. Then any
-//! thread can decode any chunk.
+//! The lengths of rows come first: from the pass that cuts the stream or, with offsets, each row's beginning. Then threads decode chunks.
 
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
@@ -29,8 +28,7 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
         Self { graph, chunks: OnceLock::new(), symmetry: OnceLock::new(), idle: Mutex::default() }
     }
 
-    /// Whether the first arcs could be those of a symmetric graph: each has its reverse, if the row of its head is among them. It
-    /// recognises most directed graphs before all of them is read.
+    /// Whether the first arcs could be a symmetric graph's: each has its reverse, if its head's row is there. Most directed graphs fail.
     fn may_be_symmetric(&self, first: &BvChunk) -> Result<bool> {
         let mut arcs = Vec::new();
         self.with_reader(|reader| {

@@ -24,7 +24,6 @@ const IDS_PER_BYTE: u64 = 4;
 /// A file that lists the vertices of a graph, also those without edges.
 pub struct VertexList {
     file: InputFile,
-    /// The file of edges, for errors.
     edges: InputFile,
     declared: Option<u64>,
     sizes: ReadSizes,
@@ -39,8 +38,7 @@ impl VertexList {
         &self.edges.path
     }
 
-    /// The most ids, by the properties or the file's size; for a compressed list without properties about as many. Each takes 8 bytes of
-    /// memory.
+    /// The most ids, by the properties or the file's size; roughly, for a compressed list without properties. 8 bytes of memory each.
     pub fn at_most(&self) -> u64 {
         let by_size = match self.file.compression {
             Some(_) => self.file.bytes.saturating_mul(IDS_PER_BYTE),
@@ -49,8 +47,7 @@ impl VertexList {
         self.declared.unwrap_or(by_size)
     }
 
-    /// All ids, ascending, read with all threads of the current pool. Errors, `Kind::Data`: a line that is no id, a duplicate id, another
-    /// number of ids than declared.
+    /// All ids, ascending, read by the current pool. `Kind::Data`: a line that is no id, a duplicate, another number of ids than declared.
     pub fn read(&self, control: &Control) -> Result<Vec<u64>> {
         let task = control.task("vertices", Some(self.file.bytes), Unit::Bytes);
         let lines = TextLines { file: &self.file, skip: 0, before: 0, sizes: self.sizes, task: &task };

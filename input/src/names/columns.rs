@@ -37,7 +37,6 @@ impl Separator {
     }
 }
 
-/// The byte after the quotes that begin at `at`.
 fn end_of_quotes(line: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {

@@ -136,8 +136,7 @@ impl ParquetFile {
     }
 }
 
-/// Calls the library and turns its panics into errors: some decoders may still panic on damaged pages, though pages are checked
-/// before.
+/// Turns panics of the library into errors: some decoders may panic on damaged pages, though pages are checked before.
 fn guarded<T>(call: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     catch_unwind(AssertUnwindSafe(call))
         .unwrap_or_else(|_| Err(ParquetError::General("a page that cannot be decoded".into())))

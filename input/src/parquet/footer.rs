@@ -1,7 +1,6 @@
 //! The metadata at the end of a Parquet file: read, checked, decoded.
 //!
-//! Layout of the end: the metadata, its length (`u32`, little-endian), `PAR1`. Memory: some times that length, at
-//! most [`MOST`].
+//! The end of a file: the metadata, its length (`u32`, little-endian), `PAR1`. Memory: some times that length, at most [`MOST`].
 
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 

@@ -201,7 +201,6 @@ impl ChunkReader for PageBytes {
     }
 }
 
-/// Checks the sizes in the page header at the beginning of `bytes`.
 fn check_header(bytes: &[u8]) -> Result<()> {
     let (mut plain, mut packed, mut wrong_part) = (0, 0, false);
     let walked = walk(bytes, &mut |path, found| {

@@ -1,8 +1,7 @@
 //! Reads a range of an object in order, and fetches ahead.
 //!
-//! A stream begins with a short part, since often only the beginning is wanted, and its parts grow. The pages of a column are all wanted,
-//! so their first part is long and is requested at once; and the previous part is kept. Memory: at most [`STREAM`] or [`PAGES`] parts
-//! ahead, the current one and, of pages, the previous one.
+//! A stream begins with a short part, since often only the beginning is wanted; parts grow. A column's pages are all wanted: their first
+//! part is long, and the previous part is kept. Memory: at most [`STREAM`] or [`PAGES`] parts ahead, the current one, the previous one.
 
 use std::collections::VecDeque;
 use std::io;
@@ -84,7 +83,6 @@ impl ReadAhead {
         }
     }
 
-    /// Waits for the part that has byte `at`.
     fn advance(&mut self, at: u64) -> Result<()> {
         while self.coming.front().is_some_and(|part| part.range.end <= at) {
             self.coming.pop_front();

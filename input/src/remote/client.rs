@@ -107,7 +107,6 @@ fn basic(client: &reqwest::Client, url: &Url) -> Option<HeaderValue> {
     built.headers().get(AUTHORIZATION).cloned()
 }
 
-/// Addresses `request` to `url`, without its user.
 fn address(request: &mut HttpRequest, url: &mut Url) -> Result<(), HttpError> {
     // These fail only for URLs without a host.
     let _ = (url.set_password(None), url.set_username(""));
@@ -135,8 +134,7 @@ fn without_credentials(headers: &mut HeaderMap) {
 
 #[async_trait]
 impl HttpService for RemoteClient {
-    /// Sends the request to where the URL's redirects ended last time; if that fails, for example because the address has expired, to the
-    /// URL itself.
+    /// Sends the request to where redirects ended last time; if that fails, as when that address has expired, to the URL itself.
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let ended = lock(&self.ended).clone();
         if let Some(mut ended) = ended {

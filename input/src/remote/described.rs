@@ -47,10 +47,7 @@ struct ServedGraphar {
 }
 
 impl ServedGraphar {
-    /// A file's URL with the credentials of the named one.
-    ///
-    /// # Errors
-    /// A key that would match other objects, too.
+    /// A file's URL with the credentials of the named one. Errors: a key that would match other objects, too.
     fn whole(&self, file: &Path) -> Result<PathBuf> {
         let Some(named) = &self.url else {
             let is_pattern =

@@ -63,7 +63,6 @@ impl ObjectVersion {
 }
 
 impl ObjectReader {
-    /// Fetches the object's version and its first bytes.
     pub(super) async fn open(stored: StoredAt, limits: RemoteLimits) -> Result<Self> {
         let first = || {
             let version = stored.version.clone();
@@ -214,7 +213,6 @@ pub(super) fn cause(error: &object_store::Error) -> String {
     }
 }
 
-/// The error for a key that is no path, at `name` or under it.
 pub(super) fn unreadable_key(name: &Path) -> Error {
     Error::data(name, "a key that is not read: in it / is twice in a row, or a part is . or ..")
         .expected("names with one / between them")

@@ -61,8 +61,7 @@ impl Network {
 }
 
 impl<T> PendingWork<T> {
-    /// # Errors
-    /// [`trimill_system::error::Kind::Interrupted`] when the job is stopped.
+    /// Errors: `Kind::Interrupted` when the job is stopped.
     pub(super) fn wait(self) -> Result<T> {
         loop {
             match self.made.recv_timeout(POLL) {

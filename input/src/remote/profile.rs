@@ -32,10 +32,7 @@ pub(super) struct AwsProfile {
 }
 
 impl AwsProfile {
-    /// The profile that the environment names.
-    ///
-    /// # Errors
-    /// A file that cannot be read or is malformed; a name that neither file has.
+    /// The profile that the environment names. Errors: a file that is unreadable or malformed; a name that neither file has.
     pub(super) fn read() -> Result<Self> {
         Self::of(|name| std::env::var_os(name).filter(|value| !value.is_empty()))
     }
@@ -79,10 +76,7 @@ impl AwsProfile {
         of_s3.map(String::as_str).or_else(|| self.get("endpoint_url"))
     }
 
-    /// Its keys, if it has any.
-    ///
-    /// # Errors
-    /// The keys come from elsewhere, or only half of them are there.
+    /// Its keys, if any. Errors: they come from elsewhere, or only half of them are there.
     pub(super) fn keys(&self) -> Result<Option<AwsCredential>> {
         let has_keys = |section: &&SectionValues| section.contains_key("aws_access_key_id");
         let found = self.sections().flatten().find(has_keys);

@@ -15,7 +15,6 @@ use trimill_system::control::{Control, Task};
 use trimill_system::{Error, Result};
 
 pub(super) struct CompressedMatrix {
-    /// Where each row begins, and where the last one ends.
     indptr: NpyArray,
     indices: NpyArray,
     rows: u64,

@@ -19,7 +19,6 @@ pub struct TimedCommand {
     pub time: Duration,
 }
 
-/// The reference event, its time, and what was timed.
 #[derive(Debug)]
 pub(super) struct Clock {
     base: CudaEvent,

@@ -45,7 +45,6 @@ impl<E: Engine + Send> PartitionCounter for LstcCounter<'_, E> {
     fn resident_edges(&mut self, first: u64, into: &mut [u32], _: &ThreadPool) -> Result<()> {
         let edges = self.edges.as_ref().ok_or_else(edges::missing)?;
         match self.row_blocks {
-            // As above.
             0 => into.fill(0),
             _ => edges.read_resident(self.engine, first, into)?,
         }

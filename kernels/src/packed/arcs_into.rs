@@ -9,7 +9,6 @@ use rayon::prelude::*;
 
 const RUNS: u32 = 2048;
 
-/// How many successors are added up at a time.
 const SUCCESSORS: usize = 1 << 18;
 
 #[derive(Debug)]

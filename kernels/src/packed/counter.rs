@@ -72,7 +72,6 @@ impl<E: Engine + Send> PartitionCounter for PackedPartition<'_, E> {
 
     fn resident_edges(&mut self, first: u64, into: &mut [u32], _: &ThreadPool) -> Result<()> {
         let PackedCounter { engine, edges, .. } = &mut self.counting;
-        // If nothing was counted, no kernel has waited for the zeros.
         engine.wait(Stream::Compute, RESIDENT.copied)?;
         Ok(edges.as_ref().ok_or_else(edges::missing)?.read_resident(*engine, first, into)?)
     }

@@ -106,8 +106,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         Ok(())
     }
 
-    /// Packs rows by way of a half: `send` copies their offsets there and, after them, their successors numbered
-    /// `successors`.
+    /// Packs rows by way of a half: `send` copies offsets there, and behind them the successors numbered `successors`.
     fn pack(
         &mut self,
         row: u32,
@@ -146,7 +145,6 @@ impl<E: Engine> PackedCounter<'_, E> {
         Ok(())
     }
 
-    /// Waits until the rows in a half are packed, and adds the time.
     fn packed(&mut self, half: usize) -> GpuResult<()> {
         let events = of_row_block(half);
         self.engine.reach(events.counted)?;

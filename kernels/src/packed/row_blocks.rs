@@ -93,8 +93,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         let first = if row_block.all_local { 0 } else { row_block.first_local / BLOCK };
         let mut block = first;
         while block < self.blocks.count() {
-            // With all locals in one batch, a local of the range is one owner, instead of one in the batch and one in the
-            // piece.
+            // With all locals in one batch, a local of the range is one owner, not one in the batch and one in the piece.
             let all = self.blocks.batch(0, self.blocks.count(), &piece);
             let alone = row_block.all_local
                 && all.arcs <= MOST

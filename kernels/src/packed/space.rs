@@ -1,10 +1,9 @@
 //! The work space: the memory for assigning and counting, beside the rows.
 //!
-//! A row block is counted in pieces (ranges of its numbers), and each piece against batches of locals, such that their data fits the
-//! work space: the piece's packed rows and table, the owners' ends, the assigned arcs, the list of owners. If everything fits there is
-//! one piece and one batch. Sizes grow with pieces and batches, so both are found by binary search.
-//!
-//! If triangles are counted on arcs, each chunk of the piece's rows and each assigned arc takes 4 bytes more.
+//! A row block is counted in pieces (ranges of its numbers), and each piece against batches of locals, such that their data fits the work
+//! space: the piece's packed rows and table, the owners' ends, the assigned arcs, the list of owners. If everything fits there is one piece
+//! and one batch. Sizes grow with pieces and batches, so both are found by binary search. If triangles are counted on arcs, each chunk of
+//! the piece's rows and each assigned arc takes 4 bytes more.
 
 use std::ops::Range;
 
@@ -27,8 +26,7 @@ pub(super) const LEAST_ROW_BLOCKS: u64 = 2;
 pub(super) const LEAST_PER_ARC_WITH_EDGES: u64 = 3;
 pub(super) const LEAST_ROW_BLOCKS_WITH_EDGES: u64 = 3;
 
-/// The most arcs, and the most owners, of a batch. Kernels number both with 32 bits, and step beyond the last one by what a block or
-/// all warps take at a time.
+/// The most arcs, and owners, of a batch. Kernels number both with 32 bits, and step past the end by what a block or all warps take.
 pub(super) const MOST: u64 = (1 << 32) - (1 << 20);
 
 /// Offsets in the work space, in bytes.
@@ -105,7 +103,6 @@ pub(super) fn places(piece: &BlockRange, owners: u64, arcs: u64) -> WorkOffsets 
     WorkOffsets { table, ends, arcs: arcs_at, arc_counters, firsts, list, list_length, sums, state, end: at }
 }
 
-/// Thread blocks of the scan over the ends of `owners` owners.
 pub(super) fn scan_blocks(owners: u64) -> u64 {
     (2 * owners).div_ceil(SCAN.into())
 }
@@ -166,8 +163,7 @@ impl ArcsBefore {
         places(piece, u64::from(BLOCK) + piece.numbers, arcs).end
     }
 
-    /// The end of the longest piece from the start of `range` on that has at most `limit` bytes and leaves space for a batch.
-    /// `piece(end)` is the size of the piece that ends there.
+    /// The end of the longest piece from `range.start` on of at most `limit` bytes that leaves space for a batch; `piece(end)` is its size.
     pub(super) fn cut_piece(
         &self,
         range: Range<u32>,

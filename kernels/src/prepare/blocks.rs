@@ -22,8 +22,7 @@ pub struct RankedRows<'e, E: Engine + ?Sized> {
     begin: u64,
 }
 
-/// Bytes for any file block of fewer than 2^13 arcs: 8 per arc, a bit for each of 2^17 rows, and the ends of sequences. Blocks of more
-/// arcs take less than 8 bytes per arc.
+/// Bytes for a file block of fewer than 2^13 arcs: 8 per arc, a bit for each of 2^17 rows, ends of sequences. Others: under 8 per arc.
 const LEAST_OUT: u64 = 96 << 10;
 
 enum Sorted {
@@ -34,10 +33,7 @@ enum Sorted {
 }
 
 impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
-    /// Makes the rows of `vertices` vertices from the rank of each id.
-    ///
-    /// # Panics
-    /// If there are more or fewer ranks than ids.
+    /// Makes the rows of `vertices` vertices from the rank of each id. Panics if there are more or fewer ranks than ids.
     pub fn new(edges: DeviceEdges<'e, E>, ranks: &[u32], vertices: u64) -> GpuResult<Self> {
         assert!(ranks.len() as u64 == edges.ids(), "a rank for each id");
         // Ranks take the place of the degrees, and lengths of rows that of the ranks.
@@ -83,10 +79,7 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
         Ok(Self { work, arcs, bits, vertices, lengths, begin })
     }
 
-    /// The length of each row, once all file blocks were cut.
-    ///
-    /// # Panics
-    /// If `lengths` has another length than there are vertices.
+    /// The length of each row, once all file blocks were cut. Panics if `lengths` has another length than there are vertices.
     pub fn lengths(&mut self, lengths: &mut [u32]) -> GpuResult<()> {
         assert!(lengths.len() as u64 == self.vertices, "a length for each vertex");
         self.work.engine.read(Stream::Compute, self.lengths, cast_slice_mut(lengths))
@@ -139,6 +132,7 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
     }
 }
 
+/// Consecutive file blocks, to be encoded.
 pub struct FileBlocks<'r, 'e, E: Engine + ?Sized> {
     work: &'r mut PrepareSpace<'e, E>,
     sources: [u64; 7],
@@ -157,14 +151,12 @@ impl<E: Engine + ?Sized> FileBlocks<'_, '_, E> {
         self.work.engine.host_words(words)
     }
 
+    /// The most bytes of blocks that can be encoded at a time.
     pub fn most_bytes(&self) -> u64 {
         self.out.end - self.out.start
     }
 
-    /// Encodes consecutive blocks, counted within these, into `bytes`, which must have exactly their size, at most [`Self::most_bytes`].
-    ///
-    /// # Panics
-    /// If `bytes` has another length.
+    /// Encodes consecutive blocks, counted within these, into `bytes`, of their exact size (or it panics), at most [`Self::most_bytes`].
     pub fn encode(&mut self, blocks: Range<usize>, bytes: &mut [u8]) -> GpuResult<()> {
         let length = self.positions[blocks.end] - self.positions[blocks.start];
         assert!(length == bytes.len() as u64 && length <= self.most_bytes(), "{length} bytes of blocks");

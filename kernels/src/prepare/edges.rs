@@ -59,8 +59,7 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         self.runs.keys() + self.count
     }
 
-    /// A buffer of `arcs` arcs, from which copies are fastest. At most `most` buffers are made, but at least one; if all are in use, this
-    /// waits for the oldest copy.
+    /// A buffer of `arcs` arcs, from which copies are fastest. If `most` (at least one) are made and in use, waits for the oldest copy.
     pub fn buffer(&mut self, arcs: usize, most: usize) -> GpuResult<HostWords> {
         if self.made >= most.min(COPIED)
             && let Some((event, _)) = self.work.copied.front()
@@ -129,10 +128,8 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         Ok(())
     }
 
-    /// Makes each edge once, and the degrees of all ids, which must be below `ids`.
-    ///
-    /// # Errors
-    /// [`GpuError::Budget`]: too little memory, or ids of more than [`MOST_ID_BITS`] bits. What the device fails with.
+    /// Makes each edge once, and the degrees of all ids, which must be below `ids`. Errors: [`GpuError::Budget`]: too little memory, or ids
+    /// of more than [`MOST_ID_BITS`] bits; what the device fails with.
     pub fn clean(mut self, ids: u64) -> GpuResult<DeviceEdges<'e, E>> {
         self.work.engine.sent()?;
         self.work.copied.clear();
@@ -234,9 +231,7 @@ pub struct DeviceEdges<'e, E: Engine + ?Sized> {
 }
 
 impl<E: Engine + ?Sized> DeviceEdges<'_, E> {
-    ///
-    /// # Panics
-    /// If `degrees` has another length than there are ids.
+    /// Reads the degrees of all ids. Panics if `degrees` has another length than there are ids.
     pub fn degrees(&mut self, degrees: &mut [u32]) -> GpuResult<()> {
         assert!(degrees.len() as u64 == self.ids, "a degree for each id");
         self.work.engine.read(Stream::Compute, self.degrees, cast_slice_mut(degrees))

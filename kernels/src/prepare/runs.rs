@@ -1,5 +1,4 @@
-//! Sorted runs of keys: the device encodes them, the caller's store keeps them, and the device merges them, a range of keys at a time, by
-//! sorting it again.
+//! Sorted runs of keys: the device encodes them, the caller stores them, and the device merges them, sorting one range of keys at a time.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -148,9 +147,7 @@ impl Runs {
     }
 
     /// The end of the longest range of keys from `from` on that has at most `most` keys and does not divide an edge; `None` at the end.
-    ///
-    /// # Errors
-    /// [`GpuError::Budget`]: an edge has more keys than that. A run cannot be read.
+    /// Errors: [`GpuError::Budget`]: an edge has more keys than that; a run cannot be read.
     pub(super) fn next(&self, from: &[u64], most: u64) -> GpuResult<Option<Vec<u64>>> {
         let ends: Vec<u64> = self.runs.iter().map(KeyRun::len).collect();
         let left = Self::between(from, &ends);
@@ -204,7 +201,6 @@ impl Runs {
 struct Decoding<'b> {
     /// The half that is filled next, and the one that may still be being copied from.
     halves: [DecodingHalf<'b>; 2],
-    /// Device address for the next key.
     place: u64,
     /// Device address of the number of keys decoded.
     decoded: u64,

@@ -39,7 +39,6 @@ pub(super) struct KeyRun {
     run: Box<dyn StoredRun>,
     keys: u64,
     first: Vec<u64>,
-    /// Where each block begins, and where the last one ends.
     begins: Vec<u64>,
     last: RefCell<(usize, Vec<u64>)>,
 }
@@ -59,8 +58,7 @@ impl KeyRun {
         self.keys
     }
 
-    /// Appends `keys` keys, encoded at the beginning of `bytes`: whole blocks, except at the end of the run. `parts`: where each encoded
-    /// part of a block begins, and the end.
+    /// Appends `keys` keys encoded in `bytes`: whole blocks, but at the run's end. `parts`: where each part of a block begins, and the end.
     pub(super) fn append(&mut self, threads: &RunThreads, keys: u64, parts: &[u64], bytes: &[u8]) -> GpuResult<()> {
         let (end, bytes) = (self.bytes(), &bytes[..parts.last().map_or(0, |&end| end as usize)]);
         let blocks = parts[..parts.len() - 1].iter().step_by(PARTS);
@@ -129,7 +127,6 @@ fn share_of(bytes: usize) -> usize {
     bytes.div_ceil(THREADS).max(LEAST_SHARE)
 }
 
-/// Threads that are kept from one part of a run to the next.
 pub(super) struct RunThreads(ThreadPool);
 
 impl RunThreads {

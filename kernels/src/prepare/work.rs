@@ -37,7 +37,6 @@ const BLOCKS: u64 = 16;
 /// Bytes of places of digits: for all passes, and for two portions.
 const PLACES: u64 = 8 * DIGITS * (PASSES + 2);
 
-/// The status words of a sort of `keys` keys.
 fn status_bytes(keys: u64) -> u64 {
     4 + 4 * DIGITS * keys.min(PORTION).div_ceil(u64::from(SORT_TILE))
 }
@@ -203,7 +202,6 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         self.engine.fill(Stream::Compute, at, byte, bytes)
     }
 
-    /// Waits for all kernels and reads a number.
     pub(crate) fn number(&mut self, at: u64) -> GpuResult<u64> {
         self.engine.read_u64(Stream::Compute, at)
     }
@@ -224,7 +222,6 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         self.number(self.tiles + 8 * tiles)
     }
 
-    /// Enqueues a kernel that selects among `count` elements.
     pub(super) fn selecting(&mut self, name: &'static str, count: u64, values: &[u64]) -> GpuResult<()> {
         self.launch(name, count.div_ceil(u64::from(SELECT_TILE)).max(1), SELECT_TILE / SELECT_KEYS, values)
     }
@@ -238,8 +235,7 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         u64::from(bits.div_ceil(8))
     }
 
-    /// Sorts `count` keys by `bits` bits, at most 64, from bit `low` on. After an odd number of [passes](Self::passes) they are in the
-    /// memory that was free before.
+    /// Sorts `count` keys by `bits` bits (at most 64) from `low` on; after an odd number of [passes](Self::passes) into `free`'s memory.
     pub(crate) fn sort(&mut self, buffers: SortBuffers, count: u64, low: u32, bits: u32) -> GpuResult<SortBuffers> {
         let passes = Self::passes(bits);
         let (low, totals) = (u64::from(low), self.places);

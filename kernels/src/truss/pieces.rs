@@ -1,10 +1,9 @@
-//! Which pieces of a graph that is peeled are on the device; the others are in page-locked host memory, which kernels read and write over
-//! the bus.
+//! Which pieces of a peeled graph are on the device; the others are in page-locked host memory, which kernels access over the bus.
 //!
-//! Values are changed at random by all threads at once, so they are always on the device, with everything of the size of the vertices. Rows
-//! of neighbours come next, and the edges to these, which are only read where a triangle is found. If not all neighbours fit, half of the
-//! remaining memory has those of the first vertices, whose rows are the longest and are searched most; 7/16 are a cache for the rows of falling
-//! edges. A sixteenth is for sorting these edges by their longer rows, so that a row is used while it is in the cache.
+//! Values are changed at random by all threads, so they are always on the device, with all that has the size of the vertices. Rows of
+//! neighbours come next, then the edges to these, which are only read where a triangle is found. If not all neighbours fit, half of the
+//! remaining memory has those of the first vertices, the longest and most searched rows; 7/16 cache the rows of falling edges. 1/16 is for
+//! sorting these edges by their longer rows, so that rows are used while cached.
 
 use super::constants::{COUNTS, TAIL_STEP};
 use crate::arena::{ALIGNMENT, padded};
@@ -23,7 +22,6 @@ pub(super) struct PeelingPieces {
     pub(super) edges: u64,
     /// The cache of rows of neighbours.
     pub(super) fetched: u64,
-    /// How many falling edges are sorted at a time.
     pub(super) sorted: u64,
     /// Whether the gathered edges, those that fell, and the heads are on the device.
     pub(super) lists: [bool; 3],

@@ -1,13 +1,10 @@
 //! Builds several partitions in the same passes over the graph.
 //!
-//! Input: the graph, some partitions. Output: their spills. [`kept`] finds which vertices each partition keeps. Then one pass in rank
-//! order filters and encodes the rows of each file block for each partition, locals and proxies separately. Rows are appended to the
-//! partition's spill in rank order, and a row block of proxies' rows ends before a row that would not fit ([`RowBlockCuts`]). A task is
-//! a pair of a partition and a file block, so all threads have work, whatever the number of partitions; meanwhile the rows of earlier
-//! tasks are written. The bytes of a spill do not depend on the batch or the threads.
-//!
-//! Cost: two readings of the rows for all partitions together (three at level `zero-indegree`). Memory: the row blocks, [`Kept::bytes`]
-//! and [`BUFFERS`] per partition, and per thread twice [`HELD`] and an encoder.
+//! Input: the graph, some partitions. Output: their spills. [`kept`] finds which vertices each keeps. Then one pass in rank order filters
+//! and encodes the rows of each file block for each partition, locals and proxies apart, and appends them to the spill; a row block ends
+//! before a row that would not fit ([`RowBlockCuts`]). A task is a partition and a file block, so all threads have work; earlier tasks'
+//! rows are written meanwhile. The bytes do not depend on the batch or the threads. Cost: two readings of the rows in all (three at level
+//! `zero-indegree`). Memory: the row blocks, [`Kept::bytes`] and [`BUFFERS`] per partition; per thread twice [`HELD`] and an encoder.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -166,8 +163,7 @@ impl FoundRows {
     }
 }
 
-/// Filters the rows of `ranks` for one partition, and encodes what is kept, in local numbers; uses the popcount instruction if there is
-/// one.
+/// Filters the rows of `ranks` for one partition, and encodes what is kept, in local numbers; by the popcount instruction, if any.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn filter(kept: &Kept, block: RowRun<'_>, ranks: Range<u32>, locals: &Locals, [resident, proxies]: &mut RowsByRole) {
     let place = |successor| kept.kept.rank(successor);

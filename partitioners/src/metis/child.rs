@@ -18,12 +18,10 @@ use trimill_system::disk::faults;
 use trimill_system::hash::mix;
 use trimill_system::{Error, Result, machine};
 
-/// The main function of the hidden sub-command; `args` are those after [`super::MetisOptions::helper`].
-///
-/// To be called on the main thread, before any other thread is started and before any signal handler is installed. The process should end
-/// right after it: with success only if this succeeds, and with the error on stderr otherwise. The process is killed when its parent
-/// ends. Errors: it was not started by [`super::assign`], a graph that is invalid for METIS, memory or disk that run out, a failure of
-/// METIS. Does not return after a SIGTERM.
+/// The main function of the hidden sub-command; `args` are those after [`super::MetisOptions::helper`]. To be called on the main thread,
+/// before any other thread or signal handler. The process should end right after it: with success only if this succeeds, else with the
+/// error on stderr; it is killed when its parent ends. Errors: it was not started by [`super::assign`], an invalid graph, memory or disk
+/// that run out, a failure of METIS. Does not return after a SIGTERM.
 pub fn child_main(args: impl IntoIterator<Item = OsString>) -> Result<()> {
     faults::in_metis_child(|| run(args))
 }

@@ -1,12 +1,9 @@
 //! The two messages between parent and child, through one file without a name, in the byte order of the machine.
 //!
-//! The graph, parent to child: eight `u64` (magic, version, vertices, arcs, parts, seed, whether arcs have weights, 0), then
-//! `i32` arrays: `vertices + 1` offsets, `vertices` vertex weights, `arcs` successors, and `arcs` arc weights if there are
-//! any. The assignment, child to parent, overwrites it: four `u64` (magic, vertices, peak bytes, checksum), then a `u32` per
-//! vertex.
-//!
-//! The assignment's header is written last and has a checksum of the rest, and the file must have exactly the right length:
-//! a child that ends midway leaves no valid assignment.
+//! The graph, parent to child: eight `u64` (magic, version, vertices, arcs, parts, seed, whether arcs have weights, 0), then `i32` arrays:
+//! `vertices + 1` offsets, vertex weights, `arcs` successors, arc weights if any. The assignment, child to parent, overwrites it: four
+//! `u64` (magic, vertices, peak bytes, checksum), then a `u32` per vertex. The assignment's header has a checksum of the rest and is
+//! written last, and the length must be right: else there is no assignment.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
@@ -85,8 +82,7 @@ pub(super) fn write_assignment(mut file: &File, parts: &[i32], peak_bytes: u64) 
     file.write_all(bytemuck::cast_slice(&header))
 }
 
-/// Reads the parts of `vertices` vertices, all below `parts`, and the child's peak memory; the error says what is wrong with
-/// the file.
+/// Reads the parts of `vertices` vertices, all below `parts`, and the child's peak memory. Errors: what is wrong with the file.
 pub(super) fn read_assignment(
     mut file: &File,
     vertices: u32,

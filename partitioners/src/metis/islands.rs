@@ -1,9 +1,8 @@
 //! Removes isolated vertices before METIS runs: its time is quadratic in their number (over a minute for a million), and its
 //! memory would not be bounded by the number of arcs.
 //!
-//! A clean graph has none, but in a contracted one every run without edges to other runs becomes one. Without them there are
-//! at least as many arcs as vertices. Afterwards they are assigned to the lightest parts. Costs one pass over the graph if
-//! there are any.
+//! A clean graph has none, but in a contracted one every run without edges to others becomes one. Without them there are at least as many
+//! arcs as vertices. They are assigned to the lightest parts. Costs one pass over the graph, if any.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -39,8 +38,7 @@ pub(super) fn remove(graph: Symmetric) -> (Symmetric, Islands) {
 }
 
 impl Islands {
-    /// The parts of all vertices, given those of the others. Each isolated vertex, in order, gets the part that is then
-    /// lightest.
+    /// All vertices' parts; `others`: those of vertices that are not isolated. Isolated ones, in order, get the then lightest part.
     pub(super) fn restore(&self, others: Vec<u32>, parts: u32) -> Vec<u32> {
         if others.len() == self.weights.len() {
             return others;

@@ -20,8 +20,7 @@ use signal_hook::consts::{SIGINT, SIGQUIT};
 use signal_hook::flag::register_conditional_default;
 use trimill_system::child::TERMINATED;
 
-/// Lets SIGINT and SIGQUIT end the process, blocks SIGTERM in this thread, and ends the process on a SIGTERM. To be called before
-/// other threads are started.
+/// Lets SIGINT and SIGQUIT end the process; blocks SIGTERM in this thread, and ends the process on one. Call before other threads start.
 pub(super) fn hold() -> io::Result<()> {
     let always = Arc::new(AtomicBool::new(true));
     for signal in [SIGINT, SIGQUIT] {

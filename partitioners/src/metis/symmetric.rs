@@ -1,9 +1,8 @@
 //! The symmetric CSR that METIS takes, made from oriented rows.
 //!
-//! Input: a [`PartitionInput`], and `run`: the vertices `run * c .. run * (c + 1)` are contracted to the vertex `c` (`run` = 1
-//! changes nothing). Output: [`Symmetric`]. Invariants, even if the graph's degrees are wrong: rows strictly ascending, no
-//! loops, every arc with its reverse and the same weight; weights are at least 1 and their sums fit 32 bits. The result
-//! depends on the graph alone, not on the order of its rows or the number of threads.
+//! Input: a [`PartitionInput`], and `run`: vertices `run * c .. run * (c + 1)` are contracted to the vertex `c`. Output: [`Symmetric`].
+//! Invariants, even if the graph's degrees are wrong: rows strictly ascending, no loops, every arc with its reverse of the same weight;
+//! weights are at least 1 and their sums fit 32 bits. Depends on the graph alone, not on row order or threads.
 //!
 //! Parallel, in three passes: merge the rows of each run into a half row (successors ascending, counted), scatter both ends of
 //! every half-row entry into the full rows, sort and merge those. Costs 8 bytes per entry of the half rows (at most one for
@@ -19,7 +18,6 @@ use trimill_system::{Control, Error, Result};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Symmetric {
-    /// Where each row begins in `successors`, and where the last one ends.
     pub(super) offsets: Vec<i32>,
     pub(super) successors: Vec<i32>,
     /// The number of edges that each arc represents, scaled down if the sum would not fit; `None` if all are 1.
@@ -244,8 +242,7 @@ fn vertex_weights(graph: &dyn PartitionInput, run: u32, vertices: u32) -> Vec<i3
     (0..vertices).into_par_iter().map(|c| scaled(weight(c), u64::from(vertices), total, limit)).collect()
 }
 
-/// Scales `weight`, one of `count` with the sum `total`, so that the sum is at most `limit` and each is at least 1. Needs
-/// `count <= limit`.
+/// Scales `weight`, one of `count` with the sum `total`, to a sum of at most `limit`, each at least 1. Needs `count <= limit`.
 fn scaled(weight: u64, count: u64, total: u64, limit: u64) -> i32 {
     if total <= limit {
         return weight as i32;

@@ -55,9 +55,8 @@ impl Assignment {
         &self.members[self.starts[part as usize] as usize..self.starts[part as usize + 1] as usize]
     }
 
-    /// Splits every part into runs of its locals (ascending ids) such that no run weighs more than `most`, unless it is
-    /// a single vertex. Any subset of a part's locals is a valid partition, so every part can be made to fit; parts
-    /// that fit already stay whole, and runs of one part are even in weight.
+    /// Splits every part into runs of its locals (ascending ids) of at most weight `most`, or of a single vertex. Any subset of a part's
+    /// locals is a valid partition, so every part can be made to fit; those that fit stay whole. Runs of a part are even in weight.
     #[must_use]
     pub fn split(self, most: u64, weight: impl Fn(u32) -> u64 + Sync) -> Self {
         let runs_of = |part| runs(self.locals(part), most, &weight);

@@ -5,9 +5,8 @@ const FULL: u32 = (1 << 16) - GROUP as u32;
 
 const GROUP: usize = 8;
 
-/// Vertical counters: plane `i` has bit `i` of 64 counts. Words are added eight at a time, through seven full adders of 64 bits:
-/// four or five operations per word, however many of its bits are set, and no branch that depends on them (Harley and Seal's
-/// method).
+/// Vertical counters: plane `i` has bit `i` of 64 counts. Words are added eight at a time, through seven full adders of 64 bits: four or
+/// five operations per word, whatever its bits, and no branch that depends on them (Harley and Seal's method).
 #[derive(Debug, Clone)]
 pub struct BitCounter {
     waiting: [u64; GROUP],
@@ -40,7 +39,6 @@ impl BitCounter {
         }
     }
 
-    /// Adds the waiting words, and zeros in place of missing ones.
     fn add_waiting(&mut self) {
         let words = std::mem::take(&mut self.waiting);
         self.many = 0;

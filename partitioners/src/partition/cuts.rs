@@ -26,7 +26,6 @@ pub struct RowBlockCuts {
     /// Rows so far; arcs of the current row block.
     rows: usize,
     arcs: u64,
-    /// The local number after that of the last row.
     next: u32,
 }
 

@@ -158,8 +158,7 @@ impl<'a> PartitionLists<'a> {
         &self.entries[self.range(rank)]
     }
 
-    /// Algorithm 2 of LSTC: a partition keeps its locals, and the proxies reachable from them. Arcs lead to smaller ranks, so in falling
-    /// order what is known of a vertex when its turn comes is final.
+    /// Algorithm 2 of LSTC: keeps locals, and proxies reachable from them. In falling rank order what is known at a vertex's turn is final.
     fn sweep(&mut self, passes: GraphPasses<'_>) -> Result<()> {
         for rank in 0..passes.graph.vertices() {
             if let (Some(own), range) = (self.own(rank), self.range(rank)) {

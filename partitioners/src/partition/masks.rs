@@ -35,7 +35,6 @@ pub(super) struct Masks<'a> {
 
 #[derive(Default)]
 pub(super) struct Counts {
-    /// Proxies and arcs, induced and kept.
     pub(super) bits: [BitCounter; 4],
     pub(super) resident_arcs: Vec<u64>,
 }
@@ -87,11 +86,9 @@ impl<'a> Masks<'a> {
         if bit < 64 { 1 << bit } else { 0 }
     }
 
-    /// Algorithm 2 of LSTC for 64 partitions: `reached` becomes the partitions that keep a vertex.
-    ///
-    /// Proxies without an in-arc are removed until none is left, so the rest is reachable from a local. Arcs lead to smaller
-    /// ranks, so blocks are taken in falling order, each in parallel: what a block propagates to lower ones is final, and a row
-    /// is read again only when its word grew within its own block.
+    /// Algorithm 2 of LSTC for 64 partitions: `reached` becomes the partitions that keep a vertex: removing proxies without an in-arc until
+    /// none is left leaves what is reachable from a local. Arcs lead to smaller ranks, so blocks are taken in falling order, each in
+    /// parallel: what a block propagates to lower ones is final, and a row is read again only when its word grew within its own block.
     fn sweep(&self) -> Result<()> {
         const CHUNK: usize = 256;
         let ranks = 0..self.passes.graph.vertices();
@@ -126,7 +123,6 @@ impl<'a> Masks<'a> {
         })
     }
 
-    /// Proxies and arcs, induced and kept, and locals' arcs of each partition.
     pub(super) fn count(&self) -> Result<Counts> {
         let mut all = Counts::default();
         self.passes.pass(Direction::Rising, |block| {

@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct LocalsAndHeads {
     /// The locals: their rows are resident.
     pub locals: Range<u32>,
-    /// The middle corners, at most up to the end of the locals (successors have smaller ranks): their rows are streamed, except for
-    /// resident ones.
+    /// The middle corners, at most up to the end of the locals (successors are smaller): their rows are streamed, unless resident.
     pub heads: Range<u32>,
 }
 

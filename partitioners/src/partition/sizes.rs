@@ -1,10 +1,9 @@
 //! The sizes of all partitions, before any is built.
 //!
-//! Input: the graph, and the partition of each vertex. Output: for every partition the figures of LSTC's Tables 3 and 4: vertices and
-//! arcs of the induced subgraph and after pruning. Memory: 16 bytes per vertex. As many partitions are sized together as fit that: at
-//! least 64, with a bit for each (module `masks`), in two passes over the graph; small partitions with lists (module `lists`), in
-//! three. Level `zero-indegree` takes one more pass. With lists a partition takes about as much memory as its locals have neighbours,
-//! so the passes are at most some times the mean degree, however many partitions there are.
+//! Input: the graph, and the partition of each vertex. Output: for every partition the figures of LSTC's Tables 3 and 4: vertices and arcs
+//! of the induced subgraph and after pruning. Memory: 16 bytes per vertex; the partitions that fit it are sized together: at least 64, with
+//! a bit for each (module `masks`), in two passes over the graph; small ones with lists (module `lists`), in three. Passes are at most some
+//! times the mean degree. Level `zero-indegree` takes one more pass.
 
 use std::ops::Range;
 
@@ -59,6 +58,7 @@ const BITS: u32 = 64;
 /// Lists take another pass, so they are worth it from twice as many partitions on.
 const LISTED: u32 = 2 * BITS;
 
+/// The partitions that are sized together.
 pub fn groups(graph: &OrientedGraph, locals: &Locals) -> Vec<Range<u32>> {
     let (weights, parts) = (lists::weights(graph, locals), locals.parts());
     // Of 16 bytes per vertex, 4 are for the ends of lists.

@@ -22,8 +22,7 @@ impl RowBlockTotals {
         let all = RowBlockSize { range: numbered, rows: size.proxies_kept, arcs: row_block_arcs }.most_bytes();
         let by_range = u64::from(numbered).div_ceil(u64::from(longest_row_block_range(limit)));
         let row_blocks = all.get().div_ceil(limit.get().max(1)).max(by_range);
-        // A row block and the next one's first row exceed the limit; each row block has an offset and words of bits of its
-        // own.
+        // A row block and the next one's first row exceed the limit; each row block has its own offset and words of bits.
         let most_row_blocks = 2 * row_blocks + 1;
         let all_row_blocks = all + Bytes(16 * most_row_blocks);
         let largest_row_block = limit.min(all);

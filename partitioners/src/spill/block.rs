@@ -6,9 +6,8 @@
 //! successors  LEB128, row after row: the first successor, then the distance from the one before, less 1
 //! ```
 //!
-//! A device decodes the successors (`kernels/cuda/unpack.cu`). zstd finds the repetitions of a crawl's rows in LEB128, not in the shorter
-//! sequences of the graph file (docs/spill-format.md). Invariants: decoded values ascend strictly and stay below their bound, for any
-//! bytes.
+//! A device decodes the successors (`kernels/cuda/unpack.cu`). zstd finds a crawl's repetitions in LEB128, not in the graph file's shorter
+//! sequences (docs/spill-format.md). Invariants, for any bytes: decoded values ascend strictly, below their bound.
 
 use super::coded::CodedSlice;
 use trimill_graph::leb128::{check_numbers, numbers, put};
@@ -17,8 +16,7 @@ use trimill_graph::sequence::Wrong;
 
 pub use trimill_graph::Offset;
 
-/// A block ends with the row that brings it to this many rows and arcs: some hundred KiB, enough for zstd to find repetitions, and few
-/// enough for many threads to share a section.
+/// A block ends with the row that brings it to this many rows and arcs: enough for zstd to find repetitions, few enough for many threads.
 pub const FULL: u64 = 1 << 17;
 
 /// The most values (rows, arcs, numbers) that a reader accepts in a block of more than one row.
@@ -73,8 +71,7 @@ pub(super) fn ascending(bytes: &[u8], bound: u32, into: &mut [u32]) -> Result<()
     if undo_distances(&many, into, std::iter::once(bound.into())) { Ok(()) } else { Err("ranks beyond the largest") }
 }
 
-/// Reads what comes before the `arcs` successors: the numbers, and the lengths of `rows` rows into `lengths`; returns how many bytes they
-/// take.
+/// Reads what comes before the `arcs` successors: numbers, and the lengths of `rows` rows into `lengths`; returns the bytes it takes.
 fn before_successors(
     bytes: &[u8],
     own: &mut RowNumbers<&mut [u32]>,
@@ -97,8 +94,7 @@ fn before_successors(
     Ok(at)
 }
 
-/// Decodes a block, all of `bytes`; as many rows and successors as there is room for. Errors: what is wrong with the bytes; the contents of
-/// `into` are then not valid.
+/// Decodes a block, all of `bytes`, which must fill the buffers. Errors: what is wrong with the bytes; `into` is then not valid.
 pub fn decode<O: Offset>(
     bytes: &[u8],
     into: RowEndsMut<'_, O>,
@@ -126,8 +122,7 @@ pub(super) struct EncodedSuccessors {
     pub(super) bound: u32,
 }
 
-/// As [`decode`], but the `arcs` successors stay encoded, for a device to unpack, which also checks that rows ascend below the bound.
-/// Errors: as [`decode`].
+/// As [`decode`] (errors, too), but the `arcs` successors stay encoded: a device unpacks them and checks that rows ascend below the bound.
 pub(super) fn decode_lengths<O: Offset>(
     bytes: &[u8],
     into: RowEndsMut<'_, O>,

@@ -57,8 +57,7 @@ impl BlockDecoder {
         Decompressor::new().map(Self).map_err(no_zstd)
     }
 
-    /// Decompresses `stored` into `block`, which must have the right length. Errors: what is wrong with the bytes; the contents of `block`
-    /// are then not valid.
+    /// Decompresses `stored` into `block`, of the right length. Errors: what is wrong with the bytes; `block` is then not valid.
     pub fn decode(&mut self, stored: &[u8], block: &mut [u8]) -> Result<(), String> {
         match self.0.decompress_to_buffer(stored, block) {
             Ok(found) if found == block.len() => Ok(()),
@@ -85,8 +84,7 @@ fn no_zstd(error: std::io::Error) -> Error {
     Error::resource(format!("zstd does not work: {error}")).advice("free some memory")
 }
 
-/// Idle encoders that writers share: only as many exist as are in use at a time, however many spills are being written. Clones share them,
-/// too.
+/// Idle encoders that writers, and clones of this, share: there are only as many as are in use at a time, however many spills are written.
 #[derive(Clone, Default)]
 pub struct Encoders(Arc<Mutex<Vec<BlockEncoder>>>);
 

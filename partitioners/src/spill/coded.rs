@@ -15,6 +15,7 @@ pub struct CodedRows {
     successors: Vec<u8>,
 }
 
+/// A place between two rows.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RowMark {
     rows: usize,
@@ -30,8 +31,10 @@ pub struct Coder<'a> {
     bytes: [u8; BATCH_BYTES],
 }
 
+/// Some consecutive rows of [`CodedRows`].
 #[derive(Debug, Clone, Copy)]
 pub struct CodedSlice<'a> {
+    /// The local number of each row's vertex.
     pub numbers: &'a [u32],
     pub lengths: &'a [u32],
     pub arcs: u64,
@@ -81,9 +84,9 @@ impl CodedRows {
 }
 
 impl Coder<'_> {
-    /// Adds the row of the vertex `number`: the `successors` that `keep` accepts, numbered by `place`, which must not change their
-    /// order. A chunk of successors is filtered, then numbered, then encoded, so that no step waits for another one, and none has a
-    /// branch that is hard to predict. Panics when the row does not ascend strictly, or not below `number`.
+    /// Adds the row of vertex `number`: the `successors` that `keep` accepts, numbered by `place`, which keeps their order. Chunks are
+    /// filtered, then numbered, then encoded: no step waits for another or has hard branches. Panics unless the row ascends strictly, below
+    /// `number`.
     #[inline(always)]
     pub fn push(&mut self, number: u32, successors: &[u32], keep: impl Fn(u32) -> bool, place: impl Fn(u32) -> u32) {
         let Self { rows, places, bytes } = self;

@@ -1,7 +1,6 @@
 //! The header of a spill, and what all parts of the format share.
 //!
-//! 160 bytes, little-endian, at the start of the file; `docs/spill-format.md` is the specification. A header is valid only if the
-//! file is complete: it is written last.
+//! 160 bytes, little-endian, first in the file; specified in `docs/spill-format.md`. Written last, so valid only in a complete file.
 
 use std::path::Path;
 

@@ -1,9 +1,8 @@
 //! The index of a spill: which blocks hold the ranks, the resident section and each row block.
 //!
-//! The bytes at the end of the file; their checksum is in the header. A parsed index is checked against the header: the
-//! blocks tile the bytes between the header and the index, the row blocks tile the numbering, the sums agree, and no block
-//! claims more rows or arcs than it can have. So nothing is allocated for a size that the rest of the file contradicts. Cost:
-//! 24 bytes per row block and 48 per block.
+//! The last bytes of the file, with a checksum in the header, against which a parsed index is checked: blocks tile the bytes before the
+//! index, row blocks tile the numbering, sums agree, and no block claims more rows or arcs than it can have. So nothing is allocated for a
+//! size that the file contradicts. Cost: 24 bytes per row block and 48 per block.
 
 use std::ops::Range;
 use std::path::Path;
@@ -128,7 +127,6 @@ impl SpillIndex {
         self.rank_blocks..self.rank_blocks + self.resident_blocks
     }
 
-    /// Bytes of a block's contents as plain values.
     pub(super) fn raw_bytes(&self, i: usize) -> u64 {
         let SpillBlock { rows, arcs, .. } = self.blocks[i];
         raw_bytes(self.resident().contains(&i), rows.into(), arcs)

@@ -30,6 +30,7 @@ pub struct Manifest {
     pub job: ManifestJob,
     pub vertices: u64,
     pub edges: u64,
+    /// What counting the spills needs to know of the graph.
     pub graph: GraphFigures,
     /// In order of their numbers.
     pub partitions: Vec<ManifestPartition>,
@@ -138,8 +139,7 @@ impl Manifest {
         }
     }
 
-    /// Opens the spill of `partition`, one of this manifest's in `dir`. Errors: it is missing or damaged, belongs to another job, or is
-    /// not the file that the manifest describes.
+    /// Opens a partition's spill in `dir`. Errors: it is missing, damaged, of another job, or not the file that the manifest describes.
     pub fn open(&self, dir: &Path, partition: &ManifestPartition) -> Result<SpillReader> {
         let path = dir.join(&partition.file);
         let spill = SpillReader::open(&path, Some(self.fingerprint))?;

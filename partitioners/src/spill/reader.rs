@@ -1,8 +1,7 @@
 //! Reads a spill.
 //!
-//! Input: a file. Output: the resident section and any row block, in the caller's buffers. Opening checks the header, the file's
-//! length, the index and their checksums, so a reader exists only for a complete file; blocks are checked when they are read
-//! ([`super::reading`]).
+//! Input: a file. Output: the resident section and any row block, in the caller's buffers. Opening checks header, length, index and their
+//! checksums, so a reader exists only for a complete file; blocks are checked when they are read ([`super::reading`]).
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,8 @@
 //! Reads the blocks of a spill: ranks, the resident section, row blocks.
 //!
-//! Input: an open [`SpillReader`]. Output: rows in the caller's buffers, decoded, or encoded for a device that unpacks them. Blocks
-//! are read, checked and decoded in parallel, directly into those buffers. On an error the buffers are emptied, so that wrong rows are
-//! never returned. Memory: the caller's buffers, and for each thread a block, compressed and not, at most 3 MiB (more only for longer
-//! rows).
+//! Input: an open [`SpillReader`]. Output: rows in the caller's buffers, decoded, or encoded for a device that unpacks them. Blocks are
+//! read, checked and decoded in parallel, directly into the buffers, which an error empties. Memory: the buffers, and per thread a block,
+//! compressed and not, at most 3 MiB (more only for longer rows).
 
 use std::fmt;
 use std::ops::Range;
@@ -35,7 +34,6 @@ impl fmt::Display for SpillSection {
     }
 }
 
-/// Blocks of a section, and buffers of exactly the size of their rows.
 struct SectionToRead<'a, O> {
     section: SpillSection,
     blocks: Range<usize>,
@@ -101,8 +99,7 @@ impl SpillReader {
     }
 
     #[cfg(feature = "testing")]
-    /// Reads the resident section into `into`, whose memory is reused. Errors: the file is damaged or the memory does not suffice;
-    /// `into` is then empty.
+    /// Reads the resident section into `into`, reusing its memory. Errors: a damaged file, or no memory; `into` is then empty.
     pub fn read_resident(&self, into: &mut Resident) -> Result<()> {
         self.read_resident_run(0..self.resident_blocks(), false, into)
     }
@@ -152,8 +149,7 @@ impl SpillReader {
         Ok(())
     }
 
-    /// Reads row block `i` (below [`SpillReader::row_blocks`]) into `into`, whose memory is reused. Errors: the file is damaged or the
-    /// memory does not suffice; `into` is then empty.
+    /// Reads row block `i` into `into`, reusing its memory. Errors: a damaged file, or too little memory; `into` is then empty.
     pub fn read_row_block(&self, i: usize, into: &mut RowBlock) -> Result<()> {
         self.read_row_block_run(i, self.index.row_blocks[i].blocks.clone(), into)
     }
@@ -235,7 +231,6 @@ impl SpillReader {
         jobs
     }
 
-    /// Reads and checks one block, and decodes it unless it stays encoded.
     fn run<O: Offset>(&self, section: SpillSection, job: BlockToRead<'_, O>) -> Result<Option<EncodedPart>> {
         let BlockToRead { number, block: of, rows, into, rows_before, bytes_before } = job;
         let damaged = |found: String| damaged(&self.path, format!("{section}, block {number}: {found}"));
@@ -294,7 +289,6 @@ impl SpillReader {
         Ok(into)
     }
 
-    /// Fills `into` with the bytes of a block, checked and decompressed.
     fn fill(
         &self,
         block: &SpillBlock,

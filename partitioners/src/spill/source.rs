@@ -8,11 +8,11 @@ use super::SpillReader;
 pub struct Spilled {
     spill: SpillReader,
     next: usize,
-    /// Whether successors stay encoded, for a device to decode.
     encoded: bool,
 }
 
 impl Spilled {
+    /// From the first block on.
     pub fn new(spill: SpillReader) -> Self {
         Self { spill, next: 0, encoded: false }
     }

@@ -1,10 +1,8 @@
 //! Writes a spill.
 //!
-//! Input: the ranks of all vertices of a partition, then rows of locals and of proxies, each kind in ascending order. Output: one
-//! file under its final name, or none: blocks go to a temporary file in the same directory, the header is written over the zeros at
-//! its start when all else is there, and the file is renamed. A block ends with the row that fills it ([`FULL`]) and is written
-//! then, so blocks of locals and proxies alternate; the bytes do not depend on the number of threads. Memory: the unfilled block of
-//! each kind, and those that the rows of one call filled.
+//! Input: the ranks of all vertices of a partition, then rows of locals and of proxies, each kind ascending. Output: one file, renamed when
+//! all is written, the header last, or none. A block ends, and is written, with the row that fills it ([`FULL`]), so blocks of locals and
+//! proxies alternate; the bytes do not depend on the threads. Memory: the unfilled blocks, and those that one call filled.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -124,8 +122,7 @@ impl SpillWriter {
         self.flush()
     }
 
-    /// Ends the open row block, which covers the local numbers from the end of the one before up to `end`. Panics when it does not
-    /// ascend, or goes beyond the numbering.
+    /// Ends the open row block, which covers the numbers up to `end`. Panics when it does not ascend, or goes beyond the numbering.
     pub fn end_row_block(&mut self, end: u32) -> Result<()> {
         self.close(BlockSection::RowBlocks);
         self.flush()?;
@@ -143,8 +140,7 @@ impl SpillWriter {
         Ok(())
     }
 
-    /// Completes the file and gives it its name, replacing any file of that name. Panics when the locals or the row blocks' ranges
-    /// differ from the header.
+    /// Completes the file and gives it its name, replacing any. Panics when locals or row blocks' ranges differ from the header.
     pub fn finish(mut self) -> Result<SpillSummary> {
         self.close(BlockSection::Resident);
         self.flush()?;

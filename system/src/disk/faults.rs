@@ -103,7 +103,6 @@ fn parse(text: &str) -> Option<FaultPlan> {
     Some(FaultPlan { call, fault, at: at.parse().ok()? })
 }
 
-/// The plan, if it is for this kind of call.
 fn planned(call: Call) -> Option<&'static FaultPlan> {
     if !cfg!(feature = "testing") {
         return None;

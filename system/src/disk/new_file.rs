@@ -92,8 +92,7 @@ impl Write for NewFile {
         pass(bytes, |bytes| self.file.as_file_mut().write_all(bytes))?;
         self.written += bytes.len() as u64;
         while self.written - self.flushed >= FLUSHED {
-            // This hint makes Linux begin to write the pages without waiting for them, so a later `sync` has less to wait for. If the hint
-            // fails, that only takes longer.
+            // A hint to Linux to begin writing the pages, without waiting for them, so that a later `sync` waits less. It may fail.
             let _ = fadvise(self.file.as_file(), self.flushed, NonZeroU64::new(FLUSHED), Advice::DontNeed);
             self.flushed += FLUSHED;
         }

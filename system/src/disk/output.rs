@@ -76,7 +76,6 @@ pub fn end_of_links(path: &Path) -> PathBuf {
     end
 }
 
-/// Standard output or standard error, if it goes to the file `found`.
 fn standard(found: &Metadata) -> Option<io::Result<OwnedFd>> {
     let same = |open: &dyn AsFd| {
         fstat(open.as_fd()).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == (found.dev(), found.ino()))
@@ -106,8 +105,7 @@ enum OutputSink {
 }
 
 impl Output {
-    /// Begins to write to `path`. Opening a pipe waits for its reader. Errors: `Kind::Usage` for a directory, `Kind::Resource` for what
-    /// cannot be written.
+    /// Begins to write to `path`. Opening a pipe waits for its reader. Errors: `Kind::Usage` for a directory, else `Kind::Resource`.
     pub fn create(path: &Path) -> Result<Self> {
         let sink = match OutputTarget::of(path)? {
             OutputTarget::Renamed(to) => OutputSink::New(beside(&to, path, SHARED)?, to),
@@ -141,7 +139,6 @@ impl Output {
         }
     }
 
-    /// Writes all of `bytes`, and waits until a new file is on disk.
     fn fill(&mut self, bytes: &[u8]) -> Result<()> {
         self.write_all(bytes).map_err(|e| Error::write(&self.name, e))?;
         self.new_file().map_or(Ok(()), NewFile::sync)
@@ -170,8 +167,7 @@ pub fn check_output(path: &Path) -> Result<()> {
     }
 }
 
-/// The file that an output replaces or makes, at the end of all links; `None` if bytes go to a device, a pipe, or the file of standard
-/// output.
+/// The file that an output replaces or makes, at the end of links; `None` for a device, a pipe, or the file of standard output.
 pub fn file_of_output(path: &Path) -> Result<Option<PathBuf>> {
     match OutputTarget::of(path)? {
         OutputTarget::Renamed(to) => Ok(Some(to)),
@@ -179,8 +175,7 @@ pub fn file_of_output(path: &Path) -> Result<Option<PathBuf>> {
     }
 }
 
-/// Writes outputs that belong together: no new file gets its name before all are completely on disk. Errors: as `Output::create`; older
-/// files then stay as they were.
+/// Writes outputs that belong together: no new file gets its name before all are on disk. Errors: as `Output::create`; older files stay.
 pub fn write_outputs(outputs: &[(&Path, &[u8])]) -> Result<()> {
     let mut written = Vec::new();
     for renamed in [true, false] {

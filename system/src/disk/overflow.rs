@@ -1,5 +1,4 @@
-//! Bytes kept in memory while there is room, and else in a file. Checksums detect bytes that changed in the file, since a wrong count would
-//! not be noticed otherwise.
+//! Bytes in memory while there is room, else in a file, with checksums: bytes that changed there would make a count wrong unnoticed.
 
 use std::borrow::Cow;
 use std::fs::File;

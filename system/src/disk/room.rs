@@ -1,5 +1,4 @@
-//! Checks in advance that the bytes a job will write fit the free space. Directories on one disk share its space, so their bytes are
-//! added.
+//! Checks in advance that what a job will write fits the free space; the bytes of directories on the same disk are added.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -45,6 +44,7 @@ pub fn check_room(needs: impl IntoIterator<Item = DiskNeed>) -> Result<()> {
 }
 
 impl DiskNeeds {
+    /// What each disk is needed for.
     pub fn by_disk(needs: impl IntoIterator<Item = DiskNeed>) -> Result<Vec<Self>> {
         let mut disks: Vec<(u64, Self)> = Vec::new();
         for need in needs {

@@ -147,8 +147,7 @@ pub fn is_temporary(name: &OsStr) -> bool {
     PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && name.contains(machine())
 }
 
-/// Removes temporary files and directories in `dir` that killed processes of this machine left. What cannot be removed stays, which is
-/// harmless.
+/// Removes temporary files and directories that killed processes of this machine left in `dir`. What cannot be removed stays.
 pub fn sweep(dir: &Path) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let (name, path) = (entry.file_name(), entry.path());
@@ -163,7 +162,6 @@ pub fn sweep(dir: &Path) {
     }
 }
 
-/// Removes what is at `path`, unless a process has locked it.
 fn swept(path: &Path) -> io::Result<bool> {
     let metadata = path.symlink_metadata()?;
     if !metadata.is_dir() && !metadata.is_file() {

@@ -23,7 +23,6 @@ pub(super) fn limit(root: &Path) -> Option<Bytes> {
 /// A hierarchy of groups that may limit memory, and where it is mounted.
 struct Mount {
     point: PathBuf,
-    /// The group whose files are there.
     top: PathBuf,
     /// What `/proc/self/cgroup` calls it; empty in version 2.
     controller: &'static str,

@@ -1,9 +1,8 @@
 //! Finds the mapped file that an address belongs to, for errors in reading it.
 //!
-//! Input: each mapping, when it is made. Output: on SIGBUS, a message that names the file. All that the signal handler reads
-//! is atomic or never freed: names stay for the life of the process, one per file that was ever mapped. Costs a lock and a
-//! few atomic stores per mapping; if the tables are full, a mapping is not listed, and a failed read of it ends the process
-//! by the signal.
+//! Input: each mapping, when it is made. Output: on SIGBUS, a message that names the file. All that the signal handler reads is atomic or
+//! never freed: names stay for the life of the process, one per file ever mapped. Costs a lock and a few atomic stores per mapping; if the
+//! tables are full, a failed read of an unlisted mapping ends the process by the signal.
 #![deny(unsafe_code)]
 
 use std::io::IoSlice;
@@ -11,9 +10,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// The most files that can be named.
 const NAMES: usize = 1024;
-/// The most mappings that are listed at a time.
 const MAPPINGS: usize = 1024;
 
 static NAMED: [OnceLock<Box<[u8]>>; NAMES] = [const { OnceLock::new() }; NAMES];
