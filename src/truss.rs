@@ -280,8 +280,11 @@ fn peel(
             tracing::debug!("rounds begin");
             let work = peel_most(&mut *peeling, &edges, gone, progress)?;
             tracing::debug!("rounds end after {} levels, {} rounds", work.levels, work.rounds);
-            Ok((work, peeling.values()?))
+            let values = peeling.values()?;
+            tracing::debug!("values are read");
+            Ok((work, values))
         });
+        tracing::debug!("memory of rounds is free");
         let now = match peeled {
             Err(error) if error.kind() == Kind::Resource && places.device.take().is_some() => {
                 tracing::warn!("the graph is peeled on the CPU: {error}");

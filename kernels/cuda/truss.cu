@@ -55,7 +55,7 @@ struct PeeledGraph {
 };
 
 // By how many times a row must be the longer one to be searched where it is stored.
-constexpr u32 FAR_LONGER = 16;
+constexpr u32 FAR_LONGER = 256;
 constexpr u64 NO_PLACE = ~0ull;
 
 // Neighbours that a thread takes at a time while their row is shortened.
@@ -288,13 +288,16 @@ extern "C" __global__ void __launch_bounds__(TAKE_THREADS)
             begin = __shfl_sync(ALL, low, WARP - 1);
             bool is_triangle = j < length && low < other_length && other_entries[low] == vertex;
             if (is_triangle) {
-                const u32 a = edges_of(graph, row)[j], b = edges_of(graph, other)[low];
-                // Marks do not change in this kernel; values do.
-                const u32 at_a = *(volatile u32 *)&graph.values[a], at_b = *(volatile u32 *)&graph.values[b];
-                const bool left_a = !(at_a & FALLEN), left_b = !(at_b & FALLEN);
-                is_triangle = (at_a & FALLING) != FALLEN && (at_b & FALLING) != FALLEN;
-                if (is_triangle && left_a && (left_b || edge < b)) lower(graph, a, (u32)level, (u32)bound);
-                if (is_triangle && left_b && (left_a || edge < a)) lower(graph, b, (u32)level, (u32)bound);
+                // Marks do not change in this kernel; values do. Edges may be far, so the second one is only read if the first one is there.
+                const u32 a = edges_of(graph, row)[j], at_a = *(volatile u32 *)&graph.values[a];
+                is_triangle = (at_a & FALLING) != FALLEN;
+                if (is_triangle) {
+                    const u32 b = edges_of(graph, other)[low], at_b = *(volatile u32 *)&graph.values[b];
+                    const bool left_a = !(at_a & FALLEN), left_b = !(at_b & FALLEN);
+                    is_triangle = (at_b & FALLING) != FALLEN;
+                    if (is_triangle && left_a && (left_b || edge < b)) lower(graph, a, (u32)level, (u32)bound);
+                    if (is_triangle && left_b && (left_a || edge < a)) lower(graph, b, (u32)level, (u32)bound);
+                }
             }
             left -= min(left, (u32)__popc(__ballot_sync(ALL, is_triangle)));
         }
@@ -312,25 +315,33 @@ extern "C" __global__ void __launch_bounds__(SHORTEN_THREADS) shorten(const __gr
         u32 *const row = row_of(graph, vertex), *const stored = stored_row(graph, vertex), *const edges = edges_of(graph, vertex);
         u32 end = 0;
         for (u32 first = 0; first < length; first += blockDim.x * SHORTEN_ENTRIES) {
-            const u32 j = first + threadIdx.x * SHORTEN_ENTRIES;
-            u32 neighbours[SHORTEN_ENTRIES], to_them[SHORTEN_ENTRIES];
-            u32 left = 0, all;
+            // A warp's entries follow each other, and so do those that its lanes read or write at once.
+            const u32 mine = first + threadIdx.x / WARP * WARP * SHORTEN_ENTRIES + this_lane();
+            u32 neighbours[SHORTEN_ENTRIES], to_them[SHORTEN_ENTRIES], left[SHORTEN_ENTRIES];
+            u32 kept = 0, all;
 #pragma unroll
             for (u32 k = 0; k < SHORTEN_ENTRIES; k++) {
-                neighbours[k] = j + k < length ? row[j + k] : 0;
-                to_them[k] = j + k < length ? edges[j + k] : 0;
+                const u32 j = mine + k * WARP;
+                neighbours[k] = j < length ? row[j] : 0;
+                to_them[k] = j < length ? edges[j] : 0;
             }
 #pragma unroll
-            for (u32 k = 0; k < SHORTEN_ENTRIES; k++) left |= (u32)(j + k < length && !(graph.values[to_them[k]] & FALLEN)) << k;
-            // Its barriers are between the reads above and the writes below.
-            u32 place = end + block_exclusive((u32)__popc(left), all);
+            for (u32 k = 0; k < SHORTEN_ENTRIES; k++) left[k] = mine + k * WARP < length && !(graph.values[to_them[k]] & FALLEN);
 #pragma unroll
             for (u32 k = 0; k < SHORTEN_ENTRIES; k++) {
-                if (!(left >> k & 1)) continue;
-                row[place] = neighbours[k];
-                if (stored != row) stored[place] = neighbours[k];
-                edges[place] = to_them[k];
-                place++;
+                left[k] = __ballot_sync(ALL, left[k]);
+                kept += (u32)__popc(left[k]);
+            }
+            // Its barriers are between the reads above and the writes below.
+            u32 place = end + __shfl_sync(ALL, block_exclusive(this_lane() == 0 ? kept : 0, all), 0);
+#pragma unroll
+            for (u32 k = 0; k < SHORTEN_ENTRIES; k++) {
+                const u32 to = place + (u32)__popc(left[k] & lanes_below());
+                place += (u32)__popc(left[k]);
+                if (!(left[k] >> this_lane() & 1)) continue;
+                row[to] = neighbours[k];
+                if (stored != row) stored[to] = neighbours[k];
+                edges[to] = to_them[k];
             }
             end += all;
         }

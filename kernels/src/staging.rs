@@ -1,8 +1,9 @@
-//! Page-locked host memory, through which pageable bytes are copied to the device.
+//! Page-locked host memory, through which pageable bytes are copied to the device and from it.
 //!
-//! The device copies at full speed from page-locked memory only. Threads fill one of a few buffers while the device copies from another,
-//! and again only when its last copy is done (an event). The memory is not write-combined, as reading that is very slow.
+//! The device copies at full speed from and to page-locked memory only. Threads fill or empty one of a few buffers while the device copies
+//! from or to another, and again only when its last copy is done (an event). The memory is not write-combined, as reading that is very slow.
 
+use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,7 @@ const BUFFERS: usize = 4;
 /// Page-locked host memory that a [`crate::Gpu`] holds.
 pub const BYTES: u64 = (BUFFER * BUFFERS) as u64;
 
+/// Larger pieces are worth a copy of their own, or several threads.
 pub(crate) const ALONE: usize = 1 << 20;
 
 /// The most threads that fill a buffer together: a few saturate the memory bandwidth. Kept, as starting them takes as long as a fill.
@@ -99,6 +101,35 @@ impl StagingBuffers {
             self.waiting.for_stream(&self.stream, "copying to the device")?;
         }
         Ok(())
+    }
+
+    /// Copies device memory at `from`, which no stream writes now, to `to`, and waits for it.
+    pub(crate) fn receive(&mut self, from: u64, to: &mut [u8]) -> GpuResult<()> {
+        let mut chunks = to.chunks_mut(BUFFER).enumerate();
+        let mut copied = VecDeque::new();
+        loop {
+            let next = if copied.len() < BUFFERS { chunks.next() } else { None };
+            if let Some((chunk, to)) = next {
+                let (buffer, event) = &mut self.buffers[self.next];
+                self.waiting.for_event(event, "waiting for a copy to the device")?;
+                // SAFETY: callers pass a piece of the arena. The buffer is not used again before `event` is reached, nor freed before the
+                // stream is idle (`Drop`).
+                unsafe {
+                    let from = from + (chunk * BUFFER) as u64;
+                    result::memcpy_dtoh_async(&mut buffer[..to.len()], from, self.stream.cu_stream())
+                }
+                .and_then(|()| event.record(&self.stream))
+                .map_err(driver("copying from the device"))?;
+                copied.push_back((self.next, to));
+                self.next = (self.next + 1) % BUFFERS;
+            } else if let Some((buffer, to)) = copied.pop_front() {
+                let (buffer, event) = &self.buffers[buffer];
+                self.waiting.for_event(event, "copying from the device")?;
+                copy_together(self.threads.as_ref(), to, &buffer[..to.len()]);
+            } else {
+                return Ok(());
+            }
+        }
     }
 
     /// Enqueues the copy of the current buffer's first bytes and switches to the next buffer.
