@@ -124,7 +124,7 @@ fn from_tar(file: &InputFile, format: Option<Format>, work_dir: &Path, control: 
         }
         let mut spool = begin(file, *bytes, work_dir)?;
         archive.contents(|chunk| spool.write(chunk))?;
-        unpacked.insert(at, file.member(name, spool.finish())?);
+        unpacked.insert(at, file.member(name, spool.finish()?)?);
     }
     Ok(places.iter().filter_map(|place| unpacked.remove(place)).collect())
 }
@@ -168,7 +168,7 @@ fn from_zip(
         let Member { name, bytes, .. } = &archive.members[place];
         let mut spool = begin(file, *bytes, work_dir)?;
         archive.contents(place, control, |chunk| spool.write(chunk))?;
-        file.member(name, spool.finish())
+        file.member(name, spool.finish()?)
     };
     places.into_iter().map(unpack).collect::<Result<_>>().map(Some)
 }

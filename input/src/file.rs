@@ -73,7 +73,7 @@ impl InputFile {
             }
             spool.write(&buffer[..read])?;
         }
-        let input = Self::stored(&path, spool.finish(), true)?;
+        let input = Self::stored(&path, spool.finish()?, true)?;
         let differs = before.zip(look(&pipe)?).and_then(|(before, now)| before.difference(&now));
         differs.map_or(Ok(input), |how| Err(changed(&path, &how)))
     }
@@ -129,7 +129,7 @@ impl InputFile {
             stream.consume(read);
         }
         drop(stream);
-        let file = spool.finish();
+        let file = spool.finish()?;
         // A file that was compressed twice is not decompressed again: no format begins like that, so it is refused.
         Ok(Self { compression: None, member: self.member, ..Self::stored(&self.path, file, self.spooled)? })
     }

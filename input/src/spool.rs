@@ -1,15 +1,19 @@
 //! Copies of inputs that cannot be read in place: standard input, a pipe, the plain text of a compressed file whose format
 //! needs more than one pass, a member of an archive.
 //!
-//! Input: bytes in chunks. Output: a file without a name, which is removed when it is closed. The copy fails before the disk is
-//! full, since that also affects other programs. Costs one write of the bytes, and a query of the free space every [`STEP`].
+//! Input: bytes in chunks. Output: a file without a name, which is removed when it is closed, with checksums, which are compared at each
+//! read. The copy fails before the disk is full, since that also affects other programs. Costs one write of the bytes, and a query of the
+//! free space every [`STEP`].
 
-use std::fs::File;
+use std::io;
+use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::compression::Compression;
 use super::storage::Storage;
-use trimill_system::{Bytes, Error, Result, disk};
+use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
+use trimill_system::{Bytes, Error, Result};
 
 /// Other programs write to the disk too, so its free space is queried again after this many bytes.
 const STEP: u64 = 64 << 20;
@@ -19,8 +23,51 @@ const LEFT_FREE: (u64, u64) = (64, 1 << 30);
 /// The most that a byte of a zstd frame expands to: a block of 128 KiB takes at least four bytes. A gzip member grows less.
 const MOST_GROWTH: u64 = 1 << 15;
 
+/// Bytes that are written together. A multiple of what has one checksum, so that pieces that are read in order are checked once.
+const PIECE: usize = 1 << 20;
+
+/// A copy that is complete.
+#[derive(Debug)]
+pub(super) struct SpooledBytes {
+    file: Overflow,
+    /// Of [`PIECE`] bytes, but for the last one.
+    pieces: Vec<WaitingBytes>,
+    pub(super) bytes: u64,
+}
+
+impl SpooledBytes {
+    /// Reads bytes from `at` on, all of which must be there. Errors: also if they are not those that were written.
+    pub(super) fn read_exact_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
+        let end = at.checked_add(into.len() as u64).filter(|&end| end <= self.bytes);
+        let end = end.ok_or(io::ErrorKind::UnexpectedEof)?;
+        let (mut at, mut into) = (at, into);
+        while at < end {
+            let (piece, from) = ((at / PIECE as u64) as usize, (at % PIECE as u64) as usize);
+            let now = into.len().min(PIECE - from);
+            let bytes = self.file.read(&self.pieces[piece], from..from + now).map_err(io::Error::other)?;
+            into[..now].copy_from_slice(&bytes);
+            (at, into) = (at + now as u64, &mut into[now..]);
+        }
+        Ok(())
+    }
+
+    /// Reads some bytes at `at`; 0 at the end.
+    pub(super) fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<usize> {
+        let most = into.len().min(self.bytes.saturating_sub(at) as usize);
+        self.read_exact_at(&mut into[..most], at).map(|()| most)
+    }
+
+    pub(super) fn range(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; (range.end - range.start) as usize];
+        self.read_exact_at(&mut bytes, range.start).map(|()| bytes)
+    }
+}
+
 pub(super) struct Spool<'a> {
-    file: File,
+    file: Overflow,
+    pieces: Vec<WaitingBytes>,
+    /// What is not written yet: less than a piece.
+    rest: Vec<u8>,
     what: &'static str,
     from: &'a Path,
     dir: &'a Path,
@@ -43,8 +90,9 @@ impl<'a> Spool<'a> {
         room: fn(&Path) -> Result<u64>,
     ) -> Result<Self> {
         let free = room(dir)?;
-        let file = disk::anonymous(dir)?;
-        let spool = Self { file, what, from, dir, written: 0, until: 0, room };
+        let file = Overflow::new(dir, MemoryLimit::new(Bytes::ZERO));
+        let (pieces, rest) = (Vec::new(), Vec::with_capacity(PIECE));
+        let spool = Self { file, pieces, rest, what, from, dir, written: 0, until: 0, room };
         if at_least > free { Err(spool.does_not_fit(at_least, free)) } else { Ok(spool) }
     }
 
@@ -57,14 +105,33 @@ impl<'a> Spool<'a> {
             }
             self.until = end.max(self.written + free.min(STEP));
         }
-        disk::write(&self.file, self.dir, bytes)
-            .map_err(|error| error.while_doing(&format!("{} of {}", self.what, self.from.display())))?;
+        let mut bytes = bytes;
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(PIECE - self.rest.len()));
+            self.rest.extend_from_slice(now);
+            bytes = later;
+            if self.rest.len() == PIECE {
+                self.write_rest()?;
+            }
+        }
         self.written = end;
         Ok(())
     }
 
-    pub(super) fn finish(self) -> Storage {
-        Storage::Local(self.file)
+    fn write_rest(&mut self) -> Result<()> {
+        let written = self.file.write(&self.rest);
+        let doing = |error: Error| error.while_doing(&format!("{} of {}", self.what, self.from.display()));
+        self.pieces.push(written.map_err(doing)?);
+        self.rest.clear();
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> Result<Storage> {
+        if !self.rest.is_empty() {
+            self.write_rest()?;
+        }
+        let Self { file, pieces, written: bytes, .. } = self;
+        Ok(Storage::Spooled(Arc::new(SpooledBytes { file, pieces, bytes })))
     }
 
     fn does_not_fit(&self, bytes: u64, free: u64) -> Error {
@@ -112,9 +179,10 @@ pub(super) fn plain_at_least(file: &Storage, compression: Compression) -> u64 {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::io::Write;
+    use std::io::{Read, Write};
 
     use super::*;
+    use crate::storage::Pread;
     use trimill_system::error::Kind;
 
     /// A disk that can take 1000 bytes at any time.
@@ -143,11 +211,29 @@ mod tests {
         spool.write(&[9; 1000]).unwrap();
         let text = spool.write(&[1; 1001]).unwrap_err().to_string();
         assert!(text.contains("it takes at least 2.9 KiB") && text.contains("1000 B more"), "{text}");
-        let file = spool.finish();
+        let file = spool.finish().unwrap();
         let mut bytes = vec![0; file.length().unwrap() as usize];
         file.read_exact_at(&mut bytes, 0).unwrap();
         assert_eq!(bytes, [vec![7; 600], vec![8; 400], vec![9; 1000]].concat());
+        assert_eq!(file.read_exact_at(&mut [0], 2000).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn ranges_of_a_copy_are_what_was_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let bytes: Vec<u8> = (0..2 * PIECE + 100_000).map(|i| (i * i / 11) as u8).collect();
+        let mut spool = Spool::new("a copy", Path::new("in.txt"), dir.path(), 0).unwrap();
+        bytes.chunks(77_777).for_each(|some| spool.write(some).unwrap());
+        let file = spool.finish().unwrap();
+        for (at, length) in [(0, bytes.len()), (PIECE - 1, 2), (PIECE, PIECE), (65_535, 70_000), (bytes.len(), 0)] {
+            let mut read = vec![0; length];
+            file.read_exact_at(&mut read, at as u64).unwrap();
+            assert!(read == bytes[at..at + length], "{at} {length}");
+        }
+        let mut all = Vec::new();
+        Pread::new(&file, 3, None).read_to_end(&mut all).unwrap();
+        assert!(all == bytes[3..]);
     }
 
     #[test]

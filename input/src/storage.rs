@@ -1,6 +1,7 @@
-//! The bytes of an input, in a file or on a server.
+//! The bytes of an input: in a file, in a copy on disk, or on a server.
 //!
-//! Both are read by position, from many threads. A part of a file is mapped; one of a remote object is fetched to memory, never to disk.
+//! They are read by position, from many threads. A part of a file is mapped; one of a remote object is fetched to memory, never to disk;
+//! one of a copy is read to memory, where its checksums are compared.
 
 use std::fmt;
 use std::fs::File;
@@ -10,6 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::spool::SpooledBytes;
 use trimill_system::control::Task;
 use trimill_system::mapped::MappedPart;
 use trimill_system::{Error, Result, disk};
@@ -66,6 +68,7 @@ pub(super) trait ForwardReader: Send {
 #[derive(Debug)]
 pub(super) enum Storage {
     Local(File),
+    Spooled(Arc<SpooledBytes>),
     Remote(Arc<dyn RemoteBytes>),
 }
 
@@ -78,6 +81,7 @@ impl Storage {
     pub(super) fn length(&self) -> io::Result<u64> {
         match self {
             Self::Local(file) => Ok(file.metadata()?.len()),
+            Self::Spooled(copy) => Ok(copy.bytes),
             Self::Remote(object) => Ok(object.bytes()),
         }
     }
@@ -89,6 +93,7 @@ impl Storage {
     pub(super) fn again(&self) -> io::Result<Self> {
         Ok(match self {
             Self::Local(file) => Self::Local(file.try_clone()?),
+            Self::Spooled(copy) => Self::Spooled(Arc::clone(copy)),
             Self::Remote(object) => Self::Remote(Arc::clone(object)),
         })
     }
@@ -96,6 +101,7 @@ impl Storage {
     pub(super) fn read_exact_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
         match self {
             Self::Local(file) => disk::read_at(file, into, at),
+            Self::Spooled(copy) => copy.read_exact_at(into, at),
             Self::Remote(object) => {
                 let end = at.checked_add(into.len() as u64).filter(|&end| end <= object.bytes());
                 into.copy_from_slice(&object.fetch(at..end.ok_or(io::ErrorKind::UnexpectedEof)?)?);
@@ -106,7 +112,7 @@ impl Storage {
 
     pub(super) fn forward(&self, range: Range<u64>, order: ReadOrder) -> Option<Box<dyn ForwardReader>> {
         match self {
-            Self::Local(_) => None,
+            Self::Local(_) | Self::Spooled(_) => None,
             Self::Remote(object) => Some(object.forward(range, order)),
         }
     }
@@ -115,6 +121,7 @@ impl Storage {
     pub(super) fn part(&self, path: &Path, range: Range<u64>) -> Result<FilePart> {
         match self {
             Self::Local(file) => MappedPart::new(file, path, range).map(FilePart::Mapped),
+            Self::Spooled(copy) => copy.range(range).map(FilePart::Fetched).map_err(|error| Error::read(path, error)),
             Self::Remote(object) => {
                 object.fetch(range).map(FilePart::Fetched).map_err(|error| Error::read(path, error))
             }
@@ -159,6 +166,7 @@ impl Read for Pread<'_> {
                 disk::before_read()?;
                 file.read_at(buffer, self.at)?
             }
+            (Storage::Spooled(copy), None) => copy.read_at(buffer, self.at)?,
             (Storage::Remote(_), None) => 0,
         };
         self.at += read as u64;

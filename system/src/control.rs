@@ -38,6 +38,7 @@ pub enum Unit {
     Runs,
 }
 
+/// An [`Observer`] that ignores all reports.
 #[derive(Debug, Default)]
 pub struct Silent(AtomicU64);
 
@@ -207,6 +208,7 @@ impl Task {
     }
 }
 
+/// Reports the progress of a task from elsewhere, and asks whether to stop.
 #[derive(Clone)]
 pub struct Progress {
     number: u64,

@@ -196,7 +196,7 @@ impl<'a> ViewedText<'a> {
                         }
                     }
                 }
-                (ViewedFile::Copy(spool.finish()), 0..copied)
+                (ViewedFile::Copy(spool.finish()?), 0..copied)
             }
         };
         Ok(Self { file, within, piece: Vec::new(), at: 0 })

@@ -150,7 +150,7 @@ impl OpenStream {
             spool.write(piece)?;
             left -= piece.len() as u64;
         }
-        Ok(Some(spool.finish()))
+        spool.finish().map(Some)
     }
 
     fn fill(&mut self, into: &mut [u8], control: &Control) -> Result<()> {

@@ -56,7 +56,7 @@ impl<'a> Arrays<'a> {
         } else {
             let mut spool = Spool::new("an array", &self.file.path, self.work_dir, bytes)?;
             self.archive.contents(at, self.control, |chunk| spool.write(chunk))?;
-            NpyArray::open(self.file.member(&member, spool.finish())?, 0, bytes)?
+            NpyArray::open(self.file.member(&member, spool.finish()?)?, 0, bytes)?
         };
         if header.shape.len() != 1 {
             return Err(self

@@ -3,11 +3,19 @@
 use std::cell::OnceCell;
 use std::process::Output;
 
-use super::support::{COLLABORATION, Known, LITTLE, Place, ROUTERS, STRIKES, data, files, stderr, verified};
+use crate::common::packed::gz;
+
+use super::support::{COLLABORATION, LITTLE, MESH, Place, ROUTERS, STRIKES, data, files, stderr, verified};
 
 /// Runs a job with a fault at the first write (or read), and at further ones by `step`, until there is no such write; `ended` checks how
 /// it ended. After each, the job is resumed and reaches the published count. Returns how often a fault occurred.
-fn at_every_write(fault: &str, step: usize, known: Known, arguments: &[&str], ended: impl Fn(&Output, &str)) -> usize {
+fn at_every_write(
+    fault: &str,
+    step: usize,
+    known: (&str, u128),
+    arguments: &[&str],
+    ended: impl Fn(&Output, &str),
+) -> usize {
     let (mut struck, counts) = (0, OnceCell::new());
     for at in (1..).step_by(step) {
         let place = Place::new();
@@ -93,7 +101,8 @@ fn is_right_or_refused(output: &Output, said: &str) {
     let code = output.status.code();
     assert!(matches!(code, Some(0 | 1 | 3)), "{said}");
     let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let counted = [COLLABORATION, ROUTERS].iter().any(|(_, triangles)| answer["triangles"] == *triangles as u64);
+    let known = [COLLABORATION, ROUTERS, MESH];
+    let counted = known.iter().any(|(_, triangles)| answer["triangles"] == *triangles as u64);
     if code != Some(0) {
         assert!(said.lines().last().unwrap().starts_with("error: "), "{said}");
     }
@@ -137,6 +146,16 @@ fn a_reading_that_fails() {
     assert!(struck > 15, "{struck} readings");
     let struck = at_every_write("damage", 1, COLLABORATION, &usual(), is_right_or_refused);
     assert!(struck > 10, "{struck} readings");
+}
+
+/// The plain text of a compressed file in such a format waits on disk.
+#[test]
+fn a_copy_of_the_input_that_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mesh.graph.gz");
+    std::fs::write(&path, gz(std::fs::read(data(MESH.0)).unwrap())).unwrap();
+    let struck = at_every_write("damage", 1, (path.to_str().unwrap(), MESH.1), &usual(), is_right_or_refused);
+    assert!(struck > 3, "{struck} readings");
 }
 
 /// With little memory buckets are on disk, too, and most of the writes are theirs.
