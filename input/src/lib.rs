@@ -75,6 +75,7 @@ mod scipy;
 mod settings;
 mod source;
 mod spool;
+mod spooled;
 mod stat;
 mod storage;
 #[cfg(feature = "parquet")]

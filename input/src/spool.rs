@@ -5,12 +5,11 @@
 //! read. The copy fails before the disk is full, since that also affects other programs. Costs one write of the bytes, and a query of the
 //! free space every [`STEP`].
 
-use std::io;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::compression::Compression;
+use super::spooled::{PIECE, SpooledBytes};
 use super::storage::Storage;
 use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
 use trimill_system::{Bytes, Error, Result};
@@ -22,46 +21,6 @@ const LEFT_FREE: (u64, u64) = (64, 1 << 30);
 
 /// The most that a byte of a zstd frame expands to: a block of 128 KiB takes at least four bytes. A gzip member grows less.
 const MOST_GROWTH: u64 = 1 << 15;
-
-/// Bytes that are written together. A multiple of what has one checksum, so that pieces that are read in order are checked once.
-const PIECE: usize = 1 << 20;
-
-/// A copy that is complete.
-#[derive(Debug)]
-pub(super) struct SpooledBytes {
-    file: Overflow,
-    /// Of [`PIECE`] bytes, but for the last one.
-    pieces: Vec<WaitingBytes>,
-    pub(super) bytes: u64,
-}
-
-impl SpooledBytes {
-    /// Reads bytes from `at` on, all of which must be there. Errors: also if they are not those that were written.
-    pub(super) fn read_exact_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
-        let end = at.checked_add(into.len() as u64).filter(|&end| end <= self.bytes);
-        let end = end.ok_or(io::ErrorKind::UnexpectedEof)?;
-        let (mut at, mut into) = (at, into);
-        while at < end {
-            let (piece, from) = ((at / PIECE as u64) as usize, (at % PIECE as u64) as usize);
-            let now = into.len().min(PIECE - from);
-            let bytes = self.file.read(&self.pieces[piece], from..from + now).map_err(io::Error::other)?;
-            into[..now].copy_from_slice(&bytes);
-            (at, into) = (at + now as u64, &mut into[now..]);
-        }
-        Ok(())
-    }
-
-    /// Reads some bytes at `at`; 0 at the end.
-    pub(super) fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<usize> {
-        let most = into.len().min(self.bytes.saturating_sub(at) as usize);
-        self.read_exact_at(&mut into[..most], at).map(|()| most)
-    }
-
-    pub(super) fn range(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
-        let mut bytes = vec![0; (range.end - range.start) as usize];
-        self.read_exact_at(&mut bytes, range.start).map(|()| bytes)
-    }
-}
 
 pub(super) struct Spool<'a> {
     file: Overflow,
@@ -131,7 +90,7 @@ impl<'a> Spool<'a> {
             self.write_rest()?;
         }
         let Self { file, pieces, written: bytes, .. } = self;
-        Ok(Storage::Spooled(Arc::new(SpooledBytes { file, pieces, bytes })))
+        Ok(Storage::Spooled(Arc::new(SpooledBytes::new(file, pieces, bytes))))
     }
 
     fn does_not_fit(&self, bytes: u64, free: u64) -> Error {
@@ -179,7 +138,7 @@ pub(super) fn plain_at_least(file: &Storage, compression: Compression) -> u64 {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::io::{Read, Write};
+    use std::io::{self, Read, Write};
 
     use super::*;
     use crate::storage::Pread;

@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::spool::SpooledBytes;
+use super::spooled::SpooledBytes;
 use trimill_system::control::Task;
 use trimill_system::mapped::MappedPart;
 use trimill_system::{Error, Result, disk};
