@@ -154,7 +154,7 @@ impl Drop for StagingBuffers {
     }
 }
 
-fn is_pinned(bytes: &[u8]) -> bool {
+pub(crate) fn is_pinned(bytes: &[u8]) -> bool {
     let mut kind: u32 = 0;
     let mut which = [sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE];
     let mut ask = |at: *const u8, kind: &mut u32| {

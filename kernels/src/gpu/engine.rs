@@ -9,7 +9,7 @@ use crate::engine::{Engine, Event, Grid, HostWords, Kernel, ReservedMemory, Stre
 use crate::error::{GpuError, GpuResult, driver};
 use crate::images;
 use crate::source::CudaSource;
-use crate::staging::ALONE;
+use crate::staging::{ALONE, is_pinned};
 
 /// Reads of up to this size go through page-locked memory: the copy is then one more command of the stream, and only its end is waited for.
 const SMALL: usize = 64;
@@ -122,7 +122,7 @@ impl Engine for Gpu {
             return self.read_few(stream, from, to);
         }
         self.await_stream(stream)?;
-        if to.len() > ALONE {
+        if to.len() > ALONE && !is_pinned(to) {
             return self.staging.receive(from, to);
         }
         // SAFETY: callers pass a piece of the arena; the call returns when the copy is done.
