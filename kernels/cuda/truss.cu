@@ -2,8 +2,9 @@
 // `trimill` says how a level becomes rounds; this is one device's part of it).
 //
 // An edge's number is its place in `heads`, the rows of the oriented graph. Every vertex also has a row of all its neighbours,
-// ascending, and one of the edges to them, in the same order: searches read neighbours, and edges where they find a triangle. An edge's value is the number of triangles of edges that are left; of one that falls now
-// the same with a mark; of one that fell before, its level with a mark.
+// ascending, and a row of the edges to them, in the same order: a search reads neighbours, and edges only where it finds a triangle.
+// An edge's value is the number of triangles of edges that are left; of one that falls now the same with a mark; of one that fell
+// before, its level with a mark.
 //
 // `note_tails` stores the tails of some edges, near which those of the others are found. Rows are built from the oriented graph:
 // `count_heads` and `begin_rows`, and a scan of `prepare.cu`, find where each begins;
@@ -35,11 +36,11 @@ struct PeeledGraph {
     const u64 *starts; // where the row of all neighbours of each vertex begins
     u32 *lengths;      // of these rows
     u32 *fallen;       // how many of their entries are edges that fell
-    u32 *neighbours;   // those before place `near`, in rows of the first vertices
-    u32 *far;          // the other ones, by the same places
+    u32 *neighbours;   // rows of the first vertices, on the device: entries before `near`
+    u32 *far;          // the other rows, in host memory; indexed like `neighbours`
     u64 near;
-    u32 *edges;        // to these neighbours: those before place `near_edges`
-    u32 *far_edges;    // the other ones
+    u32 *edges;        // the edges to neighbours, on the device: entries before `near_edges`
+    u32 *far_edges;    // the other rows of edges, in host memory
     u64 near_edges;
     u64 *rows;         // addresses of rows of neighbours: far ones may have been fetched to the device
     u32 *fetched;      // memory for these
@@ -288,7 +289,7 @@ extern "C" __global__ void __launch_bounds__(TAKE_THREADS)
             begin = __shfl_sync(ALL, low, WARP - 1);
             bool is_triangle = j < length && low < other_length && other_entries[low] == vertex;
             if (is_triangle) {
-                // Marks do not change in this kernel; values do. Edges may be far, so the second one is only read if the first one is there.
+                // Marks do not change in this kernel; values do. Edges may be in host memory: the second is not read if the first fell.
                 const u32 a = edges_of(graph, row)[j], at_a = *(volatile u32 *)&graph.values[a];
                 is_triangle = (at_a & FALLING) != FALLEN;
                 if (is_triangle) {

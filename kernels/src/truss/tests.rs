@@ -69,7 +69,7 @@ fn peeled(edges: &[Edge], more: u32, share: f64, pace: Pace) -> Vec<u32> {
 
 fn check(edges: &[Edge], more: u32, pace: Pace) {
     let expected = levels(edges);
-    for share in [0.0, 0.3, 0.5, 0.9, 1.0] {
+    for share in [0.0, 0.15, 0.3, 0.5, 0.9, 1.0] {
         let found: BTreeMap<Edge, u32> = edges.iter().copied().zip(peeled(edges, more, share, pace)).collect();
         assert_eq!(found, expected, "{more} {share} {pace:?}");
     }
