@@ -25,7 +25,7 @@ const MOST_GROWTH: u64 = 1 << 15;
 pub(super) struct Spool<'a> {
     file: Overflow,
     pieces: Vec<WaitingBytes>,
-    /// What is not written yet: less than a piece.
+    /// The bytes that are not written yet, fewer than a piece has.
     rest: Vec<u8>,
     what: &'static str,
     from: &'a Path,

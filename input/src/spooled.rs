@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use trimill_system::disk::{Overflow, WaitingBytes};
 
-/// Bytes that are written together. A multiple of what has one checksum, so that pieces that are read in order are checked once.
+/// Bytes of a piece: a multiple of the bytes that share a checksum, so that reading pieces in order hashes each byte once.
 pub(super) const PIECE: usize = 1 << 20;
 
 /// A copy that is complete.
