@@ -86,7 +86,7 @@ mod _native {
     /// The names of all settings.
     #[pyfunction]
     fn setting_names() -> Vec<&'static str> {
-        Options::setting_names().to_vec()
+        Options::setting_names().collect()
     }
 
     /// Runs METIS: what a process that a count started for it calls.

@@ -308,7 +308,7 @@ impl Options {
     }
 
     /// The names for [`Self::set`].
-    pub fn setting_names() -> &'static [&'static str] {
-        settings::NAMES
+    pub fn setting_names() -> impl Iterator<Item = &'static str> {
+        settings::names()
     }
 }

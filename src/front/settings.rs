@@ -1,6 +1,9 @@
 //! Settings by name, for callers whose users name them. The names are those of the flags; settings of the program alone (what it writes,
 //! clusters) have none.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use serde_json::Value;
 
 use crate::job::file::Tables;
@@ -79,81 +82,64 @@ impl Setting {
     }
 }
 
-/// Names, and where their values are kept.
-macro_rules! settings {
-    ($($name:ident: $table:ident.$($key:ident).+;)*) => {
-        pub(super) const NAMES: &[&str] = &[$(stringify!($name)),*];
+/// Settings whose names are not their keys: they are those of the flags. The directory of a table is named after it, too.
+const RENAMED: &[(&str, &str)] = &[
+    ("/cache/enabled", "cache"),
+    ("/cache/max", "cache_max"),
+    ("/memory/block", "block_bytes"),
+    ("/memory/device", "device_memory"),
+    ("/memory/host", "host_memory"),
+    ("/partition/metis/contract", "metis_contract"),
+    ("/spill/keep", "keep_spill"),
+    ("/spill/to", "spill_to"),
+];
 
-        /// Where they are in a job's tables, in the same order.
-        #[cfg(test)]
-        const PLACES: &[&str] = &[$(concat!(stringify!($table), $(".", stringify!($key)),+)),*];
+/// Settings of the program alone, and the input, which is a graph's.
+const NAMELESS: &[&str] = &["/input/path", "/input/paths", "/output/dir", "/output/trace"];
 
-        /// `None` for an unknown name.
-        fn keep(tables: &mut Tables, name: &str, value: Value) -> Option<serde_json::Result<()>> {
-            match name {
-                $(stringify!($name) => Some(serde_json::from_value(value).map(|value| tables.$table.$($key).+ = value)),)*
-                _ => None,
-            }
+/// The JSON pointers of the settings, by name.
+static PLACES: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
+    let mut places = BTreeMap::new();
+    if let Ok(tables) = serde_json::to_value(Tables::default()) {
+        add_places(&tables, "", &mut places);
+    }
+    places
+});
+
+fn add_places(table: &Value, at: &str, places: &mut BTreeMap<String, String>) {
+    for (key, value) in table.as_object().into_iter().flatten() {
+        let place = format!("{at}/{key}");
+        if value.is_object() {
+            add_places(value, &place, places);
+        } else if !NAMELESS.contains(&place.as_str()) && !at.starts_with("/cluster") {
+            let renamed = RENAMED.iter().find(|(renamed, _)| *renamed == place).map(|(_, name)| (*name).into());
+            let name = renamed.unwrap_or_else(|| if key == "dir" { format!("{}_dir", &at[1..]) } else { key.clone() });
+            places.insert(name, place);
         }
-    };
+    }
 }
 
-settings! {
-    format: input.format;
-    header: input.header;
-    columns: input.columns;
-    names: input.names;
-    cloud_credentials: input.cloud_credentials;
-    partitioner: partition.partitioner;
-    parts: partition.parts;
-    seed: partition.seed;
-    prune: partition.prune;
-    metis_contract: partition.metis.contract;
-    device_memory: memory.device;
-    host_memory: memory.host;
-    block_bytes: memory.block;
-    spill_to: spill.to;
-    spill_dir: spill.dir;
-    keep_spill: spill.keep;
-    backend: count.backend;
-    devices: count.devices;
-    method: count.method;
-    block_threads: count.block_threads;
-    tile: count.tile;
-    device_timeout: count.device_timeout;
-    threads: count.threads;
-    clustering: output.clustering;
-    per_vertex: output.per_vertex;
-    by_degree: output.by_degree;
-    lcc: output.lcc;
-    directed: output.directed;
-    per_edge: output.per_edge;
-    truss: output.truss;
-    k: output.k;
-    by_k: output.by_k;
-    force: output.force;
-    report: output.report;
-    against: output.against;
-    cache: cache.enabled;
-    cache_dir: cache.dir;
-    cache_max: cache.max;
-    work_dir: work.dir;
-    prepare: work.prepare;
-    run_dir: run.dir;
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    PLACES.keys().map(String::as_str)
 }
 
 pub(super) fn set(tables: &mut Tables, name: &str, setting: Setting) -> Result<()> {
-    if !NAMES.contains(&name) {
-        let hint = did_you_mean(name, NAMES.iter().copied());
-        return Err(Error::usage(format!("unknown setting `{name}`{hint}")));
-    }
+    let Some(place) = PLACES.get(name) else {
+        return Err(Error::usage(format!("unknown setting `{name}`{}", did_you_mean(name, names()))));
+    };
     let Some(value) = setting.value() else {
         return Err(Error::usage("a number of more than 64 bits").at(name).expected("a smaller one"));
     };
-    if let Some(Err(error)) = keep(tables, name, value) {
+    let changed = serde_json::to_value(&*tables).and_then(|mut all| {
+        if let Some(old) = all.pointer_mut(place) {
+            *old = value;
+        }
+        serde_json::from_value(all)
+    });
+    *tables = changed.map_err(|error| {
         let message = error.to_string();
-        return Err(Error::usage(format!("{message}{}", likely(&message))).at(name));
-    }
+        Error::usage(format!("{message}{}", likely(&message))).at(name)
+    })?;
     // As `Options::work_dir`, unless another directory was named for spills.
     if name == "work_dir" && tables.spill.dir.is_none() {
         tables.spill.dir.clone_from(&tables.work.dir);
@@ -164,35 +150,24 @@ pub(super) fn set(tables: &mut Tables, name: &str, setting: Setting) -> Result<(
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    use std::path::PathBuf;
 
     use super::*;
-    use crate::job::schema::schema;
+    use crate::job::Partitioner;
     use trimill_system::error::Kind;
 
-    /// Settings of the program alone, and the input, which is a graph's.
-    const OTHERS: &[&str] = &["input.path", "input.paths", "output.dir", "output.trace"];
-
-    /// The keys of the tables below `table`, with dots between them.
-    fn keys(schema: &Value, table: &Value, prefix: &str, all: &mut BTreeSet<String>) {
-        for (name, key) in table["properties"].as_object().unwrap() {
-            let path = format!("{prefix}{name}");
-            let of = key["$ref"].as_str().map(|at| schema.pointer(at.trim_start_matches('#')).unwrap());
-            match of.filter(|table| table["properties"].is_object()) {
-                Some(table) => keys(schema, table, &format!("{path}."), all),
-                None => drop(all.insert(path)),
-            }
-        }
-    }
-
     #[test]
-    fn every_setting_of_a_job_file_has_a_name() {
-        let schema: Value = serde_json::from_str(&schema(std::iter::empty())).unwrap();
-        let mut all = BTreeSet::new();
-        keys(&schema, &schema["$defs"]["Tables"], "", &mut all);
-        all.retain(|key| !key.starts_with("cluster."));
-        let named: BTreeSet<String> = PLACES.iter().chain(OTHERS).map(|&place| place.into()).collect();
-        assert_eq!(named, all);
+    fn each_setting_has_its_own_name() {
+        let tables = serde_json::to_value(Tables::default()).unwrap();
+        let settings = |table: &Value| table.as_object().unwrap().values().filter(|value| value.is_null()).count();
+        let all: usize = tables.as_object().unwrap().values().map(settings).sum();
+        let metis = settings(&tables["partition"]["metis"]);
+        assert_eq!(PLACES.len(), all + metis - settings(&tables["cluster"]) - NAMELESS.len());
+        let known = |place: &&str| tables.pointer(place).is_some_and(Value::is_null);
+        assert!(NAMELESS.iter().all(|place| known(&place)) && RENAMED.iter().all(|(place, _)| known(&place)));
+        assert_eq!((PLACES["threads"].as_str(), PLACES["run_dir"].as_str()), ("/count/threads", "/run/dir"));
     }
 
     #[test]
@@ -229,5 +204,14 @@ mod tests {
             assert!(error.kind() == Kind::Usage && error.to_string().contains(words), "{error}");
         }
         assert_eq!(tables, expected, "a wrong value changes nothing");
+
+        // What JSON cannot hold is not replaced by something else.
+        let path = PathBuf::from(OsStr::from_bytes(b"\xff"));
+        tables.work.dir = Some(path.clone());
+        set(&mut tables, "seed", 2.into()).unwrap();
+        assert_eq!(tables.work.dir, Some(path.clone()));
+        tables.partition.partitioner = Some(Partitioner::File(path));
+        let error = set(&mut tables, "seed", 3.into()).unwrap_err();
+        assert!(error.to_string().contains("UTF-8"), "{error}");
     }
 }

@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 #[cfg(feature = "cli")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{de, ser};
 use trimill_partitioners::MAX_PARTS;
 use trimill_system::whole::text_or_whole;
 
@@ -95,7 +95,12 @@ impl FromStr for Partitioner {
 
 impl Serialize for Partitioner {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        match self {
+            Self::File(path) if path.to_str().is_none() => {
+                Err(ser::Error::custom(format!("'{self}' is not UTF-8; expected the path of a file that is")))
+            }
+            _ => serializer.collect_str(self),
+        }
     }
 }
 
