@@ -12,7 +12,7 @@ use std::ops::Range;
 use rayon::iter::repeat_n;
 use rayon::prelude::*;
 
-use super::pack;
+use super::pack::{self, Unpacked};
 use super::postponed::{PostponedArc, SortedArcs};
 use super::probe::{before, mark, unmark};
 use super::vertices::{Corners, HostVertexCounters, TotalOnly, WorkerVertices};
@@ -76,6 +76,8 @@ pub(super) struct HeadBuckets {
     range: Range<u32>,
     /// Whether arcs to these heads are all counted by head, even the first of a row and those before the cursor.
     all: bool,
+    /// Whether arcs of packed rows are counted by head, too.
+    packed: bool,
     buckets: Vec<u16>,
     firsts: Vec<u32>,
 }
@@ -102,7 +104,7 @@ impl HeadBuckets {
             left = (left.0.saturating_sub(*arcs), left.1 - 1);
             buckets.push((firsts.len() - 1) as u16);
         }
-        Self { range, all: false, buckets, firsts }
+        Self { range, buckets, firsts, ..Self::default() }
     }
 
     /// Takes the prefix of `range` that saves the most, where a batch has up to `room` arcs; `probes` gives the cost of probing a head's
@@ -139,6 +141,13 @@ impl HeadBuckets {
         Self { all: true, ..Self::of_samples(0..end, &samples, batches_of(resident, room)) }
     }
 
+    /// As many heads as can be numbered, for a graph whose rows will be packed ([`pack`]).
+    pub(super) fn of_packed(resident: &Resident, room: usize) -> Self {
+        let range = 0..MOST.min(resident.numbers.len() as u32);
+        let samples = sample(resident, &range, |_| 0);
+        Self { packed: true, ..Self::of_samples(range, &samples, batches_of(resident, room)) }
+    }
+
     fn of_samples(range: Range<u32>, samples: &[GroupSample], batches: u64) -> Self {
         let arcs: Vec<u64> = samples.iter().map(|sample| SAMPLED as u64 * sample.arcs).collect();
         let least = (arcs.iter().sum::<u64>() / BUCKETS).max(LEAST_ARCS * batches);
@@ -173,12 +182,16 @@ impl HeadBuckets {
     /// Visits the run's arcs that are counted by head, with the tail, the number of entries before the head in its row, and the head.
     #[inline(always)]
     fn each_arc(&self, resident: &Resident, run: &LocalsRun<'_>, mut visit: impl FnMut(usize, usize, u32)) {
+        let mut unpacked = Unpacked::new();
         for (local, cursor) in run.locals().zip(&*run.cursors) {
             let row = resident.row(local);
-            if pack::words(row).is_none() {
-                let places = self.places(row, *cursor as usize);
-                places.clone().zip(&row[places]).for_each(|(place, &head)| visit(local, place, head));
-            }
+            let row = match pack::words(row) {
+                Some(words) if self.packed => unpacked.plain(words),
+                Some(_) => continue,
+                None => row,
+            };
+            let places = self.places(row, *cursor as usize);
+            places.clone().zip(&row[places]).for_each(|(place, &head)| visit(local, place, head));
         }
     }
 

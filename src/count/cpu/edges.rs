@@ -18,6 +18,7 @@ mod head_arcs;
 mod hub_arcs;
 mod own;
 mod packed;
+mod packed_arcs;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -32,10 +33,10 @@ use trimill_counting::{CounterMemory, PartitionCount, PartitionCounter, Partitio
 
 use super::by_head::{self, HeadBuckets, OF_BUCKET};
 use super::hubs::{self, Hubs};
-use super::pack;
+use super::pack::{self, Unpacked};
 use super::postponed::{PostponedArc, SortedArcs};
 use super::worker::LocalsRun;
-use super::{Cpu, batches, end_of_hubs, free, pass_over, runs};
+use super::{Cpu, batches, end_of_hubs, free, pass_over};
 use crate::count::successors::SuccessorRows;
 use above::HubsAbove;
 use context::{Around, BatchedHeads, FoundByHead};
@@ -101,7 +102,7 @@ enum LastRowBlock {
 }
 
 pub(super) fn per_worker(numbered: u32) -> Bytes {
-    Own::bytes_for(numbered) + Additions::BYTES
+    Own::bytes_for(numbered) + Unpacked::BYTES + Additions::BYTES
 }
 
 pub(super) fn per_row(longest: u32) -> Bytes {
@@ -190,11 +191,20 @@ impl CpuEdgeCounter {
             + self.counters.bytes()
     }
 
-    /// Counts a row block; hubs up to `end_of_hubs` have their rows as bits.
-    fn count(&mut self, row_block: &RowBlockView<'_>, end_of_hubs: u32) -> Result<()> {
-        let Self { resident, numbered, most_hubs, longest, workers, hubs, above, batch: room, counters, .. } = self;
-        let (resident, range, progress) = (&*resident, &row_block.range, self.progress.as_ref());
+    /// Packs the rows of the whole graph; returns the heads, no hubs among them, whose arcs' counters are added to by head.
+    fn pack(&mut self) -> [HeadBuckets; 2] {
+        let Self { resident, batch: room, .. } = self;
+        let heads = if room.most > 0 { HeadBuckets::of_packed(resident, room.most) } else { HeadBuckets::default() };
+        pack::pack_rows(resident, 0..resident.numbers.len());
+        [HeadBuckets::default(), heads]
+    }
+
+    /// The hubs, whose rows it makes bits, and other heads whose arcs are counted by head.
+    fn choose_heads(&mut self, row_block: &RowBlockView<'_>) -> [HeadBuckets; 2] {
+        let Self { resident, most_hubs, hubs, above, batch: room, .. } = self;
+        let (resident, range) = (&*resident, &row_block.range);
         let successors = SuccessorRows::new(resident, row_block);
+        let end_of_hubs = end_of_hubs(resident, &successors, *most_hubs, false);
         hubs.take(range.start..end_of_hubs, |b| successors.row(b));
         above.take(hubs);
         let mut heads = [HeadBuckets::default(), HeadBuckets::default()];
@@ -206,34 +216,41 @@ impl CpuEdgeCounter {
             let probes = |head| pack::steps(successors.row(head)) as usize;
             heads[1] = HeadBuckets::that_pay_off(resident, end_of_hubs..range.end, room.most, probes);
         }
+        heads
+    }
+
+    /// Counts a row block, in batches of arcs to the heads, if there are some.
+    fn count(&mut self, row_block: &RowBlockView<'_>, heads: &[HeadBuckets; 2], packed: bool) -> Result<()> {
+        let Self { resident, numbered, most_hubs, longest, workers, hubs, above, batch: room, counters, .. } = self;
+        let (resident, range, progress) = (&*resident, &row_block.range, self.progress.as_ref());
+        let successors = SuccessorRows::new(resident, row_block);
         let heads = BatchedHeads { hubs: &heads[0], others: &heads[1], most_arcs: room.most as u64 };
         // The arcs count as done in proportion to the row block's share of the numbering.
         let share = |arcs: u64| arcs * u64::from(range.end - range.start) / u64::from((*numbered).max(1));
         let advance = |arcs: u64| progress.into_iter().for_each(|progress| progress.advance(share(arcs)));
-        let around = Around { range, successors: &successors, hubs, above, counters, resident };
+        let around = Around { range, successors: &successors, hubs, above, counters, resident, packed };
         if !heads.are_none() {
             // All workers allocate, so that the memory taken does not depend on which of them run.
             parallel::each(&*workers, |worker| lock(worker).allocate(*most_hubs, *longest));
             room.allocate();
-            for batch in batches(resident, &mut self.cursors, heads.most_arcs) {
-                if batch.iter().any(|run| !heads.has_room_for(run, resident)) {
-                    continue;
-                }
+        }
+        for batch in batches(resident, &mut self.cursors, if heads.are_none() { u64::MAX } else { heads.most_arcs }) {
+            if !heads.are_none() && batch.iter().all(|run| heads.has_room_for(run, resident)) {
                 let counting = BatchCounting { heads: &heads, runs: &batch, workers, around: &around };
                 self.triangles += counting.count(room, &|arcs| {
                     advance(arcs as u64);
                     progress.map_or(Ok(()), Progress::check)
                 })?;
             }
+            let counted = parallel::try_map(batch, |run| {
+                progress.map_or(Ok(()), Progress::check)?;
+                let all = run.arcs(resident);
+                let RunCount { triangles, by_head } = count_run(&mut free(workers), run, &heads, &around);
+                advance(all - by_head);
+                Ok(triangles)
+            })?;
+            self.triangles += counted.into_iter().sum::<u64>();
         }
-        let counted = parallel::try_map(runs(resident, &mut self.cursors), |run| {
-            progress.map_or(Ok(()), Progress::check)?;
-            let all = run.arcs(resident);
-            let RunCount { triangles, by_head } = count_run(&mut free(workers), run, &heads, &around);
-            advance(all - by_head);
-            Ok(triangles)
-        })?;
-        self.triangles += counted.into_iter().sum::<u64>();
         parallel::each(&*workers, |worker| lock(worker).additions.flush(around.counters));
         self.last = LastRowBlock::Unread(row_block.size().arcs);
         Ok(())
@@ -259,7 +276,7 @@ impl BatchCounting<'_> {
             let arcs = heads.of_batch(resident, runs, arcs);
             let triangles = parallel::try_map(heads.parts(&arcs, OF_PART), |part| {
                 let triangles = free(workers).count_part(&part, batch, around);
-                counted(part.arcs)?;
+                counted(if around.packed { 0 } else { part.arcs })?;
                 Ok(triangles)
             })?;
             Ok(triangles.into_iter().sum())
@@ -268,6 +285,9 @@ impl BatchCounting<'_> {
         if !heads.hubs.is_empty() {
             self.pack_rows(packed, found.first_arc);
             triangles += count_parts(heads.hubs, &HeadBatch::Hubs(HubBatch { packed, first_local, found: &found }))?;
+        }
+        if around.packed {
+            return count_parts(heads.others, &HeadBatch::Packed);
         }
         if !heads.others.is_empty() {
             triangles += count_parts(heads.others, &HeadBatch::Others(&found))?;
@@ -301,14 +321,14 @@ impl PartitionCounter for CpuEdgeCounter {
                 self.unread.push_back(Vec::new());
                 return Ok(());
             }
-            let end = {
-                let successors = SuccessorRows::new(&self.resident, row_block);
-                end_of_hubs(&self.resident, &successors, self.most_hubs, false)
-            };
+            let range = &row_block.range;
+            let whole = self.resident.numbers.len() == self.numbered as usize && *range == (0..self.numbered);
+            let packed = whole && pack::most_can_be_packed(&self.resident);
+            let heads = if packed { self.pack() } else { self.choose_heads(row_block) };
             if !std::mem::replace(&mut self.populated, true) {
                 self.counters.populate();
             }
-            self.count(row_block, end)
+            self.count(row_block, &heads, packed)
         })
     }
 

@@ -9,6 +9,8 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use trimill_counting::Resident;
 use trimill_system::{Bytes, parallel};
 
@@ -29,6 +31,9 @@ const SHORTEST: usize = 8;
 const STEPS_OF_WORD: usize = 2;
 
 const RUN: usize = 1 << 12;
+
+/// One row in `SAMPLED` tells whether it pays off to pack.
+const SAMPLED: usize = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BitRows {
@@ -66,6 +71,17 @@ pub(super) fn pack_rows(resident: &mut Resident, rows: Range<usize>) -> BitRows 
         entries if 2 * entries < all => BitRows::Some,
         _ => BitRows::Most,
     }
+}
+
+/// Whether most entries of a sample of the rows are in rows that can be packed.
+pub(super) fn most_can_be_packed(resident: &Resident) -> bool {
+    let of_row = |i: usize| {
+        let row = resident.row(i);
+        (packed_words(row).map_or(0, |_| row.len()), row.len())
+    };
+    let sampled = (0..resident.numbers.len()).into_par_iter().step_by(SAMPLED).map(of_row);
+    let (packed, all) = sampled.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    2 * packed > all
 }
 
 /// How many words `row` would be packed into, if it can be.

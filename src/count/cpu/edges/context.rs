@@ -19,6 +19,8 @@ pub(super) struct Around<'a> {
     pub(super) above: &'a HubsAbove,
     pub(super) counters: &'a HostEdgeCounters,
     pub(super) resident: &'a Resident,
+    /// Whether most rows are packed ([`crate::count::cpu::pack`]).
+    pub(super) packed: bool,
 }
 
 impl<'a> Around<'a> {

@@ -1,6 +1,8 @@
 //! The row that is being counted: its entries as marks, and the triangles on its arcs as bit planes. Sparse words have no planes, which
 //! would fill the cache: their counters are added to one by one.
 
+use crate::count::cpu::pack;
+use crate::count::cpu::probe::marked_of;
 use crate::planes::{self, FULL, Planes};
 use trimill_system::Bytes;
 
@@ -77,6 +79,65 @@ impl Own {
         self.bits.extend(self.words.iter().map(|&word| self.marks[word as usize]));
         self.dense = DENSE * self.words.len() <= row.len();
         self.planes.resize(if self.dense { self.words.len() } else { 0 }, planes::EMPTY);
+    }
+
+    /// As [`Self::mark`], for a packed row.
+    #[inline(always)]
+    pub(super) fn mark_words(&mut self, words: &[[u32; 3]]) {
+        let mut before = 0;
+        for (slot, word) in (0..).zip(words) {
+            let (place, bits) = (word[0] as usize, pack::bits(word));
+            (self.marks[place], self.slots[place]) = (bits, slot);
+            self.words.push(word[0]);
+            self.before.push(before);
+            before += bits.count_ones();
+        }
+        self.dense = true;
+        self.planes.resize(words.len(), planes::EMPTY);
+    }
+
+    /// Begins a row in either form, with marks; returns the last word that has some.
+    #[inline(always)]
+    pub(super) fn begin_marked(&mut self, row: &[u32]) -> Option<u32> {
+        match pack::words(row) {
+            Some(words) => {
+                self.begin(words.iter().map(|word| pack::bits(word).count_ones() as usize).sum());
+                self.mark_words(words);
+            }
+            None => {
+                self.begin(row.len());
+                self.mark(row);
+            }
+        }
+        self.words.last().copied()
+    }
+
+    /// Adds 1 for each of the entries that is marked; returns how many are.
+    #[inline(always)]
+    pub(super) fn add_entries(&mut self, entries: &[u32]) -> u32 {
+        let mut found = 0;
+        for entries in entries.chunks(64) {
+            let marked = marked_of(entries, &self.marks);
+            found += marked.count_ones();
+            planes::each_bit(marked, |i| self.add(entries[i] as usize / 64, 1 << (entries[i] % 64)));
+        }
+        self.end_successor();
+        found
+    }
+
+    /// Adds 1 for each entry that a packed row shares with the marks; returns how many these are.
+    #[inline(always)]
+    pub(super) fn add_words(&mut self, words: &[[u32; 3]]) -> u32 {
+        let mut found = 0;
+        for word in words {
+            let both = self.marks[word[0] as usize] & pack::bits(word);
+            if both != 0 {
+                self.add(word[0] as usize, both);
+                found += both.count_ones();
+            }
+        }
+        self.end_successor();
+        found
     }
 
     /// Marks for other uses between rows; to be left all zero.

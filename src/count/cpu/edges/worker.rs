@@ -7,12 +7,14 @@ use super::counters::{Additions, HostEdgeCounters};
 use super::head_arcs::{self, HeadArcs};
 use super::hub_arcs::{HubArcs, HubBatch};
 use super::own::Own;
+use super::packed_arcs;
 use crate::count::cpu::ahead::{AHEAD, is_scattered, prefetch, prefetch_row};
 use crate::count::cpu::by_head::{HeadPart, OF_BUCKET};
+use crate::count::cpu::pack::{self, Unpacked};
 use crate::count::cpu::postponed::SortedArcs;
 use crate::count::cpu::probe::{before, may_intersect};
 use crate::count::cpu::short::NONE;
-use crate::count::cpu::worker::LocalsRun;
+use crate::count::cpu::worker::{LocalsRun, RowHead};
 use trimill_system::Bytes;
 
 /// The longest row that is compared with each successor's row in registers, instead of being marked in the bitmap.
@@ -21,6 +23,7 @@ const SHORT: usize = 16;
 #[derive(Debug)]
 pub(super) struct EdgeWorker {
     pub(super) own: Own,
+    unpacked: Unpacked,
     hub_arcs: HubArcs,
     pub(super) additions: Additions,
     sorted: SortedArcs,
@@ -32,6 +35,7 @@ impl EdgeWorker {
         let additions = Additions::new(counters);
         Self {
             own: Own::new(numbered),
+            unpacked: Unpacked::new(),
             hub_arcs: HubArcs::default(),
             additions,
             sorted: SortedArcs::default(),
@@ -41,6 +45,7 @@ impl EdgeWorker {
 
     pub(super) fn bytes(&self) -> Bytes {
         self.own.bytes()
+            + Unpacked::BYTES
             + self.hub_arcs.bytes()
             + self.additions.bytes()
             + self.sorted.bytes()
@@ -67,6 +72,10 @@ impl EdgeWorker {
             HeadBatch::Others(found) => {
                 let Self { own, additions, counts, .. } = self;
                 head_arcs::count_part(&mut HeadArcs { own, additions, counts }, part.first, arcs, found, around)
+            }
+            HeadBatch::Packed => {
+                packed_arcs::count_part(&mut self.own, part.first, arcs, around);
+                0
             }
         };
         self.sorted = sorted;
@@ -97,9 +106,34 @@ impl EdgeWorker {
         }
     }
 
+    /// `by_head`: the counters of the successor's arcs are added to by head.
+    #[inline(always)]
+    fn with_words(&mut self, words: &[[u32; 3]], first: u64, by_head: bool, around: &Around<'_>) -> u32 {
+        let Self { own, additions, .. } = self;
+        if by_head {
+            return own.add_words(words);
+        }
+        let (mut found, mut first) = (0, first);
+        for word in words {
+            let bits = pack::bits(word);
+            let both = own.marks(word[0] as usize) & bits;
+            if both != 0 {
+                own.add(word[0] as usize, both);
+                additions.push(first, places_of(both, bits), around.counters);
+                found += both.count_ones();
+            }
+            first += u64::from(bits.count_ones());
+        }
+        own.end_successor();
+        found
+    }
+
     #[inline(always)]
     fn with_row(&mut self, successor: Successor<'_>, around: &Around<'_>) -> u32 {
-        let Successor { row: successor_row, first, .. } = successor;
+        let Successor { row: successor_row, first, by_head, .. } = successor;
+        if let Some(words) = pack::words(successor_row) {
+            return self.with_words(words, first, by_head, around);
+        }
         let Self { own, additions, .. } = self;
         let (mut found, mut place) = (0, 0);
         while let Some(&c) = successor_row.get(place) {
@@ -114,7 +148,9 @@ impl EdgeWorker {
             }
             if both != 0 {
                 own.add(word, both);
-                additions.push(first + begin as u64, mask, around.counters);
+                if !by_head {
+                    additions.push(first + begin as u64, mask, around.counters);
+                }
                 found += both.count_ones();
             }
         }
@@ -146,18 +182,19 @@ impl EdgeWorker {
         triangles
     }
 
-    /// Counts the triangles whose middle corners are in `row[start..]`.
+    /// Counts the triangles whose middle corners are in `row[start..]`. The counters of arcs of those before `end_by_head` are added to by head.
     #[inline(always)]
-    fn with_others(&mut self, row: &[u32], start: usize, marked: bool, around: &Around<'_>) -> u64 {
+    fn with_others(&mut self, row: RowHead<'_>, end_by_head: usize, marked: bool, around: &Around<'_>) -> u64 {
+        let RowHead { row, start } = row;
         let Some((&first, &last)) = row.first().zip(row.last()) else { return 0 };
         let mut all = 0;
         for (begin, some) in (start..).step_by(AHEAD).zip(row[start..].chunks(AHEAD)) {
-            let mut ahead = [Successor { place: 0, row: &[], first: 0 }; AHEAD];
+            let mut ahead = [Successor { place: 0, row: &[], first: 0, by_head: false }; AHEAD];
             let mut many = 0;
             for (place, &b) in (begin..).zip(some) {
                 // All row bounds are read before the first row is compared.
                 let (row, first_arc) = around.row_at(b);
-                ahead[many] = Successor { place, row, first: first_arc };
+                ahead[many] = Successor { place, row, first: first_arc, by_head: place < end_by_head };
                 if may_intersect(row, first, last) {
                     prefetch_row(row);
                     many += 1;
@@ -178,12 +215,28 @@ impl EdgeWorker {
     }
 }
 
+/// A bit for the place, among the bits of `bits`, of each bit of `some`.
+#[inline(always)]
+fn places_of(some: u64, bits: u64) -> u64 {
+    let run = bits >> bits.trailing_zeros();
+    if run & run.wrapping_add(1) == 0 {
+        return some >> bits.trailing_zeros();
+    }
+    let (mut left, mut places) = (some, 0);
+    while left != 0 {
+        places |= 1 << (bits & ((left & left.wrapping_neg()) - 1)).count_ones();
+        left &= left - 1;
+    }
+    places
+}
+
 /// A middle corner: its place in the row that is counted, its own row, and the counter of the first arc of that row.
 #[derive(Clone, Copy)]
 struct Successor<'a> {
     place: usize,
     row: &'a [u32],
     first: u64,
+    by_head: bool,
 }
 
 /// The most arcs of a part: 512 KiB.
@@ -192,6 +245,8 @@ pub(super) const OF_PART: usize = 1 << 16;
 pub(super) enum HeadBatch<'a> {
     Hubs(HubBatch<'a>),
     Others(&'a FoundByHead<'a>),
+    /// The triangles are counted by tail.
+    Packed,
 }
 
 /// The triangles of a run of locals, and how many of its arcs were counted by head.
@@ -209,19 +264,22 @@ pub(super) fn count_run(
     heads: &BatchedHeads<'_>,
     around: &Around<'_>,
 ) -> RunCount {
-    let Around { range, successors, counters, resident, .. } = *around;
+    let Around { range, successors, counters, resident, packed, .. } = *around;
     let is_by_head = heads.has_room_for(&run, resident);
     let mut by_head = 0;
     let mut count = 0;
     let locals = run.locals();
     let others = heads.end_of_all().max(range.start)..range.end;
-    let prefetches = is_scattered(successors, &locals, &others);
+    let prefetches = !packed && is_scattered(successors, &locals, &others);
+    let mut unpacked = std::mem::take(&mut worker.unpacked);
     for (i, cursor) in run.cursors.iter_mut().enumerate() {
         let local = run.first + i;
         if prefetches {
             prefetch(successors, local, &locals, &others);
         }
         let row = successors.resident(local);
+        let words = if packed { pack::words(row) } else { None };
+        let row = words.map_or(row, |words| unpacked.plain(words));
         let start = *cursor as usize;
         if row.get(start).is_none_or(|&next| next >= range.end) {
             continue;
@@ -230,6 +288,7 @@ pub(super) fn count_run(
         *cursor = end as u32;
         let row = &row[..end];
         let counted = if is_by_head { heads.end(row, start) } else { 0 };
+        let (counted, end_by_head) = if packed { (0, counted) } else { (counted, 0) };
         by_head += counted as u64;
         // The first entry has no entry before it that could close a triangle.
         let start = start.max(1).max(counted);
@@ -237,16 +296,19 @@ pub(super) fn count_run(
             continue;
         }
         worker.own.begin(end);
-        let marks = end > SHORT;
-        if marks {
+        let marks = packed || end > SHORT;
+        if let Some(words) = words {
+            worker.own.mark_words(words);
+        } else if marks {
             worker.own.mark(row);
         }
-        let of_row = worker.with_others(row, start, marks, around);
+        let of_row = worker.with_others(RowHead { row, start }, end_by_head, marks, around);
         let counts = worker.own.finish();
         if of_row > 0 {
             counters.add(resident.offsets[local], counts);
             count += of_row;
         }
     }
+    worker.unpacked = unpacked;
     RunCount { triangles: count, by_head }
 }

@@ -1,0 +1,30 @@
+//! Where most rows are packed: the triangles on the arcs of each head, as smallest or middle corner's arc, from the rows of its tails.
+//!
+//! Additions to the counters of `b -> c` for each `a` would be made at random. Head by head, `b`'s row is marked once, the packed words of its
+//! tails' rows are intersected with the marks, and what they share is added to bit planes in the cache.
+
+use super::context::Around;
+use super::own::Own;
+use crate::count::cpu::pack;
+use crate::count::cpu::postponed::PostponedArc;
+
+/// Adds to the counters of the heads' arcs. Compiled for several instruction sets, see [`super::worker::count_run`].
+#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+pub(super) fn count_part(own: &mut Own, first: u32, sorted: &[PostponedArc], around: &Around<'_>) {
+    for arcs in sorted.chunk_by(|a, b| a.head == b.head) {
+        let (row, first_of_head) = around.row_at(first + u32::from(arcs[0].head));
+        let Some(last) = own.begin_marked(row) else { continue };
+        let mut found = 0;
+        for arc in arcs {
+            let row = around.resident.row(arc.tail as usize);
+            found += match pack::words(row) {
+                Some(words) => own.add_words(&words[..words.partition_point(|word| word[0] <= last)]),
+                None => own.add_entries(&row[..usize::from(arc.len)]),
+            };
+        }
+        let counts = own.finish();
+        if found > 0 {
+            around.counters.add(first_of_head, counts);
+        }
+    }
+}
