@@ -25,7 +25,7 @@ use trimill_system::{Bytes, Control, Error, Result};
 struct View<'a> {
     graph: &'a OrientedGraph,
     vertices: &'a VertexInfo,
-    /// Where each vertex's row begins, and the end of the last one.
+    /// CSR row offsets, the end of the last row included.
     begins: Vec<u64>,
     successors: Vec<AtomicU32>,
 }
@@ -78,7 +78,7 @@ pub struct Assigner<'a> {
     pub vertices: &'a VertexInfo,
     pub partitioner: &'a Partitioner,
     pub parts: Parts,
-    /// Of `random` and `metis`.
+    /// The seed of `random` and `metis`.
     pub seed: u64,
     /// METIS gets runs of this many consecutive vertices as one.
     pub contract: Option<NonZeroU32>,
@@ -214,7 +214,6 @@ mod tests {
         assert_eq!(parts(&[0, 7, 3, 7], 1_000_000), (3, vec![0, 2, 1, 2]));
         assert_eq!(parts(&[1, 0, 1], 2), (2, vec![1, 0, 1]));
         assert_eq!(parts(&[5], 6), (1, vec![0]));
-        // A graph without vertices is one partition.
         assert_eq!(parts(&[], 4), (1, vec![]));
     }
 }

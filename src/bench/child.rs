@@ -20,7 +20,7 @@ pub fn serve(
     control: &Control,
     count: &dyn Fn(Job) -> Result<RunResult>,
 ) -> Result<()> {
-    // If that fails, a child whose parent was killed counts to the end of its job.
+    // If that fails, a child whose parent was killed finishes its job.
     let _ = follow_parent(Signal::TERM);
     for line in input.lines() {
         let line = line.map_err(|error| Error::read("standard input", error))?;

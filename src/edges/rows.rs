@@ -84,7 +84,6 @@ pub struct ListedEdges<'a, F> {
     pub ids: &'a Ids,
     pub vertices: u32,
     pub control: &'a Control,
-    /// If the numbers are trussness.
     pub truss: Option<TrussWanted>,
     /// Lists the edges whose smaller end is a vertex: larger ends, ascending, and triangles.
     pub edges_of: F,

@@ -13,13 +13,11 @@ pub enum SpillDir {
     /// In a run directory, where later starts find the spills.
     Lasting {
         dir: PathBuf,
-        /// Whether spills stay when the job has ended.
         keep: bool,
     },
     /// Kept; files written are removed when this is dropped, unless [`SpillDir::complete`] was called.
     Kept {
         dir: PathBuf,
-        /// Files written by this job so far.
         written: Vec<PathBuf>,
     },
 }
@@ -112,7 +110,7 @@ impl Drop for SpillDir {
     fn drop(&mut self) {
         if let Self::Kept { written, .. } = self {
             for file in written {
-                // If it can't be removed, it has no manifest beside it, so it is not mistaken for a job's result.
+                // If removal fails, no manifest is beside it, so it is not mistaken for a job's result.
                 let _ = std::fs::remove_file(file);
             }
         }

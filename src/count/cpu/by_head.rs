@@ -45,11 +45,11 @@ const COST_OF_SORTING: i64 = 16;
 /// How many arcs ahead entries are prefetched; the bounds of their rows, twice as many.
 const AHEAD: usize = 32;
 
-/// The most arcs of a batch (2 GiB), and the fewest.
+/// Bounds of the number of arcs of a batch; the upper one is 2 GiB.
 pub(super) const MOST_ROOM: u64 = 1 << 28;
 const LEAST_ROOM: u64 = 1 << 20;
 
-/// A batch has at most `ENOUGH_ROOM` arcs, or one in `BATCHES` of all if that is more, whatever the room: allocation takes time, too.
+/// A batch has at most `ENOUGH_ROOM` arcs, or one in `BATCHES` of all if that is more, even if there is more room: allocation takes time.
 pub(super) const ENOUGH_ROOM: u64 = 1 << 26;
 const BATCHES: u64 = 32;
 
