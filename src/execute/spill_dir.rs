@@ -13,11 +13,13 @@ pub enum SpillDir {
     /// In a run directory, where later starts find the spills.
     Lasting {
         dir: PathBuf,
+        /// Whether spills stay when the job has ended.
         keep: bool,
     },
     /// Kept; files written are removed when this is dropped, unless [`SpillDir::complete`] was called.
     Kept {
         dir: PathBuf,
+        /// Files written by this job so far.
         written: Vec<PathBuf>,
     },
 }

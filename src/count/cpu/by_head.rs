@@ -122,7 +122,7 @@ impl HeadBuckets {
         let batches = batches_of(resident, room);
         let (mut best, mut most_saved, mut sum) = (0, 0, 0);
         for (group, sample) in (1..).zip(&samples) {
-            // Marks are set and cleared.
+            // Each mark is set and cleared.
             let rows = (SAMPLED as u64 * sample.arcs).min(GROUP as u64 * batches);
             let marks = 2 * rows * sample.entries / sample.arcs.max(1);
             sum += SAMPLED as i64 * sample.saved - marks as i64;
@@ -133,7 +133,7 @@ impl HeadBuckets {
         Self::of_samples(range.start..range.end.min(range.start + (GROUP * best) as u32), &samples[..best], batches)
     }
 
-    /// All heads below `end`. In rows with a middle corner among them, all arcs to them are counted.
+    /// All heads below `end`. In rows with a middle corner among them, all arcs to them are counted by head.
     pub(super) fn all_below(end: u32, resident: &Resident, room: usize) -> Self {
         let samples = sample(resident, &(0..end), |_| 0);
         Self { all: true, ..Self::of_samples(0..end, &samples, batches_of(resident, room)) }
@@ -234,7 +234,6 @@ impl HeadBuckets {
     }
 }
 
-/// The arcs of a run of locals in bucket order, and the end of each bucket.
 pub(super) struct RunArcs<'a> {
     arcs: &'a [PostponedArc],
     ends: Vec<u32>,
@@ -277,7 +276,7 @@ fn batches_of(resident: &Resident, room: usize) -> u64 {
     resident.arcs().div_ceil(room as u64).max(1)
 }
 
-/// Takes the memory of a batch's arcs, on the threads that will write them.
+/// Allocates a batch's arcs; the threads that will write them touch their pages first.
 pub(super) fn allocate(arcs: &mut Vec<PostponedArc>, room: usize) {
     if arcs.is_empty() {
         *arcs = with_capacity(room);
@@ -317,7 +316,6 @@ fn sample(resident: &Resident, range: &Range<u32>, entries: impl Fn(u32) -> usiz
     (0..groups).into_par_iter().with_min_len(1 << 10).map(sum).collect()
 }
 
-/// Compiled for several instruction sets, see [`super::locals::count_run`].
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn count_part(worker: &mut CpuWorker, part: &HeadPart<'_>, successors: &SuccessorRows<'_>) -> u64 {
     count_of_part(worker, part, successors, &mut TotalOnly)
@@ -369,7 +367,6 @@ fn count_of_part<C: Corners>(
     count
 }
 
-/// The entries before the arc's head in its tail's row.
 #[inline(always)]
 fn entries<'a>(arc: &PostponedArc, successors: &SuccessorRows<'a>) -> &'a [u32] {
     &successors.resident(arc.tail as usize)[..usize::from(arc.len)]

@@ -108,7 +108,6 @@ pub(super) fn per_row(longest: u32) -> Bytes {
     Bytes(u64::from(longest) * Own::PER_ENTRY.get())
 }
 
-/// A worker's bytes for arcs that are counted by head in batches of `batch` arcs.
 pub(super) fn per_worker_by_head(hubs: u32, longest: u32, batch: usize) -> Bytes {
     match batch {
         0 => Bytes::ZERO,
