@@ -147,7 +147,6 @@ impl PreparedGraph {
         Ok((result, filled(&arrays)))
     }
 
-    /// Refuses arrays for a graph whose ids are names.
     fn check_numbers(&self) -> Result<()> {
         match self.graph.has_names() {
             false => Ok(()),
