@@ -53,8 +53,8 @@ pub(super) fn write_all(
     Ok(written)
 }
 
-/// The sum over all arcs of the number of successors of the arc's head, and the most successors of a vertex. A vertex is the head of as
-/// many arcs as its degree is larger than its row is long.
+/// The sum over all arcs of the number of successors of the arc's head, and the most successors of a vertex. A vertex is the head of as many arcs as
+/// its degree exceeds the length of its row.
 fn sums(degrees: &[DegreeRun], mut lengths: &[u32]) -> (u64, u32) {
     let (mut probes, mut longest) = (0, 0);
     for &DegreeRun { degree, vertices } in degrees {
@@ -109,7 +109,6 @@ fn write_blocks(
 
 struct BatchOfBlocks<'a> {
     starts: &'a [u32],
-    /// Where each block begins, and the end.
     positions: &'a [u64],
     arcs: &'a [u64],
 }
