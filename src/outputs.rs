@@ -50,6 +50,7 @@ impl OutputTable {
         self.count_files().any(|path| path.as_os_str() == STANDARD_OUTPUT)
     }
 
+    /// Checks that the files have known formats.
     pub fn check_names(&self) -> Result<()> {
         self.per_vertex.iter().try_for_each(|path| TableFormat::of(path, ALL).map(drop))?;
         let sizes = self.by_degree.iter().chain(&self.by_k);
@@ -67,6 +68,7 @@ impl OutputTable {
         Ok(output)
     }
 
+    /// Checks that the files of counts can be outputs.
     pub fn check_places(&self) -> Result<()> {
         self.count_files().try_for_each(|path| check_output(path))
     }

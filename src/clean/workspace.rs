@@ -90,6 +90,7 @@ impl InputForm {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GraphToPrepare {
     pub form: InputForm,
+    /// Ids up to the largest, and arcs of the input.
     pub ids: u64,
     pub arcs: u64,
     pub edges: u64,
