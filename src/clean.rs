@@ -8,9 +8,8 @@
 //! ids (`ranges`). Keys that do not fit in memory are sorted and encoded there, then written ([`buckets`]). Each bucket is then sorted (`sort`)
 //! and deduplicated, and both buckets of a class are merged, classes in parallel ([`ArcsRead::clean`]).
 //!
-//! Cost: one pass over the input (two if ids must be ranked, or classes are ranges), a sort of `arcs / B` keys a class; if they do not fit
-//! in memory, 2 to 5 bytes an arc written and read once, then as many an edge. Memory: [`PER_ID`] or [`PER_VERTEX`] for arrays, the rest by
-//! [`workspace`].
+//! Cost: one pass over the input (two if ids must be ranked, or classes are ranges), a sort of `arcs / B` keys a class; if they do not fit in memory,
+//! 2 to 5 bytes an arc written and read once, then as many an edge. Memory: [`PER_ID`] or [`PER_VERTEX`] for arrays, the rest by [`workspace`].
 
 pub mod buckets;
 mod classes;

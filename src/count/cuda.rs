@@ -105,8 +105,7 @@ impl Cuda {
         Ok(Self { buffers, gpu, name, method, shape, chunk: CHUNK, edges: false, vertices: None })
     }
 
-    /// The methods that the caller may choose from, with their footprints; none if the job named its method. To be called after
-    /// [`Self::reserve`].
+    /// The methods that the caller may choose from, with their footprints; none if the job named its method. To be called after [`Self::reserve`].
     pub fn choices(&self, vertices: u32) -> Vec<(CudaMethod, Footprint)> {
         if self.name != CudaMethod::Auto {
             return Vec::new();

@@ -1,9 +1,8 @@
 //! Cuts rank ranges into chunks by ranges of heads, so that many shards read less and take equally long.
 //!
-//! With P ranges, the last of P shards reads the whole graph, and all together (P + 1) / 2 times the graph. The chunks of one range all
-//! read its resident rows, but its row blocks are divided among them: with T even ranges, and as many chunks of each as there are ranges
-//! below it, S = T (T + 1) / 2 shards read 2 / T of the graph each, all together T times the graph. The price is that T ranges need more
-//! device memory than S.
+//! With P ranges, the last of P shards reads the whole graph, and all together (P + 1) / 2 times the graph. The chunks of one range all read its
+//! resident rows, but its row blocks are divided among them: with T even ranges, and as many chunks of each as there are ranges below it, S = T (T +
+//! 1) / 2 shards read 2 / T of the graph each, all together T times the graph. The price is that T ranges need more device memory than S.
 //!
 //! Chunks are cut for equal costs, by a sample of rows ([`super::cost`]), since most arcs lead to few heads.
 
