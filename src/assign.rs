@@ -31,7 +31,6 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Reads `graph` once, in row blocks of `block` bytes.
     fn of(graph: &'a OrientedGraph, vertices: &'a VertexInfo, block: Bytes, control: &Control) -> Result<Self> {
         let mut end = 0;
         let ends = vertices.out_degrees.iter().map(|&length| {
@@ -126,7 +125,6 @@ impl Assign for Assigner<'_> {
         }
         let part_of = match self.partitioner {
             Partitioner::Random => partitioners::random(n, parts, self.seed),
-            // Rank ranges are planned without an assignment.
             Partitioner::Rank | Partitioner::Auto | Partitioner::Contiguous => {
                 partitioners::contiguous_by_weight(n, parts, self.weight)
             }
@@ -156,7 +154,6 @@ impl Assign for Assigner<'_> {
 
     fn parts(&self) -> Option<u32> {
         match (self.partitioner, self.parts) {
-            // The file determines the number of parts.
             (Partitioner::File(_), Parts::Auto) => Some(1),
             (_, parts) => parts.asked(),
         }

@@ -93,8 +93,8 @@ impl CachedGraph {
 }
 
 impl Cache {
-    /// The cache in `dir`, created for this user alone if missing, of at most `most` bytes of this user's graphs; `None`: half of the disk's free
-    /// space, the graphs counted as free.
+    /// The cache in `dir`, created private to this user if missing, with at most `most` bytes of the user's graphs; `None`: half of the space free
+    /// without them.
     pub fn open(dir: &Path, most: Option<Bytes>) -> Result<Self> {
         disk::private_dir(dir)?;
         if !dir.is_dir() {
@@ -189,8 +189,7 @@ impl Cache {
         origin.identity.is(&recorded.identity, control).map(Ok)
     }
 
-    /// Records that the graph in `file` was used for `origin`: the time, for eviction, and the input's digest, which saves hashing it again. Failing
-    /// to record either is harmless.
+    /// Records the use of the graph in `file` for `origin`: the time, for eviction, and the input's digest, to save hashing. Failures are harmless.
     fn used(&self, file: &File, path: &Path, origin: &Origin) {
         let _ = file.set_modified(SystemTime::now());
         if let Some(seen) = origin.identity.seen()
@@ -201,8 +200,7 @@ impl Cache {
         }
     }
 
-    /// Stores and opens the graph of `origin`, evicting others if the limit requires it. A graph larger than the limit is opened where it is, and
-    /// removed with the job.
+    /// Stores and opens the graph of `origin`, evicting others if necessary. A graph above the limit is opened in place, and removed with the job.
     pub fn store(&self, origin: &Origin, oriented: OrientedFile) -> Result<OrientedGraph> {
         let others = self.entries()?;
         let most = match self.most {

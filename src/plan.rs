@@ -206,8 +206,8 @@ struct Divided {
 }
 
 impl Planner<'_> {
-    /// Divides the budget. Errors, `Kind::Resource`: the budget or the row block is below the floor, which the message names; or the method needs the
-    /// whole graph and it does not fit.
+    /// Divides the budget. Errors, `Kind::Resource`: the budget or row block is below the floor, or the method needs the whole graph and it does not
+    /// fit.
     fn divided(&self) -> Result<Divided> {
         let (size, footprint, limits) = (self.graph.size(), self.footprint, self.limits);
         let Floor { device: least, row_block: least_row_block } = floor(&size, footprint);

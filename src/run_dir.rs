@@ -153,8 +153,7 @@ impl RunDir {
         if path.exists() { Ok(()) } else { sealed_file::write(&path, job) }
     }
 
-    /// Announces files elsewhere, before the first is written. An existing result is kept if it is `complete`, with all wanted counts; otherwise it
-    /// is removed, to be made again once the files are written.
+    /// Announces files elsewhere, before the first is written. Keeps an existing result if it is `complete`, with all wanted counts, else removes it.
     pub fn announce(&self, files: Vec<PathBuf>, complete: bool) -> Result<()> {
         if !complete {
             self.forget_result()?;
@@ -226,8 +225,7 @@ impl RunDir {
         }
     }
 
-    /// The plan of an earlier start and its partitions, for a graph of `vertices` vertices, or of as many as were recorded. None if files are
-    /// damaged, so that the job is planned anew.
+    /// The plan of an earlier start and its partitions, for a graph of `vertices` vertices, or as many as recorded. None, to plan anew, if damaged.
     pub fn planned(&self, vertices: Option<u32>) -> Result<Option<(PlanRecord, GraphCut)>> {
         let Some(plan) = self.plan()? else { return Ok(None) };
         let cut = plan.cut(&self.path, vertices).map(Some);

@@ -1,6 +1,5 @@
-//! The child process of a comparison. Standard input: lines, each with a job's [`Tables`] as JSON. Standard output: a line for each, the
-//! result as `trimill count --json` prints it, or the failure as `trimill run --json` does. It ends with its input, or after the current
-//! job when it is stopped or its parent dies.
+//! The child process of a comparison. Standard input: lines, each with a job's [`Tables`] as JSON. Standard output: for each a line, as printed by
+//! `trimill count --json` or, for a failure, `trimill run --json`. It ends with its input, or after the current job when stopped or orphaned.
 
 use std::io::{BufRead, Write};
 use std::path::Path;

@@ -119,8 +119,7 @@ impl ArcsRead {
     }
 }
 
-/// Adds the edges of a class to the degrees of their ends. Cache lines are prefetched, since an atomic addition waits for its line. A single
-/// thread adds without atomics.
+/// Adds a class's edges to the degrees of their ends. Prefetches, since atomic additions wait for cache lines; a single thread adds without atomics.
 fn add_degrees(union: &[u64], degrees: &[AtomicU32]) {
     let alone = rayon::current_num_threads() == 1;
     let add = |id: u32, edges: u32| {

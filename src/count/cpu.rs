@@ -182,7 +182,6 @@ impl CountBackend for Cpu {
             table: if self.counters > 0 { per_worker_at_vertices } else { per_worker },
             workers: self.workers,
             row_blocks: RowBlockRoom::UpTo(2),
-            // For each row block all locals are visited.
             largest_row_block: Bytes::mib(1024),
             // The offsets of the resident section are one more than its rows.
             fixed: hubs::bytes(self.hubs)
@@ -263,7 +262,6 @@ impl PartitionCounter for CpuCounter {
             let successors = SuccessorRows::new(resident, row_block);
             let heads = match work.room_by_head {
                 0 => HeadBuckets::default(),
-                // In packed rows no arc is counted by head.
                 _ if work.packed == BitRows::Most => HeadBuckets::default(),
                 room => HeadBuckets::that_pay_off(resident, end_of_hubs..range.end, room, |head| {
                     pack::probes(successors.row(head))

@@ -87,8 +87,7 @@ impl KernelSettings {
 }
 
 impl Cuda {
-    /// Opens GPU number `ordinal`; reserves nothing. Errors: `Kind::Resource`, with the reason and advice, if it cannot be used; `Kind::Usage`: as
-    /// [`KernelSettings::shape`].
+    /// Opens GPU number `ordinal`; reserves nothing. Errors: `Kind::Resource` if it cannot be used; `Kind::Usage` as for [`KernelSettings::shape`].
     pub fn open(ordinal: u32, name: CudaMethod, settings: KernelSettings) -> Result<Self> {
         let shape = settings.shape()?;
         let mut gpu = Gpu::open(ordinal, ImageForm::Best)?;
@@ -153,8 +152,8 @@ impl Cuda {
         self.edges = true;
     }
 
-    /// Counts the triangles at each vertex, with counters of at most `most` bytes at a time, or the least that [`vertex_counters`] allows.
-    /// To be called after [`Self::reserve`].
+    /// Counts the triangles at each vertex, with at most `most` bytes of counters at a time, but at least [`vertex_counters`]. Call after
+    /// [`Self::reserve`].
     pub fn count_vertices(&mut self, vertices: u32, most: Bytes) {
         self.vertices = Some((vertices, most));
         self.reserve_counters(Bytes(self.gpu.reserved()));
@@ -170,8 +169,8 @@ impl Cuda {
         Bytes(self.gpu.scratch_bytes() + self.gpu.counter_bytes())
     }
 
-    /// Loads the kernels that every count needs, and allocates buffers for runs of resident rows. A failure is ignored here: it recurs, and is
-    /// reported, when they are needed.
+    /// Loads the kernels of every count, and allocates buffers for runs of resident rows. Ignores failures: they recur, and are reported, when
+    /// needed.
     pub fn warm_up(&mut self) {
         self.buffers.stock(&self.gpu, RUNS_IN_FLIGHT, CHUNK.get() / 4);
         for source in [&trimill_kernels::PACKED, &trimill_kernels::UNPACK] {

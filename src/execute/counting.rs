@@ -43,8 +43,8 @@ pub(super) struct CountedAll {
 }
 
 impl Planned {
-    /// Counts all partitions. The first error of the builder or of a device stops the others. If only the manifest of kept spills cannot be written,
-    /// the result is the error's answer.
+    /// Counts all partitions. The first error of the builder or a device stops all. If only a manifest cannot be written, the result is the error's
+    /// answer.
     pub(super) fn count_partitions(
         &self,
         backends: &mut [Box<dyn CountBackend>],

@@ -34,8 +34,8 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Creates the directories, private unless the user named them. In a run directory, removes work files of an earlier start; creates nothing in a
-    /// shared one.
+    /// Creates the directories, private unless named by the user. Removes an earlier start's work files in a run directory; creates none in a shared
+    /// one.
     pub(super) fn make(
         spill_dir: Option<&Path>,
         work_dir: Option<&Path>,

@@ -94,8 +94,7 @@ impl Session {
         Source::open_within(&job.inputs, job.settings.input.reading(), &self.work_dir, self.host, &self.control)
     }
 
-    /// Removes the graph file at `path` if reading it showed that it is damaged, so that the next start makes it again. `path` must not be shared
-    /// with other processes.
+    /// Removes the graph file at `path`, which must not be shared, if reading it showed that it is damaged, so that the next start makes it again.
     pub(super) fn unless_graph_damaged<T>(outcome: Result<T>, path: Option<&Path>) -> Result<T> {
         outcome.map_err(|error| match path {
             Some(path) if error.kind() == Kind::Data && error.path() == Some(path) && disk::remove(path).is_ok() => {

@@ -295,8 +295,7 @@ pub(super) fn blocks_of_gpu(counts: CountsWanted) -> u64 {
     if counts.edges { 3 } else { 2 }
 }
 
-/// The least memory for counting on the CPU: the method's floor and 1/24 of the graph's resident rows, so that partitions do not become tiny; and a
-/// third more for row blocks.
+/// The least memory for counting on the CPU: the method's floor and 1/24 of the resident rows, to avoid tiny partitions; and 1/3 more for row blocks.
 pub(super) fn least_on_cpu(floor: Bytes, footprint: &Footprint, size: &GraphSize) -> Bytes {
     let rows = footprint.resident(size.vertices.into(), size.edges);
     Bytes((floor.get() + rows.get() / 24) / 3 * 4)

@@ -76,8 +76,8 @@ impl Estimating<'_> {
         Ok(bytes)
     }
 
-    /// The largest useful host budget, if it is larger: enough to prepare the graph at full speed, and to hold the whole graph if partitions depend
-    /// on the budget (`cuts`).
+    /// The largest useful host budget, if larger: enough to prepare at full speed and, if partitions depend on the budget (`cuts`), to hold the whole
+    /// graph.
     fn enough_host(&self, cuts: bool) -> Result<Option<Bytes>> {
         let Planning { session, graph, limits, .. } = self.planning;
         let host = session.host.budget();

@@ -89,8 +89,8 @@ impl Session {
         Ok(session)
     }
 
-    /// Removes what killed processes left in the directories, and warns of those that are in RAM. Takes as long as counting some thousand edges, so a
-    /// question does it only if it spills.
+    /// Removes what killed processes left in the directories; warns of those in RAM. As slow as counting some thousand edges, so a question does it
+    /// only to spill.
     pub(super) fn sweep_directories(&self) {
         for dir in BTreeSet::from([&self.spill_dir, &self.work_dir]) {
             if Directory::survey(dir.clone()).in_ram {

@@ -235,8 +235,8 @@ impl ReversedArcs {
         Ok(true)
     }
 
-    /// Adds a thread's staged arcs to a bucket. If memory is full and the bucket has half of its share or more, it is written; if the disk is full,
-    /// too, the last chunks are left out.
+    /// Adds a thread's staged arcs to a bucket. If memory is full and the bucket has half of its share, writes it; if the disk is full, leaves out
+    /// chunks.
     fn flush(&self, bucket: usize, of: &mut StagedArcs) -> Result<()> {
         of.end_piece();
         let bytes = std::mem::take(&mut of.bytes);

@@ -119,8 +119,7 @@ impl Machine {
         self.cores as f64
     }
 
-    /// Seconds of counting a graph whose number of probes is only roughly known. If a GPU's memory (`gpu`) holds only a part of the rows, all earlier
-    /// rows are streamed past it.
+    /// Seconds of counting with roughly known probes. If a GPU's memory (`gpu`) holds only a part of the rows, all earlier rows are streamed past it.
     pub fn counting_about(&self, arcs: u64, probes: u64, gpu: Bytes) -> f64 {
         let m = arcs as f64;
         let parts = (RESIDENT_ARC * m / gpu.get().max(1) as f64).ceil();

@@ -57,8 +57,7 @@ fn check(path: &Path, mark: &str, what: &str) -> Result<()> {
         .advice("name another file"))
 }
 
-/// Reads the result of an earlier count, as printed by `--json` or in `result.json`. Errors: `Kind::Data` if the file cannot be read, or is no
-/// result.
+/// Reads the result of an earlier count, from `--json` or `result.json`. Errors: `Kind::Data` if the file cannot be read, or is no result.
 fn earlier(path: &Path) -> Result<EarlierResult> {
     let wrong = |found: String| {
         Error::data(path, found)

@@ -22,7 +22,6 @@ use trimill_counting::{PartitionOutline, PartitionSource, Resident, ResidentSize
 struct Streamed {
     ranks: Range<u32>,
     rows: StreamedRows,
-    /// Arcs that are read.
     arcs: u64,
 }
 

@@ -1,6 +1,5 @@
-//! The sums at all keys, in memory or, if they do not fit the host's budget, in a temporary file. They are cut into blocks, each with a lock, so that
-//! several devices add at once. A block to which nothing was added takes neither memory nor disk. A block of the file is read and written whole, and
-//! verified by its checksum.
+//! The sums at all keys, in memory or, above the host's budget, in a temporary file. Each block of sums has a lock, so that several devices add at
+//! once. A block without additions takes neither memory nor disk. A block of the file is read and written whole, and verified by its checksum.
 
 use std::fs::File;
 use std::ops::Range;
@@ -53,7 +52,7 @@ impl<K: SumKey> Sums<K> {
         Ok(Self { keys, blocks: SumBlocks::File { file: disk::anonymous(dir)?, dir: dir.to_path_buf(), written } })
     }
 
-    /// Adds a count at each of the keys. Thread-safe; runs in the current thread pool. Errors: the file cannot be read or written; the sums are then
+    /// Adds a count at each of the keys. Thread-safe; in the current thread pool. Errors: the file cannot be read or written; the sums are then
     /// useless.
     pub fn add(&self, keys: CountedKeys<'_>, counts: &[K::Count]) -> Result<()> {
         parallel::try_each(self.by_block(keys, counts.len()), |of| self.add_in_block(&of, keys, counts))

@@ -34,7 +34,6 @@ impl ArcsByHead {
             heads.iter().for_each(|&head| counts[bin(head)] += 1);
             counts
         });
-        // The offset of each chunk's arcs in each bin.
         let (mut bins, mut end) = (Vec::with_capacity(many + 1), 0);
         for bin in 0..many {
             bins.push(end);

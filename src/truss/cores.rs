@@ -170,8 +170,7 @@ impl<'a> OnCores<'a> {
         self.ends = ends;
     }
 
-    /// Marks the values of ascending edges, and writes the ends of those with triangles; returns how many these are. A value keeps the number of
-    /// triangles until they are found.
+    /// Marks the values of ascending edges, which keep their triangles, and writes the ends of those with triangles; returns how many these are.
     fn put_ends(&self, falling: &[u32], of_tails: &mut [FallingEnd], of_heads: &mut [FallingEnd]) -> usize {
         let RemainingEdges { firsts, heads, .. } = self.edges;
         let (mut tail, mut put) = (0, 0);

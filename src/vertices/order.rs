@@ -123,7 +123,6 @@ pub fn array_is_worthwhile(ids: u64, arcs: u64) -> bool {
     ids == 0 || !is_sparse(ids - 1, arcs)
 }
 
-/// Bytes besides the window, whatever its size.
 pub fn fixed_bytes(vertices: u32) -> Bytes {
     Bytes(12 * u64::from(vertices))
 }

@@ -121,7 +121,6 @@ impl HeadBuckets {
         let batches = batches_of(resident, room);
         let (mut best, mut most_saved, mut sum) = (0, 0, 0);
         for (group, sample) in (1..).zip(&samples) {
-            // Each mark is set and cleared.
             let rows = (SAMPLED as u64 * sample.arcs).min(GROUP as u64 * batches);
             let marks = 2 * rows * sample.entries / sample.arcs.max(1);
             sum += SAMPLED as i64 * sample.saved - marks as i64;

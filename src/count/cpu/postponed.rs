@@ -1,5 +1,4 @@
-//! Arcs to hubs are buffered, then sorted by head, so that a hub's row is loaded into a core's cache once for many arcs. The words of 64 numbers
-//! that an arc needs of its tail's row are buffered with it.
+//! Arcs to hubs are buffered with the packed words of their tail's row, then sorted by head, so that a hub's row is cached once for many arcs.
 
 use std::ops::Range;
 
@@ -24,7 +23,6 @@ pub(super) struct Capacity {
     /// Capacity in arcs; 0 for none.
     pub(super) arcs: usize,
     pub(super) words: usize,
-    /// The first hub whose arcs are postponed.
     pub(super) first: u32,
     pub(super) heads: usize,
     /// Whether triangles are counted at vertices: then each row's local, and its count, take memory, too.

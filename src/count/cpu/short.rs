@@ -1,6 +1,5 @@
 //! Short rows, intersected in vector registers: a short row fits one or two registers; each entry of a successor's row is compared with all of it at
-//! once, three instructions for eight entries. There is no bitmap to set and clear, so graphs of low degrees (grids, meshes) are counted as fast as
-//! their rows are found.
+//! once, three instructions for eight entries. No bitmap is set and cleared, so graphs of low degrees (grids, meshes) are counted quickly.
 
 use super::vertices::Corners;
 use crate::count::successors::SuccessorRows;

@@ -192,8 +192,8 @@ impl CpuWorker {
         count
     }
 
-    /// Counts the triangles of some postponed arcs and their corners, except the largest: `of_tail` gets the first word of the tail's row,
-    /// and the number of triangles.
+    /// Counts triangles of some postponed arcs and their corners, except the largest: `of_tail` gets the first word of the tail's row, and their
+    /// number.
     #[inline(always)]
     pub(super) fn intersect_sorted<C: Corners>(
         &self,
@@ -222,8 +222,8 @@ impl CpuWorker {
         self.locals[word] as usize
     }
 
-    /// Counts the triangles that start at the local with `head.row`, whose packed form is `words`, if any. The whole row may be marked: a
-    /// successor's entries are all below the successor.
+    /// Counts the triangles that start at the local with `head.row`, packed as `words` if any. The whole row may be marked: successors' entries are
+    /// smaller.
     #[inline(always)]
     pub(super) fn intersect_others<C: Corners>(
         &mut self,

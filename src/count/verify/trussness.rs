@@ -1,6 +1,5 @@
-//! The trussness of every edge by removing one edge after another on one thread: for each k, edges in fewer than k - 2 triangles go, and their
-//! triangles with them. Shares nothing with `crate::truss`. Cost: one merge of neighbourhoods for each edge, and a pass over all edges for each k;
-//! 5 bytes an arc.
+//! The trussness of every edge by removing edges one by one on one thread: for each k, edges in fewer than k - 2 triangles, with their triangles.
+//! Shares nothing with `crate::truss`. Cost: one merge of neighbourhoods for each edge, and a pass over all edges for each k; 5 bytes an arc.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;

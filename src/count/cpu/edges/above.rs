@@ -74,7 +74,6 @@ impl HubsAbove {
         let (first, row) = (self.first_word(x), self.row(x));
         bits[..first].fill(0);
         bits[first..first + row.len()].copy_from_slice(row);
-        // The word of `x` itself has bits of both.
         bits.iter_mut().zip(below).for_each(|(bits, below)| *bits |= below);
     }
 

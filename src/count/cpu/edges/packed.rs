@@ -23,7 +23,6 @@ pub(super) struct PackedRows {
 
 /// Places and entries ascend.
 pub(super) struct PackedRow<'a> {
-    /// The index of the row's first arc in the batch.
     pub(super) first_arc: u32,
     pub(super) places: &'a [u16],
     pub(super) words: &'a [u64],
@@ -62,8 +61,8 @@ fn pack(row: &[u32], first_arc: u32, packed: &mut [u64]) {
 }
 
 impl PackedRows {
-    /// Packs the rows of runs of locals. `row(run, local)` gives the entries to pack, none if the run's arcs are not in the batch;
-    /// `arcs(local)` the index of its first arc in the batch.
+    /// Packs the rows of runs. `row(run, local)`: the entries to pack, none if the run's arcs are not in the batch; `arcs(local)`: its first arc
+    /// there.
     pub(super) fn take<'r>(
         &mut self,
         runs: &[Range<usize>],

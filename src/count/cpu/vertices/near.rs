@@ -14,7 +14,6 @@ struct WordPlanes(Planes);
 #[derive(Debug, Default)]
 pub(super) struct WordCounters {
     planes: Vec<WordPlanes>,
-    /// How many additions the planes of each word have.
     added: Vec<u8>,
 }
 
