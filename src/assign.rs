@@ -25,13 +25,12 @@ use trimill_system::{Bytes, Control, Error, Result};
 struct View<'a> {
     graph: &'a OrientedGraph,
     vertices: &'a VertexInfo,
-    /// Where each vertex's row begins, and the end of the last one.
+    /// CSR row offsets, the end of the last row included.
     begins: Vec<u64>,
     successors: Vec<AtomicU32>,
 }
 
 impl<'a> View<'a> {
-    /// Reads `graph` once, in row blocks of `block` bytes.
     fn of(graph: &'a OrientedGraph, vertices: &'a VertexInfo, block: Bytes, control: &Control) -> Result<Self> {
         let mut end = 0;
         let ends = vertices.out_degrees.iter().map(|&length| {
@@ -78,7 +77,7 @@ pub struct Assigner<'a> {
     pub vertices: &'a VertexInfo,
     pub partitioner: &'a Partitioner,
     pub parts: Parts,
-    /// Of `random` and `metis`.
+    /// The seed of `random` and `metis`.
     pub seed: u64,
     /// METIS gets runs of this many consecutive vertices as one.
     pub contract: Option<NonZeroU32>,
@@ -126,7 +125,6 @@ impl Assign for Assigner<'_> {
         }
         let part_of = match self.partitioner {
             Partitioner::Random => partitioners::random(n, parts, self.seed),
-            // Rank ranges are planned without an assignment.
             Partitioner::Rank | Partitioner::Auto | Partitioner::Contiguous => {
                 partitioners::contiguous_by_weight(n, parts, self.weight)
             }
@@ -156,7 +154,6 @@ impl Assign for Assigner<'_> {
 
     fn parts(&self) -> Option<u32> {
         match (self.partitioner, self.parts) {
-            // The file determines the number of parts.
             (Partitioner::File(_), Parts::Auto) => Some(1),
             (_, parts) => parts.asked(),
         }
@@ -214,7 +211,6 @@ mod tests {
         assert_eq!(parts(&[0, 7, 3, 7], 1_000_000), (3, vec![0, 2, 1, 2]));
         assert_eq!(parts(&[1, 0, 1], 2), (2, vec![1, 0, 1]));
         assert_eq!(parts(&[5], 6), (1, vec![0]));
-        // A graph without vertices is one partition.
         assert_eq!(parts(&[], 4), (1, vec![]));
     }
 }

@@ -63,9 +63,8 @@ pub struct BenchGraph {
 
 const BENCH_CHILD: &str = "bench-child";
 
-/// Runs a comparison, with `program` (trimill) in the children. `done` gets the report after each graph. Errors: a wrong name,
-/// contradictory settings, a missing file, no program for the children, an error of `done`, a stop. Problems with one graph's data or one
-/// method are part of the report.
+/// Runs a comparison; the children run `program` (trimill), and `done` gets the report after each graph. Errors: a wrong name, contradictory
+/// settings, a missing file, no program, an error of `done`, a stop. Problems with one graph or one method are part of the report.
 pub fn bench(
     request: &BenchRequest,
     program: Option<&Path>,

@@ -1,11 +1,10 @@
 //! The cache of oriented graphs: the next job on the same input starts at 'assign'.
 //!
-//! Each graph has a file ([`trimill_graph::file`]), named by a hash of the input's paths and how it is read; the doubled graph of a
-//! directed one has its own. It records the input's identity, which is compared ([`trimill_input::identity`]), so a changed input replaces
-//! its graph. Files are renamed into place once complete. Several processes may share the folder, and several users a folder that they
-//! name: only regular files of the same user are used, listed, counted or removed, and a file that vanishes was removed by another process,
-//! which is no error. Past the cache's limit, the least recently used graphs are removed. A removed graph stays readable for a job that has
-//! it open.
+//! Each graph has a file ([`trimill_graph::file`]), named by a hash of the input's paths and how it is read; the doubled graph of a directed one
+//! has its own. It records the input's identity, which is compared ([`trimill_input::identity`]), so a changed input replaces its graph. Files
+//! are renamed into place once complete. Several processes may share the folder, and several users a folder that they name: only regular files
+//! of the same user are used, listed, counted or removed; a file that vanishes was removed by another process, which is no error. Above the size
+//! limit, the least recently used graphs are evicted. An evicted graph stays readable for a job that has it open.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -24,7 +23,7 @@ use trimill_system::{Bytes, Control, Error, Kind, Result, disk};
 
 const SUFFIX: &str = "trimgraf";
 
-/// The source of a graph; as text, the `source` in graph files.
+/// The source of a graph; in graph files, as text in `source`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     pub format: Format,
@@ -36,7 +35,7 @@ pub struct Origin {
     pub columns: Option<ColumnNames>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub names: bool,
-    /// Of a doubled graph, which counts the directions of edges: the checksum of the graph that it was made of.
+    /// For the doubled graph that counts the directions of edges: the checksum of the graph that it was made of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubled: Option<u64>,
     #[serde(flatten)]
@@ -53,13 +52,13 @@ impl Origin {
         Self { identity, ..self.clone() }
     }
 
-    /// A text by which a graph is found: it does not change when the files do.
+    /// The cache key: it does not change when the input files do.
     fn key(&self) -> Result<String> {
         let found_by = self.with(self.identity.paths_only());
         Self { doubled: self.doubled.map(|_| 0), ..found_by }.to_text()
     }
 
-    /// A text that marks files made from these: it does not change while the files' contents stay the same.
+    /// A text that marks files made from this input: it stays the same while the files' contents do.
     pub fn lasting(&self) -> Result<String> {
         self.with(self.identity.lasting()).to_text()
     }
@@ -94,8 +93,8 @@ impl CachedGraph {
 }
 
 impl Cache {
-    /// The cache in `dir`, which is made for this user alone if it does not exist. It holds at most `most` bytes of this user's graphs;
-    /// `None`: half of the disk's free space, the graphs counted as free.
+    /// The cache in `dir`, created private to this user if missing, with at most `most` bytes of the user's graphs; `None`: half of the space free
+    /// without them.
     pub fn open(dir: &Path, most: Option<Bytes>) -> Result<Self> {
         disk::private_dir(dir)?;
         if !dir.is_dir() {
@@ -147,8 +146,8 @@ impl Cache {
         Ok(self.dir.join(format!("{:016x}.{SUFFIX}", xxh3_64(key.as_bytes()))))
     }
 
-    /// The graph of the input `origin`, if it is cached. If only the input's contents show whether it is the same, they are hashed, and
-    /// `origin` gets the hashes if the graph was found. A damaged file, or one of another version, counts as missing, after a warning.
+    /// The cached graph of `origin`, if any. If only the contents show whether the input is the same, they are hashed, and `origin` gets the hashes
+    /// if the graph was found. A damaged file, or one of another version, counts as missing, after a warning.
     pub fn find(&self, origin: &mut Origin, control: &Control) -> Result<Option<OrientedGraph>> {
         let path = self.path_of(origin)?;
         let file = match disk::open_own(&path) {
@@ -190,8 +189,7 @@ impl Cache {
         origin.identity.is(&recorded.identity, control).map(Ok)
     }
 
-    /// Records that the graph in `file` was used for `origin`: the time, which decides what is removed first, and the input's digest, which
-    /// saves hashing it again. Failing to record either is harmless.
+    /// Records the use of the graph in `file` for `origin`: the time, for eviction, and the input's digest, to save hashing. Failures are harmless.
     fn used(&self, file: &File, path: &Path, origin: &Origin) {
         let _ = file.set_modified(SystemTime::now());
         if let Some(seen) = origin.identity.seen()
@@ -202,8 +200,7 @@ impl Cache {
         }
     }
 
-    /// Stores the graph of `origin`, removes others if the limit requires it, and opens it. A graph larger than the limit is opened where
-    /// it is, and removed with the job.
+    /// Stores and opens the graph of `origin`, evicting others if necessary. A graph above the limit is opened in place, and removed with the job.
     pub fn store(&self, origin: &Origin, oriented: OrientedFile) -> Result<OrientedGraph> {
         let others = self.entries()?;
         let most = match self.most {
@@ -222,7 +219,7 @@ impl Cache {
             return open_temporary(oriented.file);
         }
         let path = self.path_of(origin)?;
-        // Opened before it gets a name under which others may remove it.
+        // Opened before it gets a name under which other processes may remove it.
         let graph = open(oriented.file.as_file(), &path, origin)?;
         if let Some(seen) = origin.identity.seen() {
             file::note_seen(oriented.file.as_file(), &path, seen)?;
@@ -291,7 +288,7 @@ fn open(file: &File, path: &Path, origin: &Origin) -> Result<OrientedGraph> {
     if origin.doubled.is_some() { open_file_in_any_order(file, path) } else { open_file(file, path) }
 }
 
-/// Whether the removal succeeded; if not, only disk space is lost.
+/// Logs a failed removal, which loses only disk space; returns whether it succeeded.
 fn log_failure(done: Result<()>) -> bool {
     done.inspect_err(|error| tracing::debug!("{error}: skipped")).is_ok()
 }

@@ -39,8 +39,8 @@ pub struct ClusterJob {
 }
 
 impl ClusterJob {
-    /// The memory of a task in mebibytes; three quarters are its budget. Cores count partitions in half of that budget, GPUs in their own
-    /// memory. Never 0, which to Slurm is all memory of a node.
+    /// The memory of a task in mebibytes; its budget is three quarters. CPUs count partitions in half of that budget, GPUs in their own memory. Never
+    /// 0, which Slurm reads as all memory of a node.
     fn mib_of_task(self, cluster: &Cluster) -> u64 {
         let partitions = if cluster.gpus_per_task() == 0 { self.partitions.get() / 3 * 8 } else { 0 };
         let usual = USUAL_MIB * u64::from(cluster.cpus_per_task().get()) + (partitions >> 20);
@@ -57,7 +57,7 @@ impl Cluster {
         self.asked.cpus_per_task.unwrap_or(USUAL_CPUS)
     }
 
-    /// Refuses more shards than there may be, and values that scripts would misread.
+    /// Refuses too many shards, and values that scripts would misread.
     pub fn check(&self) -> Result<()> {
         let asked = &self.asked;
         let names = [
@@ -120,10 +120,9 @@ pub fn write(cluster: &Cluster, run: &Path, program: &Path, job: ClusterJob) -> 
     Ok(ClusterReport::new(run, job.shards, written, commands))
 }
 
-/// Characters besides letters and digits that a shell, a TOML file and Slurm's patterns read as they are.
+/// Characters besides letters and digits that need no quoting in a shell, a TOML file or Slurm's patterns.
 const PLAIN: &str = "_./,:+@=-";
 
-/// Refuses names that Slurm does not have, or that a directive's line could not hold.
 fn check_name(what: &str, name: &str) -> Result<()> {
     match name.chars().find(|letter| !letter.is_ascii_alphanumeric() && !PLAIN.contains(*letter)) {
         None if !name.is_empty() => Ok(()),
@@ -135,7 +134,6 @@ fn check_name(what: &str, name: &str) -> Result<()> {
     }
 }
 
-/// Refuses what is not one line, and options that are not in a directive.
 fn check_line(line: &str) -> Result<()> {
     let one = !line.is_empty() && !line.starts_with('-') && !line.contains(|letter: char| letter.is_ascii_control());
     if one {
@@ -150,7 +148,7 @@ fn text_of(path: &Path) -> Result<&str> {
     path.to_str().ok_or_else(refused)
 }
 
-/// Refuses a directory whose path a scheduler, which names logs with it, would read as a pattern.
+/// Refuses a directory whose path the scheduler, which names logs with it, would interpret as a pattern.
 fn check_directory(run: &Path, engine: Scheduler) -> Result<()> {
     let (scheduler, patterns): (_, &[&str]) = match engine {
         Scheduler::Slurm => ("Slurm", &["%", "\\"]),
@@ -167,7 +165,7 @@ fn check_directory(run: &Path, engine: Scheduler) -> Result<()> {
     }
 }
 
-/// One word of a shell, which reads nothing in it.
+/// Quotes `text` as one word of a shell.
 pub fn for_shell(text: &str) -> String {
     if text.chars().all(|letter| letter.is_alphanumeric() || PLAIN.contains(letter)) {
         return text.into();
@@ -175,7 +173,7 @@ pub fn for_shell(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// A string of TOML, and of Python: as in JSON, except one control character.
+/// Quotes a string for TOML and Python: as in JSON, except for one control character.
 fn for_toml(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('\x7f', r"\u007f")
 }

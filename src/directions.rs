@@ -6,9 +6,8 @@
 //! gives a graph in which the triangles at a vertex are the edges of the rarer kind between its neighbours ([`doubled`]). It is counted as
 //! any graph, on GPUs and out of core. Other jobs are not slowed down: neither the graph file nor cleaning has directions.
 //!
-//! Cost: a pass over the input, with a search in a row for each arc, and the doubled graph: 2 to 2.5 times the edges, counted at vertices.
-//! Memory ([`memory`]): 24 bytes a vertex, and marked rows: with less than 4.25 bytes an edge, the input is read once for each band of
-//! ranks.
+//! Cost: a pass over the input, with a search in a row for each arc, and the doubled graph: 2 to 2.5 times the edges, counted at vertices. Memory
+//! ([`memory`]): 24 bytes a vertex, and marked rows: with less than 4.25 bytes an edge, the input is read once for each band of ranks.
 
 mod arcs;
 mod doubled;
@@ -27,7 +26,6 @@ const PER_VERTEX: u64 = 16 + 8;
 
 const MOST_BANDS: u64 = 16;
 
-/// Bytes of a thread while it makes a file block.
 const OF_THREAD: u64 = 6 << 20;
 
 /// The least host memory for marking the edges of a graph of this size, apart from reading the input.

@@ -37,14 +37,14 @@ use trimill_system::{Bytes, Control, Error, Result, lock};
 const LEAST_RUN: u64 = 512 << 10;
 const LARGEST_RUN: u64 = 64 << 20;
 
-/// Divisors of the host's memory: for collecting runs, and as much again to sort them; for merging; for waiting names; for waiting arcs.
+/// Divisors of the host's memory: for collecting runs (twice, since sorting takes as much again), for merging, for buffered names, for buffered arcs.
 const COLLECTING: u64 = 6;
 const MERGING: u64 = 3;
 const NAMES_THAT_WAIT: u64 = 4;
 const ARCS_THAT_WAIT: u64 = 8;
 
-/// Reads all arcs of `source`, whose ids are names, and numbers these. Errors: those of the input; more than 2^32 - 2 names;
-/// `Kind::Resource` below the least memory.
+/// Reads all arcs of `source`, whose ids are names, and numbers the names. Errors: of the input; above 2^32 - 2 names; `Kind::Resource` below the
+/// floor.
 pub fn number<'a>(source: &'a dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<NumberedArcs<'a>> {
     let threads = space.memory.threads();
     space.memory.left(&least(space))?;
@@ -57,7 +57,6 @@ pub fn least(space: Workspace<'_>) -> Needs {
     Needs::to("sort names").buffers(Bytes(space.memory.threads() * LEAST_RUN * COLLECTING))
 }
 
-/// As [`number`], in runs of at most `of_run` bytes.
 fn number_in_runs<'a>(
     source: &'a dyn ArcSource,
     space: Workspace<'_>,
@@ -92,12 +91,12 @@ fn number_in_runs<'a>(
         control.check()?;
     }
     let names = Arc::new(names.finish()?);
-    // The memory besides the arrays of the next stage, which reports it if that is too little.
+    // The memory besides the arrays of the next stage, which reports an error if that is too little.
     let left = space.memory.left(&needs(IdCount::Plain(count), arcs, space)).unwrap_or_default();
     let numbers = merged.into_iter().zip(firsts).map(|(range, first)| (first, range.numbers)).collect();
     let mut numbered = NumberedArcs { source, names, arcs, runs, numbers, waiting: waiting.arcs };
     numbered.hold_at_most(Bytes(left.get() / ARCS_THAT_WAIT))?;
-    // Runs in memory were in small blocks, and arrays over all names come next.
+    // Frees the small blocks of runs in memory, since arrays over all names come next.
     trim_heap();
     Ok(numbered)
 }

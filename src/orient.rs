@@ -120,7 +120,6 @@ impl UsedIds {
         Some((first, last as u32 * 64 + 63 - self.present.words()[last].leading_zeros()))
     }
 
-    /// The input's ids of all vertices, ascending, in runs.
     fn ids<'a>(&'a self, ids: &'a InputIds) -> impl Iterator<Item = Vec<u64>> + Send + 'a {
         const RUN: u32 = 1 << 17;
         let original = move |id: u32| match ids {

@@ -1,4 +1,4 @@
-//! What a job gives beside its result: files of counts, or [`arrays`] of them.
+//! The outputs of a job besides its result: files of counts, or [`arrays`] of them.
 
 pub mod arrays;
 
@@ -50,7 +50,7 @@ impl OutputTable {
         self.count_files().any(|path| path.as_os_str() == STANDARD_OUTPUT)
     }
 
-    /// Checks that the names have formats.
+    /// Checks that the files have known formats.
     pub fn check_names(&self) -> Result<()> {
         self.per_vertex.iter().try_for_each(|path| TableFormat::of(path, ALL).map(drop))?;
         let sizes = self.by_degree.iter().chain(&self.by_k);
@@ -58,7 +58,7 @@ impl OutputTable {
         self.per_edge.iter().try_for_each(|path| TableFormat::of(path, COLUMNS).map(drop))
     }
 
-    /// With absolute paths: other processes may start elsewhere.
+    /// With absolute paths, for other processes, which may have another current directory.
     pub fn absolute(&self) -> Result<Self> {
         let mut output = self.clone();
         let Self { dir, per_vertex, by_degree, lcc, per_edge, by_k, .. } = &mut output;

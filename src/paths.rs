@@ -36,7 +36,6 @@ use trimill_system::{Error, Result, disk};
 pub struct Paths {
     job: Option<String>,
     force: bool,
-    /// What earlier starts in the run directory announced.
     announced: Vec<PathBuf>,
     all: Vec<AnnouncedPaths>,
 }
@@ -54,11 +53,11 @@ type Check = fn(&Path) -> Result<()>;
 #[derive(Debug, Clone, Copy)]
 enum How {
     Read,
-    /// A directory whose files are an input.
+    /// A directory whose files are all inputs.
     ReadAll,
     /// An output. If there is a check, it alone decides whether an existing file is replaced.
     Write(Option<Check>),
-    /// A directory that nothing else may use.
+    /// A directory for exclusive use.
     Own,
     /// A directory where spills and their manifest stay.
     Spills,
@@ -99,7 +98,7 @@ impl Job {
         }
     }
 
-    /// The files that it writes outside of its directories, at the end of all links: what its run directory records.
+    /// The files that it writes outside of its directories, with links resolved: what its run directory records.
     pub fn replaced(&self) -> Vec<PathBuf> {
         self.outputs().filter_map(|(_, path)| file_of(&path)).collect()
     }
@@ -127,7 +126,7 @@ impl Paths {
     /// Adds an input, with the files that belong to it: those of a BVGraph or a Graphalytics graph, the manifest of kept spills.
     #[must_use]
     pub fn reads(mut self, what: &'static str, path: &Path) -> Self {
-        // No output is there.
+        // A URL cannot be an output.
         if is_url(path) {
             return self;
         }
@@ -157,8 +156,8 @@ pub fn file_of(output: &Path) -> Option<PathBuf> {
     disk::file_of_output(output).ok().flatten().map(|file| place(&file))
 }
 
-/// Compares the paths of all jobs with each other and with existing files, none of which it changes. Errors: `Kind::Usage`, see the table
-/// above; `Kind::Resource`: a report or a trace that cannot be written.
+/// Compares the paths of all jobs with each other and with existing files; changes none. Errors: `Kind::Usage`, see the table above;
+/// `Kind::Resource`: a report or a trace that cannot be written.
 pub fn check(all: &[Paths]) -> Result<()> {
     let mut found: Vec<ResolvedPath<'_>> = Vec::new();
     for paths in all {
@@ -220,7 +219,6 @@ struct ResolvedPath<'a> {
     of: &'a Paths,
     announced: &'a AnnouncedPaths,
     place: PathBuf,
-    /// Device and inode of an existing file.
     inode: Option<(u64, u64)>,
 }
 

@@ -7,10 +7,10 @@
 //! device bytes = resident arcs x 4 + locals x (number, offset, cursor) + 2 x row block + tables of the method
 //! ```
 //!
-//! Resident rows stay on the device and all other rows are streamed in blocks, so only the resident rows depend on the number of
-//! partitions. Any subset of a part's locals is a valid partition, so a part that is too big is split. The floor is a partition of only the
-//! vertex with the longest row, which must also fit each of two blocks; every graph fits every budget above it. [`ranges`] plans rank
-//! ranges for the in-place mode, [`sets`] all partitions of the spilled mode; [`modes`] chooses.
+//! Resident rows stay on the device and all other rows are streamed in blocks, so only the resident rows depend on the number of partitions. Any
+//! subset of a part's locals is a valid partition, so a part that is too big is split. The floor is a partition of only the vertex with the longest
+//! row, which must also fit each of two blocks; every graph fits every budget above it. [`ranges`] plans rank ranges for the in-place mode, [`sets`]
+//! all partitions of the spilled mode; [`modes`] chooses.
 
 pub mod choose;
 pub mod cost;
@@ -76,7 +76,7 @@ impl BudgetFrom {
 pub struct PlanLimits {
     pub device: Bytes,
     pub device_from: BudgetFrom,
-    /// The largest row block, unless the user chose it: host memory holds two.
+    /// The largest row block, unless the user chose it; limited because host memory holds two.
     pub largest_row_block: Bytes,
     pub row_block: Option<Bytes>,
     pub prune: Prune,
@@ -87,7 +87,6 @@ pub struct PlanLimits {
     pub machine: Machine,
     /// The method's name, if it needs the whole graph as one partition.
     pub whole: Option<&'static str>,
-    /// Whether a single partition that is the whole graph is spilled, too.
     pub spills_whole: bool,
     /// Bytes of a block of rows on the host in passes that size partitions.
     pub host_block: Bytes,
@@ -96,10 +95,10 @@ pub struct PlanLimits {
 pub trait Assign: Sync {
     fn assign(&self, parts: u32) -> Result<Assignment>;
 
-    /// Whether another number of parts is cheap to ask for. (METIS and files are asked once, and what does not fit is split.)
+    /// Whether trying other numbers of parts is cheap. (METIS and files are asked once, and parts that do not fit are split.)
     fn is_cheap(&self) -> bool;
 
-    /// The number of parts, if it is given and not to be chosen.
+    /// The number of parts, if it is fixed.
     fn parts(&self) -> Option<u32>;
 }
 
@@ -137,7 +136,6 @@ pub struct Plan {
     pub predictions: Vec<Prediction>,
     /// How long assigning took, and sizing the partitions.
     pub times: [Duration; 2],
-    /// The number of parts before those that did not fit were split.
     pub parts_asked: u32,
     /// What either mode would take, if there was a choice.
     pub estimates: Option<Estimates>,
@@ -208,8 +206,8 @@ struct Divided {
 }
 
 impl Planner<'_> {
-    /// Divides the budget. Errors, `Kind::Resource`: the budget or the row block is below the floor, which the message names; or the method
-    /// needs the whole graph and it does not fit.
+    /// Divides the budget. Errors, `Kind::Resource`: the budget or row block is below the floor, or the method needs the whole graph and it does not
+    /// fit.
     fn divided(&self) -> Result<Divided> {
         let (size, footprint, limits) = (self.graph.size(), self.footprint, self.limits);
         let Floor { device: least, row_block: least_row_block } = floor(&size, footprint);

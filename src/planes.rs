@@ -1,9 +1,9 @@
-//! 64 counters as bit planes: bit `i` of plane `k` is bit `k` of counter `i`. 1 is added to any of the counters at once, with a carry from
-//! plane to plane that is rarely long: an addition costs a few instructions, however many counters it is for.
+//! 64 counters as bit planes (bit slicing): bit `i` of plane `k` is bit `k` of counter `i`. 1 is added to any of the counters at once, by a ripple
+//! carry from plane to plane that is rarely long: a few instructions, however many counters it is for.
 
 const PLANES: usize = 8;
 
-/// Additions after which the planes may be full.
+/// The number of additions after which the planes may overflow.
 pub(crate) const FULL: u32 = (1 << PLANES) - 1;
 
 pub(crate) type Planes = [u64; PLANES];
@@ -20,7 +20,7 @@ pub(crate) fn add(planes: &mut Planes, bits: u64) {
         carry = next;
         next == 0
     };
-    // Two planes without a branch, which would be hard to predict.
+    // The first two planes are added without a branch, which would be mispredicted often.
     let [first, second, others @ ..] = planes;
     let _ = carry_into(first);
     if !carry_into(second) {
@@ -31,7 +31,6 @@ pub(crate) fn add(planes: &mut Planes, bits: u64) {
 /// Adds to the counter of each bit the number of words in which it is set.
 #[inline(always)]
 pub(crate) fn add_four(planes: &mut Planes, [a, b, c, d]: [u64; 4]) {
-    // The sum of the four bits in each place has three bits.
     let ((first, carry), second) = (full_adder(a, b, c), d);
     let (ones, other) = (first ^ second, first & second);
     let (twos, fours) = (carry ^ other, carry & other);
@@ -101,7 +100,7 @@ fn eight(planes: &Planes, first: usize) -> u64 {
     for (k, plane) in planes.iter().enumerate() {
         bits |= (plane >> first & 0xff) << (8 * k);
     }
-    // Squares of 1, 2 and 4 bits: those above the diagonal change places with those below.
+    // Transposes squares of 1, 2 and 4 bits: swaps those above the diagonal with those below.
     for (shift, above) in [(7, 0x00AA_00AA_00AA_00AA), (14, 0x0000_CCCC_0000_CCCC), (28, 0x0000_0000_F0F0_F0F0)] {
         let other = (bits ^ (bits >> shift)) & above;
         bits ^= other ^ (other << shift);

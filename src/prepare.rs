@@ -52,8 +52,7 @@ pub struct Preparation<'a, 'd> {
 }
 
 impl Preparation<'_, '_> {
-    /// Takes the graph from the cache, or cleans and orients the input, on a device if there is one. Appends the stages that ran to
-    /// `stages`.
+    /// Takes the graph from the cache, or cleans and orients the input, on a device if there is one. Appends the stages that ran to `stages`.
     pub fn prepare(mut self, cache: Option<&Cache>, stages: &mut Vec<Stage>) -> Result<OrientedGraph> {
         let Some((cache, origin)) = cache.zip(self.origin.as_deref_mut()) else { return self.graph(None, stages) };
         let start = Instant::now();
@@ -97,12 +96,11 @@ impl Preparation<'_, '_> {
         let (device, origin) = (self.device.take(), self.origin.as_deref_mut());
         let mut of_numbers = Preparation { device, source: &numbered, origin, doubled: None, space, control };
         let graph = of_numbers.graph_at(place, cache, stages);
-        // If the cache failed, the graph is made again without it.
+        // Kept for making the graph again without the cache, if that failed.
         self.device = of_numbers.device;
         graph
     }
 
-    /// Makes the graph of an input whose ids are numbers.
     fn graph_at(
         &mut self,
         place: Destination<'_>,
@@ -167,8 +165,8 @@ impl Preparation<'_, '_> {
         Ok(graph)
     }
 
-    /// The graph as the device makes it; `None`: the CPU is to make it. With `device_only`, and if the CPU may make it, arcs that do not
-    /// fit device memory are left to the CPU, and the device may be asked again.
+    /// The graph made by the device; `None`: the CPU must make it. With `device_only`, arcs that do not fit device memory are left to the CPU if it
+    /// may.
     fn on_device(&mut self, place: Destination<'_>, device_only: bool) -> Result<Option<PreparedOnDevice>> {
         let Some(OnDevice { device, required }) = self.device.take() else { return Ok(None) };
         let Self { source, space, control, .. } = *self;
@@ -178,7 +176,7 @@ impl Preparation<'_, '_> {
         let stopped = match outcome {
             Ok(prepared) => return Ok(Some(prepared)),
             Err(Stop::Failed(error)) => {
-                // Keeps the device: if the cache failed, the graph is made again without it.
+                // Keeps the device for making the graph again without the cache, if that failed.
                 self.device = Some(OnDevice { device, required });
                 return Err(self.prefer_changed(error));
             }

@@ -12,7 +12,6 @@ use trimill_system::{Error, Result, disk, sealed};
 /// The file's name in the cache directory.
 pub const RATES_NAME: &str = "rates.json";
 
-/// Of the file that is read and written.
 const VERSION: u32 = 3;
 
 /// The rates of a machine: per second, where nothing else is said.
@@ -106,7 +105,6 @@ impl Rates {
         rates
     }
 
-    /// Whether all are finite and positive.
     fn are_sound(&self) -> bool {
         let Self { size_arcs, build_arcs, write_bytes, read_bytes, cpu, gpu, gpu_arcs, bitmap, lstc, packed } = *self;
         let of = |arcs: ArcRates| [arcs.graph, arcs.spill];

@@ -1,5 +1,5 @@
-//! Reports: the results of the commands as plain data, which can be written, read and checked, as JSON and as HTML. The stages fill in the
-//! values; the program makes tables of them.
+//! Reports: the results of the commands as plain data, which can be written, read and checked, as JSON and as HTML. The stages fill in the values;
+//! the program formats them as tables.
 
 pub mod bench;
 pub mod cache;

@@ -15,13 +15,12 @@
 //! DIR/work/            temporary files
 //! ```
 //!
-//! Every file is complete and belongs to this job, or it is made again; shards and `merge`, which make nothing, refuse it. For that, JSON
-//! files are sealed ([`trimill_system::sealed`]), written beside, synced and renamed; graph and spills carry checksums over every byte and
-//! are checked before use; and every file (plan, results and counts of partitions, complete result, spills, their manifest,
-//! `prepared.json`) carries the fingerprint of its job, or a file that does holds its checksum (the plan that of `locals.zst`,
-//! `prepared.json` that of the graph). A partition's result is one file, so nothing is counted twice. Only `job.json`, which says what the
-//! job is, cannot be made again: if it is damaged, the directory is useless. Checksums find accidents; they do not stop somebody who writes
-//! files with the right ones.
+//! Every file is complete and belongs to this job, or it is made again; shards and `merge`, which make nothing, refuse it. For that, JSON files are
+//! sealed ([`trimill_system::sealed`]), written under a temporary name, synced and renamed; graph and spills carry checksums over every byte and are
+//! checked before use; and every file (plan, results and counts of partitions, complete result, spills, their manifest, `prepared.json`) carries the
+//! fingerprint of its job, or a file that does holds its checksum (the plan that of `locals.zst`, `prepared.json` that of the graph). A partition's
+//! result is one file, so nothing is counted twice. Only `job.json`, which says what the job is, cannot be made again: if it is damaged, the
+//! directory is useless. Checksums find accidents, not deliberate changes.
 
 pub mod journal;
 mod lock;
@@ -135,8 +134,8 @@ impl RunDir {
         &self.path
     }
 
-    /// Fails if the directory belongs to another job than `job`, which gets the hashes of the files' contents if the record has them. A
-    /// directory without a record is open to any job, until [`Self::record`] is called.
+    /// Fails if the directory belongs to another job than `job`, which gets the hashes of the files' contents if the record has them. A directory
+    /// without a record is open to any job, until [`Self::record`] is called.
     pub fn claim(&self, job: &mut JobRecord, control: &Control) -> Result<()> {
         let path = self.path.join(JOB);
         let before = sealed_file::read::<JobRecord>(&path)
@@ -154,8 +153,7 @@ impl RunDir {
         if path.exists() { Ok(()) } else { sealed_file::write(&path, job) }
     }
 
-    /// Announces files elsewhere, before the first is written. An existing result stays if it is `complete`, with all wanted counts;
-    /// otherwise it is put together again once the files are written.
+    /// Announces files elsewhere, before the first is written. Keeps an existing result if it is `complete`, with all wanted counts, else removes it.
     pub fn announce(&self, files: Vec<PathBuf>, complete: bool) -> Result<()> {
         if !complete {
             self.forget_result()?;
@@ -175,7 +173,7 @@ impl RunDir {
         self.path.join(RESULT).exists()
     }
 
-    /// This job's complete result from an earlier start. Another job's is an error; a damaged one is put together again.
+    /// This job's complete result from an earlier start. Another job's is an error; a damaged one is made again.
     pub fn finished(&self, fingerprint: u128) -> Result<Option<RunResult>> {
         #[derive(Deserialize)]
         struct Of {
@@ -193,7 +191,7 @@ impl RunDir {
         }
     }
 
-    /// Removes the complete result, if there is one: it is to be put together again.
+    /// Removes the complete result, if there is one, so that it is made again.
     pub fn forget_result(&self) -> Result<()> {
         if self.has_result() { disk::remove(&self.path.join(RESULT)) } else { Ok(()) }
     }
@@ -227,8 +225,7 @@ impl RunDir {
         }
     }
 
-    /// The plan of an earlier start and its partitions, for a graph of `vertices` vertices, or of as many as were recorded. If the files
-    /// are damaged, the job is planned anew.
+    /// The plan of an earlier start and its partitions, for a graph of `vertices` vertices, or as many as recorded. None, to plan anew, if damaged.
     pub fn planned(&self, vertices: Option<u32>) -> Result<Option<(PlanRecord, GraphCut)>> {
         let Some(plan) = self.plan()? else { return Ok(None) };
         let cut = plan.cut(&self.path, vertices).map(Some);
@@ -259,7 +256,7 @@ impl RunDir {
         }
     }
 
-    /// Where spills wait: in the run directory, or in a folder in `named` that all starts with this run directory, and no others, use.
+    /// Where spills are kept: in the run directory, or in a folder in `named` that no other run directory uses.
     pub fn spills(&self, named: Option<&Path>) -> PathBuf {
         named.map_or_else(
             || self.path.join(SPILLS),
@@ -311,7 +308,6 @@ pub fn remove_unfinished(dir: &Path) {
     }
 }
 
-/// Removes a directory of temporary files; ignores failures.
 pub fn remove_tree(dir: &Path) {
     if let Err(error) = std::fs::remove_dir_all(dir)
         && error.kind() != std::io::ErrorKind::NotFound

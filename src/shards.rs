@@ -1,7 +1,7 @@
 //! Shards: the partitions of a prepared job, divided among processes that know nothing of each other.
 //!
-//! Input: the recorded cost of each partition, and a [`Shard`], typed or found in a scheduler's environment ([`environment`]). Output: the
-//! partitions of that shard. Every process computes the same division, so none has to be told, and no two count the same partition.
+//! Input: the recorded cost of each partition, and a [`Shard`], typed or found in a scheduler's environment ([`environment`]). Output: the partitions
+//! of that shard. Every process computes the same division without communication, and no two count the same partition.
 
 pub mod environment;
 
@@ -14,7 +14,6 @@ use std::str::FromStr;
 use trimill_partitioners::MAX_PARTS;
 use trimill_system::{Error, Result};
 
-/// As many as there may be partitions.
 pub const MOST_SHARDS: u32 = MAX_PARTS;
 
 pub fn check(shards: NonZeroU32) -> Result<()> {
@@ -27,7 +26,6 @@ pub fn check(shards: NonZeroU32) -> Result<()> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
-    /// From 0.
     index: u32,
     of: NonZeroU32,
 }
@@ -140,7 +138,6 @@ mod tests {
             let mut parts = all.concat();
             parts.sort_unstable();
             prop_assert!(parts.into_iter().eq(0..costs.len() as u32));
-            // Beyond as many shards as partitions, each partition has one of its own, however many there are.
             let many = NonZeroU32::MAX;
             let first = Shard::new(0, many).unwrap().partitions(&costs);
             prop_assert_eq!(first.len(), costs.len().min(1));
@@ -167,7 +164,6 @@ mod tests {
 
     #[test]
     fn known_costs_are_divided_as_by_hand() {
-        // 7 and 2, 6 and 3, 5 and 4.
         let of = |shard: &str| match shard.parse().unwrap() {
             ShardChoice::This(shard) => shard.partitions(&[2, 3, 4, 5, 6, 7]),
             ShardChoice::Auto => unreachable!(),

@@ -1,9 +1,9 @@
 //! Streaming: a partition is read and counted in bounded memory, reading overlapped with counting.
 //!
-//! Input: a [`PartitionSource`] (a spill, or a rank range). Output: its triangles, and its peak memory. A reader thread reads and decodes;
-//! two row block buffers, which the backend may lend, circulate between it and the counter, so the next row block is decoded while one is
-//! counted, and never more than two exist. Resident rows are handed over whole or, if the device has its own memory, in runs of bounded
-//! size. A small partition is read by the counter's thread, before it is counted.
+//! Input: a [`PartitionSource`] (a spill, or a rank range). Output: its triangles, and its peak memory. A reader thread reads and decodes; two row
+//! block buffers, which the backend may lend, circulate between it and the counter (double buffering), so never more than two exist. Resident rows
+//! are handed over whole or, if the device has its own memory, in runs of bounded size. A small partition is read by the counter's thread, before it
+//! is counted.
 
 pub mod ahead;
 pub mod edges;
@@ -34,7 +34,7 @@ use trimill_system::{Bytes, Control, Error, Result, parallel};
 
 const IN_FLIGHT: usize = 2;
 
-/// Partitions of fewer bytes are read before they are counted, in one thread: another one would take longer to start than it saves.
+/// Partitions of fewer bytes are read before they are counted, in one thread, because starting another one would take longer than it saves.
 pub const FEW: Bytes = Bytes::mib(1);
 
 const RUNS: usize = RUNS_IN_FLIGHT as usize;
@@ -82,7 +82,7 @@ impl CountedPartition {
 pub enum PartitionFailure {
     /// The device refused or is gone; another one may count the partition.
     Device(Error),
-    /// Anything else: a damaged spill, a thread that panicked, an interruption.
+    /// Any other error: a damaged spill, a thread that panicked, an interruption.
     Job(Error),
 }
 
@@ -179,7 +179,7 @@ impl DeviceThread<'_> {
         let (give_chunk, chunks) = sync_channel(RUNS);
         for _ in 0..IN_FLIGHT {
             let row_block = backend.lend(partition.buffer_words).map_or_else(RowBlock::default, RowBlock::lent);
-            // The channels have room for all buffers, so this neither fails nor waits.
+            // The channels have room for all buffers, so this neither fails nor blocks.
             let _ = give_row_block.try_send(row_block);
         }
         let words = chunk.map_or(partition.resident.arcs, |chunk| partition.resident.arcs.min(chunk.get() / 4));
@@ -191,13 +191,13 @@ impl DeviceThread<'_> {
         let reading = ReaderThread { chunk, pool: reader_pool, meter: &meter, control, to_counter, chunks, row_blocks };
         let counting = CounterThread { partition, pool, meter: &meter, control, messages, give_chunk, give_row_block };
         let (reading, counted) = if small {
-            // The channel has room for all that is read, so no other thread is needed, and all is done in the pool.
+            // The channel has room for everything that is read, so no other thread is needed, and all runs in the pool.
             parallel::within(pool, move || Ok((reading.all_of(source)?, counting.count(wanted, backend))))
         } else {
             std::thread::scope(|scope| {
                 let reader = spawn(scope, "reading", || reading.all_of(source))?;
                 let counted = counting.count(wanted, backend);
-                // If the reader failed, the counter found its channel closed, so the reader's error is the cause.
+                // If the reader failed, the counter only saw a closed channel, so the reader's error comes first.
                 Ok((joined("the thread that reads partitions", reader.join())??, counted))
             })
         }
@@ -220,7 +220,6 @@ impl Default for WantedCounts<'_> {
     }
 }
 
-/// Whether the rows of a partition are few enough to be in memory at once.
 fn is_small(partition: &PartitionOutline) -> bool {
     let row_blocks = partition.row_blocks as u64 * partition.largest_row_block.get();
     partition.row_blocks <= IN_FLIGHT && partition.resident.bytes().get() + row_blocks < FEW.get()
@@ -271,7 +270,7 @@ impl ReaderThread<'_> {
         Ok(busy)
     }
 
-    /// Waits for a buffer that the counter returns; `None`: it failed.
+    /// Blocks until the counter returns a buffer; `None`: it failed.
     fn room<T>(&self, buffers: &Receiver<T>) -> Option<T> {
         let start = Instant::now();
         let buffer = buffers.recv().ok();
@@ -279,7 +278,7 @@ impl ReaderThread<'_> {
         buffer
     }
 
-    /// Waits until the counter takes a message; `false`: it failed.
+    /// Blocks until the counter takes a message; `false`: it failed.
     fn send(&self, message: ReaderMessage) -> bool {
         let start = Instant::now();
         let sent = self.to_counter.send(message).is_ok();
@@ -369,7 +368,7 @@ impl CounterThread<'_> {
         let vertices = if at_vertices { Some(asked(|| counter.vertices())?) } else { None };
         if let Some(edges) = edges {
             if counted.row_blocks < row_blocks as u64 {
-                // The reader failed, whose error is reported. Counts of resident arcs are incomplete.
+                // Only after a failure of the reader, whose error is reported. Counts of resident arcs are incomplete.
                 return Err(Error::defect("row blocks of a partition are missing").into());
             }
             edges.finish(&mut *counter, arcs)?;

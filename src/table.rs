@@ -14,7 +14,7 @@ use text::ROWS;
 use trimill_system::disk::{NewFile, Output};
 use trimill_system::{Error, Result};
 
-/// Makes a new file, which `write` fills; all of it is then on disk, but without its name.
+/// Makes a new file, which `write` fills; on return its contents are on disk, but it has no name yet.
 pub(crate) fn new_file(path: &Path, write: impl FnOnce(&mut Output) -> Result<()>) -> Result<Output> {
     let mut to = Output::create(path)?;
     write(&mut to)?;
@@ -41,7 +41,6 @@ pub(crate) fn new_text(
     })
 }
 
-/// Runs in the current thread pool.
 pub(crate) fn write(to: &mut Output, format: TableFormat, counts: &impl CountsInOrder) -> Result<()> {
     match format {
         TableFormat::Text(table) => {

@@ -4,9 +4,9 @@
 //! is the largest k whose k-truss has it; 2 for an edge in no triangle. Input: the oriented graph, and the triangles on each edge
 //! ([`crate::edges`]). Output: the trussness of each edge in their place, and the sizes of all trusses ([`by_k`]).
 //!
-//! Edges fall level by level, from those with the fewest triangles on ([`Peeling`]): a round removes the edges in no more triangles than
-//! the level, and subtracts the removed triangles from other edges' counts (Wang and Cheng, VLDB 2012; rounds as in PKT, Kabir and Madduri,
-//! HPEC 2017). Once half of the edges are removed, the others are compacted to a smaller graph. docs/truss.md has the cost.
+//! Edges are removed level by level, from those with the fewest triangles on ([`Peeling`]): a round removes the edges in no more triangles than the
+//! level, and subtracts the removed triangles from other edges' counts (Wang and Cheng, VLDB 2012; rounds as in PKT, Kabir and Madduri, HPEC 2017).
+//! Once half of the edges are removed, the others are compacted to a smaller graph. docs/truss.md has the cost.
 
 mod arcs_by_head;
 mod bits;
@@ -56,8 +56,8 @@ struct PeelingWork {
     rounds: u64,
 }
 
-/// A checkpoint is saved `CHECKPOINT_EVERY` after the last one, or `CHECKPOINT_SHARE` times as long as that one took, if this is longer;
-/// with the feature `testing`, after every level.
+/// A checkpoint is saved `CHECKPOINT_EVERY` after the last one, or `CHECKPOINT_SHARE` times as long as that one took, if this is longer; with the
+/// feature `testing`, after every level.
 const CHECKPOINT_EVERY: Duration = if cfg!(feature = "testing") { Duration::ZERO } else { Duration::from_secs(60) };
 const CHECKPOINT_SHARE: u32 = if cfg!(feature = "testing") { 0 } else { 20 };
 
@@ -74,7 +74,7 @@ const MOST_TRIANGLES: u32 = (1 << 30) - 1;
 pub(crate) fn memory(vertices: u32, edges: u64, threads: u64) -> Bytes {
     let vertices = u64::from(vertices);
     let beside = OnCores::bytes(vertices, edges, threads).max(4 * edges + RemainingEdges::bytes(vertices, edges / 2));
-    // While a checkpoint is saved, values are there twice, but the buffers of rounds, which take more, are not.
+    // While a checkpoint is saved, there are two copies of the values, but not the buffers of rounds, which take more.
     Bytes(4 * edges + RemainingEdges::bytes(vertices, edges) + beside + saving(edges).saturating_sub(4 * edges))
 }
 
@@ -83,8 +83,8 @@ fn saving(edges: u64) -> u64 {
     (3 * CHECKPOINT_CHUNK).min(12 * edges)
 }
 
-/// Host memory if a device peels the graph: levels, edges and their final values; the bytes of the graph that do not fit the device
-/// (`rest`), or a smaller graph of the remaining edges; and part of a checkpoint, raw and compressed.
+/// Host memory if a device peels the graph: levels, edges and their final values; the bytes of the graph that do not fit the device (`rest`), or a
+/// smaller graph of the remaining edges; and part of a checkpoint, raw and compressed.
 pub(crate) fn memory_with_device(vertices: u32, edges: u64, rest: Bytes) -> Bytes {
     let next = if rest == Bytes::ZERO { 0 } else { RemainingEdges::bytes(vertices.into(), edges / 2) };
     Bytes(
@@ -104,12 +104,11 @@ pub(crate) struct TrussDecomposition<'a> {
     pub block: Bytes,
     /// Host memory, of which the cores take [`memory`]; there may be less if a device was to peel the graph.
     pub host: Bytes,
-    /// Saves checkpoints; none: a later start begins again.
+    /// Saves checkpoints; if none, a later start begins peeling again.
     pub save: Option<&'a SaveCheckpoint<'a>>,
     pub control: &'a Control,
 }
 
-/// Saves the [values](Peeling::values) of all edges, the sums with which a later start begins.
 pub(crate) type SaveCheckpoint<'a> = dyn Fn(&[AtomicU32]) -> Result<()> + Sync + 'a;
 
 impl TrussDecomposition<'_> {
@@ -136,7 +135,7 @@ impl TrussDecomposition<'_> {
             values.par_iter_mut().filter(|value| **value > FALLEN | last).for_each(|value| *value = FALLEN | last);
         }
         let fell = |fell: u64| {
-            // Edges that are peeled again are not reported again.
+            // Edges that are peeled again are not counted twice in the progress.
             task.advance(fell.saturating_sub(told.fetch_max(fell, Relaxed)));
             control.check()
         };
@@ -220,7 +219,6 @@ struct PeelProgress<'a> {
     /// The values of all edges when last updated.
     state: &'a [AtomicU32],
     save: Option<&'a SaveCheckpoint<'a>>,
-    /// When the last checkpoint was saved, and how long that took.
     saved: (Instant, Duration),
     /// Peeling stops before this level, which the remaining edges get.
     last: Option<u32>,
@@ -238,7 +236,7 @@ impl<'a> PeelProgress<'a> {
         Self { state, save, saved: (Instant::now(), Duration::ZERO), last, fell }
     }
 
-    /// Saves a checkpoint after a level, if it is time.
+    /// Saves a checkpoint after a level, if one is due.
     fn after_level(&mut self, edges: &RemainingEdges, peeling: &mut dyn Peeling) -> Result<()> {
         let (ended, took) = self.saved;
         let due = ended.elapsed() >= CHECKPOINT_EVERY.max(CHECKPOINT_SHARE * took);
@@ -309,7 +307,7 @@ fn peel_most(
     let enough = peeling.worth_leaving(all);
     while left > 0 {
         let Some(level) = peeling.least_gathered()? else {
-            // The wider the range, the fewer passes over all edges, and the more over gathered ones.
+            // A wide range means fewer passes over all edges, and more over gathered ones.
             match peeling.least()? {
                 Some(least) => peeling.gather(least + least / 8)?,
                 None => return Err(Error::defect(format!("{left} edges are left, and none has the smallest value"))),

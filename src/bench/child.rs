@@ -1,6 +1,5 @@
-//! The child process of a comparison. Standard input: lines, each with a job's [`Tables`] as JSON. Standard output: a line for each, the
-//! result as `trimill count --json` prints it, or the failure as `trimill run --json` does. It ends with its input, or after the current
-//! job when it is stopped or its parent dies.
+//! The child process of a comparison. Standard input: lines, each with a job's [`Tables`] as JSON. Standard output: for each a line, as printed by
+//! `trimill count --json` or, for a failure, `trimill run --json`. It ends with its input, or after the current job when stopped or orphaned.
 
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -20,7 +19,7 @@ pub fn serve(
     control: &Control,
     count: &dyn Fn(Job) -> Result<RunResult>,
 ) -> Result<()> {
-    // If that fails, a child whose parent was killed counts to the end of its job.
+    // If that fails, a child whose parent was killed finishes its job.
     let _ = follow_parent(Signal::TERM);
     for line in input.lines() {
         let line = line.map_err(|error| Error::read("standard input", error))?;

@@ -9,7 +9,7 @@ use trimill_system::{Error, Result};
 /// The method that chooses one of the others. Listed on the first backend only: elsewhere it would repeat another method.
 const AUTO: &str = "auto";
 
-/// The default baselines; the first that takes part is used.
+/// The default baselines, in order of preference.
 const BASELINES: [(&str, Backend); 2] = [("lstc", Backend::Cuda), ("forward", Backend::Cpu)];
 
 #[derive(Debug, PartialEq, Eq)]
@@ -42,7 +42,6 @@ pub(super) fn select_methods(request: &BenchRequest, gpu: bool) -> Result<Select
     baseline.map(|baseline| Selection { methods, baseline }).ok_or_else(|| Error::usage("no method to compare"))
 }
 
-/// All methods that can run; `auto` once, on the first backend.
 fn all(backend: Backend, gpu: bool) -> Vec<MethodName> {
     let backends: &[Backend] = match backend {
         Backend::Auto if gpu => &[Backend::Cuda, Backend::Cpu],

@@ -1,8 +1,7 @@
 //! The order of runs: methods alternate, so that changes over time (clocks, heat, other programs) affect all alike.
 //!
-//! The first round warms up: files come into memory, kernels are compiled; its run counts only if no other fits. Each round begins with
-//! another method. A method that fails does not run again. A run begins only if the time left is at least that of the run before, and is
-//! stopped if it does not end in time.
+//! The first round warms up (page cache, kernels); its run counts only if no other fits. Each round begins with another method. A method that fails
+//! does not run again. A run begins only if the time left is at least that of the run before, and is stopped if it does not end in time.
 
 use std::time::Duration;
 
@@ -12,7 +11,6 @@ use crate::report::failure::Reason;
 use trimill_system::Result;
 
 pub(super) struct Turn {
-    /// The result, or why there is none.
     pub(super) outcome: Result<Box<RunResult>, Reason>,
     pub(super) elapsed: Duration,
 }
@@ -21,12 +19,12 @@ pub(super) struct Turn {
 pub(super) struct RunLimits {
     /// Runs of each method, without the first.
     pub(super) runs: u32,
-    /// The most time of a method for all of them.
+    /// The time limit for all runs of a method.
     pub(super) time: Duration,
 }
 
-/// Runs all rounds: `turn` runs the method at an index once, within a limit; its only error is a stop of the comparison. Calls `advance(1)`
-/// after every turn. Reports do not have yet what is computed from the runs.
+/// Runs all rounds. `turn` runs the method at an index once, within a time limit; its only error is a stop of the comparison. Calls
+/// `advance(1)` after each turn. Figures computed from the runs are not filled in yet.
 pub(super) fn run(
     methods: &[MethodName],
     limits: RunLimits,

@@ -1,6 +1,5 @@
-//! The child processes of a comparison, one for each method: started when first needed, and again after one ended. [`super::child`]
-//! describes the messages. A child that takes too long is asked to stop, so that it removes its temporary files, and killed if it does not;
-//! a thread reads its answers, so that waiting can time out.
+//! The child processes of a comparison, one for each method: started on first use, and again after one has ended. [`super::child`] describes the
+//! messages. A thread reads the answers, so that waiting can time out; a child that takes too long is asked to stop, then killed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, Stdio};
@@ -17,9 +16,8 @@ use trimill_system::child::{ChildProcess, Helper, ending};
 use trimill_system::threads::spawn_alone;
 use trimill_system::{Control, Error, Result};
 
-/// How long a child that was asked to stop may take.
+/// The time between asking a child to stop and killing it.
 const GRACE: Duration = Duration::from_secs(5);
-/// How often a stop is checked for while a child counts.
 const POLL: Duration = Duration::from_millis(50);
 
 pub(super) struct Workers<'a> {

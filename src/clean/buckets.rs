@@ -1,11 +1,9 @@
 //! Buckets of 64-bit keys: raw while they fit in memory, else sorted and encoded, else in a file.
 //!
-//! Input: batches of `(bucket, key)` from many threads. Output: each bucket's keys, once, in no order. Holds about `memory` bytes at most.
-//! When these are full, the keys of the bucket being filled become a run: sorted and [encoded](trimill_graph::arcs), in a third of the
-//! bytes or less. When runs take half of the memory, those of that bucket go to a file, whose space is freed as buckets are taken.
-//!
-//! A bucket is encoded only if it has at least half of its share of the memory, and written only if it has a quarter; otherwise others have
-//! more. So runs are long and dense.
+//! Input: batches of `(bucket, key)` from many threads. Output: each bucket's keys, once, in no order. Holds about `memory` bytes at most. When
+//! these are full, the keys of the bucket being filled become a run: sorted and [encoded](trimill_graph::arcs), in a third of the bytes or less.
+//! When runs take half of the memory, those of that bucket go to a file, whose space is freed as buckets are taken. A bucket is encoded only if
+//! it has at least half of its share of the memory, and written only if it has a quarter, so that runs are long and dense.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -18,25 +16,25 @@ use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
 use trimill_system::mapped::{with_capacity, zeros};
 use trimill_system::{Bytes, Error, Result, lock};
 
-/// Keys that a thread stages for a bucket before it adds them.
+/// Keys that a thread stages for a bucket before it locks the bucket to add them.
 const STAGED: usize = 256;
 
 /// Bytes for each key of a run while it is made: the key, its sorted copy, and its encoding.
 const PER_ENCODED: u64 = 8 + 8 + MOST_BYTES;
 
-/// How many keys a run has: at least, if memory is scarce, and at most.
+/// The least number of keys of a run, if memory is scarce, and the most.
 const RUN: std::ops::Range<u64> = 1 << 10..1 << 17;
 
 pub struct Buckets {
     buckets: Vec<Mutex<KeyBucket>>,
-    /// Staging areas, and memory for making runs, that no thread uses now.
+    /// Staging areas, and memory for making runs, that are free for reuse.
     idle: Mutex<Vec<StagedKeys>>,
     makers: Mutex<Vec<RunMaker>>,
     /// Keys of a block, and the most keys of a run.
     block: usize,
     run: usize,
     memory: AtomicU64,
-    /// Bytes that are held, and those of them that are encoded.
+    /// Bytes that are held, and how many of them are encoded.
     held: AtomicU64,
     encoded: AtomicU64,
     written: AtomicU64,
@@ -53,7 +51,6 @@ struct KeyBucket {
     full: Vec<Vec<u64>>,
     runs: Vec<BucketRun>,
     len: u64,
-    /// Bytes of `full`, and of the `runs` in memory.
     plain: u64,
     encoded: u64,
 }
@@ -103,7 +100,6 @@ impl Buckets {
         }
     }
 
-    /// Makes the buckets those of classes by `hash`, with `of_class` buckets a class.
     pub fn of_classes(self, hash: PairHash, of_class: usize) -> Self {
         Self { hash, of_class, ..self }
     }
@@ -116,7 +112,7 @@ impl Buckets {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// Adds keys, each with its bucket. Called from many threads at once.
+    /// Adds keys, each with its bucket. Thread-safe.
     pub fn extend(&self, items: impl Iterator<Item = (usize, u64)>) -> Result<()> {
         let mut stage = lock(&self.idle).pop().unwrap_or_else(|| StagedKeys {
             keys: vec![0; self.buckets.len() * STAGED],
@@ -295,7 +291,7 @@ impl Buckets {
                 if spare.is_empty() {
                     spare = taking.next_keys()?;
                 }
-                // A bucket that was put as one block need not be copied.
+                // A bucket that was put as one block is moved, not copied.
                 if chunk.is_empty() && spare.len() == want {
                     chunk = std::mem::take(&mut spare);
                     break;

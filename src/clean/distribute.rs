@@ -9,7 +9,7 @@ use super::ranges::IdRanges;
 use trimill_input::{ArcSink, around_tail, expand};
 use trimill_system::{Error, Result};
 
-/// The fewest keys that are added to a bucket without staging.
+/// The fewest keys of a batch that is added to a bucket without staging.
 const LEAST_PUT: usize = 1 << 10;
 
 pub(super) struct Distribute<'a, F> {
@@ -37,8 +37,8 @@ impl<'a, F: Fn(u64) -> Option<u64> + Sync> Distribute<'a, F> {
 }
 
 impl<F: Fn(u64) -> Option<u64> + Sync> Distribute<'_, F> {
-    /// Takes rows of plain ids below `end`. Threads read consecutive rows, so nearly all arcs of a thread go to the same few buckets:
-    /// staged and added little by little, they would wait for each other.
+    /// Takes rows of plain ids below `end`. Without staging, which would cause lock contention, since a thread's arcs mostly go to the same few
+    /// buckets.
     fn rows_by_ranges(&self, ranges: &IdRanges, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
         let mut own = [Vec::new(), Vec::new()];
         let mut others = Vec::new();

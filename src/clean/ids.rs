@@ -76,7 +76,6 @@ impl Seen {
 pub struct Distinct {
     shards: Vec<Mutex<IdShard>>,
     most: u64,
-    /// Ids known to be distinct.
     found: AtomicU64,
     /// Only ids whose hash ends with at least this many zero bits are kept.
     zeros: AtomicU32,
@@ -133,18 +132,18 @@ impl Distinct {
         }
     }
 
-    /// Merges the fresh ids of a shard; returns how many ids it has.
+    /// Merges the fresh ids of a shard; returns the number of its ids.
     fn merged(&self, shard: &mut IdShard) -> u64 {
         let before = shard.sorted.len() as u64;
         shard.merge_fresh(self.zeros.load(Ordering::Relaxed));
         let now = shard.sorted.len() as u64;
-        // A thread may subtract before others add, so the sum may wrap around for a moment.
+        // A thread may subtract before others add, so the sum may wrap around temporarily.
         self.found.fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
         now
     }
 
     fn is_beyond(&self) -> bool {
-        // Negative for a moment, see `merged`.
+        // May be negative temporarily, see `merged`.
         self.found.load(Ordering::Relaxed) as i64 > self.most as i64
     }
 
@@ -213,7 +212,7 @@ mod tests {
                 let told = distinct.at_most();
                 assert_eq!(distinct.largest(), (ids - 1) * step);
                 assert!(!distinct.is_full() || most < ids, "{ids} of {most}");
-                // A few ids wait to be merged, so it may be full only at some more.
+                // Ids are merged in batches, so it may be full only at some more.
                 assert!(distinct.is_full() || ids < most + (1 << 20), "{ids} of {most}");
                 assert!((ids..=ids * 5 / 4).contains(&told), "{told} for {ids}, {most} kept");
                 if most >= ids {

@@ -2,16 +2,14 @@
 
 use trimill_system::hash::mix;
 
-/// Hashes pairs `min << 32 | max` to `2^bits` classes. `2^bits` consecutive `max` that differ only in the last bits are in as many classes:
-/// the pairs of a vertex spread over all classes, and the last bits of `max` follow from the class and the other bits, so they are not
-/// stored.
+/// Hashes pairs `min << 32 | max` to `2^bits` classes. `2^bits` consecutive `max` that differ only in the last bits go to different classes: a
+/// vertex's pairs spread over all classes, and the last bits of `max` follow from the class and the other bits, so they are not stored.
 #[derive(Debug, Clone, Copy)]
 pub struct PairHash {
     bits: u32,
 }
 
 impl PairHash {
-    /// A single class.
     pub const NONE: Self = Self { bits: 0 };
 
     /// `classes` must be a power of two.
@@ -38,7 +36,6 @@ impl PairHash {
         key >> 32 << 32 | (key & 0xffff_ffff) >> self.bits
     }
 
-    /// Undoes [`Self::shortened`].
     #[inline]
     pub(super) fn restored(self, shortened: u64, class: usize) -> u64 {
         let last = (mix(shortened) ^ class as u64) & self.last_bits();

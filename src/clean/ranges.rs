@@ -79,7 +79,6 @@ impl ArcSink for BySmallerId {
 pub(super) struct IdRanges {
     shift: u32,
     range_of: Vec<u32>,
-    /// The first id of each range, and the end.
     starts: Vec<u64>,
     /// One more than the largest id that was expected.
     pub(super) end: u64,
@@ -118,7 +117,6 @@ mod tests {
             let arcs: Vec<(u64, u64)> = draws.iter().map(|&(u, step)| (u % ids, (u % ids + step) % ids)).collect();
             let counted = BySmallerId::new(ids);
             counted.arcs(&arcs).unwrap();
-            // The same by rows.
             let mut sorted = arcs.clone();
             sorted.sort_unstable();
             sorted.dedup();

@@ -100,7 +100,7 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     read_by_table(source, space, control, shares.left, start)
 }
 
-/// Reads arcs, and replaces ids by their places in a table of all distinct ids, which a pass of its own makes in `left` bytes.
+/// Reads arcs, and replaces ids by their indices in a table of all distinct ids, which a first pass collects in `left` bytes.
 fn read_by_table(
     source: &dyn ArcSource,
     space: Workspace<'_>,
@@ -108,7 +108,6 @@ fn read_by_table(
     left: Bytes,
     start: Instant,
 ) -> Result<ArcsRead> {
-    // Until they are sorted, the collected ids contain duplicates.
     let distinct = Distinct::new(left.get() / PER_VERTEX);
     let arcs = source.scan(&distinct, control)?;
     let many = distinct.at_most();
@@ -152,7 +151,6 @@ fn refused_unread(source: &dyn ArcSource, space: Workspace<'_>, control: &Contro
 
 fn refused_ids(source: &dyn ArcSource, space: Workspace<'_>, arcs: u64, distinct: &Distinct) -> Error {
     let (last, ranked) = (distinct.largest(), IdCount::Ranked(distinct.at_most()));
-    // Whether ids index arrays, given enough memory.
     match !is_sparse(last, arcs) && last < plain_ids(source, Bytes(u64::MAX)) {
         true => refused(space, arcs, [IdCount::Plain(last + 1), ranked]),
         false => refused(space, arcs, [ranked, ranked]),
@@ -168,7 +166,7 @@ fn refused(space: Workspace<'_>, arcs: u64, ways: [IdCount; 2]) -> Error {
     space.memory.refused(&needs, least)
 }
 
-/// The most ids that are kept to estimate how many are distinct.
+/// The most ids of the sample that estimates the number of distinct ids.
 const SAMPLE: u64 = 1 << 16;
 
 /// About `buckets` ranges of ids, if the input comes in the order of ids and each range can be sorted at once.

@@ -1,6 +1,5 @@
-//! Sorts the pairs of a bucket: keys `min << 32 | max`, with smaller ids in a known range. Ids are mostly spread evenly over it, so a key's
-//! place is nearly known: keys are counted into cells by smaller id, and each small cell is sorted by comparing. `O(n)` for such keys,
-//! `O(n log n)` for any.
+//! Sorts the pairs of a bucket, keys `min << 32 | max` with smaller ids in a known range, by bucket sort: ids are mostly spread evenly, so keys are
+//! counted into cells by smaller id, and each small cell is sorted by comparing. `O(n)` for evenly spread keys, `O(n log n)` for any.
 
 use std::ops::Range;
 
@@ -8,7 +7,7 @@ use trimill_system::mapped::zeros;
 
 const PER_CELL: usize = 4;
 
-/// The most cells: their ends stay in a core's cache.
+/// The most cells, so that their offsets stay in a core's cache.
 const MOST_CELLS: usize = 1 << 18;
 
 /// Sorts keys whose smaller ids are in `ids`. Takes as much memory again.
@@ -25,10 +24,10 @@ pub(super) fn sort_in(keys: &mut Vec<u64>, ids: &Range<u64>, sorted: &mut Vec<u6
     }
     sorted.resize(keys.len(), 0);
     let cells = (keys.len() / PER_CELL).min(MOST_CELLS);
-    // Ids take 32 bits, and so do scaled ones, above the cell's number.
+    // The cell index is in the upper 32 bits of the scaled id.
     let scale = ((cells as u64) << 32) / (ids.end - ids.start);
     let cell_of = |key: u64| ((((key >> 32) - ids.start) * scale) >> 32) as usize;
-    // First the lengths of cells, then the place of each cell's next key, finally the ends.
+    // First the cell sizes, then the next free place of each cell, finally the ends.
     let mut ends = vec![0_u32; cells];
     for &key in &*keys {
         ends[cell_of(key)] += 1;

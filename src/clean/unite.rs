@@ -32,8 +32,7 @@ pub struct CleanGraph {
     pub edges: u64,
     /// The id of the first declared vertex, where single-column assignment files begin.
     pub first_id: u64,
-    /// How many lines a single-column assignment file has: one for each declared vertex or, in a list of arcs, for each id up to the
-    /// largest. `None` if ids are sparse.
+    /// Lines of a single-column assignment file: one for each declared vertex or, for arcs, each id up to the largest. `None` if ids are sparse.
     pub declared_lines: Option<u64>,
     pub report: CleanReport,
     /// Bytes written to bucket files while the input was read, and afterwards.
@@ -49,7 +48,6 @@ pub(super) struct InputTotals {
     pub(super) declared: u64,
     pub(super) first_id: u64,
     pub(super) lines: Option<u64>,
-    /// Whether each arc stands for its reverse, too.
     pub(super) symmetric: bool,
     pub(super) reading: Duration,
 }
@@ -121,8 +119,7 @@ impl ArcsRead {
     }
 }
 
-/// Adds the edges of a class to the degrees of their ends. Atomic additions wait for their cache lines in order, so lines are prefetched. A
-/// thread alone in its pool adds plainly.
+/// Adds a class's edges to the degrees of their ends. Prefetches, since atomic additions wait for cache lines; a single thread adds without atomics.
 fn add_degrees(union: &[u64], degrees: &[AtomicU32]) {
     let alone = rayon::current_num_threads() == 1;
     let add = |id: u32, edges: u32| {
@@ -146,8 +143,8 @@ fn add_degrees(union: &[u64], degrees: &[AtomicU32]) {
     }
 }
 
-/// The distinct keys of a bucket, ascending. A bucket longer than `chunk` (one pair repeated very often) is sorted chunk by chunk, so
-/// memory is proportional to the distinct keys; `check` gets their number after each chunk.
+/// The distinct keys of a bucket, ascending. A bucket longer than `chunk` (one pair repeated very often) is sorted chunk by chunk, so memory is
+/// proportional to the distinct keys; `check` gets their number after each chunk.
 fn distinct_keys(
     buckets: &Buckets,
     bucket: usize,

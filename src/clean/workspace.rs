@@ -20,7 +20,7 @@ pub const PER_ID: u64 = 8;
 /// Bytes for each vertex, if ids are looked up in a table: collecting them, or the table, degrees, ranks and the order.
 pub const PER_VERTEX: u64 = 24;
 
-/// Bytes for each key of a class: a bucket, its sorted copy, and the ends of cells; or both buckets and their union.
+/// Bytes for each key of a class: a bucket, its sorted copy and the cell offsets; or both buckets and their union.
 pub(super) const PER_KEY: u64 = 24;
 
 /// Bytes of a thread that reads: two windows, or blocks from a decompressor.
@@ -32,7 +32,7 @@ const SMALL_READER: u64 = 128 << 10;
 /// The most arcs of a file block, whose rows a thread makes at once.
 const ROWS: u64 = 1 << 17;
 
-/// Where the stages up to the oriented graph may work, and in how much memory.
+/// Where and in how much memory the stages up to the oriented graph work.
 #[derive(Debug, Clone, Copy)]
 pub struct Workspace<'a> {
     pub memory: HostMemory,
@@ -59,7 +59,7 @@ pub trait AfterPreparing: Debug + Sync {
     fn stages(&self, graph: &GraphToPrepare) -> Vec<ExpectedStage>;
 }
 
-/// The tasks of the first pass over rows that are oriented, and of further ones.
+/// The names of the first pass over rows that are oriented, and of further passes.
 pub(crate) const ORIENT_ROWS: &str = "orient rows";
 pub(crate) const READ_ROWS_AGAIN: &str = "read rows again";
 
@@ -90,9 +90,8 @@ impl InputForm {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GraphToPrepare {
     pub form: InputForm,
-    /// Up to the largest.
+    /// Ids up to the largest, and arcs of the input.
     pub ids: u64,
-    /// Of the input.
     pub arcs: u64,
     pub edges: u64,
     /// Bytes of the input's encoded rows, if known.
@@ -100,7 +99,7 @@ pub struct GraphToPrepare {
 }
 
 impl GraphToPrepare {
-    /// About how many probes counting needs: few an edge for crawls, which come as rows; hundreds for Kronecker graphs.
+    /// A rough number of probes for counting: few an edge for crawls, which come as rows; hundreds for Kronecker graphs.
     pub(crate) fn probes(&self) -> u64 {
         let of_edge = match self.form {
             InputForm::SymmetricRows | InputForm::DirectedRows => 20,
@@ -128,10 +127,9 @@ impl IdCount {
 
 pub fn needs(ids: IdCount, arcs: u64, space: Workspace<'_>) -> Needs {
     let threads = space.memory.threads();
-    // A bucket is sorted in a thread's share of a quarter. The number of buckets is a power of two, maybe only half of what the eighth for
-    // staging areas allows, and the largest bucket is a little larger than the others.
+    // A bucket is sorted in a thread's share of a quarter. The number of buckets is a power of two, perhaps half of what the eighth for staging areas
+    // allows, and the largest bucket is a little larger than the others.
     let sorting = (1.2 * arcs as f64 * (PER_KEY * 4 * 8 * 2 * 4096 * threads) as f64).sqrt() as u64;
-    // A block's keys, rows, and encoded rows.
     let rows = 5 * PER_KEY * arcs.min(ROWS);
     let reading = (threads * READER + (6 << 20)).min(threads * SMALL_READER + 32 * arcs);
     let least = reading.max(sorting.max(rows));
@@ -145,12 +143,10 @@ pub fn needs(ids: IdCount, arcs: u64, space: Workspace<'_>) -> Needs {
 }
 
 impl<'a> Workspace<'a> {
-    /// Works in `memory` and `dir`; oriented graphs go to files.
     pub fn new(memory: HostMemory, dir: &'a Path) -> Self {
         Self { memory, dir, graph: Bytes::ZERO, buckets: None, scratch: None, later: None }
     }
 
-    /// Files that are written after preparing a graph of this size.
     pub(crate) fn later_needs(&self, vertices: u64, edges: u64) -> Vec<DiskNeed> {
         self.later.map_or(Vec::new(), |later| later.disk_needs(vertices, edges))
     }
@@ -161,7 +157,7 @@ impl<'a> Workspace<'a> {
         }
     }
 
-    /// Reports the stages after `done`, which has ended.
+    /// Reports the stages that follow `done`, which has ended.
     pub(crate) fn expect_after(&self, done: &str, graph: &GraphToPrepare, control: &Control) {
         let all = self.later.map_or(Vec::new(), |later| later.stages(graph));
         if let Some(done) = all.iter().position(|stage| stage.task == done) {
@@ -169,7 +165,6 @@ impl<'a> Workspace<'a> {
         }
     }
 
-    /// The shares of the memory that the arrays in `needs` leave.
     pub fn beside(&self, needs: &Needs) -> Result<Shares<'a>> {
         Ok(Shares { left: self.memory.left(needs)?, space: *self })
     }
@@ -207,7 +202,6 @@ impl Shares<'_> {
         self.space.buckets.unwrap_or(Bytes(self.left.get() / 16 * if to_file { 9 } else { 5 }))
     }
 
-    /// Disk space of the temporary file of buckets or lists.
     pub fn on_disk(&self, what: &str, bytes: [Bytes; 2]) -> DiskNeed {
         let ([least_bytes, most_bytes], option) = (bytes, "--work-dir".into());
         DiskNeed { what: what.into(), directory: self.space.dir.to_path_buf(), least_bytes, most_bytes, option }
@@ -240,7 +234,7 @@ impl Shares<'_> {
     }
 }
 
-/// Memory that threads take and give back; a thread waits while there is too little.
+/// A memory budget shared by threads; a thread blocks while too little is free.
 #[derive(Debug)]
 pub(crate) struct Pool {
     most: u64,
@@ -249,12 +243,10 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// For sorting: a quarter.
     pub(crate) fn of_sorting(shares: &Shares<'_>) -> Self {
         Self::new(shares.left.get() / 4)
     }
 
-    /// For keys on their way from buckets to other buckets: an eighth.
     pub(crate) fn of_keys(shares: &Shares<'_>) -> Self {
         Self::new(shares.left.get() / 8)
     }
@@ -263,7 +255,7 @@ impl Pool {
         Self { most, free: Mutex::new(most), changed: Condvar::new() }
     }
 
-    /// Takes `bytes`, or the whole pool if that is smaller; waits until they are free. A thread that holds some must not take more.
+    /// Takes `bytes`, or the whole pool if that is smaller; blocks until they are free. To avoid deadlock, a holder must not take more.
     pub(crate) fn take(&self, bytes: u64) -> TakenMemory<'_> {
         let bytes = bytes.min(self.most);
         let waited = self.changed.wait_while(lock(&self.free), |free| *free < bytes);

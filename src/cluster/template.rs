@@ -6,7 +6,7 @@ use crate::job::file::ClusterTable;
 /// A value, by its name; none if it was not given.
 pub(super) type TemplateValue = (&'static str, Option<String>);
 
-/// The options that say what counts: with GPUs nothing else, so that a task without its GPU fails instead of counting slowly.
+/// The backend options: with GPUs only `cuda`, so that a task without its GPU fails instead of counting slowly.
 fn on(gpus: u32) -> &'static str {
     match gpus {
         0 => "--backend cpu",
@@ -58,7 +58,7 @@ pub(super) fn fill(template: &str, values: &[TemplateValue]) -> String {
     template.lines().filter_map(|line| fill_line(line, values)).map(|line| line + "\n").collect()
 }
 
-/// The line with its values, in which `@` means nothing: a path may have `@TIME@` in it. None if a value was not given.
+/// The line with its values, whose own `@` are kept, since a path may contain `@TIME@`. None if a value was not given.
 fn fill_line(line: &str, values: &[TemplateValue]) -> Option<String> {
     let (mut filled, mut rest) = (String::with_capacity(line.len()), line);
     while let Some(at) = rest.find('@') {
@@ -71,7 +71,6 @@ fn fill_line(line: &str, values: &[TemplateValue]) -> Option<String> {
                 filled.push_str(value.as_ref()?);
                 rest = &from[name.len() + 2..];
             }
-            // An '@' of the template's own.
             None => {
                 filled.push('@');
                 rest = &from[1..];

@@ -10,12 +10,10 @@ fn cluster(engine: Scheduler, asked: ClusterTable) -> Cluster {
     Cluster { engine, asked }
 }
 
-/// Cores count.
 fn without_gpus(engine: Scheduler) -> Cluster {
     cluster(engine, ClusterTable { gpus_per_task: Some(0), ..ClusterTable::default() })
 }
 
-/// The texts of the files, in order.
 fn written(cluster: &Cluster, job: ClusterJob) -> Vec<String> {
     let dir = tempfile::Builder::new().prefix("run").tempdir().unwrap();
     let report = write(cluster, dir.path(), Path::new("/usr/bin/trimill"), job).unwrap();
@@ -64,7 +62,7 @@ fn every_value_is_filled_in_and_lines_without_one_are_left_out() {
     for option in ["--time", "--partition", "--account", "--gres"] {
         assert!(!count.contains(&format!("#SBATCH {option}")), "{option}");
     }
-    // Four cores, and partitions of 6 GiB in half of three quarters of 16 GiB.
+    // Four cores of 8 GiB each; partitions of 6 GiB need only 16 GiB.
     assert!(count.contains("#SBATCH --mem=32768M\n") && count.contains("--host-memory 24576MiB"), "{count}");
     // A merge that peels takes as long as a task may.
     let peels = ClusterJob { peels: true, ..job(3) };
@@ -91,7 +89,7 @@ fn the_files_of_hq_have_the_same_length_for_any_number_of_shards() {
     }
 }
 
-/// Runs a script of bash in which `srun` runs the words behind its options; returns the words that the program was called with.
+/// Runs a script of bash in which `srun` runs the words behind its options; returns the program's arguments.
 fn words_of(script: &Path, folder: &Path) -> Vec<String> {
     let bash = "srun() { while [ \"${1#--}\" != \"$1\" ]; do shift; done; \"$@\"; }; . \"$0\"";
     let mut command = Command::new("bash");
@@ -125,7 +123,6 @@ fn nothing_in_a_path_is_interpreted() {
         .iter()
         .map(|folder| dir.path().join(folder))
         .chain([odd.iter().fold(dir.path().to_path_buf(), |path, folder| path.join(folder))]);
-    // The program prints the words that it is called with.
     let program = dir.path().join("it's %A\\n%{CWD} \"$(touch bad)");
     std::fs::write(&program, "#!/bin/sh\nprintf '%s\\0' \"$0\" \"$@\"\n").unwrap();
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
@@ -184,7 +181,6 @@ fn nothing_in_a_path_is_interpreted() {
             assert_eq!(said[..], [&[&called[..]], expected, &how].concat());
             assert_eq!(task["cwd"].as_str(), run.join("hq").to_str());
         }
-        // What is assigned in this file is also TOML.
         let line = texts[3].lines().find(|line| line.starts_with("run = ")).unwrap();
         assert_eq!(line.parse::<toml::Table>().unwrap()["run"].as_str(), Some(&shown[..]));
         assert!(!run.join("bad").exists() && !dir.path().join("bad").exists());

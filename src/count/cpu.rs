@@ -1,7 +1,7 @@
 //! The CPU backend, method `bitmap`: the rows of a partition come in, the number of its triangles goes out.
 //!
-//! For each local `a` and each successor `b`, it counts the entries that `a`'s row before `b` has in common with `b`'s row. One side of
-//! nearly every intersection is a bitmap, so nothing is merged and branches are predictable:
+//! For each local `a` and each successor `b`, it counts the entries that `a`'s row before `b` has in common with `b`'s row. One side of nearly
+//! every intersection is a bitmap, so nothing is merged and branches are predictable:
 //!
 //! - the rows of hubs (the first numbers, where most arcs of a skewed graph end) are bits, and intersected 64 numbers at a time (`hubs`);
 //! - arcs to heads behind the hubs are sorted by head where that pays off: each head's row is marked in a bitmap once, and the tails' rows
@@ -10,10 +10,9 @@
 //!   successors are packed into words first (`pack`);
 //! - short rows are compared in registers (`short`).
 //!
-//! On a Kronecker graph of 16 million edges the hubs' arcs take 0.36 * 10^9 operations on words instead of 4.4 * 10^9 probes.
-//!
-//! Parallel over runs of locals with about equal numbers of arcs (rayon). Memory: 16 bytes a local; for each worker a bitmap over the
-//! numbering and its postponed arcs; the hubs' bits; 8 bytes for each arc of a batch that is sorted by head.
+//! On a Kronecker graph of 16 million edges the hubs' arcs take 0.36 * 10^9 operations on words instead of 4.4 * 10^9 probes. Parallel over runs of
+//! locals with about equal numbers of arcs (rayon). Memory: 16 bytes a local; for each worker a bitmap over the numbering and its postponed arcs;
+//! the hubs' bits; 8 bytes for each arc of a batch that is sorted by head.
 
 mod ahead;
 mod bitmap;
@@ -54,10 +53,10 @@ use trimill_system::{Bytes, Error, Result, lock, parallel};
 use vertices::{HostVertexCounters, NearCounters, RowCounters};
 use worker::{CpuWorker, DIRECT, LocalsRun};
 
-/// The least number of runs for each thread: enough for the threads to end at about the same time.
+/// The least number of runs for each thread, for load balancing.
 const RUNS_PER_THREAD: u64 = 16;
 
-/// Arcs and locals in a run, at least and at most.
+/// Bounds of the number of arcs and locals in a run.
 const SMALLEST_RUN: u64 = 1 << 13;
 const LARGEST_RUN: u64 = 1 << 19;
 
@@ -68,7 +67,7 @@ pub struct Cpu {
     room: Capacity,
     /// How many arcs of a batch are sorted by head; 0: none.
     by_head: usize,
-    /// Counters of vertices that are held at a time; 0: none.
+    /// Counters of vertices that are in memory at a time; 0: none.
     counters: u64,
     /// The longest row, if triangles are counted on arcs.
     edges: Option<u32>,
@@ -76,8 +75,8 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// As many workers as the current thread pool has threads, if they fit. Tables take up to an eighth of `budget`: half for at least one
-    /// worker, half for the hubs; what is left goes to arcs sorted by head.
+    /// As many workers as the current thread pool has threads, if they fit. Tables take up to an eighth of `budget`: half for at least one worker,
+    /// half for the hubs; the rest goes to arcs sorted by head.
     pub fn new(budget: Bytes, vertices: u32) -> Self {
         Self::with(budget, vertices, 0)
     }
@@ -152,7 +151,7 @@ impl Cpu {
     }
 }
 
-/// How many workers of `most` have something to do: no run is shorter than [`SMALLEST_RUN`].
+/// The number of workers, at most `most`, that have work: no run is shorter than [`SMALLEST_RUN`].
 fn workers_for(most: u64, size: ResidentSize) -> u64 {
     most.min((size.arcs + size.locals).div_ceil(SMALLEST_RUN)).max(1)
 }
@@ -183,7 +182,6 @@ impl CountBackend for Cpu {
             table: if self.counters > 0 { per_worker_at_vertices } else { per_worker },
             workers: self.workers,
             row_blocks: RowBlockRoom::UpTo(2),
-            // For each row block all locals are visited.
             largest_row_block: Bytes::mib(1024),
             // The offsets of the resident section are one more than its rows.
             fixed: hubs::bytes(self.hubs)
@@ -264,7 +262,6 @@ impl PartitionCounter for CpuCounter {
             let successors = SuccessorRows::new(resident, row_block);
             let heads = match work.room_by_head {
                 0 => HeadBuckets::default(),
-                // In packed rows no arc is counted by head.
                 _ if work.packed == BitRows::Most => HeadBuckets::default(),
                 room => HeadBuckets::that_pay_off(resident, end_of_hubs..range.end, room, |head| {
                     pack::probes(successors.row(head))
@@ -304,7 +301,7 @@ fn steps(resident: &Resident, most: usize) -> Vec<u32> {
     parallel::map((0..most).step_by(RUN), steps).concat()
 }
 
-/// Locks a free worker; waits if there is none, since there may be fewer workers than threads.
+/// Locks a free worker; blocks if there is none, since there may be fewer workers than threads.
 fn free<T>(workers: &[Mutex<T>]) -> MutexGuard<'_, T> {
     let mine = rayon::current_thread_index().unwrap_or(0) % workers.len();
     let all = (mine..workers.len()).chain(0..mine);
@@ -329,7 +326,7 @@ fn runs<'a>(resident: &Resident, mut cursors: &'a mut [u32]) -> Vec<LocalsRun<'a
     let mut first = 0;
     while first < locals {
         let target = weight(first) + size;
-        // Bisects for the first local after the run: the weights ascend strictly.
+        // Binary search for the first local after the run: the weights ascend strictly.
         let (mut low, mut high) = (first + 1, locals);
         while low < high {
             let middle = low.midpoint(high);

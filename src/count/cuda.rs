@@ -37,14 +37,14 @@ pub const RUNS_IN_FLIGHT: u64 = 3;
 /// Runs of the next partition's resident rows that may be prefetched.
 pub const RUNS_AHEAD: u64 = 2;
 
-/// Host memory for one GPU besides row blocks and staging buffers: the runs in flight and prefetched. Their offsets may take twice as much
-/// as the successors of short rows, and the rows' numbers as much.
+/// Host memory for one GPU besides row blocks and staging buffers: the runs in flight and prefetched. For short rows, the offsets may take twice
+/// as much memory as the successors, and the rows' numbers as much.
 pub const fn on_host(chunk: Bytes) -> Bytes {
     Bytes((RUNS_IN_FLIGHT + RUNS_AHEAD) * 4 * chunk.get())
 }
 
 pub struct Cuda {
-    // Declared, so dropped, before the GPU that their memory belongs to.
+    // Declared first, so dropped before the GPU that owns their memory.
     buffers: Buffers,
     gpu: Gpu,
     /// The method asked for, or chosen.
@@ -87,8 +87,7 @@ impl KernelSettings {
 }
 
 impl Cuda {
-    /// Opens GPU number `ordinal` and reserves nothing. Errors: `Kind::Resource`: why there is no usable GPU, and what to do.
-    /// `Kind::Usage`: as [`KernelSettings::shape`].
+    /// Opens GPU number `ordinal`; reserves nothing. Errors: `Kind::Resource` if it cannot be used; `Kind::Usage` as for [`KernelSettings::shape`].
     pub fn open(ordinal: u32, name: CudaMethod, settings: KernelSettings) -> Result<Self> {
         let shape = settings.shape()?;
         let mut gpu = Gpu::open(ordinal, ImageForm::Best)?;
@@ -105,8 +104,7 @@ impl Cuda {
         Ok(Self { buffers, gpu, name, method, shape, chunk: CHUNK, edges: false, vertices: None })
     }
 
-    /// The methods that the caller may choose from, with their footprints; none if the job named its method. To be called after
-    /// [`Self::reserve`].
+    /// The methods that the caller may choose from, with their footprints; none if the job named its method. To be called after [`Self::reserve`].
     pub fn choices(&self, vertices: u32) -> Vec<(CudaMethod, Footprint)> {
         if self.name != CudaMethod::Auto {
             return Vec::new();
@@ -137,7 +135,7 @@ impl Cuda {
         self.chunk = chunk;
     }
 
-    /// Gives up the memory for encoded rows: rows are then sent plain.
+    /// Frees the memory for encoded rows: rows are then sent uncompressed.
     pub fn without_scratch(&mut self) -> Result<()> {
         self.gpu.reserve(self.gpu.reserved())?;
         self.reserve_counters(Bytes::ZERO);
@@ -154,8 +152,8 @@ impl Cuda {
         self.edges = true;
     }
 
-    /// Counts the triangles at each vertex, with counters of at most `most` bytes at a time, or the least that [`vertex_counters`] allows.
-    /// To be called after [`Self::reserve`].
+    /// Counts the triangles at each vertex, with at most `most` bytes of counters at a time, but at least [`vertex_counters`]. Call after
+    /// [`Self::reserve`].
     pub fn count_vertices(&mut self, vertices: u32, most: Bytes) {
         self.vertices = Some((vertices, most));
         self.reserve_counters(Bytes(self.gpu.reserved()));
@@ -167,13 +165,12 @@ impl Cuda {
         }
     }
 
-    /// Device memory reserved for encoded rows and counters.
     fn apart(&self) -> Bytes {
         Bytes(self.gpu.scratch_bytes() + self.gpu.counter_bytes())
     }
 
-    /// Loads the kernels that every count needs, and allocates buffers for runs of resident rows. A failure is ignored here: it recurs, and
-    /// is reported, when they are needed.
+    /// Loads the kernels of every count, and allocates buffers for runs of resident rows. Ignores failures: they recur, and are reported, when
+    /// needed.
     pub fn warm_up(&mut self) {
         self.buffers.stock(&self.gpu, RUNS_IN_FLIGHT, CHUNK.get() / 4);
         for source in [&trimill_kernels::PACKED, &trimill_kernels::UNPACK] {
@@ -194,7 +191,7 @@ impl Cuda {
         Ok(found.devices.iter().map(|device| device.ordinal).collect())
     }
 
-    /// Takes the arena, all device memory of this backend, in place of an earlier one. Returns the free bytes if the device refuses.
+    /// Allocates the arena, all device memory of this backend, in place of an earlier one. Returns the free bytes if the device refuses.
     pub fn reserve(&mut self, budget: Bytes) -> Result<Option<Bytes>> {
         let reserved = match self.method.takes_encoded_rows() {
             true => self.gpu.reserve_for_encoded_rows(budget.get()),
@@ -282,7 +279,6 @@ impl CountBackend for Cuda {
     }
 
     fn peel<'a>(&'a mut self, graph: GraphToPeel<'_>) -> Result<Box<dyn Peeling + 'a>> {
-        // Nothing is set apart any more.
         if self.gpu.scratch_bytes() + self.gpu.counter_bytes() > 0 {
             self.gpu.reserve(self.gpu.reserved())?;
         }

@@ -6,7 +6,7 @@ use trimill_counting::{AscendingNumbers, Resident, RowBlockView, RowsLocation};
 use trimill_system::mapped::prefetch;
 
 pub(super) struct SuccessorRows<'a> {
-    /// Where each resident row begins in `entries`, and the end of the last one.
+    /// CSR row offsets of `entries`.
     offsets: &'a [u64],
     entries: &'a [u32],
     row_block: &'a RowBlockView<'a>,
@@ -24,7 +24,6 @@ impl<'a> SuccessorRows<'a> {
         Self { offsets: &resident.offsets, entries: &resident.successors, row_block, rows }
     }
 
-    /// The row of `b`, a number in the row block's range.
     #[inline(always)]
     pub(super) fn row(&self, b: u32) -> &'a [u32] {
         match self.place(b) {

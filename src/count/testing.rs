@@ -38,7 +38,6 @@ impl Rows {
             .sum()
     }
 
-    /// For each number, how many of these triangles have a corner there.
     pub(super) fn at_vertices(&self, local: impl Fn(u32) -> bool) -> Vec<u64> {
         let Self(rows) = self;
         let mut found = vec![0; rows.len()];

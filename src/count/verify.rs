@@ -60,8 +60,7 @@ pub struct VerifiedVertices {
     pub largest_id: Option<u64>,
 }
 
-/// The most memory for each arc of the input: 32 bytes for it and its reverse, as ids; 16 for both as neighbours; 32 for two vertices that
-/// occur nowhere else.
+/// The most memory for each arc of the input: 32 bytes for it and its reverse, as ids; 16 for both as neighbours; 32 for two new vertices.
 pub const BYTES_PER_ARC: u64 = 80;
 
 /// Counts arcs without holding them, to find how much memory the verifier needs.
@@ -166,7 +165,7 @@ impl Verifier {
     }
 }
 
-/// Sorts short runs, and merges them two by two, so that a stop takes effect soon; takes as much memory again.
+/// Merge sort in short steps, so that a stop takes effect soon; takes as much memory again.
 fn sort<T: Copy + Ord + Default + Send + Sync>(all: &mut Vec<T>, control: &Control) -> Result<()> {
     parallel::try_each(all.chunks_mut(STEPS), |run| {
         control.check()?;

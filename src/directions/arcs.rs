@@ -1,6 +1,5 @@
-//! The rows of some consecutive ranks, and in which directions the input has each edge. The place of an arc is searched for in the row of
-//! its larger rank. Rows are larger than any cache, so each step of a search would wait for memory: some searches are interleaved, and each
-//! prefetches what its next step reads.
+//! The rows of some consecutive ranks, and in which directions the input has each edge. An arc's place is found by binary search in the row of its
+//! larger rank. Rows exceed the caches, so each step would stall on memory: searches are interleaved, and prefetch what their next steps read.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -16,7 +15,6 @@ use trimill_system::{Error, Result};
 /// Edges with marks in a word: two bits each, the lower one for the arc to the smaller rank.
 const IN_WORD: u64 = 32;
 
-/// The lower bit of each edge of a word.
 const LOWER: u64 = u64::MAX / 3;
 
 const NONE: u32 = u32::MAX;
@@ -34,10 +32,9 @@ pub(super) struct MarkedRows {
 
 #[derive(Default, Clone, Copy)]
 struct ArcToMark {
-    /// The smaller of its ranks.
     below: u32,
     bits: u64,
-    /// The places in `heads` that the search has left: `many` from here on.
+    /// The remaining interval of the search: `many` places of `heads` from here on.
     first: usize,
     many: usize,
 }
@@ -98,15 +95,15 @@ impl MarkedRows {
     }
 }
 
-/// The input is not what the graph was made of.
+/// The error for an input that is not what the graph was made of.
 pub(super) fn changed() -> Error {
     Error::usage("the input changed while the job ran").advice("run again when it is complete")
 }
 
 pub(super) enum RankFinder {
-    /// The first id; the rank of each id, indexed by its distance from the first.
+    /// The first id; the rank of each id, indexed by its offset from the first.
     ById(u64, Vec<u32>),
-    /// All ids; the rank of each, indexed by its place among them.
+    /// All ids; the rank of each, indexed by its position among them.
     ByPlace(Ids, Vec<u32>),
 }
 

@@ -54,8 +54,8 @@ impl DoubledGraph<'_> {
         Layout { vertices, edges, ..Layout::default() }.sections_at_most()
     }
 
-    /// Makes it. `source` is what the graph was made of; `finish` is called when all of it was read, and returns its identity, which a file
-    /// records. Runs in the current thread pool. Errors: `source` has changed; errors of reading it, or the graph; when stopped.
+    /// Makes it from the graph's `source`; `finish` is called when all of it was read, and returns its identity, which a file records. Runs in the
+    /// current thread pool. Errors: `source` has changed; errors of reading it, or the graph; when stopped.
     pub(crate) fn make(
         self,
         source: &dyn ArcSource,
@@ -117,7 +117,6 @@ fn made(rows: &MarkedRows, ranks: Range<u32>, mutual: bool) -> BucketBlocks {
     let mut longest = 0;
     for rank in ranks.clone() {
         let places = rows.places(rank);
-        // The number behind the last successor.
         let (before, mut after) = (distances.len(), 0);
         for (head, both) in rows.heads(places.clone()) {
             if both == mutual {

@@ -1,9 +1,9 @@
 //! The rows of all edges of a graph in the order of the input's ids, without temporary files.
 //!
-//! Sums are in rank order. A first pass over the graph counts the edges of which each vertex is the smaller end. Then, for each window of
-//! as many consecutive vertices as fit the memory, a pass puts their edges into the list of the smaller end, in any order, and the lists
-//! are sorted. Memory: 8 bytes an edge and 8 a vertex of the window; 8 a vertex of the graph, and 8 more if ids have gaps
-//! ([`fixed_bytes`]). If all edges fit, the graph is read twice and the sums once.
+//! Sums are in rank order. A first pass counts the edges of which each vertex is the smaller end. Then, for each window of as many consecutive
+//! vertices as fit in memory, a pass puts their edges into the list of the smaller end, in any order, and the lists are sorted. Memory: 8 bytes an
+//! edge and 8 a vertex of the window; 8 a vertex of the graph, and 8 more if ids have gaps ([`fixed_bytes`]). If all edges fit, the graph is read
+//! twice and the sums once.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -19,7 +19,7 @@ use trimill_graph::OrientedGraph;
 use trimill_system::mapped::{prefetch, zeros};
 use trimill_system::{Bytes, Control, Error, Result, parallel};
 
-/// The longest list that is copied to be sorted; and chunks of lists for each thread.
+/// The longest list that is sorted as a copy; and the number of chunks of lists for each thread.
 const SHORT: usize = 1 << 14;
 const CHUNKS: usize = 8;
 
@@ -39,7 +39,7 @@ pub fn fixed_bytes(vertices: u32) -> Bytes {
     Bytes(16 * u64::from(vertices))
 }
 
-/// The least bytes of a window: the graph is then read some 16 times at most. Blocks of rows take a quarter of it.
+/// The least bytes of a window: at most some 16 windows, each a pass over the graph. Blocks of rows take a quarter of it.
 pub fn least_window(vertices: u32, edges: u64) -> Bytes {
     Bytes(8 * (edges + u64::from(vertices)) / 12).max(Bytes::mib(8))
 }
@@ -94,7 +94,6 @@ impl EdgesOfGraph<'_> {
 struct LargerEnds<'a> {
     of: &'a EdgesOfGraph<'a>,
     pass: Bytes,
-    /// The vertex of each rank.
     order: Vec<u32>,
     /// The number of edges of which each vertex is the smaller end.
     lengths: Vec<AtomicU32>,
@@ -147,7 +146,7 @@ impl<'a> LargerEnds<'a> {
         end
     }
 
-    /// The edges of a window, and where each vertex's list begins, and the end.
+    /// The edges of a window, and the CSR offsets of the vertices' lists.
     fn fill(&self, vertices: &Range<u32>) -> Result<(Vec<u64>, Vec<AtomicU64>)> {
         let lengths = &self.lengths[vertices.start as usize..vertices.end as usize];
         let (mut ends, mut all) = (Vec::with_capacity(lengths.len() + 1), 0);
@@ -163,7 +162,7 @@ impl<'a> LargerEnds<'a> {
             self.scatter(run, scratch, &EdgeChunk { first: vertices.start, ends: &ends, edges: &edges });
             Ok(())
         })?;
-        // All lists are filled down to their first place.
+        // Filling has moved the ends down to the starts.
         let mut starts: Vec<u64> = ends.into_iter().map(AtomicU64::into_inner).collect();
         starts.push(all);
         let is_full = |pair: &[u64], length: u32| pair[1].wrapping_sub(pair[0]) == u64::from(length);
@@ -178,7 +177,7 @@ impl<'a> LargerEnds<'a> {
     fn scatter(&self, run: &EdgeRun<'_>, scratch: &mut RunScratch, window: &EdgeChunk<'_>) {
         let RunScratch { sums, hubs, later } = scratch;
         let put_later = |(vertex, edge): (u32, u64)| window.put(window.take(vertex, 1).wrapping_sub(1), edge);
-        // Takes the places of all edges of a hub in this run at once.
+        // Reserves the places of all edges of a hub in this run at once.
         for rank in run.ranks.clone() {
             let tail = self.order[rank as usize];
             for &head in run.row(rank).iter().take_while(|&&head| head < HUBS) {
@@ -240,14 +239,14 @@ impl EdgeChunk<'_> {
     }
 
     fn put(&self, place: u64, edge: u64) {
-        // Out of bounds only if two passes found different edges, which `fill` reports afterwards.
+        // Out of bounds only if two passes found different edges, which `fill` reports later.
         if let Some(free) = self.edges.get(place as usize) {
             free.store(edge, Relaxed);
         }
     }
 }
 
-/// Sorts each list; several threads share only lists longer than what a thread sorts at a time.
+/// Sorts each list; only long lists are sorted by several threads together.
 fn sort(starts: &[u64], edges: &mut [AtomicU64]) {
     let most = SHORT.max(edges.len() / (CHUNKS * rayon::current_num_threads()));
     let (mut chunks, mut rest, mut first) = (Vec::new(), edges, 0);

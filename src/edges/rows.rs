@@ -13,7 +13,6 @@ use trimill_system::{Control, Result};
 /// About how many edges [`ListedEdges`] hands on at a time.
 const AT_A_TIME: usize = 1 << 20;
 
-/// The columns of edges: with trussness if the graph is peeled, else with triangles.
 pub(super) fn names(truss: Option<TrussWanted>) -> Vec<&'static str> {
     vec!["u", "v", if truss.is_some() { "trussness" } else { "triangles" }]
 }
@@ -34,7 +33,7 @@ pub struct EdgeCount {
 pub struct EdgeRows<'a> {
     pub(super) ids: &'a Ids,
     pub(super) first: u32,
-    /// Where the edges of each vertex begin, and the end.
+    /// CSR offsets of the vertices' edges.
     pub(super) starts: &'a [u64],
     /// The larger end and the triangles of each edge, [`packed`].
     pub(super) edges: &'a [AtomicU64],
@@ -84,7 +83,6 @@ pub struct ListedEdges<'a, F> {
     pub ids: &'a Ids,
     pub vertices: u32,
     pub control: &'a Control,
-    /// If the numbers are trussness.
     pub truss: Option<TrussWanted>,
     /// Lists the edges whose smaller end is a vertex: larger ends, ascending, and triangles.
     pub edges_of: F,

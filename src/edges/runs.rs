@@ -1,5 +1,5 @@
-//! Passes over the arcs of a graph, run by run, in parallel. Most arcs end in vertices of the smallest ranks, whose shared counters all
-//! threads would change at once: a run has its own counters for the first [`HUBS`] ranks, and adds them up once.
+//! Parallel passes over the arcs of a graph, in runs. Most arcs end at vertices of the smallest ranks: to avoid contention for their counters, a run
+//! has its own counters for the first [`HUBS`] ranks, and adds them to the shared ones once.
 
 use std::ops::Range;
 
@@ -18,8 +18,8 @@ pub(crate) struct RunScratch {
     pub(crate) sums: Vec<u32>,
     /// Counters of the first [`HUBS`] ranks; zeros at the beginning of a run.
     pub(crate) hubs: Vec<u64>,
-    /// At most [`LATER`] edges that wait until their vertices' counters are in the cache: an atomic addition, and all later instructions,
-    /// would wait for its cache line, so lines would be fetched one at a time.
+    /// A buffer of at most [`LATER`] edges whose vertices' counters are prefetched: an atomic addition stalls all later instructions until its cache
+    /// line arrives, so lines would be fetched one at a time.
     pub(crate) later: Vec<(u32, u64)>,
 }
 
@@ -32,7 +32,7 @@ impl RunScratch {
 
 pub(crate) struct EdgeRun<'a> {
     block: RowRun<'a>,
-    /// If some arcs are left out, the rows without them: where each begins, and the end; and all successors.
+    /// If some arcs are left out, the rows without them: CSR offsets and successors.
     kept: Option<(Vec<usize>, Vec<u32>)>,
     pub(crate) ranks: Range<u32>,
     pub(crate) arcs: Range<u64>,
@@ -68,7 +68,6 @@ impl EdgeRun<'_> {
         }
     }
 
-    /// The rank of each row, its successors, and the `sums` at its arcs.
     pub(crate) fn rows<'s>(&'s self, mut sums: &'s [u32]) -> impl Iterator<Item = (u32, &'s [u32], &'s [u32])> {
         self.ranks.clone().map(move |rank| {
             let row = self.row(rank);

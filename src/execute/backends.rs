@@ -24,7 +24,7 @@ use trimill_system::disk::DiskNeed;
 use trimill_system::expected::ExpectedStage;
 use trimill_system::{Bytes, Error, Kind, Result, lock, parallel};
 
-/// Why there is no GPU, without the advice to install a driver, which `trimill doctor` gives.
+/// The reason why there is no GPU, without the advice to install a driver, which `trimill doctor` gives.
 fn briefly(absence: &trimill_kernels::Absence) -> String {
     match absence {
         trimill_kernels::Absence::NoDriverLibrary => "no CUDA driver is installed".into(),
@@ -58,7 +58,7 @@ impl Session {
     pub(super) fn backends(&self, needs: &HostNeeds, method: Option<&str>) -> Result<ChosenBackends> {
         let asked = self.job.settings.memory.device;
         let on_cpu = |method| {
-            // The pool is entered only once: that takes as long as all that is done in it.
+            // The pool is entered only once, because entering it takes as long as the work itself.
             let chosen = parallel::within(&self.pool, || self.cpu(method, needs, asked))?;
             if let Some(asked) = asked.filter(|&asked| asked > chosen.device) {
                 // A budget is an upper limit, so less is no error.
@@ -116,7 +116,7 @@ impl Session {
 
     /// The floor of a method on the CPU, and the least host memory for it.
     fn least_on_cpu(&self, method: &CpuMethod, graph: &GraphSize) -> (Floor, Bytes) {
-        // The number of tables follows the pool's threads.
+        // The number of tables depends on the pool's threads.
         let footprint = parallel::within(&self.pool, || match method {
             #[cfg(feature = "baselines")]
             CpuMethod::Serial(method) => Serial(*method).footprint(),
@@ -190,7 +190,7 @@ impl Session {
         }
         // If the method is not chosen yet, the floor of the method that takes the least.
         let least = floor(graph, &workers[0].footprint()).device;
-        // A requested budget below the floor is refused later, with the floor.
+        // A requested budget below the floor is refused later, by an error that names the floor.
         let wanted = asked.map_or(least, |asked| asked.min(least));
         let device = if budget >= wanted { budget } else { reserve(&mut workers, Budget::of(asked), least)? };
         // All GPUs have the same budget, so the same method suits all.

@@ -1,8 +1,8 @@
 //! How many partitions are built at a time.
 //!
-//! A batch is built in two or three sequential passes over the graph ([`super::batch`]), so it is as large as possible: its sets and blocks
-//! of rows must fit the memory that counting leaves, and its spills the disk, beside those of the previous batch, which is being counted.
-//! It has at least one partition. The environment variable `TRIMILL_BATCH` sets the number, for tests.
+//! A batch is built in two or three sequential passes over the graph ([`super::batch`]), so it is as large as possible: its sets and blocks of rows
+//! must fit the memory that counting leaves, and its spills the disk, beside those of the previous batch, which is being counted. It has at
+//! least one partition. The environment variable `TRIMILL_BATCH` sets the number, for tests.
 
 use std::ops::ControlFlow;
 
@@ -53,7 +53,6 @@ impl Planned {
         let each = Kept::bytes(graph.vertices()) + BUFFERS;
         let rest = memory.saturating_sub(Bytes(3 * block.get()));
         let most = (rest.get() / each.get()).clamp(1, MOST_AT_ONCE) as usize;
-        // As few batches as possible, of about equal sizes.
         let mut many = parts.div_ceil(parts.div_ceil(most).max(1)).max(1);
         let free = disk::free_space(&session.spill_dir)?;
         while many > 1 && disk(many) > free {
@@ -79,7 +78,6 @@ pub struct Builders<'a> {
     builder: Builder<'a>,
     many: usize,
     pool: &'a ThreadPool,
-    /// Whether spills of an earlier start are reused.
     resumes: bool,
 }
 
@@ -89,7 +87,7 @@ impl<'a> Builders<'a> {
         Self { batches, builder, many: building.many, pool, resumes }
     }
 
-    /// Builds `parts` in order, except those that are there; hands the partitions of a batch to `each` until that breaks.
+    /// Builds the missing ones of `parts` in order; hands the partitions of a batch to `each` until that breaks.
     pub fn build(
         &self,
         parts: &[u32],

@@ -65,7 +65,6 @@ pub fn remove(dir: Option<&Path>, which: &[OsString], max: Option<Bytes>) -> Res
     }
     let mut gone: Vec<String> = Vec::new();
     let mut total = Bytes::ZERO;
-    // Most recently used first: entries beyond the limit are the least recently used.
     for entry in &entries {
         if which.iter().any(|name| named(entry, name)) {
             gone.push(entry.key.clone());

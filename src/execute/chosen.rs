@@ -11,11 +11,9 @@ use trimill_graph::GraphSize;
 use trimill_system::{Bytes, Error, Result};
 
 pub(super) struct ChosenBackends {
-    /// One for each device, at least one.
     pub backends: Vec<Box<dyn CountBackend>>,
-    /// The budget of each device.
     pub device: Bytes,
-    /// The largest row block, if the user named no size.
+    /// The largest row block, unless the user named a size.
     pub largest_row_block: Bytes,
     pub floor: Floor,
     /// The methods that `auto` chose from; none if there was no choice.

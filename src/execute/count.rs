@@ -86,12 +86,12 @@ pub fn count_prepared(
     session.open_gpus(enough(graph.edges(), graph.vertices().into()))?;
     let (pool, opens_gpus) = (Arc::clone(&session.pool), lock(&session.gpus).is_some());
     let rows = ResidentSize { locals: graph.vertices().into(), arcs: graph.edges() };
-    // Switching to the pool's thread for each step takes longer than counting few rows, so that thread does all of it.
+    // For few rows, switching to the pool's thread at each step takes longer than counting, so that thread does everything.
     let few = pool.current_num_threads() == 1 && rows.bytes() < FEW && !opens_gpus;
     let prepared = Prepared { graph, origin: None, stages, session };
     let plan = || prepared.plan(PlanRequest { spills_whole, shards: 1 });
     let planned = if few { parallel::within(&pool, plan) } else { plan() }?;
-    // Where partitions are spilled, the builder's thread needs the pool meanwhile.
+    // If partitions are spilled, the builder's thread needs the pool meanwhile.
     match few && planned.plan.cut.mode() == Mode::InPlace {
         true => parallel::within(&pool, || planned.count()),
         false => planned.count(),
@@ -151,7 +151,7 @@ impl Planned {
         });
         let (CountedAll { partitions, devices }, kept) = Error::answered(counted)?;
         tracing::debug!("partitions are counted");
-        // Returns memory that counting freed to the system, for the tables that are written next.
+        // Returns freed memory to the system before tables are written.
         trim_heap();
         let graph = &self.graph;
         let result = RunResult {
@@ -206,7 +206,7 @@ impl Session {
         std::iter::once(count).chain(peel).collect()
     }
 
-    /// Adds that the next start goes on, if there is a run directory.
+    /// Adds to `error` that the next start resumes, if there is a run directory.
     fn resumes(&self, error: Error) -> Error {
         match &self.run {
             Some(run) => with_resume_advice(error, Some(run.path())),

@@ -24,7 +24,7 @@ pub(super) fn held<K: SumKey>(host: HostMemory, keys: u64) -> Bytes {
     }
 }
 
-/// The most bytes of counts of each of `gpus` GPUs that are not added to the sums yet.
+/// The most bytes of each GPU's counts that are not yet added to the sums, for `gpus` GPUs.
 pub(super) fn on_the_way(host: HostMemory, gpus: u64) -> Bytes {
     Bytes(host.usable().get() / 8 / gpus.max(1))
 }

@@ -43,8 +43,8 @@ pub(super) struct CountedAll {
 }
 
 impl Planned {
-    /// Counts all partitions. The first error of the builder or of a device stops the others. If only the manifest of kept spills cannot be
-    /// written, the result is the error's answer.
+    /// Counts all partitions. The first error of the builder or a device stops all. If only a manifest cannot be written, the result is the error's
+    /// answer.
     pub(super) fn count_partitions(
         &self,
         backends: &mut [Box<dyn CountBackend>],
@@ -155,8 +155,7 @@ impl Session {
 }
 
 impl DeviceOutcome {
-    /// Takes over the results of earlier starts. A partition is counted again if its kept spill is missing, or counts at vertices or on
-    /// edges that are wanted.
+    /// Takes over the results of earlier starts. A partition is counted again if its kept spill or wanted counts at vertices or on edges are missing.
     fn resume(
         &mut self,
         journal: &Journal,
@@ -185,7 +184,6 @@ impl DeviceOutcome {
     }
 }
 
-/// Counts the partitions of the queue on all devices, while a thread builds those that are spilled.
 fn build_and_count(
     order: &[u32],
     backends: &mut [Box<dyn CountBackend>],

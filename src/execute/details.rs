@@ -55,7 +55,6 @@ pub(super) fn keeps_answer(error: &Error) -> bool {
 }
 
 impl<'g> Details<'g> {
-    /// All zeros. Refuses formats that cannot hold the graph's ids.
     pub(super) fn new(session: &Session, graph: &'g OrientedGraph, fingerprint: u128) -> Result<Self> {
         let job = &session.job;
         job.settings.output.check_ids(array_len(graph))?;
@@ -100,13 +99,13 @@ impl<'g> Details<'g> {
         match self {
             Self::Total => Ok(()),
             Self::Vertices(vertices) => {
-                // The doubled graph may be counted on the same devices.
+                // Released for the doubled graph, which may be counted on the same devices.
                 drop(backends);
                 vertices.finish(session, result)
             }
             Self::Edges(edges) => {
                 edges.check(session, result)?;
-                // First, as the trussness of edges replaces the triangles on them.
+                // First, since trussness replaces the edges' triangles.
                 let at_vertices = session.job.counts_vertices().then(|| edges.at_vertices(session)).transpose();
                 if let Err(error) = &at_vertices
                     && !keeps_answer(error)

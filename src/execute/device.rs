@@ -22,7 +22,6 @@ use trimill_system::{Bytes, Kind, Result, disk, lock, parallel};
 
 const READER_AHEAD: &str = "the thread that reads the next partition";
 
-/// Counts all partitions of the queue on all devices; returns each device's results.
 pub(super) fn count_all(backends: &mut [Box<dyn CountBackend>], work: &SharedWork<'_>) -> Vec<Result<DeviceOutcome>> {
     if work.control.is_recorded() {
         backends.iter_mut().for_each(|backend| backend.record_work());
@@ -31,8 +30,8 @@ pub(super) fn count_all(backends: &mut [Box<dyn CountBackend>], work: &SharedWor
 }
 
 impl PartitionsToCount<'_> {
-    /// Counts partitions that exist already, rank ranges or spills: in order, or the largest first on several devices, so that all finish
-    /// at about the same time. The first error of a device stops the others.
+    /// Counts existing partitions in order or, on several devices, the largest first, for load balancing. The first error of a device stops the
+    /// others.
     pub(super) fn count(
         self,
         mut items: Vec<Item>,
@@ -131,7 +130,6 @@ struct By {
     encoded: Option<Bytes>,
 }
 
-/// A device's thread: counts partitions from the queue until all are counted.
 fn count_queue<'a>(
     backend: &mut dyn CountBackend,
     work: &'a SharedWork<'a>,

@@ -1,6 +1,6 @@
-//! Counts the arcs between the neighbours of each vertex of a directed graph, once its triangles are counted. Where edges of both kinds
-//! exist, the doubled graph ([`crate::directions`]) is counted as a job of its own, with the host memory that is left and all device
-//! memory: what counted the graph must be gone.
+//! Counts the arcs between the neighbours of each vertex of a directed graph, once its triangles are counted. If edges of both kinds exist, the
+//! doubled graph ([`crate::directions`]) is counted as a separate job, with the remaining host memory and all device memory, so the backends that
+//! counted the graph must be dropped before.
 
 use super::graph::{Prepared, enough};
 use super::part_counts::zeros;
@@ -20,8 +20,8 @@ use trimill_system::control::NOTE;
 use trimill_system::{Bytes, Error, Result, machine, parallel};
 
 impl Session {
-    /// The arcs between the neighbours of each vertex, by rank, of a graph made from `source`; `at` has the triangles at each vertex. Notes
-    /// in `result` how much memory that took.
+    /// The arcs between the neighbours of each vertex, by rank, of a graph made from `source`; `at` has the triangles at each vertex. Records in
+    /// `result` how much memory that took.
     pub(super) fn arcs_between_neighbours(
         &self,
         graph: &OrientedGraph,

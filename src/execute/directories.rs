@@ -34,8 +34,8 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Makes the directories, accessible to the user only unless the user named them. In a run directory, removes work files of an earlier
-    /// start; makes nothing in one that several processes share.
+    /// Creates the directories, private unless named by the user. Removes an earlier start's work files in a run directory; creates none in a shared
+    /// one.
     pub(super) fn make(
         spill_dir: Option<&Path>,
         work_dir: Option<&Path>,
@@ -76,11 +76,9 @@ impl Places {
     }
 }
 
-/// Why there is no cache unless one is named.
 pub(super) const NO_CACHE: &str = "neither XDG_CACHE_HOME nor HOME names a folder";
 
-/// `$XDG_CACHE_HOME/trimill`, or `~/.cache/trimill`; none if neither is set. Relative paths are ignored, as the XDG Base Directory
-/// Specification asks.
+/// `$XDG_CACHE_HOME/trimill`, or `~/.cache/trimill`; none if neither is set. Relative paths are ignored (XDG Base Directory Specification).
 pub(super) fn default_cache_dir() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")))?;

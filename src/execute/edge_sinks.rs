@@ -1,8 +1,8 @@
 //! The places of a partition's arcs among all arcs of the graph, to add its counts there.
 //!
-//! In the in-place mode the arcs of a partition, and of a row block, are consecutive. In the spilled mode rows of locals are whole rows of
-//! the graph, but rows of proxies have only some of its successors: their places are found by reading the graph's rows beside the row
-//! block's, a pass over the graph for each partition. Memory: 12 bytes an arc of a block of rows, and 8 a row.
+//! In the in-place mode the arcs of a partition, and of a row block, are consecutive. In the spilled mode rows of locals are whole rows of the graph,
+//! but rows of proxies have only some of its successors: their places are found by reading the graph's rows beside the row block's, a pass over
+//! the graph for each partition. Memory: 12 bytes an arc of a block of rows, and 8 a row.
 
 use std::ops::Range;
 
@@ -14,12 +14,11 @@ use trimill_counting::{NumberRuns, Resident, RowBlockView};
 use trimill_graph::OrientedGraph;
 use trimill_system::{Bytes, Error, Result, parallel};
 
-/// How much of a partition is already in the sums.
 #[derive(Debug, Default)]
 pub(super) struct Added {
     /// The end of the last row block whose counts were added.
     numbers: u32,
-    /// How many resident arcs, from the first on, had their counts added.
+    /// The number of resident arcs, from the first on, whose counts were added.
     resident: u64,
 }
 
@@ -56,7 +55,7 @@ struct ListedPlaces {
 }
 
 impl<'a, A: FnMut(u64, &[u32]) -> Result<()> + Send> PartitionEdgeSink<'a, A> {
-    /// `locals_at` is the number of the first local, if locals are consecutive; `ranks` the rank of each number, none if numbers are ranks.
+    /// `locals_at`: the number of the first local, if locals are consecutive; `ranks`: the rank of each number, none if numbers are ranks.
     pub(super) fn new(
         rows: RowsOnHost<'a>,
         locals_at: u32,
@@ -124,7 +123,7 @@ impl<A: FnMut(u64, &[u32]) -> Result<()> + Send> EdgeSink for PartitionEdgeSink<
 }
 
 impl ListedPlaces {
-    /// Adds counts of the next resident arcs, without the first `skipped`; rows close in the graph together, with zeros between them.
+    /// Adds counts of the next resident arcs, without the first `skipped`. Rows close in the graph are added together, with zeros between them.
     fn add_resident(
         &mut self,
         graph: &OrientedGraph,
@@ -219,7 +218,7 @@ impl ListedPlaces {
             .collect()
     }
 
-    /// Puts the counts of a row's successors, given as numbers, at the places that these have in the `whole` row.
+    /// Writes the counts of a row's successors, given as numbers, to their places in the `whole` row.
     fn place(&self, row: &[u32], counts: &[u32], whole: &[u32], found: &mut [u32]) -> Result<()> {
         let mut place = 0;
         for (&number, &count) in row.iter().zip(counts).filter(|(_, count)| **count > 0) {

@@ -1,8 +1,8 @@
 //! Counts the triangles on each edge: adds the counts of partitions to sums, and makes files and trusses of these.
 //!
-//! Counts of a row block are added as soon as it is counted, those of resident arcs when the partition is counted. If a device fails in
-//! between, another one counts the partition again, and what was added is skipped: the row blocks are the same on every device. With a run
-//! directory the counts of a partition are also kept in a file, before its result is recorded, and a later start adds them from there.
+//! Counts of a row block are added as soon as it is counted, those of resident arcs when the partition is counted. If a device fails in between,
+//! another one counts the partition again and skips what was added: the row blocks are the same on every device. With a run directory the counts
+//! of a partition are also written to a file, before its result is recorded, and a later start adds them from there.
 
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
@@ -37,7 +37,7 @@ impl<'g> OnEdges<'g> {
         Ok(Self { graph, of, block: session.host_block() })
     }
 
-    /// Counts a partition, or what of it was not added to the sums yet.
+    /// Counts the part of a partition that is not in the sums yet.
     pub(super) fn count(
         &self,
         part: u32,
@@ -104,7 +104,6 @@ impl<'g> OnEdges<'g> {
         Ok(())
     }
 
-    /// The triangles at vertices: half the sum over their edges.
     pub(super) fn at_vertices(&self, session: &Session) -> Result<VertexSums<'g>> {
         let Session { job, host, pool, control, .. } = session;
         let vertices = VertexSums::new(session, self.graph, 0)?;

@@ -28,12 +28,10 @@ impl JobEstimate {
     }
 }
 
-/// A planned job to estimate. All of it runs in the job's threads.
 pub(super) struct Estimating<'a> {
     pub(super) planning: Planning<'a>,
     pub(super) plan: &'a Plan,
     pub(super) work: WholeWork,
-    /// Whether the input has rows that can be read at any place.
     pub(super) has_rows: bool,
 }
 
@@ -56,7 +54,7 @@ impl Estimating<'_> {
     pub(super) fn preparing(&self, host: HostMemory, device: Bytes) -> PreparingFigures {
         let Self { has_rows, planning: Planning { session, graph, limits, .. }, .. } = *self;
         let (space, report) = (Workspace { memory: host, ..session.workspace() }, graph.report());
-        // The least memory was available, or the graph would not exist.
+        // Cannot fail, since preparing the graph had at least this memory.
         let Ok(shares) = space.beside(&least_to_prepare(graph, space)) else { return PreparingFigures::default() };
         // Directed rows are sorted as arcs if these fit in memory.
         let sorted = !has_rows || Bytes::of::<u64>(report.arcs) <= Bytes(shares.buckets());

@@ -59,7 +59,7 @@ pub fn generate(request: &GenerateRequest, control: &Control) -> Result<Generate
 
 /// A cleaned graph in memory, 4 bytes an edge and 8 a vertex, and its triangle count, from which the product's follows.
 struct Cleaned {
-    /// Where each vertex's larger neighbours begin, and the end of the last ones.
+    /// CSR row offsets of the larger neighbours.
     begins: Vec<u64>,
     neighbours: Vec<u32>,
     triangles: u128,

@@ -17,8 +17,8 @@ use trimill_input::{Source, VertexList};
 use trimill_system::mapped::trim_heap;
 use trimill_system::{Bytes, Error, Kind, Result, disk, lock, parallel};
 
-/// Device memory that suffices to prepare and count a graph in one chunk: for each arc of the input, for each id, and in addition. What
-/// counting takes is known exactly only once the graph is there.
+/// Estimated device memory to prepare and count a graph in one chunk: for each arc of the input, for each id, and fixed. The exact need is known only
+/// once the graph exists.
 const PER_ARC: u64 = 64;
 const PER_ID: u64 = 64;
 const FIXED: Bytes = Bytes::mib(1 << 10);
@@ -34,7 +34,7 @@ pub struct Opened<'e> {
     pub(crate) origin: Option<Origin>,
     /// The job's record in its run directory, once that is claimed.
     claimed: Option<JobRecord>,
-    /// Dropped last, as in the other states: its directories hold the temporary files.
+    /// Dropped last, as in the other states, since its directories hold the temporary files.
     pub(crate) session: Session,
 }
 
@@ -94,8 +94,7 @@ impl Session {
         Source::open_within(&job.inputs, job.settings.input.reading(), &self.work_dir, self.host, &self.control)
     }
 
-    /// Removes the graph file at `path` if reading it showed that it is damaged, so that the next start makes it again. Callers must
-    /// pass no path of a file that other processes share.
+    /// Removes the graph file at `path`, which must not be shared, if reading it showed that it is damaged, so that the next start makes it again.
     pub(super) fn unless_graph_damaged<T>(outcome: Result<T>, path: Option<&Path>) -> Result<T> {
         outcome.map_err(|error| match path {
             Some(path) if error.kind() == Kind::Data && error.path() == Some(path) && disk::remove(path).is_ok() => {
@@ -107,7 +106,6 @@ impl Session {
 }
 
 impl Opened<'_> {
-    /// Whether the input has rows that can be read at any place.
     pub(super) fn has_rows(&self) -> bool {
         self.source.facts().has_rows
     }
@@ -164,7 +162,7 @@ impl Opened<'_> {
         tracing::debug!("the input is open");
         let (graph, origin) = self.graph(&mut stages)?;
         tracing::debug!("the graph is prepared");
-        // Everything else is freed before planning measures what GPU drivers mapped, which would include its pages.
+        // Frees everything else before planning measures what GPU drivers mapped, which would include it.
         let Opened { session, claimed, .. } = self;
         if let (Some(run), Some(claimed), Some(origin)) = (&session.run, claimed, &origin) {
             run.record(&claimed.with_input(&origin.identity))?;

@@ -1,7 +1,6 @@
-//! Divides the host's memory once the graph is prepared: a job and its graph in, a [`Division`] or the error that names the floor out.
-//!
-//! First come the read buffers of all threads and a graph in memory; then the least for building a partition, if the job may build any; the
-//! rest is for counting (five eighths of it on GPUs) and for building more partitions at a time.
+//! Divides the host's memory once the graph is prepared: a job and its graph in, a [`Division`] or the error that names the floor out. First come the
+//! read buffers of all threads and a graph in memory; then the least for building a partition, if the job may build any; the rest is for counting
+//! (five eighths of it on GPUs) and for building more partitions at a time.
 
 use super::counters::{edges_while_counting, edges_while_writing, held, while_counting, while_writing};
 use crate::count::cuda;
@@ -18,13 +17,13 @@ use trimill_partitioners::partition::sizes;
 use trimill_system::memory::{HostFloor, HostMemory, Needs};
 use trimill_system::{Bytes, Result};
 
-/// Of each thread: an encoded file block, and the lengths of its rows. Long rows take more.
+/// For each thread: an encoded file block, and the lengths of its rows. Long rows take more.
 const FILE_BLOCK: u64 = 3 << 19;
 
-/// The cache of file blocks that were read last.
+/// The cache of recently read file blocks.
 const RECENT_BLOCKS: u64 = 2 << 20;
 
-/// Of each thread: an encoder and a decoder of zstd, blocks before and after it, and filtered rows that wait ([`super::batch::HELD`]).
+/// For each thread: a zstd encoder and decoder, blocks before and after coding, and buffered filtered rows ([`super::batch::HELD`]).
 const CODERS: u64 = (5 << 20) + 4 * HELD;
 
 /// The least size of a block of rows in a pass over the graph; a pass has three.
@@ -33,7 +32,6 @@ pub(super) const LEAST_BLOCK: Bytes = Bytes::mib(1);
 /// Bytes a vertex while partitions are planned: the partition where it is local, and what [`sizes`] takes.
 const PER_PLANNED: u64 = 4 + sizes::PER_VERTEX;
 
-/// Bytes a vertex while partitions are built: the partition where it is local.
 const PER_BUILT: u64 = 4;
 
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +49,7 @@ pub(super) struct HostNeeds {
     pub(super) size: GraphSize,
     /// Bytes of the graph in memory.
     pub(super) held: Bytes,
-    /// None: either mode will do.
+    /// None: either mode is allowed.
     pub(super) mode: Option<Mode>,
     pub(super) counts: CountsWanted,
     pub(super) spill_to: SpillTo,
@@ -66,14 +64,14 @@ pub(super) struct HostNeeds {
 impl HostNeeds {
     /// Divides the budget; counting takes at least `least`, on `gpus` GPUs or on the CPU.
     pub(super) fn divided(&self, least: Bytes, gpus: u64) -> Result<Division> {
-        // The error names what one stage needs; the advice suffices for all.
+        // The error names what one stage needs; the advice names a budget that suffices for all.
         self.divided_now(least, gpus).map_err(|error| {
             let enough = self.enough(least, gpus);
             error.advice(HostMemory::advice(enough)).wanting(enough)
         })
     }
 
-    /// A budget, at least this one, that suffices for counting. It is raised until it does, since the need may grow with the budget.
+    /// A budget, at least this one, that suffices for counting. Found by iteration, since the need may grow with the budget.
     pub(super) fn enough(&self, least: Bytes, gpus: u64) -> Bytes {
         let mut budget = self.host.budget();
         loop {
@@ -90,7 +88,7 @@ impl HostNeeds {
         let floors = match (self.shard, self.mode) {
             (true, Some(Mode::Spilled)) => vec![self.host.floor(&self.spilled(gpus).buffers(least))],
             (true, _) => vec![self.host.floor(&self.streaming(gpus).buffers(least))],
-            // Either mode will do, and the in-place mode needs less.
+            // Either mode is allowed, and the in-place mode needs less.
             (false, None) => Self { mode: Some(Mode::InPlace), ..*self }.floors(least, gpus),
             (false, Some(_)) => self.floors(least, gpus),
         };
@@ -112,14 +110,13 @@ impl HostNeeds {
         let planned = host.left(&self.planning());
         let built = planned.and_then(|_| counting(self.building(gpus)));
         match (built, streaming) {
-            // Rank ranges need no memory for each vertex. If building leaves counting less than half of what it has with rank ranges, the
-            // spilled mode is not offered.
+            // Rank ranges need no memory per vertex. If building leaves less than half as much for counting, the spilled mode is not offered.
             (built, Ok(streaming))
                 if self.mode.is_none() && !built.as_ref().is_ok_and(|&left| left.get() >= streaming.get() / 2) =>
             {
                 Ok(Division { counting: streaming, building: None, spills: Bytes::ZERO })
             }
-            // Neither mode fits: report the floor of the in-place mode, the lower one.
+            // Neither mode fits: reports the in-place mode's floor, the lower one.
             (Err(_), Err(error)) if self.mode.is_none() => Err(error),
             (built, _) => {
                 let left = built?;
@@ -209,7 +206,6 @@ impl HostNeeds {
         Some(self.always(Needs::to(stage)).fixed(what, fixed).buffers(least.saturating_sub(fixed)))
     }
 
-    /// None if trusses are not wanted.
     fn peeling(&self) -> Option<Needs> {
         let GraphSize { vertices, edges, .. } = self.size;
         let memory = match self.device_peels {
@@ -277,7 +273,6 @@ impl HostNeeds {
             .fixed("rows beside a row block", rows)
     }
 
-    /// The needs while partitions are built: those of [`Self::spilled`], and the least for building.
     fn building(&self, gpus: u64) -> Needs {
         let (threads, n) = (self.host.threads(), self.size.vertices);
         self.spilled(gpus)
@@ -300,8 +295,7 @@ pub(super) fn blocks_of_gpu(counts: CountsWanted) -> u64 {
     if counts.edges { 3 } else { 2 }
 }
 
-/// The least memory for counting on the CPU: the method's floor and a twenty-fourth of the graph's resident rows, so that partitions do not
-/// become tiny; and a third more for row blocks.
+/// The least memory for counting on the CPU: the method's floor and 1/24 of the resident rows, to avoid tiny partitions; and 1/3 more for row blocks.
 pub(super) fn least_on_cpu(floor: Bytes, footprint: &Footprint, size: &GraphSize) -> Bytes {
     let rows = footprint.resident(size.vertices.into(), size.edges);
     Bytes((floor.get() + rows.get() / 24) / 3 * 4)
@@ -314,7 +308,6 @@ pub(super) fn on_cpu(asked: Option<Bytes>, least: Bytes, left: Bytes) -> Bytes {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OnGpus {
-    /// Bytes of a run of resident rows.
     pub(super) chunk: Bytes,
     pub(super) block: Bytes,
     /// In total: runs, row blocks and staging buffers of all GPUs.

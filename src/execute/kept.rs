@@ -1,6 +1,5 @@
-//! Counts a directory of kept spills without the graph: a manifest and its spills in, as `trimill partition` or
-//! `trimill count --keep-spill` wrote them; the result that the graph itself gives out. Each spill is checked against the manifest before
-//! it is counted, and is kept.
+//! Counts a directory of kept spills without the graph: a manifest and its spills in, as `trimill partition` or `trimill count --keep-spill` wrote
+//! them; the same result as from the graph out. Each spill is checked against the manifest before it is counted, and is kept.
 
 use std::path::Path;
 use std::time::Instant;
@@ -78,7 +77,7 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
     Ok(RunResult { timeline: control.timeline(result.seconds), ..result.complete() })
 }
 
-/// Refuses named settings that say how a graph is read or partitioned.
+/// Refuses explicit settings of how a graph is read or partitioned.
 fn refuse<const N: usize>(fixed: [(bool, &str); N], dir: &Path) -> Result<()> {
     match fixed.into_iter().find(|(named, _)| *named) {
         Some((_, what)) => {

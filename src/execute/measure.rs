@@ -1,8 +1,7 @@
 //! Measures the rates of this machine, for `trimill doctor --measure`.
 //!
-//! Generates a Kronecker graph in a directory and counts it in both modes on the cores and, if there is one, on the first GPU; [`Rates`]
-//! follow from the stage times, the best of three runs. Writes and reads a file to measure the disk. Rates that cannot be measured keep
-//! their defaults.
+//! Generates a Kronecker graph in a directory and counts it in both modes on the cores and, if there is one, on the first GPU; [`Rates`] follow from
+//! the stage times, the best of three runs. Writes and reads a file to measure the disk. Rates that cannot be measured keep their defaults.
 
 use std::path::Path;
 use std::time::Instant;
@@ -95,7 +94,6 @@ struct Jobs<'a> {
     control: &'a Control,
 }
 
-/// The results of a job's runs, and how much its stages processed.
 struct Best {
     results: Vec<RunResult>,
     edges: f64,
@@ -111,7 +109,7 @@ impl Best {
             let some = result.stages.iter().filter(|stage| stages.contains(&stage.name.as_str()));
             some.map(|stage| stage.seconds).sum()
         };
-        // No less than the clock can resolve.
+        // At least the clock's resolution.
         self.results.iter().map(of).fold(f64::INFINITY, f64::min).max(1e-6)
     }
 }
@@ -136,7 +134,7 @@ impl Jobs<'_> {
         })
     }
 
-    /// How fast the cores count, as a multiple of the usual speed.
+    /// The counting speed of the cores, as a multiple of the default.
     fn speed_of_cores(&self) -> Result<f64> {
         const WHOLE: &str = "count.backend = 'cpu'\npartition.parts = 1";
         let session = Session::open(self.job(WHOLE)?, Purpose::Plan, None, &self.control.silent_part())?;
@@ -146,7 +144,7 @@ impl Jobs<'_> {
         Ok(usual.counting_on_cores(&work, Bytes::ZERO) / self.best(WHOLE)?.seconds(&["count"]))
     }
 
-    /// How fast a method is on the GPU, as a multiple of the `usual` speed.
+    /// The speed of a method on the GPU, as a multiple of the `usual` speed.
     fn speed(&self, method: &str, usual: Speed) -> Result<f64> {
         let job = self.job(&format!("count = {{ backend = 'cuda', method = '{method}' }}"))?;
         let session = Session::open(job, Purpose::Count, None, &self.control.silent_part())?;
@@ -156,7 +154,7 @@ impl Jobs<'_> {
     }
 }
 
-/// Bytes a second that the disk of `dir` writes, and reads with nothing in the page cache.
+/// The disk's rates in bytes a second for writing, and for reading with a cold page cache.
 fn disk(dir: &Path, control: &Control) -> Result<(f64, f64)> {
     let mut bytes = vec![0x5a; STEP];
     let file = NewFile::create(dir, "disk-", ".tmp", PRIVATE)?;

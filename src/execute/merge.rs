@@ -1,5 +1,4 @@
-//! What `trimill merge` does: checks that every partition of a prepared job was counted by the same plan, and adds them up to the result of
-//! `trimill count`.
+//! What `trimill merge` does: checks that all partitions of a prepared job were counted by the same plan, and adds them up to the result of `count`.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;

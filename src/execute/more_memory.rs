@@ -1,8 +1,7 @@
 //! What a job would take with more memory: plans the graph again with larger budgets.
 //!
-//! Output: partitions and seconds with twice the device's budget, with one that holds the whole graph, with twice the host's, and with one
-//! of which more would not help. Budgets that save nothing are left out, and larger device budgets if assigning the vertices again costs
-//! much.
+//! Output: partitions and seconds with twice the device's budget, with one that holds the whole graph, with twice the host's, and with the largest
+//! useful one. Budgets that save nothing are left out, and larger device budgets if assigning the vertices again is expensive.
 
 use std::sync::atomic::AtomicU64;
 
@@ -16,10 +15,9 @@ use crate::report::plan::{MemoryBudget, MoreMemory};
 use trimill_system::memory::HostMemory;
 use trimill_system::{Bytes, Result};
 
-/// How often the host's budget is doubled, at most, to find one of which more would not help.
+/// The most doublings of the host's budget in the search for the largest useful one.
 const DOUBLINGS: u32 = 12;
 
-/// The largest budget that is considered.
 const MOST: Bytes = Bytes(1 << 59);
 
 /// Preparing that takes up to `AS_FAST` times the shortest time counts as equally fast.
@@ -66,7 +64,7 @@ impl Estimating<'_> {
     fn holds_all(&self) -> Result<Bytes> {
         let Planning { session, graph, footprint, .. } = self.planning;
         let mut bytes = rounded_up(whole(&graph.size(), &footprint));
-        // The method that is chosen with this budget may take more.
+        // Iterates, since the method chosen for this budget may take more.
         for _ in 0..4 {
             let chosen = self.chosen(Some(bytes), session.host.budget())?;
             let needed = whole(&graph.size(), &chosen.backends[0].footprint());
@@ -78,8 +76,8 @@ impl Estimating<'_> {
         Ok(bytes)
     }
 
-    /// A larger host budget of which more would not help, if any helps: enough to prepare the graph as fast as with any, and to hold the
-    /// whole graph if partitions depend on the budget (`cuts`).
+    /// The largest useful host budget, if larger: enough to prepare at full speed and, if partitions depend on the budget (`cuts`), to hold the whole
+    /// graph.
     fn enough_host(&self, cuts: bool) -> Result<Option<Bytes>> {
         let Planning { session, graph, limits, .. } = self.planning;
         let host = session.host.budget();

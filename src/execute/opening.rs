@@ -1,8 +1,8 @@
 //! Opens the GPUs of a job while its input is read.
 //!
-//! Starting the driver and creating a context take some tenths of a second, loading kernels and reserving memory some more, so a thread
-//! begins as soon as the settings are known. What the driver maps is measured as the growth of the process's memory. If other work runs
-//! meanwhile, that is known only after both; so where the host's budget is tight, GPUs are opened before anything else.
+//! Starting the driver and creating a context take some tenths of a second, loading kernels and reserving memory some more, so a thread begins as
+//! soon as the settings are known. What the driver maps is measured as the growth of the process's memory. If other work runs meanwhile, that is
+//! known only after both; so if the host's budget is tight, GPUs are opened before anything else.
 
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -33,7 +33,7 @@ pub(super) struct GpuSettings {
 pub(super) struct Gpus {
     pub(super) workers: Vec<Cuda>,
     pub(super) budget: Bytes,
-    /// Whether they have more memory that was not reserved, since the input seemed not to need it.
+    /// Whether they have more memory that was not reserved, since the input was estimated not to need it.
     pub(super) have_more: bool,
 }
 
@@ -41,7 +41,6 @@ pub(super) struct Opening {
     thread: Option<JoinHandle<Result<Gpus>>>,
     opened: Option<Result<Gpus>>,
     pub(super) prepare: Prepare,
-    /// The process's memory before opening.
     before: Bytes,
     /// Bytes that the driver mapped, if measured when GPUs were opened.
     driver: Option<Bytes>,
@@ -110,7 +109,7 @@ impl Opening {
 }
 
 impl Drop for Opening {
-    /// The process must not end while a thread starts the driver.
+    /// Waits, since the process must not end while a thread starts the driver.
     fn drop(&mut self) {
         self.wait();
     }
@@ -130,7 +129,7 @@ impl StartingDevice for Opening {
     }
 }
 
-/// Opens all GPUs at the same time: each takes some tenths of a second.
+/// Opens all GPUs in parallel: each takes some tenths of a second.
 fn together<T: Send>(ordinals: Vec<u32>, open: impl Fn(u32) -> Result<T> + Sync) -> Result<Vec<T>> {
     let open = &open;
     std::thread::scope(|scope| {

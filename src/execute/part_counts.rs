@@ -25,15 +25,14 @@ pub(super) fn zeros<K: SumKey>(session: &Session, keys: u64) -> Result<Sums<K>> 
     }
 }
 
-/// Partitions that a device began and did not finish: how far each is, and its file.
+/// Partitions that a device began and did not finish: the progress of each, and its file.
 type Unfinished<K, P> = BTreeMap<u32, (P, Option<PartWriter<K>>)>;
 
 /// The sums of a job, and the files in its run directory with the counts of each partition. `P` says how far a partition is counted.
 pub(super) struct JobSums<K: SumKey, P> {
     keys: u64,
-    /// None in a shard, whose counts are added elsewhere.
+    /// None in a shard: its counts are added by the merge.
     sums: Option<Sums<K>>,
-    /// The run directory, and the fingerprint of the job.
     run: Option<(PathBuf, u128)>,
     unfinished: Mutex<Unfinished<K, P>>,
 }
@@ -45,7 +44,7 @@ impl<K: SumKey, P: Default> JobSums<K, P> {
         Ok(Self { keys, sums, run, unfinished: Mutex::default() })
     }
 
-    /// Counts a partition from where it was left, and completes its file. If `count` fails, the next call continues from there.
+    /// Counts a partition from where an earlier attempt stopped, and completes its file. If `count` fails, the next call continues from there.
     pub(super) fn count(
         &self,
         part: u32,
@@ -119,8 +118,8 @@ impl<K: SumKey, P: Default> JobSums<K, P> {
         self.sums.as_ref().map_or(Ok(()), |sums| sums.add(keys, counts))
     }
 
-    /// Adds the counts of `parts` from earlier starts, as many at a time as [`MOST_FILES`] and the memory of a block of rows allow: each
-    /// block of the sums is written once for all of these. Returns the parts whose counts are there; damage is logged.
+    /// Adds the counts of `parts` from earlier starts, as many at a time as [`MOST_FILES`] and the memory of a block of rows allow, since a group
+    /// writes each block of the sums once. Returns the parts whose counts are there; damage is logged.
     pub(super) fn resume(&self, parts: &[u32], session: &Session) -> Result<BTreeSet<u32>> {
         let Session { pool, control, .. } = session;
         let size = |(dir, key): (&Path, PartKey)| key.path::<K>(dir).metadata().map_or(0, |file| file.len());

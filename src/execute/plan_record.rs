@@ -9,8 +9,8 @@ use crate::run_dir::{PlanRecord, RunDir};
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::{Bytes, Result};
 
-/// The plan recorded in `run` by an earlier start of this job, whose input is `identity` and whose graph has `vertices` vertices, if known.
-/// A shard takes the plan as it is: it is compared with the prepared job elsewhere, and the input need not exist.
+/// The plan recorded in `run` by an earlier start of this job, whose input is `identity` and whose graph has `vertices` vertices, if known. A shard
+/// takes the plan unchecked: it is compared with the prepared job elsewhere, and the input need not exist.
 pub(super) fn recorded(
     run: &RunDir,
     settings: &Tables,
@@ -43,7 +43,6 @@ pub(super) fn fingerprint(settings: &Tables, identity: &str, cut: &GraphCut, row
     xxh3_128(&key)
 }
 
-/// Resolves `auto` for a mode.
 pub(super) fn resolved(partitioner: &Partitioner, mode: Mode) -> &Partitioner {
     match (partitioner, mode) {
         (Partitioner::Auto, Mode::InPlace) => &Partitioner::Rank,

@@ -37,8 +37,8 @@ pub(super) struct Planned {
     pub(super) host_floors: Vec<HostFloor>,
     pub(super) chosen: ChosenBackends,
     pub(super) fingerprint: u128,
-    /// Peak resident memory up to the plan, with a child process's but without what drivers mapped; if GPUs were opened meanwhile, it may
-    /// include a part of that. From here on the peak is measured anew.
+    /// Peak resident memory up to the plan, including a child process but not what drivers mapped (if GPUs were opened meanwhile, perhaps a part of
+    /// it). The peak is measured anew from here on.
     pub(super) peak: Bytes,
     pub(super) session: Session,
 }
@@ -48,7 +48,6 @@ impl Planned {
         machine::peak_memory().saturating_sub(self.chosen.driver).max(self.peak)
     }
 
-    /// Calls `step`; removes the graph file if the error is that it is damaged.
     pub(super) fn unless_damaged<T>(self, step: impl FnOnce(Self) -> Result<T>) -> Result<T> {
         let path = self.graph.path().map(Path::to_path_buf);
         Session::unless_graph_damaged(step(self), path.as_deref())
@@ -68,7 +67,7 @@ impl Planned {
         Planning::new(&self.session, &self.graph, &self.chosen, &self.limits)
     }
 
-    /// The builder of the partitions with the sets `locals`, in `dir`; `durable`: they are synced to disk.
+    /// The builder of the partitions with the sets `locals`, in `dir`; `durable`: synced to disk.
     pub(super) fn builder<'a>(
         &'a self,
         locals: &'a Locals,
@@ -106,9 +105,8 @@ impl Planned {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PlanRequest {
-    /// Whether a graph that is one partition is spilled, too.
     pub(super) spills_whole: bool,
-    /// There are at least as many partitions as shards, unless the job names a number.
+    /// The plan has at least this many partitions, unless the job names a number.
     pub(super) shards: u32,
 }
 
@@ -157,7 +155,7 @@ impl Prepared {
             }
             planned => planned?,
         };
-        // Recorded plans, and those of files, determine the number of parts.
+        // The number of parts is known only now if a recorded plan or a file determines it.
         refuse_parts(&limits, Some(plan.parts()))?;
         tell_other_parts(&plan, &job.settings.partition, limits.device);
         trim_heap();
@@ -193,7 +191,7 @@ impl Session {
         let Some(run) = &self.run else { return Ok(None) };
         let recorded = parallel::within(&self.pool, || recorded(run, &self.job.settings, identity, Some(vertices)))?;
         if run.is_shared() && recorded.is_none() {
-            // Never planned anew: other shards count by that plan.
+            // Never replanned, because other shards count by that plan.
             return Err(
                 Error::data(run.path(), "the plan of the prepared job is missing or damaged").advice(PREPARE_AGAIN)
             );

@@ -20,7 +20,6 @@ pub(super) struct Planning<'a> {
     pub(super) method: &'a str,
     pub(super) footprint: Footprint,
     pub(super) limits: &'a PlanLimits,
-    /// Whether the host's memory suffices for building.
     pub(super) builds: bool,
 }
 

@@ -68,8 +68,8 @@ fn refuse(kept_spills: Option<&Path>, spill: &SpillTable) -> Result<()> {
 }
 
 impl Session {
-    /// The report of an earlier start, if all that it made is unchanged, or the job is merged already. Damaged files, and those of another
-    /// job, are removed with a warning, and made again.
+    /// The report of an earlier start, if all that it made is unchanged, or the job is merged already. Damaged files, and those of another job, are
+    /// removed with a warning, to be made again.
     fn prepared_earlier(&self, shards: Option<NonZeroU32>) -> Result<Option<PreparedReport>> {
         let Self { job, run, .. } = self;
         let Some(run) = run.as_ref().filter(|run| run.is_prepared()) else { return Ok(None) };
@@ -106,7 +106,7 @@ impl Session {
         }
     }
 
-    /// Whether everything that was prepared is as it was written. Reads all of the graph and of the spills, and removes damaged ones.
+    /// Whether all prepared files are unchanged. Reads all of the graph and of the spills, and removes damaged ones.
     fn is_whole(&self, run: &RunDir, prepared: &PreparedJob) -> Result<bool> {
         let control = &self.control;
         let mut whole = true;

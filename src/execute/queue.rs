@@ -1,7 +1,6 @@
-//! The queue from which devices take partitions, and to which a failing device returns its own.
-//!
-//! A builder puts items and blocks while the queue is full; each item has one taker at a time, who holds it in a [`TakenItem`] until it is
-//! finished. Takers that find the queue empty wait as long as an item may be requeued.
+//! The bounded queue from which devices take partitions, and to which a failing device returns its own. A builder blocks while it is full
+//! (backpressure). Each item has one taker at a time, who holds it in a [`TakenItem`] until it is finished. Takers wait as long as an item may be
+//! requeued.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -17,7 +16,6 @@ pub(super) struct Queue<T> {
 struct QueueState<T> {
     waiting: VecDeque<T>,
     taken: usize,
-    /// Whether the builder may put more.
     open: bool,
     takers: usize,
 }
@@ -27,7 +25,6 @@ pub(super) struct TakenItem<'q, T> {
     held: Held<'q, T>,
 }
 
-/// Counts an item as taken until it is dropped.
 struct Held<'q, T>(&'q Queue<T>);
 
 impl<T> Queue<T> {
@@ -41,7 +38,7 @@ impl<T> Queue<T> {
         Self { state: Mutex::new(state), changed: Condvar::new(), room: 0 }
     }
 
-    /// Puts an item at the end, as soon as there is room. `false` if all takers have left.
+    /// Puts an item at the end; blocks while the queue is full. `false` if all takers have left.
     pub(super) fn put(&self, item: T) -> bool {
         let full = |state: &mut QueueState<T>| state.takers > 0 && state.waiting.len() >= self.room;
         let waited = self.changed.wait_while(lock(&self.state), full);
@@ -59,7 +56,7 @@ impl<T> Queue<T> {
         self.changed.notify_all();
     }
 
-    /// Takes the first item; waits while there is none and one may come. None: all are finished.
+    /// Takes the first item; blocks while there is none and one may come. None: all are finished.
     pub(super) fn take(&self) -> Option<TakenItem<'_, T>> {
         let nothing_yet = |state: &mut QueueState<T>| state.waiting.is_empty() && (state.open || state.taken > 0);
         let waited = self.changed.wait_while(lock(&self.state), nothing_yet);
@@ -77,7 +74,7 @@ impl<T> Queue<T> {
         Some(TakenItem { item, held: Held(self) })
     }
 
-    /// Removes a taker. Returns how many are left.
+    /// Removes a taker; returns how many remain.
     pub(super) fn leave(&self) -> usize {
         let mut state = lock(&self.state);
         state.takers -= 1;
@@ -108,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    /// Each taker gives up after some items, one of them never; together they process every item once.
+    /// Each taker but one gives up after some items; together they process every item once.
     #[test]
     fn a_requeued_item_is_taken_by_another() {
         for gives_up in [vec![usize::MAX], vec![0, 0, usize::MAX], vec![3, 1, usize::MAX, 2], vec![0, usize::MAX]] {

@@ -1,15 +1,14 @@
 //! Reserves the budget of each GPU before anything is planned.
 //!
-//! All device memory is allocated here, so no allocation can fail later. If a GPU refuses its budget, because other programs hold memory,
-//! the job goes on with what is free, with smaller row blocks and more partitions if necessary. Unless the user names a budget, a job takes
-//! no more than its input can need, by an estimate: freeing all of a large GPU's memory takes a tenth of a second, and other programs may
-//! use the rest.
+//! All device memory is allocated here, so no allocation can fail later. If a GPU refuses its budget, because other programs hold memory, the job
+//! continues with what is free, with smaller row blocks and more partitions if necessary. Unless the user names a budget, a job takes no more than
+//! its estimated need: freeing all of a large GPU's memory takes a tenth of a second, and other programs may use the rest.
 
 use crate::count::cuda::Cuda;
 use trimill_counting::CountBackend;
 use trimill_system::{Bytes, Error, Result};
 
-/// Attempts before the job fails: other programs may take memory as fast as this one asks for less.
+/// The number of attempts before the job fails: other programs may take memory as fast as this one asks for less.
 const TRIES: usize = 4;
 
 pub(super) trait Reserve {
@@ -47,8 +46,8 @@ impl Budget {
     }
 }
 
-/// Takes the same budget for all `workers`, as `asked` says; workers of one GPU share its memory. Returns a worker's budget, which is lower
-/// if a GPU has less; fails if that is less than `least`.
+/// Takes the same budget for all `workers`, as `asked` says; workers of one GPU share its memory. Returns a worker's budget, which is lower if a GPU
+/// has less; fails if that is less than `least`.
 pub(super) fn reserve<R: Reserve>(workers: &mut [R], asked: Budget, least: Bytes) -> Result<Bytes> {
     let ordinals: Vec<u32> = workers.iter().map(Reserve::ordinal).collect();
     let sharing = |ordinal: u32| ordinals.iter().filter(|&&other| other == ordinal).count() as u64;
@@ -92,7 +91,6 @@ mod tests {
     use super::*;
     use trimill_system::error::Kind;
 
-    /// A GPU with `free` bytes, whose driver says that `said` bytes are free.
     struct Fake {
         ordinal: u32,
         said: u64,
@@ -147,7 +145,7 @@ mod tests {
         assert_eq!(error.kind(), Kind::Resource);
         let text = error.to_string();
         assert!(text.contains(&Bytes(1000).to_string()) && text.contains(&Bytes(951).to_string()), "{text}");
-        // A GPU that never grants what it says is free ends the job after a few attempts.
+        // A GPU that always grants less than it reports free ends the job after a few attempts.
         let error = reserve(&mut [Fake { said: 900, ..Fake::new(3, 0) }], Budget::of(None), Bytes(0)).unwrap_err();
         assert!(error.to_string().contains("GPU 3"), "{error}");
     }

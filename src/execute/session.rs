@@ -1,5 +1,5 @@
-//! A session: a job under way, with settings resolved to threads, budgets and directories. It goes through four states; every command stops
-//! at one. A shard of a prepared job begins with [`super::graph::Prepared`] from its run directory.
+//! A session: a running job, with settings resolved to threads, budgets and directories. It goes through four states; each command stops at one of
+//! them. A shard of a prepared job begins with [`super::graph::Prepared`] from its run directory.
 //!
 //! ```text
 //! Session::open  ->  input: Opened  ->  prepare: Prepared  ->  plan: Planned  ->  count: RunResult
@@ -35,7 +35,6 @@ const BUCKETS: &str = "TRIMILL_BUCKETS";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// To count, or to spill, here.
     Count,
     /// To count a prepared graph that stays prepared, for one of several questions.
     Question,
@@ -51,13 +50,11 @@ pub struct Session {
     /// Stops the job, and receives its progress and its timeline.
     pub(super) control: Control,
     begin: Instant,
-    /// All parallel work runs here.
     pub(crate) pool: Arc<JobPool>,
     pub(super) host: HostMemory,
     /// Host memory for reading the input and preparing the graph: `host`, unless the plan is for a machine with more than this one.
     pub(super) preparing: HostMemory,
     pub(super) rates: Rates,
-    /// Where buckets and graphs are prepared.
     pub(super) work_dir: PathBuf,
     pub(super) spill_dir: PathBuf,
     pub(crate) cache: Option<Cache>,
@@ -85,7 +82,6 @@ impl Session {
         Ok(session)
     }
 
-    /// For a shard, in the run directory that it shares.
     pub fn of_shard(job: Job, run: RunDir, control: &Control) -> Result<Self> {
         memory::check(job.settings.memory.host)?;
         let session = Self::within(job, Some(run), control)?;
@@ -93,8 +89,8 @@ impl Session {
         Ok(session)
     }
 
-    /// Removes what killed processes left in the directories, and warns of those that are in RAM. Takes as long as counting some thousand
-    /// edges, so a question does it only if it spills.
+    /// Removes what killed processes left in the directories; warns of those in RAM. As slow as counting some thousand edges, so a question does it
+    /// only to spill.
     pub(super) fn sweep_directories(&self) {
         for dir in BTreeSet::from([&self.spill_dir, &self.work_dir]) {
             if Directory::survey(dir.clone()).in_ram {
@@ -123,7 +119,7 @@ impl Session {
             job.settings.spill.keep(),
             run.as_ref(),
         )?;
-        // An input that can be read only once would not be found in the cache again.
+        // An input that can be read only once has no identity to be found by in the cache.
         let cached = job.settings.cache.enabled() && !job.is_read_once();
         let cache = cached.then(|| cache(job.settings.cache.dir.as_deref(), job.settings.cache.max)).flatten();
         let cache = match (cache, &run) {
@@ -235,13 +231,13 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// Host memory that the oriented graph may take, before its backend is known: a quarter, but at most half of what a requested budget for
-/// the CPU leaves. None if spills are kept in memory.
+/// Host memory for the oriented graph, before its backend is known: a quarter, but at most half of what a requested budget for the CPU leaves. 0 if
+/// spills are kept in memory.
 fn graph_memory(spill_to: SpillTo, counter: &CountTable, device: Option<Bytes>, usable: Bytes) -> Bytes {
     if spill_to == SpillTo::Memory {
         return Bytes::ZERO;
     }
-    // Finding out whether there is a GPU takes time.
+    // Evaluated lazily, since detecting a GPU takes time.
     let on_cpu = || match counter.choice() {
         Ok(Choice::Cuda(_)) => false,
         Ok(Choice::Either(..)) => trimill_kernels::find().is_err(),

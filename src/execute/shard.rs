@@ -1,5 +1,5 @@
-//! What `trimill count --shard` does: counts one shard of a prepared job. Counts are recorded in the run directory, in a file for each
-//! partition that appears by a rename: shards need no locks, and running one twice changes nothing.
+//! What `trimill count --shard` does: counts one shard of a prepared job. Each partition's counts are recorded as a file of the run directory that
+//! appears by an atomic rename: shards need no locks, and running one twice changes nothing.
 
 use std::time::Instant;
 
@@ -67,7 +67,6 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     Ok(report)
 }
 
-/// The shard that was typed, else the one that the environment names.
 fn chosen(choice: ShardChoice, prepared: &PreparedJob) -> Result<Shard> {
     let shard = match choice {
         ShardChoice::This(shard) => shard,
@@ -81,7 +80,7 @@ fn chosen(choice: ShardChoice, prepared: &PreparedJob) -> Result<Shard> {
     Ok(shard)
 }
 
-/// Adds the results of `mine` that have all wanted counts to the report. Returns the other partitions.
+/// Adds the results of `mine` that have all wanted counts to the report. Returns the remaining partitions.
 fn counted_before(
     journal: &Journal,
     mine: &[u32],

@@ -65,12 +65,11 @@ impl Planned {
     }
 }
 
-/// The most bytes that counts of all partitions take in the run directory until they are added.
 pub(super) fn counts_bytes(counts: CountsWanted, plan: &Plan) -> Bytes {
     let of = |i: usize| {
         let (size, predicted) = (&plan.sizes[i], &plan.predictions[i]);
         if counts.edges {
-            // Every arc that is read is in a row.
+            // An upper bound: every arc that is read is in a row.
             part::bytes_at_most::<ByArc>(predicted.stream.get() / size_of::<u32>() as u64)
         } else if counts.vertices {
             part::bytes_at_most::<ByRank>(match plan.cut.mode() {
@@ -81,7 +80,7 @@ pub(super) fn counts_bytes(counts: CountsWanted, plan: &Plan) -> Bytes {
             Bytes::ZERO
         }
     };
-    // And a checkpoint of peeling.
+    // Plus a checkpoint of peeling.
     let edges = plan.sizes.iter().map(|size| size.resident_arcs).sum();
     let peeled = counts.truss.map_or(Bytes::ZERO, |_| part::bytes_at_most::<ByArc>(edges));
     peeled + (0..plan.sizes.len()).map(of).sum::<Bytes>()

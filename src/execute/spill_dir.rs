@@ -112,7 +112,7 @@ impl Drop for SpillDir {
     fn drop(&mut self) {
         if let Self::Kept { written, .. } = self {
             for file in written {
-                // If it can't be removed, it has no manifest beside it, so it is not mistaken for a job's result.
+                // If removal fails, no manifest is beside it, so it is not mistaken for a job's result.
                 let _ = std::fs::remove_file(file);
             }
         }

@@ -9,7 +9,7 @@ use trimill_graph::OrientedGraph;
 use trimill_partitioners::build::BuiltPartition;
 use trimill_system::Bytes;
 
-/// Sums over partitions; stages that overlap, and several devices, each add their own time.
+/// Sums over partitions and devices; overlapping stages each add their own time.
 #[derive(Default)]
 pub(super) struct StageTimes {
     inducing: Duration,

@@ -20,8 +20,8 @@ use trimill_input::Source;
 use trimill_input::arcs::ArcSource;
 use trimill_system::{Bytes, Control, Error, Result, machine, parallel};
 
-/// Counts the triangles of a job's input in memory by the verifier. Errors: those of the input; `Kind::Resource` for a graph that the
-/// host's budget cannot hold; when stopped. If only files could not be written, the report is the error's answer.
+/// Counts the triangles of a job's input in memory by the verifier. Errors: those of the input; `Kind::Resource` for a graph that exceeds the host's
+/// budget; when stopped. If only files could not be written, the report is the error's answer.
 pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
     let start = Instant::now();
     job.settings.output.check_places()?;

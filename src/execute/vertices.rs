@@ -1,8 +1,8 @@
 //! Counts the triangles at each vertex: the passes over a partition, and where its counts go.
 //!
-//! A device holds a window of a partition's counters; if that is not all, the partition is counted once for each window. A window's counts
-//! are added to the sums after its whole pass has succeeded; if the device then fails, another one goes on with the next window. With a run
-//! directory the counts of a partition are also kept in a file, before its result is recorded, and a later start adds them from there.
+//! A device holds a window of a partition's counters; if that is not all, the partition is counted once for each window. A window's counts are added
+//! to the sums after its whole pass has succeeded; if the device then fails, another one continues with the next window. With a run directory the
+//! counts of a partition are also written to a file, before its result is recorded, and a later start adds them from there.
 
 use std::path::Path;
 use std::time::Instant;
@@ -102,7 +102,7 @@ impl<'g> VertexSums<'g> {
             None => add(CountedKeys::From(numbers.start), of_numbers)?,
             Some(ranks) => add(CountedKeys::List(&ranks[numbers.start as usize..numbers.end as usize]), of_numbers)?,
         }
-        // The locals' own counters follow those of all numbers; there are none if locals are consecutive.
+        // The locals' own counters come after those of all numbers; there are none if locals are consecutive.
         let first = window.start.max(*locals_at) - locals_at;
         let numbers = (first..).zip(of_locals).map(|(i, _)| locals.all().at(i as usize));
         let places: Vec<u32> = match ranks {
@@ -120,7 +120,7 @@ impl<'g> VertexSums<'g> {
         let start = Instant::now();
         parallel::within(pool, || {
             let (by_degree, mut summary) = summarised(graph, sums, result.triangles)?;
-            // For arrays alone they would take half as long as counting.
+            // Skipped for arrays alone: quantiles would take half as long as counting.
             if job.settings.output.describes_vertices() || control.is_recorded() {
                 summary.quantiles = quantiles(graph, sums, &summary)?;
             }

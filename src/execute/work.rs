@@ -69,7 +69,6 @@ pub(super) struct SharedWork<'a> {
     pub(super) partitions: PartitionsToCount<'a>,
     pub(super) pool: &'a ThreadPool,
     pub(super) queue: &'a Queue<Item>,
-    /// What builds spills and removes them once counted, in the spilled mode.
     pub(super) spills: Option<&'a SpillWork<'a>>,
     pub(super) task: &'a Task,
     /// What the task counts: partitions, or arcs, whose progress the backend reports.

@@ -1,10 +1,9 @@
-//! Runs the devices that count together, the first in the caller's thread, each other one in its own.
+//! Runs the devices that count together, the first in the caller's thread, each other one in its own. Input: backends, and a [`Queue`] of work items.
+//! Output: the results of each, or the error of the job.
 //!
-//! Input: backends, and a [`Queue`] of what they are to count. Output: each one's results, or the error of the job.
-//!
-//! A device that fails requeues what it holds and takes no more; the others go on. Nothing is lost or counted twice: a count is added only
-//! when the whole item was counted. When the last device fails, its error is the job's. A panic, or an error that is not a device's, stops
-//! all at once, since another device would fail in the same way.
+//! A device that fails requeues what it holds and takes no more; the others continue. Nothing is lost or counted twice: a count is added only when
+//! the whole item was counted. When the last device fails, its error is the job's. A panic, or an error that is not a device's, stops all at once,
+//! since another device would fail in the same way.
 
 use std::thread;
 
@@ -14,7 +13,6 @@ use trimill_counting::CountBackend;
 use trimill_system::threads::{WORKER, guarded, joined, spawn};
 use trimill_system::{Control, Error, Kind, Result};
 
-/// Runs `count` on each backend; it adds an item to the share only when the whole item was counted.
 pub(super) fn run_on_all<T: Send, S: Default + Send>(
     backends: &mut [Box<dyn CountBackend>],
     queue: &Queue<T>,
@@ -62,7 +60,7 @@ fn name(backend: &dyn CountBackend) -> String {
     backend.device().map_or_else(|| "the CPU".into(), |device| format!("GPU {} ({})", device.ordinal, device.name))
 }
 
-/// All shares, also if the job was stopped after they were finished; else the error that made the others stop, or that the job was stopped.
+/// All shares, if they were finished before the job was stopped; else the error that made the others stop, or that the job was stopped.
 pub(super) fn all_or_first_error<S>(outcomes: Vec<Result<S>>, control: &Control) -> Result<Vec<S>> {
     let (mut shares, mut cause) = (Vec::with_capacity(outcomes.len()), None::<Error>);
     for outcome in outcomes {

@@ -18,8 +18,7 @@ use trimill_system::{Control, Error, Result};
 
 /// A graph whose triangles are to be counted: files, or edges in memory.
 ///
-/// It may be directed, and have loops and repeated edges: it is counted as the undirected simple graph of its edges. Nothing is
-/// read before it is counted.
+/// It may be directed, and have loops and repeated edges: it is counted as the undirected simple graph of its edges. Nothing is read before counting.
 ///
 /// ```
 /// use trimill::{Graph, Options};
@@ -152,7 +151,6 @@ impl<'a> Graph<'a> {
     /// As [`Self::count_with`].
     pub fn plan_with(&self, options: &Options, control: &Control) -> Result<PlanReport> {
         let job = self.job(options)?;
-        // Of a count's outputs, a plan writes only the report.
         let report = job.settings.output.report.clone();
         let shown = titled(job.clone()).without_counts();
         paths::check(&[shown.paths()])?;
@@ -182,7 +180,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// With fewer arcs, one thread counts, in some milliseconds: others would take processor time to wait for it.
+/// Below this, one thread counts in some milliseconds: others would waste processor time waiting for it.
 const FEW_ARCS: u64 = 1 << 16;
 
 /// Sets the input of `tables` to `arcs` arcs in memory, which are treated like standard input.

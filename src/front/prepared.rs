@@ -15,9 +15,8 @@ use crate::{execute, paths};
 use trimill_graph::OrientedGraph;
 use trimill_system::{Bytes, Control, Error, Result, parallel, threads};
 
-/// A graph that was read, cleaned and oriented, so that each question only counts. It takes one to three bytes an edge and up to 12 a vertex
-/// in memory; where that is more than a quarter of the host's budget, it is in a temporary file, and a graph that comes from the cache stays
-/// there. Clones share it.
+/// A graph that was read, cleaned and oriented, so that each question only counts. It takes one to three bytes an edge and up to 12 a vertex in
+/// memory; if that is more than a quarter of the host's budget, it is in a temporary file; a graph from the cache stays there. Clones share it.
 ///
 /// ```
 /// use trimill::{Graph, Options};
@@ -148,7 +147,6 @@ impl PreparedGraph {
         Ok((result, filled(&arrays)))
     }
 
-    /// Refuses arrays for a graph whose ids are names.
     fn check_numbers(&self) -> Result<()> {
         match self.graph.has_names() {
             false => Ok(()),

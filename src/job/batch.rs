@@ -1,6 +1,5 @@
-//! Resolves a job file: merges defaults and overrides key by key into a [`Batch`] of jobs with different names, whose files
-//! [`crate::paths`] compares. What is wrong with the file as a whole is refused before a job runs; a missing input is an error of its own
-//! job only.
+//! Resolves a job file: merges defaults and overrides key by key into a [`Batch`] of jobs with different names, whose files [`crate::paths`]
+//! compares. An error in the file as a whole is reported before a job runs; a missing input fails only its own job.
 
 use std::fs::File;
 use std::io::Read;
@@ -38,15 +37,15 @@ pub struct BatchJob {
 }
 
 impl Batch {
-    /// Reads and resolves `path`; `only`, unless empty, names the jobs to keep. Errors: `Kind::Data` if the file cannot be read,
-    /// `Kind::Usage` for what is in it.
+    /// Reads and resolves `path`; `only`, unless empty, names the jobs to keep. Errors: `Kind::Data` if the file cannot be read, `Kind::Usage` for
+    /// its contents.
     pub fn read(path: &Path, overrides: &[Override], only: &[String]) -> Result<Self> {
         Self::parse(&text_of(path)?, path, overrides, only)
     }
 
     /// Resolves a text; `path` gives the folder of relative paths and is named in errors.
     pub fn parse(text: &str, path: &Path, overrides: &[Override], only: &[String]) -> Result<Self> {
-        // Parsed twice: typed, so that errors have a place; plain, to merge tables.
+        // Parsed twice: typed, for errors with a position; as plain TOML, to merge tables.
         let typed: JobFile = parse(text, path)?;
         let mut plain: Table = parse(text, path)?;
         let names = names(&typed, path)?;
@@ -100,7 +99,7 @@ impl Batch {
     }
 }
 
-/// The longest job file: they are written by hand, so a longer file is something else.
+/// The longest job file: since they are written by hand, a longer file is something else.
 const MOST_BYTES: Bytes = Bytes::mib(16);
 
 fn text_of(path: &Path) -> Result<String> {
@@ -119,7 +118,7 @@ fn text_of(path: &Path) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| wrong(format!("is not text in UTF-8 ({error})")))
 }
 
-/// The names of all jobs, in order; none empty, none twice.
+/// The names of all jobs, in order; refuses empty and repeated ones.
 fn names(file: &JobFile, path: &Path) -> Result<Vec<String>> {
     if file.job.is_empty() {
         return Err(Error::usage("no job").at(path).expected("at least one table [[job]]"));

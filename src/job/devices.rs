@@ -26,7 +26,6 @@ impl Default for Devices {
     }
 }
 
-/// The forms of a list of GPUs, for errors.
 const EXPECTED: &str = "`all`, or the numbers of GPUs such as 0,1";
 
 impl fmt::Display for Devices {

@@ -1,8 +1,8 @@
 //! A job: settings that were checked, with every contradiction refused.
 //!
-//! Invariants that [`Job::resolve`] establishes: at least one input, and standard input only alone; budgets and block sizes above zero and
-//! at most 1 EiB; relative paths taken from the base folder. [`Job::check_files`] checks later whether files exist, because a batch goes on
-//! when one job's input is missing.
+//! Invariants that [`Job::resolve`] establishes: at least one input, and standard input only alone; budgets and block sizes above zero and at most
+//! 1 EiB; relative paths resolved against the base folder. [`Job::check_files`] checks later whether files exist, because a batch continues when one
+//! job's input is missing.
 
 use std::path::{Path, PathBuf};
 
@@ -95,7 +95,7 @@ impl Job {
         memory::check(self.settings.memory.host)
     }
 
-    /// Checks that the files to read exist and are not empty, and that no directory to write to is a file. Errors: `Kind::Data` for a file,
+    /// Checks that the files to read exist and are not empty, and that no output directory is a file. Errors: `Kind::Data` for a file,
     /// `Kind::Resource` for a directory.
     pub fn check_files(&self) -> Result<()> {
         if self.kept_spills().is_none() {
@@ -139,7 +139,7 @@ fn readable(path: &Path, what: &str) -> Result<()> {
     if found.is_dir() {
         return Err(Error::data(path, "is a directory").expected(what));
     }
-    // Opening and closing a pipe here would end it for its writer.
+    // Opening and closing a pipe here would send its writer an end of file.
     if !found.is_file() {
         return Ok(());
     }

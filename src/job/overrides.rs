@@ -1,11 +1,11 @@
-//! `--set key=value`: changes a setting of a job file on the command line, with the effect that it would have in the file, so a relative
-//! path is taken from the file's folder:
+//! `--set key=value`: changes a setting of a job file on the command line, with the effect that it would have in the file, so a relative path is
+//! taken from the file's folder:
 //!
 //! - `partition.parts=8` changes all jobs;
 //! - `job.NAME.partition.parts=8` changes the job called NAME.
 //!
-//! The value is TOML; what is not is taken as text, so quotes are only needed for text that looks like a number or a boolean. Settings
-//! apply in order; the last one wins. A wrong key gets the same message as in a file.
+//! A value that is not TOML is taken as text, so quotes are only needed for text that looks like a number or a boolean. Settings apply in order; the
+//! last one wins. A wrong key gets the same message as in a file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,7 +27,6 @@ pub struct Override {
     pub settings: Table,
 }
 
-/// `job.NAME.table.key`, checked as a job's tables are.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Named {

@@ -7,8 +7,7 @@ use serde::de::DeserializeOwned;
 use super::suggest;
 use trimill_system::{Error, Result};
 
-/// Reads `text` as a `T`. Errors: `Kind::Usage`, beginning with `origin` (the file, or the flag), with line, column, a caret under the
-/// position and, for an unknown key or name, the likely one.
+/// Reads `text` as a `T`. Errors: `Kind::Usage` with `origin` (the file or the flag), the position, a caret and, for unknown names, the likely one.
 pub fn parse<T: DeserializeOwned>(text: &str, origin: &Path) -> Result<T> {
     toml::from_str(text).map_err(|error| {
         let mut message = error.to_string().trim_end().to_owned();

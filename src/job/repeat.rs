@@ -10,7 +10,6 @@ use trimill_system::url::{is_url, public};
 
 #[derive(Debug, Clone, Default)]
 pub struct ChosenSettings<'a> {
-    /// `cpu` or `cuda`.
     pub backend: &'a str,
     pub method: &'a str,
     pub partitioner: &'a str,
@@ -62,7 +61,6 @@ impl Job {
         count.backend = [Backend::Cpu, Backend::Cuda].into_iter().find(|backend| backend.to_string() == chosen.backend);
         count.devices = count.devices.take().or_else(|| on_gpu.then(Devices::default)).filter(|_| on_gpu);
         count.method = Some(chosen.method.to_owned()).filter(|method| !method.is_empty());
-        // Only the files that say what is counted.
         *output = OutputTable { dir: None, force: None, report: None, against: None, trace: None, ..output.clone() };
         let OutputTable { per_vertex, by_degree, lcc, per_edge, by_k, .. } = output;
         let places = [&mut spill.dir, &mut cache.dir, &mut work.dir, per_vertex, by_degree, lcc, per_edge, by_k];

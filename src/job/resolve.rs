@@ -64,7 +64,7 @@ impl Job {
     }
 }
 
-/// The name of the job that settings belong to, and the folder from which their relative paths are taken.
+/// The job's name, for errors, and the base folder of its relative paths.
 struct TypedJob<'a> {
     name: Option<&'a str>,
     base: &'a Path,
@@ -251,7 +251,7 @@ impl TypedJob<'_> {
     }
 }
 
-/// Refuses what a cluster's scripts would misread, and a scheduler without a run directory.
+/// Refuses values that a cluster's scripts would misread, and a scheduler without a run directory.
 fn check_cluster(typed: &ClusterTable, has_run_dir: bool) -> Result<()> {
     Cluster { engine: typed.engine.unwrap_or(Scheduler::Slurm), asked: typed.clone() }.check()?;
     match typed.engine {

@@ -15,7 +15,7 @@ const LARGEST_BUFFER: u64 = 256 << 10;
 /// Bytes of a run's cursor besides its buffers.
 const OF_CURSOR: u64 = 256;
 
-/// Ranges for each thread: several, since some take longer than others.
+/// Ranges for each thread: several, for load balancing.
 const RANGES: usize = 4;
 /// With at most `FEW_NAMES` names in all runs together there is only one range.
 const FEW_NAMES: u64 = 1 << 16;
@@ -82,10 +82,10 @@ impl Merging<'_> {
 struct RangeMerge<'a> {
     waiting: &'a WaitingRuns,
     cursors: Vec<RunCursor<'a>>,
-    /// The cursors that have a name: a binary heap, the least name first.
+    /// The cursors that have a name, as a binary min-heap.
     heap: Vec<usize>,
     merged: MergedRange,
-    /// Names that do not wait yet, and the last one of them.
+    /// Merged names that are not in a chunk yet, and the last one of them.
     names: Vec<u8>,
     last: Vec<u8>,
     buffer: usize,
@@ -149,7 +149,7 @@ impl<'a> RangeMerge<'a> {
         Ok(self.merged)
     }
 
-    /// Moves the cursor at a place of the heap to behind those that come before it.
+    /// Sifts the cursor at a place of the heap down.
     fn sift(&mut self, mut place: usize) {
         let before = |a: usize, b: usize| {
             let [a, b] = [a, b].map(|i| &self.cursors[i]);
@@ -174,7 +174,7 @@ impl<'a> RangeMerge<'a> {
 struct RunCursor<'a> {
     run: &'a NameRun,
     to: Option<&'a [u8]>,
-    /// The piece that is read, how much of it was, and what of that is not decoded yet, from `at` on.
+    /// The current piece, how many bytes of it were read, and those of them that are not decoded yet, from `at` on.
     piece: usize,
     read: usize,
     bytes: Vec<u8>,
@@ -189,7 +189,6 @@ struct RunCursor<'a> {
 }
 
 impl<'a> RunCursor<'a> {
-    /// Before the last piece that begins at or before `from`.
     fn new(run: &'a NameRun, [from, to]: [Option<&'a [u8]>; 2], alike: usize, buffer: usize) -> Self {
         let after = from.map_or(1, |from| run.pieces.partition_point(|piece| &*piece.first <= from));
         let (bytes, name, numbers) = (Vec::new(), Vec::new(), Vec::new());

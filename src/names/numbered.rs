@@ -24,7 +24,6 @@ pub struct NumberedArcs<'a> {
 }
 
 impl NumberedArcs<'_> {
-    /// In the order of their numbers.
     pub fn names(&self) -> &Arc<Names> {
         &self.names
     }

@@ -16,7 +16,7 @@ const LEAST_PIECE: usize = 64;
 
 const ARCS_AT_ONCE: usize = 1 << 16;
 
-/// Where names, and arcs with numbers, wait until they are needed.
+/// Storage for names, and for arcs with numbers, until they are needed.
 pub(super) struct WaitingRuns {
     pub(super) names: Overflow,
     pub(super) arcs: Overflow,
@@ -50,24 +50,23 @@ pub(super) struct NameRun {
     pub(super) last: Box<[u8]>,
 }
 
-/// Consecutive names of a run, front-coded.
 pub(super) struct NamePiece {
     pub(super) first: Box<[u8]>,
     pub(super) bytes: WaitingBytes,
 }
 
-/// A chunk that this process wrote cannot be decoded.
+/// The error for a chunk that cannot be decoded although this process wrote it.
 pub(super) fn damaged() -> Error {
     Error::resource("names that were written to the work directory are not read as they were")
         .advice("check the disk, or name another one with --work-dir")
 }
 
-/// A run that is being collected. Its arrays have their final size, and take memory as they are filled.
+/// A run being collected. Its arrays have their final size, but untouched pages take no memory.
 pub(super) struct RunBuilder {
     bytes: Vec<u8>,
     ends: Vec<u32>,
     most_names: usize,
-    /// A hash table of names' numbers plus one, with linear probing; 0 where there is none.
+    /// A hash table of names' numbers plus one, with linear probing; 0 marks a free place.
     table: Vec<u32>,
     arcs: Vec<[u32; 2]>,
 }
@@ -124,7 +123,7 @@ impl RunBuilder {
         number
     }
 
-    /// The run, if it has an arc; afterwards this one is empty.
+    /// The run, if it has an arc; resets the builder.
     pub(super) fn finish(&mut self, waiting: &WaitingRuns) -> Result<Option<NameRun>> {
         if self.arcs.is_empty() {
             return Ok(None);
@@ -164,7 +163,7 @@ impl RunBuilder {
     }
 }
 
-/// The bytes of a name behind the common prefix of length `alike`, as a number that keeps their order.
+/// The bytes of a name after the common prefix of length `alike`, as a number of the same order.
 pub(super) fn prefix(name: &[u8], alike: usize) -> u64 {
     let (mut bytes, rest) = ([0; 8], name.get(alike..).unwrap_or_default());
     let some = rest.len().min(8);

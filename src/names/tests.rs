@@ -11,7 +11,6 @@ use trimill_input::{ArcSink, InputSettings, Source};
 use trimill_system::memory::HostMemory;
 use trimill_system::{parallel, threads};
 
-/// Takes arcs as they come.
 #[derive(Default)]
 struct Arcs(Mutex<Vec<(u64, u64)>>);
 

@@ -1,8 +1,8 @@
 //! Where the file blocks of a graph begin, and which are made together.
 //!
 //! Input: the degrees of all ids. Each successor of a row has at least its tail's degree, so no row is longer than `sqrt(2 m)`. The bounds
-//! `min(degree, sqrt(2 m))` determine where blocks begin before rows are known, by the graph alone. As many blocks as fit a thread's share
-//! of the memory form a bucket: rows come in any order, wait in their bucket, and its blocks are made together.
+//! `min(degree, sqrt(2 m))` determine where blocks begin before rows are known, by the graph alone. As many blocks as fit a thread's share of the
+//! memory form a bucket: rows come in any order and are collected in their bucket, whose blocks are made together.
 
 use std::ops::Range;
 
@@ -20,13 +20,12 @@ const MOST_BUCKETS: u64 = 4096;
 /// The largest weight (rows, and bounds on arcs) of a block of several rows. One thread decodes a block, and a row is read with its block.
 pub(crate) const BLOCK: u64 = 1 << 17;
 
-/// Bytes a bucket takes for each arc while its rows are made: a key, its place in a sorted row, its share of a block and, if rows are
-/// short, of the rows' counts and ends.
+/// Bytes a bucket takes for each arc while its rows are made: a key, its place in a sorted row, its share of a block and, if rows are short, of the
+/// rows' counts and ends.
 pub(super) const PER_ARC: u64 = 24;
 
 pub(super) struct BlockBuckets {
     pub(super) degrees: Vec<DegreeRun>,
-    /// The first rank of each file block, and the end.
     starts: Vec<u32>,
     /// File blocks of a bucket; the last bucket may have fewer.
     per_bucket: usize,
@@ -107,18 +106,17 @@ impl BlockBuckets {
     }
 }
 
-/// The first rank of each file block of a graph with these degrees, and the end.
 pub(crate) fn block_starts(degrees: &[DegreeRun], edges: u64) -> Vec<u32> {
     starts(&bounds(degrees, edges), BLOCK)
 }
 
-/// The weights of rows, one more than a bound on their arcs, and how many rows have each.
+/// The weights of rows (a bound on their arcs, plus one), and how many rows have each.
 fn bounds(degrees: &[DegreeRun], edges: u64) -> Vec<(u64, u32)> {
     let longest = (2 * edges).isqrt() + 1;
     degrees.iter().map(|run| (u64::from(run.degree).min(longest) + 1, run.vertices)).collect()
 }
 
-/// Divides the ranks into ranges of weight up to `share`, or of one row: the first rank of each, and the end.
+/// Cuts the ranks into ranges of weight up to `share`, or of one row: the first rank of each, and the end.
 fn starts(bounds: &[(u64, u32)], share: u64) -> Vec<u32> {
     let (mut starts, mut start, mut rank, mut sum) = (vec![0], 0u32, 0u32, 0u64);
     for &(bound, many) in bounds {
@@ -187,7 +185,6 @@ mod tests {
                 let end = range.end;
                 let sum: u64 = of_rank[range.start as usize..range.end as usize].iter().sum();
                 prop_assert!(range.len() == 1 || sum <= share, "{range:?} has {sum} of {share}");
-                // The next row would not have fitted.
                 prop_assert!(of_rank.get(end as usize).is_none_or(|next| sum + next > share));
                 prop_assert!(range.clone().all(|rank| index.range_of(rank) == i));
             }

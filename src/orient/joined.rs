@@ -30,8 +30,8 @@ pub(crate) struct BlocksInOrder {
 }
 
 impl BlocksInOrder {
-    /// Makes the file blocks of `buckets`, which follow those made before. `write` gets consecutive blocks and their position among the
-    /// bytes of all, from many threads, in no order. Runs in the current thread pool.
+    /// Makes the file blocks of `buckets`, which follow those made before. `write` gets consecutive blocks and their byte offset, from many threads,
+    /// in no order. Runs in the current thread pool.
     pub(crate) fn add_all(
         &self,
         buckets: Range<usize>,
@@ -43,7 +43,7 @@ impl BlocksInOrder {
             let ready = self.add(bucket, make(bucket)?);
             ready.into_iter().try_for_each(|(position, bytes)| write(position, bytes.into()))
         };
-        // Threads take buckets in order, so that few are complete before their position is known.
+        // Threads take buckets in order, so that few complete buckets must wait for their position.
         let ahead = AHEAD * rayon::current_num_threads();
         parallel::try_each(0..rayon::current_num_threads(), |_| {
             loop {
@@ -66,7 +66,7 @@ impl BlocksInOrder {
         lock(&self.joined).arcs
     }
 
-    /// Waits until all buckets before this one, except the last `ahead`, were added. `false`: a thread failed.
+    /// Blocks until all buckets before this one, except the last `ahead`, were added (backpressure). `false`: a thread failed.
     fn reaches(&self, bucket: usize, ahead: usize) -> bool {
         let far = |joined: &mut JoinedBlocks| !joined.failed && bucket > joined.next + ahead;
         let joined = self.changed.wait_while(lock(&self.joined), far);
@@ -88,7 +88,7 @@ impl BlocksInOrder {
 #[derive(Default)]
 struct JoinedBlocks {
     failed: bool,
-    /// Buckets that were made before an earlier one.
+    /// Complete buckets of which an earlier one is not complete.
     waiting: BTreeMap<usize, BucketBlocks>,
     next: usize,
     position: u64,

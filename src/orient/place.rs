@@ -26,7 +26,6 @@ impl<'a> Destination<'a> {
         Self { dir, memory: None, names: None }
     }
 
-    /// In memory, or in a file in this directory if it takes more than `most` bytes.
     pub fn memory(most: Bytes, dir: &'a Path) -> Self {
         Self { memory: Some(most), ..Self::file(dir) }
     }
@@ -102,7 +101,7 @@ struct MemoryBlocks<'a, I> {
 }
 
 struct HeldBlocks<'a, I> {
-    /// Until a file is begun.
+    /// None once a file is begun.
     vertices: Option<VertexSections<'a, I>>,
     blocks: Vec<BlockBytes>,
     bytes: u64,
@@ -113,7 +112,7 @@ impl<I: Iterator<Item = Vec<u64>>> MemoryBlocks<'_, I> {
         if let Some(writer) = self.writer.get() {
             return writer.blocks(position, &bytes);
         }
-        // Copied before the lock is taken: all threads add blocks.
+        // Copied before taking the lock, since all threads add blocks.
         let bytes = bytes.into_owned();
         let mut held = lock(&self.held);
         if let Some(vertices) = held.vertices.take() {

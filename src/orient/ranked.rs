@@ -1,9 +1,8 @@
 //! Arcs in the buckets of their tails, which become rows.
 //!
-//! Input: arcs from larger ranks to smaller ones, in any order, from many threads. Output: file blocks in rank order. In a bucket
-//! ([`BlockBuckets`]) arcs are placed by counting, then each row is sorted. Cost: 8 bytes an arc in buckets, or 1 to 4 on disk if they do
-//! not fit in memory; `O(m log d)` for rows of `d` successors. Memory: the buckets' share, and that of sorting
-//! ([`crate::clean::workspace`]).
+//! Input: arcs from larger ranks to smaller ones, in any order, from many threads. Output: file blocks in rank order. In a bucket ([`BlockBuckets`])
+//! arcs go to their rows by a counting sort, then each row is sorted. Cost: 8 bytes an arc in buckets, or 1 to 4 on disk if they do not fit in
+//! memory; `O(m log d)` for rows of `d` successors. Memory: the buckets' share, and that of sorting ([`crate::clean::workspace`]).
 
 use super::blocks::{BlockBuckets, PER_ARC};
 use super::joined::{BlocksInOrder, BucketBlocks};
@@ -31,7 +30,7 @@ impl RankedArcs {
         Self { blocks, buckets, pool: Pool::of_sorting(shares) }
     }
 
-    /// Adds arcs `(tail, successor)`. Called from many threads.
+    /// Adds arcs `(tail, successor)`. Thread-safe.
     pub(super) fn extend(&self, arcs: impl Iterator<Item = (u32, u32)>) -> Result<()> {
         let key = |(tail, successor)| (self.blocks.bucket_of(tail), u64::from(tail) << 32 | u64::from(successor));
         self.buckets.extend(arcs.map(key))
@@ -73,7 +72,6 @@ impl RankedArcs {
 fn rows<'a>(keys: &[u64], start: u32, lengths: &mut [u32], successors: &'a mut [u32]) -> &'a [u32] {
     let place = |key: u64| ((key >> 32) as u32 - start) as usize;
     keys.iter().for_each(|&key| lengths[place(key)] += 1);
-    // The place of each row's next successor.
     let mut end = 0;
     let mut next: Vec<u32> = lengths
         .iter()

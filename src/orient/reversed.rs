@@ -1,8 +1,8 @@
 //! The arcs of rows, sorted by head.
 //!
-//! Input: rows with ascending heads, from many threads. Output: for a bucket of consecutive ids, the tails of each. A row's heads in one
-//! bucket are encoded together behind their tail, and wait in the bucket in memory or, if that is full, in a file. Memory: 0.2 to 4 bytes
-//! an arc, within a share of the budget; a staging area of 2 KiB for each thread and bucket.
+//! Input: rows with ascending heads, from many threads. Output: for a bucket of consecutive ids, the tails of each. A row's heads in one bucket are
+//! encoded together after their tail, and stay in the bucket in memory or, if that is full, in a file. Memory: 0.2 to 4 bytes an arc, within a
+//! share of the budget; a staging area of 2 KiB for each thread and bucket.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -18,7 +18,7 @@ use trimill_system::{Bytes, Error, Result, lock};
 
 const STAGED: usize = 2048;
 
-/// Arcs of a bucket whose tails fit a core's cache, or nearly, while they are sorted.
+/// Arcs of a bucket whose tails about fit a core's cache while they are sorted.
 const IN_CACHE: u64 = 1 << 22;
 
 /// The fewest ids of a bucket, unless its chunk of rows has fewer.
@@ -30,12 +30,11 @@ pub(super) enum Heads {
     All,
     /// The heads of the remaining chunks; if they do not fit, only those of the first of these.
     Next,
-    /// The heads of a band that was read before, and fitted.
+    /// The heads of a band that was read, and fitted, before.
     SameAgain,
 }
 
 pub(super) struct ReversedArcs {
-    /// The first id of each bucket, and the end.
     pub(super) first_ids: Vec<u32>,
     pub(super) of_chunk: Vec<Range<usize>>,
     /// The chunks whose heads are taken, and the id behind them.
@@ -60,8 +59,8 @@ struct ReversedBucket {
     is_left_out: bool,
 }
 
-/// A thread's staging area for a bucket: pieces of consecutive tails. A piece has a record for each tail: the distance from the tail
-/// before, the number of heads, and the heads. A record without heads ends it.
+/// A thread's staging area for a bucket: pieces of consecutive tails. A piece has a record for each tail: the difference to the previous tail, the
+/// number of heads, and the heads. A record without heads ends it.
 #[derive(Default, Clone)]
 struct StagedArcs {
     bytes: Vec<u8>,
@@ -82,7 +81,6 @@ impl StagedArcs {
 
 pub(super) struct StagedBuckets {
     buckets: Vec<StagedArcs>,
-    /// How many chunks of rows have been added.
     chunks: u64,
     heads: Vec<u32>,
     encoded: Vec<u8>,
@@ -93,7 +91,7 @@ pub(super) struct SortedTails<'a> {
     segments: Vec<Box<[u8]>>,
     /// The first tail of each piece, its segment and its place there. Pieces do not overlap, so in this order the tails of a head ascend.
     pieces: Vec<(u32, u32, usize)>,
-    /// Where the tails of each head begin, and the end of the last ones.
+    /// CSR offsets of the heads' tails.
     begins: Vec<usize>,
     most: usize,
     tails: Vec<u32>,
@@ -140,8 +138,8 @@ impl SortedTails<'_> {
 }
 
 impl ReversedArcs {
-    /// Divides the ids of each chunk of rows into about equal buckets: few, so that many heads of a row share one, but enough that all
-    /// threads can sort one each in half of the memory for that. Heads outside the chunks are not taken.
+    /// Divides the ids of each chunk of rows into about equal buckets: few, so that many heads of a row share one, but enough that all threads can
+    /// sort one each in half of the memory for that. Heads outside the chunks are not taken.
     pub(super) fn new<'c>(
         chunks: impl ExactSizeIterator<Item = &'c RowChunk> + Clone,
         ids: usize,
@@ -172,7 +170,7 @@ impl ReversedArcs {
             idle: Mutex::default(),
             beside_rows,
             ids: ids as u32,
-            // The graph file may have taken disk space since, and none of these arcs is left out.
+            // The graph file may have taken disk space since, but no arc may be left out.
             on_disk: if heads == Heads::SameAgain { u64::MAX } else { shares.reversed_on_disk()?.get() },
             overflow: Overflow::new(shares.space.dir, MemoryLimit::new(in_memory)),
         })
@@ -220,7 +218,7 @@ impl ReversedArcs {
             encode_row(heads, encoded);
             let of = &mut staged[bucket];
             if of.chunk < *chunks {
-                // Other threads have the chunks in between.
+                // The chunks in between belong to other threads.
                 if !of.bytes.is_empty() {
                     of.end_piece();
                 }
@@ -237,8 +235,8 @@ impl ReversedArcs {
         Ok(true)
     }
 
-    /// Adds what a thread has staged to a bucket. If memory is full and the bucket has half of its share or more, it is written; if the
-    /// disk is full, too, the last chunks are left out.
+    /// Adds a thread's staged arcs to a bucket. If memory is full and the bucket has half of its share, writes it; if the disk is full, leaves out
+    /// chunks.
     fn flush(&self, bucket: usize, of: &mut StagedArcs) -> Result<()> {
         of.end_piece();
         let bytes = std::mem::take(&mut of.bytes);
@@ -276,7 +274,7 @@ impl ReversedArcs {
     #[cold]
     fn leave_out(&self) -> Result<()> {
         let mut taken = lock(&self.taken);
-        // Rows wait beside the tails of a part of the heads.
+        // Leaving out heads takes another pass, so rows are in memory beside the tails.
         self.overflow.limit.lower(self.beside_rows);
         while self.overflow.limit.held() > self.overflow.limit.most() {
             if *taken == 1 {

@@ -1,9 +1,8 @@
 //! A pass over the rows of an input: checks that they are those of a clean graph, and encodes the successors that each row keeps.
 //!
-//! A row, sorted if necessary, must ascend strictly, and its successors must be vertices. Symmetry is checked by a keyed hash of each pair,
-//! added for an arc to a larger id and subtracted for an arc to a smaller one, modulo 2^64: the sum must be 0. The key is random in each
-//! run, so arcs without their reverse pass with probability 2^-64 only, for any input. A loop counts as an arc without its reverse. One end
-//! of each edge keeps it, so exactly half of the arcs must be kept.
+//! A row, sorted if necessary, must ascend strictly, and its successors must be vertices. Symmetry is checked by a keyed hash of each pair, added for
+//! an arc to a larger id and subtracted for one to a smaller id, modulo 2^64: the sum must be 0. The key is random, so arcs without their reverse
+//! pass with probability 2^-64 only. A loop counts as such an arc. One end of each edge keeps it, so exactly half of the arcs must be kept.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
@@ -20,7 +19,7 @@ use trimill_system::{Result, parallel};
 /// The most arcs of a chunk, unless the source says where chunks begin.
 const CHUNK: u64 = 1 << 18;
 
-/// A row of fewer successors is sorted by comparing.
+/// Shorter rows are sorted by comparing.
 const FEW: usize = 256;
 
 #[derive(Clone, Copy)]
@@ -36,7 +35,6 @@ struct RowPass<'a> {
     input: RowInputs<'a>,
     vertices: Vec<u32>,
     waiting: &'a WaitingRows,
-    /// The key of the hash, in the first pass.
     key: Option<u64>,
 }
 
@@ -48,7 +46,6 @@ struct RowCut {
 
 #[derive(Default)]
 struct RowScratch {
-    /// The successors that are kept of the current row, as ranks, and their encoding.
     kept: Vec<u32>,
     encoded: Vec<u8>,
     memory: Vec<u32>,
@@ -56,7 +53,7 @@ struct RowScratch {
 
 #[derive(Default, Clone, Copy)]
 struct RowSums {
-    /// The hashes of arcs to larger ids, less those of arcs to smaller ids.
+    /// The sum of hashes of arcs to larger ids, minus that of arcs to smaller ids.
     hash: u64,
     kept: u64,
 }
@@ -166,7 +163,7 @@ impl RowPass<'_> {
                     }
                     sums.kept += scratch.kept.len() as u64;
                     if !scratch.kept.is_empty() {
-                        // With many successors, sorting by comparing takes two to three times as long.
+                        // For many successors, sorting by comparing takes two to three times as long.
                         match scratch.kept.len() {
                             0..FEW => scratch.kept.sort_unstable(),
                             FEW.. => radsort::sort(&mut scratch.kept),
@@ -206,12 +203,10 @@ struct InputRow {
     length: usize,
     /// Where it begins among all arcs.
     at: u64,
-    /// Successors that are still to be read.
     left: usize,
     last: Option<u32>,
     /// Whether a part does not continue the order of the part before it.
     is_unsorted: bool,
-    /// Whether this pass takes it.
     is_wanted: bool,
 }
 
@@ -268,7 +263,6 @@ impl InputRow {
     }
 }
 
-/// The hashes of arcs to larger ids, less those of arcs to smaller ids.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn hash(id: u32, part: &[u32], key: u64) -> u64 {
     let (below, above) = part.split_at(part.partition_point(|&successor| successor < id));

@@ -1,13 +1,11 @@
 //! From clean rows to the oriented graph without sorting arcs, for inputs that list every edge from both ends.
 //!
-//! Input: [`AdjacencyRows`]. Output: the same oriented graph as by cleaning and [`super::orient`], in a file or in memory; or `None` if the
-//! rows, which are checked while they are read ([`row_pass`]), are not those of a clean graph. Degrees are the lengths of rows, so ranks
-//! are known before any arc is read. A directed graph whose arcs would not fit in memory to be sorted takes this way, too: its rows are
-//! united with their reverse ([`united`]).
+//! Input: [`AdjacencyRows`]. Output: the same oriented graph as by cleaning and [`super::orient`], in a file or in memory; or `None` if the rows,
+//! which are checked while they are read ([`row_pass`]), are not those of a clean graph. Degrees are the lengths of rows, so ranks are known before
+//! any arc is read. The rows of a directed graph whose arcs do not fit in memory for sorting are first united with their reverse ([`united`]).
 //!
-//! Threads take chunks of rows. The successors of smaller rank in a row are sorted, encoded, and wait in memory for their place in the file
-//! ([`waiting`]), since rows are read in the order of ids and written in rank order. If not all fit, the input is read several times, so
-//! nothing is written but the graph.
+//! Threads take chunks of rows. The successors of smaller rank in a row are sorted, encoded, and buffered in memory ([`waiting`]), since rows are
+//! read in the order of ids and written in rank order. If not all fit, the input is read several times, so nothing is written but the graph.
 //!
 //! `O(arcs)` time for each pass, and a sort of each row that is kept. Memory: within the host's budget ([`crate::clean::workspace`]); a
 //! thread reads 32,768 successors, or a row of a BVGraph, at a time.
@@ -44,7 +42,7 @@ pub fn orient_rows(
     space: Workspace<'_>,
     control: &Control,
 ) -> Result<Option<MadeGraph>> {
-    // Arrays over all ids would grow with the declared number; cleaning finds the ids that are used.
+    // Arrays over all ids would be as long as the declared number; cleaning finds the ids that are used.
     let facts = source.facts();
     let Some(declared) = facts.declared_vertices else { return Ok(None) };
     if is_sparse(declared, facts.arcs_at_most) {
@@ -74,7 +72,6 @@ pub fn orient_rows(
             }
         }
     };
-    // Not every arc has its reverse.
     if !unite || rows.symmetry() == Symmetry::Demanded {
         return Ok(None);
     }
@@ -128,12 +125,12 @@ impl RowsToOrient<'_> {
         let (first_id, declared_lines) = (source.facts().first_id, Some(declared));
         let layout =
             Layout { first_id, declared_lines, report: report.clone(), ..vertices.layout(&InputIds::Plain, edges) };
-        // Before all rows are read for it; there may be fewer edges if the rows are not clean.
+        // Checked before all rows are read; there may be fewer edges if the rows are not clean.
         let least = edges.min(source.facts().arcs_at_least / 2);
         let later = space.later_needs(layout.vertices.into(), least);
         place.check_room(&Layout { edges: least, ..layout.clone() }, later)?;
         let rank_of = numbers(&lengths);
-        // With several bands, tails are found again while rows wait.
+        // With several bands, tails are found again while rows are buffered.
         let share = shares.rows_that_wait(place.is_file(&layout) && rows.bands() == 1);
         let mut waiting = WaitingRows::new(&lengths, edges, shares, share);
         let degrees = waiting.blocks.degrees.clone();
@@ -171,7 +168,7 @@ impl RowsToOrient<'_> {
                     RowInputs { rows: &**rows, present, lengths, rank_of }.orient(&waiting, None, &task, control)?;
                 }
             }
-            // The last pass needs nothing else of the input.
+            // The last pass needs no memory for further reading of the input.
             left = None;
             waiting.rows(&in_order, write, &task, control)?;
             tracing::debug!(

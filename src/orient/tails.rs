@@ -1,8 +1,8 @@
 //! The tails of the arcs to each vertex of a directed graph.
 //!
-//! Input: strictly ascending [`AdjacencyRows`]. Output: the encoded tails of all heads or, if they fit neither in memory nor on disk, of a
-//! band of consecutive ids, so that the rows are read once for each band. The rows are read and their arcs sorted by head
-//! ([`super::reversed`]); then each head's tails are encoded, and the heads' rows read again if the lengths of united rows are wanted.
+//! Input: strictly ascending [`AdjacencyRows`]. Output: the encoded tails of all heads or, if they fit neither in memory nor on disk, of a band of
+//! consecutive ids, so that the rows are read once for each band. The arcs of the rows are sorted by head ([`super::reversed`]); then each head's
+//! tails are encoded, and the heads' rows read again if the lengths of united rows are wanted.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -21,14 +21,12 @@ use trimill_system::{Bytes, Error, Result, parallel};
 /// The fewest arcs and ids of a chunk, unless the graph has fewer.
 const LEAST: u64 = 1 << 20;
 
-/// The tasks of the first band, and of further ones.
 const REVERSE: &str = "reverse arcs";
 const REVERSE_AGAIN: &str = "reverse more arcs";
 
 /// Rows that are read at a time, unless the rows say where they can be read from.
 const ROWS: usize = 256;
 
-/// Rows that are taken together, and the parts in which they are read.
 pub(super) struct PartedChunk {
     pub(super) whole: RowChunk,
     parts: Vec<RowChunk>,
@@ -60,8 +58,8 @@ impl<'a> RowsToReverse<'a> {
         Self { rows, lengths, chunks, shares }
     }
 
-    /// The tails of the heads in `chunks`, or only in the first of these, unless `heads` were taken before. `united` gets the length of
-    /// each head's row united with its tails. `None`: the rows do not ascend, or there is too little memory to sort a bucket.
+    /// The tails of the heads in `chunks`, or only in the first of these, unless `heads` were taken before. `united` gets the length of each head's
+    /// row united with its tails. `None`: the rows do not ascend, or there is too little memory to sort a bucket.
     pub(super) fn tails(
         &self,
         chunks: Range<usize>,
@@ -265,7 +263,6 @@ struct Uniting<'a> {
     overflow: &'a Overflow,
     bucket: usize,
     sorted: Option<SortedTails<'a>>,
-    /// The lengths of rows that are still to be filled.
     lengths: std::slice::IterMut<'a, u32>,
     tails: Vec<WaitingBytes>,
     loops: u64,
@@ -299,7 +296,6 @@ impl Uniting<'_> {
         Ok(true)
     }
 
-    /// Keeps the encoded tails of the bucket, and begins the next one.
     fn end_bucket(&mut self) -> Result<()> {
         self.sorted = None;
         self.tails.push(self.overflow.put(std::mem::take(&mut self.bytes))?);
@@ -308,9 +304,9 @@ impl Uniting<'_> {
     }
 }
 
-/// Reads the tails of the next head; returns how many bytes they take.
+/// Decodes the tails of the next head; returns how many bytes they take.
 pub(super) fn read_tails(bytes: &[u8], tails: &mut Vec<u32>) -> Result<usize> {
-    // They are as `Uniting` writes them.
+    // Cannot fail, since `Uniting` wrote them.
     let wrong = |_| Error::defect("tails that cannot be decoded");
     let mut many = [0];
     let taken = numbers(bytes, &mut many).map_err(wrong)?;
@@ -327,7 +323,6 @@ pub(super) fn read_tails(bytes: &[u8], tails: &mut Vec<u32>) -> Result<usize> {
     Ok(bytes.len() - rest.len())
 }
 
-/// The length of the union of two ascending lists.
 fn united_length(row: &[u32], tails: &[u32]) -> u32 {
     let (mut i, mut j, mut both) = (0, 0, 0);
     while i < row.len() && j < tails.len() {

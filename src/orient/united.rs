@@ -1,11 +1,9 @@
 //! Makes the rows of a directed graph symmetric: unites each row with the tails of the arcs that end at its vertex, and drops loops.
 //!
-//! Input: strictly ascending [`AdjacencyRows`]. Output: [`AdjacencyRows`] in which every arc has its reverse. The tails of all heads are
-//! found first ([`super::tails`]), with the lengths of the united rows; a row is united whenever it is read. If the tails fit neither in
-//! memory nor on disk, there are several bands of ids, and a band's tails are found again when its rows are to be read.
-//!
-//! Rows are not copied. Memory: the encoded tails, 0.2 to 4 bytes each, within a share of the budget, and beyond it in a file; 12 bytes an
-//! id for lengths.
+//! Input: strictly ascending [`AdjacencyRows`]. Output: [`AdjacencyRows`] in which every arc has its reverse. The tails of all heads are found first
+//! ([`super::tails`]), with the lengths of the united rows; a row is united whenever it is read. If the tails fit neither in memory nor on disk,
+//! there are several bands of ids, and a band's tails are found again when its rows are to be read. Rows are not copied. Memory: the encoded
+//! tails, 0.2 to 4 bytes each, within a share of the budget, and beyond it in a file; 12 bytes an id for lengths.
 
 use std::ops::Range;
 use std::sync::{PoisonError, RwLock};
@@ -21,7 +19,7 @@ pub(super) struct UnitedRows<'a> {
     rows: RowsToReverse<'a>,
     lengths: Vec<u32>,
     bands: Vec<Range<usize>>,
-    /// The tails of the band that was entered last.
+    /// The tails of the current band.
     tails: RwLock<BandTails>,
     pub(super) loops: u64,
 }
@@ -77,7 +75,7 @@ impl AdjacencyRows for UnitedRows<'_> {
         let chunks = &self.bands[band];
         let mut tails = self.tails.write().unwrap_or_else(PoisonError::into_inner);
         if tails.chunks != *chunks {
-            // The new band needs the memory of the old one.
+            // Drops the old band first, whose memory the new one needs.
             *tails = BandTails::default();
             let found = self.rows.tails(chunks.clone(), None, control)?;
             *tails = found.ok_or_else(|| {
@@ -112,7 +110,6 @@ impl AdjacencyRows for UnitedRows<'_> {
     }
 }
 
-/// The union of two ascending lists without `id`, ascending.
 fn unite(row: &[u32], tails: &[u32], id: u32, united: &mut Vec<u32>) {
     united.clear();
     united.resize(row.len() + tails.len(), 0);

@@ -1,8 +1,8 @@
-//! Encoded rows that wait in memory until all rows of their bucket are there.
+//! Buffers encoded rows in memory until all rows of their bucket are there.
 //!
-//! Input: rows of ranks in any order, from many threads. Output: file blocks in rank order. A row waits in its bucket ([`BlockBuckets`])
-//! behind its number there, its length and its number of bytes: long rows as a [sequence](trimill_graph::sequence) of distances, as in the
-//! file; short rows, where a sequence's ends would take too much, as LEB128. So nothing is sorted, and only the graph file is written.
+//! Input: rows of ranks in any order, from many threads. Output: file blocks in rank order. A row is stored in its bucket ([`BlockBuckets`]) after
+//! its number there, its length and its number of bytes: long rows as a [sequence](trimill_graph::sequence) of distances, as in the file; short rows,
+//! for which the ends of a sequence would take too much, as LEB128. So nothing is sorted, and only the graph file is written.
 //!
 //! When memory is full, the buckets of the largest ranks are emptied and take no more rows. After the pass the file blocks of the other
 //! buckets are made, and another pass over the input begins behind them.
@@ -25,18 +25,18 @@ use trimill_system::control::{Control, Task};
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result, lock};
 
-/// The fewest successors of a row that waits as a sequence.
+/// The fewest successors of a row that is stored as a sequence.
 const LONG: usize = 128;
 
 const STAGED: usize = 2048;
 
-/// Bytes of a bucket that are allocated at a time: at least, if memory is scarce, and at most.
+/// The allocation size of buckets in bytes: the least, if memory is scarce, and the most.
 const CHUNK: Range<u64> = STAGED as u64..64 << 10;
 
 pub(super) struct WaitingRows {
     pub(super) blocks: BlockBuckets,
     buckets: Vec<Mutex<RowBucket>>,
-    /// Staging areas that no thread uses now.
+    /// Staging areas that are free for reuse.
     idle: Mutex<Vec<StagedRows>>,
     chunk: usize,
     most: u64,
@@ -67,7 +67,7 @@ pub(super) struct StagedRows {
     record: Vec<u8>,
 }
 
-/// Where an encoded row is among the chunks of its bucket.
+/// The place of an encoded row in its bucket.
 #[derive(Clone, Copy, Default)]
 struct EncodedRowPlace {
     chunk: u32,
@@ -101,7 +101,6 @@ impl WaitingRows {
         rank >= self.first_rank && rank < self.end_rank.load(Ordering::Relaxed)
     }
 
-    /// Whether this pass has left out rows, so that another one is needed.
     pub(super) fn has_left_out(&self) -> bool {
         lock(&self.taking).end < self.buckets.len()
     }
@@ -166,7 +165,7 @@ impl WaitingRows {
         if let Some(chunk) = of.chunks.last_mut() {
             parts.iter().for_each(|part| chunk.extend_from_slice(part));
         }
-        // The chunk with the most room stays last, to take what follows: a long row has its own.
+        // The chunk with the most room stays last, to be filled next; a long row has its own.
         if let [.., before, last] = &mut of.chunks[..]
             && room(before) > room(last)
         {
@@ -179,7 +178,6 @@ impl WaitingRows {
         }
     }
 
-    /// Empties the last buckets until the others fit.
     #[cold]
     fn leave_out(&self) -> Result<()> {
         let mut taking = lock(&self.taking);
@@ -212,7 +210,7 @@ impl WaitingRows {
                 *end = 0;
             }
         }
-        // The next stage needs the memory, unless there is another pass.
+        // Frees memory for the next stage, unless there is another pass.
         if !self.has_left_out() {
             lock(&self.idle).clear();
         }
@@ -223,7 +221,7 @@ impl WaitingRows {
             let taken = self.pool.take(of.bytes() + (size_of::<EncodedRowPlace>() as u64 + 4) * rows);
             let made = self.made(bucket, &of.chunks);
             self.held.fetch_sub(of.bytes(), Ordering::Relaxed);
-            // Reading takes four times as long for all arcs, each from both ends.
+            // Half, since reading handles each arc from both ends and takes four times as long.
             task.advance(made.arcs / 2);
             drop((of, taken));
             Ok(made)
@@ -248,7 +246,6 @@ impl WaitingRows {
             let mut at = 0;
             while at < records.len() {
                 let mut header = [0; 3];
-                // The header was encoded by `add`.
                 at += numbers(&records[at..], &mut header).unwrap_or(records.len());
                 let [row, length, bytes] = header;
                 lengths[row as usize] = length;
@@ -261,7 +258,6 @@ impl WaitingRows {
                 if bytes > 0 {
                     let at = distances.len();
                     distances.resize(at + length as usize, 0);
-                    // They were encoded by `encode_row`.
                     let _ =
                         decode_row(&chunks[chunk as usize][begin as usize..][..bytes as usize], &mut distances[at..]);
                 }
@@ -270,7 +266,7 @@ impl WaitingRows {
     }
 }
 
-/// Encodes the ascending successors of a row, and overwrites them.
+/// Encodes the ascending successors of a row in place of them.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn encode_row(successors: &mut [u32], encoded: &mut Vec<u8>) {
     encoded.clear();

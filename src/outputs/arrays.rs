@@ -1,4 +1,4 @@
-//! Counts as arrays in memory, for a caller that takes them from there. What is handed over is no part of the job's budget.
+//! Counts as arrays in memory, for a caller in this process. They do not count towards the job's budget.
 
 use std::sync::{Arc, Mutex};
 
@@ -142,7 +142,7 @@ fn append<R: CountRows, A: Pod + Send, B: Pod + Send, C: Pod + Send>(
     });
 }
 
-/// Appends zeros. Most columns come as a whole, and are then in large pages.
+/// Appends zeros. A column that comes as a whole is allocated in large pages.
 fn grown<T: Pod>(column: &mut Vec<T>, by: usize) -> &mut [T] {
     let before = column.len();
     match before {

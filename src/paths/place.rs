@@ -10,7 +10,7 @@ pub fn place(path: &Path) -> PathBuf {
     for component in std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).components() {
         match component {
             Component::CurDir => {}
-            // `place` has no links, so its parent is the one that the system would find.
+            // `place` has no links, so its parent is the real one.
             Component::ParentDir => drop(place.pop()),
             other => {
                 place.push(other);
@@ -21,7 +21,7 @@ pub fn place(path: &Path) -> PathBuf {
     place
 }
 
-/// Where a link leads whose target does not exist yet; other paths stay.
+/// The target of a link if it does not exist yet; other paths stay.
 fn to_nowhere(path: PathBuf) -> PathBuf {
     match path.is_symlink() {
         // A circle of links leads to a link again.

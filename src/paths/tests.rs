@@ -57,7 +57,6 @@ fn one_place_is_one_however_it_is_written() {
     }
     refused(dir, &["output.per_edge = 'e.tsv'", "output.per_vertex = 'e.tsv'"], "both write to");
     jobs(dir, &["output = { dir = 'there', per_vertex = 'there/v.tsv', report = 'there/r.html' }"]).unwrap();
-    // A device loses nothing.
     symlink("/dev/null", dir.join("null.tsv")).unwrap();
     jobs(dir, &["output = { per_vertex = 'null.tsv', per_edge = './null.tsv' }"]).unwrap();
 }
@@ -112,7 +111,6 @@ fn files_that_are_there_are_replaced_by_force_alone() {
     }
     refused(dir.path(), &["output = { report = 'r.html', force = true }"], "r.html: is there already");
     jobs(dir.path(), &["spill.dir = 's'"]).unwrap();
-    // All files of a directory are the input.
     fs::create_dir(at("parts")).unwrap();
     fs::write(at("parts/0.txt"), "0 1\n").unwrap();
     for settings in ["output.per_vertex = 'parts/v.tsv'", "run.dir = 'parts/run'", "output.report = 'parts/y=1/r.html'"]
@@ -122,7 +120,6 @@ fn files_that_are_there_are_replaced_by_force_alone() {
         let error = check(&[batch.jobs[0].job.paths()]).unwrap_err().to_string();
         assert!(error.contains("every file in that directory is part of the graph"), "{error}");
     }
-    // What an earlier start in the run directory announced.
     fs::create_dir(at("run")).unwrap();
     let resumed = "[[job]]\ninput.path = 'g.txt'\noutput.per_vertex = 'v.tsv'";
     let resumed = Batch::parse(resumed, &at("b.toml"), &[], &[]).unwrap();

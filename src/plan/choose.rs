@@ -56,7 +56,7 @@ pub fn choose(
     (least.unwrap_or(0), candidates.iter().zip(&seconds).map(estimate).collect())
 }
 
-/// What counting by a candidate takes; none if the budget is below its floor.
+/// The estimate for a candidate; none if the budget is below its floor.
 pub fn estimate(
     graph: &GraphSize,
     candidate: &Candidate<'_>,

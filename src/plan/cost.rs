@@ -12,7 +12,7 @@ use trimill_system::Bytes;
 /// Approximate bytes of an arc in a spill: more than most graphs take.
 const SPILLED: f64 = 1.5;
 
-/// Locals that a core looks up for a row block in a second. Not measured by `trimill doctor`: it hardly ever decides.
+/// Locals that a core looks up for a row block in a second. Not measured by `trimill doctor`, since it is hardly ever decisive.
 const CORE_VISITS: f64 = 50e6;
 
 /// What a method's kernels take, in seconds.
@@ -62,12 +62,11 @@ pub const GPU_START: f64 = 0.4;
 /// About how many bytes of a GPU an arc takes while a part of the graph is counted.
 const RESIDENT_ARC: f64 = 10.0;
 
-/// Edges peeled in a second by one core (four do twice as much), and by a GPU that holds them, with the host's part. The runs of
-/// docs/results/truss-h100.txt take half as long to twice as long.
+/// Edges peeled in a second by one core (four do twice as much), and by a GPU that holds them, including the host's part. Runs in
+/// docs/results/truss-h100.txt take 0.5 to 2 times as long.
 const PEELED: f64 = 1e6;
 const PEELED_BY_GPU: f64 = 4e7;
 
-/// Rows that are streamed while partitions are counted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PassingRows {
     pub(super) arcs: f64,
@@ -120,8 +119,7 @@ impl Machine {
         self.cores as f64
     }
 
-    /// Seconds of counting a graph whose number of probes is only roughly known. If a GPU's memory (`gpu`) holds only a part of the rows,
-    /// all earlier rows are streamed past it.
+    /// Seconds of counting with roughly known probes. If a GPU's memory (`gpu`) holds only a part of the rows, all earlier rows are streamed past it.
     pub fn counting_about(&self, arcs: u64, probes: u64, gpu: Bytes) -> f64 {
         let m = arcs as f64;
         let parts = (RESIDENT_ARC * m / gpu.get().max(1) as f64).ceil();

@@ -33,7 +33,7 @@ pub fn costs(graph: &OrientedGraph, plan: &Plan, machine: &Machine, control: &Co
     Ok(work.into_iter().enumerate().map(of).collect())
 }
 
-/// Adds a row to the partitions that have it: each counts the arcs to its own heads.
+/// Adds a row to the partitions that have it, each of which counts the arcs to its own heads.
 fn add_row(sums: &mut [SampledWork], all: &[LocalsAndHeads], rank: u32, row: &[u32], lengths: &[u32]) {
     let mut part = all.partition_point(|ranks| ranks.locals.end <= rank);
     let mut begin = 0;
@@ -61,7 +61,6 @@ mod tests {
         add_row(&mut sums, &all, 1, &[0], &lengths);
         add_row(&mut sums, &all, 5, &[0, 2, 3], &lengths);
         let found: Vec<_> = sums.iter().map(|sum| (sum.rows, sum.near, sum.near_probes)).collect();
-        // Of 5: to 2 with one successor before it, to 3 with two.
         assert_eq!(found, [(1.0, 1.0, 0.0), (3.0, 1.0, 0.0), (3.0, 2.0, 3.0)]);
     }
 }

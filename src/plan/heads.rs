@@ -1,9 +1,8 @@
 //! Cuts rank ranges into chunks by ranges of heads, so that many shards read less and take equally long.
 //!
-//! With P ranges, the last of P shards reads the whole graph, and all together (P + 1) / 2 times the graph. The chunks of one range all
-//! read its resident rows, but its row blocks are divided among them: with T even ranges, and as many chunks of each as there are ranges
-//! below it, S = T (T + 1) / 2 shards read 2 / T of the graph each, all together T times the graph. The price is that T ranges need more
-//! device memory than S.
+//! With P ranges, the last of P shards reads the whole graph, and all together (P + 1) / 2 times the graph. The chunks of one range all read its
+//! resident rows, but its row blocks are divided among them: with T even ranges, and as many chunks of each as there are ranges below it, S = T (T +
+//! 1) / 2 shards read 2 / T of the graph each, all together T times the graph. The price is that T ranges need more device memory than S.
 //!
 //! Chunks are cut for equal costs, by a sample of rows ([`super::cost`]), since most arcs lead to few heads.
 
@@ -17,16 +16,16 @@ use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::{Control, Result};
 
-/// With at least this many file blocks each, ranges and chunks are whole file blocks, which are sent to a device as they are stored.
+/// With at least this many file blocks each, ranges and chunks are whole file blocks, which are sent to a device as stored.
 pub(super) const BLOCKS: u64 = 16;
 
 /// Chunks are cut between bins of heads with about equal numbers of arcs.
 const BINS: u64 = 1 << 9;
 
-/// The most chunks for each shard, if more chunks make shards more even.
+/// The most chunks for each shard, if more chunks balance the shards better.
 const MOST: usize = 3;
 
-/// More chunks are worth their reading if the costliest shard then takes at most this part of its former time.
+/// More chunks are worth their reading if they reduce the costliest shard's time at least to this share.
 const WORTH: f64 = 0.95;
 
 /// The number of ranges for `shards` shards: the least T with T (T + 1) / 2 >= `shards`.
@@ -45,7 +44,7 @@ struct HeadRange {
     seconds: f64,
 }
 
-/// Cuts `ranges` into `shards` chunks, or more if that makes shards more even, by halving the costliest. In the current thread pool.
+/// Cuts `ranges` into `shards` chunks, or more if that balances shards better, by halving the costliest. In the current thread pool.
 pub(super) fn cut(
     graph: &OrientedGraph,
     ranges: Vec<Range<u32>>,
@@ -64,7 +63,7 @@ pub(super) fn cut(
     let (wanted, of) = (shards as usize, NonZeroU32::new(shards).unwrap_or(NonZeroU32::MIN));
     let (mut best, mut next): (Option<(u128, Vec<HeadRange>)>, usize) = (None, wanted);
     while chunks.len() < MOST * wanted {
-        // The costliest shard is found after every cut or, to save time with many shards, after every few cuts.
+        // The costliest shard is found after every cut or, with many shards, after every few cuts to save time.
         if chunks.len() >= next {
             next = chunks.len() + wanted.div_ceil(256);
             let nanoseconds: Vec<u64> = chunks.iter().map(|chunk| (1e9 * chunk.seconds) as u64).collect();
@@ -79,7 +78,7 @@ pub(super) fn cut(
         let Some(largest) = largest else { break };
         let HeadRange { range, bins, .. } = chunks.swap_remove(largest);
         let halves = |middle: usize| [chunk(range, bins.start..middle), chunk(range, middle..bins.end)];
-        // The first half grows with the middle, the second one shrinks.
+        // Bisects: the first half's cost grows with the middle, the second half's shrinks.
         let (mut low, mut high) = (bins.start + 1, bins.end - 1);
         while low < high {
             let middle = low.midpoint(high);

@@ -17,7 +17,7 @@ pub struct Estimates {
     pub in_place: f64,
     /// By the spilled mode; a lower bound where `sized` is not set.
     pub spilled: f64,
-    /// Whether all partitions were sized for it, which takes a while: not done where even the lower bound is above `in_place`.
+    /// Whether all partitions were sized for it, which is slow, so it is done only if the lower bound is not above `in_place`.
     pub sized: bool,
 }
 
@@ -31,7 +31,7 @@ impl Planner<'_> {
         let Self { graph, limits, .. } = self;
         let least = Estimates {
             in_place: self.in_place(graph, &ranges),
-            // Whatever the partitions keep, every arc is resident in one of them.
+            // A lower bound: every arc is resident in one of the partitions.
             spilled: limits.machine.spilling(graph.edges() as f64, graph.edges() as f64, graph.vertices().into()),
             sized: false,
         };

@@ -17,9 +17,9 @@ pub struct Prediction {
     pub largest_row_block: Bytes,
     /// The spill file, at most.
     pub spill: Bytes,
-    /// Streamed to the device: resident rows and all row blocks; for a spilled partition an upper bound.
+    /// Bytes streamed to the device: resident rows and all row blocks; for a spilled partition an upper bound.
     pub stream: Bytes,
-    /// The most on the device at a time; an upper bound for a spilled partition, and if the host counts.
+    /// The peak of device memory; an upper bound for a spilled partition, and if the host counts.
     pub peak: Bytes,
 }
 
@@ -28,7 +28,7 @@ pub fn predict(size: &PartitionSize, footprint: &Footprint, layout: &RowBlockTot
     let numbered = size.numbered() as u32;
     let resident = footprint.resident(size.locals, size.resident_arcs);
     let overhead = footprint.overhead(numbered);
-    // A method that reserves memory for two row blocks does so for one, too; others hold only those that exist.
+    // A method that reserves memory for two row blocks does so for one, too; others hold only existing ones.
     let row_blocks = match footprint.row_blocks {
         RowBlockRoom::Always(many) => Bytes(layout.largest_row_block.get() * many),
         RowBlockRoom::UpTo(_) => layout.two_row_blocks,

@@ -49,7 +49,6 @@ impl PreparingEstimate {
 }
 
 impl Machine {
-    /// What preparing `graph` takes, with `gpu` bytes of GPU memory if a GPU sorts.
     pub fn preparing(&self, graph: &GraphToPrepare, shares: &Shares<'_>, gpu: Bytes) -> PreparingEstimate {
         let &GraphToPrepare { form, ids, arcs, edges, row_bytes } = graph;
         let (n, m) = (arcs as f64, edges as f64);
@@ -57,7 +56,7 @@ impl Machine {
         let written = |bytes: f64| bytes / self.rates.write_bytes;
         let stage = |task, seconds| ExpectedStage { task, seconds };
         let beyond = |bytes: f64, memory: u64| (bytes - memory as f64).max(0.0);
-        // Rows wait until the last pass, and are then written.
+        // Rows are kept until the last pass, and then written.
         let rows = row_bytes.map_or(IN_ROW * m, |bytes| bytes.get() as f64);
         let passes = (rows / shares.rows_that_wait(true).get().max(1) as f64).ceil().max(1.0);
         let further = Some(passes - 1.0).filter(|further| *further > 0.0);

@@ -1,6 +1,5 @@
-//! Plans rank ranges, for the in-place mode: as few as fit the budget, or as many as were asked for, with about equal bytes of resident
-//! rows. They follow from the index of the graph's file blocks and the lengths of some rows: nothing of size `O(n)` is made or read.
-//! Predictions are exact.
+//! Plans rank ranges, for the in-place mode: as few as fit the budget, or as many as were asked for, with about equal bytes of resident rows. They
+//! follow from the index of the graph's file blocks and the lengths of some rows: no memory or time of `O(n)`. Predictions are exact.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -57,7 +56,7 @@ impl Planner<'_> {
         })
     }
 
-    /// What `parts` even ranges would take, whether they fit or not.
+    /// What `parts` even ranges would take, even if they do not fit.
     pub fn even_ranges(&self, parts: u32) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
         let row_block_limit = self.divided()?.row_block_limit;
         let ranges = self.even(parts, Bytes(u64::MAX))?;
@@ -98,14 +97,14 @@ impl Planner<'_> {
     /// About `wanted` even ranges, or as many as necessary for none to weigh more than `most`.
     fn even(&self, wanted: u32, most: Bytes) -> Result<Vec<Range<u32>>> {
         let all = self.footprint.resident(self.graph.vertices().into(), self.graph.edges());
-        // With many file blocks, ranges consist of whole ones, which can be sent as they are stored.
+        // With many file blocks, ranges consist of whole ones, which can be sent as stored.
         let whole = |parts: u64| self.graph.blocks() as u64 >= BLOCKS * parts;
         let fewest = self.cut(most.get(), false)?.len() as u64;
         let target = fewest.max(wanted.into());
         let whole = whole(target);
         let mut ranges = self.cut(most.get(), whole)?;
         let target = (ranges.len() as u64).max(target);
-        // The least weight with which there are no more ranges than `target`.
+        // Bisects for the least weight with which there are no more ranges than `target`.
         let (mut low, mut high) = ((all.get() / target).min(most.get()), most.get().min(all.get()));
         while high - low > (all.get() / target / EVEN).max(1) {
             let middle = low + (high - low) / 2;

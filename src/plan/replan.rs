@@ -1,6 +1,5 @@
-//! Plans the partitions of an earlier start again, under the footprint and budgets of this one: returns the same partitions and what each
-//! takes now, or an error with the budget that they need. Splits and joins nothing, since that would lose the results of counted
-//! partitions.
+//! Plans the partitions of an earlier start again, under the footprint and budgets of this one: returns the same partitions and what each takes now,
+//! or an error with the budget that they need. Splits and joins nothing, since that would invalidate the results of counted partitions.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +25,7 @@ impl Planner<'_> {
         let plan = Plan { cut, row_blocks, row_block_limit, sizes, predictions, times, parts_asked, estimates: None };
         let largest = plan.largest_peak();
         if largest > limits.device {
-            // A quarter more than is missing: a method's tables may grow with the budget.
+            // A quarter more than what is missing, since a method's tables may grow with the budget.
             let needed = Bytes(limits.device.get() + (largest - limits.device).get() * 5 / 4);
             return Err(Error::resource(format!("the largest partition of the recorded plan takes {largest}"))
                 .expected(format!("at most {}", limits.device))

@@ -1,6 +1,6 @@
-//! How many probes the arcs of a graph take, from a sample of its rows. The probes of an arc `a -> b` are the successors of `a` before `b`,
-//! or those of `b`, whichever are fewer; the cost of all methods of this program is about proportional. On the CPU, arcs to hubs are
-//! counted by words of bits, and other arcs wait for the row of `b`.
+//! The number of probes for the arcs of a graph, from a sample of its rows. The probes of an arc `a -> b` are the successors of `a` before `b`, or
+//! those of `b`, whichever are fewer; the cost of all methods of this program is about proportional. On the CPU, arcs to hubs are counted by words of
+//! bits, and the row of `b` is a cache miss for other arcs.
 
 use std::ops::Range;
 
@@ -9,11 +9,11 @@ use rayon::prelude::*;
 use trimill_graph::OrientedGraph;
 use trimill_system::{Control, Result};
 
-/// A large graph is sampled by runs of rows, evenly spread over its arcs, and by the arcs of each; a small graph is read as a whole.
+/// A large graph is sampled by runs of rows, evenly spread over its arcs (number, and arcs of each); a small graph is read as a whole.
 const RUNS: u64 = 1 << 11;
 const RUN: u64 = 1 << 13;
 
-/// About as many ranks are hubs of the CPU counter, whose rows are bits.
+/// Approximate number of ranks that are hubs of the CPU counter, whose rows are bits.
 const HUBS: u32 = 1 << 14;
 
 /// Arcs of a sample, and their probes: of arcs to hubs, and of all others.
@@ -60,8 +60,8 @@ impl SampledWork {
     }
 }
 
-/// Adds up `cells` sums over a sample of the rows: `add` gets the sums, a rank, its row, and the lengths of all rows. Reads at most 16
-/// million arcs, or a row a run; takes 4 bytes a vertex. Runs in the current thread pool.
+/// Adds up `cells` sums over a sample of the rows: `add` gets the sums, a rank, its row, and the lengths of all rows. Reads at most 16 million arcs,
+/// or a row a run; takes 4 bytes a vertex. Runs in the current thread pool.
 pub(super) fn sums(
     graph: &OrientedGraph,
     cells: usize,

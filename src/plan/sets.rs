@@ -21,9 +21,8 @@ use trimill_partitioners::partition::totals::RowBlockTotals;
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Control, Result};
 
-/// What partitioners need to know of vertices: 8 bytes each.
+/// Data of vertices for partitioners: 8 bytes each.
 pub struct VertexInfo {
-    /// The vertex of each rank.
     pub order: Vec<u32>,
     pub out_degrees: Vec<u32>,
 }
@@ -110,7 +109,6 @@ impl Planner<'_> {
         })
     }
 
-    /// The sizes of all partitions, and what each takes at most.
     pub(crate) fn sized(
         &self,
         locals: &Locals,
@@ -140,7 +138,7 @@ fn fewest(
         if heaviest <= most.get() || !assign.is_cheap() {
             return Ok(assignment);
         }
-        // Parts shrink about in proportion; past a few thousand, splitting the heavy ones is as good.
+        // Parts shrink about in proportion; above a few thousand, splitting the heavy ones is as good.
         let next = (u64::from(parts) * heaviest).div_ceil(most.get()).max(u64::from(parts) + 1);
         if next > 4096 {
             return Ok(assignment);

@@ -21,7 +21,6 @@ pub(super) struct Space {
     /// The resident rows of the whole graph, and the most that the method can number.
     resident: Bytes,
     most_resident: Bytes,
-    /// What the method takes for any partition.
     pub(super) overhead: Bytes,
 }
 
@@ -51,7 +50,7 @@ impl Space {
         self.whole <= self.room && self.resident <= self.most_resident
     }
 
-    /// The most that resident rows may take besides row blocks of at most `row_block`.
+    /// The most bytes of resident rows beside row blocks of at most `row_block`.
     pub(super) fn most(&self, row_block: Bytes) -> Bytes {
         (self.room - Bytes(row_block.get() * self.passing)).min(self.most_resident)
     }

@@ -1,7 +1,6 @@
-//! What the cores have to do to count a whole graph, from a sample of its rows. For an arc `a -> b` a core compares the successors of `a`
-//! before `b` with the row of `b`, as bits, at the cost of the words of 64 ranks that they are in; unless `b` is a hub or its row near that
-//! of `a`, it also waits for that row. The row's length is ignored, so lengths take no memory; to compare partitions of a graph it matters
-//! ([`super::sample`]).
+//! The work of the cores for counting a whole graph, from a sample of its rows. For an arc `a -> b` a core compares the successors of `a` before `b`
+//! with the row of `b`, as bits, at the cost of the words of 64 ranks that they are in; unless `b` is a hub or its row near that of `a`, that row is
+//! also a cache miss. The row's length is ignored, so lengths take no memory; for comparing partitions of a graph it matters ([`super::sample`]).
 
 use std::ops::Range;
 

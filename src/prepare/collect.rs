@@ -1,5 +1,5 @@
-//! The sink that sends arcs to a device. Readers fill buffers of arcs, which are copied to the device while others are filled. Until the
-//! device has started, full buffers wait in memory, within their share, so reading does not wait for it.
+//! The sink that sends arcs to a device. Readers fill buffers, which are copied to the device while others are filled. Until the device has started,
+//! full buffers are queued in memory, within their share, so that reading is not blocked.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,14 +22,14 @@ const BUFFER: usize = if cfg!(feature = "testing") { 1 << 11 } else { 1 << 18 };
 /// The most device buffers: a few for each thread, as many as can be page-locked in some hundredths of a second.
 const MOST_PINNED: usize = 40;
 
-/// Arcs of a buffer that waits for the device: large enough for large pages.
+/// Arcs of a buffer that is queued for the device: large enough for large pages.
 const WAITING: usize = if cfg!(feature = "testing") { 1 << 12 } else { 1 << 20 };
 
 pub(super) struct Collect<'d> {
     state: Mutex<CollectState<'d>>,
     /// Where sorted runs go, if there may be any.
     pub(super) runs: Option<Arc<EncodedRuns>>,
-    /// Buffers that no thread fills now, each with its number of arcs.
+    /// Partly filled buffers that no thread uses now, each with its number of arcs.
     partial: Mutex<Vec<(HostWords, usize)>>,
     /// Ids from this one on are too large.
     end: u64,
@@ -47,11 +47,11 @@ struct CollectState<'d> {
     memory: u64,
     /// Where runs of arcs that the device does not hold go.
     store: Option<Arc<dyn RunStore>>,
-    /// Bytes of runs that may be in memory, and that fit the disk.
+    /// The most bytes of runs in memory, and on disk.
     space_of_runs: [Bytes; 2],
     /// Buffers that were made before the device started.
     made: u64,
-    /// Buffers that wait to be sent, each with its number of arcs.
+    /// Buffers queued to be sent, each with its number of arcs.
     waiting: Vec<(HostWords, usize)>,
 }
 
@@ -62,7 +62,7 @@ enum SortingDevice<'d> {
     Useless,
 }
 
-/// Host memory for sorted runs: `memory`, unless the workspace says how much a set of buckets or runs may take; there are two sets.
+/// Host memory for sorted runs: `memory`, unless the workspace limits a set of buckets or runs; there are two sets.
 fn runs_in(memory: Bytes, space: Workspace<'_>) -> Bytes {
     space.buckets.map_or(memory, |set| Bytes(2 * set.get()))
 }
@@ -72,8 +72,8 @@ fn refusal() -> Error {
 }
 
 impl<'d> Collect<'d> {
-    /// Ids must be below `end`; about `expected` arcs will come. Buffers, and arcs that device memory does not hold, take at most `memory`
-    /// bytes; more of these go to files in the workspace `beyond`, without which no arcs may exceed device memory.
+    /// Ids must be below `end`; about `expected` arcs will come. Buffers, and arcs that exceed device memory, take at most `memory` bytes; further
+    /// arcs go to files in the workspace `beyond`, without which no arcs may exceed device memory.
     pub(super) fn new(
         device: &'d mut (dyn StartingDevice + 'd),
         end: u64,
@@ -131,13 +131,13 @@ impl<'d> Collect<'d> {
         }
     }
 
-    /// An empty buffer; sends buffers that waited for the device first.
+    /// An empty buffer; first sends queued buffers.
     fn buffer(&self) -> Result<HostWords> {
         while self.send_one()? {}
         lock(&self.state).buffer()
     }
 
-    /// Sends a waiting buffer, once the device has started. `false` if there is none.
+    /// Sends a queued buffer, once the device has started. `false` if there is none.
     fn send_one(&self) -> Result<bool> {
         let (waiting, many, mut pinned) = {
             let mut state = lock(&self.state);
@@ -173,7 +173,6 @@ impl<'d> Collect<'d> {
     }
 }
 
-/// How many device buffers fit in `memory` bytes, up to `MOST_PINNED`.
 fn pinned_in(memory: u64) -> usize {
     (memory / (8 * BUFFER as u64)).min(MOST_PINNED as u64) as usize
 }
@@ -192,7 +191,6 @@ impl CollectState<'_> {
         if arcs.most() < self.expected {
             return Err(Error::resource(format!("{} arcs, while its budget holds {}", self.expected, arcs.most())));
         }
-        // If the number of arcs is known.
         let [in_memory, on_disk] = self.space_of_runs;
         let [stored, _] = bytes_on_disk(self.expected.saturating_sub(arcs.most_on_device()), in_memory.get());
         if stored > on_disk && self.expected < u64::MAX {
@@ -202,7 +200,7 @@ impl CollectState<'_> {
         Ok(())
     }
 
-    /// An empty buffer; waits for one if there are as many as there may be.
+    /// An empty buffer; blocks while the maximum number of buffers is in use.
     fn buffer(&mut self) -> Result<HostWords> {
         if let SortingDevice::Starting(device) = &self.device {
             if (self.made + 1) * 8 * WAITING as u64 <= self.memory && !device.has_started() {
@@ -217,7 +215,7 @@ impl CollectState<'_> {
         }
     }
 
-    /// Sends the first arcs of a buffer, or keeps it until the device has started.
+    /// Sends the first arcs of a buffer, or queues it until the device has started.
     fn send(&mut self, buffer: HostWords, many: usize) -> Result<()> {
         match &mut self.device {
             SortingDevice::Useless => Err(refusal()),
@@ -234,7 +232,7 @@ impl CollectState<'_> {
 fn pack(arcs: &[(u64, u64)], room: &mut [u64], mut loops: impl FnMut(u64)) -> (usize, usize, u64) {
     let (mut read, mut packed, mut largest) = (0, 0, 0);
     while read < arcs.len() && packed < room.len() {
-        // This many fit even if none is a loop.
+        // The number of arcs that fit even if none is a loop.
         let now = (arcs.len() - read).min(room.len() - packed);
         for &(u, v) in &arcs[read..read + now] {
             largest = largest.max(u).max(v);
@@ -249,7 +247,6 @@ fn pack(arcs: &[(u64, u64)], room: &mut [u64], mut loops: impl FnMut(u64)) -> (u
     (read, packed, largest)
 }
 
-/// A buffer that is being filled, and how full it is.
 struct Filling<'c, 'd> {
     collect: &'c Collect<'d>,
     place: Option<(HostWords, usize)>,

@@ -3,9 +3,9 @@
 //! Arcs are copied to the device while they are read ([`super::collect`]); it sorts them, counts degrees and, once vertices are ranked,
 //! makes the bytes of the rows ([`trimill_kernels::prepare`]), which are written as file blocks here.
 //!
-//! Device memory: 16 bytes an arc and 4 an id ([`trimill_kernels::prepare::needed`]); with less, arcs wait in sorted runs in host memory or
-//! on disk, in 1 to 4 bytes each ([`super::runs`]). Other host memory: degrees and ranks, 8 bytes an id, then 12 a vertex for its id, its
-//! place and the length of its row; and buffers.
+//! Device memory: 16 bytes an arc and 4 an id ([`trimill_kernels::prepare::needed`]); with less, arcs are kept as sorted runs in host memory or on
+//! disk, in 1 to 4 bytes each ([`super::runs`]). Other host memory: degrees and ranks, 8 bytes an id, then 12 a vertex for its id, its place and the
+//! length of its row; and buffers.
 
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
@@ -37,7 +37,6 @@ pub fn is_worthwhile(arcs: u64, threads: usize) -> bool {
     arcs >= MEANWHILE * threads as u64
 }
 
-/// A graph that a device made, and the seconds that it took.
 pub(super) struct PreparedOnDevice {
     pub(super) made: MadeGraph,
     pub(super) arcs: u64,
@@ -66,7 +65,7 @@ impl<'a> ReadOnDevice<'a> {
         if facts.declared_vertices.is_some_and(|n| n > MOST_VERTICES) {
             return Err(unfit("too many vertices"));
         }
-        // Arcs that were read cannot be given to the cores later.
+        // Arcs of an input that is read once cannot be given to the cores later.
         let fitting_ids = match (facts.is_read_once, device.engine()) {
             (true, None) => return Err(unfit("it cannot be used")),
             (true, Some(engine)) => ids_within(engine.layout().capacity()),
@@ -98,7 +97,7 @@ impl<'a> ReadOnDevice<'a> {
         let (runs, left) = (collect.runs.clone(), shares.left);
         let device = collect.finish()?;
         let reading = start.elapsed();
-        // Nothing was known of a pipe before.
+        // The size of a pipe is known only now.
         if facts.is_read_once {
             let graph = GraphToPrepare { form: InputForm::ArcsOnGpu, ids, arcs, edges: arcs, row_bytes: None };
             space.expect_after(READ, &graph, control);
@@ -121,7 +120,7 @@ impl<'a> ReadOnDevice<'a> {
         let missing = || Error::defect("the identity is missing");
         let ((), made) = rayon::join(
             || {
-                // Nobody waits for it any more if the device failed meanwhile.
+                // Fails only if the device failed, so that nothing receives it.
                 let _ = sent.send(note());
             },
             || {
@@ -214,7 +213,6 @@ fn make_on(
     Ok((made, count, cleaning, orienting))
 }
 
-/// The layout of the graph file; the `edges` edges are made from `distinct` distinct arcs.
 fn layout(used: &UsedIds, read: &ReadInput<'_>, edges: u64, distinct: u64) -> Layout {
     let (source, present) = (read.source, &used.present);
     let without_reverse = 2 * edges - distinct;

@@ -19,7 +19,6 @@ use trimill_system::{Error, Result, parallel};
 /// Bytes of file blocks that are copied from the device at a time; there are two buffers.
 const BATCH: u64 = 32 << 20;
 
-/// Rows whose lengths a thread adds up at a time.
 const PER_TURN: usize = 1 << 16;
 
 /// Bytes of consecutive file blocks that a thread writes.
@@ -53,8 +52,8 @@ pub(super) fn write_all(
     Ok(written)
 }
 
-/// The sum over all arcs of the number of successors of the arc's head, and the most successors of a vertex. A vertex is the head of as
-/// many arcs as its degree is larger than its row is long.
+/// The sum over all arcs of the number of successors of the arc's head, and the most successors of a vertex. A vertex is the head of as many arcs as
+/// its degree exceeds the length of its row.
 fn sums(degrees: &[DegreeRun], mut lengths: &[u32]) -> (u64, u32) {
     let (mut probes, mut longest) = (0, 0);
     for &DegreeRun { degree, vertices } in degrees {
@@ -86,7 +85,6 @@ fn write_blocks(
     let words = most.div_ceil(8) as usize;
     let (mut next, mut encoded) = (blocks.buffer(words)?, blocks.buffer(words)?);
     let (mut entries, mut done) = (Vec::with_capacity(many), 0..0);
-    // Blocks are written while the device encodes the next ones.
     while done.start < many {
         progress.check()?;
         let to_encode = done.end..batch.fitting(done.end, most);
@@ -109,7 +107,6 @@ fn write_blocks(
 
 struct BatchOfBlocks<'a> {
     starts: &'a [u32],
-    /// Where each block begins, and the end.
     positions: &'a [u64],
     arcs: &'a [u64],
 }

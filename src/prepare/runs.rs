@@ -1,4 +1,4 @@
-//! Sorted runs of arcs that the device does not hold: it [encodes](trimill_graph::arcs) them in 1 to 4 bytes an arc, and they wait in
+//! Sorted runs of arcs that exceed device memory: the device [encodes](trimill_graph::arcs) them in 1 to 4 bytes an arc, and they are kept in host
 //! memory or, beyond the host's budget, in files.
 
 use std::io;
@@ -35,7 +35,7 @@ impl EncodedRuns {
         self.limit.held()
     }
 
-    /// From now on at most `most` bytes may be in memory. Returns whether there are no more already.
+    /// Lowers the limit of bytes in memory to `most`. Returns whether it is met already.
     pub(super) fn keep_at_most(&self, most: Bytes) -> bool {
         self.limit.lower(most)
     }
@@ -86,7 +86,6 @@ impl Drop for EncodedRun {
     }
 }
 
-/// With the text of `error`, which names the directory.
 fn told(error: Error) -> io::Error {
     io::Error::other(error.to_string())
 }

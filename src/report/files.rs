@@ -45,7 +45,6 @@ fn pretty(file: &Path, report: &impl Serialize) -> Result<String> {
     Ok(text + "\n")
 }
 
-/// The fields of `partitions` in JSON, in the same order; bytes as bare numbers.
 fn partitions_tsv(partitions: &[PartitionFigures]) -> String {
     let of_file = || columns(TableOfPartitions::File, Mode::Spilled);
     let line = |cells: Vec<String>| cells.join("\t") + "\n";

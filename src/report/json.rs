@@ -12,7 +12,7 @@ use super::{
 use crate::job::Job;
 use trimill_system::{Error, Result};
 
-/// What can be written as JSON; a trait object, so that not every crate that writes reports compiles the code for that.
+/// A report that can be written as JSON. Used as a trait object, so that its code is compiled once, not in every crate that writes reports.
 pub trait Json {
     /// All on one line, without an end of line.
     fn line(&self) -> serde_json::Result<String>;

@@ -1,11 +1,8 @@
 //! Reports as one HTML page, with charts, that needs no network.
 //!
-//! Input: the JSON of results, as `--json` prints it, and what the page says of each. Output: the template in `page/` with style, scripts,
-//! the chart library with licences, and data. Time and memory: the size of the results and 0.8 MB; 1,000 partitions with 5,000 spans of a
-//! timeline make less than 2 MB.
-//!
-//! A browser ends a script element at `</script`, even inside a string. So each `<` in the data is written as `\u003c`, the same character
-//! in a JSON string; it occurs nowhere else in JSON.
+//! Input: the JSON of results, as `--json` prints it, and what the page says of each. Output: the template in `page/` with style, scripts, the chart
+//! library with licences, and data. Time and memory: the size of the results and 0.8 MB; 1,000 partitions with 5,000 spans make less than 2 MB. A
+//! browser ends a script element at `</script`, even inside a string, so each `<` in the data, which occurs only in strings, is written as `\u003c`.
 
 use std::fmt;
 
@@ -24,7 +21,7 @@ const STYLE: &str = include_str!("page/style.css");
 /// Apache ECharts, made by `scripts/make-charts`.
 const LIBRARY: &str = include_str!("page/echarts.js");
 
-/// Of the library and what is bundled with it.
+/// Licences of the library and of what is bundled with it.
 const LICENCES: [&str; 5] = [
     include_str!("page/echarts-LICENSE.txt"),
     include_str!("page/echarts-NOTICE.txt"),
@@ -33,7 +30,7 @@ const LICENCES: [&str; 5] = [
     include_str!("page/d3-LICENSE.txt"),
 ];
 
-/// Each may use those before it, and the last one starts.
+/// In the order of dependencies; the last one starts.
 const SCRIPTS: [&str; 15] = [
     include_str!("page/format.js"),
     include_str!("page/data.js"),
@@ -110,7 +107,6 @@ impl PageEntry {
     }
 }
 
-/// What the page says of all results.
 #[derive(Serialize)]
 struct PageContext<'a> {
     version: &'a str,
@@ -119,7 +115,6 @@ struct PageContext<'a> {
     entries: Vec<EntryContext<'a>>,
 }
 
-/// What the page says of one result; `id` is its element's.
 #[derive(Serialize)]
 struct EntryContext<'a> {
     id: String,
@@ -131,7 +126,7 @@ struct EntryContext<'a> {
 pub fn page(entries: &[PageEntry], version: &str, created: u64) -> String {
     let size: usize = entries.iter().map(|entry| entry.json.len()).sum();
     let mut page = String::with_capacity(LIBRARY.len() + 2 * size + (200 << 10));
-    // One pass over the template: inserted text is not searched for places to insert.
+    // In one pass, so that inserted text is not searched for markers.
     let mut chunks = TEMPLATE.split("<!-- insert ");
     page.push_str(chunks.next().unwrap_or_default());
     for chunk in chunks {
@@ -159,7 +154,7 @@ fn push_data(page: &mut String, entries: &[PageEntry], version: &str, created: u
     }
     let entries = entries.iter().enumerate().map(|(i, entry)| EntryContext { id: id(i), entry });
     let context = PageContext { version, created, columns: &COLUMNS, entries: entries.collect() };
-    // Texts and numbers alone: serialisation cannot fail.
+    // Cannot fail: only texts and numbers are serialised.
     push_json(page, "id=\"context\"", &serde_json::to_string(&context).unwrap_or_default());
 }
 

@@ -11,8 +11,8 @@ use crate::plan::predict::Prediction;
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::{Bytes, path_text};
 
-/// A partition: its sizes before and after pruning, what it takes, and once it is counted its triangles. Before that, and in the spilled
-/// mode, some figures are upper bounds (docs/result.md).
+/// A partition: its sizes before and after pruning, what it takes, and once it is counted its triangles. Before that, and in the spilled mode, some
+/// figures are upper bounds (docs/result.md).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PartitionFigures {
@@ -213,7 +213,6 @@ pub struct PartitionColumn {
     /// The cell of a partition; a script reads its kind.
     #[serde(rename = "kind", serialize_with = "serialize_kind")]
     pub cell: fn(&PartitionFigures) -> Figure,
-    /// The tables that have it.
     tables: &'static [TableOfPartitions],
     /// Whether it is shown in the spilled mode only: in the other one nothing is induced, pruned or spilled.
     spilled: bool,

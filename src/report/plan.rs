@@ -162,8 +162,7 @@ pub struct Alternative {
 }
 
 impl PlanReport {
-    /// Fills in the versions and what follows from partitions and disks: `fits`, that of each partition, `parts`, `stream_bytes` and
-    /// `duplication`.
+    /// Fills in the versions and what follows from partitions and disks: `fits`, that of each partition, `parts`, `stream_bytes` and `duplication`.
     #[must_use]
     pub fn complete(mut self) -> Self {
         (self.schema_version, self.version) = (SCHEMA_VERSION, VERSION.into());

@@ -1,6 +1,5 @@
 //! The result of a count: one JSON object, documented in `docs/result.md`; fields are only ever added. Invariants of a complete result
-//! ([`RunResult::check`]): `triangles` is the sum over the partitions, `parts` their number, their ids differ, and `transitivity` follows
-//! from triangles and wedges.
+//! ([`RunResult::check`]): `triangles` is the sum over the partitions, `parts` their number, ids differ, `transitivity` follows from the counts.
 
 #[cfg(feature = "testing")]
 pub mod example;
@@ -159,8 +158,7 @@ impl Stage {
 }
 
 impl RunResult {
-    /// Sorts the partitions by id and fills in the versions and what follows: `triangles`, `transitivity`, `parts`, `duplication`,
-    /// `compression_ratio`.
+    /// Sorts the partitions by id and fills in versions, `triangles`, `transitivity`, `parts`, `duplication` and `compression_ratio`.
     #[must_use]
     pub fn complete(mut self) -> Self {
         (self.schema_version, self.version) = (SCHEMA_VERSION, VERSION.into());
@@ -184,8 +182,7 @@ impl RunResult {
     /// Checks that the result is consistent.
     ///
     /// # Errors
-    /// [`trimill_system::error::Kind::Data`] for another version, or numbers that contradict each other; `origin` is where it was
-    /// read.
+    /// [`trimill_system::error::Kind::Data`] for another version or contradictory numbers; `origin` is where it was read.
     pub fn check(&self, origin: &std::path::Path) -> Result<()> {
         let refuse = |found: String| Err(Error::data(origin, found).expected("a consistent result"));
         if self.schema_version != SCHEMA_VERSION {

@@ -1,6 +1,5 @@
-//! The reports of a job that several processes count: of `trimill prepare`, the ready partitions and their disk space; of
-//! `trimill count --shard`, a shard's partitions, without a total, so that it cannot be taken for one; of `trimill cluster`, the files, and
-//! the commands that submit them.
+//! The reports of a job that several processes count: of `trimill prepare`, the ready partitions and their disk space; of `trimill count --shard`, a
+//! shard's partitions, without a total, which would be mistaken for the job's; of `trimill cluster`, the files and the commands that submit them.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;

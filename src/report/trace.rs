@@ -1,6 +1,5 @@
-//! A timeline in the Trace Event format (Google: 'Trace Event Format', 2016), which Perfetto and chrome://tracing show. Each track is a
-//! thread of one process, or several threads if its spans overlap, since the format wants the spans of a thread nested. Times are in
-//! microseconds.
+//! A timeline in the Trace Event format (Google: 'Trace Event Format', 2016), for Perfetto and chrome://tracing. Each track is a thread of one
+//! process, or several threads if its spans overlap, since the format wants the spans of a thread nested. Times are in microseconds.
 
 use std::path::Path;
 
@@ -71,7 +70,6 @@ fn event(span: &Span, thread: u32) -> Value {
     })
 }
 
-/// Divides the spans of a track into sequences without overlaps.
 fn lanes(track: &Track) -> Vec<Vec<&Span>> {
     let mut lanes: Vec<(f64, Vec<&Span>)> = Vec::new();
     for span in &track.spans {

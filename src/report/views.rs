@@ -1,5 +1,5 @@
-//! The files to look at: the HTML report (`--report`) and the trace (`--trace`), written whole or not at all. They replace a file only if
-//! it is empty, or an earlier report or trace, so that a mistyped name does not destroy a graph.
+//! The HTML report (`--report`) and the trace (`--trace`), written whole or not at all. They replace a file only if it is empty, or an earlier report
+//! or trace, so that a mistyped name does not destroy a graph.
 
 use std::io::Read;
 use std::path::Path;
@@ -15,10 +15,9 @@ use crate::job::repeat::ChosenSettings;
 use crate::rates::MachineRates;
 use trimill_system::{Bytes, Error, Result, disk};
 
-/// How many bytes of a file are read to recognise it.
 const HEAD: u64 = 4096;
 
-/// The most spans of a track in a page, and of all tracks: a page of a thousand partitions then stays below 2 MB.
+/// The most spans of a track in a page, and of all tracks: keeps a page of a thousand partitions below 2 MB.
 const SPANS_OF_TRACK: usize = 2000;
 const SPANS: usize = 5000;
 
@@ -58,8 +57,7 @@ fn check(path: &Path, mark: &str, what: &str) -> Result<()> {
         .advice("name another file"))
 }
 
-/// The result of an earlier count to compare with: the object that `--json` prints, or `result.json`. Errors: `Kind::Data` if the file
-/// cannot be read, or is no such result.
+/// Reads the result of an earlier count, from `--json` or `result.json`. Errors: `Kind::Data` if the file cannot be read, or is no result.
 fn earlier(path: &Path) -> Result<EarlierResult> {
     let wrong = |found: String| {
         Error::data(path, found)
@@ -92,7 +90,7 @@ fn earlier(path: &Path) -> Result<EarlierResult> {
 }
 
 impl Job {
-    /// The result that the page compares with. To be read before the job begins, which may write to the same file.
+    /// The result that the page compares with. To be read before the job begins, which may overwrite the file.
     pub fn earlier(&self) -> Result<Option<EarlierResult>> {
         self.settings.output.against.as_deref().map(earlier).transpose()
     }

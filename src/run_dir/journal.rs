@@ -1,6 +1,5 @@
-//! The journal: the result of each counted partition, in its own file. A record identifies the partitioning and the graph that it belongs
-//! to, so it can be written on one machine and added on another. It replaces an earlier one of the same partition, so each partition is
-//! added once, however often it is counted.
+//! The journal: the result of each counted partition, in its own file. A record identifies the partitioning and the graph that it belongs to, so it
+//! can be written on one machine and added on another. It replaces an earlier record of the same partition, so counting again is idempotent.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! Allows one process at a time in a run directory; warns if the file system cannot lock files.
 //!
-//! The kernel locks the file `lock` while the process has it open, so it is free again however the process ends. Its text identifies the
-//! directory and the process. It appears locked and with its text, so a file of that name without the text, and its directory, are not this
-//! program's; such a file is never written to.
+//! The kernel locks the file `lock` while the process has it open, so it is released however the process ends. Its text identifies the directory and
+//! the process. It appears atomically, locked and with its text, so a file of that name without the text, and its directory, are not this program's;
+//! such a file is never written to.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,11 +15,10 @@ use trimill_system::disk::{self, NewFile, SHARED};
 use trimill_system::{Error, Result};
 
 pub(super) const NAME: &str = "lock";
-/// How its text begins: a directory with such a file is this program's, and may be tidied up.
+/// The beginning of its text: a directory with such a file is this program's, and may be tidied up.
 const MAGIC: &str = "trimill run directory, in use by process ";
 const TEXT: u64 = 64;
 
-/// Released when dropped.
 #[derive(Debug)]
 pub(super) struct Lock(File);
 
@@ -61,13 +60,13 @@ impl Lock {
                     .at(dir)
                     .advice("wait until it has ended, or name another --run-dir"));
             }
-            // All files here appear by a rename, so a count stays right even if two processes use the directory.
+            // All files here appear by an atomic rename, so a count stays right even if two processes use the directory.
             Err(_) => tracing::warn!(
                 "{}: its file system cannot lock files: see that no other job runs in this directory at the same time",
                 dir.display()
             ),
         }
-        // The text has a fixed length and is overwritten in place, so that the magic is there at any moment.
+        // The text has a fixed length and is overwritten in place, so that the magic is always there.
         disk::write_at(&file, &path, text().as_bytes(), 0)?;
         Ok(Self(file))
     }
@@ -77,7 +76,7 @@ fn text() -> String {
     format!("{MAGIC}{:10}\n", std::process::id())
 }
 
-/// Makes the file, locked and with its text before it has its name; none if another process was first.
+/// Creates the file under a temporary name, locked and with its text; none if another process was first.
 fn begin(dir: &Path, path: &Path) -> Result<Option<File>> {
     let file = NewFile::create(dir, ".trimill-", ".tmp", SHARED)?.known_as(path);
     file.write_at(text().as_bytes(), 0)?;
@@ -109,7 +108,6 @@ mod tests {
             assert_eq!(fs::read_to_string(&lock).unwrap(), foreign);
             fs::remove_file(&lock).unwrap();
         }
-        // A link, to a foreign file, to a lock of ours, and to nowhere.
         let ours = format!("{MAGIC}         1\n");
         for said in [Some(text), Some(ours), None] {
             let _ = fs::remove_file(&precious);
@@ -135,7 +133,7 @@ mod tests {
         assert_eq!(said(), text());
         let error = Lock::take(dir.path()).unwrap_err().to_string();
         assert!(error.contains(&format!("in use by process {}", std::process::id())), "{error}");
-        // Also while a copy of the open file lives, as in a process that is just being started.
+        // Unlocks even while a copy of the open file exists, as in a process that is being started.
         let copy = first.0.try_clone().unwrap();
         drop(first);
         fs::write(dir.path().join("job.json"), "x").unwrap();

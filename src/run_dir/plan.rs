@@ -21,10 +21,8 @@ const LOCALS: &str = "locals.zst";
 #[serde(deny_unknown_fields)]
 pub struct PlanRecord {
     kind: String,
-    /// Identifies the partitions of the job.
     #[serde(with = "hex::of_u128")]
     pub fingerprint: u128,
-    /// After splitting.
     pub parts: u32,
     pub mode: Mode,
     pub block_bytes: Bytes,

@@ -17,7 +17,6 @@ pub(super) const NAME: &str = "prepared.json";
 #[serde(deny_unknown_fields)]
 pub struct PreparedJob {
     pub kind: String,
-    /// Identifies the partitions, as in the plan.
     #[serde(with = "hex::of_u128")]
     pub fingerprint: u128,
     /// How it is counted (budgets, devices, method, threads) is chosen anew by each process.
@@ -45,7 +44,6 @@ pub struct SharedFiles {
     pub spilled_bytes: Bytes,
     /// The most bytes of the counts of all partitions, until they are added.
     pub counts_bytes: Bytes,
-    /// The device budget that the partitions were cut for.
     pub device_memory: Bytes,
 }
 

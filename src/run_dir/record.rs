@@ -15,7 +15,6 @@ use super::plan::PlanRecord;
 
 const KIND: &str = "trimill run directory 3";
 
-/// Stands in messages for a setting that was not given.
 const NONE: &str = "none";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +36,6 @@ pub struct JobRecord {
 }
 
 impl JobRecord {
-    /// The record of a job whose input is `origin`.
     pub fn new(settings: &Tables, origin: Option<&Origin>, control: &Control) -> Result<Self> {
         let Some(origin) = origin else {
             return Err(Error::usage(
@@ -87,9 +85,9 @@ impl JobRecord {
         Self { input: now.input.clone(), assignment: now.assignment.clone(), ..self }
     }
 
-    /// Fails if a start with the job `now` cannot continue the job `self` that was recorded in `dir`; the error names each setting that
-    /// differs, old and new. Asking for what `plan` says was chosen, or leaving the choice to the planner, is no difference. Files that can
-    /// only be compared by contents are hashed; `now` gets the hashes.
+    /// Fails if a start with the job `now` cannot continue the job `self` that was recorded in `dir`; the error names each setting that differs, old
+    /// and new. Asking for what `plan` says was chosen, or leaving the choice to the planner, is no difference. Files that can only be compared by
+    /// contents are hashed; `now` gets the hashes.
     pub fn check(&self, now: &mut Self, plan: Option<&PlanRecord>, dir: &Path, control: &Control) -> Result<()> {
         let mut found = Vec::new();
         if self.kind != now.kind {
@@ -245,14 +243,12 @@ mod tests {
     #[test]
     fn what_was_chosen_may_be_asked_for() {
         assert_eq!(difference(|_| (), None), None);
-        // Other permissions, another inode: the contents are known to be the same.
         assert_eq!(difference(|job| (job.input[0].stat.changed, job.input[0].stat.inode) = ((9, 9), 4), None), None);
         let asked: fn(&mut JobRecord) =
             |job| (job.parts, job.mode, job.block_bytes) = ("8".into(), "spilled".into(), Some(4096));
         assert_eq!(difference(asked, Some(&recorded(8))), None);
         assert!(difference(asked, Some(&recorded(9))).is_some());
         assert!(difference(asked, None).is_some());
-        // A setting that was named then may be left to the planner now.
         let mut before = record();
         asked(&mut before);
         before.check(&mut record(), None, Path::new("/run"), &Control::silent()).unwrap();

@@ -13,11 +13,11 @@ struct SchedulerVariables {
     index: &'static str,
     /// The variables of the least index and the step, if these are not 0 and 1.
     first: Option<(&'static str, &'static str)>,
-    /// The variable of the number of shards; none: it does not say so.
+    /// The variable of the number of shards, if the scheduler has one.
     count: Option<&'static str>,
 }
 
-/// In the order in which they are asked: a worker of HyperQueue may be a task of an array, and a task of an array may have a rank.
+/// In order of precedence: a worker of HyperQueue may be a task of an array, and a task of an array may have a rank.
 const SCHEDULERS: [SchedulerVariables; 6] = [
     SchedulerVariables { name: "HyperQueue", index: "HQ_TASK_ID", first: None, count: None },
     SchedulerVariables {
@@ -123,7 +123,6 @@ mod tests {
             (&[("HQ_TASK_ID", "3")], Some(3), "HQ_TASK_ID is 3, and trimill prepare --shards is 3"),
             (&[("PMI_RANK", "x"), ("PMI_SIZE", "2")], None, "PMI_RANK is 'x'"),
             (&[("PMI_RANK", "0"), ("PMI_SIZE", "0")], None, "PMI_SIZE is 0"),
-            // Tasks 3 and 7 of an array, submitted again.
             (
                 &[("SLURM_ARRAY_TASK_ID", "7"), ("SLURM_ARRAY_TASK_COUNT", "2"), ("SLURM_ARRAY_TASK_MIN", "3")],
                 None,

@@ -1,5 +1,5 @@
-//! Prefetches resident rows of the next partition, up to `room` bytes, while a device counts one, so that between two partitions it waits
-//! for the copy only. Useful if the device has its own memory: on the host the rows of two partitions would share one budget.
+//! Prefetches resident rows of the next partition, up to `room` bytes, while a device counts one, so that between two partitions it waits only for
+//! the copy. Only for devices with their own memory: on the host the rows of two partitions would share one budget.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use trimill_system::{Bytes, Result};
 pub struct Ahead<'a> {
     source: Box<dyn PartitionSource + 'a>,
     runs: VecDeque<Resident>,
-    /// Buffers lent by the counter's device, which wait while prefetched runs are used instead.
+    /// Buffers lent by the counter's device, unused while prefetched runs are left.
     lent: Vec<Resident>,
     more: bool,
     reading: Duration,

@@ -28,7 +28,6 @@ pub trait EdgeSink: Send {
 pub(super) struct EdgeReader<'a> {
     sink: &'a mut dyn EdgeSink,
     buffer: WordBuffer,
-    /// For copies within host memory.
     pool: &'a ThreadPool,
     /// The ranges and arcs of row blocks whose counts were not read.
     unread: VecDeque<(Range<u32>, u64)>,

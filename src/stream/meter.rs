@@ -6,7 +6,7 @@ use trimill_system::Bytes;
 
 #[derive(Debug, Default)]
 pub struct Meter {
-    /// Negative for a moment when a buffer lent by a device, which is not counted, is exchanged for a smaller one.
+    /// Temporarily negative when a buffer lent by a device, which is not counted, is exchanged for a smaller one.
     held: AtomicI64,
     peak: AtomicU64,
 }
@@ -18,7 +18,6 @@ impl Meter {
         self.peak.fetch_max(held.max(0) as u64, Ordering::Relaxed);
     }
 
-    /// Something that held `before` bytes now holds `after`.
     pub fn change(&self, before: Bytes, after: Bytes) {
         self.take(after.saturating_sub(before));
         self.held.fetch_sub(before.saturating_sub(after).get() as i64, Ordering::Relaxed);

@@ -1,9 +1,9 @@
 //! The in-place mode: a partition is a rank range, and the graph's rows below it are streamed.
 //!
-//! A triangle `a -> b, a -> c, b -> c` is counted where `a` is local, with the row block that has the row of `b`: once, because each vertex
-//! is local once and each row is in one block. Successors have smaller ranks, so a range `lo..hi` needs no row beyond its own. Its own rows
-//! are resident; blocks without rows stand for them, cut as the graph is, since a counter's tables grow with a block's range. So `P` ranges
-//! of equal rows read `(P + 1) / 2` times the graph. The whole graph is the range `0..n`, with one block without rows, which is not cut.
+//! A triangle `a -> b, a -> c, b -> c` is counted where `a` is local, with the row block that has the row of `b`: once, because each vertex is local
+//! once and each row is in one block. Successors have smaller ranks, so a range `lo..hi` needs no rows above its own. Its own rows are resident;
+//! blocks without rows stand for them, cut as the graph is, since a counter's tables grow with a block's range. So `P` ranges of equal rows read `(P
+//! + 1) / 2` times the graph. The whole graph is the range `0..n`, with one block without rows, which is not cut.
 //!
 //! A range may be counted in chunks, by ranges of `b` ([`LocalsAndHeads`]): each reads the resident rows, and only the row blocks of its
 //! own `b`; blocks with empty rows cover all other ranks, so counters need not know. Rows are read from the graph's file blocks directly
@@ -22,7 +22,6 @@ use trimill_counting::{PartitionOutline, PartitionSource, Resident, ResidentSize
 struct Streamed {
     ranks: Range<u32>,
     rows: StreamedRows,
-    /// Arcs that are read.
     arcs: u64,
 }
 
@@ -66,7 +65,6 @@ impl<'g> RankRange<'g> {
             streamed.push(Streamed { ranks: pair[0]..pair[1], rows, arcs });
         }
         if streamed.is_empty() {
-            // A graph without vertices has one row block, too.
             streamed.push(Streamed { ranks: locals.clone(), rows: StreamedRows::Resident, arcs: 0 });
         }
         Ok(Self { graph, blocks, next: locals.start, arcs, ranks: locals, streamed, encoded: false })

@@ -19,7 +19,7 @@ pub(super) enum StreamedRows {
 }
 
 impl StreamedRows {
-    /// For the row block that begins with `first`; bounds of locals and heads in `ranks` are within no row block.
+    /// For the row block that begins with `first`; no bounds of locals or heads in `ranks` are inside a row block.
     pub(super) fn of(ranks: &LocalsAndHeads, first: u32) -> Self {
         if !ranks.heads.contains(&first) {
             Self::Skipped

@@ -1,5 +1,5 @@
-//! Totals of what is streamed for each of many rank ranges, without listing row blocks: these are the graph's up to a range's end
-//! ([`super::ranges`]), except the few that contain its bounds, so sums and maxima over consecutive row blocks are prepared once. Time:
+//! Totals of the streamed rows for each of many rank ranges, without listing row blocks: these are the graph's up to a range's end
+//! ([`super::ranges`]), except the few that contain its bounds, so prefix sums, and maxima over consecutive row blocks, are prepared once. Time:
 //! `O(log b)` a range, with `b` row blocks. Memory: 40 bytes a row block.
 
 use std::ops::Range;
@@ -70,7 +70,6 @@ impl<'a> AllTotals<'a> {
     fn add(&self, totals: &mut StreamedTotals, ranks: Range<u32>, rows: StreamedRows, one: bool) -> Result<()> {
         let starts = &self.blocks.starts;
         let place = |holds: &dyn Fn(u32) -> bool| starts.partition_point(|&(rank, _)| holds(rank));
-        // The row blocks that begin within.
         let inside = match one {
             true => 0..0,
             false => place(&|rank| rank <= ranks.start)..place(&|rank| rank < ranks.end),
@@ -107,7 +106,7 @@ impl<'a> AllTotals<'a> {
     }
 }
 
-/// Finds the largest number in any range: a tree of maxima, the leaves last.
+/// Range maximum queries: a segment tree, the leaves last.
 struct Maxima(Vec<u64>);
 
 impl Maxima {

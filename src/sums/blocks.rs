@@ -1,6 +1,5 @@
-//! The sums at all keys, in memory or, if they do not fit the host's budget, in a temporary file. They are cut into blocks, each with a
-//! lock, so several devices add at once. A block to which nothing was added takes neither memory nor disk. A block of the file is read and
-//! written whole, and compared with its checksum.
+//! The sums at all keys, in memory or, above the host's budget, in a temporary file. Each block of sums has a lock, so that several devices add at
+//! once. A block without additions takes neither memory nor disk. A block of the file is read and written whole, and verified by its checksum.
 
 use std::fs::File;
 use std::ops::Range;
@@ -26,7 +25,6 @@ enum SumBlocks<K: SumKey> {
     Memory(Vec<RwLock<Vec<K::Count>>>),
     File {
         file: File,
-        /// Of the file, for errors.
         dir: PathBuf,
         /// The checksum of each block that was written; others are zero.
         written: Vec<RwLock<Option<u64>>>,
@@ -35,9 +33,8 @@ enum SumBlocks<K: SumKey> {
 
 struct CountsOfBlock {
     block: usize,
-    /// Their places among all that are added or read.
     places: Range<usize>,
-    /// From the first of the keys to the last, counted from the first key of the block.
+    /// The range of keys from the first to the last, relative to the first key of the block.
     within: Range<usize>,
 }
 
@@ -50,14 +47,13 @@ impl<K: SumKey> Sums<K> {
         Self { keys, blocks: SumBlocks::Memory((0..keys.div_ceil(K::BLOCK)).map(|_| RwLock::default()).collect()) }
     }
 
-    /// Zeros in a temporary file in `dir`.
     pub fn in_file(keys: u64, dir: &Path) -> Result<Self> {
         let written = (0..keys.div_ceil(K::BLOCK)).map(|_| RwLock::default()).collect();
         Ok(Self { keys, blocks: SumBlocks::File { file: disk::anonymous(dir)?, dir: dir.to_path_buf(), written } })
     }
 
-    /// Adds a count at each of the keys. Several threads may add at once; runs in the current thread pool. Errors: the file cannot be read
-    /// or written; the sums are then useless.
+    /// Adds a count at each of the keys. Thread-safe; in the current thread pool. Errors: the file cannot be read or written; the sums are then
+    /// useless.
     pub fn add(&self, keys: CountedKeys<'_>, counts: &[K::Count]) -> Result<()> {
         parallel::try_each(self.by_block(keys, counts.len()), |of| self.add_in_block(&of, keys, counts))
     }
@@ -89,8 +85,8 @@ impl<K: SumKey> Sums<K> {
         parallel::try_each(reads, |(of, sums)| self.read_block(of.block, of.within.start, sums))
     }
 
-    /// Calls `visit` in parallel for the blocks of [`SumKey::BLOCK`] keys with the first key and the sums; returns its results, in block
-    /// order. Runs in the current thread pool.
+    /// Calls `visit` in parallel for the blocks of [`SumKey::BLOCK`] keys with the first key and the sums; returns its results in block order. Runs
+    /// in the current thread pool.
     pub fn each_block<T: Send>(&self, visit: impl Fn(u64, &[K::Count]) -> Result<T> + Sync) -> Result<Vec<T>> {
         parallel::try_map_with(self.all_blocks(), Vec::new, |zeros_or_read, block| {
             let first = block as u64 * K::BLOCK;
@@ -106,7 +102,7 @@ impl<K: SumKey> Sums<K> {
         })
     }
 
-    /// Makes all sums zeros again, which take no memory.
+    /// Zeroes all sums and frees their memory.
     pub fn clear(&self) {
         match &self.blocks {
             SumBlocks::Memory(blocks) => blocks.iter().for_each(|block| *write(block) = Vec::new()),
@@ -154,7 +150,7 @@ impl<K: SumKey> Sums<K> {
         })
     }
 
-    /// Has `change` change the sums at these places of a block. An error of it leaves the sums useless.
+    /// Applies `change` to the sums at these places of a block. If that fails, the sums are useless.
     pub(super) fn change(
         &self,
         block: usize,
@@ -282,7 +278,6 @@ mod tests {
         disk::write_at(file, dir.path(), &[byte[0] ^ 1], place).unwrap();
         let read = |first: u64, many: usize| sums.read(first, &mut vec![0; many]);
         assert!(read(0, BLOCK as usize).is_ok() && read(BLOCK - 3, 3).is_ok() && read(2 * BLOCK, 17).is_ok());
-        // The whole block, its end, and a change elsewhere in it.
         assert!(read(BLOCK, BLOCK as usize).is_err() && read(2 * BLOCK - 1, 1).is_err());
         let error = sums.add(From(BLOCK + 9), &[1]).unwrap_err().to_string();
         assert!(error.contains("does not hold what was written") && sums.total().is_err(), "{error}");
@@ -299,7 +294,6 @@ mod tests {
             let counts: Vec<u64> = ranks.iter().map(|&rank| u64::from(rank) + (1 << 40)).collect();
             ranks.iter().zip(&counts).for_each(|(&rank, count)| expected[rank as usize] += count);
             stores.iter().for_each(|store| store.add(List(&ranks), &counts).unwrap());
-            // The next time fewer, which do not begin or end with a block.
             ranks.retain(|rank| (70_000..3 * 65_536).contains(rank));
         }
         for store in &stores {

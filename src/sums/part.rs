@@ -140,7 +140,6 @@ fn record<K: SumKey>(keys: CountedKeys<'_>, counts: &[K::Count], to: &Path) -> R
 pub struct PartCounts<K> {
     path: PathBuf,
     file: File,
-    /// Sorted by first key.
     records: Vec<CountsRecord>,
     of: PhantomData<K>,
 }
@@ -151,7 +150,6 @@ struct CountsRecord {
     begin: u64,
     checksum: u64,
     keys: u32,
-    /// Of the frame.
     len: u32,
 }
 
@@ -211,13 +209,11 @@ impl<K: SumKey> PartCounts<K> {
         Ok(Some(Self { path, file, records, of: PhantomData }))
     }
 
-    /// Of its list of records.
     pub fn held_bytes(&self) -> Bytes {
         Bytes::of::<CountsRecord>(self.records.capacity() as u64)
     }
 
-    /// Adds the counts of all `parts`; each block of `sums` is read and written once. `added` gets each record's bytes. In the current
-    /// thread pool.
+    /// Adds the counts of all `parts`; each block of `sums` is read and written once. `added` gets each record's bytes. In the current thread pool.
     pub fn add_all(parts: &[Self], sums: &Sums<K>, added: impl Fn(u64) -> Result<()> + Sync) -> Result<()> {
         let buffers = <(Vec<u8>, Vec<K::Count>)>::default;
         parallel::try_each_with(sums.all_blocks(), buffers, |(frame, counts), block| {
@@ -272,7 +268,7 @@ mod tests {
         sums.each_block(|_, sums| Ok(sums.to_vec())).unwrap().concat()
     }
 
-    /// Counts that are written, read and added are those that were given, and no change of the file's bytes goes unseen.
+    /// The counts that are written, read and added are the given ones, and any change of the file's bytes is detected.
     fn come_back_or_are_refused<K: SumKey>(key: PartKey, counts: &[(CountedKeys<'_>, Vec<K::Count>)]) {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path();
@@ -293,7 +289,6 @@ mod tests {
         for other in [PartKey { fingerprint: 0, ..key }, PartKey { keys: K::BLOCK, ..key }] {
             assert!(PartCounts::<K>::open(dir, other).is_err());
         }
-        // Shorter, so that fewer bytes are flipped.
         let mut writer = PartWriter::<K>::new(dir, key).unwrap();
         writer.add(From(K::BLOCK - 3), &counts[0].1[..500]).unwrap();
         writer.finish().unwrap();
@@ -368,7 +363,6 @@ mod tests {
             assert!(all(&sums) == expected);
             let headers = 4 * PartKey { fingerprint: 9, part: 0, keys: n }.header::<ByRank>(0).len() as u64;
             assert_eq!(added.into_inner(), files - headers);
-            // A second time, to sums that are there.
             PartCounts::add_all(&parts[2..3], &sums, |_| Ok(())).unwrap();
             assert_eq!(all(&sums)[n as usize - 1], expected[n as usize - 1] + n + 2);
         }
@@ -376,7 +370,7 @@ mod tests {
         assert_eq!(failed.unwrap_err().kind(), trimill_system::Kind::Interrupted);
     }
 
-    /// `open` refuses the file at `path` after any change of its bytes, but not as it is.
+    /// `open` accepts the file at `path`, but refuses it after any change of its bytes.
     fn only_as_it_was(path: &Path, open: impl Fn() -> Result<bool>) {
         let good = std::fs::read(path).unwrap();
         for at in (0..good.len()).step_by(7).chain(0..good.len().min(80)) {

@@ -36,7 +36,6 @@ impl<R> CountColumn<R> {
             ColumnValue::U64(value) => put(value(row), then, text),
             ColumnValue::U32(value) => put(value(row).into(), then, text),
             ColumnValue::F64(value) => {
-                // Writing to memory does not fail.
                 let _ = write!(text, "{}", value(row));
                 text.push(then);
             }
@@ -59,12 +58,12 @@ pub trait CountRows: Sync {
     fn range(&self, places: Range<usize>) -> impl Iterator<Item = Self::Row>;
 }
 
-/// The least and the most bytes of a row as text: a digit a column, or as many as its numbers can have; for names, what is usual.
+/// The least and the most bytes of a row as text: a digit a column, or as many as its numbers can have; for names, typical lengths.
 pub(crate) fn line_bytes<R: CountRows>() -> [u64; 2] {
     let most = |column: &CountColumn<R::Row>| match column.value {
         ColumnValue::Id(_) | ColumnValue::U64(_) => 20,
         ColumnValue::U32(_) => 10,
-        // The shortest text that is read back the same: 17 digits, zeros behind the point or an exponent.
+        // The shortest text that round-trips: 17 digits, zeros behind the point or an exponent.
         ColumnValue::F64(_) => 25,
     };
     [R::COLUMNS.iter().map(|_| 1 + 1).sum(), R::COLUMNS.iter().map(|column| most(column) + 1).sum()]

@@ -44,7 +44,6 @@ impl TableFormat {
     }
 }
 
-/// The suffixes that this build writes, as errors name them.
 fn expected(suffixes: &[&str]) -> String {
     let written = |suffix: &&str| cfg!(feature = "parquet") || *suffix != ".parquet";
     match suffixes.iter().copied().filter(written).collect::<Vec<_>>().as_slice() {

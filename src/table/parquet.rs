@@ -82,7 +82,7 @@ fn layout<R: CountRows>(
     names: &[&str],
     has_names: bool,
 ) -> std::result::Result<(TypePtr, WriterPropertiesPtr), ParquetError> {
-    // Ids, counts and coefficients hardly repeat; the columns are compressed in any case.
+    // No dictionary, since ids, counts and coefficients hardly repeat; the columns are compressed in any case.
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
         .set_dictionary_enabled(false)
@@ -139,7 +139,6 @@ impl ColumnEncoder {
     }
 }
 
-/// The library's error, or the write error that caused it.
 fn failed(name: &std::path::Path, error: ParquetError) -> Error {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {

@@ -16,15 +16,13 @@ use trimill_system::{Error, Result, lock};
 pub(crate) const ROWS: usize = 1 << 14;
 pub(crate) const NAMED_ROWS: usize = 1 << 11;
 
-/// Bytes of a line, as a rule at most.
+/// The usual maximum of bytes of a line.
 const USUAL_LINE: usize = 48;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compress {
     No,
-    /// As a sequence of gzip members.
     Gzip,
-    /// As a sequence of zstd frames.
     Zstd,
 }
 
@@ -43,8 +41,8 @@ impl TextTable {
         })
     }
 
-    /// Writes the lines of `rows` rows, `at_once` at a time: `lines` appends those of a range of rows to a text, with the separator between
-    /// columns. Runs in the current thread pool.
+    /// Writes the lines of `rows` rows, `at_once` at a time: `lines` appends those of a range of rows to a text, with the separator between columns.
+    /// Runs in the current thread pool.
     pub(crate) fn write_rows(
         self,
         to: &mut Output,
@@ -61,7 +59,7 @@ impl TextTable {
 
     fn write(self, to: &mut Output, chunks: u64, put: impl Fn(u64, &mut Vec<u8>) -> Result<()> + Sync) -> Result<()> {
         let name = to.name().to_path_buf();
-        // Only a thread that makes a chunk holds its text besides the compressed one.
+        // Shared buffers: only a thread that makes a chunk holds uncompressed text.
         let idle = Mutex::<Vec<Vec<u8>>>::default();
         let make = |chunk, stored: &mut Vec<u8>| {
             stored.clear();
@@ -108,7 +106,7 @@ impl Compress {
     }
 }
 
-/// Appends a name and the byte `then`; quotes the name if a reader of tables would not read it as it is.
+/// Appends a name and the byte `then`; quotes the name if readers of tables would misread it.
 pub(crate) fn put_name(name: &[u8], then: u8, text: &mut Vec<u8>) {
     let special = |&byte: &u8| matches!(byte, b'\t' | b',' | b'"') || byte == then;
     let ends = [name.first(), name.last()].into_iter().flatten().any(|byte| byte.is_ascii_whitespace());

@@ -9,7 +9,7 @@ use trimill_system::parallel;
 
 const CHUNKS: usize = 4;
 
-/// The bin of a head: 64 for each power of two, since smaller vertices have higher degrees, so that no bin has very many arcs.
+/// The bin of a head: 64 for each power of two, so that no bin has very many arcs, since smaller vertices have higher degrees.
 fn bin(head: u32) -> usize {
     let shift = ((head | 63).ilog2() - 5).saturating_sub(1);
     ((shift as usize) << 6) + (head >> shift) as usize
@@ -17,7 +17,6 @@ fn bin(head: u32) -> usize {
 
 /// Arcs bin by bin, in their order within a bin. Memory: 12 bytes an arc.
 pub(super) struct ArcsByHead {
-    /// The first arc of each bin, and the end.
     bins: Vec<u32>,
     /// The head of each arc in the high half, the tail in the low one; and its number.
     ends: Vec<AtomicU64>,
@@ -35,7 +34,6 @@ impl ArcsByHead {
             heads.iter().for_each(|&head| counts[bin(head)] += 1);
             counts
         });
-        // Where the arcs of each chunk begin in each bin.
         let (mut bins, mut end) = (Vec::with_capacity(many + 1), 0);
         for bin in 0..many {
             bins.push(end);

@@ -1,9 +1,9 @@
 //! The neighbours of every vertex as bits, where these are dense.
 //!
-//! A row is an ascending list of 64-bit words over the vertices, without empty words. Vertices are numbered by falling degree, so most
-//! neighbours are among the first, and a word holds many: 16 of cnr-2000 blown up by 6, and 7 of GAP-kron 20 once a quarter of its edges is
-//! left. Reading a row then takes a fraction of the time of [`Neighbours`]. A row with half of all words up to its last one has the empty
-//! ones, too, so that each is found at once. Memory: 32 bytes a word, 20 a vertex and 8 an edge.
+//! A row is an ascending list of 64-bit words over the vertices, without empty words. Vertices are numbered by falling degree, so most neighbours are
+//! among the first, and a word holds many: 16 of cnr-2000 blown up by 6, and 7 of GAP-kron 20 once a quarter of its edges is left. Reading a row then
+//! takes a fraction of the time of [`Neighbours`]. A row with half of all words up to its last one also stores the empty ones, so that each is found
+//! by its index. Memory: 32 bytes a word, 20 a vertex and 8 an edge.
 
 pub(super) mod search;
 
@@ -17,8 +17,8 @@ use super::neighbours::{Neighbours, ROWS, gallop};
 use super::remaining::plain;
 use trimill_system::mapped::{prefetch, zeros};
 
-/// The mean neighbours a word from which on bits are faster (docs/results/truss-h100.txt). With fewer than 2^32 edges, each in two rows,
-/// there are fewer than 2^32 words.
+/// The mean neighbours a word from which on bits are faster (docs/results/truss-h100.txt). Fewer than 2^32 edges, each in two rows, make fewer than
+/// 2^32 words.
 const DENSE: usize = 2;
 
 #[derive(Clone, Copy)]
@@ -47,7 +47,7 @@ pub(super) struct NeighbourBits {
     /// All neighbours at first, and how many entries of the row are before them.
     all: Vec<u64>,
     before: Vec<u32>,
-    /// Where the edges of each vertex begin, and the end; edges are in the order of its neighbours.
+    /// CSR offsets of the vertices' edges, which are in the order of neighbours.
     starts: Vec<u64>,
     edges: Vec<AtomicU32>,
 }
@@ -170,7 +170,7 @@ impl NeighbourBits {
         prefetch(&self.starts, vertex as usize);
     }
 
-    /// Marks falling edges in the row of one of their ends, given these sorted ends. No other thread changes the row.
+    /// Marks falling edges in the row of one end, given these sorted ends. No other thread may change the row meanwhile.
     pub(super) fn mark(&self, ends: &[FallingEnd]) {
         self.each_word(ends, |row, word, bits| row.falling[word].store(bits, Relaxed));
     }

@@ -16,7 +16,7 @@ use trimill_system::disk::Output;
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Control, Result};
 
-/// Smaller trussness, which most edges and vertices have, is counted by block first, since threads would wait at shared counters.
+/// Counts of smaller trussness, which most edges and vertices have, are summed by block first, to avoid contention at shared counters.
 const SMALL_K: usize = 1 << 11;
 
 const VERTICES: usize = 1 << 16;
@@ -37,7 +37,6 @@ pub struct Trusses {
     pub until: Option<u32>,
 }
 
-/// Adds to the counter of each k how often it occurs in a block.
 fn add_counts(of_block: impl Iterator<Item = u32>, counters: &[AtomicU64]) {
     let mut small = [0u32; SMALL_K];
     for k in of_block {
@@ -110,7 +109,6 @@ impl Trusses {
     pub fn write(&self, path: &Path) -> Result<Output> {
         new_text(path, &["k", "vertices", "edges"], self.by_k.len(), |place, then, text| {
             let Truss { k, vertices, edges } = self.by_k[place];
-            // Writing to memory does not fail.
             let _ = writeln!(text, "{k}{then}{vertices}{then}{edges}");
         })
     }

@@ -1,13 +1,13 @@
 //! Peels on the cores.
 //!
 //! Falling edges are sorted by both ends ([`super::ends`]). Rows of neighbours are lists, where an edge's triangles are found at one end
-//! ([`super::triangles`]), or bits if these are dense, where each end lowers the edges of its own row ([`super::bits`]). Many rounds are
-//! short, so a round has few parallel steps: ends of edges, their order, marks in rows, triangles, rows without these edges. If very many
-//! edges fall, this is done for some of them at a time; the others are still left.
+//! ([`super::triangles`]), or bits if these are dense, where each end lowers the edges of its own row ([`super::bits`]). Many rounds are short, so a
+//! round has few parallel steps: ends of edges, their order, marks in rows, triangles, rows without these edges. Very many falling edges are treated
+//! in several groups; edges of later groups still count as left.
 //!
-//! Cost of a round: for each falling edge, the row of one end, up to the last triangle, as lists, or of both ends as bits; and the row of
-//! each end, once or twice. Memory: that of [`Neighbours`] and, if free, of [`NeighbourBits`]; 32 bytes for each edge that falls at a time,
-//! of at most an eighth of the edges; for each thread 6 bytes a vertex, and some for the edges of a task.
+//! Cost of a round: for each falling edge, the row of one end, up to the last triangle, as lists, or of both ends as bits; and the row of each end,
+//! once or twice. Memory: that of [`Neighbours`] and, if free, of [`NeighbourBits`]; 32 bytes for each edge of a group, which has at most an eighth
+//! of the edges; for each thread 6 bytes a vertex, and some for the edges of a task.
 
 use std::mem::take;
 use std::ops::Range;
@@ -28,7 +28,7 @@ use trimill_counting::{FALLEN, Peeling};
 use trimill_system::mapped::zeros;
 use trimill_system::{Control, Result, lock, parallel};
 
-/// Fewer edges or row entries than this are not worth several threads.
+/// Below these numbers of edges or row entries, one thread is used.
 const FEW: usize = 1 << 11;
 const FEW_ENTRIES: usize = 1 << 15;
 
@@ -99,7 +99,7 @@ pub(super) struct OnCores<'a> {
     bound: u32,
     falling: Vec<u32>,
     ends: FallingEnds,
-    /// Buffers that no thread uses now.
+    /// Buffers that are free for reuse.
     idle: Mutex<Vec<Scratch>>,
 }
 
@@ -113,8 +113,7 @@ impl<'a> OnCores<'a> {
         Self { edges, values, control, rows, gathered, bound: 0, falling, ends, idle: Mutex::default() }
     }
 
-    /// Bytes for peeling, besides the edges: neighbours; falling and gathered edges, all of them at worst; ends of some; buffers of
-    /// threads.
+    /// Bytes for peeling, besides the edges: neighbours; falling and gathered edges, at worst all; ends of a group; buffers of threads.
     pub(super) fn bytes(vertices: u64, edges: u64, threads: u64) -> u64 {
         Neighbours::bytes(vertices, edges) + (4 + 4 + 4) * edges + threads * Scratch::bytes(vertices)
     }
@@ -171,8 +170,7 @@ impl<'a> OnCores<'a> {
         self.ends = ends;
     }
 
-    /// Marks the values of ascending edges, and writes the ends of those with triangles; returns how many these are. A value keeps the
-    /// number of triangles until they are found.
+    /// Marks the values of ascending edges, which keep their triangles, and writes the ends of those with triangles; returns how many these are.
     fn put_ends(&self, falling: &[u32], of_tails: &mut [FallingEnd], of_heads: &mut [FallingEnd]) -> usize {
         let RemainingEdges { firsts, heads, .. } = self.edges;
         let (mut tail, mut put) = (0, 0);
@@ -237,7 +235,6 @@ impl<'a> OnCores<'a> {
     }
 }
 
-/// Applies `part` to each of `items`; results are in their order.
 fn in_parallel<T: Send, R: Send>(
     is_much: bool,
     items: impl IntoIterator<Item = T>,
@@ -305,7 +302,7 @@ impl Peeling for OnCores<'_> {
     }
 
     fn values(&mut self) -> Result<Vec<u32>> {
-        // No round needs its buffers now.
+        // Frees the buffers of rounds, which are not in use now.
         (self.ends, self.idle) = (FallingEnds::default(), Mutex::default());
         let mut values = zeros(self.values.len());
         values.par_iter_mut().zip(&self.values).for_each(|(to, value): (&mut u32, _)| *to = value.load(Relaxed));

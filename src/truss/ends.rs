@@ -13,7 +13,7 @@ pub(super) fn vertex(end: FallingEnd) -> u32 {
     (end >> 32) as u32
 }
 
-/// Both ends of edges: 32 bytes an edge; untouched ones take no memory.
+/// Both ends of edges: 32 bytes an edge; untouched pages take no memory.
 #[derive(Default)]
 pub(super) struct FallingEnds {
     /// At the larger vertex of each edge, and at the smaller one.
@@ -28,8 +28,8 @@ impl FallingEnds {
         Self { of_tails: zeros(edges), of_heads: zeros(edges), all: zeros(2 * edges) }
     }
 
-    /// Sorts the ends. Chunk `i` begins at `i * each` of both arrays and has `put[i]` ends; those at the tails ascend already. Returns up
-    /// to `parts` parts of about equal size.
+    /// Sorts the ends. Chunk `i` begins at `i * each` of both arrays and has `put[i]` ends; those at the tails ascend already. Returns up to `parts`
+    /// parts of about equal size.
     pub(super) fn sort(&mut self, each: usize, put: &[usize], parts: usize) -> Vec<EndsPart> {
         let edges = close_gaps(&mut self.of_tails, each, put);
         close_gaps(&mut self.of_heads, each, put);
@@ -43,7 +43,7 @@ impl FallingEnds {
         let mut cuts = vec![[0; 2]];
         for part in 1..parts {
             let wanted = 2 * edges * part / parts;
-            // The first vertex with at least `wanted` ends before it.
+            // Bisects for the first vertex with at least `wanted` ends before it.
             let (mut vertex, mut above) = (0, 1 << 32);
             while vertex < above {
                 let middle = u64::midpoint(vertex, above);
@@ -61,7 +61,6 @@ impl FallingEnds {
     }
 }
 
-/// Moves the ends of all chunks together. Returns how many there are.
 fn close_gaps(ends: &mut [FallingEnd], each: usize, put: &[usize]) -> usize {
     let mut to = 0;
     for (chunk, &many) in put.iter().enumerate() {
@@ -74,7 +73,6 @@ fn close_gaps(ends: &mut [FallingEnd], each: usize, put: &[usize]) -> usize {
     to
 }
 
-/// All ends at some vertices.
 #[derive(Clone)]
 pub(super) struct EndsPart {
     of_tails: Range<usize>,

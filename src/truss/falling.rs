@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use trimill_counting::FALLEN;
 use trimill_system::mapped::{prefetch, zeros};
 
-/// Entries or edges that are treated together, so that the processor waits for many values at the same time.
+/// Entries or edges that are processed together, so that their cache misses overlap.
 pub(super) const TOGETHER: usize = 64;
 
-/// How many edges are collected, at least, before their values are lowered.
+/// The least number of edges that are collected before their values are lowered.
 const COLLECTED: usize = 1 << 8;
 
 /// The most edges of a row that are lowered together.
@@ -23,7 +23,7 @@ pub(super) struct EdgeValues<'a> {
     pub(super) bound: u32,
 }
 
-/// Edges whose values come down to the level, and fall in the next round; and to the bound, and are gathered.
+/// Edges whose values reach the level and so fall in the next round, and edges whose values reach the bound and so are gathered.
 #[derive(Default)]
 pub(super) struct Reached {
     pub(super) falling: Vec<u32>,
@@ -54,12 +54,11 @@ impl EdgeValues<'_> {
     }
 }
 
-/// The triangles that a thread takes, before they are subtracted from the values of edges.
+/// The triangles that a thread takes, buffered before they are subtracted from the values of edges.
 pub(super) struct TakenTriangles {
     /// The triangles at each place of a row, and the places that have any.
     at_places: Vec<u32>,
     touched: Vec<u32>,
-    /// Edges of any rows, each with the number of triangles.
     from_edges: Vec<(u32, u32)>,
     pub(super) reached: Reached,
 }

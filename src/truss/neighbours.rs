@@ -17,7 +17,7 @@ pub(super) const ROWS: usize = 256;
 
 const LINE: usize = 16;
 
-/// The vertex of an entry, and marks: the edge falls in this round; it fell before.
+/// The parts of an entry: the vertex; the mark that the edge falls in this round; the mark that it fell before.
 pub(super) const VERTEX: u32 = FALLS - 1;
 pub(super) const FALLS: u32 = 1 << 30;
 pub(super) const FELL: u32 = 1 << 31;
@@ -29,7 +29,6 @@ struct RowState {
     /// Entries of the row, and how many of them are edges that fall or fell.
     length: AtomicU32,
     fallen: AtomicU32,
-    /// How many fall in this round, if any do.
     falling: AtomicU32,
 }
 
@@ -42,12 +41,12 @@ pub(super) struct Neighbours {
 }
 
 impl Neighbours {
-    /// Vertex `v` of the oriented graph has the row `heads[firsts[v]..firsts[v + 1]]`: smaller vertices, ascending. An edge's number is its
-    /// index in `heads`. Runs in the current thread pool.
+    /// Vertex `v` of the oriented graph has the row `heads[firsts[v]..firsts[v + 1]]`: smaller vertices, ascending. An edge's number is its index in
+    /// `heads`. Runs in the current thread pool.
     pub(super) fn new(firsts: &[u64], heads: &[u32]) -> Self {
         let many = firsts.len() - 1;
         let arcs = ArcsByHead::new(firsts, heads);
-        // How many larger neighbours each vertex has; below, how many were put into its row. One thread has all arcs of a vertex.
+        // The number of larger neighbours of each vertex; below, how many were put into its row. One thread has all arcs of a vertex.
         let larger: Vec<AtomicU32> = zeros(many);
         let next = |v: usize| {
             let before = larger[v].load(Relaxed);
@@ -70,7 +69,6 @@ impl Neighbours {
                 all.put(place, heads[edge as usize], edge as u32);
             }
         });
-        // The larger neighbours of a vertex follow its smaller ones.
         let after = |v: usize| all.starts[v] as usize + (firsts[v + 1] - firsts[v]) as usize;
         arcs.each(|head, tail, edge| all.put(after(head) + next(head), tail, edge));
         all
@@ -112,12 +110,11 @@ impl Neighbours {
         self.rows.len() as u32
     }
 
-    /// Where the edges of each vertex begin, and the end; and the edges.
+    /// CSR offsets of the vertices' edges; and the edges.
     pub(super) fn into_edges(self) -> (Vec<u64>, Vec<AtomicU32>) {
         (self.starts, self.edges)
     }
 
-    /// How many edges of a vertex fall in this round, if any do.
     pub(super) fn falling(&self, vertex: u32) -> u32 {
         self.rows[vertex as usize].falling.load(Relaxed)
     }
@@ -132,7 +129,7 @@ impl Neighbours {
         gallop(&self.vertices[row], place, |entry| entry.load(Relaxed) & VERTEX < vertex)
     }
 
-    /// Marks falling edges in the row of one end, given these sorted ends, which get their places. No other thread changes the row.
+    /// Marks falling edges in the row of one end, given these sorted ends, which get their places. No other thread may change the row meanwhile.
     pub(super) fn mark(&self, ends: &mut [FallingEnd]) {
         let (vertex, mut place) = (vertex(ends[0]), 0);
         let row = self.row(vertex);
@@ -147,7 +144,7 @@ impl Neighbours {
         }
     }
 
-    /// Turns the marked edges into fallen ones; shortens the row if many fell. No other thread uses it.
+    /// Turns the marked edges into fallen ones; shortens the row if many fell. No other thread may use it meanwhile.
     pub(super) fn settle(&self, ends: &[FallingEnd]) {
         let vertex = vertex(ends[0]);
         let row = self.row(vertex);
@@ -174,7 +171,7 @@ impl Neighbours {
     }
 }
 
-/// The first place, from `place` on, whose item is not before the sought one; steps double.
+/// Galloping search for the first place, from `place` on, whose item is not before the sought one.
 #[inline(always)]
 pub(super) fn gallop<T>(row: &[T], mut place: usize, is_before: impl Fn(&T) -> bool) -> usize {
     let mut step = 1;

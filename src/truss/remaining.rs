@@ -12,7 +12,6 @@ use trimill_system::mapped::zeros;
 /// The fewest vertices that a thread takes at a time.
 const ROWS: usize = 256;
 
-/// Whether an edge with this value is left: it neither fell nor falls.
 pub(super) fn is_left(value: u32) -> bool {
     value & FALLEN == 0
 }
@@ -65,7 +64,7 @@ impl RemainingEdges {
         let lengths: Vec<u32> = each()
             .map(|v| {
                 let heads = row(v).filter(|&edge| left(edge)).map(|edge| self.heads[edge]);
-                // Writing an unchanged value would make threads wait for each other.
+                // Checked first, since writing an unchanged value would cause contention.
                 let use_head = |&head: &u32| {
                     if used[head as usize].load(Relaxed) == 0 {
                         used[head as usize].store(1, Relaxed);
@@ -78,7 +77,6 @@ impl RemainingEdges {
                 length as u32
             })
             .collect();
-        // The new number of each vertex, and the first edge of each row.
         let (mut firsts, mut end) = (Vec::new(), 0);
         for (used, &length) in used.iter().zip(&lengths).filter(|(used, _)| used.load(Relaxed) > 0) {
             used.store(firsts.len() as u32, Relaxed);

@@ -107,7 +107,6 @@ fn closed_forms() {
         let (trussness, work) = peeled(&edges, None);
         assert_eq!((trussness, work), (vec![n; edges.len()], PeelingWork { levels: 1, rounds: 1 }));
     }
-    // A ring of cliques, joined by links between different vertices.
     let (cliques, size) = (5, 6);
     let inside = (0..cliques).flat_map(|c| complete(size).map(move |(u, v)| (c * size + u, c * size + v)));
     let links = (0..cliques).map(|c| (c * size, (c + 1) % cliques * size + 1)).map(|(u, v)| (u.max(v), u.min(v)));
@@ -208,7 +207,6 @@ fn what_a_lost_device_began_is_peeled_on_the_cores() {
     }
 }
 
-/// A complete graph.
 fn remaining_complete(vertices: u32) -> (RemainingEdges, Vec<u32>) {
     let heads: Vec<u32> = complete(vertices).map(|edge| edge.1).collect();
     let values = vec![vertices - 2; heads.len()];
@@ -228,7 +226,7 @@ fn least(edges: &RemainingEdges) -> Bytes {
 
 #[test]
 fn long_rows_and_short_ones() {
-    // Vertices 0 and 1 have all others as neighbours, which are joined in runs: rows are searched in every way.
+    // Vertices 0 and 1 are neighbours of all others, which are joined in runs: rows are searched in every way.
     let n = 1500;
     for run in [6, 12] {
         let mut edges: Vec<Edge> = vec![(1, 0)];
@@ -249,7 +247,7 @@ fn long_rows_and_short_ones() {
 }
 
 proptest! {
-    /// Some edges of each chunk have no ends: the parts, one after another, have those of all others, sorted, and each vertex is in one part.
+    /// If some edges of each chunk have no ends, the parts together have those of all others, sorted, and each vertex is in one part.
     #[test]
     fn ends_are_sorted_by_vertex(
         drawn in prop::collection::btree_set((0u32..40, 0u32..40), 1..300),

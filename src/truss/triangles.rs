@@ -33,9 +33,8 @@ impl ListScratch {
     }
 }
 
-/// The row of a vertex, while its edges fall.
 struct RowTable {
-    /// For each 64 vertices: which are in the row, and the place in the row of the first of these.
+    /// For each 64 vertices: bits of those in the row, and the place in the row of the first of these.
     bits: Vec<u64>,
     places: Vec<u32>,
 }
@@ -45,7 +44,7 @@ impl RowTable {
     fn put(&mut self, entries: impl Iterator<Item = u32>) {
         let (mut word, mut bits, mut first) = (u32::MAX, 0, 0);
         for (place, c) in (0..).zip(entries) {
-            // Words are written for each entry: there is no branch to predict.
+            // Words are written for each entry, without a branch.
             let is_same = c / 64 == word;
             (bits, first) = (if is_same { bits } else { 0 }, if is_same { first } else { place });
             word = c / 64;
@@ -54,7 +53,6 @@ impl RowTable {
         }
     }
 
-    /// Empties the table of a row with these vertices.
     #[inline(always)]
     fn clear(&mut self, entries: impl Iterator<Item = u32>) {
         entries.for_each(|c| self.bits[c as usize / 64] = 0);
@@ -88,11 +86,11 @@ struct FallingPair {
     triangles: u32,
 }
 
-/// Whether a triangle takes 1 from its edge `(of, third)`, which must be left. The third edge, `(other, third)`, must be left, too, or fall
-/// while `third` is larger than `of`.
+/// Whether a triangle takes 1 from its edge `(of, third)`, which must be left. The third edge, `(other, third)`, must be left, too, or fall while
+/// `third` is larger than `of`.
 #[inline(always)]
 fn takes(edge: u32, third_edge: u32, of: u32, third: u32) -> bool {
-    // Without branches, which could not be predicted.
+    // Without branches, which would be mispredicted.
     (edge < FALLS) & ((third_edge < FALLS) | ((third_edge & FALLS != 0) & (of < third)))
 }
 
@@ -160,7 +158,6 @@ impl TriangleSearch<'_> {
         }
         for &end in ends {
             let (b, edge) = entry(end);
-            // If no edge is left, none can be lowered.
             if self.is_found_at(a, b) && (rows.left(a) > 0 || rows.left(b) > 0) {
                 pairs.push(FallingPair { a, b, triangles: self.values.of_falling(edge) });
             }

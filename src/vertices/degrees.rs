@@ -9,7 +9,6 @@ use trimill_graph::DegreeRun;
 /// Degrees below this have a range each.
 const ALONE: u32 = 32;
 
-/// The binary logarithm of the ranges for each doubling.
 const FINE: u32 = 4;
 
 /// The vertices whose degree is in a range.

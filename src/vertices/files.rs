@@ -51,7 +51,6 @@ pub fn degrees(path: &Path, by_degree: &[OfDegree]) -> Result<Output> {
     let columns = ["degree", "vertices", "triangles", "average_local_clustering"];
     new_text(path, &columns, by_degree.len(), |place, then, text| {
         let OfDegree { degree, vertices, triangles } = by_degree[place];
-        // Writing to memory does not fail.
         let _ = write!(text, "{degree}{then}{vertices}{then}{triangles}{then}");
         let _ = writeln!(text, "{}", by_degree[place].average_clustering());
     })

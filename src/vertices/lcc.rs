@@ -34,8 +34,8 @@ pub struct LccWanted {
 }
 
 impl LccWanted {
-    /// Adds what an input says: whether its arcs have a direction, and how many vertices it lists at most. Errors: `Kind::Usage` for
-    /// directions of an undirected graph.
+    /// Adds facts of the input: whether its arcs have a direction, and how many vertices it lists at most. Errors: `Kind::Usage` for directions of an
+    /// undirected graph.
     pub fn of_input(self, directed: Option<bool>, listed: u64) -> Result<Self> {
         if self.asked == Some(true) && directed == Some(false) {
             return Err(Error::usage("directions of a graph whose properties say that it has none")
@@ -115,7 +115,6 @@ pub struct LccOfVertices<'a, C> {
     /// Triangles at the vertices, or the arcs between the neighbours of a directed graph.
     pub counts: &'a C,
     pub all: &'a AllVertices,
-    /// If ids are text.
     pub names: Option<&'a Names>,
     pub directed: bool,
 }
@@ -123,7 +122,6 @@ pub struct LccOfVertices<'a, C> {
 pub struct LccRows<'a> {
     counted: Option<&'a VertexRows<'a>>,
     all: &'a AllVertices,
-    /// Their places among all vertices that are known.
     places: Range<u64>,
     names: Option<&'a Names>,
     directed: bool,

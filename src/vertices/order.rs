@@ -1,6 +1,5 @@
-//! The rows of all vertices in the order of the input's ids. Sums are in rank order: each window of vertices takes a pass over all ranks,
-//! and there is one pass if all vertices fit. Memory: 12 bytes a vertex of the window, 4 a vertex of the graph, and 8 more if ids have
-//! gaps.
+//! The rows of all vertices in the order of the input's ids. Sums are in rank order: each window of vertices takes a pass over all ranks; one window
+//! suffices if all vertices fit. Memory: 12 bytes a vertex of the window, 4 a vertex of the graph, and 8 more if ids have gaps.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -124,12 +123,11 @@ pub fn array_is_worthwhile(ids: u64, arcs: u64) -> bool {
     ids == 0 || !is_sparse(ids - 1, arcs)
 }
 
-/// Bytes besides the window, whatever its size.
 pub fn fixed_bytes(vertices: u32) -> Bytes {
     Bytes(12 * u64::from(vertices))
 }
 
-/// The least bytes of a window: the sums are then read some 16 times at most.
+/// The least bytes of a window: at most some 16 windows, each a pass over the sums.
 pub fn least_window(vertices: u32) -> Bytes {
     Bytes(PER_VERTEX * u64::from(vertices) / 16).max(Bytes::mib(1))
 }
@@ -141,7 +139,6 @@ impl CountsInOrder for VerticesOfGraph<'_> {
         self.graph.has_names()
     }
 
-    /// In windows. Runs in the current thread pool.
     fn in_order(&self, write: &mut dyn FnMut(&VertexRows<'_>) -> Result<()>) -> Result<()> {
         let Self { graph, sums, memory } = self;
         let (order, ids, degrees) = (graph.order()?, graph.ids()?, DegreeFinder::of(graph));

@@ -1,9 +1,8 @@
-//! What the triangles at all vertices say of the graph: averages, the largest, quantiles, clustering by degree.
+//! A summary of the triangles at all vertices: averages, the largest, quantiles, clustering by degree.
 //!
-//! The vertices of a degree are consecutive in rank order and have equally many pairs of neighbours, so their coefficients add up to a
-//! quotient of integers, and averages do not depend on the order of additions. Quantiles are exact: of `n` ascending values the quantile
-//! `q` is number `ceil(q n)`, found digit by digit from histograms, in memory that does not grow with the graph. Time: a pass over the
-//! sums, and one for each digit of quantiles.
+//! The vertices of a degree are consecutive in rank order and have equally many pairs of neighbours, so their coefficients add up to a quotient of
+//! integers, and averages do not depend on the order of additions. Quantiles are exact: of `n` ascending values the quantile `q` is number `ceil(q
+//! n)`, found by radix selection with histograms of digits, in constant memory. Time: a pass over the sums, and one for each digit of quantiles.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -34,8 +33,7 @@ pub struct Clustering {
     pub vertices_in_triangles: u64,
     /// The most triangles at a vertex.
     pub most_triangles: u64,
-    /// The vertex that has them, by the input's id; of several the one of the largest degree, then of the largest id. Null without
-    /// triangles.
+    /// The vertex that has them, by the input's id; of several the one of the largest degree, then of the largest id. Null without triangles.
     pub most_triangles_vertex: Option<u64>,
     /// Its name, where the input's ids are names; then it has no other id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,7 +72,6 @@ pub struct Quantile {
 pub struct OfDegree {
     pub degree: u32,
     pub vertices: u64,
-    /// Summed over these vertices.
     pub triangles: u128,
 }
 
@@ -225,7 +222,7 @@ pub fn quantiles(graph: &OrientedGraph, totals: &Sums<ByRank>, summary: &Cluster
             for (degree, ranks) in with_degrees.filter(|(degree, _)| *degree > 1) {
                 for own in sums[(ranks.start - first) as usize..(ranks.end - first) as usize].chunks(AT_A_TIME) {
                     for (key, &triangles) in keys.iter_mut().zip(own) {
-                        // Non-negative numbers sort as their bits.
+                        // Non-negative floating-point numbers sort as their bits.
                         *key = coefficient(degree, triangles).to_bits();
                     }
                     counts.add(&keys[..own.len()]);
@@ -303,7 +300,6 @@ fn select(
     largest: u64,
     pass: impl Fn(&Mutex<DigitCounts>) -> Result<Vec<()>>,
 ) -> Result<Vec<u64>> {
-    // The known high digits of each sought value.
     let mut found = vec![0u64; places.len()];
     for shift in (0..u64::BITS - largest.leading_zeros()).step_by(DIGIT as usize).rev() {
         let all = Mutex::new(DigitCounts::new(&found, shift));

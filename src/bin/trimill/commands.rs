@@ -78,7 +78,7 @@ impl CommandContext<'_> {
         Ok(None)
     }
 
-    /// Prints an error that occurred beside the result, and returns its kind; `of` names what it belongs to.
+    /// Prints an error that occurred beside the result, and returns its kind; `of` is the prefix of the message.
     fn tell(&mut self, of: &str, error: &Error) -> Kind {
         self.print_error_text(&format!("{of}{error}"));
         error.kind()
@@ -89,7 +89,7 @@ impl CommandContext<'_> {
         let _ = writeln!(self.err, "error: {}", printable(what));
     }
 
-    /// Answers on standard error if a table of counts takes standard output.
+    /// Reports on standard error if a table of counts takes standard output.
     fn report_beside<R: json::Json>(
         &mut self,
         table: bool,

@@ -114,7 +114,6 @@ fn execute(command: Command, global: &Global, out: &mut dyn Write, err: &mut dyn
 
 #[derive(Debug, PartialEq)]
 struct Terminal {
-    /// Whether lines can be drawn over.
     moves_cursor: bool,
     colors: bool,
 }
@@ -158,7 +157,6 @@ fn code(kind: Kind) -> u8 {
         Kind::Usage => 2,
         Kind::Resource => 3,
         Kind::Interrupted => signals::INTERRUPTED,
-        // The exit code of Rust's own panics.
         _ => 101,
     }
 }

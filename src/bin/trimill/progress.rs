@@ -24,7 +24,6 @@ const REDRAWN: Duration = Duration::from_millis(100);
 
 const SCALE: u64 = 1000;
 
-/// The observer of the stages, and a way to write to standard error beside it.
 pub(crate) struct ProgressLine {
     pub(crate) observer: Arc<dyn Observer>,
     bar: Option<ProgressBar>,
@@ -131,7 +130,7 @@ impl ShownProgress {
         let line = format!("{}; {}", of_job(share, left), task.describe());
         match &self.target {
             ProgressTarget::Bar(bar) => {
-                // A finished bar draws nothing, so its next message is set before it is begun anew.
+                // A finished bar draws nothing, so its next message is set before it is restarted.
                 bar.set_message(line);
                 if bar.is_finished() {
                     bar.reset();
@@ -148,7 +147,6 @@ fn write_line(out: &Mutex<Box<dyn Write + Send>>, line: &str) {
     let _ = writeln!(lock(out), "{line}");
 }
 
-/// `43% done, 12s left`
 fn of_job(share: f64, left: Option<Duration>) -> String {
     let left = left.map_or(String::new(), |left| format!(", {:#} left", HumanDuration(left)));
     format!("{:.0}% done{left}", 100.0 * share)

@@ -1,6 +1,5 @@
-//! Ctrl-C and SIGTERM: the first one asks the job to stop, at the next check of every stage, and temporary directories are removed; the
-//! second one ends the program at once, with exit code 130, and removes nothing. SIGXFSZ, which ends a program whose file grows past a
-//! limit, is caught and ignored: the write then fails with an error that says so.
+//! Ctrl-C and SIGTERM: the first one asks the job to stop, at the next check of every stage, and temporary directories are removed; the second one
+//! exits at once with code 130 and removes nothing. SIGXFSZ (file size limit) is ignored: the write then fails with an error that says so.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::count::successors::SuccessorRows;
 use trimill_system::mapped;
 
-/// How many successors of a row are looked up, or prefetched, together.
+/// How many successors of a row are looked up, or prefetched, at a time.
 pub(super) const AHEAD: usize = 32;
 
 /// The most entries of a row that are prefetched, and the entries of a cache line.

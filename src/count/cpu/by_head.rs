@@ -1,8 +1,7 @@
 //! Arcs that are counted head by head.
 //!
-//! Behind the hubs a head's row is mostly longer than the part of the tail's row before the head: on GAP-kron 25, 423 entries and 134. So
-//! the arcs of a batch of locals to heads with enough of them are sorted by head; each head's row is marked in a bitmap once, and its
-//! tails' rows probe it.
+//! Behind the hubs a head's row is mostly longer than the part of the tail's row before the head: on GAP-kron 25, 423 entries and 134. So the arcs of
+//! a batch of locals to heads with enough of them are sorted by head; each head's row is marked in a bitmap once, and its tails' rows probe it.
 //!
 //! Heads are cut into buckets of about equal numbers of arcs. Every run of locals writes its arcs bucket by bucket; then a worker takes one
 //! bucket of all runs, and sorts it by head in its cache.
@@ -45,11 +44,11 @@ const COST_OF_SORTING: i64 = 16;
 /// How many arcs ahead entries are prefetched; the bounds of their rows, twice as many.
 const AHEAD: usize = 32;
 
-/// The most arcs of a batch (2 GiB), and the fewest.
+/// Bounds of the number of arcs of a batch; the upper one is 2 GiB.
 pub(super) const MOST_ROOM: u64 = 1 << 28;
 const LEAST_ROOM: u64 = 1 << 20;
 
-/// A batch has at most `ENOUGH_ROOM` arcs, or one in `BATCHES` of all if that is more, whatever the room: allocation takes time, too.
+/// A batch has at most `ENOUGH_ROOM` arcs, or one in `BATCHES` of all if that is more, even if there is more room: allocation takes time.
 pub(super) const ENOUGH_ROOM: u64 = 1 << 26;
 const BATCHES: u64 = 32;
 
@@ -124,7 +123,6 @@ impl HeadBuckets {
         let batches = batches_of(resident, room);
         let (mut best, mut most_saved, mut sum) = (0, 0, 0);
         for (group, sample) in (1..).zip(&samples) {
-            // Marks are set and cleared.
             let rows = (SAMPLED as u64 * sample.arcs).min(GROUP as u64 * batches);
             let marks = 2 * rows * sample.entries / sample.arcs.max(1);
             sum += SAMPLED as i64 * sample.saved - marks as i64;
@@ -135,7 +133,7 @@ impl HeadBuckets {
         Self::of_samples(range.start..range.end.min(range.start + (GROUP * best) as u32), &samples[..best], batches)
     }
 
-    /// All heads below `end`. In rows with a middle corner among them, all arcs to them are counted.
+    /// All heads below `end`. In rows with a middle corner among them, all arcs to them are counted by head.
     pub(super) fn all_below(end: u32, resident: &Resident, room: usize) -> Self {
         let samples = sample(resident, &(0..end), |_| 0);
         Self { all: true, ..Self::of_samples(0..end, &samples, batches_of(resident, room)) }
@@ -247,7 +245,6 @@ impl HeadBuckets {
     }
 }
 
-/// The arcs of a run of locals in bucket order, and the end of each bucket.
 pub(super) struct RunArcs<'a> {
     arcs: &'a [PostponedArc],
     ends: Vec<u32>,
@@ -290,7 +287,7 @@ fn batches_of(resident: &Resident, room: usize) -> u64 {
     resident.arcs().div_ceil(room as u64).max(1)
 }
 
-/// Takes the memory of a batch's arcs, on the threads that will write them.
+/// Allocates a batch's arcs; the threads that will write them touch their pages first.
 pub(super) fn allocate(arcs: &mut Vec<PostponedArc>, room: usize) {
     if arcs.is_empty() {
         *arcs = with_capacity(room);
@@ -330,7 +327,6 @@ fn sample(resident: &Resident, range: &Range<u32>, entries: impl Fn(u32) -> usiz
     (0..groups).into_par_iter().with_min_len(1 << 10).map(sum).collect()
 }
 
-/// Compiled for several instruction sets, see [`super::locals::count_run`].
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn count_part(worker: &mut CpuWorker, part: &HeadPart<'_>, successors: &SuccessorRows<'_>) -> u64 {
     count_of_part(worker, part, successors, &mut TotalOnly)
@@ -382,7 +378,6 @@ fn count_of_part<C: Corners>(
     count
 }
 
-/// The entries before the arc's head in its tail's row.
 #[inline(always)]
 fn entries<'a>(arc: &PostponedArc, successors: &SuccessorRows<'a>) -> &'a [u32] {
     &successors.resident(arc.tail as usize)[..usize::from(arc.len)]

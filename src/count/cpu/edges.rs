@@ -4,9 +4,8 @@
 //! of its three arcs. Arcs to hubs are counted hub by hub for a batch of locals (`hub_arcs`), whose rows are packed (`packed`); arcs to
 //! heads behind the hubs, head by head where that pays off (`head_arcs`). The rows of all other successors probe a bitmap of `a`'s row.
 //!
-//! Only the worker that counts `a` adds to the counters of arcs from `a` until the row is done (`own`). Any worker may add to the counter
-//! of `b -> c`: additions are collected as masks by range of counters and made when a range has many (`counters`), since atomic additions
-//! would move cache lines between cores.
+//! Only the worker that counts `a` adds to the counters of arcs from `a` until the row is done (`own`). Any worker may add to the counter of `b ->
+//! c`: to avoid moving cache lines between cores, additions are collected as masks by range of counters, and made in batches (`counters`).
 //!
 //! Memory: 4 bytes a resident arc and an arc of two row blocks; for each worker 12 bytes for 64 numbers, the words of the longest row with
 //! their planes, its collected additions, the counters of a hub's arcs; two bits for each pair of hubs; 20 bytes for each arc of a batch.
@@ -60,7 +59,6 @@ pub(super) struct CpuEdgeCounter {
     above: HubsAbove,
     batch: BatchRoom,
     counters: HostEdgeCounters,
-    /// Counts of earlier row blocks that were not read yet.
     unread: VecDeque<Vec<u32>>,
     last: LastRowBlock,
     populated: bool,
@@ -109,7 +107,6 @@ pub(super) fn per_row(longest: u32) -> Bytes {
     Bytes(u64::from(longest) * Own::PER_ENTRY.get())
 }
 
-/// A worker's bytes for arcs that are counted by head in batches of `batch` arcs.
 pub(super) fn per_worker_by_head(hubs: u32, longest: u32, batch: usize) -> Bytes {
     match batch {
         0 => Bytes::ZERO,

@@ -15,7 +15,7 @@ use trimill_system::{Bytes, parallel};
 /// The most hubs (256 MiB of bits): their numbers have 16 bits.
 pub(super) const MOST: u32 = 1 << 16;
 
-/// Arcs are sampled by groups of this many locals, one group in `SAMPLED`.
+/// Arcs are sampled: in one of `SAMPLED` groups of this many locals.
 const GROUP: usize = 64;
 const SAMPLED: usize = 16;
 
@@ -56,7 +56,7 @@ impl Hubs {
         self.before = words_before(range.start);
         let len = words_before(range.end) - self.before;
         if self.words.capacity() < len {
-            // Fresh zeroed pages: the threads that fill them touch them first, in parallel.
+            // Fresh zeroed pages, touched first by the threads that fill them, in parallel.
             self.words = Vec::new();
             self.words = zeros(len);
         } else {
@@ -64,7 +64,6 @@ impl Hubs {
             self.words.par_iter_mut().for_each(|word| *word = 0);
             self.words.resize(len, 0);
         }
-        // Blocks of 64 hubs, whose rows have the same length.
         let mut blocks = Vec::new();
         let (mut rest, mut next) = (&mut self.words[..], range.start);
         while next < range.end {
@@ -95,7 +94,7 @@ impl Hubs {
     }
 }
 
-/// The end, at most `most`, of the hubs in a `range` of heads whose bits save the most in sum. With bits, an arc costs as many words as its
+/// The end, at most `most`, of the hubs in a `range` of heads whose bits save the most in total. With bits, an arc costs as many words as its
 /// tail's row occupies up to the head; without them, as many probes as the head's row is long (`length`).
 pub(super) fn worthwhile(
     resident: &Resident,
@@ -111,7 +110,7 @@ pub(super) fn worthwhile(
     let saved = (0..groups)
         .into_par_iter()
         .step_by(SAMPLED)
-        // The first groups have most of the arcs.
+        // Small pieces, since the first groups have most of the arcs.
         .with_max_len(8)
         .fold(
             || vec![0; blocks],

@@ -13,7 +13,7 @@ use super::worker::{CpuWorker, LocalsRun, RowBlockContext, RowHead};
 use super::{free, short};
 use trimill_system::parallel;
 
-/// How many postponed arcs of a worker a thread counts at a time after the last run.
+/// The number of postponed arcs that a thread counts at a time after the last run.
 const PART: usize = 1 << 13;
 
 /// Counts the triangles that start in the run and whose middle corner is in the row block, except for arcs that are counted by `heads`, and
@@ -21,7 +21,6 @@ const PART: usize = 1 << 13;
 ///
 /// Compiled for several instruction sets, chosen at run time: without a popcount instruction, counting takes twice as long. Callees must be
 /// inlined, and count bits in loops: an iterator's `sum` may become a function of its own, compiled for the oldest processor.
-/// become a function of its own, which is compiled for the oldest processor.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn count_run(
     worker: &mut CpuWorker,
@@ -69,7 +68,7 @@ fn count_of_run<C: Corners>(
         }
         let row = successors.resident(run.first + i);
         if is_plain && row.len() <= short::LONGEST {
-            // There is no other row block that would need the cursor.
+            // There is no other row block, so the cursor is not needed again.
             let found = short::count_in_all(row, successors, corners);
             corners.local(run.first + i, found);
             count += found;
@@ -84,7 +83,7 @@ fn count_of_run<C: Corners>(
         }
         let end = before(row, start, range.end);
         *cursor = end as u32;
-        // The first entry has no entry before it that could close a triangle.
+        // No triangle is closed before the first entry.
         let start = start.max(1);
         let hubs_end = before(row, start.min(end), end_of_hubs).min(end);
         if start < hubs_end {
@@ -137,7 +136,6 @@ fn count_sorted(worker: &CpuWorker, arcs: Range<usize>, hubs: &Hubs) -> u64 {
     worker.intersect_sorted(arcs, hubs, &mut TotalOnly, |_, _, _| ())
 }
 
-/// Counts the triangles of some sorted postponed arcs, and adds those at each vertex to `corners`.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn count_sorted_at_vertices(
     worker: &CpuWorker,

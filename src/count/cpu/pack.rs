@@ -1,11 +1,9 @@
 //! Packs rows whose successors are close together, in place.
 //!
-//! As non-empty words of 64 numbers, a row of a web graph takes a fraction of the steps to probe: one AND and one popcount for all
-//! successors of a word. A packed row, `[MARK, words, (place, low, high) ...]`, replaces the plain one where it is not longer, which takes
-//! three successors a word or more. No number is [`MARK`], so the first entry tells whether a row is packed.
-//!
-//! Only rows that are probed are packed, once, where the graph is one partition; a worker unpacks the row of the local that it counts, so
-//! packed rows have up to [`LONGEST`] entries.
+//! As non-empty words of 64 numbers, a row of a web graph takes a fraction of the steps to probe: one AND and one popcount for all successors of a
+//! word. A packed row, `[MARK, words, (place, low, high) ...]`, replaces the plain one where it is not longer, which takes three successors a word
+//! or more. No number is [`MARK`], so the first entry tells whether a row is packed. Only rows that are probed are packed, once, where the graph
+//! is one partition; a worker unpacks the row of the local that it counts, so packed rows have up to [`LONGEST`] entries.
 
 use std::ops::Range;
 
@@ -42,7 +40,7 @@ pub(super) enum BitRows {
     Most,
 }
 
-/// Packs those of the resident `rows` that can be packed; returns their share of all entries.
+/// Packs the resident `rows` where possible; returns their share of all entries.
 pub(super) fn pack_rows(resident: &mut Resident, rows: Range<usize>) -> BitRows {
     let all = resident.successors.len();
     let Resident { offsets, successors, .. } = resident;

@@ -1,12 +1,11 @@
-//! Arcs to hubs that wait until there are many, and are then sorted by head: a hub's row is loaded into a core's cache once for all of its
-//! arcs. The words of 64 numbers that an arc needs of its tail's row wait with it.
+//! Arcs to hubs are buffered with the packed words of their tail's row, then sorted by head, so that a hub's row is cached once for many arcs.
 
 use std::ops::Range;
 
 use super::probe::NonEmptyWords;
 use trimill_system::{Bytes, mapped};
 
-/// The most arcs that wait, and the fewest for which waiting pays off.
+/// The capacity of the buffer of arcs, at most and at least: smaller ones do not pay off.
 pub(super) const MOST_ARCS: usize = 1 << 19;
 const LEAST_ARCS: usize = 1 << 10;
 
@@ -21,10 +20,9 @@ pub(super) struct PostponedArc {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Capacity {
-    /// The most arcs that wait; 0 for none.
+    /// Capacity in arcs; 0 for none.
     pub(super) arcs: usize,
     pub(super) words: usize,
-    /// The first hub whose arcs wait.
     pub(super) first: u32,
     pub(super) heads: usize,
     /// Whether triangles are counted at vertices: then each row's local, and its count, take memory, too.
@@ -74,7 +72,7 @@ impl PostponedArcs {
         Self { room, bits: Vec::new(), places: Vec::new(), arcs: Vec::new(), sorted: SortedArcs::default() }
     }
 
-    /// Makes the arrays, which a graph without hubs does not need.
+    /// Allocates the arrays, which a graph without hubs does not need.
     pub(super) fn allocate(&mut self) {
         if self.sorted.is_allocated() {
             return;
@@ -101,7 +99,7 @@ impl PostponedArcs {
         self.arcs.len() == self.room.arcs
     }
 
-    /// Whether there is room for `words` more words. There always is for one row while no arc waits.
+    /// Whether there is room for `words` more words. There always is for one row if no arc is buffered.
     #[inline(always)]
     pub(super) fn has_room_for(&self, words: usize) -> bool {
         self.bits.len() + words.min(self.room.words) <= self.room.words
@@ -168,7 +166,7 @@ impl PostponedArcs {
         self.arcs.clear();
     }
 
-    /// Removes arcs and words: then there is room for the words of any row.
+    /// Clears the buffer: then there is room for the words of any row.
     #[inline(always)]
     pub(super) fn forget(&mut self) {
         self.arcs.clear();
@@ -199,7 +197,6 @@ impl SortedArcs {
         !self.ends.is_empty()
     }
 
-    /// Sorts arcs by head; `first` is the least head.
     #[inline(always)]
     pub(super) fn sort<'a>(
         &mut self,

@@ -57,7 +57,7 @@ pub(super) fn before(row: &[u32], start: usize, limit: u32) -> usize {
     }
 }
 
-/// How many bits the packed words share with `bits`. Two words an iteration, with a sum each, so that no addition waits for another.
+/// The number of bits that the packed words share with `bits`. Two independent sums, since consecutive additions to one would be serialised.
 #[inline(always)]
 pub(super) fn common(row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
     let common = |place: u16, word: u64| u64::from((bits[usize::from(place)] & word).count_ones());

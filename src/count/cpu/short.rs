@@ -1,8 +1,5 @@
-//! Short rows, intersected in vector registers.
-//!
-//! A short row fits one or two vector registers; each entry of a successor's row is compared with all of it at once, three instructions for
-//! eight entries. There is no bitmap to set and clear, so graphs of low degrees, grids or meshes, are counted as fast as their rows are
-//! found.
+//! Short rows, intersected in vector registers: a short row fits one or two registers; each entry of a successor's row is compared with all of it at
+//! once, three instructions for eight entries. No bitmap is set and cleared, so graphs of low degrees (grids, meshes) are counted quickly.
 
 use super::vertices::Corners;
 use crate::count::successors::SuccessorRows;
@@ -13,8 +10,8 @@ pub(super) const LONGEST: usize = 16;
 /// Not an entry of any row, since no vertex has it as its rank.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Counts the triangles that start at the local with `row` (at most [`LONGEST`] entries) and whose middle corner is in `row[start..]`. The
-/// successors' rows must not be packed.
+/// Counts the triangles that start at the local with `row` (at most [`LONGEST`] entries) with a middle corner in `row[start..]`. The successors'
+/// rows must not be packed.
 #[inline(always)]
 pub(super) fn count<C: Corners>(row: &[u32], start: usize, successors: &SuccessorRows<'_>, corners: &mut C) -> u64 {
     by_length(row, start, |b| successors.row(b), corners)
@@ -23,7 +20,7 @@ pub(super) fn count<C: Corners>(row: &[u32], start: usize, successors: &Successo
 /// As [`count`], where the resident rows are all rows of the graph.
 #[inline(always)]
 pub(super) fn count_in_all<C: Corners>(row: &[u32], successors: &SuccessorRows<'_>, corners: &mut C) -> u64 {
-    // The first entry has no entry before it that could close a triangle.
+    // No triangle is closed before the first entry.
     by_length(row, row.len().min(1), |b| successors.resident(b as usize), corners)
 }
 
@@ -70,7 +67,6 @@ fn in_registers<'a, const WIDTH: usize, C: Corners>(
         }
     }
     if C::WANTED {
-        // As smallest corner and as middle one, in one addition.
         for ((&entry, smallest), middle) in row.iter().zip(found).zip(with_middle) {
             corners.number(entry, u64::from(smallest + middle));
         }

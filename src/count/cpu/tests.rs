@@ -16,8 +16,7 @@ impl Rows {
         own
     }
 
-    /// Counts with `cpu`, with as many hubs as it allows whether they pay off or not, in row blocks that end at `ends` and
-    /// lack the rows that are `absent`.
+    /// Counts with `cpu` in row blocks that end at `ends` and lack the rows that are `absent`, with all hubs that it allows, even unprofitable ones.
     fn count_with(
         &self,
         cpu: &Cpu,
@@ -50,7 +49,7 @@ impl Rows {
             let row_block = row_block.view();
             let successors = SuccessorRows::new(&resident, &row_block);
             let end_of_hubs = cpu.hubs.clamp(start, end);
-            // Two thirds of the other heads, whether they pay off or not, in buckets of one group, of two, and so on.
+            // Two thirds of the other heads, even unprofitable ones, in buckets of one group, of two, and so on.
             let behind = end_of_hubs..if cpu.by_head == 0 { end_of_hubs } else { end - (end - end_of_hubs) / 3 };
             let groups = behind.len().div_ceil(by_head::GROUP) as u64;
             let arcs: Vec<u64> = (0..groups).collect();
@@ -101,7 +100,6 @@ fn cpu(hubs: u32, postponed: usize, workers: u64) -> Cpu {
     }
 }
 
-/// As [`cpu`] with 2 workers; arcs are also counted by their heads, in batches of at most `arcs` arcs.
 fn cpu_by_head(hubs: u32, postponed: usize, arcs: usize) -> Cpu {
     let mut cpu = Cpu { by_head: arcs, ..cpu(hubs, postponed, 2) };
     cpu.room.heads = cpu.room.heads.max(by_head::OF_BUCKET);
@@ -114,7 +112,6 @@ fn arcs_counted_by_their_heads_are_counted_once() {
     let most = |b: u32| !b.is_multiple_of(5);
     let (all, part) = (rows.triangles(|_| true), rows.triangles(most));
     for (hubs, postponed) in [(0, 1), (64, 777), (2112, 1 << 14), (2200, 100)] {
-        // One row, a few runs, all runs at a time.
         for arcs in [1, 20_000, 1 << 30] {
             let (cpu, of) = (cpu_by_head(hubs, postponed, arcs), format!("{hubs} hubs, batches of {arcs}"));
             assert_eq!(rows.count(&cpu, &[], |_| true), all, "{of}");
@@ -140,7 +137,6 @@ fn heads_with_long_rows_and_many_arcs_pay_off() {
     assert!(heads.start == 1000 && (1503..3000).contains(&heads.end), "{heads:?}");
     // Few arcs in a batch: marking a row for them costs as much as probing by it.
     assert!(taken(&rows, 10).is_empty());
-    // Short rows.
     let rows = Rows((0..100_000u32).map(|b| (b.saturating_sub(8)..b).collect()).collect());
     assert!(taken(&rows, 1 << 20).is_empty());
 }
@@ -260,7 +256,6 @@ fn hubs_that_pay_off_are_taken_and_others_are_not() {
     };
     // A clique: rows are long, and 64 entries make a word.
     assert!(count(&Rows((0..2000).map(|b| (0..b).collect()).collect())) > 1000);
-    // A path: no row has two entries.
     assert_eq!(count(&Rows((0..2000u32).map(|b| b.checked_sub(1).into_iter().collect()).collect())), 0);
 }
 

@@ -1,8 +1,8 @@
 //! Where the triangles at each vertex are added up ([`trimill_counting::VertexCounters`]).
 //!
-//! The smallest corner is met once for each triangle and is nearly always a hub, so each worker has its own counters for the hubs (`near`),
-//! which are added to the shared ones at the end of a row block. Packed rows, as those of web crawls, meet the same smallest corners again
-//! and again: these are added up for the row first (`row`). The other two corners are added once for each arc.
+//! The smallest corner is met once for each triangle and is nearly always a hub, so each worker has its own counters for the hubs (`near`), which are
+//! added to the shared ones at the end of a row block. Packed rows, as in web crawls, meet the same smallest corners repeatedly: these are summed
+//! for the row first (`row`). The other two corners are added once for each arc.
 
 mod near;
 mod row;
@@ -83,7 +83,7 @@ impl HostVertexCounters {
 
     #[inline(always)]
     fn add(&self, counter: u64, triangles: u64) {
-        // Numbers before the window wrap around to beyond its end.
+        // Numbers before the window wrap around to values beyond its end.
         if let Some(held) = self.counters.get(counter.wrapping_sub(self.of.window.start) as usize)
             && triangles > 0
         {
@@ -91,7 +91,6 @@ impl HostVertexCounters {
         }
     }
 
-    /// Adds the counters of a worker, and clears these.
     pub(super) fn take(&self, near: &mut NearCounters) {
         for (held, near) in self.counters.iter().zip(near.all()) {
             match std::mem::take(near) {

@@ -30,7 +30,7 @@ pub(super) const DIRECT: u32 = 2048;
 /// How many postponed arcs ahead words are prefetched.
 const WORDS_AHEAD: usize = 8;
 
-/// The fewest successors for each word of a packed row for their rows to be taken as close to each other.
+/// The least number of successors for each word of a packed row with which their rows count as close to each other.
 const DENSE: usize = 4;
 
 /// A local's row up to the end of a row block; the middle corners of the triangles to count are those from `start` on.
@@ -46,7 +46,7 @@ pub(super) struct CpuWorker {
     pub(super) marks: Vec<u64>,
     pub(super) postponed: PostponedArcs,
     pub(super) unpacked: Unpacked,
-    /// Where triangles are counted at vertices: the local of each row, by its first packed word, and the triangles of its postponed arcs.
+    /// If triangles are counted at vertices: the local of each row, by its first packed word, and the triangles of its postponed arcs.
     locals: Vec<u32>,
     of_locals: Vec<u32>,
     pub(super) near: NearCounters,
@@ -67,7 +67,7 @@ impl CpuWorker {
         }
     }
 
-    /// Makes the arrays for hubs, which a graph without hubs does not need.
+    /// Allocates the arrays for hubs, which a graph without hubs does not need.
     pub(super) fn allocate(&mut self) {
         self.postponed.allocate();
         if self.postponed.room.vertices && self.locals.is_empty() {
@@ -85,8 +85,8 @@ impl CpuWorker {
             + self.of_row.bytes()
     }
 
-    /// Counts the triangles that start at a local and whose middle corner is a hub; all of `head` is below the end of the hubs. Postponed
-    /// ones are counted by a later call, or by [`Self::intersect_sorted`].
+    /// Counts the triangles that start at a local and whose middle corner is a hub; all of `head` is below the end of the hubs. Postponed arcs are
+    /// counted by a later call, or by [`Self::intersect_sorted`].
     #[inline(always)]
     pub(super) fn intersect_hubs<C: Corners>(
         &mut self,
@@ -175,7 +175,7 @@ impl CpuWorker {
         self.postponed.sort();
         let mut of_locals = std::mem::take(&mut self.of_locals);
         let count = self.intersect_sorted(0..self.postponed.len(), hubs, corners, |_, tail, found| {
-            // Added by local here: in the order of heads, additions to the shared counters would be random accesses.
+            // Summed by local: in the order of heads, additions to the shared counters would be random accesses.
             if C::WANTED
                 && let Some(sum) = of_locals.get_mut(tail)
             {
@@ -192,8 +192,8 @@ impl CpuWorker {
         count
     }
 
-    /// Counts the triangles of some postponed arcs and their corners, except the largest: `of_tail` gets the first word of the tail's row,
-    /// and the number of triangles.
+    /// Counts triangles of some postponed arcs and their corners, except the largest: `of_tail` gets the first word of the tail's row, and their
+    /// number.
     #[inline(always)]
     pub(super) fn intersect_sorted<C: Corners>(
         &self,
@@ -222,8 +222,8 @@ impl CpuWorker {
         self.locals[word] as usize
     }
 
-    /// Counts the triangles that start at the local with `head.row`, whose packed form is `words`, if any. The whole row may be marked: a
-    /// successor's entries are all below the successor.
+    /// Counts the triangles that start at the local with `head.row`, packed as `words` if any. The whole row may be marked: successors' entries are
+    /// smaller.
     #[inline(always)]
     pub(super) fn intersect_others<C: Corners>(
         &mut self,
@@ -289,7 +289,7 @@ impl CpuWorker {
             let mut found = 0;
             for &b in some {
                 let successor_row = successors.row(b);
-                // All row bounds are read before the first row is probed.
+                // Reads all row bounds before probing the first row.
                 ahead[found] = (b, successor_row);
                 if may_intersect(successor_row, first, last) {
                     prefetch_row(successor_row);

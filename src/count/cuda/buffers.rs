@@ -13,7 +13,6 @@ const FEWEST_WORDS: u64 = 1 << 18;
 #[derive(Default)]
 pub(super) struct Buffers(Arc<Mutex<Vec<Pinned<u32>>>>);
 
-/// A buffer that is lent; it becomes idle when dropped.
 struct Borrowed {
     memory: Option<Pinned<u32>>,
     idle: Arc<Mutex<Vec<Pinned<u32>>>>,
@@ -25,7 +24,7 @@ impl Buffers {
         lock(&self.0).extend((0..many).map_while(|_| gpu.pinned(words as usize).ok()));
     }
 
-    /// An idle buffer of at least `words`, else a new one. None where no memory can be locked, or where it would not pay off.
+    /// An idle buffer of at least `words`, else a new one. None if no memory can be locked, or if that would not pay off.
     pub(super) fn lend(&self, gpu: &Gpu, words: u64) -> Option<Box<dyn Lent>> {
         if words < FEWEST_WORDS {
             return None;

@@ -12,7 +12,7 @@ impl VerifiedVertices {
     pub fn clustering(&self, control: &Control) -> Result<(Clustering, Vec<OfDegree>)> {
         let pairs = |degree: u32| u128::from(degree) * u128::from(degree - 1) / 2;
         let both = || self.degrees.iter().copied().zip(self.triangles.iter().copied());
-        // None is negative, so their bits sort as they do.
+        // All values are non-negative, so their bit patterns have the same order.
         let mut local: Vec<u64> = both()
             .filter(|(degree, _)| *degree > 1)
             .map(|(degree, triangles)| (triangles as f64 / pairs(degree) as f64).to_bits())

@@ -10,7 +10,7 @@ use trimill_system::{Control, Result, parallel};
 /// Steps of a loop between two checks whether to stop.
 pub(super) const STEPS: usize = 1 << 16;
 
-/// The full neighbourhood of every vertex, with vertices renumbered by ascending id; and, where asked for, the count on each edge.
+/// The full neighbourhood of every vertex, renumbered by ascending id; and, if wanted, the count on each edge.
 #[derive(Debug)]
 pub struct VerifiedEdges {
     pub(super) ids: Vec<u64>,
@@ -51,7 +51,6 @@ impl VerifiedEdges {
         self.starts.len() - 1
     }
 
-    /// The neighbours of a vertex, ascending.
     pub(super) fn neighbours_of(&self, vertex: usize) -> &[usize] {
         &self.neighbours[self.starts[vertex]..self.starts[vertex + 1]]
     }

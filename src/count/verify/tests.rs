@@ -95,7 +95,7 @@ fn peak(alone: &rayon::ThreadPool, arcs: &[(u64, u64)]) -> u64 {
         alone.install(|| {
             let verifier = Verifier::for_arcs(arcs.len() as u64);
             arcs.chunks(1000).for_each(|batch| verifier.arcs(batch).unwrap());
-            // On edges, too, which takes more.
+            // Counting on edges takes more.
             verifier.finish_with_counts(true, &Control::silent()).unwrap()
         });
     });
@@ -105,7 +105,7 @@ fn peak(alone: &rayon::ThreadPool, arcs: &[(u64, u64)]) -> u64 {
 #[test]
 fn no_graph_takes_more_than_is_said_of_its_arcs() {
     let n = 100_000;
-    // What another thread allocates is not measured.
+    // Only allocations of this thread are measured.
     let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
     let needs = ArcTally::default();
     ArcSink::arcs(&needs, &[(0, 1), (1, 1)]).unwrap();

@@ -1,6 +1,5 @@
-//! The trussness of every edge by removing one edge after another on one thread: for each k, edges in fewer than k - 2 triangles go, and
-//! their triangles with them. Shares nothing with `crate::truss`. Cost: merges the neighbourhoods of every edge once, and a pass over all
-//! edges for each k; 5 bytes an arc.
+//! The trussness of every edge by removing edges one by one on one thread: for each k, edges in fewer than k - 2 triangles, with their triangles.
+//! Shares nothing with `crate::truss`. Cost: one merge of neighbourhoods for each edge, and a pass over all edges for each k; 5 bytes an arc.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
@@ -62,7 +61,6 @@ impl VerifiedEdges {
         Ok(Trusses { largest_k: by_k.last().map_or(0, |truss| truss.k), by_k, until, ..Trusses::default() })
     }
 
-    /// All edges: smaller end, larger end, place of the count.
     fn edges(&self) -> Vec<(usize, usize, usize)> {
         let of = |u: usize| {
             let places = self.starts[u]..self.starts[u + 1];
@@ -80,7 +78,6 @@ impl VerifiedEdges {
         self.neighbours_of(shorter).iter().copied().filter(|w| of_longer.binary_search(w).is_ok()).collect()
     }
 
-    /// The place of an edge's count, at its smaller end.
     fn place(&self, u: usize, v: usize) -> usize {
         let (smaller, larger) = (u.min(v), u.max(v));
         self.starts[smaller] + self.neighbours_of(smaller).partition_point(|&other| other < larger)

@@ -18,7 +18,6 @@ fn graph(edges: &[(u64, u64)]) -> OrientedGraph {
     prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap()
 }
 
-/// The ids of each arc, the smaller first, in rank order.
 fn arcs(graph: &OrientedGraph) -> Vec<(u64, u64)> {
     let (order, ids, mut arcs) = (graph.order().unwrap(), graph.ids().unwrap(), Vec::new());
     let id = |rank: u32| ids.original(order[rank as usize]);
@@ -33,7 +32,6 @@ fn arcs(graph: &OrientedGraph) -> Vec<(u64, u64)> {
     arcs
 }
 
-/// Rows as they come, and the number of windows.
 fn rows(graph: &OrientedGraph, sums: &Sums<ByArc>, room: Option<u64>) -> (Vec<(u64, u64, u32)>, usize) {
     let control = Control::silent();
     let of = EdgesOfGraph { graph, sums, truss: None, memory: Bytes::mib(64), control: &control };
@@ -119,7 +117,6 @@ proptest! {
     }
 }
 
-/// A ring beside hubs whose lists are long, and more vertices than have counters in each run.
 #[test]
 fn long_lists_and_many_vertices_are_in_order() {
     let n = 3 * u64::from(HUBS) * 2;
@@ -141,7 +138,6 @@ fn long_lists_and_many_vertices_are_in_order() {
     }
 }
 
-/// Lists that are sorted as a copy, in place, and by several threads.
 #[test]
 fn lists_of_all_lengths_are_sorted() {
     let lengths = [0, 5, SHORT, 20_000, 0, 0, 150_000, 1, 3, 70_000, 0];
@@ -150,7 +146,6 @@ fn lists_of_all_lengths_are_sorted() {
         *end += length as u64;
         Some(*end)
     }));
-    // In no order, and all different.
     let mixed = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut edges: Vec<AtomicU64> = (0..starts[lengths.len()]).map(|i| AtomicU64::new(mixed(i))).collect();
     rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(|| sort(&starts, &mut edges));
@@ -174,7 +169,6 @@ fn sums_that_are_no_counts_of_triangles_are_refused() {
     assert!(error.to_string().contains("odd"), "{error}");
 }
 
-/// However large the graph is: longer lists aside, which are windows by themselves.
 #[test]
 fn the_smallest_windows_are_some_sixteen() {
     for (vertices, edges) in

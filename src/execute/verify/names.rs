@@ -18,7 +18,7 @@ pub(super) struct NumberedByTree<'a> {
 }
 
 struct CollectedNames {
-    /// With the bytes that the names take.
+    /// And the bytes that the names take.
     names: Mutex<(BTreeMap<Vec<u8>, u64>, u64)>,
     most: Bytes,
 }

@@ -34,16 +34,13 @@ fn texts_of_a_result_stay_data() {
     assert_eq!(context["version"], hostile);
     assert_eq!(context["entries"][0]["title"], hostile);
     assert_eq!(context["entries"][0]["job"], hostile);
-    // Nothing begins an element or a comment in the data.
     assert!(data.iter().all(|text| !text.contains('<')));
-    // The style is there once: `<!-- insert style -->` in the data is not replaced.
     assert_eq!(page.matches(STYLE).count(), 1);
 }
 
 #[test]
 fn every_script_element_ends_where_the_template_ends_it() {
     let page = page(&[entry(ResultKind::Count, "a", "{}".into())], "0.1.0", CREATED);
-    // The library, the page's scripts, a result, the context.
     assert_eq!(page.matches("</script").count(), 4);
     assert_eq!(page.matches("<!-- insert").count(), 0);
     for text in [LIBRARY, STYLE].into_iter().chain(SCRIPTS) {

@@ -178,7 +178,6 @@ fn encoded_rows_are_the_same_rows() {
         (LocalsAndHeads::of(inner..n), true),
         (LocalsAndHeads::of(0..inner - 1), false),
         (LocalsAndHeads::of(inner + 1..n), false),
-        // Chunks of it.
         (of(inner..n, 0..first), true),
         (of(inner..n, first..inner), true),
         (of(inner..n, first..n), true),

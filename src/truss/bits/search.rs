@@ -9,10 +9,10 @@ use crate::truss::ends::{FallingEnd, vertex};
 use crate::truss::falling::{EdgeValues, TOGETHER, TakenTriangles};
 use trimill_system::mapped::{prefetch, zeros};
 
-/// A row less than `MUCH_LONGER` times as long as the row in the table is read as a whole; in longer ones, the table's words are searched.
+/// A row less than `MUCH_LONGER` times as long as the row in the table is read whole; longer ones are searched for the table's words.
 const MUCH_LONGER: usize = 4;
 
-/// Words that are put into the table in the time of one search.
+/// The number of words that are put into the table in the time of one search.
 const WORDS_PER_SEARCH: usize = 4;
 
 #[derive(Default)]
@@ -29,10 +29,8 @@ impl BitScratch {
     }
 }
 
-/// How many triangles are to be taken from each edge of a row.
 #[derive(Default)]
 struct TriangleCounts {
-    /// The counts for the edges of each word.
     planes: Vec<Planes>,
     /// A bit for each word that has any.
     touched: Vec<u64>,

@@ -39,7 +39,6 @@ pub(super) fn run(command: &BenchCommand, context: &mut CommandContext<'_>) -> R
     });
     let (report, ended) = match (compared, latest) {
         (Ok(report), _) => (report, None),
-        // Shows what was measured before the error.
         (Err(error), Some(report)) => (report, Some(error)),
         (Err(error), None) => return Err(error),
     };
@@ -123,7 +122,7 @@ fn outcome(report: &BenchReport, context: &mut CommandContext<'_>) -> CommandOut
     if report.any_wrong() { Some(Kind::Data) } else { worst }
 }
 
-/// The kind called `name`; a timeout or crash of a child process counts as a lack of resources.
+/// A timeout or crash of a child process counts as a lack of resources.
 fn kind(name: &str) -> Kind {
     match name {
         "data" => Kind::Data,

@@ -4,8 +4,8 @@ use crate::cli::BenchCommand;
 use trimill::program::{BatchJob, Choice, Job, Prepare, Tables};
 use trimill::{Backend, Error, Partitioner, Result};
 
-/// Checks the method of `job`, and settings that mean something only to some backends, methods and partitioners: one that is `stated` for
-/// this very job is refused if it has no effect; one from the settings of many jobs is ignored.
+/// Checks the method of `job` and settings that apply only to some backends, methods and partitioners. A setting without effect is refused if it
+/// is `stated` for this very job, and ignored if it comes from the settings of many jobs.
 pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
     let name = job.name.clone();
     let of_job = |error: Error| match &name {

@@ -31,7 +31,6 @@ fn counted(tables: &Tables, how: &AnswerArgs, context: &mut CommandContext<'_>) 
     report(count(&job, context.metis(), &context.control)?, Some(&job), how, context)
 }
 
-/// Prints the result of a job, or of its shards, and what went wrong with its files.
 pub(super) fn report(
     counted: CountAnswer,
     job: Option<&Job>,
@@ -51,7 +50,6 @@ pub(super) fn threads(asked: Option<NonZeroUsize>) -> usize {
     asked.or(available_parallelism().ok()).map_or(1, NonZeroUsize::get)
 }
 
-/// A result, printed in any case, and whether its files could be written.
 pub(super) struct CountAnswer {
     pub(super) result: RunResult,
     pub(super) written: Result<()>,

@@ -20,7 +20,6 @@ pub(super) fn run(command: GenerateCommand, context: &mut CommandContext<'_>) ->
     paths::check(&graph.into_iter().chain([files]).collect::<Vec<_>>())?;
     let report = execute::generate(&request, &context.control)?;
     match request.files().is_empty() {
-        // Standard output has the graph.
         true => Ok(None),
         false => context.report(as_json, &report, reports::generate),
     }

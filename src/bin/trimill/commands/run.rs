@@ -65,10 +65,8 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
 #[derive(Debug, Clone, PartialEq)]
 struct SummaryLine {
     job: String,
-    /// Triangles, edges, parts, if it was counted.
     counted: Option<(u128, u64, u32)>,
     seconds: f64,
-    /// `done`, or what went wrong.
     outcome: String,
 }
 
@@ -133,7 +131,7 @@ impl JobsDone {
     }
 }
 
-/// The line of a job that counted nothing, and began then.
+/// A summary line of a job that counted nothing and began at `begun`.
 fn line(name: &str, begun: Option<Instant>, outcome: String) -> SummaryLine {
     let seconds = begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
     SummaryLine { job: name.into(), counted: None, seconds, outcome }
@@ -170,7 +168,6 @@ fn for_cluster(job: &Job, cluster: &Cluster, how: &AnswerArgs, context: &mut Com
     Ok(written.commands.first().cloned().unwrap_or_default())
 }
 
-/// Prints what would run; checks the files of every job.
 fn check(batch: &Batch, as_json: bool, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let mut worst = None;
     for BatchJob { name, job, .. } in &batch.jobs {

@@ -26,7 +26,7 @@ impl Run {
     }
 }
 
-/// A command line whose words are separated by blanks, in which `@` stands for the directory. Caches are in it, too.
+/// Parses `line`, in which `@` stands for the directory; words are separated by blanks. Caches are in that directory, too.
 fn parsed(dir: &Path, line: &str) -> Command {
     let cached = line.starts_with("count ") || line.starts_with("plan ");
     let line = if cached { format!("{line} --cache-dir @/cache") } else { line.to_owned() };
@@ -34,7 +34,6 @@ fn parsed(dir: &Path, line: &str) -> Command {
     Cli::try_parse_from(std::iter::once("trimill".to_owned()).chain(words)).unwrap().command
 }
 
-/// Calls `command` with outputs that are kept.
 fn within(control: Control, command: impl FnOnce(&mut CommandContext<'_>) -> Result<CommandOutcome>) -> Run {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let end = command(&mut CommandContext { out: &mut out, err: &mut err, terminal: false, control, program: None });
@@ -88,7 +87,7 @@ fn a_result_is_not_written_over_unless_that_is_asked_for() {
         assert_eq!((refused.kind(), refused.out.len()), (Some(Kind::Usage), 0));
     }
     assert_eq!(run(&dir, "run @/b.toml --set output.force=true").kind(), None);
-    // That a job began in its run directory is no reason to replace what it did not announce.
+    // A run directory that a job began in does not permit overwriting files that the job did not announce.
     std::fs::create_dir(dir.join("r")).unwrap();
     std::fs::write(dir.join("r/job.json"), "{}").unwrap();
     assert_eq!(run(&dir, "count @/g.txt --output @/out --run-dir @/r").kind(), Some(Kind::Usage));
@@ -152,7 +151,7 @@ fn settings_for_a_gpu_are_refused_where_none_counts_and_those_of_a_method_where_
             let text = run.end.unwrap_err().to_string();
             assert!(text.contains("has no effect on the CPU, which counts here: "), "{text}");
         }
-        // A GPU that need not be here.
+        // A GPU need not exist for a plan.
         let planned = run(&dir, &format!("plan @/g.txt --backend cuda --device-memory 1GiB {setting}"));
         assert_eq!(planned.kind(), None, "{setting}");
     }
@@ -161,7 +160,7 @@ fn settings_for_a_gpu_are_refused_where_none_counts_and_those_of_a_method_where_
     }
 }
 
-/// Settings are declared once, for all commands; each shows and takes those that mean something to it.
+/// Settings are declared once for all commands; each command shows and accepts only those that apply to it.
 #[test]
 fn settings_that_a_command_does_not_take_are_neither_shown_nor_accepted() {
     use clap::CommandFactory;
@@ -225,7 +224,6 @@ fn zero_is_refused_in_plain_words() {
     assert!(seen >= 20, "{seen}");
 }
 
-/// Besides the command lines of docs/messages.md.
 #[test]
 fn errors_keep_their_kinds() {
     let (_guard, dir) = folder();

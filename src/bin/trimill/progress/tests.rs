@@ -36,11 +36,9 @@ fn a_line_has_the_share_of_the_job_the_time_left_and_the_rate() {
         shown.advance(task, 2);
     });
     assert!(lines[0].starts_with("0% done; read: 0 B of 4.0 MiB, "), "{lines:?}");
-    // A quarter of 3 of 5.
     assert!(lines[1].starts_with("15% done, ") && lines[1].contains(" left; read: 1.0 MiB of 4.0 MiB, "), "{lines:?}");
     assert!(lines[1].ends_with("/s"), "{lines:?}");
     assert!(lines[2].starts_with("read: 1.0 MiB in "), "{lines:?}");
-    // Half of the count.
     assert!(lines[4].starts_with("80% done, ") && lines[4].contains("count: 2 of 4 partitions"), "{lines:?}");
 }
 
@@ -131,7 +129,6 @@ fn a_bar_is_drawn_and_goes() {
     shown.expect(&expected(&[("clean", 3.0), ("orient", 3.0), ("count", 3.0)]));
     let task = shown.begin("clean", Some(10), Unit::Arcs);
     shown.advance(task, 5);
-    // Half of 3 of 9.
     assert!(bar.message().starts_with("17% done, "), "{}", bar.message());
     assert!(bar.message().contains("; clean: 5 of 10 arcs, "), "{}", bar.message());
     assert_eq!(bar.position(), 166);

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use super::table::{TableColumn, grid, or_dash, prefixed, seconds, thousands, three_digits};
 use trimill::program::report::bench::{BenchReport, GraphReport, MethodReport, Spread};
 
-/// The last columns matter most: a narrow terminal omits others from the second on.
+/// Ordered by importance, the last ones most important: a narrow terminal omits columns from the second on.
 const COLUMNS: [TableColumn<MethodReport>; 14] = [
     TableColumn { heading: "method", cell: |m| format!("{} on {}", m.title(), m.backend) },
     TableColumn { heading: "runs", cell: |m| if m.runs.is_empty() { "-".into() } else { m.runs.len().to_string() } },
@@ -108,7 +108,6 @@ pub(crate) fn wrong(method: &MethodReport, graph: &GraphReport) -> Option<String
     ))
 }
 
-/// A word in the table; the message is below it.
 fn verdict(method: &MethodReport) -> String {
     match (method.correct, &method.problem) {
         (Some(false), _) => "WRONG".into(),

@@ -70,7 +70,7 @@ fn answer(plan: &PlanReport, threads: usize) -> String {
     list(&entries)
 }
 
-/// The largest share of the seconds that more memory may leave to be worth a line.
+/// More memory is mentioned only if it reduces the time to this share or less.
 const SAVES: f64 = 0.95;
 
 fn more(more: &MoreMemory) -> String {
@@ -119,7 +119,6 @@ pub(crate) fn plan(plan: &PlanReport, threads: usize, shown: ShownTables) -> Str
     text
 }
 
-/// The partitions, what the budgets consist of, and other numbers of parts.
 fn details(plan: &PlanReport, shown: ShownTables) -> String {
     let mut text = String::new();
     if !plan.partitions.is_empty() {
@@ -147,7 +146,6 @@ fn details(plan: &PlanReport, shown: ShownTables) -> String {
         text.push_str(&list(&[("modes", faster(estimates))]));
     }
     if !plan.alternatives.is_empty() {
-        // Nothing is kept twice in the in-place mode.
         let applies =
             |column: &&TableColumn<Alternative>| plan.mode == Mode::Spilled || column.heading != "duplication";
         text.push_str("\nOther numbers of parts\n");

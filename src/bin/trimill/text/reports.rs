@@ -76,7 +76,7 @@ pub(crate) fn doctor(report: &DoctorReport) -> String {
     list(&entries)
 }
 
-/// What a core, the disk and a GPU, if there is one, do in a second.
+/// Rates per second of a core, the disk and, if there is one, a GPU.
 fn rates(rates: &Rates, with_gpu: bool) -> Vec<(&'static str, String)> {
     let Rates { size_arcs, build_arcs, write_bytes, read_bytes, cpu, gpu, gpu_arcs, bitmap, lstc, packed } = *rates;
     let edges = |rate: f64| format!("{:.0} million edges/s", rate / 1e6);

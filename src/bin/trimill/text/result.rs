@@ -22,7 +22,7 @@ const STAGES: [TableColumn<Stage>; 5] = [
     TableColumn { heading: "rate in", cell: stage_rate },
 ];
 
-/// A rate if the stage read its bytes: the planner looks at their sizes only.
+/// A rate, if the stage read its bytes: the planner uses only their sizes.
 fn stage_rate(stage: &Stage) -> String {
     if stage.name == "plan" { "-".into() } else { rate(stage.bytes_in, stage.seconds) }
 }
@@ -42,7 +42,7 @@ const DEVICES: [TableColumn<DeviceResult>; 9] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ShownTables {
     None,
-    /// At most [`MOST_ROWS`] partitions, the largest ones: on a terminal.
+    /// At most [`MOST_ROWS`] partitions, the largest ones.
     Short,
     Whole,
 }
@@ -164,7 +164,7 @@ fn memory(result: &RunResult) -> String {
     format!("host {}, {what} {}", of(result.peak_host_bytes, result.host_memory), of(counting, result.device_memory))
 }
 
-/// The time of the job, and of counting if that is a part of it: not with several devices, or an earlier start.
+/// The time of the job, and of counting if counting is a part of it: not with several devices or partitions resumed from an earlier start.
 fn time(result: &RunResult) -> String {
     let (whole, counting) = (result.seconds, result.counting_seconds());
     let part = if counting <= whole { format!(", counting {}", seconds(counting)) } else { String::new() };
@@ -209,7 +209,7 @@ fn readable(figure: Figure) -> String {
     }
 }
 
-/// The rows that a table shows, in order, and a line that says how many it leaves out.
+/// The rows that a table shows, in order, and a line that says how many are left out.
 fn largest(rows: &[PartitionFigures], shown: ShownTables) -> (Vec<&PartitionFigures>, String) {
     if shown != ShownTables::Short || rows.len() <= MOST_ROWS {
         return (rows.iter().collect(), String::new());
@@ -261,7 +261,6 @@ fn totals(result: &RunResult) -> String {
     list(&entries)
 }
 
-/// `1 part`, `8 parts`
 pub(crate) fn parts(parts: u32) -> String {
     if parts == 1 { "1 part".into() } else { format!("{} parts", thousands(parts)) }
 }
@@ -274,7 +273,7 @@ pub(crate) fn mode(mode: Mode, prune: Prune) -> String {
     }
 }
 
-/// The table of stages. It has no sum: stages overlap.
+/// The table of stages. It has no total, because stages overlap.
 pub(crate) fn stages(stages: &[Stage]) -> String {
     grid(&STAGES, stages)
 }

@@ -24,8 +24,7 @@ pub(crate) fn grid<'a, T: 'a>(
     plain_grid(headings, rows)
 }
 
-/// As [`grid`], for texts. Aligns a column of only numbers, sizes or dashes to the right. On a terminal a table keeps to its width: see
-/// [`arranged`].
+/// As [`grid`], for texts. Right-aligns columns of only numbers, sizes or dashes. Fits a terminal's width: see [`arranged`].
 pub(crate) fn plain_grid(headings: Vec<String>, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     arranged(headings, rows.into_iter().collect(), terminal_width())
 }
@@ -35,8 +34,8 @@ fn terminal_width() -> Option<u16> {
     terminal_size_of(stdout()).map(|(width, _)| width.0)
 }
 
-/// The table within `width` columns, if given: first without lines between columns, then with long texts in several lines, then without
-/// columns of numbers from the second on. The first column says what a row is, and the last ones say most.
+/// The table within `width` columns, if given: first drops the lines between columns, then wraps long texts, then drops numeric columns from the
+/// second on. The first column says what a row is, and the last ones are the most important.
 fn arranged(mut headings: Vec<String>, mut rows: Vec<Vec<String>>, width: Option<u16>) -> String {
     let natural = drawn(&headings, &rows, TableLines::All, None);
     let Some(width) = width.filter(|width| wide(&natural) > usize::from(*width)) else { return natural };
@@ -63,7 +62,7 @@ enum TableLines {
 
 const BELOW_HEADER: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// Texts up to this length are not broken into lines, and longer ones only to this length.
+/// Texts up to this length are not wrapped, and longer ones not narrower than this.
 const SHORT_TEXT: usize = 16;
 
 fn wide(text: &str) -> usize {
@@ -111,7 +110,7 @@ fn numeric(text: &str) -> bool {
     text.is_empty() || text == "all" || text == "-" || text.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Lines of `name  value`, the values below each other, and on a terminal in as many lines as they take.
+/// Lines of `name  value` with aligned values, wrapped on a terminal.
 pub(crate) fn list(entries: &[(&str, String)]) -> String {
     listed(entries, terminal_width().map_or(usize::MAX, usize::from))
 }
@@ -213,7 +212,6 @@ mod tests {
         let natural = at(None);
         assert!(natural.starts_with('┌') && wide(&natural) > 100, "{natural}");
         assert_eq!(at(Some(200)), natural);
-        // Without the lines between columns it fits.
         let plain = at(Some(wide(&natural) as u16 - 1));
         assert!(plain.contains(outcome) && !plain.contains('│'), "{plain}");
         for width in [60, 80, 100] {
@@ -224,7 +222,6 @@ mod tests {
                 |text: &str| text.split_whitespace().map(str::to_owned).collect::<std::collections::BTreeSet<_>>();
             assert!(words(&narrow).is_superset(&words(outcome)), "{narrow}");
         }
-        // Too narrow for the numbers: they go.
         let narrowest = at(Some(24));
         assert!(
             wide(&narrowest) <= 24 && !narrowest.contains("20,977,629") && narrowest.contains("crawl"),

@@ -41,7 +41,7 @@ impl HubsAbove {
         let before = |x| words_before(self.first, self.end, x);
         let len = before(self.end);
         if self.words.len() < len {
-            // Fresh zeroed pages, which the threads that fill them touch first.
+            // Fresh zeroed pages, touched first by the threads that fill them.
             self.words = Vec::new();
             self.words = zeros(len);
         }
@@ -74,7 +74,6 @@ impl HubsAbove {
         let (first, row) = (self.first_word(x), self.row(x));
         bits[..first].fill(0);
         bits[first..first + row.len()].copy_from_slice(row);
-        // The word of `x` itself has bits of both.
         bits.iter_mut().zip(below).for_each(|(bits, below)| *bits |= below);
     }
 
@@ -114,7 +113,6 @@ mod tests {
 
     #[test]
     fn bits_are_those_of_the_hubs_turned_around() {
-        // Row y has the divisors of y below y.
         let rows: Vec<Vec<u32>> = (0..300u32).map(|y| (1..y).filter(|x| y.is_multiple_of(*x)).collect()).collect();
         let mut above = HubsAbove::default();
         for range in [0..64, 0..65, 63..130, 130..131, 131..131, 0..300, 128..300, 64..65] {

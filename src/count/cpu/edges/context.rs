@@ -31,7 +31,6 @@ impl<'a> Around<'a> {
     }
 }
 
-/// The heads whose arcs are counted in batches of up to `most_arcs` arcs.
 pub(super) struct BatchedHeads<'a> {
     pub(super) hubs: &'a HeadBuckets,
     pub(super) others: &'a HeadBuckets,
@@ -43,7 +42,7 @@ impl BatchedHeads<'_> {
         self.hubs.is_empty() && self.others.is_empty()
     }
 
-    /// A single row may have more arcs than a batch has room for: then no arc of its run is counted by head.
+    /// False for a row with more arcs than a batch has room for: then no arc of its run is counted by head.
     pub(super) fn has_room_for(&self, run: &LocalsRun<'_>, resident: &Resident) -> bool {
         run.arcs(resident) <= self.most_arcs
     }

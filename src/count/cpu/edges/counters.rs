@@ -8,10 +8,10 @@ use trimill_system::{Bytes, lock, parallel};
 
 const RANGES: u64 = 1 << 8;
 
-/// The binary logarithm of the fewest counters of a range.
+/// The least binary logarithm of the number of counters of a range.
 const LEAST_SHIFT: u32 = 12;
 
-/// How many additions a worker collects for a range.
+/// The size of a worker's buffer of additions for a range.
 const COLLECTED: usize = 128;
 
 /// Counters in ranges of equal length, each with a lock: first the resident arcs, then the arcs of a row block.
@@ -39,7 +39,6 @@ impl HostEdgeCounters {
         Bytes::of::<u32>(counters) + Bytes::of::<Mutex<Vec<u32>>>(self.ranges.capacity() as u64)
     }
 
-    /// The `len` counters from `first` on: the ranges that they are in, and their places in these.
     fn places(&self, first: u64, len: usize) -> impl Iterator<Item = (&Mutex<Vec<u32>>, Range<usize>)> {
         let (mut at, end) = (first, first + len as u64);
         std::iter::from_fn(move || {
@@ -106,7 +105,6 @@ fn add_masks(counters: &mut [u32], places: &[u32], masks: &[u64]) {
                     eight.iter_mut().zip(0..).for_each(|(counter, bit)| *counter += bits >> bit & 1);
                 }
                 None => {
-                    // The last counters of the range.
                     let counters = counters[at..].iter_mut().zip(0..8);
                     counters.for_each(|(counter, bit)| *counter += (left >> bit) as u32 & 1);
                 }
@@ -119,7 +117,7 @@ fn add_masks(counters: &mut [u32], places: &[u32], masks: &[u64]) {
 #[derive(Debug)]
 pub(super) struct Additions {
     shift: u32,
-    /// For each range [`COLLECTED`] places, each with a mask: a bit for each of the 64 counters from there on.
+    /// A buffer of [`COLLECTED`] places for each range, each with a mask: a bit for each of the 64 counters from there on.
     places: Vec<u32>,
     masks: Vec<u64>,
     used: Vec<u16>,
@@ -146,7 +144,6 @@ impl Additions {
         let (range, place) = ((counter >> self.shift) as usize, counter & ((1 << self.shift) - 1));
         let room = (1 << self.shift) - place;
         if room < 64 && mask >> room != 0 {
-            // The other bits are in the next range.
             self.push_in(range + 1, 0, mask >> room, counters);
             if mask << (64 - room) != 0 {
                 self.push_in(range, place as u32, mask & ((1 << room) - 1), counters);

@@ -8,17 +8,16 @@ use crate::count::cpu::postponed::PostponedArc;
 use crate::count::cpu::probe::{mark, marked_of, unmark};
 use trimill_system::mapped::prefetch_all;
 
-/// How many arcs ahead entries are prefetched; the bounds of their rows, twice as many.
+/// Prefetch distance for entries, in arcs; the bounds of their rows are prefetched twice as far ahead.
 const AHEAD: usize = 16;
 
 pub(super) struct HeadArcs<'a> {
-    /// Lends its marks.
     pub(super) own: &'a mut Own,
     pub(super) additions: &'a mut Additions,
     pub(super) counts: &'a mut Vec<u32>,
 }
 
-/// Counts the triangles of the sorted arcs of a part. Compiled for several instruction sets, see [`super::worker::count_run`].
+/// Counts the triangles of a part's sorted arcs. Compiled for several instruction sets, see [`super::worker::count_run`].
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn count_part(
     room: &mut HeadArcs<'_>,

@@ -1,9 +1,8 @@
 //! The triangles on the arcs to hubs, hub by hub.
 //!
-//! All arcs `a -> x` of a batch to one hub `x` are taken together. The entries that `a`'s row shares with the hubs in `x`'s row, and with
-//! the hubs above `x` ([`HubsAbove`]), give all triangles on the arc whose third or middle corner is a hub: one count, without random
-//! additions. Each shared entry below `x` is also a triangle on an arc of `x`: it is added to the bit planes of its word or, if `a`'s row
-//! has it unpacked, to a counter.
+//! All arcs `a -> x` of a batch to one hub `x` are taken together. The entries that `a`'s row shares with the hubs in `x`'s row, and with the hubs
+//! above `x` ([`HubsAbove`]), give all triangles on the arc whose third or middle corner is a hub: one count, without random additions. Each shared
+//! entry below `x` is also a triangle on an arc of `x`: it is added to the bit planes of its word or, if `a`'s row has it unpacked, to a counter.
 
 use std::mem::take;
 
@@ -16,7 +15,7 @@ use crate::count::cpu::postponed::PostponedArc;
 use crate::planes::{self, FULL, Planes};
 use trimill_system::Bytes;
 
-/// How many arcs ahead rows are prefetched; their bounds, twice as many.
+/// Prefetch distance for rows, in arcs; their bounds are prefetched twice as far ahead.
 const AHEAD: usize = 8;
 
 pub(super) struct HubBatch<'a> {
@@ -28,7 +27,6 @@ pub(super) struct HubBatch<'a> {
 const HUBS: usize = MOST as usize;
 const WORDS: usize = HUBS / 64;
 
-/// A worker's arrays for the hub whose arcs it counts; none until [`Self::allocate`].
 #[derive(Debug, Default)]
 pub(super) struct HubArcs(Option<HubRoom>);
 
@@ -79,7 +77,6 @@ impl HubArcs {
     }
 }
 
-/// Compiled for several instruction sets, see [`super::worker::count_run`].
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn count_part(
     room: &mut HubRoom,
@@ -136,7 +133,6 @@ fn count_part(
     all
 }
 
-/// How many entries a row shares with a hub's neighbours below the hub, and above it.
 struct Common {
     below: u32,
     above: u32,
@@ -144,7 +140,7 @@ struct Common {
 
 struct HubCounters<'a> {
     head: u32,
-    /// Else a number below all hubs, which is no middle corner here.
+    /// Otherwise it is below all hubs, and no middle corner here.
     is_hub: bool,
     bits: &'a [u64; WORDS],
     planes: &'a mut [Planes; WORDS],

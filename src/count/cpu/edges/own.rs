@@ -33,7 +33,6 @@ impl Own {
         Bytes(12 * (numbered as u64).div_ceil(64))
     }
 
-    /// Bytes for each entry of the longest row.
     pub(super) const PER_ENTRY: Bytes = Bytes((2 * size_of::<(Planes, u64, [u32; 3])>()) as u64);
 
     pub(super) fn new(numbered: u32) -> Self {
@@ -140,7 +139,7 @@ impl Own {
         found
     }
 
-    /// Marks for other uses between rows; to be left all zero.
+    /// The marks, for other uses between rows; the user must leave them all zero.
     #[inline(always)]
     pub(super) fn all_marks(&mut self) -> &mut [u64] {
         &mut self.marks
@@ -186,7 +185,6 @@ impl Own {
         }
     }
 
-    /// The counts of the row's arcs; clears its marks.
     #[inline(always)]
     pub(super) fn finish(&mut self) -> &[u32] {
         if self.added > 0 {

@@ -16,14 +16,13 @@ pub(super) const PER_ARC: Bytes = Bytes(8);
 /// Packed rows of consecutive locals: each is a header, words, and 16 bits for the place of each word and for each entry.
 #[derive(Debug, Default)]
 pub(super) struct PackedRows {
-    /// Where each local's row begins, and the end of the last one.
+    /// CSR offsets of the locals' rows.
     starts: Vec<u32>,
     words: Vec<u64>,
 }
 
 /// Places and entries ascend.
 pub(super) struct PackedRow<'a> {
-    /// The index of the row's first arc in the batch.
     pub(super) first_arc: u32,
     pub(super) places: &'a [u16],
     pub(super) words: &'a [u64],
@@ -36,7 +35,6 @@ fn by_word(row: &[u32]) -> impl Iterator<Item = &[u32]> {
     row.chunk_by(|a, b| a / 64 == b / 64)
 }
 
-/// The numbers of words and of unpacked entries of a packed row.
 fn sizes(row: &[u32]) -> (usize, usize) {
     by_word(row).fold((0, 0), |(words, entries), word| match word.len() {
         LEAST.. => (words + 1, entries),
@@ -63,8 +61,8 @@ fn pack(row: &[u32], first_arc: u32, packed: &mut [u64]) {
 }
 
 impl PackedRows {
-    /// Packs the rows of runs of locals. `row(run, local)` gives the entries to pack, none if the run's arcs are not in the batch;
-    /// `arcs(local)` the index of its first arc in the batch.
+    /// Packs the rows of runs. `row(run, local)`: the entries to pack, none if the run's arcs are not in the batch; `arcs(local)`: its first arc
+    /// there.
     pub(super) fn take<'r>(
         &mut self,
         runs: &[Range<usize>],
@@ -124,7 +122,6 @@ impl PackedRows {
         &self.words[self.starts[i] as usize..self.starts[i + 1] as usize]
     }
 
-    /// The row of the `i`-th local, which must have one.
     #[inline(always)]
     pub(super) fn row(&self, i: usize) -> PackedRow<'_> {
         let [header, rest @ ..] = self.packed(i) else {

@@ -15,7 +15,6 @@ use trimill_system::Bytes;
 type OnArcs = BTreeMap<(u32, u32), u32>;
 
 impl Rows {
-    /// The triangles that start at a local vertex, on each of their arcs.
     fn on_arcs(&self, local: impl Fn(u32) -> bool) -> OnArcs {
         let Self(rows) = self;
         let mut found = OnArcs::new();
@@ -30,8 +29,7 @@ impl Rows {
         found
     }
 
-    /// The triangles that start at a local vertex, on each of their arcs, as `cpu` counts them in row blocks that end at `ends` and lack the rows
-    /// that are `absent`.
+    /// As [`Self::on_arcs`], counted by `cpu` in row blocks that end at `ends` and lack the rows that are `absent`.
     fn counted_on_arcs(
         &self,
         cpu: &mut Cpu,
@@ -70,7 +68,6 @@ impl Rows {
         for (i, row_block) in row_blocks.iter().enumerate() {
             counter.row_block(&row_block.view(), &pool).unwrap();
             let CounterMemory::BesidesSections(bytes) = counter.memory() else { panic!("another memory") };
-            // The resident section itself is not part of it.
             assert!(bytes + Bytes(4 * arcs + 12 * size.locals) <= least, "{bytes} of {least}");
             if i > 0 {
                 read(&mut *counter, i - 1);
@@ -90,13 +87,11 @@ impl Rows {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// With any hubs, locals and row blocks.
     #[test]
     fn triangles_are_counted_on_each_of_their_arcs(
         n in 2u32..700,
         longest in 1u64..60,
         seed in 0u64..1000,
-        // Without hubs, and with them.
         budget in prop_oneof![Just(0u64), 1u64 << 12..1 << 20, 1u64 << 26..1 << 27],
         room in 1usize..40_000,
         parts in 1u32..4,
@@ -122,7 +117,6 @@ proptest! {
 
 #[test]
 fn hubs_and_long_rows_are_counted_on_their_arcs() {
-    // Rows of up to 300 entries, thousands of hubs.
     let rows = Rows::skewed(2200, 300, 3);
     let expected = rows.on_arcs(|_| true);
     for budget in [0, 1 << 27] {
@@ -159,7 +153,6 @@ fn heads_that_pay_off_are_counted_on_their_arcs() {
 #[test]
 fn runs_beside_one_that_has_no_room_are_counted_on_their_arcs() {
     const ROOM: u64 = 7000;
-    // A clique, and behind it few arcs, many arcs, and few arcs.
     let row = |b: u32| match b {
         ..64 => (0..b).collect(),
         10_000..10_400 => (0..60).collect(),

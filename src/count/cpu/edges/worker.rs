@@ -192,7 +192,7 @@ impl EdgeWorker {
             let mut ahead = [Successor { place: 0, row: &[], first: 0, by_head: false }; AHEAD];
             let mut many = 0;
             for (place, &b) in (begin..).zip(some) {
-                // All row bounds are read before the first row is compared.
+                // Reads all row bounds before comparing the first row.
                 let (row, first_arc) = around.row_at(b);
                 ahead[many] = Successor { place, row, first: first_arc, by_head: place < end_by_head };
                 if may_intersect(row, first, last) {
@@ -255,8 +255,8 @@ pub(super) struct RunCount {
     pub(super) by_head: u64,
 }
 
-/// Counts the triangles that start in the run and whose middle corner is in the row block, except those counted by head, and advances the
-/// cursors. Compiled for several instruction sets, see [`crate::count::cpu::locals::count_run`].
+/// Counts the triangles that start in the run with a middle corner in the row block, except those counted by head, and advances the cursors.
+/// Compiled for several instruction sets, see [`crate::count::cpu::locals::count_run`].
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn count_run(
     worker: &mut EdgeWorker,
@@ -290,7 +290,7 @@ pub(super) fn count_run(
         let counted = if is_by_head { heads.end(row, start) } else { 0 };
         let (counted, end_by_head) = if packed { (0, counted) } else { (counted, 0) };
         by_head += counted as u64;
-        // The first entry has no entry before it that could close a triangle.
+        // No triangle is closed before the first entry.
         let start = start.max(1).max(counted);
         if start >= end {
             continue;

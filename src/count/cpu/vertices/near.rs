@@ -14,7 +14,6 @@ struct WordPlanes(Planes);
 #[derive(Debug, Default)]
 pub(super) struct WordCounters {
     planes: Vec<WordPlanes>,
-    /// How many additions the planes of each word have.
     added: Vec<u8>,
 }
 
@@ -39,8 +38,7 @@ impl WordCounters {
         u32::from(self.added[word]) == FULL
     }
 
-    /// Adds 1 for each bit of four words. Returns whether the word has no room for four more and must be taken. Never mixed with
-    /// [`Self::add`].
+    /// Adds 1 for each bit of four words. Returns whether the word has no room for four more and must be taken. Do not mix with [`Self::add`].
     #[inline(always)]
     fn add_four(&mut self, word: usize, bits: [u64; 4]) -> bool {
         planes::add_four(&mut self.planes[word].0, bits);
@@ -48,7 +46,7 @@ impl WordCounters {
         u32::from(self.added[word]) + 4 > FULL
     }
 
-    /// The planes of a word if anything was added; the caller empties them.
+    /// The planes of a word if anything was added; the caller must clear them.
     #[inline(always)]
     pub(super) fn take(&mut self, word: usize) -> Option<&mut Planes> {
         (std::mem::take(&mut self.added[word]) > 0).then_some(&mut self.planes[word].0)
