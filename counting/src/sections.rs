@@ -66,7 +66,7 @@ impl Resident {
         self.successors.extend_from_slice(&run.successors);
     }
 
-    /// Adds a run after those before it. The first is kept as it is; others are copied and given back, to reuse their memory.
+    /// Adds a run after those before it. The first one is kept as it is; later ones are copied and returned, so that their memory can be reused.
     pub fn take_run(&mut self, run: Self) -> Option<Self> {
         if self.offsets.is_empty() {
             *self = run;
@@ -112,7 +112,6 @@ impl Resident {
 pub enum RowsLocation {
     /// All of the range is local: rows are in the resident section.
     Resident {
-        /// The place of the first row.
         first: usize,
     },
     /// The row block has a row for every number, of locals too, so it does not matter which are local.
@@ -122,7 +121,6 @@ pub enum RowsLocation {
     },
     /// Locals' rows are in the resident section; the others are in the row block.
     Both {
-        /// The place of the first local's row.
         first: usize,
         /// Which are local, counted from the range's start.
         local: VertexSet,
@@ -274,7 +272,7 @@ impl RowBlockSize {
         Bytes::of::<u32>(self.words()) + self.bits()
     }
 
-    /// An upper bound that still holds once locals are added to the range: always with the bits.
+    /// An upper bound of [`Self::bytes`] that still holds once locals are added to the range: always with the bits.
     pub fn most_bytes(&self) -> Bytes {
         Bytes::of::<u32>(self.words()) + VertexSet::bytes(self.range)
     }
@@ -308,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_buffer_never_holds_more_than_its_largest_row_block() {
-        // Many words and few bits, then few words and many bits, as in partitions with runs of locals.
+        // Many words and few bits, then the reverse, as in partitions with runs of locals.
         let row_blocks = [(1000, 999, 50_000), (600_000, 10, 100), (10, 10, 49_000), (500_000, 1, 45_000), (2, 1, 1)];
         let (mut row_block, mut most) = (RowBlock::default(), Bytes::ZERO);
         for (range, rows, arcs) in row_blocks {

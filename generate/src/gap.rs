@@ -60,13 +60,13 @@ fn generator(start: u64) -> Mersenne {
 struct Quadrants {
     generator: Mersenne,
     numbers: [u32; STATE],
-    /// Those from `next` to `end` are still to be taken; eight more after them are never taken.
+    /// Those in `next..end` are unused; the eight behind them are padding, which is never used.
     digits: [u8; DIGITS],
     next: usize,
     end: usize,
 }
 
-/// Room for what is left of the quadrants, for those of a whole state, and for some that are never taken.
+/// Space for the unused quadrants, those of a whole state, and the padding.
 const DIGITS: usize = 32 + STATE + 8;
 
 impl Quadrants {
@@ -74,7 +74,7 @@ impl Quadrants {
         Self { generator: generator(start), numbers: [0; STATE], digits: [0; DIGITS], next: 0, end: 0 }
     }
 
-    /// Makes sure that 32 are there.
+    /// Ensures that at least 32 are available.
     fn refill(&mut self) {
         if self.end - self.next >= 32 {
             return;

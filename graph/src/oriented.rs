@@ -82,7 +82,6 @@ impl Ids {
         self.table.as_ref().map_or(self.first + u64::from(vertex), |table| table[vertex as usize])
     }
 
-    /// The names of ids, if the input has text instead of numbers.
     pub fn names(&self) -> Option<&Names> {
         self.names.as_deref()
     }
@@ -165,12 +164,11 @@ impl OrientedGraph {
         }
     }
 
-    /// The file with the rows, if there is one.
     pub fn path(&self) -> Option<&Path> {
         self.store.file().map(|file| &*file.path)
     }
 
-    /// The checksum that identifies that file.
+    /// The checksum that identifies the graph file.
     pub fn checksum(&self) -> Option<u64> {
         self.store.file().map(|file| file.checksum)
     }
@@ -191,7 +189,6 @@ impl OrientedGraph {
         self.layout.first_id
     }
 
-    /// How many lines a single-column assignment file has; `None` if ids are sparse.
     pub fn declared_lines(&self) -> Option<u64> {
         self.layout.declared_lines
     }

@@ -46,7 +46,6 @@ pub(super) enum BlockStore {
 #[derive(Debug)]
 pub struct MemorySections {
     pub chunks: Vec<BlockBytes>,
-    /// The vertex of each rank.
     pub order: Vec<u32>,
     /// The input's ids; empty if they are consecutive.
     pub ids: Vec<u64>,
