@@ -46,7 +46,7 @@ pub use bytes::Bytes;
 pub use control::Control;
 pub use error::{Error, Kind, Result};
 
-/// Locks a mutex and ignores poison: a thread that panics with the lock fails the job, so what it left behind is in no result.
+/// Locks a mutex and ignores poisoning: a panic while holding the lock fails the job, so the state it left behind reaches no result.
 pub fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

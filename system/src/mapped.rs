@@ -156,7 +156,7 @@ fn large_pages<T>(values: &mut [T]) {
     }
 }
 
-/// Gives advice, which must change no bytes, about the whole pages of `values`. If the system refuses it, all is only slower.
+/// Gives the system advice about the whole pages of `values`; it must change no bytes. If the system refuses, everything is only slower.
 fn advise<T>(values: &mut [T], advice: rustix::mm::Advice) {
     let page = rustix::param::page_size();
     let (start, bytes) = (values.as_mut_ptr().cast::<u8>(), size_of_val(values));

@@ -1,9 +1,9 @@
 //! The host's memory budget (`--host-memory`), and how it is divided.
 //!
-//! The budget is kept by construction: what the program and its threads take is set aside first, then arrays whose sizes follow from the
+//! The budget holds by construction: the memory of the program and its threads is set aside first, then arrays whose sizes follow from the
 //! graph; buffers share the rest. If that is less than they need, the job ends with the [`HostFloor`]: the smallest budget, and its parts.
 //! Counted are anonymous and mapped pages of the process and page-locked buffers; not counted are the page cache, what a GPU's driver maps
-//! when it starts, and METIS, which runs in a process of its own.
+//! when it starts, and METIS, which runs in a separate process.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,10 +14,10 @@ use crate::machine;
 /// The program itself: its code, libraries and settings.
 const PROGRAM: Bytes = Bytes::mib(16);
 
-/// A thread: its stack, and what the allocator keeps for it.
+/// The memory of a thread: its stack, and what the allocator keeps for it.
 const PER_THREAD: Bytes = Bytes(256 << 10);
 
-/// One byte in so many is left to the allocator, which does not return all freed memory at once.
+/// The allocator gets one byte in this many, since it does not return all freed memory at once.
 const ALLOCATOR: u64 = 16;
 
 /// The budget of a job that names none: half of the memory of this machine.
@@ -41,7 +41,6 @@ pub fn check(budget: Option<Bytes>) -> Result<()> {
     }
 }
 
-/// The budget of a job, and its number of threads.
 #[derive(Debug, Clone, Copy)]
 pub struct HostMemory {
     budget: Bytes,

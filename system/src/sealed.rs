@@ -31,7 +31,7 @@ pub fn unseal(text: &[u8]) -> Option<Vec<u8>> {
     (format!("{:016x}", xxh3_64(&zeroed)).as_bytes() == digits).then(|| [body, b"\n}"].concat())
 }
 
-/// `None` if the text is damaged, edited, or of another shape.
+/// `None` if the text is damaged, was edited, or has another shape.
 pub fn read<T: DeserializeOwned>(text: &[u8]) -> Option<T> {
     serde_json::from_slice(&unseal(text)?).ok()
 }

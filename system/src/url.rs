@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-/// Shown in place of a URL whose parts cannot be told apart.
+/// Shown in place of a URL whose parts cannot be distinguished.
 const HIDDEN: &str = "(not a valid URL)";
 
 /// The scheme of a URL and what follows its `://`; `None` if `path` is no URL.

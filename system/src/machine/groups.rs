@@ -20,7 +20,7 @@ pub(super) fn limit(root: &Path) -> Option<Bytes> {
     limits.min().map(Bytes)
 }
 
-/// A hierarchy of groups that may limit memory, and where it is mounted.
+/// A control group hierarchy that may limit memory, and where it is mounted.
 struct Mount {
     point: PathBuf,
     top: PathBuf,
@@ -53,8 +53,8 @@ impl Mount {
         controllers.split(',').any(|controller| controller == self.controller).then(|| Path::new(group))
     }
 
-    /// The limits of `group` and of all groups around it that can be seen here. In a container the group may have its name from
-    /// outside; its own group is then the mounted one.
+    /// The limits of `group` and of all its ancestors that are visible here. In a container the group may have its name from outside; then its
+    /// own group is the mounted one.
     fn limits(&self, root: &Path, group: &Path) -> impl Iterator<Item = u64> {
         let normal = |path: &&Path| !path.components().any(|part| part == Component::ParentDir);
         let below = group.strip_prefix(&self.top).ok().filter(normal).unwrap_or(Path::new(""));
