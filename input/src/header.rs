@@ -72,7 +72,7 @@ pub(super) enum HeaderVerdict {
     Arc,
     Header,
     Either,
-    /// It has other columns than an arc, and other sizes than a header.
+    /// Other columns than an arc, and other sizes than a header.
     Neither,
 }
 

@@ -183,8 +183,7 @@ trait Reader: Send + Sync {
         Err(Error::defect("an input without names"))
     }
 
-    /// The rows, if the format stores rows that may hold every edge from both ends. Rows that must be decoded first may take `memory`;
-    /// `None` if that is too little, or if the rows contradict each other.
+    /// Rows that must be decoded first may take `memory`; `None` if that is too little, or if the rows contradict each other.
     fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
         let _ = (memory, control);
         Ok(None)

@@ -40,10 +40,10 @@ pub struct Source {
 }
 
 pub(super) struct HowToOpen<'a> {
-    /// For copies.
+    /// The directory for copies.
     pub(super) work_dir: &'a Path,
     pub(super) sizes: ReadSizes,
-    /// Whether pairs from a pipe are read once, as they arrive, instead of being copied.
+    /// Whether pairs from a pipe are read once, as they arrive, instead of copied.
     pub(super) streams: bool,
     pub(super) control: &'a Control,
 }
@@ -217,7 +217,6 @@ impl Source {
         self.reading.header
     }
 
-    /// The columns that the user named.
     pub fn columns(&self) -> Option<&ColumnNames> {
         self.reading.columns.as_ref()
     }
