@@ -75,8 +75,8 @@ const fn first_byte(part: &EncodedPart) -> u32 {
     part.begin.saturating_sub(1) / 16 * 16
 }
 
-/// The longest group of parts from `first` on that fits `room` bytes: its end, and the byte from which to copy, a multiple of 16 no later
-/// than the byte before the first number.
+/// The longest group of parts from `first` on that fits `room` bytes: its end, and the first byte to copy (a multiple of 16, before the first
+/// number).
 pub(crate) fn group(parts: &[EncodedPart], first: usize, room: u64) -> (usize, u32) {
     let begin = first_byte(&parts[first]);
     let fits = |part: &EncodedPart| u64::from(part.end - begin).next_multiple_of(16) <= room;

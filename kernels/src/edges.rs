@@ -49,7 +49,6 @@ impl EdgeCounters {
         engine.fill(Stream::Copy, self.resident, 0, EDGE_COUNTER_BYTES * self.arcs)
     }
 
-    /// Notes a row block of `arcs` arcs that are in no triangle.
     pub(crate) fn skip_row_block(&mut self, arcs: u64) {
         self.unread.push_back(Unread { arcs, counted: None });
     }
@@ -64,7 +63,7 @@ impl EdgeCounters {
     ) -> GpuResult<u64> {
         let at = self.slots[slot];
         if arcs == 0 {
-            // Empty slots may have the same address.
+            // Empty slots may share an address.
             self.skip_row_block(arcs);
             return Ok(at);
         }
@@ -90,7 +89,7 @@ impl EdgeCounters {
             return Ok(());
         };
         engine.reach(counted)?;
-        // Meanwhile the kernels of the next row block go on.
+        // The kernels of the next row block continue meanwhile.
         engine.read(Stream::Copy, at, cast_slice_mut(into))
     }
 

@@ -181,7 +181,6 @@ fn common(mut left: &[u32], mut right: &[u32]) -> u64 {
     count
 }
 
-/// Bytes of the vectors of a list.
 fn vectors(list: &[Vec<u32>]) -> u64 {
     list.iter().map(|row| VECTOR + 4 * row.capacity() as u64).sum()
 }

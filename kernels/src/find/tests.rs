@@ -34,8 +34,7 @@ fn found_with(folder: &Path) -> [String; 2] {
     [driver.to_owned(), compiler.to_owned()]
 }
 
-/// What is found with a driver whose `cuInit` returns `init`, that implements `version` and sees `count` devices. `None`: this
-/// machine has no C compiler.
+/// What is found if `cuInit` of the driver returns `init`, its version is `version` and it sees `count` devices. `None`: there is no C compiler.
 fn found_with_driver(init: u32, version: u32, count: u32) -> Option<[String; 2]> {
     let folder = env::temp_dir().join(format!("trimill-find-{}-{init}-{version}-{count}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();

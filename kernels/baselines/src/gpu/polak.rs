@@ -5,8 +5,8 @@
 //! 1. copy the edge array; 2. the largest vertex; 3. sort the edges as 64-bit integers; 4. the node array; 5. mark backward edges, from
 //!    higher degree to lower; 6. drop them; 7. unzip to a structure of arrays; 8. the node array again.
 //!
-//! Then the kernel of section 3.3, which reads one value a step (3.4.3), 64 threads a block and 8 blocks a multiprocessor unless said
-//! otherwise, and the sum of the threads' results.
+//! Then the kernel of section 3.3, which reads one value a step (3.4.3), by default 64 threads a block and 8 blocks a multiprocessor, and the sum
+//! of the threads' results.
 //!
 //! Choices where the paper is silent or its libraries are not used: the sort is a radix sort, 8 bits a pass, lowest first (Thrust's is
 //! a radix sort, too); edges are removed by counting those kept in each tile, a scan, and a move. The high half of a sorted key is the
@@ -42,7 +42,6 @@ pub struct PolakOptions {
     pub block_threads: u32,
     /// Blocks for each multiprocessor.
     pub blocks: u32,
-    /// Who drops backward edges.
     pub preprocess: Preprocess,
 }
 
@@ -62,7 +61,6 @@ const MOST_THREADS: u64 = 1 << 19;
 /// Bytes that it takes for any graph.
 const FIXED: u64 = 8 * MOST_THREADS + SUM_BYTES;
 
-/// Where all data is.
 struct PolakLayout {
     keys: u64,
     other: u64,
@@ -114,7 +112,7 @@ pub(super) struct Polak {
     size: PartitionExtent,
     ways: Ways,
     pieces: PolakLayout,
-    /// Rows and bytes received.
+    /// The numbers of rows and bytes received.
     rows: u64,
     bytes: u64,
 }

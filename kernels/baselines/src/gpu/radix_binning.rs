@@ -56,14 +56,13 @@ impl RadixBinningOptions {
     }
 }
 
-/// Where all data is.
 #[derive(Debug, Clone, Copy)]
 struct RadixBinningLayout {
     node: u64,
     successors: u64,
     edges: u64,
     wedges: u64,
-    /// For the sort, then for the bins.
+    /// Memory for the sort, later for the bins.
     region: u64,
     region_bytes: u64,
 }
@@ -107,7 +106,7 @@ pub(super) struct RadixBinning {
     pieces: RadixBinningLayout,
     /// Destinations of the copied edges.
     keys: [u64; 3],
-    /// Rows and bytes received.
+    /// The numbers of rows and bytes received.
     rows: u64,
     bytes: u64,
 }

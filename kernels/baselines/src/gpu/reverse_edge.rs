@@ -10,8 +10,7 @@
 //! The paper holds whole graphs. Here `successor` and `index` are the resident section, and lists of proxies are read from the row
 //! block; a row block counts the edges whose successor it covers, and its results are summed separately.
 //!
-//! Device bytes: 12 an arc (successor, tail, result), 8 a local, one row block. `O(m^1.5)` time, and a thread for each edge in
-//! each row block.
+//! Device bytes: 12 an arc (successor, tail, result), 8 a local, a row block. `O(m^1.5)` time, and a thread for each edge in each row block.
 
 use bytemuck::cast_slice;
 use trimill_counting::{Footprint, PartitionExtent, Resident, RowBlockRoom};
@@ -27,7 +26,7 @@ use super::{BaselineWork, ROUNDING, TakePiece, bytes_of};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReverseEdgeOptions {
     pub block_threads: u32,
-    /// Queues among which the edges are divided.
+    /// The number of streams among which the edges are divided.
     pub streams: u32,
 }
 
@@ -38,7 +37,6 @@ impl Default for ReverseEdgeOptions {
     }
 }
 
-/// The paper's number of streams.
 pub const STREAMS: u32 = EXTRA_STREAMS as u32;
 
 /// Number of entries of `tail` that are made and copied together.
