@@ -48,7 +48,6 @@ pub trait PartitionSource: Send {
     fn read_row_block(&mut self, i: usize, into: &mut RowBlock) -> Result<()>;
 }
 
-/// A device with memory of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Device {
     /// The driver's number.

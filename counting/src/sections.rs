@@ -13,9 +13,8 @@ use trimill_system::{Bytes, Result, parallel};
 
 /// The rows of a partition's locals, or a run of them.
 ///
-/// Invariants: `numbers` strictly ascending; `offsets.len() == numbers.len() + 1`; `offsets[0] == 0`, or in a run of encoded rows the
-/// arcs of the runs before it; otherwise `offsets.last() == successors.len()`, and row `i` is `successors[offsets[i]..offsets[i + 1]]`,
-/// strictly ascending, all below `numbers[i]`.
+/// Invariants: `numbers` strictly ascending; `offsets.len() == numbers.len() + 1`; `offsets[0] == 0`, or the arcs of earlier runs in a run of
+/// encoded rows; otherwise `offsets.last() == successors.len()`; row `i` is `successors[offsets[i]..offsets[i + 1]]`, ascending, below `numbers[i]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resident {
     pub numbers: Vec<u32>,
@@ -107,11 +106,11 @@ impl Resident {
     }
 }
 
-/// Where the rows of a row block's range are.
 #[derive(Debug, Clone)]
 pub enum RowsLocation {
     /// All of the range is local: rows are in the resident section.
     Resident {
+        /// The place of the first row.
         first: usize,
     },
     /// The row block has a row for every number, of locals too, so it does not matter which are local.

@@ -18,8 +18,7 @@ const T_A: u32 = 2_448_131_456;
 const T_AB: u32 = 3_264_174_976;
 const T_ABC: u32 = 4_080_219_008;
 
-/// Scale, vertices with an edge, edges, triangles. Scale 27 is the suite's GAP-kron, with LAGraph's published count
-/// (Szarnyas et al., arXiv:2104.01661).
+/// Scale, vertices with an edge, edges, triangles. Scale 27 is GAP-kron, with LAGraph's published count (Szarnyas et al., arXiv:2104.01661).
 const KRON: &[(u32, Option<u64>, u128, u128)] = &[
     (10, Some(898), 10_496, 74_720),
     (16, Some(46_715), 909_645, 15_656_287),

@@ -26,7 +26,6 @@ impl GraphFile {
     }
 }
 
-/// The bytes of consecutive file blocks.
 #[derive(Debug)]
 pub struct BlockBytes {
     pub position: u64,

@@ -1,8 +1,7 @@
 //! Readers: files of many formats in, arcs out.
 //!
-//! Input: one or several files, or standard input. Output: every arc that the files hold, once each, loops and duplicates included, as
-//! pairs of `u64` ids, in batches from many threads. Ids are those of the file: 1-based in Matrix Market and METIS, 0-based in BVGraph,
-//! `.sg` and SciPy matrices, as stored in edge lists.
+//! Input: files, or standard input. Output: every arc that they hold, once each, loops and duplicates included, as pairs of `u64` ids, in batches
+//! from many threads. Ids are those of the file: 1-based in Matrix Market and METIS, 0-based in BVGraph, `.sg` and SciPy, as stored in edge lists.
 //!
 //! Opening a [`Source`] detects the format (`detect`) and reads the header; [`arcs::ArcSource::scan`] reads all, and may be called
 //! again. Memory: threads x (a window of 8 MiB and a batch), for a file of any size.

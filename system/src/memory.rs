@@ -97,7 +97,6 @@ impl HostMemory {
         format!("raise --host-memory to {}, or lower --threads", bytes.get())
     }
 
-    /// The smallest budget that satisfies `needs`.
     pub fn floor(self, needs: &Needs) -> HostFloor {
         let rest = with_allocator(needs.total());
         let own = FloorPart { what: format!("the program and {} threads", self.threads), bytes: self.program() };

@@ -106,7 +106,6 @@ impl Drop for JobPool {
     }
 }
 
-/// Starts a named thread of `scope`.
 pub fn spawn<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &str,

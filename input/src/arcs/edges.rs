@@ -13,8 +13,8 @@ pub const BATCH: usize = 1 << 13;
 /// What takes the arcs of an [`EdgeSource`], a batch at a time.
 pub type TakeArcs<'a> = dyn FnMut(&[(u64, u64)]) -> Result<()> + 'a;
 
-/// A graph that the caller holds: arcs `(tail, head)`, numbered from 0, readable from any number on, repeatedly, by many threads. It may be
-/// directed, and have loops and repeated arcs.
+/// A graph that the caller holds: arcs `(tail, head)`, numbered from 0, read from any number on, many times, by many threads. It may be directed and
+/// have loops and repeated arcs.
 ///
 /// [`Pairs`](super::pairs::Pairs) and [`Csr`](super::csr::Csr) are sources for arrays. What else stores edges can be one, too:
 ///

@@ -39,7 +39,6 @@ fn opened(url: &str) -> Result<Arc<dyn RemoteBytes>> {
     Ok(inputs.pop().unwrap().object.unwrap())
 }
 
-/// All bytes, fetched by range and read in both orders.
 fn all(object: &dyn RemoteBytes) -> std::io::Result<Vec<u8>> {
     let length = object.bytes();
     let mut fetched = Vec::new();
@@ -149,7 +148,6 @@ fn answers_that_are_wrong_are_never_read_as_right_ones() {
     let object = Object::tagged(bytes(500_000), "\"1\"");
     type Fault = fn(&Asked, Answer) -> Answer;
     let faults: [(Fault, &str); 5] = [
-        // A whole object instead of a range.
         (|_, answer| Answer { status: 200, ..answer }, "its server sends it as a whole only"),
         // Fewer bytes than the range, and a length that agrees.
         (
@@ -188,7 +186,6 @@ fn answers_that_are_wrong_are_never_read_as_right_ones() {
         assert!(error.starts_with(&format!("{}: {said}", server.url("a"))), "{error}");
         assert_eq!(server.asked().len(), 1, "{status}");
     }
-    // Temporary failures are tried again.
     let server = Server::start(move |asked| match asked.number {
         0 => Answer::status(500),
         1 => Answer::status(429),

@@ -127,7 +127,6 @@ pub(super) fn claimed(file: &File, path: &Path) -> Claim {
     }
 }
 
-/// `prefix` and the mark of this machine.
 pub(super) fn marked(prefix: &str) -> String {
     format!("{prefix}{}-", machine())
 }

@@ -82,7 +82,6 @@ mod tests {
     const GIB: u64 = 1 << 30;
     const UNLIMITED: &str = "9223372036854771712";
 
-    /// The limit in a tree with these files.
     fn found(groups: &str, mounts: &str, files: &[(&str, &str)]) -> Option<u64> {
         let root = tempfile::tempdir().unwrap();
         let own = [("proc/self/cgroup", groups), ("proc/self/mountinfo", mounts)];
