@@ -34,7 +34,6 @@ pub const MAX_PARTS: u32 = 1 << 20;
 
 /// A graph for a partitioner: the rows of an oriented graph, in which each undirected edge is stored once, at one of its ends.
 pub trait PartitionInput: Sync {
-    /// Ids are `0..vertices()`.
     fn vertices(&self) -> u32;
 
     /// The number of undirected edges: the length of all rows together.

@@ -183,7 +183,7 @@ impl SpillReader {
     /// Reads blocks of one section. For blocks that stay encoded, returns what a device needs to know of each.
     fn read<O: Offset>(&self, of: SectionToRead<'_, O>) -> Result<Vec<EncodedPart>> {
         if let (SpillStore::File(file), [first, .., last]) = (&self.store, &self.index.blocks[of.blocks.clone()]) {
-            // A hint; reading works without it.
+            // A hint for readahead; reading works without it.
             let length = std::num::NonZeroU64::new(last.offset + last.stored - first.offset);
             let _ = fadvise(file, first.offset, length, Advice::WillNeed);
         }
