@@ -30,7 +30,6 @@ fn elements(page: &str) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// What a page says of its results.
 fn context(page: &str) -> Value {
     let (_, text) = elements(page).into_iter().find(|(tag, _)| tag.contains("id=\"context\"")).unwrap();
     serde_json::from_str(text).unwrap()

@@ -38,7 +38,7 @@ fn views_of_sorted(names: &[&str], _: &[&str]) -> ArrayRef {
     Arc::new(StringViewArray::new(views.into(), texts.data_buffers().to_vec(), None))
 }
 
-/// Of arcs, a few in the first record batch and a hundred in each other.
+/// Batches of arcs: a few in the first one, a hundred in each other.
 fn batches(arcs: &[Edge], column: ArrowNames) -> Vec<RecordBatch> {
     let (few, more) = arcs.split_at(10);
     let (mut batches, mut all) = (Vec::new(), Vec::new());
