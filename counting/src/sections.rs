@@ -13,8 +13,8 @@ use trimill_system::{Bytes, Result, parallel};
 
 /// The rows of a partition's locals, or a run of them.
 ///
-/// Invariants: `numbers` strictly ascending; `offsets.len() == numbers.len() + 1`; `offsets[0] == 0`, or the arcs of earlier runs in a run of
-/// encoded rows; otherwise `offsets.last() == successors.len()`; row `i` is `successors[offsets[i]..offsets[i + 1]]`, ascending, below `numbers[i]`.
+/// Invariants: `numbers` ascend strictly; `offsets.len() == numbers.len() + 1`; `offsets[0] == 0`, or in a run of encoded rows the arcs before it;
+/// for plain rows `offsets.last() == successors.len()`, and row `i`, `successors[offsets[i]..offsets[i + 1]]`, ascends strictly, below `numbers[i]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resident {
     pub numbers: Vec<u32>,
