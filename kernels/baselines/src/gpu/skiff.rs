@@ -15,11 +15,11 @@
 //! Graphs that do not fit (IV-B): the tries are built in slices of as many rows as memory allows, and each slice counts the edges whose hashed row
 //! is in it. Slices of `block-degree` are runs of rows in falling degree of about equal degree sums; those of the other two follow the level array.
 //!
-//! Choices where the paper is silent or contradicts itself: Algorithm 3 moves items between buckets (hopscotch) while section IV-A
-//! links nodes; the nodes of IV-A are built here, with the masks of Algorithm 3, by which a search reads only items of its own hash. A trie is built once for all edges of its row instead of once per edge, by one warp
-//! as in Figure 11, so that lanes compete for a node's link only. A trie has the number of first nodes that could just hold its keys,
-//! rounded up to a power of two, and space for every node that its chains may need. The hash is the remainder. A node is a cache line
-//! (IV-C), and a warp takes an edge, its lanes the probes.
+//! Choices where the paper is silent or contradicts itself: Algorithm 3 moves items between buckets (hopscotch) while section IV-A links nodes; the
+//! nodes of IV-A are built here, with the masks of Algorithm 3, by which a search reads only items of its own hash. A trie is built once for all
+//! edges of its row instead of once per edge, by one warp as in Figure 11, so that lanes compete for a node's link only. A trie has the number of
+//! first nodes that could just hold its keys, rounded up to a power of two, and space for every node that its chains may need. The hash is the
+//! remainder. A node is a cache line (IV-C), and a warp takes an edge, its lanes the probes.
 //!
 //! The paper holds whole graphs; here the rows of a row block are hashed in addition to the resident ones, and a row block counts the
 //! edges whose successor it covers. Resident tries are rebuilt for each row block.
