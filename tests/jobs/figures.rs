@@ -22,8 +22,8 @@ pub(crate) fn taken(dir: &Path, name: &str) -> String {
     text
 }
 
-/// Counts by these settings, within the prediction, leaving nothing in the work directory; prepares the graph once. `None`: the least budget is too small.
-/// Counts by these settings, within the prediction; leaves nothing in the work directory, prepares the graph once. `None`: the least budget is too low.
+/// Counts by these settings, within the prediction; leaves nothing in the work directory; prepares the graph once. `None`: least budget too low.
+pub(crate) fn counted_by(settings: &str, input_and_output: &str, dir: &Path) -> Option<RunResult> {
     let result = match count(&format!("{input_and_output}\n{settings}\ncache.dir = 'cache'"), dir) {
         Err(error) if settings.contains("1MiB") && error.kind() == Kind::Resource => return None,
         result => result.unwrap(),

@@ -121,7 +121,6 @@ fn the_graph_stream_tells_the_number_of_every_arc() {
     assert_eq!(seen.len() as u64, graph.edges());
 }
 
-/// The number of an arc in the graph: that of its row's first arc plus its place in the row.
 fn number_of(graph: &OrientedGraph, rows: &[Vec<u32>], tail: u32, successor: u32) -> u64 {
     graph.first_arc(tail).unwrap() + rows[tail as usize].binary_search(&successor).unwrap() as u64
 }
