@@ -115,8 +115,8 @@ pub const MOST_VERTICES: u64 = u32::MAX as u64 - 1;
 const LARGEST_BATCH: usize = 1 << 12;
 
 pub trait ArcSink: Sync {
-    /// Takes a batch of arcs `(tail, head)` in the input's ids. Called from many threads at once; 4,096 to 65,536 arcs cost least. Errors:
-    /// the receiving stage's; the reader stops at once and passes them on.
+    /// Takes a batch of arcs `(tail, head)` in the input's ids (4,096 to 65,536 cost least); many threads call it. An error stops the reader, which
+    /// returns it.
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()>;
 
     /// Takes consecutive rows, as [`Self::arcs`]: `rows` has each row's tail and where its heads, which ascend strictly, end in `heads`.

@@ -1,7 +1,6 @@
 //! Chunks: consecutive rows that a thread decodes.
 //!
-//! A row may copy from a row in the window before it, which may copy from another one, and so on. So decoding begins some rows before
-//! the chunk, early enough for all rows that it copies from, directly or not.
+//! A row may copy from a row in the window before it, which may copy from another one. So decoding begins early enough before a chunk for all these.
 
 use std::ops::Range;
 
