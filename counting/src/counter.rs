@@ -109,8 +109,8 @@ pub trait CountBackend: Send {
         let _ = graph;
         Err(Error::defect("a backend that does not peel"))
     }
-    /// Begins a partition of this size, or a share of the edges of a whole graph. The backend must be set up for the `detail`. Errors: the
-    /// device refuses, or the method counts the total only.
+    /// Begins a partition of this size, or a share of a whole graph's edges; the backend must be set up for `detail`. Errors: refused by the device,
+    /// or the method counts the total only.
     fn begin<'a>(
         &'a mut self,
         size: PartitionExtent,

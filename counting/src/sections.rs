@@ -126,11 +126,10 @@ pub enum RowsLocation {
     },
 }
 
-/// A bounded slice of rows: of all proxies whose local number is in `range`, or of all its numbers. Locals in the range have no row here
-/// (theirs are resident), so row `i` belongs to the range's `i`-th proxy. If there are as many rows as the range is long, every number has
-/// its row here, local or not: in the in-place mode, and in a spill where the range has no local. The row blocks of a partition tile
-/// `0..numbered`, ascending. Invariants: `offsets.len() == proxies in range + 1`, `offsets[0] == 0`, `offsets.last() == successors.len()`;
-/// rows strictly ascending, all successors below the row's own number.
+/// A bounded slice of rows: of all proxies whose local number is in `range`, or of all its numbers. Locals in the range have no row here (theirs are
+/// resident), so row `i` belongs to the range's `i`-th proxy. If there are as many rows as the range is long, every number has its row here, local
+/// or not: in the in-place mode, and in a spill where the range has no local. A partition's row blocks tile `0..numbered`, ascending. Invariants:
+/// `offsets.len() == rows + 1`, `offsets[0] == 0`, `offsets.last() == successors.len()`; rows strictly ascending, below the row's own number.
 #[derive(Debug, Default)]
 pub struct RowBlock {
     pub range: Range<u32>,

@@ -1,7 +1,6 @@
 //! The one error type of the library.
 //!
-//! Every error says where (file, and line if there is one), what was found, what was expected and what to do. Its [`Kind`]
-//! tells whose fault it is; only `main` turns kinds into exit codes.
+//! Every error says where (file and line), what was found, what was expected and what to do. Only `main` turns its [`Kind`] into an exit code.
 
 use std::any::Any;
 use std::path::{Path, PathBuf};

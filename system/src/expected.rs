@@ -32,8 +32,7 @@ pub struct JobShare {
 }
 
 impl JobShare {
-    /// From now on (`elapsed`) these stages are expected. Returns whether they belong to another job: none of the last list was left, or the
-    /// first of these is done already.
+    /// Expects these stages from now on (`elapsed`). Returns whether they are another job's: no stage was left, or the first of these was done.
     pub fn expect(&mut self, stages: &[ExpectedStage], elapsed: Duration) -> bool {
         let begun = self.current.map_or(&[][..], |current| &self.stages[..=current]);
         let again = stages.first().is_some_and(|first| begun.iter().any(|stage| stage.task == first.task));

@@ -1,5 +1,4 @@
-//! What all stages of [`trimill`](https://crates.io/crates/trimill) use: errors, sizes in bytes, progress, files on disk, memory and
-//! threads. It changes without notice.
+//! What all stages of [`trimill`](https://crates.io/crates/trimill) use: errors, sizes, progress, files, memory, threads. It changes without notice.
 //!
 //! | module | what it has |
 //! | --- | --- |

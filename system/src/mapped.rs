@@ -148,8 +148,7 @@ pub fn with_capacity<T>(capacity: usize) -> Vec<T> {
     values
 }
 
-/// Asks the system to back `values`, which must be untouched, by large pages, if they are many: faulting in large pages is many times as
-/// fast, and random accesses have fewer TLB misses.
+/// Asks for large pages behind `values`, untouched so far, if they are many: page faults become many times as fast, and TLB misses fewer.
 fn large_pages<T>(values: &mut [T]) {
     if size_of_val(values) >= WORTH_LARGE_PAGES {
         advise(values, rustix::mm::Advice::LinuxHugepage);

@@ -1,8 +1,7 @@
 //! JSON files that end with their own checksum.
 //!
-//! Input: a value whose JSON is an object. Output: its text, indented, whose last field `checksum` is the xxh3-64 of the
-//! text with the checksum's own 16 digits as zeros; and the value back, if no byte was changed. Numbers of 128 bits stay
-//! exact, because the text does not go through a generic JSON value.
+//! Input: a value whose JSON is an object. Output: its text, indented, whose last field `checksum` is the xxh3-64 of the text with 16 zeros in place
+//! of its digits; and the value back, if no byte was changed. 128-bit numbers stay exact, as the text does not go through a generic JSON value.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

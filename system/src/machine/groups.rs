@@ -1,8 +1,7 @@
 //! The memory limits of the control groups that the process is in.
 //!
-//! Input: `/proc/self/cgroup`, which names the groups, and `/proc/self/mountinfo`, which says where their files are. A limit holds for
-//! all groups below, so the least one from the process's group up to the mount counts, in versions 1 and 2 alike: a scheduler limits a
-//! job, and the process is in a group of one of the job's steps.
+//! Input: `/proc/self/cgroup`, which names the groups, and `/proc/self/mountinfo`, which says where their files are. A limit holds for all groups
+//! below, so the least one from the process's group up to the mount counts, in versions 1 and 2 alike: schedulers limit a job, not its steps.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -53,8 +52,7 @@ impl Mount {
         controllers.split(',').any(|controller| controller == self.controller).then(|| Path::new(group))
     }
 
-    /// The limits of `group` and of all its ancestors that are visible here. In a container the group may have its name from outside; then its
-    /// own group is the mounted one.
+    /// The limits of `group` and its visible ancestors. In a container the group may have an outside name; its own group is then the mounted one.
     fn limits(&self, root: &Path, group: &Path) -> impl Iterator<Item = u64> {
         let normal = |path: &&Path| !path.components().any(|part| part == Component::ParentDir);
         let below = group.strip_prefix(&self.top).ok().filter(normal).unwrap_or(Path::new(""));
