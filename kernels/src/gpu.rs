@@ -1,7 +1,6 @@
 //! An opened GPU: its context, a stream for copies and one for kernels, the loaded kernels, and its arena.
 //!
-//! Any thread may use it, one at a time. This program allocates only the arena on the device; what the context, the driver and other programs
-//! hold is reported separately.
+//! Any thread may use it, one at a time. This program allocates only the arena; what the context, driver and other programs hold is reported apart.
 
 mod clock;
 mod engine;

@@ -35,7 +35,7 @@ use machine::BaselineDevice;
 pub enum GpuMethod {
     /// One thread per edge merges two lists.
     Polak(polak::PolakOptions),
-    /// One thread per edge merges two rows; vertices are in falling degree order.
+    /// One thread per edge merges two rows; vertices are in descending degree order.
     ReverseEdge(reverse_edge::ReverseEdgeOptions),
     /// Each row as a hash trie, probed with the entries of another row.
     Skiff(skiff::SkiffOptions),

@@ -1,5 +1,4 @@
-//! Tests on this machine's driver, and on fake drivers: small libraries of the same names and functions, loaded by a
-//! second process of the test program, since a process loads a library only once.
+//! Tests on this machine's driver, and on fake drivers: libraries loaded by a second test process, since a process loads a library only once.
 
 use std::path::Path;
 use std::process::Command;

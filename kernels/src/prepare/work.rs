@@ -206,8 +206,7 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         self.engine.read_u64(Stream::Compute, at)
     }
 
-    /// Selects among `count` elements: the kernel `counting` gets `values`, the place for counts, and `more`. Returns the number selected;
-    /// their places are in `self.tiles`.
+    /// Selects among `count` elements: kernel `counting` gets `values`, the place for counts, `more`. Returns how many; `self.tiles` has the places.
     pub(super) fn select(
         &mut self,
         counting: &'static str,

@@ -5,12 +5,11 @@
 //! 1. copy the edge array; 2. the largest vertex; 3. sort the edges as 64-bit integers; 4. the node array; 5. mark backward edges, from
 //!    higher degree to lower; 6. drop them; 7. unzip to a structure of arrays; 8. the node array again.
 //!
-//! Then the kernel of section 3.3, which reads one value a step (3.4.3), by default 64 threads a block and 8 blocks a multiprocessor, and the sum
-//! of the threads' results.
+//! Then the kernel of section 3.3, which reads one value a step (3.4.3), by default with 64 threads a block and 8 blocks a multiprocessor; and a sum.
 //!
 //! Choices where the paper is silent or its libraries are not used: the sort is a radix sort, 8 bits a pass, lowest first (Thrust's is
 //! a radix sort, too); edges are removed by counting those kept in each tile, a scan, and a move. The high half of a sorted key is the
-//! vertex whose list the edge is in, which is the paper's 'second vertex'. Vertices are numbered in falling degree order, as in the
+//! vertex whose list the edge is in, which is the paper's 'second vertex'. Vertices are numbered in descending degree order, as in the
 //! rest of this program, not by the input's ids. With [`Preprocess::Cpu`] (3.4.5) backward edges never reach the device: the host drops
 //! them when it orients the graph; steps 2, 5 and 6 are not needed, and the others have half the work. With several devices, each
 //! does the whole preparation and counts a share of the edges ([`EdgeShare`]); the paper prepares on one device and copies.

@@ -12,9 +12,8 @@
 //! candidates. The `p` threads of the paper are warps, each with a tile of a bucket. The parts that continue on the next level are listed by an
 //! atomic counter; their order does not matter. The sort is that of `polak` (the paper uses CUB's).
 //!
-//! Whole graphs only. Device bytes: `8 m` successors, `8 m` E, `12 n`, and either the sort's `33 m` or, later, the binning's
-//! `16 m`, 16 a candidate of a batch, and counts of tiles and buckets. Time: `O(wedges x log n)`, where
-//! wedges are those of the undirected graph, and for each batch `O(m log n)`. Lists of fewer than 2^32 entries.
+//! Whole graphs only. Device bytes: `8 m` successors, `8 m` E, `12 n`, and the sort's `33 m` or later the binning's `16 m`, 16 a batch's candidate,
+//! counts of tiles and buckets. Time: `O(wedges x log n)` (wedges of the undirected graph), `O(m log n)` per batch. Lists of fewer than 2^32 entries.
 
 mod bins;
 

@@ -1,6 +1,6 @@
 //! Method `reverse-edge`: the GPU program of the reverse-edge forward algorithm.
 //!
-//! Input: vertices numbered by falling degree; each edge once, in the list of its end of larger number (see the paper's figure; its fifth step of
+//! Input: vertices numbered by descending degree; each edge once, in the list of its end of larger number (see the paper's figure; its fifth step of
 //! preprocessing names the other end); lists ascending. Three arrays go to the device: `successor`, all lists one after another; `index`, where each
 //! list begins; `tail`, the vertex whose list an entry of `successor` is in. One thread per edge merges the lists of its two ends, as the paper's
 //! serial programs do, and writes what it found to the edge's place in `result`; these are summed. Blocks of 256 threads. With

@@ -13,7 +13,7 @@
 //! | `warp-index` | `D / 32` warps for a level of the array |
 //!
 //! Graphs that do not fit (IV-B): the tries are built in slices of as many rows as memory allows, and each slice counts the edges whose hashed row
-//! is in it. Slices of `block-degree` are runs of rows in falling degree of about equal degree sums; those of the other two follow the level array.
+//! is in it. Slices of `block-degree` are runs of rows in descending degree of about equal degree sums; the other two follow the level array.
 //!
 //! Choices where the paper is silent or contradicts itself: Algorithm 3 moves items between buckets (hopscotch) while section IV-A links nodes; the
 //! nodes of IV-A are built here, with the masks of Algorithm 3, by which a search reads only items of its own hash. A trie is built once for all
@@ -181,8 +181,7 @@ impl Skiff {
         Ok(Self { options, size, pieces, lengths, organised: None, tries: None })
     }
 
-    /// Takes the memory for nodes, once: as many as all resident rows and one row of the greatest possible length need, or fewer if
-    /// this is the only row block and needs fewer, or if less memory is left.
+    /// Takes the memory for nodes once: for all resident rows and a longest possible row, or less for a single row block or in little memory.
     fn take_nodes<E: Engine>(
         &mut self,
         machine: &mut BaselineDevice<'_, E>,
