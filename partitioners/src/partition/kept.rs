@@ -126,7 +126,7 @@ fn mark_present(chosen: &ChosenPartitions<'_>, sets: &[VertexSetBuilder], rank: 
     }
 }
 
-/// Marks the present successors of a block's kept vertices as kept, in parallel over partitions. Blocks come in falling order.
+/// Marks the present successors of a block's kept vertices as kept, in parallel over partitions. Blocks come in descending order.
 fn reach(block: RowRun<'_>, present: &[VertexSetBuilder], kept: &[VertexSetBuilder], control: &Control) -> Result<()> {
     parallel::try_each(present.iter().zip(kept), |(present, kept)| {
         control.check()?;

@@ -1,9 +1,8 @@
 //! The sizes of all partitions, before any is built.
 //!
-//! Input: the graph, and the partition of each vertex. Output: for every partition the figures of LSTC's Tables 3 and 4: vertices and arcs
-//! of the induced subgraph and after pruning. Memory: 16 bytes per vertex; the partitions that fit it are sized together: at least 64, with
-//! a bit for each (module `masks`), in two passes over the graph; small ones with lists (module `lists`), in three. Passes are at most some
-//! times the mean degree. Level `zero-indegree` takes one more pass.
+//! Input: the graph, and the partition of each vertex. Output: for every partition the figures of LSTC's Tables 3 and 4: vertices and arcs, induced
+//! and pruned. Memory: 16 bytes per vertex; the partitions that fit it are sized together: at least 64, with a bit for each (module `masks`), in two
+//! passes; small ones with lists (module `lists`), in three; one more at `zero-indegree`. Passes are at most some times the mean degree.
 
 use std::ops::Range;
 
