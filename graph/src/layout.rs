@@ -70,7 +70,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Whether ranks follow falling degrees, as in a prepared graph; in a doubled graph they do not.
+    /// Whether ranks follow descending degrees, as in a prepared graph; in a doubled graph they do not.
     pub(super) fn ranks_follow_degrees(&self) -> bool {
         self.degree_runs > 0 || self.vertices == 0
     }

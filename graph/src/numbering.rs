@@ -1,4 +1,4 @@
-//! Ranks: positions in falling degree order.
+//! Ranks: positions in descending degree order.
 //!
 //! The vertex of largest degree has rank 0; among equal degrees the larger id comes first. So arcs of the oriented graph (lower degree to
 //! higher, ties to the larger id: LSTC, section 4.1.1) go from larger to smaller rank. A parallel counting sort over runs of ids, and a
@@ -36,7 +36,7 @@ pub fn order(rank_of: &[u32], present: &VertexSet) -> Vec<u32> {
 struct CountedDegrees {
     run: usize,
     counts: Vec<Vec<u32>>,
-    /// Degree and id, ties by falling id.
+    /// Degree and id, ties by descending id.
     large: Vec<(u32, u32)>,
 }
 

@@ -84,7 +84,7 @@ fn other_graphs_are_what_the_description_says() {
         fs::create_dir(&folder).unwrap();
         let file = decode(&written(&edges, &folder));
         if name == "star" {
-            // Leaves are ranked by falling ids.
+            // Leaves are ranked by descending id.
             let hub_of_each: Vec<Vec<u32>> = (0..70_000).map(|rank| if rank == 0 { vec![] } else { vec![0] }).collect();
             assert!(file.rows == hub_of_each);
             assert_eq!(file.order[1], 69_999);

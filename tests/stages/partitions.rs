@@ -174,7 +174,7 @@ proptest! {
             let with_edge = edges.iter().any(|&(u, v)| u == id || v == id);
             prop_assert_eq!(names.vertex_of(id).map(|vertex| names.original(vertex)), with_edge.then_some(id));
         }
-        // Ranks are positions in falling degree order, ties by falling id; vertices are in the order of ids.
+        // Ranks are positions in descending degree order, ties by descending id; vertices are in the order of ids.
         let mut degrees = BTreeMap::<u64, u32>::new();
         edges.iter().flat_map(|&(u, v)| [u, v]).for_each(|id| *degrees.entry(id).or_default() += 1);
         let mut ranked: Vec<(u32, u64)> = degrees.iter().map(|(&id, &degree)| (degree, id)).collect();

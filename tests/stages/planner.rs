@@ -1,7 +1,6 @@
 //! Plans against reality: partitions are planned, built, spilled, streamed and counted.
 //!
-//! For rank ranges all figures are predicted exactly. For other sets of locals the sizes are exact, the rest are upper bounds: each
-//! row block is assumed to be full, and nothing to be compressed.
+//! For rank ranges all figures are predicted exactly; for others sizes are exact, the rest are upper bounds (full row blocks, no compression).
 
 mod devices;
 mod draws;

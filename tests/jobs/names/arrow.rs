@@ -28,7 +28,7 @@ fn views(names: &[&str], _: &[&str]) -> ArrayRef {
     Arc::new(StringViewArray::from(names.to_vec()))
 }
 
-/// Views in the order of the rows, of texts in falling order.
+/// Views in the order of the rows, of texts in descending order.
 fn views_of_sorted(names: &[&str], _: &[&str]) -> ArrayRef {
     let mut order: Vec<usize> = (0..names.len()).collect();
     order.sort_by(|&a, &b| names[b].cmp(names[a]));
