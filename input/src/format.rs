@@ -72,6 +72,7 @@ impl Format {
         Self::KNOWN[self as usize].1
     }
 
+    /// A short description.
     pub const fn about(self) -> &'static str {
         Self::KNOWN[self as usize].2
     }
