@@ -41,28 +41,26 @@ pub trait PartitionSource: Send {
     /// The rank of each number; `None` if that is the number itself. Read in the current thread pool.
     fn ranks(&mut self) -> Result<Option<Vec<u32>>>;
 
-    /// Reads the next run of the resident section: rows of about `limit` bytes, or all that are left. Returns whether there are more. To
-    /// be called before row blocks are read, until there are no more.
+    /// Reads the next run of the resident section (about `limit` bytes, or the rest); returns whether more is left. All runs come before row blocks.
     fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool>;
 
     /// Reads row block `i`; called once for each, in ascending order.
     fn read_row_block(&mut self, i: usize, into: &mut RowBlock) -> Result<()>;
 }
 
-/// A device with memory of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Device {
     /// The driver's number.
     pub ordinal: u32,
     pub name: String,
     pub budget: Bytes,
-    /// What was in use before: by the context, the driver and other programs.
+    /// Device memory that was in use before: by the context, the driver and other programs.
     pub context: Bytes,
-    /// What is in use now in total, as the driver reports it.
+    /// Device memory that is in use now in total, as the driver reports it.
     pub used: Bytes,
 }
 
-/// A device or the host, counting by one method.
+/// A device or the host, with the method by which it counts.
 pub trait CountBackend: Send {
     /// `cpu` or `cuda`.
     fn name(&self) -> &'static str;
@@ -94,11 +92,10 @@ pub trait CountBackend: Send {
     }
     /// From now on, measures when each copy and each kernel runs, if the device has a clock.
     fn record_work(&mut self) {}
-    /// What was measured since the last call.
     fn recorded_work(&mut self) -> Vec<DeviceWork> {
         Vec::new()
     }
-    /// How many counters of vertices it holds at a time; 0 if it was not set up to count the triangles at each vertex.
+    /// How many counters of vertices fit at a time; 0 if it was not set up to count the triangles at each vertex.
     fn vertex_counters(&self) -> u64 {
         0
     }
@@ -112,8 +109,8 @@ pub trait CountBackend: Send {
         let _ = graph;
         Err(Error::defect("a backend that does not peel"))
     }
-    /// Begins a partition of this size, or a share of the edges of a whole graph. The backend must be set up for the `detail`. Errors: the
-    /// device refuses, or the method counts the total only.
+    /// Begins a partition of this size, or a share of a whole graph's edges; the backend must be set up for `detail`. Errors: refused by the device,
+    /// or the method counts the total only.
     fn begin<'a>(
         &'a mut self,
         size: PartitionExtent,
@@ -122,7 +119,6 @@ pub trait CountBackend: Send {
     ) -> Result<Box<dyn PartitionCounter + 'a>>;
 }
 
-/// The count of a partition, and the times of a device with a clock of its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct PartitionCount {
     /// Triangles whose corner of the largest number is local.
@@ -157,7 +153,7 @@ impl AddAssign for DeviceTimes {
 }
 
 pub trait PartitionCounter: Send {
-    /// Takes the next run of the resident section; returns a run to reuse. All runs come before the first row block, ascending.
+    /// Takes the next run of the resident section, in ascending order and before any row block; returns a run whose memory can be reused.
     fn resident(&mut self, run: Resident, pool: &ThreadPool) -> Result<Option<Resident>>;
 
     /// Counts the triangles with the middle corner in the row block's range; host work runs in `pool`. Row blocks ascend, without repeats.
@@ -184,7 +180,6 @@ pub trait PartitionCounter: Send {
 
     fn finish(self: Box<Self>) -> Result<PartitionCount>;
 
-    /// The device memory of this partition, as measured.
     fn memory(&self) -> CounterMemory;
 }
 

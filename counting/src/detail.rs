@@ -11,7 +11,7 @@ use crate::PartitionExtent;
 
 pub const COUNTER_BYTES: u64 = size_of::<u64>() as u64;
 
-/// An arc has fewer triangles than its ends have neighbours.
+/// 32 bits suffice, since an arc has fewer triangles than its ends have neighbours.
 pub const EDGE_COUNTER_BYTES: u64 = size_of::<u32>() as u64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,12 +6,10 @@ use bytemuck::{Pod, Zeroable};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct EncodedPart {
-    /// Where its encoded distances begin in the bytes of the run: their control bits, or, in LEB128, the numbers, which follow the
-    /// last byte of a number.
+    /// Where its distances begin in the run's bytes: the control bits, or in LEB128 the numbers, which follow the last byte of a number.
     pub begin: u32,
     /// Where the data of control bits begin; the words between, and those of the data, have 8 bytes each.
     pub data: u32,
-    /// Where the distances end.
     pub end: u32,
     /// The bits of the first group of each number, plus 256 times those of each further one; 0: LEB128.
     pub groups: u32,

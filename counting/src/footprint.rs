@@ -42,12 +42,10 @@ pub struct Footprint {
 pub enum RowBlockRoom {
     /// This many, however many a partition has.
     Always(u64),
-    /// As many as a partition has, but at most this many.
     UpTo(u64),
 }
 
 impl RowBlockRoom {
-    /// The number for a partition of `row_blocks` row blocks.
     pub fn of(self, row_blocks: u64) -> u64 {
         match self {
             Self::Always(many) => many,
@@ -57,7 +55,7 @@ impl RowBlockRoom {
 }
 
 impl Footprint {
-    /// Nothing at all, to which a method adds what it takes.
+    /// Zero in every field; a method sets the fields that it needs.
     pub const NOTHING: Self = Self {
         per_resident_arc: 0,
         per_local: 0,

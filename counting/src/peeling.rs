@@ -2,8 +2,8 @@
 
 use trimill_system::Result;
 
-/// The edges of a graph that are left, fewer round by round, on the cores or a device. An edge's value is the number of its triangles whose
-/// edges are all left. Edges are gathered while their values are at most a bound; the next level is searched among those.
+/// The edges of a graph that are left, fewer round by round, on the cores or a device. An edge's value is its number of triangles among the edges
+/// left. Edges are gathered while their values are at most a bound; the next level is searched among those.
 pub trait Peeling {
     /// The smallest value of an edge that is left; `None` if there is no edge.
     fn least(&mut self) -> Result<Option<u32>>;
@@ -11,7 +11,6 @@ pub trait Peeling {
     /// Gathers the edges left with values up to `bound`; from now on also those whose values fall to it.
     fn gather(&mut self, bound: u32) -> Result<()>;
 
-    /// The smallest value of an edge that is gathered and left.
     fn least_gathered(&mut self) -> Result<Option<u32>>;
 
     /// How many gathered edges have values up to `level`: they fall in the next round.

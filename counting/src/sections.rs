@@ -1,6 +1,6 @@
 //! The sections of a partition that are streamed to a device: the resident section and the row blocks.
 //!
-//! A partition numbers its locals and kept proxies together, `0..numbered`, in rank order (falling degree), so every arc goes from a
+//! A partition numbers its locals and kept proxies together, `0..numbered`, in rank order (descending degree), so every arc goes from a
 //! larger local number to a smaller one and rows are strictly ascending.
 
 use std::ops::Range;
@@ -13,9 +13,8 @@ use trimill_system::{Bytes, Result, parallel};
 
 /// The rows of a partition's locals, or a run of them.
 ///
-/// Invariants: `numbers` strictly ascending; `offsets.len() == numbers.len() + 1`; `offsets[0] == 0`, or in a run of encoded rows the
-/// arcs of the runs before it; otherwise `offsets.last() == successors.len()`, and row `i` is `successors[offsets[i]..offsets[i + 1]]`,
-/// strictly ascending, all below `numbers[i]`.
+/// Invariants: `numbers` ascend strictly; `offsets.len() == numbers.len() + 1`; `offsets[0] == 0`, or in a run of encoded rows the arcs before it;
+/// for plain rows `offsets.last() == successors.len()`, and row `i`, `successors[offsets[i]..offsets[i + 1]]`, ascends strictly, below `numbers[i]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resident {
     pub numbers: Vec<u32>,
@@ -66,7 +65,7 @@ impl Resident {
         self.successors.extend_from_slice(&run.successors);
     }
 
-    /// Adds a run after those before it. The first is kept as it is; others are copied and given back, to reuse their memory.
+    /// Adds a run after those before it. The first one is kept as it is; later ones are copied and returned, so that their memory can be reused.
     pub fn take_run(&mut self, run: Self) -> Option<Self> {
         if self.offsets.is_empty() {
             *self = run;
@@ -107,7 +106,6 @@ impl Resident {
     }
 }
 
-/// Where the rows of a row block's range are.
 #[derive(Debug, Clone)]
 pub enum RowsLocation {
     /// All of the range is local: rows are in the resident section.
@@ -122,18 +120,16 @@ pub enum RowsLocation {
     },
     /// Locals' rows are in the resident section; the others are in the row block.
     Both {
-        /// The place of the first local's row.
         first: usize,
         /// Which are local, counted from the range's start.
         local: VertexSet,
     },
 }
 
-/// A bounded slice of rows: of all proxies whose local number is in `range`, or of all its numbers. Locals in the range have no row here
-/// (theirs are resident), so row `i` belongs to the range's `i`-th proxy. If there are as many rows as the range is long, every number has
-/// its row here, local or not: in the in-place mode, and in a spill where the range has no local. The row blocks of a partition tile
-/// `0..numbered`, ascending. Invariants: `offsets.len() == proxies in range + 1`, `offsets[0] == 0`, `offsets.last() == successors.len()`;
-/// rows strictly ascending, all successors below the row's own number.
+/// A bounded slice of rows: of all proxies whose local number is in `range`, or of all its numbers. Locals in the range have no row here (theirs are
+/// resident), so row `i` belongs to the range's `i`-th proxy. If there are as many rows as the range is long, every number has its row here, local
+/// or not: in the in-place mode, and in a spill where the range has no local. A partition's row blocks tile `0..numbered`, ascending. Invariants:
+/// `offsets.len() == rows + 1`, `offsets[0] == 0`, `offsets.last() == successors.len()`; rows strictly ascending, below the row's own number.
 #[derive(Debug, Default)]
 pub struct RowBlock {
     pub range: Range<u32>,
@@ -274,7 +270,7 @@ impl RowBlockSize {
         Bytes::of::<u32>(self.words()) + self.bits()
     }
 
-    /// An upper bound that still holds once locals are added to the range: always with the bits.
+    /// An upper bound of [`Self::bytes`] that still holds once locals are added to the range: always with the bits.
     pub fn most_bytes(&self) -> Bytes {
         Bytes::of::<u32>(self.words()) + VertexSet::bytes(self.range)
     }
@@ -308,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_buffer_never_holds_more_than_its_largest_row_block() {
-        // Many words and few bits, then few words and many bits, as in partitions with runs of locals.
+        // Many words and few bits, then the reverse, as in partitions with runs of locals.
         let row_blocks = [(1000, 999, 50_000), (600_000, 10, 100), (10, 10, 49_000), (500_000, 1, 45_000), (2, 1, 1)];
         let (mut row_block, mut most) = (RowBlock::default(), Bytes::ZERO);
         for (range, rows, arcs) in row_blocks {

@@ -58,7 +58,7 @@ impl WordBuffer {
         Ok(())
     }
 
-    /// Adds words at the end; allocates memory of its own if there is no room.
+    /// Appends words; allocates memory of its own if there is no room.
     pub fn extend_from_slice(&mut self, words: &[u32]) {
         let (len, end) = (self.len, self.len + words.len());
         if end > self.capacity() {
@@ -80,7 +80,7 @@ impl WordBuffer {
         }
     }
 
-    /// The most words that need no other memory.
+    /// The most words that fit without a new allocation.
     pub fn capacity(&self) -> usize {
         match &self.memory {
             WordMemory::Own(own) => own.len(),

@@ -133,7 +133,7 @@ impl<'a> BitStrings<'a> {
         Ok(())
     }
 
-    /// Fills the last word; returns the bytes written.
+    /// Pads and writes the last word; returns the bytes written.
     fn finish(self) -> Result<u64> {
         let flushed = self.bits.into_inner().and_then(|words| words.into_inner().flush());
         flushed.map_err(|e| Error::write(self.path, e))?;

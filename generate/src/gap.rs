@@ -18,8 +18,7 @@ const T_A: u32 = 2_448_131_456;
 const T_AB: u32 = 3_264_174_976;
 const T_ABC: u32 = 4_080_219_008;
 
-/// Scale, vertices with an edge, edges, triangles. Scale 27 is the suite's GAP-kron, with LAGraph's published count
-/// (Szarnyas et al., arXiv:2104.01661).
+/// Scale, vertices with an edge, edges, triangles. Scale 27 is GAP-kron, with LAGraph's published count (Szarnyas et al., arXiv:2104.01661).
 const KRON: &[(u32, Option<u64>, u128, u128)] = &[
     (10, Some(898), 10_496, 74_720),
     (16, Some(46_715), 909_645, 15_656_287),
@@ -60,13 +59,13 @@ fn generator(start: u64) -> Mersenne {
 struct Quadrants {
     generator: Mersenne,
     numbers: [u32; STATE],
-    /// Those from `next` to `end` are still to be taken; eight more after them are never taken.
+    /// Those in `next..end` are unused; the eight behind them are padding, which is never used.
     digits: [u8; DIGITS],
     next: usize,
     end: usize,
 }
 
-/// Room for what is left of the quadrants, for those of a whole state, and for some that are never taken.
+/// Space for the unused quadrants, those of a whole state, and the padding.
 const DIGITS: usize = 32 + STATE + 8;
 
 impl Quadrants {
@@ -74,7 +73,7 @@ impl Quadrants {
         Self { generator: generator(start), numbers: [0; STATE], digits: [0; DIGITS], next: 0, end: 0 }
     }
 
-    /// Makes sure that 32 are there.
+    /// Ensures that at least 32 are available.
     fn refill(&mut self) {
         if self.end - self.next >= 32 {
             return;

@@ -23,9 +23,8 @@ pub(super) fn ring_lattice(vertices: u64, k: u64) -> Result<SizedSequence<'stati
     Ok(SizedSequence::exact(vertices, edges, triangles, RingLattice { vertices, k }))
 }
 
-/// `n k (k - 1) / 2` triangles have all corners within a distance of `k` along the ring. If `n <= 3 k`, others go around
-/// the ring: each is three steps of 1 to `k` that sum to `n`, of which there are `C(3 k - n + 2, 2)` from each vertex, and
-/// each of the three corners can be the first.
+/// `n k (k - 1) / 2` triangles have all corners within a distance of `k` along the ring. If `n <= 3 k`, others go around the ring: each is three
+/// steps of 1 to `k` that sum to `n`; from each vertex there are `C(3 k - n + 2, 2)`, and each triangle is found from all three corners.
 fn triangles(n: u128, k: u128) -> Option<u128> {
     let within = n.checked_mul(k)?.checked_mul(k - 1)? / 2;
     let around = match (3 * k).checked_sub(n) {

@@ -1,8 +1,8 @@
 //! Writes a sequence of edges: in parallel, in bounded memory, all or nothing.
 //!
-//! Binary: a block's position in the file follows from its number, so every thread writes its own blocks. Text, and output to a pipe or a
-//! device: a batch of blocks is made in parallel while the one before is written, in order. The file is not synced before it is renamed:
-//! that protects against a stopped program, not against a power failure.
+//! Binary: a block's position in the file follows from its number, so every thread writes its own blocks. Text, and output to a pipe or a device: a
+//! batch of blocks is made in parallel while the one before is written, in order. Files are not synced before the rename, which protects against a
+//! stopped program, not against a power failure.
 
 use std::fs::File;
 use std::io::{IsTerminal, Write};
@@ -52,7 +52,6 @@ impl GeneratedFormat {
     }
 }
 
-/// What names end in.
 pub const SUFFIXES: &str = ".bin (pairs of u32), .txt (lines 'u v'), .graph (a BVGraph) or .sg (GAP's format); or - for pairs of u32 on standard output";
 
 const PAIR: u64 = 8;

@@ -20,7 +20,6 @@ fn pair_at(position: u64) -> (u64, u64) {
     (position - (u128::from(b) * u128::from(b - 1) / 2) as u64, b)
 }
 
-/// The complete graph: words of one letter.
 pub(super) fn complete(vertices: u64) -> Result<SizedSequence<'static>> {
     if vertices < 2 {
         return Err(

@@ -63,7 +63,7 @@ pub(super) trait GeneratedRows: Sync {
         false
     }
 
-    /// The rows repeat after so many, with all ids larger by this number.
+    /// Rows repeat with this period, and all ids are then larger by it.
     fn period(&self) -> u64 {
         self.vertices()
     }
@@ -85,7 +85,7 @@ pub(super) fn chunks(rows: &dyn GeneratedRows) -> Vec<Range<u64>> {
     let end = rows.period();
     for vertex in 0..end {
         arcs += rows.length(vertex);
-        // Many repeated rows take as little time as one.
+        // Repeated rows take as little time as one.
         if arcs >= CHUNK && vertex + 1 < end && !rows.repeats(vertex + 1) {
             chunks.push(start..vertex + 1);
             (start, arcs) = (vertex + 1, 0);
@@ -96,7 +96,7 @@ pub(super) fn chunks(rows: &dyn GeneratedRows) -> Vec<Range<u64>> {
 }
 
 pub(super) struct Adjacency {
-    /// Where the room for each row begins in `successors`, and where that of the last one ends.
+    /// Where each row begins in `successors`, and where the last one ends.
     begins: Vec<u64>,
     lengths: Vec<u32>,
     /// Each row ascends. After it there is an unused place for each repeated edge.
@@ -211,7 +211,7 @@ impl GeneratedRows for Adjacency {
 fn check_memory(sequence: &SizedSequence<'_>, path: &Path) -> Result<()> {
     let needed = u128::from(sequence.edges) * 8 + u128::from(sequence.vertices) * 16;
     let free = machine::free_memory();
-    // Some systems do not report it.
+    // Some systems do not report free memory.
     if free == Bytes::ZERO || needed <= u128::from(free.get()) {
         return Ok(());
     }

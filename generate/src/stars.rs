@@ -28,7 +28,6 @@ pub enum StarKind {
     B2k,
 }
 
-/// Parses the numbers of leaves, such as `3-4-5`.
 pub fn parse_leaves(text: &str) -> Result<Vec<u64>, String> {
     text.split('-')
         .map(|number| match number.parse() {
@@ -47,7 +46,7 @@ struct Factor {
 }
 
 impl Factor {
-    /// Both directions of each edge, and the loop.
+    /// The number of arcs: both directions of each edge, and the loop.
     fn arcs(&self) -> u64 {
         2 * self.leaves + u64::from(self.looped.is_some())
     }
@@ -70,7 +69,7 @@ impl Factor {
 #[derive(Debug)]
 struct FactorEdges {
     start: u64,
-    /// What the loops of the factors before add to both ids.
+    /// What the loops of the earlier factors add to both ids.
     prefix: u64,
     /// The index of the first factor in which the ends differ.
     first: usize,

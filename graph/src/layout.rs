@@ -37,7 +37,6 @@ pub struct CleanReport {
     /// Vertices that the input declares; for lists of arcs, the distinct ids.
     pub vertices_declared: u64,
     pub arcs: u64,
-    /// Arcs from a vertex to itself.
     pub loops_removed: u64,
     /// Arcs that occurred before, in the same direction.
     pub duplicates_removed: u64,
@@ -64,16 +63,14 @@ pub struct Layout {
     pub longest_row: u32,
     /// The sum over all arcs of the number of successors of the arc's head.
     pub probes: u64,
-    /// Of all file blocks together.
     pub block_bytes: u64,
     pub blocks: u64,
     pub degree_runs: u64,
-    /// In file order.
     pub sections: Vec<GraphSection>,
 }
 
 impl Layout {
-    /// Whether ranks follow falling degrees, as in a prepared graph; in a doubled graph they do not.
+    /// Whether ranks follow descending degrees, as in a prepared graph; in a doubled graph they do not.
     pub(super) fn ranks_follow_degrees(&self) -> bool {
         self.degree_runs > 0 || self.vertices == 0
     }
@@ -87,7 +84,6 @@ impl Layout {
         self.section(name).map_or(0..0, |section| section.at..section.at.saturating_add(section.bytes))
     }
 
-    /// The byte range of the vertices by rank.
     pub fn order(&self) -> Range<u64> {
         self.range(ORDER)
     }

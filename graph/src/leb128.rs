@@ -1,6 +1,6 @@
 //! Numbers in LEB128: seven bits per byte, lowest first; the high bit says that the number continues.
 //!
-//! Rows that wait or are in spills are such numbers: per row the first successor, then distances from the one before, less one. They
+//! Rows in memory and in spills are such numbers: per row the first successor, then the distance from each to the next, less one. They
 //! can be joined and cut after any number, and zstd finds repetitions in them. Cost: some hundred million numbers per second and core.
 
 use super::sequence::Wrong;

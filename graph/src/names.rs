@@ -126,7 +126,7 @@ pub struct Names {
     path: PathBuf,
     start: u64,
     bytes: u64,
-    /// Of all bytes; `None`: the graph file has none, which is an error.
+    /// Of all bytes of the section; `None`: the graph file has none, which is an error.
     checksum: Option<u64>,
     ends: Vec<u64>,
     count: u64,
@@ -171,7 +171,7 @@ impl Names {
         Bytes(self.held.as_ref().map_or(0, |held| held.len() as u64))
     }
 
-    /// A copy with the bytes of all blocks in memory, if they are at most `most`: for names in any order.
+    /// A copy with the bytes of all blocks in memory, if they are at most `most`: for random access.
     pub fn held(&self, most: Bytes) -> Result<Self> {
         let blocks = self.ends.last().copied().unwrap_or_default();
         let file = self.file.try_clone().map_err(|e| Error::read(&self.path, e))?;
@@ -185,7 +185,7 @@ impl Names {
         Ok(names)
     }
 
-    /// Reads names; one not far behind the last one is faster.
+    /// A reader of names; a name shortly after the last one read is found faster.
     pub fn reader(&self) -> NameReader<'_> {
         NameReader { names: self, buffer: Vec::new(), id: None, at: 0, name: Vec::new() }
     }
@@ -257,7 +257,7 @@ impl NameReader<'_> {
                 block * BLOCK
             }
         };
-        // Until the name is known; after an error none is.
+        // No name is known until this one is decoded, nor after an error.
         self.id = None;
         let bytes: Cow<'_, [u8]> = match goes_on {
             Some(_) if self.names.held.is_none() => (&self.buffer[..]).into(),

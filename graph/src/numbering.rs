@@ -1,8 +1,8 @@
-//! Ranks: positions in falling degree order.
+//! Ranks: positions in descending degree order.
 //!
 //! The vertex of largest degree has rank 0; among equal degrees the larger id comes first. So arcs of the oriented graph (lower degree to
 //! higher, ties to the larger id: LSTC, section 4.1.1) go from larger to smaller rank. A parallel counting sort over runs of ids, and a
-//! sort of the few vertices of large degree. Cost: `O(n)` time; 16 KiB per thread, 8 bytes per such vertex, 8 per vertex for results.
+//! comparison sort of the few vertices of large degree. Cost: `O(n)` time; 16 KiB per thread, 8 bytes per such vertex, 8 per vertex for results.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -36,7 +36,7 @@ pub fn order(rank_of: &[u32], present: &VertexSet) -> Vec<u32> {
 struct CountedDegrees {
     run: usize,
     counts: Vec<Vec<u32>>,
-    /// Degree and id, ties by falling id.
+    /// Degree and id, ties by descending id.
     large: Vec<(u32, u32)>,
 }
 
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn many_vertices_are_numbered_as_a_sort_would() {
-        // Many runs; degrees below and above the bound, equal ones in several runs.
+        // Many runs; degrees below and above the bound, the same degree in several runs.
         let degree = |id: u32| match id % 97 {
             0 => SMALL as u32 - 1 + id % 3,
             1 => 1 << (id % 31),

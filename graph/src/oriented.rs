@@ -1,7 +1,7 @@
 //! The oriented graph: each edge once, as an arc from the larger rank to the smaller.
 //!
-//! Vertices `0..n` are those with an edge, in the order of the input's ids; a vertex's *rank* is its position in falling degree
-//! order, ties by falling id. Row `r` has the successors of the vertex of rank `r`, as ranks: ascending, all below `r`.
+//! Vertices `0..n` are those with an edge, in the order of the input's ids; a vertex's *rank* is its position in descending degree
+//! order, ties by descending id. Row `r` has the successors of the vertex of rank `r`, as ranks: ascending, all below `r`.
 //!
 //! Rows are stored in rank order, encoded, in file blocks: in a graph file ([`super::file`]), with only an index of the blocks in memory,
 //! or, if a graph that is not cached fits the budget, in memory. They are read in runs of ranks ([`OrientedGraph::read`]) or in one pass
@@ -82,7 +82,6 @@ impl Ids {
         self.table.as_ref().map_or(self.first + u64::from(vertex), |table| table[vertex as usize])
     }
 
-    /// The names of ids, if the input has text instead of numbers.
     pub fn names(&self) -> Option<&Names> {
         self.names.as_deref()
     }
@@ -165,12 +164,11 @@ impl OrientedGraph {
         }
     }
 
-    /// The file with the rows, if there is one.
     pub fn path(&self) -> Option<&Path> {
         self.store.file().map(|file| &*file.path)
     }
 
-    /// The checksum that identifies that file.
+    /// The checksum that identifies the graph file.
     pub fn checksum(&self) -> Option<u64> {
         self.store.file().map(|file| file.checksum)
     }
@@ -191,7 +189,6 @@ impl OrientedGraph {
         self.layout.first_id
     }
 
-    /// How many lines a single-column assignment file has; `None` if ids are sparse.
     pub fn declared_lines(&self) -> Option<u64> {
         self.layout.declared_lines
     }

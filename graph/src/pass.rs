@@ -1,6 +1,6 @@
 //! Sequential passes over the rows of a graph, in blocks of bounded size.
 //!
-//! Input: an [`OrientedGraph`]. Output: [`RowRun`]s, runs of rows in memory, in rising or falling rank order. All threads read and decode a
+//! Input: an [`OrientedGraph`]. Output: [`RowRun`]s, runs of rows in memory, in ascending or descending rank order. All threads read and decode a
 //! block while the one before is processed. Memory: two blocks, within the limit or of one file block.
 
 use std::ops::Range;
@@ -37,7 +37,7 @@ impl<'a> RowRun<'a> {
         &self.successors[self.begins[i] as usize..self.begins[i + 1] as usize]
     }
 
-    /// Where the rows of `ranks` are among its arcs.
+    /// Where the rows of `ranks` are in `successors`.
     pub fn arcs(&self, ranks: &Range<u32>) -> Range<u64> {
         let begin = |rank: u32| self.begins[(rank - self.first) as usize] - self.begins[0];
         begin(ranks.start)..begin(ranks.end)
@@ -50,7 +50,7 @@ impl<'a> RowRun<'a> {
         while first < rows {
             let weight = |i: usize| self.begins[i] + i as u64;
             let most = weight(first) + arcs;
-            // By bisection: the weight rises with the row.
+            // By binary search: the weight increases with the row.
             let (mut low, mut high) = (first + 1, rows);
             while low < high {
                 let middle = low + (high - low).div_ceil(2);
@@ -67,7 +67,6 @@ impl<'a> RowRun<'a> {
         self.bounds.windows(2).map(|pair| pair[0]..pair[1])
     }
 
-    /// Of all rows, in order.
     pub fn successors(&self) -> &'a [u32] {
         self.successors
     }
@@ -79,7 +78,7 @@ struct Buffer {
     successors: Vec<u32>,
 }
 
-/// Gives `values` the length `len`, all to be overwritten; the threads that do that are the first to touch new memory.
+/// Sets the length of `values` to `len`; all will be overwritten, and the threads that write are the first to touch new memory.
 fn fit<T: Zeroable + Clone>(values: &mut Vec<T>, len: usize) {
     match values.capacity() < len {
         true => *values = zeros(len),

@@ -61,8 +61,8 @@ impl OrientedGraph {
         }
     }
 
-    /// The largest `to` above `from` such that `fits` accepts the numbers of rows and arcs of `from..to`; `from + 1` if not even one
-    /// row fits. `fits` must be monotonic: smaller numbers than accepted ones are accepted. Reads one or two blocks.
+    /// The largest `to` above `from` such that `fits` accepts the numbers of rows and arcs of `from..to`; `from + 1` if not even one row fits.
+    /// `fits` must be monotonic: it accepts all numbers smaller than accepted ones. Reads one or two blocks.
     pub fn last_fitting(&self, from: u32, fits: impl Fn(u64, u64) -> bool) -> Result<u32> {
         let before = self.first_arc(from)?;
         let holds = |rank: u32, arc: u64| fits(u64::from(rank - from), arc - before);
@@ -93,7 +93,7 @@ impl OrientedGraph {
         Ok(self.index.ranks(if last == first { first } else { last - 1 }).end)
     }
 
-    /// The rows of a block of which only some are needed; kept, since the next request is likely to be for the others.
+    /// The decoded rows of a block of which only some are needed; cached, since the next request is likely to be for the others.
     fn decoded(&self, block: usize) -> Result<Arc<DecodedBlock>> {
         if let Some(decoded) = self.recent.get(block) {
             return Ok(decoded);

@@ -36,7 +36,7 @@ impl RecentBlocks {
         Some(Arc::clone(&recent[0].1))
     }
 
-    /// Makes room for one more: evicts the least recently used.
+    /// Evicts the least recently used block if there is no room for one more.
     pub(super) fn make_room(&self) {
         lock(&self.0).truncate(KEPT - 1);
     }

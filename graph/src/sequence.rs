@@ -1,8 +1,7 @@
 //! Sequences of numbers in about as many bits as they need.
 //!
-//! A number is divided into groups of bits, the lowest ones first: one group of `first` bits, then as many groups of `more` bits as it
-//! takes. Their number is written apart from the numbers' bits, as in Stream VByte (Lemire, Kurz, Rupp: Information Processing Letters
-//! 2018), but in unary:
+//! A number is divided into groups of bits, lowest first: one group of `first` bits, then as many groups of `more` bits as it takes. The
+//! number of groups is stored apart from the bits, as in Stream VByte (Lemire, Kurz, Rupp: Information Processing Letters 2018), but in unary:
 //!
 //! ```text
 //! header   u64        bits 0 to 7: `first`; 8 to 15: `more`; 16 to 63: the number of control bits
@@ -47,7 +46,7 @@ mod tests {
         if rest.is_empty() { Ok(numbers) } else { Err("more bytes") }
     }
 
-    /// One bit after another, as the head of this module says.
+    /// A bit-by-bit decoder, as the head of this module defines the format.
     fn decoded_bit_by_bit(bytes: &[u8], many: usize) -> Vec<u32> {
         let bit = |from: usize, i: u64| u64::from(bytes[from + (i / 8) as usize] >> (i % 8) & 1);
         let header = u64::from_le_bytes(bytes[..8].try_into().unwrap());
@@ -93,7 +92,7 @@ mod tests {
 
         #[test]
         fn no_other_groups_are_shorter(numbers in numbers()) {
-            // By the sizes that the head of this module gives, number by number.
+            // The sizes that the head of this module gives, number by number.
             let size = |first: u32, more: u32| -> u64 {
                 let of = |&number: &u32| {
                     let mut groups = 0;

@@ -26,7 +26,6 @@ impl GraphFile {
     }
 }
 
-/// The bytes of consecutive file blocks.
 #[derive(Debug)]
 pub struct BlockBytes {
     pub position: u64,
@@ -46,7 +45,6 @@ pub(super) enum BlockStore {
 #[derive(Debug)]
 pub struct MemorySections {
     pub chunks: Vec<BlockBytes>,
-    /// The vertex of each rank.
     pub order: Vec<u32>,
     /// The input's ids; empty if they are consecutive.
     pub ids: Vec<u64>,

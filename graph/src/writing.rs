@@ -13,7 +13,6 @@ use super::tables::{AscendingIds, CHUNK, Order, encode_all};
 use trimill_system::disk::{self, NewFile, TemporaryFile};
 use trimill_system::{Error, Result, parallel};
 
-/// What is known of a graph's rows once all blocks are written.
 pub struct RowsWritten {
     pub entries: Vec<BlockEntry>,
     pub block_bytes: u64,
@@ -22,7 +21,6 @@ pub struct RowsWritten {
 }
 
 impl RowsWritten {
-    /// Records the sizes of the rows in `layout`.
     pub fn note(&self, layout: &mut Layout, degrees: &[DegreeRun]) {
         (layout.blocks, layout.block_bytes) = (self.entries.len() as u64, self.block_bytes);
         (layout.longest_row, layout.probes) = (self.longest_row, self.probes);
@@ -45,7 +43,7 @@ impl GraphWriter {
         Ok(Self { file, layout })
     }
 
-    /// Sections that are not written yet are missing.
+    /// The layout so far, without sections that are not written yet.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }

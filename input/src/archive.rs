@@ -35,7 +35,7 @@ const MOST_ABOUT_EDGES: u64 = 16 << 20;
 /// Up to this many members are named one by one; of more, only the number is logged.
 const MOST_NAMED: usize = 3;
 
-/// A member that only SciPy matrices have.
+/// A member that identifies a SciPy matrix.
 const OF_SCIPY: &str = "format.npy";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub(super) fn is_named(path: &Path) -> bool {
 
 fn kind(file: &InputFile, format: Option<Format>) -> Result<Option<ArchiveKind>> {
     let raw = format.or_else(|| detect::by_suffix(file.name())).is_some_and(detect::is_binary);
-    // Raw numbers may begin like an archive.
+    // Raw numbers may happen to begin like an archive.
     if format == Some(Format::ScipyNpz) || (raw && !is_named(file.name())) {
         return Ok(None);
     }

@@ -39,7 +39,7 @@ pub struct SourceFacts {
     pub directed: Option<bool>,
 }
 
-/// Delivers the arcs of a graph, any number of times unless [it is read once](SourceFacts::is_read_once).
+/// Delivers the arcs of a graph, any number of times unless it [can be read only once](SourceFacts::is_read_once).
 pub trait ArcSource: Sync {
     fn facts(&self) -> SourceFacts;
 

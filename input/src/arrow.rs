@@ -228,7 +228,7 @@ fn one_by_one(file: &InputFile, reading: &InputSettings) -> Result<FoundMessages
 
 struct FoundMessage {
     metadata: Vec<u8>,
-    /// Where the body begins, and its length; the file is known to hold all of it.
+    /// Where the body begins, and its length; the body is known to be complete in the file.
     body: u64,
     bytes: u64,
 }

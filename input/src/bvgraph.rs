@@ -1,5 +1,4 @@
-//! Web crawls in WebGraph's BV format: `NAME.graph` and `NAME.properties`, as the Laboratory for Web Algorithmics
-//! distributes them (Boldi and Vigna, 'The WebGraph framework I', WWW 2004).
+//! Web crawls in WebGraph's BV format: `NAME.graph` and `NAME.properties` (Boldi and Vigna, 'The WebGraph framework I', WWW 2004).
 //!
 //! A compressed `.graph` is decompressed first. Ids are `0..nodes`. Rows refer to earlier rows, so threads decode [`chunk`]s of about
 //! 131,072 arcs. [`offsets`] gives the beginnings of rows, if there; else one thread finds them without decoding rows ([`scan`]). `NAME.ef`

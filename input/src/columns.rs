@@ -44,7 +44,7 @@ impl Columns {
     #[inline]
     pub(super) fn hold(self, rest: &RestOfLine) -> bool {
         match (self.text, rest.text) {
-            // One of the two lines has a word there, such as NA, and the other a number.
+            // One of the two lines has a word there, such as NA, and the other has a number.
             (true, false) => rest.count >= self.count,
             (false, true) => rest.count <= self.count,
             _ => rest.count == self.count,
@@ -52,7 +52,7 @@ impl Columns {
     }
 }
 
-/// Reads on from the end of a line's second number; `None` if a column does not end there, or if a CR has no LF after it.
+/// Reads on from the end of a line's second number; `None` if a column does not end there, or if a CR is not followed by LF.
 #[inline]
 pub(super) fn rest(bytes: &[u8], mut at: usize) -> Option<RestOfLine> {
     let mut count = 2;

@@ -1,8 +1,8 @@
 //! A hash of all bytes of a file.
 //!
-//! Readers map parts of a file from many threads, in no order, several times: no single stream could be hashed meanwhile. So a
-//! pass of its own hashes what reading has just left in the page cache: blocks of [`BLOCK`] in parallel (XXH3, some 10 GB/s a
-//! core), then their hashes in order. Only for jobs with a cache or a run directory. Memory: [`CHUNK`] per thread.
+//! Readers map parts of a file from many threads, in any order, several times, so they cannot hash it as one stream. A separate pass
+//! hashes what reading has just left in the page cache: blocks of [`BLOCK`] in parallel (XXH3, about 10 GB/s per core), then their hashes
+//! in order. Only for jobs with a cache or a run directory. Memory: [`CHUNK`] per thread.
 
 use std::fs::File;
 use std::path::Path;

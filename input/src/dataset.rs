@@ -19,12 +19,12 @@ use super::storage::NamedInput;
 use trimill_system::url::{is_url, public};
 use trimill_system::{Control, Error, Result};
 
-/// The deepest level of directories: more may be a link that leads back.
+/// The deepest level of directories; deeper nesting may be a link cycle.
 const MOST_LEVELS: u32 = 32;
 
 const EXPECTED: &str = "a directory with files of one graph, whose names do not begin with . or _";
 
-/// The files that inputs stand for: directories and patterns for several. A path that neither exists nor is a pattern with a match stays:
+/// The files that inputs stand for: several for a directory or pattern. A path that neither exists nor is a pattern with a match stays as it is:
 /// opening it reports what is wrong. Errors, `Kind::Data`: a directory that has no files that could be a graph, or is unreadable.
 pub fn files_of(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     expanded(inputs, |url| Ok(NamedFiles::one(url)))
@@ -199,7 +199,7 @@ fn is_empty(path: &Path) -> bool {
 fn files_in(dir: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     add_files(dir, MOST_LEVELS, &mut files)?;
-    // Results of algorithms are beside a benchmark's graph.
+    // Benchmark datasets keep results of algorithms beside the graph.
     let is_graphalytics = |file: &&PathBuf| {
         file.extension().is_some_and(|suffix| suffix == "properties") && GraphalyticsFiles::of(file, false).is_some()
     };

@@ -1,5 +1,4 @@
-//! Detects the format of a file: by its content if that is unambiguous, else by its suffix. If two formats are possible, the file is
-//! refused with the names of both, for the user to choose.
+//! Detects a file's format: by its content if that is unambiguous, else by its suffix. If two formats are possible, the error names both.
 //!
 //! Content first: the first bytes of NumPy, SciPy, Parquet and Arrow files, a Matrix Market banner, a `.sg` header that agrees with the
 //! file's size, text of numbers. Text whose rows differ in length is no edge list but METIS, if it begins like that; its reader then

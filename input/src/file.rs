@@ -57,7 +57,7 @@ impl InputFile {
     }
 
     pub(super) fn copied(mut pipe: Pipe, work_dir: &Path, control: &Control) -> Result<Self> {
-        // If it is a regular file, others may write to it meanwhile.
+        // If it is a regular file, other programs may write to it meanwhile.
         let look = |pipe: &Pipe| {
             let found = pipe.file.metadata().map_err(|e| Error::read(&pipe.path, e))?;
             Ok::<_, Error>(found.is_file().then(|| Stat::of(&found)))
@@ -130,7 +130,7 @@ impl InputFile {
         }
         drop(stream);
         let file = spool.finish()?;
-        // A file that was compressed twice is not decompressed again: no format begins like that, so it is refused.
+        // A file that was compressed twice is not decompressed again; no format begins like that, so it is refused.
         Ok(Self { compression: None, member: self.member, ..Self::stored(&self.path, file, self.spooled)? })
     }
 

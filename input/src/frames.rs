@@ -20,7 +20,7 @@ const PACKED: usize = 4 << 20;
 /// The most bytes, decoded, of a frame that is not decoded as a stream.
 const PLAIN: u64 = 8 << 20;
 
-/// The fewest threads for which this is faster: decoded frames fall out of the caches before they are parsed; a stream's bytes do not.
+/// The fewest threads for which this is faster: decoded frames leave the caches before they are parsed; a stream's bytes do not.
 const FEWEST_THREADS: usize = 4;
 
 type Single<'a> = BufReader<Decoder<'a, BufReader<Pread<'a>>>>;

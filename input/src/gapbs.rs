@@ -4,10 +4,9 @@
 //! u8 directed | i64 arcs | i64 n | i64 offsets[n + 1] | i32 neighbours[offsets[n]]
 //! ```
 //!
-//! The inverse's offsets and neighbours in a directed graph's file are not read. An undirected one stores every edge from both ends, and
-//! both are delivered. `offsets[n]` is checked against the header and the file's size; offsets must ascend, neighbours be below `n`. All
-//! threads read: a task owns a range of arcs and finds its first row by bisection of the offsets in the file. Memory: two windows per
-//! thread. The first scan reads the offsets once more, to check them.
+//! The inverse's offsets and neighbours in a directed graph's file are not read. An undirected one stores every edge from both ends, and both are
+//! delivered. `offsets[n]` is checked against the header and the file's size; offsets must ascend (the first scan checks), neighbours be below `n`.
+//! All threads read: a task owns a range of arcs and finds its first row by binary search of the offsets. Memory: two windows per thread.
 
 use std::ops::Range;
 use std::sync::OnceLock;

@@ -27,7 +27,7 @@ impl<'a> Head<'a> {
         Ok(Self { file, stream, line: Vec::new(), longest: sizes.longest_line, number: 0, start: 0, end: 0 })
     }
 
-    /// The next line with its line end, or `None` after the last one.
+    /// The next line, with its line end; `None` after the last one.
     pub(super) fn next(&mut self) -> Result<Option<&[u8]>> {
         self.line.clear();
         let read = self

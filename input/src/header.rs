@@ -72,7 +72,7 @@ pub(super) enum HeaderVerdict {
     Arc,
     Header,
     Either,
-    /// It has other columns than an arc, and other sizes than a header.
+    /// Other columns than an arc, and other sizes than a header.
     Neither,
 }
 
@@ -198,7 +198,6 @@ mod tests {
         judge(HeaderNumbers { n, m, goes_on }, true, &gather.finish())
     }
 
-    /// A path of `edges` edges on ids from `first` on.
     fn path(first: u64, edges: u64) -> Vec<(u64, u64)> {
         (first..first + edges).map(|u| (u, u + 1)).collect()
     }
@@ -215,7 +214,6 @@ mod tests {
             assert_eq!(verdict(100, 99, &both(&arcs)), HeaderVerdict::Header);
             assert_eq!(verdict(500, 99, &arcs), HeaderVerdict::Header);
         }
-        // K4, written from 0 and from 1.
         let k4 = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
         assert_eq!(verdict(4, 6, &k4), HeaderVerdict::Header);
         assert_eq!(verdict(4, 6, &k4.map(|(u, v)| (u + 1, v + 1))), HeaderVerdict::Header);

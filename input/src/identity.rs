@@ -66,7 +66,7 @@ impl FileIdentity {
         }
     }
 
-    /// Hashes the contents; an error if the file changed since it was looked at.
+    /// Hashes the contents. Errors: the file has changed since its state was recorded.
     fn hash(&self, control: &Control) -> Result<u128> {
         let path = &self.path;
         let file = File::open(path).map_err(|e| Error::read(path, e))?;

@@ -1,8 +1,7 @@
 //! Readers: files of many formats in, arcs out.
 //!
-//! Input: one or several files, or standard input. Output: every arc that the files hold, once each, loops and duplicates included, as
-//! pairs of `u64` ids, in batches from many threads. Ids are those of the file: 1-based in Matrix Market and METIS, 0-based in BVGraph,
-//! `.sg` and SciPy matrices, as stored in edge lists.
+//! Input: files, or standard input. Output: every arc that they hold, once each, loops and duplicates included, as pairs of `u64` ids, in batches
+//! from many threads. Ids are those of the file: 1-based in Matrix Market and METIS, 0-based in BVGraph, `.sg` and SciPy, as stored in edge lists.
 //!
 //! Opening a [`Source`] detects the format (`detect`) and reads the header; [`arcs::ArcSource::scan`] reads all, and may be called
 //! again. Memory: threads x (a window of 8 MiB and a batch), for a file of any size.
@@ -116,8 +115,8 @@ pub const MOST_VERTICES: u64 = u32::MAX as u64 - 1;
 const LARGEST_BATCH: usize = 1 << 12;
 
 pub trait ArcSink: Sync {
-    /// Takes a batch of arcs `(tail, head)` in the input's ids. Called from many threads at once; 4,096 to 65,536 arcs cost least. Errors:
-    /// the receiving stage's; the reader stops at once and passes them on.
+    /// Takes a batch of arcs `(tail, head)` in the input's ids (4,096 to 65,536 cost least); many threads call it. An error stops the reader, which
+    /// returns it.
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()>;
 
     /// Takes consecutive rows, as [`Self::arcs`]: `rows` has each row's tail and where its heads, which ascend strictly, end in `heads`.
@@ -183,8 +182,7 @@ trait Reader: Send + Sync {
         Err(Error::defect("an input without names"))
     }
 
-    /// The rows, if the format stores rows that may hold every edge from both ends. Rows that must be decoded first may take `memory`;
-    /// `None` if that is too little, or if the rows contradict each other.
+    /// Rows that must be decoded first may take `memory`; `None` if that is too little, or if the rows contradict each other.
     fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
         let _ = (memory, control);
         Ok(None)

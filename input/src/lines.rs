@@ -25,8 +25,7 @@ impl ReadSizes {
     /// 8 MiB per task take about 10 ms to parse. A line longer than 1 MiB is not one of an edge list.
     pub(super) const USUAL: Self = Self { window: 8 << 20, longest_line: 1 << 20, dictionaries: 1 << 30 };
 
-    /// For `threads` readers that may take `bytes` together: two windows each. Dictionaries take as much, half of which may be unused
-    /// capacity: they grow as they are read.
+    /// For `threads` readers that may take `bytes` together: two windows each. Dictionaries take as much, half of which may be unused capacity.
     pub(super) fn within(bytes: u64, threads: u64) -> Self {
         let window = (bytes / 2 / threads).clamp(256 << 10, Self::USUAL.window);
         Self { window, dictionaries: bytes / 2, ..Self::USUAL }

@@ -1,10 +1,9 @@
 //! METIS graph files: an adjacency list as text.
 //!
-//! A header `n m [fmt [ncon]]`, then one line per vertex: its size and `ncon` weights if `fmt` says so, then its neighbours
-//! (1-based), each followed by the edge's weight if `fmt` says so. A blank line is a vertex without neighbours; lines that begin
-//! with `%` are comments. Every edge is in the lines of both ends and is delivered from both, in 1-based ids. There must be `n`
-//! lines and `2 m` neighbours, and each vertex must be a neighbour of its neighbours ([`SymmetryKey`]), which also tells such a
-//! file from others that begin with two numbers.
+//! A header `n m [fmt [ncon]]`, then one line per vertex: its size and `ncon` weights if `fmt` says so, then its neighbours (1-based), each
+//! followed by the edge's weight if `fmt` says so. A blank line is a vertex without neighbours; lines that begin with `%` are comments. Every
+//! edge is in the lines of both ends and is delivered from both, in 1-based ids. There must be `n` lines and `2 m` neighbours, and each vertex
+//! must be a neighbour of its neighbours ([`SymmetryKey`]), which also distinguishes such a file from others that begin with two numbers.
 //!
 //! All threads parse. A first pass counts the lines of every range, so that a task knows the vertex of its first line. A hub's line may
 //! exceed any window, so the parser is a state machine, fed by windows. Memory: a window per thread, 8 bytes per range.

@@ -105,7 +105,6 @@ impl<'a> MetisRows<'a> {
         at
     }
 
-    /// Called at the end of the file.
     pub(super) fn finish(&mut self, batch: &mut ArcBatch<'_>) -> Result<(), DeliveryFailure> {
         if matches!(self.state, MetisRowState::Row | MetisRowState::Return(false)) {
             self.end_line(0, batch)

@@ -36,7 +36,6 @@ pub struct NamedArcs {
 }
 
 impl NamedArcs {
-    /// The tail and the head of each arc.
     pub fn iter(&self) -> impl Iterator<Item = [&[u8]; 2]> {
         let mut begin = 0;
         self.ends.as_chunks().0.iter().map(move |&[tail, head]: &[u32; 2]| {

@@ -31,7 +31,7 @@ pub(super) const fn separates(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b',')
 }
 
-/// The columns of a line without its line end, where speed does not matter.
+/// The columns of a line without its line end, for code where speed does not matter.
 pub(super) fn columns(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.strip_suffix(b"\r").unwrap_or(line).split(|&byte| separates(byte)).filter(|column| !column.is_empty())
 }

@@ -75,8 +75,8 @@ pub(super) fn map_in_order<T: Sync, R: Send>(
     first.into_result().map(|()| made.into_iter().flatten().collect())
 }
 
-/// This thread calls `fill` on one item after another, until it returns `false`, while others call `drain` on them. At most two items per
-/// thread wait; then this thread drains too, so memory is bounded. Items are reused.
+/// This thread calls `fill` on one item after another, until it returns `false`, while others call `drain` on them. At most two items per thread
+/// are queued; beyond that this thread drains too (backpressure), so memory is bounded. Items are reused.
 pub(super) fn produce_and_drain<T: Default + Send>(
     control: &Control,
     mut fill: impl FnMut(&mut T) -> Result<bool>,

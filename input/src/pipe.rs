@@ -21,7 +21,7 @@ use trimill_system::control::{Control, Task};
 use trimill_system::mapped::zeros;
 use trimill_system::{Error, Result, lock, parallel};
 
-/// How long to wait for bytes before checking for a stop: a signal does not end the wait.
+/// How long to wait for bytes before checking for a stop, since a signal does not interrupt the wait.
 const SILENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 const BUFFER: usize = 1 << 20;
@@ -31,13 +31,13 @@ const PAIR: usize = 8;
 pub(super) struct Pipe {
     pub(super) path: PathBuf,
     pub(super) file: File,
-    /// Bytes that were peeked at, and come first.
+    /// Bytes that were peeked at; they are returned first.
     head: Vec<u8>,
 }
 
 impl Pipe {
     pub(super) fn new(path: &Path, file: File) -> Self {
-        // Fewer and longer reads; input that is no pipe, or cannot grow, works as well.
+        // For fewer and longer reads. If it fails (no pipe, or the limit is reached), reading works as well.
         let _ = rustix::pipe::fcntl_setpipe_size(&file, BUFFER);
         Self { path: path.to_path_buf(), file, head: Vec::new() }
     }
@@ -48,7 +48,6 @@ impl Pipe {
         Ok(Self::new(path, file.into()))
     }
 
-    /// Whether it is a file, which others may write to.
     pub(super) fn is_file(&self) -> bool {
         self.file.metadata().is_ok_and(|metadata| metadata.is_file())
     }

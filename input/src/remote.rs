@@ -68,7 +68,7 @@ impl RemoteLimits {
     };
 }
 
-/// The libraries must not retry: they would go on with an object whose weak ETag alone is the same.
+/// Disables the library's own retries: they would continue with an object that has the same weak ETag only.
 fn no_retries() -> RetryConfig {
     RetryConfig { max_retries: 0, ..RetryConfig::default() }
 }

@@ -1,7 +1,6 @@
 //! Decoded rows in memory: 4 bytes per arc and 4 per vertex.
 //!
-//! Text can only be read from the beginning, and rows are needed twice: first their lengths, then their successors.
-//! So they are decoded once, each chunk of the input into a chunk of the store.
+//! Text can only be read from its beginning, but rows are needed twice (lengths, then successors), so each chunk is decoded once into the store.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};

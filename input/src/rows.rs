@@ -25,7 +25,6 @@ pub enum Symmetry {
     Demanded,
     /// Graphs of this form may be directed.
     Unknown,
-    /// At least one arc has no reverse.
     Missing,
 }
 
@@ -78,7 +77,7 @@ pub(super) fn unless_damaged<T>(result: Result<Option<T>>) -> Result<Option<T>> 
     result.or_else(|error| if error.kind() == Kind::Data { Ok(None) } else { Err(error) })
 }
 
-/// [`AdjacencyRows::read`] where successors can be read at any position: `fill` reads them from a number on.
+/// [`AdjacencyRows::read`] for successors that can be read at any position: `fill` reads them from a given arc number on.
 pub(super) fn read_in_parts(
     arcs: Range<u64>,
     part: &mut Vec<u32>,

@@ -9,7 +9,7 @@ use super::format::Format;
 use super::header::Header;
 use trimill_system::{Error, Result};
 
-/// What the user says about an input; everything else is found from its content.
+/// Settings given by the user; everything else is determined from the content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputSettings {
     pub format: Option<Format>,

@@ -40,10 +40,10 @@ pub struct Source {
 }
 
 pub(super) struct HowToOpen<'a> {
-    /// For copies.
+    /// The directory for copies.
     pub(super) work_dir: &'a Path,
     pub(super) sizes: ReadSizes,
-    /// Whether pairs from a pipe are read once, as they arrive, instead of being copied.
+    /// Whether pairs from a pipe are read once, as they arrive, instead of copied.
     pub(super) streams: bool,
     pub(super) control: &'a Control,
 }
@@ -63,11 +63,10 @@ impl Source {
 
     /// Opens a file, or several of one text or binary graph by name, directory or pattern ([`super::files_of`]), or `-` for standard input.
     ///
-    /// The format is found from content and suffix unless given. A BVGraph may be named by either of its files or by their base name. Of an
-    /// archive the member that is the graph is read. Inputs are read twice, so standard input and pipes are copied to an anonymous
-    /// temporary file in `work_dir`; so are members of archives, and the contents of a compressed file that is no edge list. Errors:
-    /// `Kind::Data` for files that are missing, empty, damaged or of an unknown format; `Kind::Usage` for inputs that cannot go together;
-    /// `Kind::Resource` when `work_dir` cannot be written; `Kind::Interrupted` when `control` is stopped during a copy.
+    /// The format is found from content and suffix unless given. A BVGraph may be named by either of its files or by their base name. Of an archive
+    /// the member that is the graph is read. Inputs are read twice, so standard input and pipes are copied to an anonymous file in `work_dir`; so are
+    /// members of archives, and compressed files but edge lists. Errors: `Kind::Data` for files that are missing, empty, damaged or of an unknown
+    /// format; `Kind::Usage` for inputs that cannot go together; `Kind::Resource` if `work_dir` cannot be written; `Kind::Interrupted`: stopped.
     pub fn open_as(inputs: &[PathBuf], reading: InputSettings, work_dir: &Path, control: &Control) -> Result<Self> {
         Self::open_how(inputs, reading, &HowToOpen { work_dir, sizes: ReadSizes::USUAL, streams: false, control })
     }
@@ -217,7 +216,6 @@ impl Source {
         self.reading.header
     }
 
-    /// The columns that the user named.
     pub fn columns(&self) -> Option<&ColumnNames> {
         self.reading.columns.as_ref()
     }

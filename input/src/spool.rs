@@ -1,9 +1,7 @@
-//! Copies of inputs that cannot be read in place: standard input, a pipe, the plain text of a compressed file whose format
-//! needs more than one pass, a member of an archive.
+//! Copies of inputs that cannot be read in place: standard input, pipes, members of archives, the plain text of files that need several passes.
 //!
-//! Input: bytes in chunks. Output: a file without a name, which is removed when it is closed, with checksums, which are compared at each
-//! read. The copy fails before the disk is full, since that also affects other programs. Costs one write of the bytes, and a query of the
-//! free space every [`STEP`].
+//! Input: bytes in chunks. Output: a file without a name, which is removed when it is closed, with checksums, which are compared at each read.
+//! The copy fails before the disk is full, which would affect other programs. Costs one write of the bytes, and a query of free space per [`STEP`].
 
 use std::path::Path;
 use std::sync::Arc;
@@ -131,7 +129,7 @@ pub(super) fn plain_at_least(file: &Storage, compression: Compression) -> u64 {
             read.then_some(u64::from(u32::from_le_bytes(end)))
         }
     };
-    // A damaged header may say anything.
+    // A damaged header may claim any size.
     said.filter(|&plain| plain / MOST_GROWTH <= bytes).unwrap_or(0)
 }
 

@@ -8,11 +8,10 @@ use trimill_system::disk::{Overflow, WaitingBytes};
 /// Bytes of a piece: a multiple of the bytes that share a checksum, so that reading pieces in order hashes each byte once.
 pub(super) const PIECE: usize = 1 << 20;
 
-/// A copy that is complete.
 #[derive(Debug)]
 pub(super) struct SpooledBytes {
     file: Overflow,
-    /// Of [`PIECE`] bytes, but for the last one.
+    /// Of [`PIECE`] bytes each, except the last one.
     pieces: Vec<WaitingBytes>,
     pub(super) bytes: u64,
 }

@@ -32,7 +32,7 @@ pub(super) trait RemoteBytes: fmt::Debug + Send + Sync {
     fn forward(&self, range: Range<u64>, order: ReadOrder) -> Box<dyn ForwardReader>;
 }
 
-/// An input by its name, and the opened object if it is a URL.
+/// An input's name, and the opened object if it is a URL.
 pub(super) struct NamedInput {
     pub(super) path: PathBuf,
     pub(super) object: Option<Arc<dyn RemoteBytes>>,

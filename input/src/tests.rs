@@ -54,7 +54,6 @@ impl NameSink for KeepNames {
     }
 }
 
-/// Reads a list of names; the errors as text.
 fn read_names(path: &Path, window: u64) -> Result<Vec<NamedArc>, String> {
     let reading = InputSettings { format: Some(Format::Text), names: true, ..InputSettings::default() };
     let keep = KeepNames::default();

@@ -55,8 +55,7 @@ const fn events_of(buffer: usize) -> [Event; 2] {
     [UNPACK_EVENTS + 2 * buffer, UNPACK_EVENTS + 2 * buffer + 1]
 }
 
-/// Bytes of the scratch piece of an arena of `arena` bytes: 0 for a small one; else a sixteenth, but beyond 16 MiB only a sixty-fourth, up
-/// to 32 MiB. Buffers of that size keep all multiprocessors busy.
+/// Bytes of the scratch piece: 0 in a small arena, else a sixteenth of it, above 16 MiB a 64th, up to 32 MiB, which keeps all multiprocessors busy.
 pub const fn scratch_bytes(arena: u64) -> u64 {
     if arena < LEAST_ARENA {
         return 0;
@@ -75,8 +74,7 @@ const fn first_byte(part: &EncodedPart) -> u32 {
     part.begin.saturating_sub(1) / 16 * 16
 }
 
-/// The longest group of parts from `first` on that fits `room` bytes: its end, and the byte from which to copy, a multiple of 16 no later
-/// than the byte before the first number.
+/// The longest group of parts from `first` on that fits `room` bytes: its end, and the first byte to copy: a multiple of 16, before the numbers.
 pub(crate) fn group(parts: &[EncodedPart], first: usize, room: u64) -> (usize, u32) {
     let begin = first_byte(&parts[first]);
     let fits = |part: &EncodedPart| u64::from(part.end - begin).next_multiple_of(16) <= room;

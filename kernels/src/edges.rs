@@ -1,9 +1,8 @@
 //! Counters of the triangles on each arc.
 //!
-//! A triangle adds 1 to the counter of each of its arcs. Two of them begin at its corner of the largest number, a local: counters of
-//! resident arcs stay on the device until the partition is counted. The third arc may be in a row block: no other row block adds to its
-//! counters, so they are complete, and are read, when this one is counted. A counter has 32 bits: an arc has fewer triangles than its
-//! ends have neighbours. Device bytes: 4 per resident arc, and two row blocks.
+//! A triangle adds 1 to the counters of its arcs. Two begin at its corner of the largest number, a local: counters of resident arcs stay on the
+//! device until the partition is counted. The third arc may be in a row block: no other row block adds to its counters, so they are complete, and
+//! read, when it is counted. 32 bits: an arc has fewer triangles than its ends have neighbours. Device bytes: 4 per resident arc, two row blocks.
 
 use std::collections::VecDeque;
 
@@ -49,7 +48,6 @@ impl EdgeCounters {
         engine.fill(Stream::Copy, self.resident, 0, EDGE_COUNTER_BYTES * self.arcs)
     }
 
-    /// Notes a row block of `arcs` arcs that are in no triangle.
     pub(crate) fn skip_row_block(&mut self, arcs: u64) {
         self.unread.push_back(Unread { arcs, counted: None });
     }
@@ -64,7 +62,7 @@ impl EdgeCounters {
     ) -> GpuResult<u64> {
         let at = self.slots[slot];
         if arcs == 0 {
-            // Empty slots may have the same address.
+            // Empty slots may share an address.
             self.skip_row_block(arcs);
             return Ok(at);
         }
@@ -90,7 +88,7 @@ impl EdgeCounters {
             return Ok(());
         };
         engine.reach(counted)?;
-        // Meanwhile the kernels of the next row block go on.
+        // The kernels of the next row block continue meanwhile.
         engine.read(Stream::Copy, at, cast_slice_mut(into))
     }
 

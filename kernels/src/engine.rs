@@ -15,7 +15,6 @@ use crate::source::CudaSource;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
-    /// Copies to the device.
     Copy,
     /// Kernels that unpack what was copied.
     Unpack,
@@ -174,7 +173,7 @@ pub trait Engine {
     /// Waits for a stream, then copies from the device.
     fn read(&mut self, stream: Stream, from: u64, to: &mut [u8]) -> GpuResult<()>;
 
-    /// Waits for all streams and ignores failures: for when counting is given up.
+    /// Waits for all streams and ignores failures: to be used when counting was given up.
     fn settle(&mut self);
 
     fn read_u64(&mut self, stream: Stream, from: u64) -> GpuResult<u64> {

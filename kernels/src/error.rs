@@ -28,7 +28,7 @@ pub enum GpuError {
     RowBlockTooLarge { bytes: u64, limit: u64 },
     #[error("the driver refused {asked} bytes of page-locked host memory")]
     HostMemory { asked: u64 },
-    /// The driver has no memory left for its own needs, outside the arena.
+    /// The driver has no memory for its own needs, outside the arena.
     #[error("the GPU ran out of memory beside this program's budget: {doing}: {reason}")]
     OutOfMemory { doing: &'static str, reason: String },
     /// Sorted runs could not be stored or read again.

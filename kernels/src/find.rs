@@ -33,7 +33,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// Whether the driver's library is installed; says nothing about GPUs, and is faster than [`find()`].
+/// Whether the driver's library is installed, regardless of GPUs; faster than [`find()`].
 pub fn has_driver() -> bool {
     // Of the 34 names that `cudarc` tries, which take half a millisecond, the driver for Linux has these.
     // SAFETY: only loads the library: the one that the system's loader finds under the driver's name, whose initialisers it runs; it is the

@@ -1,7 +1,6 @@
 //! An opened GPU: its context, a stream for copies and one for kernels, the loaded kernels, and its arena.
 //!
-//! Any thread may use it, one at a time. This program allocates nothing but the arena on the device; what the context, the
-//! driver and other programs hold is reported separately.
+//! Any thread may use it, one at a time. This program allocates only the arena; what the context, driver and other programs hold is reported apart.
 
 mod clock;
 mod engine;
@@ -104,7 +103,6 @@ impl Gpu {
         Ok(())
     }
 
-    /// What was recorded since the last call.
     pub fn take_work(&mut self) -> Vec<TimedCommand> {
         self.clock.as_mut().map(Clock::take).unwrap_or_default()
     }
@@ -124,7 +122,7 @@ impl Gpu {
         Ok((free as u64, total as u64))
     }
 
-    /// Allocates an arena of at most `bytes`; an earlier one is freed first.
+    /// Allocates an arena of at most `bytes`; frees an earlier one first.
     pub fn reserve(&mut self, bytes: u64) -> GpuResult<()> {
         self.arena = None;
         (self.scratch, self.counters) = (ReservedMemory::NONE, ReservedMemory::NONE);

@@ -47,7 +47,6 @@ pub(crate) fn image(source: &CudaSource, capability: Version, form: ImageForm) -
     found.map(|(_, bytes)| bytes).ok_or_else(missing)
 }
 
-/// Compiles sources to an archive.
 pub fn make(nvrtc: &Nvrtc, sources: &[&'static CudaSource]) -> GpuResult<Vec<u8>> {
     let mut made = vec![(STAMP.to_owned(), stamp(sources).into_bytes())];
     for source in sources {
@@ -65,7 +64,6 @@ pub fn stamp(sources: &[&'static CudaSource]) -> String {
     sources.iter().map(line).collect()
 }
 
-/// Names and bytes of an archive's entries.
 pub fn entries(archive: &[u8]) -> GpuResult<Vec<(String, Vec<u8>)>> {
     let read = || -> std::io::Result<Vec<(String, Vec<u8>)>> {
         let mut archive = tar::Archive::new(zstd::Decoder::new(archive)?);
@@ -82,7 +80,7 @@ pub fn entries(archive: &[u8]) -> GpuResult<Vec<(String, Vec<u8>)>> {
 }
 
 fn archive(entries: &[(String, Vec<u8>)]) -> std::io::Result<Vec<u8>> {
-    // A high level of compression, since archives are made rarely.
+    // A high compression level, since archives are made rarely.
     let mut archive = tar::Builder::new(zstd::Encoder::new(Vec::new(), 19)?);
     for (name, bytes) in entries {
         let mut header = tar::Header::new_gnu();

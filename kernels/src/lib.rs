@@ -1,9 +1,8 @@
 //! Counting on GPUs: implements the interface of `trimill-counting`, and knows nothing of the pipeline.
 //!
-//! [`find()`] lists the GPUs of this machine, or says in a typed reason why there is none. It must be called before any other use of the
-//! driver, since a call into a missing library would panic; [`Gpu::open`] does so itself. [`Gpu::reserve`] allocates the memory of the
-//! budget. A [`CountingMethod`] ([`Lstc`], [`Packed`], or one of another crate) then begins a [`trimill_counting::PartitionCounter`] for
-//! one partition, which takes runs of resident rows and then row blocks.
+//! [`find()`] lists this machine's GPUs, or says in a typed reason why there is none. It must be called before any other use of the driver, since
+//! calls into a missing library panic; [`Gpu::open`] does so itself. [`Gpu::reserve`] allocates the budget's memory. A [`CountingMethod`] ([`Lstc`],
+//! [`Packed`], or another crate's) then begins a [`trimill_counting::PartitionCounter`], which takes runs of resident rows and then row blocks.
 //!
 //! ```text
 //! method -> counter -> engine (memory, streams, events, kernels) -> GPU

@@ -8,10 +8,9 @@
 //! partition of one row block); the list of vertices that may start a triangle, with two successors or more (in the paper every vertex gets
 //! a block; its prototype skips rows of two); and that blocks' sums are added on the device, by blocks with fixed shares.
 //!
-//! Device bytes ([`FOOTPRINT`]): 4 per resident arc; 24 per local (offset 8, cursor 4, sum 8, list 4); two row blocks; under 5 KiB.
-//! Counters of arcs: 4 more per resident arc, two more row blocks; those of vertices are apart ([`trimill_counting::VertexCounters`]).
-//! Probes: the rows of all locals' successors, once per tile of the local's row that begins before the successor. Host: a pass over
-//! offsets.
+//! Device bytes ([`FOOTPRINT`]): 4 per resident arc; 24 per local (offset 8, cursor 4, sum 8, list 4); two row blocks; under 5 KiB. Counters of
+//! arcs: 4 more per resident arc, two more row blocks; those of vertices are apart ([`trimill_counting::VertexCounters`]). Probes: the rows of all
+//! locals' successors, once per tile of the local's row that begins before the successor. Host: a pass over offsets.
 
 mod arguments;
 mod counter;
@@ -114,9 +113,7 @@ struct LstcCounter<'g, E: Engine> {
     received: Received,
     locals: u64,
     arguments: LstcArguments,
-    /// Set if triangles are counted at vertices, too.
     vertices: Option<VertexCounters>,
-    /// Set if triangles are counted on arcs, too.
     edges: Option<EdgeCounters>,
     list: u64,
     /// Its entries so far: locals that may start a triangle, each counted by one block.
@@ -178,8 +175,8 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
         Ok(self)
     }
 
-    /// Enqueues the copies of a run. Kernels need not wait for them: each waits for its row block's copy, which comes later in the same
-    /// stream. From here on, dropping waits for the device.
+    /// Enqueues the copies of a run. Kernels need not wait for them, since row blocks are copied later in the same stream. From now on, dropping
+    /// waits for the device.
     ///
     /// # Safety
     /// As [`Engine::copy`], for the run.
@@ -335,7 +332,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
 
 impl<E: Engine> Drop for LstcCounter<'_, E> {
     fn drop(&mut self) {
-        // The next partition will use the same memory.
+        // The next partition will reuse the memory.
         self.engine.settle();
         self.engine.layout().restart();
     }

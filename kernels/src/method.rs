@@ -25,7 +25,6 @@ pub struct MethodCount {
     /// From the beginning to the end of each section's copy, including waits for the host to fill page-locked buffers.
     pub copy_seconds: f64,
     pub copied_bytes: u64,
-    /// The most bytes of the arena that were in use.
     pub peak_bytes: u64,
 }
 
@@ -45,7 +44,6 @@ pub trait CountingMethod: Debug + Send {
         Scope::Partitions
     }
 
-    /// The device bytes that the method takes.
     fn footprint(&self) -> Footprint;
 
     /// As [`Self::footprint`], if triangles are counted on arcs, too.

@@ -67,7 +67,7 @@ const fn of_batch(batch: usize) -> TimedEvents {
     TimedEvents::of(RING + 1 + batch % RING)
 }
 
-/// Threads of a block, for kernels without a number of their own.
+/// The number of threads of a block, for kernels without a constant of their own.
 const THREADS: u32 = 256;
 
 const WARP: u32 = 32;
@@ -214,9 +214,7 @@ struct PackedCounter<'g, E: Engine> {
     arcs_into: u64,
     /// Whether the device counted `into` itself, in rows that it unpacked, and its counts were not fetched yet.
     binned: bool,
-    /// Set if triangles are counted at vertices, too.
     vertices: Option<VertexCounters>,
-    /// Set if triangles are counted on arcs, too.
     edges: Option<EdgeCounters>,
     space: u64,
     space_bytes: u64,
@@ -225,7 +223,6 @@ struct PackedCounter<'g, E: Engine> {
     slots: [u64; SLOTS],
     /// How many copies went into halves of the work space.
     halves: usize,
-    /// Runs of the resident section so far.
     runs: usize,
     row_blocks: usize,
     batches: usize,
@@ -307,7 +304,6 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
         Ok(counting)
     }
 
-    /// Clears all counters, before the first rows are copied.
     fn clear(&mut self) -> GpuResult<()> {
         let Self { engine, all, edges, vertices, locals, .. } = self;
         engine.record(Stream::Copy, RESIDENT.copy)?;
@@ -373,7 +369,7 @@ fn blocks(blocks: u32) -> Grid {
 
 impl<E: Engine> Drop for PackedCounter<'_, E> {
     fn drop(&mut self) {
-        // The next partition will use the same memory.
+        // The next partition will reuse the memory.
         self.engine.settle();
         self.engine.layout().restart();
     }

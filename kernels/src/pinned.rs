@@ -54,13 +54,12 @@ impl<T: Pod> Pinned<T> {
             return Err(refused());
         }
         if align == LARGE_PAGE {
-            // SAFETY: the range was allocated just now and begins with a page; the advice changes no byte of it. If it is refused, pages
-            // stay small.
+            // SAFETY: the range was just allocated and begins with a page; the advice changes no byte of it. If it is refused, pages stay small.
             let _ = unsafe { rustix::mm::madvise(pointer.cast(), size, rustix::mm::Advice::LinuxHugepage) };
         }
         // SAFETY: `size` bytes were allocated there, and need not be initialized for this type.
         let bytes = unsafe { std::slice::from_raw_parts_mut(pointer.cast::<MaybeUninit<u8>>(), size) };
-        // One thread takes longer to be given the pages than the driver to lock them.
+        // Several threads: one alone would take longer to fault in the pages than the driver takes to lock them.
         bytes.par_chunks_mut(ZEROED).for_each(|part| part.fill(MaybeUninit::new(0)));
         // SAFETY: the range is that allocation, which is unregistered before it is freed.
         let registered =

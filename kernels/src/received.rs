@@ -44,7 +44,6 @@ impl Received {
         Ok(())
     }
 
-    /// Where the rows of a row block's range are.
     pub fn location(&self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> RowsLocation {
         Resident::rows_in(self.numbers.all(), row_block, Some(pool))
     }
@@ -92,7 +91,6 @@ impl Received {
         self.arcs
     }
 
-    /// Locals and proxies.
     pub fn numbered(&self) -> u32 {
         self.size.numbered
     }

@@ -12,7 +12,6 @@ use crate::error::{GpuError, GpuResult};
 /// A row block: rows of the proxies in a range of numbers, and bits that mark its locals; or rows of all its numbers, without bits.
 #[derive(Debug, Clone)]
 pub struct RowBlockSlices<'a> {
-    /// The numbers that it covers.
     pub range: Range<u32>,
     /// Where each row begins in `successors`, and where the last one ends.
     pub offsets: &'a [u32],
@@ -26,7 +25,7 @@ pub struct RowBlockSlices<'a> {
     pub local_ranks: &'a [u32],
     /// How many locals come before the range.
     pub first_local: u32,
-    /// Whether all numbers of the range are local, so that there are no rows here.
+    /// Whether all numbers of the range are local; then there are no rows here.
     pub all_local: bool,
 }
 
@@ -44,7 +43,7 @@ impl<'a> RowBlockSlices<'a> {
         };
         match location {
             RowsLocation::RowBlock { first } => Self { first_local: *first as u32, ..everything },
-            // The row block has no rows, and nothing of it is sent.
+            // The row block has no rows, and nothing is sent.
             RowsLocation::Resident { first } => {
                 Self { offsets: &[0], first_local: *first as u32, all_local: true, ..everything }
             }

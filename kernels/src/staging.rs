@@ -174,7 +174,7 @@ fn threads() -> Option<ThreadPool> {
     ThreadPoolBuilder::new().num_threads(many).thread_name(|i| format!("staging-{i}")).build().ok()
 }
 
-/// Copies by several threads: a single one reaches only a fraction of the bus's bandwidth.
+/// Copies by several threads, since a single one reaches only a fraction of the bus bandwidth.
 fn copy_together(threads: Option<&ThreadPool>, to: &mut [u8], from: &[u8]) {
     let Some(threads) = threads.filter(|_| from.len() > ALONE) else { return to.copy_from_slice(from) };
     let copy = |(to, from): (&mut [u8], &[u8])| to.copy_from_slice(from);

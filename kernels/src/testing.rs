@@ -1,5 +1,4 @@
-//! Support for tests of methods: partitions with known counts, and a test double of a device. Other crates use it by the feature
-//! `testing`.
+//! Support for tests of methods: partitions with known counts, and a test double of a device. Other crates use it by the feature `testing`.
 
 mod double;
 mod emulated;
@@ -16,8 +15,7 @@ pub use emulated::has_compiler;
 
 use crate::{Gpu, ImageForm, Nvrtc, find};
 
-/// Reports that the calling test is skipped, even where the output of passing tests is captured, and appends that to
-/// [`skipped_list`].
+/// Reports that the calling test is skipped, even where output of passing tests is captured, and appends that to [`skipped_list`].
 pub fn skipped(reason: &dyn std::fmt::Display) {
     let test = std::thread::current();
     let line = format!("skipped: {}: {reason}\n", test.name().unwrap_or("a test"));

@@ -101,7 +101,7 @@ pub struct PeelingDevice<'e, E: Engine + ?Sized> {
 
 impl<E: Engine + ?Sized> Drop for PeelingDevice<'_, E> {
     fn drop(&mut self) {
-        // Kernels may be using what is freed next.
+        // Kernels may still use the memory that is freed next.
         if !self.far.is_empty() {
             self.space.engine.settle();
         }

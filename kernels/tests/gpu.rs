@@ -61,7 +61,6 @@ impl Lent for PageLocked {
     }
 }
 
-/// What method `lstc` takes.
 fn footprint() -> Footprint {
     CountingMethod::footprint(&Lstc::default())
 }
@@ -243,7 +242,7 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
     let size = partition.size_with(&row_blocks);
     let (limit, needed) = (size.row_block_limit, footprint().least(&size));
     let begin = |gpu: &mut Gpu, limit| begin(&Lstc::default(), gpu, partition.size(limit)).map(|c| bytes_of(&*c));
-    // Nothing reserved, far too little, and slightly too little.
+    // Budgets: none reserved, far too small, slightly too small.
     assert!(matches!(begin(&mut gpu, limit), Err(GpuError::Budget { capacity: 0, .. })));
     gpu.reserve(needed / 2).unwrap();
     assert!(matches!(begin(&mut gpu, limit), Err(GpuError::Budget { .. })));

@@ -35,11 +35,11 @@ pub struct Builder<'a> {
     pub sizes: &'a [PartitionSize],
     pub row_block_limit: Bytes,
     pub prune: Prune,
-    /// The directory of spills that do not fit in memory.
+    /// The directory for spills that do not fit in memory.
     pub dir: &'a Path,
     pub room: &'a SpillMemory,
     pub fingerprint: u128,
-    /// Whether spills outlive the job, and so are synced to disk.
+    /// Whether spills outlive the job, and therefore are synced to disk.
     pub durable: bool,
 }
 

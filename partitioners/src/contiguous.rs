@@ -1,7 +1,7 @@
 //! Contiguous assignments: every part is an interval of ids, so the locality of the input's order is kept.
 //!
-//! Input: the numbers of vertices and parts, and optionally the vertices' weights. Output: the part of each vertex, non-decreasing
-//! over the ids. Costs one pass for equal numbers, two for equal weights, and 4 bytes per vertex.
+//! Input: the numbers of vertices and parts, and optionally the vertices' weights. Output: the part of each vertex, non-decreasing over the ids.
+//! Costs one pass for equal numbers, two for equal weights, and 4 bytes per vertex.
 
 use rayon::prelude::*;
 
@@ -116,7 +116,6 @@ mod tests {
             assignment.iter().zip(&weights).for_each(|(&part, &own)| sums[part as usize] += u128::from(own));
             let (total, heaviest) = (sums.iter().sum::<u128>(), u128::from(*weights.iter().max().unwrap()));
             for sum in sums {
-                // |sum - total / parts| <= heaviest, in whole numbers
                 prop_assert!((sum * u128::from(parts)).abs_diff(total) <= heaviest * u128::from(parts));
             }
         }

@@ -16,10 +16,10 @@ use std::path::Path;
 use crate::MAX_PARTS;
 use trimill_system::{Error, Result};
 
-/// Two numbers of 20 digits and many blanks, or a comment. Files of another kind fail early by this.
+/// Enough for two numbers of 20 digits with many blanks, or a comment. Other kinds of files fail early by this limit.
 const LONGEST_LINE: u64 = 1 << 16;
 
-/// A vertex without a line so far; larger than every allowed part.
+/// Marks a vertex without a line so far; larger than every allowed part.
 const UNSEEN: u32 = u32::MAX;
 
 /// The vertices that an assignment file is about.

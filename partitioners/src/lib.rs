@@ -10,9 +10,8 @@
 //! | METIS | [`metis::assign`] | Karypis and Kumar, 'A fast and high quality multilevel scheme', 1998 |
 //! | file | [`file::read`] | the format of METIS and KaMinPar |
 //!
-//! An assignment is a `Vec<u32>`: entry `id` is the part of vertex `id`. Ids are `0..n` in the order of the input, so the locality of a
-//! crawl is kept. Assignments depend on their arguments only, never on the number of threads. A part may be empty. Functions that make an
-//! assignment access a graph only through [`PartitionInput`].
+//! An assignment is a `Vec<u32>`: entry `id` is the part of vertex `id`. Ids are `0..n` in the input's order, so a crawl's locality is kept. It
+//! depends on its arguments only, never on the number of threads. A part may be empty. A graph is accessed only through [`PartitionInput`].
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -34,7 +33,6 @@ pub const MAX_PARTS: u32 = 1 << 20;
 
 /// A graph for a partitioner: the rows of an oriented graph, in which each undirected edge is stored once, at one of its ends.
 pub trait PartitionInput: Sync {
-    /// Ids are `0..vertices()`.
     fn vertices(&self) -> u32;
 
     /// The number of undirected edges: the length of all rows together.

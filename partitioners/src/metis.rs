@@ -46,7 +46,6 @@ pub struct MetisOptions<'a> {
     pub seed: u64,
     /// `Some(k)`: every run of `k` consecutive vertices (such as a host's pages) is contracted to one vertex, so all go to one part.
     pub contract: Option<u32>,
-    /// The most memory that METIS may take.
     pub host_memory: Bytes,
     /// The directory for temporary files: 4 bytes per arc and 8 per vertex, twice that when contracted.
     pub work_dir: &'a Path,
@@ -70,10 +69,9 @@ pub struct MetisAssignment {
     pub child_peak_bytes: u64,
 }
 
-/// Assigns the vertices of `graph` to parts by METIS. Starts no child if there is nothing to decide: for one part, for at least as many
-/// parts as (contracted) vertices, or without edges between these. Errors: 0 parts, more than [`MAX_PARTS`], or runs of 0 vertices; a
-/// graph that exceeds METIS's limits or the budget; files that cannot be written; a child that cannot be started or ends without an
-/// assignment, for instance by a signal; a request to stop.
+/// Assigns the vertices of `graph` to parts by METIS. Starts no child if there is nothing to decide: one part, at least as many parts as (contracted)
+/// vertices, or no edges between these. Errors: 0 parts, more than [`MAX_PARTS`], or runs of 0 vertices; a graph that exceeds METIS's limits
+/// or the budget; files that cannot be written; a child that cannot be started or ends without an assignment; a request to stop.
 pub fn assign(graph: &dyn PartitionInput, options: &MetisOptions<'_>) -> Result<MetisAssignment> {
     let parts = options.parts;
     let run = options.contract.unwrap_or(1);

@@ -28,7 +28,7 @@ impl GraphPasses<'_> {
         self.graph.pass(self.block, direction, self.control, each)
     }
 
-    /// Calls `each` for every row on the threads of the current pool; blocks come in rising order.
+    /// Calls `each` for every row on the threads of the current pool; blocks come in ascending order.
     fn each_row(&self, each: impl Fn(u32, &[u32]) + Sync) -> Result<()> {
         self.pass(Direction::Rising, |block| {
             parallel::try_each(block.runs(RUN), |run| {

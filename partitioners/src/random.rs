@@ -1,9 +1,8 @@
 //! Random assignment: every vertex draws its part independently and uniformly, as in LSTC.
 //!
-//! Input: the numbers of vertices and parts, a seed. Output: the part of each vertex. ChaCha8, keyed by the seed, with a stream of its own
-//! for each block of 2^16 vertices: drawn in parallel, the same on any machine and number of threads. Draws are exactly uniform (Lemire,
-//! 'Fast random integer generation in an interval', 2019). Implemented here, so that no library's new version changes a seed's assignment.
-//! Cost: about 1 ns per vertex and thread, 4 bytes per vertex.
+//! Input: the numbers of vertices and parts, a seed. Output: the part of each vertex. ChaCha8, keyed by the seed, with its own stream for each block
+//! of 2^16 vertices: drawn in parallel, the same on any machine. Draws are exactly uniform (Lemire, 'Fast random integer generation in an interval',
+//! 2019). Implemented here, so that no library changes a seed's assignment. Cost: about 1 ns per vertex and thread, 4 bytes per vertex.
 
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
@@ -57,8 +56,7 @@ mod tests {
         assert_eq!(one[..70_000], random(70_000, 37, 7), "a vertex's part does not depend on the vertices after it");
     }
 
-    /// The first words of the keystream of ChaCha8 for a key and nonce of zeros, as published with the cipher's test
-    /// vectors: 3e00ef2f 895f40d6 7f5bb8e8 1f09a5a1.
+    /// The first words of ChaCha8's keystream for key and nonce 0, as in its published test vectors: 3e00ef2f 895f40d6 7f5bb8e8 1f09a5a1.
     #[test]
     fn the_published_keystream() {
         assert_eq!(random(4, 1 << 16, 0), [0x2fef, 0xd640, 0xe8b8, 0xa1a5]);

@@ -9,9 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::whole::text_or_whole;
 
-/// A number of bytes.
-///
-/// Parsed from the usual notations (`512MiB`, `16GB`, `1073741824`) and printed with a binary unit; in JSON a bare number.
+/// A number of bytes. Parsed from the usual notations (`512MiB`, `16GB`, `1073741824`) and printed with a binary unit; in JSON a bare number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Bytes(pub u64);

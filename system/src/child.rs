@@ -29,7 +29,6 @@ pub const TERMINATED: i32 = 143;
 /// How to run the program as a child that does one thing.
 #[derive(Debug, Clone)]
 pub struct Helper {
-    /// `trimill`, in another process.
     pub program: PathBuf,
     pub arguments: Vec<OsString>,
 }
@@ -71,7 +70,6 @@ impl ChildProcess {
         (self.child.stdin.take(), self.child.stdout.take())
     }
 
-    /// Waits until the child has ended by itself.
     pub fn wait(&mut self, control: &Control) -> Result<ExitStatus> {
         let mut pause = Duration::from_millis(1);
         loop {
@@ -121,7 +119,7 @@ impl Drop for ChildProcess {
     }
 }
 
-/// How a child ended that should have gone on, such as `ended with exit code 1`.
+/// Describes how a child ended that should have gone on, such as `ended with exit code 1`.
 pub fn ending(status: ExitStatus) -> String {
     let signal = if status.code() == Some(TERMINATED) { Some(15) } else { status.signal() };
     let name = match signal {

@@ -84,14 +84,14 @@ impl Control {
         Self::new(Arc::default(), Arc::new(Silent::default()))
     }
 
-    /// A copy that calls `watch` at each check, to count the work between checks.
+    /// A copy that calls `watch` at each check, to measure the work between checks.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn watched(&self, watch: impl Fn() + Send + Sync + 'static) -> Self {
         Self { watch: Some(Arc::new(watch)), ..self.clone() }
     }
 
-    /// For a part of the job: it stops when the whole job does, and can be stopped on its own.
+    /// A copy for a part of the job: it stops when the whole job does, and can be stopped on its own.
     #[must_use]
     pub fn part(&self) -> Self {
         let mut outer = self.outer.clone();
@@ -118,7 +118,6 @@ impl Control {
         Self { place: SpanPlace { device, partition: Some(partition) }, ..self.clone() }
     }
 
-    /// Whether a timeline is recorded.
     pub fn is_recorded(&self) -> bool {
         self.recorder.is_some()
     }
@@ -181,7 +180,6 @@ impl Control {
         if self.is_stopped() { Err(Error::interrupted()) } else { Ok(()) }
     }
 
-    /// Reports the stages that follow.
     pub fn expect(&self, stages: &[ExpectedStage]) {
         self.observer.expect(stages);
     }

@@ -46,7 +46,7 @@ fn pass(bytes: &[u8], mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Res
     write(bytes)
 }
 
-/// Called before each read of a file that is not mapped.
+/// Called before each read of a file that is not mapped, to inject faults.
 pub fn before_read() -> io::Result<()> {
     faults::next(Call::Read).map_or(Ok(()), faults::Fault::inject)
 }

@@ -1,7 +1,6 @@
 //! The one error type of the library.
 //!
-//! Every error says where (file, and line if there is one), what was found, what was expected and what to do. Its [`Kind`]
-//! tells whose fault it is; only `main` turns kinds into exit codes.
+//! Every error says where (file and line), what was found, what was expected and what to do. Only `main` turns its [`Kind`] into an exit code.
 
 use std::any::Any;
 use std::path::{Path, PathBuf};
@@ -32,9 +31,7 @@ pub enum Kind {
     Interrupted,
 }
 
-/// What went wrong, where, and what to do about it.
-///
-/// Boxed, so that a `Result` stays small on the success path.
+/// What went wrong, where, and what to do about it. Boxed, so that a `Result` stays small on the success path.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -100,8 +97,7 @@ impl Error {
         Self::new(Kind::Interrupted, None, "interrupted")
     }
 
-    /// Reading `path` failed: the data is at fault (exit code 1), or a limit of the system (exit code 3). A `source` that is
-    /// an error of this type, as of a remote object, is returned itself.
+    /// Reading `path` failed: the data is at fault (exit code 1) or a system limit (exit code 3). A `source` that is an [`Error`] is returned itself.
     pub fn read(path: impl AsRef<Path>, source: io::Error) -> Self {
         let source = match source.downcast::<Self>() {
             Ok(error) => return error.at_if_unset(path),
@@ -188,7 +184,7 @@ impl Error {
         self
     }
 
-    /// Adds more to do.
+    /// Appends further advice.
     #[must_use]
     pub fn also(mut self, more: &str) -> Self {
         self.0.advice = Some(self.0.advice.map_or_else(|| more.into(), |advice| format!("{advice}; {more}")));

@@ -25,15 +25,14 @@ pub struct JobShare {
     began: Duration,
     /// Expected seconds of done stages that are no longer in the list.
     before: f64,
-    /// Seconds that all done stages took.
+    /// Seconds that all done stages actually took.
     took: f64,
     /// The largest share of these stages so far: work beside the stages does not lower it.
     reached: f64,
 }
 
 impl JobShare {
-    /// From now on (`elapsed`) these stages are expected. Returns whether they are another job's: no stage of the last one was left, or the
-    /// first of these is done already.
+    /// Expects these stages from now on (`elapsed`). Returns whether they are another job's: no stage was left, or the first of these was done.
     pub fn expect(&mut self, stages: &[ExpectedStage], elapsed: Duration) -> bool {
         let begun = self.current.map_or(&[][..], |current| &self.stages[..=current]);
         let again = stages.first().is_some_and(|first| begun.iter().any(|stage| stage.task == first.task));
@@ -103,12 +102,12 @@ impl JobShare {
             let taking = self.taking(elapsed);
             let pace = (self.took + taking) / self.expected(Some((place, done)));
             let expected = pace * (1.0 - done) * self.stages[place].seconds;
-            // Squared, since a stage may take long to get anything done.
+            // Squared, since a stage may make no progress for a long time at first.
             let telling = (done / TELLING).min(1.0).powi(2);
             let current = if done > 0.0 { telling * going_on(taking, done) } else { 0.0 } + (1.0 - telling) * expected;
             current + pace * seconds(&self.stages[place + 1..])
         };
-        // At most what anybody waits for.
+        // A bound for display; no job takes that long.
         left.is_finite().then(|| Duration::from_secs_f64(left.clamp(0.0, 1e9)))
     }
 }

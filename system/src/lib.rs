@@ -1,5 +1,4 @@
-//! What all stages of [`trimill`](https://crates.io/crates/trimill) use: errors, sizes in bytes, progress, files on disk, memory and
-//! threads. It changes without notice.
+//! What all stages of [`trimill`](https://crates.io/crates/trimill) use: errors, sizes, progress, files, memory, threads. It changes without notice.
 //!
 //! | module | what it has |
 //! | --- | --- |
@@ -46,7 +45,7 @@ pub use bytes::Bytes;
 pub use control::Control;
 pub use error::{Error, Kind, Result};
 
-/// Locks a mutex and ignores poison: a thread that panics with the lock fails the job, so what it left behind is in no result.
+/// Locks a mutex and ignores poisoning: a panic while holding the lock fails the job, so the state it left behind reaches no result.
 pub fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -148,15 +148,14 @@ pub fn with_capacity<T>(capacity: usize) -> Vec<T> {
     values
 }
 
-/// Asks the system to back `values`, which must be untouched, by large pages, if they are many: faulting in large pages is many times as
-/// fast, and random accesses have fewer TLB misses.
+/// Asks for large pages behind `values`, untouched so far, if they are many: page faults become many times as fast, and TLB misses fewer.
 fn large_pages<T>(values: &mut [T]) {
     if size_of_val(values) >= WORTH_LARGE_PAGES {
         advise(values, rustix::mm::Advice::LinuxHugepage);
     }
 }
 
-/// Gives advice, which must change no bytes, about the whole pages of `values`. If the system refuses it, all is only slower.
+/// Gives the system advice about the whole pages of `values`; it must change no bytes. If the system refuses, everything is only slower.
 fn advise<T>(values: &mut [T], advice: rustix::mm::Advice) {
     let page = rustix::param::page_size();
     let (start, bytes) = (values.as_mut_ptr().cast::<u8>(), size_of_val(values));

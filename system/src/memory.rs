@@ -1,9 +1,8 @@
 //! The host's memory budget (`--host-memory`), and how it is divided.
 //!
-//! The budget is kept by construction: what the program and its threads take is set aside first, then arrays whose sizes follow from the
-//! graph; buffers share the rest. If that is less than they need, the job ends with the [`HostFloor`]: the smallest budget, and its parts.
-//! Counted are anonymous and mapped pages of the process and page-locked buffers; not counted are the page cache, what a GPU's driver maps
-//! when it starts, and METIS, which runs in a process of its own.
+//! The budget holds by construction: the memory of the program and its threads is set aside first, then arrays whose sizes follow from the graph;
+//! buffers share the rest. If that is less than they need, the job ends with the [`HostFloor`]: the smallest budget, and its parts. Anonymous and
+//! mapped pages and page-locked buffers count; the page cache, what a GPU's driver maps at its start, and METIS (a separate process) do not.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,10 +13,10 @@ use crate::machine;
 /// The program itself: its code, libraries and settings.
 const PROGRAM: Bytes = Bytes::mib(16);
 
-/// A thread: its stack, and what the allocator keeps for it.
+/// The memory of a thread: its stack, and what the allocator keeps for it.
 const PER_THREAD: Bytes = Bytes(256 << 10);
 
-/// One byte in so many is left to the allocator, which does not return all freed memory at once.
+/// The allocator gets one byte in this many, since it does not return all freed memory at once.
 const ALLOCATOR: u64 = 16;
 
 /// The budget of a job that names none: half of the memory of this machine.
@@ -41,7 +40,6 @@ pub fn check(budget: Option<Bytes>) -> Result<()> {
     }
 }
 
-/// The budget of a job, and its number of threads.
 #[derive(Debug, Clone, Copy)]
 pub struct HostMemory {
     budget: Bytes,
@@ -98,7 +96,6 @@ impl HostMemory {
         format!("raise --host-memory to {}, or lower --threads", bytes.get())
     }
 
-    /// The smallest budget that satisfies `needs`.
     pub fn floor(self, needs: &Needs) -> HostFloor {
         let rest = with_allocator(needs.total());
         let own = FloorPart { what: format!("the program and {} threads", self.threads), bytes: self.program() };

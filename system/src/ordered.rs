@@ -9,10 +9,10 @@ use crate::{lock, parallel};
 /// How many chunks per thread are made or wait to be written.
 const CHUNKS_PER_THREAD: u64 = 4;
 
-/// Calls `make` for each chunk below `chunks`, in parallel, and `write` with the results, in order. `make` gets a written value again,
-/// to reuse its memory; at first the default. The thread that made the next chunk to be written writes it, so a thread only ever waits
-/// for one that is writing. `make` must not use the thread pool, whose threads are busy here. Memory: four chunks per thread. Runs in
-/// the current thread pool. Errors: the first one of `make` or `write`; what other threads had begun still ends.
+/// Calls `make` for each chunk below `chunks`, in parallel, and `write` with the results, in order. `make` gets a written value again, to reuse
+/// its memory; at first the default. The thread that made the next chunk in order writes it, so a thread only waits while another one writes.
+/// `make` must not use the thread pool, whose threads are busy here. Memory: four chunks per thread. Runs in the current thread pool.
+/// Errors: the first one of `make` or `write`; chunks that other threads had begun are still finished.
 pub fn make_and_write<T: Default + Send>(
     chunks: u64,
     make: impl Fn(u64, &mut T) -> Result<()> + Sync,
@@ -71,7 +71,7 @@ impl<T> Default for MadeChunks<T> {
 }
 
 impl<T: Default> ChunkQueue<T> {
-    /// Takes over what a thread has done, and returns what it does next; `None` if nothing is left, or other threads do it.
+    /// Takes a thread's finished step, and returns its next one; `None` if nothing is left, or other threads do it.
     fn next(&self, done: Option<ChunkStep<T>>) -> Option<ChunkStep<T>> {
         let mut state = lock(&self.state);
         match done {
@@ -148,7 +148,7 @@ mod tests {
             let (mut written, held, most) = (Vec::new(), AtomicU64::new(0), AtomicU64::new(0));
             let make = |chunk: u64, buffer: &mut Vec<u64>| {
                 most.fetch_max(held.fetch_add(1, Relaxed) + 1, Relaxed);
-                // Some take longer than those after them.
+                // Some take longer than later ones.
                 if chunk.is_multiple_of(7) {
                     std::thread::sleep(Duration::from_micros(300));
                 }

@@ -20,7 +20,7 @@ pub fn try_each<T: Send>(items: impl IntoIterator<Item = T>, turn: impl Fn(T) ->
     try_map(items, turn).map(drop)
 }
 
-/// As [`try_each`]; `turn` also gets a value that `new` made, such as a buffer, and that no other thread is using.
+/// As [`try_each`]; `turn` also gets a value that `new` made, such as a buffer, which no other thread uses at the same time.
 pub fn try_each_with<T: Send, S: Send>(
     items: impl IntoIterator<Item = T>,
     new: impl Fn() -> S + Sync,
@@ -118,7 +118,6 @@ mod tests {
             sum.fetch_add(i, Ordering::Relaxed);
         });
         assert_eq!(sum.into_inner(), 999 * 500);
-        // Parts of a slice may be changed.
         let mut squares = vec![0; 1000];
         try_each(squares.chunks_mut(7).enumerate(), |(i, part)| {
             part.iter_mut().zip(7 * i..).for_each(|(square, i)| *square = i * i);

@@ -1,8 +1,7 @@
 //! JSON files that end with their own checksum.
 //!
-//! Input: a value whose JSON is an object. Output: its text, indented, whose last field `checksum` is the xxh3-64 of the
-//! text with the checksum's own 16 digits as zeros; and the value back, if no byte was changed. Numbers of 128 bits stay
-//! exact, because the text does not go through a generic JSON value.
+//! Input: a value whose JSON is an object. Output: its text, indented, whose last field `checksum` is the xxh3-64 of the text with 16 zeros in place
+//! of its digits; and the value back, if no byte was changed. 128-bit numbers stay exact, as the text does not go through a generic JSON value.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -31,7 +30,7 @@ pub fn unseal(text: &[u8]) -> Option<Vec<u8>> {
     (format!("{:016x}", xxh3_64(&zeroed)).as_bytes() == digits).then(|| [body, b"\n}"].concat())
 }
 
-/// `None` if the text is damaged, edited, or of another shape.
+/// `None` if the text is damaged, was edited, or has another shape.
 pub fn read<T: DeserializeOwned>(text: &[u8]) -> Option<T> {
     serde_json::from_slice(&unseal(text)?).ok()
 }

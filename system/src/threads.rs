@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 /// What errors call a thread that has no other name, usually one of the pool.
 pub const WORKER: &str = "a worker thread";
 
-/// A job may ask for `ALWAYS` threads anywhere, or `PER_CORE` per core if that is more: more would only take memory and time.
+/// A job may ask for `ALWAYS` threads anywhere, or `PER_CORE` per core if that is more; further ones would only take memory and time.
 const ALWAYS: usize = 64;
 const PER_CORE: usize = 8;
 
@@ -38,8 +38,8 @@ pub fn check(threads: Option<NonZeroUsize>) -> Result<()> {
     }
 }
 
-/// The pool of a job. When the job is over, a pool of one thread is kept for the next such job of this process: starting the thread takes
-/// as long as counting some thousand edges. A forked process has none of the threads, and leaves the pool.
+/// The pool of a job. After the job, a pool of one thread is kept for the next such job of this process: starting the thread takes as long as
+/// counting some thousand edges. A forked process has none of the threads, and does not use the pool.
 #[derive(Debug)]
 pub struct JobPool {
     pool: Arc<ThreadPool>,
@@ -73,13 +73,13 @@ pub fn beside(pool: &ThreadPool) -> Result<Option<JobPool>> {
 }
 
 impl JobPool {
-    /// The kept pool, if this process made it. After a fork, the thread that holds the lock may not exist here, so nothing waits for it.
+    /// The kept pool, if this process made it. After a fork, the thread that holds the lock may not exist here, so this must not block.
     fn idle() -> Option<Self> {
         let idle = IDLE.try_lock().ok()?.take()?;
         if idle.process == id() {
             return Some(idle);
         }
-        // There are no threads that dropping it could tell to end.
+        // The pool's threads do not exist in this process, so dropping it could not stop them.
         forget(idle);
         None
     }
@@ -106,7 +106,6 @@ impl Drop for JobPool {
     }
 }
 
-/// Starts a named thread of `scope`.
 pub fn spawn<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &str,

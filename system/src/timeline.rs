@@ -56,7 +56,7 @@ impl TrackKind {
 
 /// What ran when.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-// Tests make some.
+// Tests construct these three types.
 #[cfg_attr(not(feature = "testing"), non_exhaustive)]
 pub struct Timeline {
     /// The time that it covers: the whole job.
@@ -67,7 +67,6 @@ pub struct Timeline {
 
 /// The spans of a thread, or of a queue of a device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-// Tests make some.
 #[cfg_attr(not(feature = "testing"), non_exhaustive)]
 pub struct Track {
     /// The name of the track.
@@ -82,7 +81,6 @@ pub struct Track {
 
 /// A piece of work, or a wait.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-// Tests make some.
 #[cfg_attr(not(feature = "testing"), non_exhaustive)]
 pub struct Span {
     /// What was done, or what was waited for.

@@ -1,12 +1,11 @@
 //! Inputs named by a URL: which ones these are, and what of a URL may be shown.
 //!
-//! The user, the query and the fragment of a URL may be credentials (as in a presigned URL), so only its scheme, host and path are ever
-//! written: to logs, messages, results and files.
+//! A URL's user, query and fragment may be credentials (as in a presigned URL), so only its scheme, host and path are ever logged, shown or stored.
 
 use std::borrow::Cow;
 use std::path::Path;
 
-/// Shown in place of a URL whose parts cannot be told apart.
+/// Shown in place of a URL whose parts cannot be distinguished.
 const HIDDEN: &str = "(not a valid URL)";
 
 /// The scheme of a URL and what follows its `://`; `None` if `path` is no URL.

@@ -1,7 +1,6 @@
 //! Not a test: prints which tests of this run of `cargo test` were skipped, and why.
 //!
-//! It is the last test program that `cargo test --workspace` runs. The others append a line for each skipped test to a file
-//! ([`skipped_list`]).
+//! It is the last test program that `cargo test --workspace` runs. The others append a line for each skipped test to a file ([`skipped_list`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -38,14 +37,14 @@ fn print(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-/// Removes this list, and those of runs that did not come this far.
+/// Removes this list, and those of runs that ended before this program.
 fn remove_lists(folder: &Path) {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let ours = std::os::unix::process::parent_id().to_string();
     for path in entries.map(|entry| entry.path()) {
         let run = path.file_name().and_then(|name| name.to_str()?.strip_prefix("skipped-tests-").map(str::to_owned));
         if run.is_some_and(|run| run == ours || !Path::new("/proc").join(run).exists()) {
-            // A list that cannot be removed is of no further use.
+            // A list that cannot be removed does no harm.
             let _ = std::fs::remove_file(path);
         }
     }

@@ -9,7 +9,6 @@ use super::simple;
 
 pub(crate) struct Base {
     pub(crate) vertices: u64,
-    /// Ascending.
     pub(crate) edges: Vec<(u64, u64)>,
     pub(crate) triangles: Option<u128>,
 }

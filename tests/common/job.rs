@@ -57,7 +57,6 @@ pub(crate) fn count(toml: &str, base: &Path) -> Result<RunResult> {
     Ok(result)
 }
 
-/// The names of all files in a directory, sorted.
 pub(crate) fn listing(dir: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(dir)
         .into_iter()

@@ -28,7 +28,7 @@ pub(crate) fn simple(arcs: &[(u64, u64)]) -> BTreeSet<(u64, u64)> {
     arcs.iter().filter(|(u, v)| u != v).map(|&(u, v)| (u.min(v), u.max(v))).collect()
 }
 
-/// Its triangles, by checking every pair of edges that share their smaller end.
+/// The triangles of a simple graph, by checking every pair of edges that share their smaller end.
 pub(crate) fn triangles(edges: &BTreeSet<(u64, u64)>) -> u64 {
     edges
         .iter()
@@ -45,7 +45,6 @@ pub(crate) fn oriented(arcs: &[(u64, u64)], dir: &std::path::Path, buckets: Byte
     prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap()
 }
 
-/// A text with this identity.
 pub(crate) fn text(identity: Identity) -> Origin {
     Origin { format: Format::Text, header: None, columns: None, names: false, doubled: None, identity }
 }

@@ -8,10 +8,9 @@ use serde_json::Value;
 
 use super::job::program;
 
-/// A directory to run the program in, with further environment variables.
 pub(crate) struct Place(tempfile::TempDir, Vec<(&'static str, &'static str)>);
 
-/// What would change what the program does.
+/// Environment variables that would change what the program does.
 const ENVIRONMENT: [&str; 13] = [
     "TRIMILL_FAULT",
     "SLURM_ARRAY_TASK_ID",
@@ -35,7 +34,6 @@ impl Place {
         place
     }
 
-    /// With an environment variable.
     pub(crate) fn with(mut self, name: &'static str, value: &'static str) -> Self {
         self.1.push((name, value));
         self
@@ -70,7 +68,7 @@ impl Place {
         self.command(words).output().unwrap()
     }
 
-    /// What a command prints that must succeed.
+    /// What a command prints; it must succeed.
     #[track_caller]
     pub(crate) fn prints(&self, words: &[&str]) -> Vec<u8> {
         let output = self.run(words);
@@ -78,7 +76,6 @@ impl Place {
         output.stdout
     }
 
-    /// What a command prints as JSON.
     #[track_caller]
     pub(crate) fn answer(&self, words: &[&str]) -> Value {
         serde_json::from_slice(&self.prints(&[words, &["--json", "--quiet"]].concat())).unwrap()
@@ -103,11 +100,11 @@ pub(crate) fn stderr(output: &Output) -> String {
     text(&output.stderr)
 }
 
-/// A file system of its own in a place, as the folder `small`.
+/// A separate small file system in a place, mounted as the folder `small`.
 pub(crate) struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// None where nothing can be mounted.
+    /// `None` where nothing can be mounted.
     pub(crate) fn mount(place: &Place, size: &str) -> Option<Self> {
         let small = place.path("small");
         std::fs::create_dir_all(&small).unwrap();

@@ -16,7 +16,6 @@ pub(crate) struct Published {
     pub(crate) largest_degree: u64,
 }
 
-/// All graphs of the table.
 pub(crate) fn published() -> Vec<Published> {
     let readme = std::fs::read_to_string(data("README.md")).unwrap();
     let rows = readme.lines().skip_while(|line| !line.starts_with("| file | what it is |")).skip(2);

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// What was asked for.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     /// The path and the query.
@@ -26,7 +25,6 @@ impl Asked {
     }
 }
 
-/// An answer.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -48,7 +46,7 @@ impl Answer {
     }
 }
 
-/// An object, with what tells its version.
+/// An object, with the headers that identify its version.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Object {
     pub(crate) bytes: Vec<u8>,
@@ -61,7 +59,7 @@ impl Object {
         Self { bytes: bytes.into(), tag: Some(tag.into()), modified: None }
     }
 
-    /// What a server without faults answers.
+    /// The answer of a server without faults.
     pub(crate) fn answer(&self, asked: &Asked) -> Answer {
         if asked.headers.get("if-match").is_some_and(|wanted| Some(wanted) != self.tag.as_ref()) {
             return Answer::status(412);
@@ -80,7 +78,7 @@ impl Object {
     }
 }
 
-/// A server, until the test ends.
+/// A server that runs until the test ends.
 pub(crate) struct Server {
     pub(crate) port: u16,
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -109,13 +107,11 @@ impl Server {
         format!("http://127.0.0.1:{}/{path}", self.port)
     }
 
-    /// All requests so far.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
 }
 
-/// Answers the requests of a connection.
 fn serve(stream: &TcpStream, answer: &(dyn Fn(&Asked) -> Answer + Send + Sync), all: &Mutex<Vec<Asked>>) {
     let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
     while let Some(first) = lines.next() {
@@ -131,7 +127,7 @@ fn serve(stream: &TcpStream, answer: &(dyn Fn(&Asked) -> Answer + Send + Sync), 
             asked.number = all.len();
             all.push(asked.clone());
         }
-        // A client may be gone.
+        // The client may have closed the connection.
         if send(stream, &answer(&asked)).is_none() {
             break;
         }

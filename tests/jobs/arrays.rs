@@ -37,7 +37,6 @@ fn scanned(source: &dyn ArcSource) -> Result<BTreeMap<(u64, u64), u64>> {
     Ok(arcs)
 }
 
-/// How often each arc of a list is in it.
 fn multiset(arcs: &[(u64, u64)]) -> BTreeMap<(u64, u64), u64> {
     let mut counts = BTreeMap::new();
     arcs.iter().for_each(|&arc| *counts.entry(arc).or_default() += 1);
@@ -106,7 +105,7 @@ fn long_rows_and_many_empty_ones_are_read_in_pieces() {
     let (indptr, indices) = rows(n, &arcs);
     let matrix = Csr::new(indptr, indices).unwrap();
     assert!(scanned(&&matrix).unwrap() == multiset(&arcs));
-    // Any range begins where it is to.
+    // Any range begins at the right arc.
     for begin in [0, 1, BATCH as u64 - 1, 999_999, 1_000_000, 1_000_050] {
         let mut read = Vec::new();
         let take = &mut |batch: &[(u64, u64)]| {
@@ -185,7 +184,7 @@ fn columns_have_no_places_beyond_their_end() {
     }
 }
 
-/// A source that does not keep what its interface promises.
+/// A source that violates its interface.
 struct Wrong {
     arcs: u64,
     delivered: Vec<(u64, u64)>,
@@ -221,7 +220,7 @@ fn a_source_that_contradicts_itself_is_refused_or_its_arcs_are_counted() {
     assert!(refusal(wrong(u64::MAX, &[])).contains("18446744073709551615 arcs; expected at most"));
     // Tails that are not those of the rows.
     assert!(refusal(wrong(6, &[1, 2, 6, 6])).contains("the tail 0 of arc 1; expected 1"));
-    // Ends that are no ends of rows at all: the arcs are cleaned instead.
+    // Row ends that are invalid: the arcs are cleaned instead.
     for row_ends in [&[2, 4, 6][..], &[9, 9, 9, 9], &[2, 1, 6, 6], &[2, 4, 5, 5]] {
         assert_eq!(Graph::from_source(wrong(6, row_ends)).count(&Options::new()).unwrap().triangles, 1);
     }

@@ -20,7 +20,6 @@ const ROUTERS: (&str, u128) = ("as20000102.txt", 6_584);
 /// Settings that divide a graph by either mode.
 const MODES: [&[&str]; 2] = [&["--partitioner", "rank"], &["--partitioner", "random", "--prune", "zero-indegree"]];
 
-/// A directory with run directories of a graph's jobs, as several nodes see it.
 struct Shared {
     place: Place,
     graph: (&'static str, u128),
@@ -58,7 +57,6 @@ impl Shared {
         serde_json::from_slice(&self.prints(&words)).unwrap()
     }
 
-    /// The words that count a shard.
     fn shard<'a>(&self, run: &'a str, shard: &'a str) -> Vec<&'a str> {
         let backend =
             if std::env::var_os("TRIMILL_TEST_BACKEND").is_some_and(|name| name == "cuda") { "cuda" } else { "cpu" };
@@ -97,13 +95,13 @@ fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothin
         assert_eq!(prepared.spilled_bytes.get() > 0, i == 1);
         place.refuses(&["merge", &run], 3, &["9 of 9 partitions are not counted", "--shard 0/4", "--shard 3/4"]);
 
-        // Killed when it writes its second partition; started again, it counts the rest.
+        // Killed when it writes its second partition; the next start counts the rest.
         let killed = place.command(&place.shard(&run, "1/4")).env("TRIMILL_FAULT", "kill:12").output().unwrap();
         assert_eq!(killed.status.code(), None, "{}", stderr(&killed));
         let again = place.count(&run, "1/4");
         assert!(again.partitions.iter().any(|partition| !partition.counted().resumed));
 
-        // Twice at the same time, from beginning to end.
+        // Two runs at the same time, from beginning to end.
         let both = [place.spawn(&run, "2/4"), place.spawn(&run, "2/4")].map(|child| child.wait_with_output().unwrap());
         both.iter().for_each(|output| assert!(output.status.success(), "{}", stderr(output)));
         place.refuses(&["merge", &run], 3, &["--shard 0/4", "--shard 3/4"]);
@@ -111,7 +109,7 @@ fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothin
         assert_eq!(first.parts, 9);
         assert!(first.missing > 0);
         assert_eq!(place.count(&run, "3/4").missing, 0);
-        // And once more, after all were counted.
+        // One more run, after all partitions were counted.
         assert!(place.count(&run, "0/4").partitions.iter().all(|partition| partition.counted().resumed));
 
         let result = place.merge(&run);
@@ -208,7 +206,7 @@ fn a_merged_job_is_prepared_again_only_if_its_files_are_gone() {
         let again = place.prepare("run", "3", &settings);
         assert_eq!((again.parts, again.edges, again.graph_bytes), (first.parts, first.edges, first.graph_bytes));
         assert_eq!(place.merge("run"), result);
-        // Counted again for a file that is gone.
+        // Counted again, since a file is gone.
         let vertices = fs::read(place.path("v.tsv")).unwrap();
         fs::remove_file(place.path("v.tsv")).unwrap();
         place.refuses(&["merge", "run"], 1, &["run/graph/", "run 'trimill prepare' again with the same settings"]);
@@ -327,7 +325,7 @@ fn what_is_not_prepared_or_does_not_fit_is_refused() {
         2,
         &["'compact-forward' counts whole graphs only", "2 shards"],
     );
-    // Prepared again: all files stay.
+    // A second preparation: all files stay.
     place.count("run", "0/2");
     let before = listing(&place.path("run"));
     let again = place.prepare("run", "2", &["--partitioner", "rank"]);

@@ -154,8 +154,7 @@ fn closed_forms_hold() {
     }
 }
 
-/// Edges, triangles and wedges of a product of stars, by the factors' sums of degrees and of their squares (Kepner et al.,
-/// arXiv:1803.01281); independent of the generator.
+/// Edges, triangles and wedges of a product of stars, from sums over the factors (Kepner et al., arXiv:1803.01281); independent of the generator.
 fn product_of_stars(leaves: &[u64], kind: StarKind) -> (u128, u128, u128) {
     let product = |of: &dyn Fn(u128) -> u128| leaves.iter().map(|&m| of(m.into())).product::<u128>();
     let looped = u128::from(kind != StarKind::Bk);

@@ -30,12 +30,11 @@ enum Behaviour {
     PanicsAt(usize),
 }
 
-/// A CPU counter with a number that may fail.
 struct Numbered {
     cpu: Cpu,
     ordinal: u32,
     behaviour: Behaviour,
-    /// Partitions that were begun, by all or by this one.
+    /// Partitions that were begun: by all devices, and by this one.
     begun: Arc<AtomicUsize>,
 }
 
@@ -100,7 +99,6 @@ impl PartitionCounter for FailsToFinish<'_> {
     }
 }
 
-/// The sizes of complete graphs, next to each other.
 const CLIQUES: std::ops::RangeInclusive<u64> = 5..=12;
 
 fn edges_of_cliques() -> String {
@@ -114,12 +112,10 @@ fn edges_of_cliques() -> String {
     text
 }
 
-/// The size of the clique of each vertex.
 fn sizes() -> Vec<u64> {
     CLIQUES.flat_map(|n| (0..n).map(move |_| n)).collect()
 }
 
-/// The rows of a file of counts, without its header.
 fn rows(file: &Path) -> Vec<Vec<u64>> {
     let text = std::fs::read_to_string(file).unwrap();
     let row = |line: &str| line.split('\t').take(3).map(|cell| cell.parse().unwrap()).collect();
@@ -160,7 +156,7 @@ fn count_cliques(behaviours: &[Behaviour], more: &str, dir: &Path) -> Result<Run
         assert!(rows(&dir.join("vertices.tsv")).into_iter().eq(expected), "{told}");
     }
     if more.contains("per_edge") {
-        // Each edge has all other vertices.
+        // Each edge is in a triangle with every other vertex.
         let found = rows(&dir.join("edges.tsv"));
         assert_eq!(found.len() as u64, CLIQUES.map(|n| n * (n - 1) / 2).sum::<u64>(), "{told}");
         assert!(found.iter().all(|row| row[2] == sizes[row[0] as usize] - 2), "{told}");
@@ -254,7 +250,7 @@ fn what_a_lost_device_held_is_counted_by_the_others() {
         assert_whole(&results);
         assert_eq!(spills(dir.path()), if more.contains("keep") { 9 } else { 0 }, "lost at {at}");
     }
-    // The count of a partition that a device did not finish is not added.
+    // A partition that a device did not finish adds nothing to the count.
     let ranges_with = |more: &str| format!("{ranges}\n{more}");
     for more in ["", ranges, VERTICES, &ranges_with(VERTICES), EDGES, &ranges_with(EDGES)] {
         for after in 0..4 {
@@ -306,7 +302,6 @@ fn a_thread_that_panics_stops_all_and_is_named() {
     }
 }
 
-/// The progress of tasks named `count`.
 #[derive(Default, Clone)]
 struct Recorded {
     tasks: Vec<(Option<u64>, Unit)>,
@@ -362,7 +357,7 @@ fn the_progress_of_counting_on_the_cores_is_that_of_arcs() {
     ] {
         let Recorded { tasks, reports, .. } = of(partition);
         assert_eq!(tasks, [(Some(40 * n), Unit::Arcs)], "{partition}");
-        // Of a row block's share the fraction of an arc is cut off.
+        // The fraction of an arc in a row block's share is rounded down.
         let reported = reports.iter().sum::<u64>();
         assert!(
             reports.len() > 4 && reported <= 40 * n && reported >= 40 * n - reports.len() as u64,
@@ -376,7 +371,6 @@ fn what_follows_is_expected_once_a_pipe_was_read() {
     let dir = tempfile::tempdir().unwrap();
     let pipe = dir.path().join("pairs");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    // A complete graph.
     let pairs: Vec<u8> = (0..50u32).flat_map(|i| (0..i).flat_map(move |j| [i, j])).flat_map(u32::to_le_bytes).collect();
     let writer = std::thread::spawn({
         let pipe = pipe.clone();

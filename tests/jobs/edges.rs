@@ -1,5 +1,4 @@
-//! The triangles on each edge: against closed forms, the verifier and all pairs of vertices; every format of file; budgets, resumed jobs
-//! and refusals.
+//! The triangles on each edge: against closed forms, the verifier and brute force; all file formats; budgets, resumed jobs and refusals.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,7 +16,7 @@ use trimill::Control;
 use trimill::testing::execute::verify::verify;
 use trimill_generate::{Family, generate};
 
-/// The triangles on each edge, the smaller id first.
+/// Triangles on edges, with the smaller id first.
 type OnEdges = BTreeMap<(u64, u64), u32>;
 
 fn rows(text: &str) -> OnEdges {
@@ -34,7 +33,6 @@ fn rows(text: &str) -> OnEdges {
     rows.into_iter().collect()
 }
 
-/// The triangles on each edge, found by looking at every vertex for each edge.
 fn by_all_vertices(edges: &BTreeSet<(u64, u64)>) -> OnEdges {
     let ids: BTreeSet<u64> = edges.iter().flat_map(|&(u, v)| [u, v]).collect();
     let adjacent = |a: u64, b: u64| edges.contains(&(a.min(b), a.max(b)));

@@ -16,15 +16,13 @@ pub(crate) fn file(option: &str, input: &str, name: &str, dir: &Path) -> Vec<u8>
     std::fs::read(dir.join(name)).unwrap()
 }
 
-/// Reads a file and removes it.
 pub(crate) fn taken(dir: &Path, name: &str) -> String {
     let text = std::fs::read_to_string(dir.join(name)).unwrap();
     std::fs::remove_file(dir.join(name)).unwrap();
     text
 }
 
-/// Counts by these settings, within what was predicted, and leaves nothing in the work directory; prepares a graph once. `None` for a graph that
-/// needs more than the smallest budget.
+/// Counts by these settings, within the prediction; leaves nothing in the work directory; prepares the graph once. `None`: least budget too low.
 pub(crate) fn counted_by(settings: &str, input_and_output: &str, dir: &Path) -> Option<RunResult> {
     let result = match count(&format!("{input_and_output}\n{settings}\ncache.dir = 'cache'"), dir) {
         Err(error) if settings.contains("1MiB") && error.kind() == Kind::Resource => return None,
@@ -35,7 +33,7 @@ pub(crate) fn counted_by(settings: &str, input_and_output: &str, dir: &Path) -> 
     Some(result)
 }
 
-/// The text of a file, which is that of its compressed forms, and the table of the same columns; `write` makes a file with this suffix.
+/// The text of a file, which its compressed forms must equal, and the table of the same columns; `write` makes a file with this suffix.
 pub(crate) fn formats(write: impl Fn(&str) -> Vec<u8>) -> (String, SerializedFileReader<Bytes>) {
     let text = String::from_utf8(write("tsv")).unwrap();
     let mut plain = String::new();
@@ -68,7 +66,7 @@ pub(crate) fn assert_resumed(option: &str, kept: &str, text: &str, same: impl Fn
         };
         again();
         assert!(listing(&run).iter().all(|name| !name.ends_with(kept)), "sums that are written are not kept");
-        // The result has them now; without it, or without the file, they are counted again.
+        // The result now has them; without it, or without the file, they are counted again.
         again();
         std::fs::remove_file(&file).unwrap();
         again();

@@ -1,5 +1,4 @@
-//! Which files are trusted: inputs that change, cached graphs that are stale, crafted or another user's, folders that others
-//! can read, directories that are not run directories.
+//! Which files are trusted: changing inputs, stale, crafted or other users' cached graphs, readable folders, directories that are no run directories.
 
 mod crafted;
 mod folders;

@@ -6,7 +6,6 @@ use crate::common::job::typed;
 use crate::common::place::Place;
 use crate::common::published::{Published, published};
 
-/// A place with eight spills.
 fn partitioned() -> Place {
     let place = Place::new();
     let report = place.answer(&["partition", &typed("wiki-Vote.txt"), "--parts", "8", "--spill-dir", "spills"]);

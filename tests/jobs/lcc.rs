@@ -13,7 +13,6 @@ use trimill::{Error, Graph, Kind, Options};
 
 type Arcs = Vec<(u64, u64)>;
 
-/// Writes the three files of a graph.
 fn write(dir: &Path, name: &str, directed: bool, vertices: &[u64], arcs: &Arcs) {
     let lines = |rows: Vec<String>| rows.concat();
     fs::write(dir.join(format!("{name}.v")), lines(vertices.iter().map(|v| format!("{v}\n")).collect())).unwrap();
@@ -39,8 +38,7 @@ fn values(text: &str) -> Vec<(u64, f64)> {
     values
 }
 
-/// By the definition: neighbours by an arc of either direction, and the arcs between them as a share of `d (d - 1)`. An undirected edge is two
-/// arcs.
+/// By definition: neighbours by arcs of either direction, and the arcs between them as a share of `d (d - 1)`. An undirected edge is two arcs.
 fn by_definition(directed: bool, vertices: &[u64], arcs: &Arcs) -> Vec<(u64, f64)> {
     let mut all: BTreeSet<(u64, u64)> = arcs.iter().copied().filter(|(u, v)| u != v).collect();
     if !directed {
@@ -77,7 +75,7 @@ fn small_graphs_have_the_coefficients_that_are_counted_by_hand() {
     count("input.path = 'undirected.e'\noutput.lcc = 'u.txt'", dir.path()).unwrap();
     let expected = "1 0.6666666666666666\n3 1\n4 0\n7 0.6666666666666666\n9 1\n";
     assert_eq!(fs::read_to_string(dir.path().join("u.txt")).unwrap(), expected);
-    // Directions may be left out of account.
+    // Directions may be ignored.
     count("input.path = 'directed.v'\noutput = { lcc = 'n.txt', directed = false }", dir.path()).unwrap();
     assert_eq!(fs::read_to_string(dir.path().join("n.txt")).unwrap(), "1 1\n2 1\n3 0.3333333333333333\n4 0\n5 0\n");
 }
@@ -97,7 +95,7 @@ proptest! {
         let arcs: Arcs = arcs.iter().map(|&(u, v)| (u * step, v * step)).collect();
         let ends = arcs.iter().flat_map(|&(u, v)| [u, v]).chain(more.iter().map(|id| id * step));
         let mut vertices: Vec<u64> = ends.collect::<BTreeSet<_>>().into_iter().collect();
-        // The list is in any order.
+        // The list may be in any order.
         let third = vertices.len() / 3;
         vertices.rotate_left(third);
         write(dir.path(), "g", directed, &vertices, &arcs);
@@ -263,7 +261,7 @@ fn memory_for_directions_is_asked_for_before_anything_is_counted() {
     let enough = error.bytes_wanted().unwrap().get();
     job(&format!("output.lcc = 'l.txt'\nmemory.host = {enough}")).unwrap();
     let found = values(&fs::read_to_string(dir.path().join("l.txt")).unwrap());
-    // The same everywhere but for the place among three.
+    // Values depend only on the place modulo three.
     let expected = by_definition(true, &(0..30).collect::<Vec<_>>(), &ring(30));
     assert_eq!(found.len(), n as usize);
     assert!(found.iter().all(|&(id, value)| value == expected[id as usize % 30].1), "{found:?}");
@@ -292,7 +290,7 @@ fn the_directions_of_a_cached_input_are_kept_beside_its_graph() {
     write(&place.path(""), "g", true, &vertices, &turned);
     assert_eq!(count(&turned), 0);
     assert_eq!(count(&turned), 2);
-    // The doubled graph is that of the file of the graph: where that is made again, so is this, in the same place.
+    // The doubled graph is kept beside its graph; where the graph is made again, so is the doubled one.
     let graphs = fs::read_dir(place.path("cache")).unwrap().map(|file| file.unwrap().path());
     let graphs: Vec<_> = graphs.filter(|path| path.extension().is_some_and(|it| it == "trimgraf")).collect();
     assert_eq!(graphs.len(), 2);

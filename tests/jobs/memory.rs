@@ -22,7 +22,7 @@ struct Said {
     message: String,
 }
 
-/// Runs a command of the program and reads its answer, or what is printed in place of one.
+/// Runs a command of the program and parses its answer, or the failure printed instead.
 fn answer<T: DeserializeOwned>(place: &Place, command: &str, input: &str, options: &str) -> T {
     let threads = if options.contains("--threads") { "" } else { "--threads 2" };
     let options = format!("--json --quiet --backend cpu --work-dir work {threads} {options}");
@@ -65,7 +65,6 @@ fn within_budget(place: &Place, input: &str, options: &str, triangles: u128) -> 
     result
 }
 
-/// The budget holds from the floor on, while the input is read, cleaned, oriented, partitioned, built and counted.
 #[test]
 fn no_stage_takes_more_than_the_budget() {
     let place = Place::new();
@@ -116,7 +115,6 @@ fn no_stage_takes_more_than_the_budget() {
     assert_eq!(std::fs::read_dir(place.path("work")).unwrap().count(), 0);
 }
 
-/// Arrays over ids are most of the floor, which holds.
 #[test]
 fn many_vertices_take_no_more_than_the_budget() {
     let place = Place::new();
@@ -136,8 +134,7 @@ fn advised(place: &Place, input: &str, options: &str) -> Option<u64> {
     Some(number.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap())
 }
 
-/// Stars, rings, random and dense graphs, with ids that index arrays and ids that don't, as text and as binary pairs: if a
-/// budget is refused, the one that the error advises works.
+/// Stars, rings, random and dense graphs, with dense and sparse ids, as text and as pairs: a budget that an error advises works.
 #[test]
 fn the_budget_that_the_first_refusal_names_is_enough() {
     let place = Place::new();
@@ -204,7 +201,6 @@ fn the_smallest_budget_reads_a_small_multiple_of_the_graph() {
     }
 }
 
-/// Counting from a cached graph, in one partition and in many.
 #[test]
 fn counting_a_cached_graph_takes_no_more_than_the_budget() {
     let place = Place::new();

@@ -48,7 +48,7 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Arcs between these: some are loops, some come twice or in both directions.
+/// Arcs between these names, with loops and repetitions in one or both directions.
 fn arcs(names: &[String]) -> Vec<Edge> {
     let mut state = 7u64;
     let mut next = |below: usize| {

@@ -11,7 +11,6 @@ use crate::common::{simple, triangles};
 /// Degree and triangles of each vertex.
 type AtVertices = BTreeMap<u64, (u32, u64)>;
 
-/// The triangles on each edge.
 type OnEdges = BTreeMap<(u64, u64), u32>;
 
 fn by_all_pairs(edges: &BTreeSet<(u64, u64)>) -> (AtVertices, OnEdges) {
@@ -80,7 +79,7 @@ proptest! {
         let degrees = graph.degrees(&options).unwrap();
         let found: Vec<_> = degrees.ids.into_iter().zip(degrees.degrees).collect();
         prop_assert_eq!(found, at_vertices.iter().map(|(&id, &(degree, _))| (id, degree)).collect::<Vec<_>>());
-        // The temporary file goes with the last clone.
+        // The temporary file is removed with the last clone.
         let clone = graph.clone();
         drop(graph);
         prop_assert_eq!(clone.count(&options).unwrap().edges, edges.len() as u64);
@@ -104,8 +103,7 @@ fn a_question_that_fails_leaves_the_graph_as_it_was() {
     assert!(edges.counts.len() == 4950 && edges.counts.iter().all(|&trussness| trussness == 100));
 }
 
-/// The only thread of the job's pool counts few rows from the beginning to the end; what reads or builds partitions beside it must not wait
-/// for that thread.
+/// The pool's only thread counts a few rows from beginning to end; readers and builders of partitions beside it must not wait for that thread.
 #[test]
 fn one_thread_counts_few_rows_that_come_in_many_blocks() {
     let complete = || Graph::from_edges((0..300u64).flat_map(|u| (0..u).map(move |v| (u, v))));

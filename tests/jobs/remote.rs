@@ -1,6 +1,5 @@
-//! Whole jobs on objects of a server: the counts of the same files on disk, in each format that is read so; the cache, run directories,
-//! shards; what is refused; and that no part of a URL that may be a credential is written anywhere. Graphs of several files are in
-//! `graphar.rs`, archives in `archives.rs`.
+//! Whole jobs on objects of a server: the counts of the same files on disk, in each format that can be read so; the cache, run directories, shards;
+//! refusals; no credentials of a URL are written anywhere. Graphs of several files are in `graphar.rs`, archives in `archives.rs`.
 
 mod archives;
 mod graphar;
@@ -186,14 +185,14 @@ fn only_an_unchanged_object_is_in_the_cache() {
     let server = with("\"1\"", &text);
     assert!(!cached(&server, "a=1"));
     let before = server.asked().len();
-    // Another query: the same object. Only its version is asked for.
+    // With another query it is the same object; only its version is requested.
     assert!(cached(&server, "a=2"));
     assert_eq!(server.asked().len(), before + 1);
     let listed = place.prints(&["cache", "list", "--cache-dir", "cache"]);
     assert!(String::from_utf8_lossy(&listed).contains(&server.url("g.txt")));
     place.prints(&["cache", "remove", "--cache-dir", "cache", &format!("{}?a=3", server.url("g.txt"))]);
     assert!(!cached(&server, "a=1"));
-    // Without a strong ETag nothing is kept.
+    // Without a strong ETag nothing is cached.
     let server = with("W/\"1\"", &text);
     assert!(!cached(&server, "") && !cached(&server, ""));
     place.refuses(&["count", &server.url("g.txt"), "--run-dir", "run"], 2, &["a URL with a strong ETag"]);

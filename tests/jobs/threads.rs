@@ -62,7 +62,7 @@ fn child() {
         alone(&format!("plan {text}"));
         execute::count::count(job.clone(), None, metis.clone(), &control).unwrap();
         alone(&format!("count {text}"));
-        // The verifier is slow on the crawl.
+        // The verifier is slow on the crawl graph.
         if *input != crawl {
             job.settings.memory.host = None;
             execute::verify::verify(job, &control).unwrap();

@@ -1,5 +1,4 @@
-//! The truss decomposition: against NetworkX, closed forms and the verifier; every mode and budget; what ends at a k; shards, resumed
-//! jobs and refusals.
+//! The truss decomposition: against NetworkX, closed forms and the verifier; all modes and budgets; ends at a k; shards, resumed jobs, refusals.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -268,7 +267,6 @@ fn a_job_that_was_stopped_goes_on_with_what_was_left() {
     std::fs::write(&file, &before).unwrap();
     let resumed = graph.count(&with_run()).unwrap().truss.unwrap();
     assert!(resumed.by_k == whole.by_k && resumed.rounds < whole.rounds, "{resumed:?}");
-    // A damaged file is not used.
     before[100] ^= 1;
     std::fs::remove_dir_all(&run).unwrap();
     assert_eq!(stopped(40_000, &with_run()).unwrap_err().kind(), Kind::Interrupted);

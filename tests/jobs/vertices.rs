@@ -1,5 +1,4 @@
-//! The triangles at each vertex: against published figures, closed forms, the verifier and all pairs of neighbours; every format of
-//! file; budgets, resumed jobs and refusals.
+//! The triangles at each vertex: against published figures, closed forms, the verifier, all pairs; file formats; budgets, resumed jobs, refusals.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,7 +17,6 @@ use trimill::testing::vertices::summary::Clustering;
 use trimill::{Control, Kind};
 use trimill_generate::{Family, generate};
 
-/// Degree and triangles of each id.
 type AtVertices = BTreeMap<u64, (u32, u64)>;
 
 fn rows(text: &str) -> AtVertices {
@@ -38,7 +36,6 @@ fn rows(text: &str) -> AtVertices {
     rows.into_iter().collect()
 }
 
-/// Degree and triangles of each id, found by the pairs of neighbours of each vertex.
 fn by_pairs(edges: &BTreeSet<(u64, u64)>) -> AtVertices {
     let mut neighbours = BTreeMap::<u64, BTreeSet<u64>>::new();
     for &(u, v) in edges {
@@ -96,7 +93,7 @@ fn the_verifier_finds_published_figures_and_real_graphs_have_its_counts() {
         assert_eq!((sum, at_vertices.len() as u64), (3 * graph.triangles, graph.vertices), "{name}");
         let largest_degree = at_vertices.values().map(|&(degree, _)| u64::from(degree)).max();
         assert_eq!(largest_degree, Some(graph.largest_degree), "{name}");
-        // Of a graph of more edges, by one setting of either mode.
+        // Larger graphs are counted by one setting of either mode.
         let settings = if graph.edges < 200_000 { &SETTINGS[..] } else { &SETTINGS[2..4] };
         for settings in settings {
             let asked = format!("{input}\noutput = {{ per_vertex = 'v.tsv', by_degree = 'd.tsv' }}");
@@ -170,7 +167,7 @@ fn arrays_have_a_place_for_every_declared_id() {
         let input = format!("input.path = '{}'", data(name).display());
         let expected = rows(std::str::from_utf8(&file("per_vertex", &input, "v.tsv", dir.path())).unwrap());
         let array = file("per_vertex", &input, "v.npy", dir.path());
-        // Of the crawl the verifier takes longer than of all others.
+        // The verifier takes longer for the crawl than for all others.
         if len < 100_000 {
             let text = format!("{input}\noutput.per_vertex = 'w.npy'");
             verify(job(&text, dir.path()).unwrap(), &Control::silent()).unwrap();

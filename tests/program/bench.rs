@@ -104,7 +104,6 @@ fn one_bad_graph_does_not_stop_the_others() {
     assert_eq!(graphs[1].methods[0].correct, Some(true));
 }
 
-/// Compares with children that are the shell script `body`.
 fn with_children(body: &str, timeout: f64) -> Vec<(String, String)> {
     let dir = tempfile::tempdir().unwrap();
     let script: PathBuf = dir.path().join("child");

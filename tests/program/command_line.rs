@@ -142,7 +142,6 @@ fn one_line_says_why_the_cpu_counts_unless_it_was_chosen() {
     let lines = |more: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_trimill"))
             .args([&["count", &graph.to_string_lossy(), "--no-cache", "--progress", "none"], more].concat())
-            // Hides the GPU of a machine that has one.
             .env("CUDA_VISIBLE_DEVICES", "")
             .output()
             .unwrap();
@@ -169,7 +168,7 @@ fn the_first_signal_ends_the_copy_of_standard_input() {
         .spawn()
         .unwrap();
     let mut input = child.stdin.take().unwrap();
-    // More than a pipe's buffer: once it is written, the program is copying. Then nothing more comes, but the pipe stays open.
+    // More than a pipe's buffer, so once it is written the program is copying. Then the pipe stays open without further data.
     input.write_all("0 1\n".repeat(1 << 18).as_bytes()).unwrap();
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
@@ -242,7 +241,7 @@ fn a_table_on_standard_output_is_alone_there() {
         let output = count("-");
         assert_eq!(text(&output.stdout), tabs, "{option}");
         assert!(text(&output.stderr).contains("triangles  "), "{option}: {}", text(&output.stderr));
-        // A file that is there already, as a shell makes it.
+        // A file that exists already, as when a shell redirects output.
         let shell = format!(
             "{} count {graph} --no-cache --backend cpu {option} - > {} 2> /dev/null",
             env!("CARGO_BIN_EXE_trimill"),

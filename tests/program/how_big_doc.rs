@@ -36,7 +36,6 @@ fn number(text: &str) -> u64 {
     text.replace(',', "").parse().unwrap()
 }
 
-/// A graph that is prepared and counted.
 #[derive(Clone, Copy)]
 struct KnownGraph {
     prepare: GraphToPrepare,
@@ -167,7 +166,6 @@ struct MeasuredJob {
     graph: KnownGraph,
     host: Bytes,
     gpu: Bytes,
-    /// The seconds of the whole job.
     seconds: &'static str,
     /// The seconds of the tasks that prepare the graph; none of a cached graph.
     tasks: &'static [(&'static str, f64)],
@@ -290,7 +288,6 @@ fn the_formula_is_within_a_factor_of_two_of_what_was_measured() {
         lines.push(format!("| {name} | {measured} s | {computed} | {on_disk} | [{source}](results/{source}) |"));
     }
     expect_table(&page, "The formula beside what was measured", &lines);
-    // Where it fails.
     let under = blown_up(60, InputForm::SymmetricRows, 1_460_341_225).counting(gib(8));
     expect_table(&page, "where it fails", &[format!("instead of the computed {}", seconds(under.seconds))]);
 }

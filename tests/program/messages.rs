@@ -13,7 +13,7 @@ const HEAD: &str = "# What the program says\n\n\
     Typical mistakes, and the message of each: what was found and where, what was expected, and what to do. The exit code is in brackets:\n\
     1 for data, 2 for a command line or a job file, 3 for a budget, a disk or a device. `⏎` ends a line of a file, and `→` is a tab.\n";
 
-/// What stands in a repository for a file of Git LFS. As raw pairs, it is a graph of 17 edges.
+/// The pointer that a repository has in place of a Git LFS file. As raw pairs, it is a graph of 17 edges.
 const POINTER: &str = "version https://git-lfs.github.com/spec/v1\n\
     oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345678901\n";
 
@@ -172,7 +172,6 @@ const LINES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Adds a command line, and what the program says to it.
 fn say(place: &Place, line: &str, page: &mut String) {
     let words: Vec<&str> = line.split(' ').collect();
     let files = || [listing(&place.path("")), listing(&place.path("tmp"))];

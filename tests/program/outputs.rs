@@ -20,7 +20,6 @@ fn karate() -> String {
     typed("karate.mtx")
 }
 
-/// A place without GPUs.
 fn place() -> Place {
     Place::new().with("CUDA_VISIBLE_DEVICES", "")
 }
@@ -111,7 +110,7 @@ fn a_file_that_is_standard_output_keeps_the_answer() {
     let arguments = ["bench", &karate(), "--methods", "bitmap", "--runs", "1", "--json", "--output", "/dev/stdout"];
     let status = place.command(&arguments).stdout(all).stderr(Stdio::null()).status().unwrap();
     assert_eq!(status.code(), Some(0));
-    // The indented report, and the answer on a line.
+    // The indented report, and the answer in one line.
     let said = fs::read_to_string(place.path("all")).unwrap();
     let reports: Vec<Value> =
         serde_json::Deserializer::from_str(&said).into_iter().collect::<Result<_, _>>().expect(&said);

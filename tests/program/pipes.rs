@@ -1,4 +1,4 @@
-//! Pairs and streams of Arrow from a pipe: read once, as they come.
+//! Pairs and Arrow streams from a pipe: read once, as they arrive.
 
 use std::fs::File;
 use std::io::Write;
@@ -32,7 +32,7 @@ fn pairs_from_a_pipe_are_not_copied() {
     for (line, written) in [
         (format!("{small}; {generate} - | {COUNT} -"), false),
         (format!("{small}; mkfifo pairs; {generate} - > pairs & {COUNT} pairs"), false),
-        // Beyond this they are encoded, and go to files.
+        // Beyond this limit they are encoded, and written to files.
         (format!("{generate} - | TRIMILL_BUCKETS=65536 {COUNT} - --threads 2"), true),
     ] {
         let output = shell(folder.path(), &line);
@@ -60,7 +60,6 @@ fn what_comes_through_a_pipe_is_counted_or_refused_as_a_file_is() {
     write("far", &complete([0, 7, 1 << 31, 4_000_000_000]));
     write("cut", &dense[..60]);
     write("empty", &[]);
-    // 16 bytes, which are two pairs.
     write("refused", b"404: Not Found \n");
     let piped = |name, more: &str| shell(folder.path(), &format!("cat {name} | {COUNT} - {more}"));
     for name in ["dense", "packed", "sparse"] {

@@ -98,7 +98,7 @@ fn seconds_follow_from_the_rates_of_the_machine() {
         (&ON_CPU[..], Rates { bitmap: 3.0, ..usual }),
         (&["--device-memory", "1GiB", "--method", "packed"], Rates { packed: 3.0, gpu_arcs: 1e15, ..usual }),
     ] {
-        // The second is for a GPU that is not here.
+        // The second case is for a GPU that is not here.
         if options.len() > 2 && trimill_kernels::find().is_ok() {
             continue;
         }
@@ -146,7 +146,7 @@ fn the_least_host_memory_suffices() {
     assert_eq!(count(least / 2), Some(3));
 }
 
-/// Rows are looked at: those of a grid are near each other, so each of its edges takes less time than one of a uniform graph.
+/// The plan looks at rows: those of a grid are near each other, so each of its edges takes less time than one of a uniform graph.
 #[test]
 fn rows_that_are_near_take_less_time() {
     let place = Place::new();

@@ -1,5 +1,4 @@
-//! Runs every command of the README as it is there, except for names that a user would choose; and the commands that it
-//! and docs/guide.md show with their output, which is compared.
+//! Runs every command of the README, except for names that users choose, and compares the output that it and docs/guide.md show.
 
 use std::fs;
 use std::path::Path;
@@ -31,7 +30,7 @@ fn trimill(arguments: &[&str], dir: &Path) -> String {
         .args(arguments)
         .current_dir(dir)
         .env("XDG_CACHE_HOME", dir.join("cache"))
-        // A small graph measures the machine.
+        // Measure the machine by a small graph.
         .env("TRIMILL_SCALE", "14")
         .output()
         .unwrap();
@@ -64,7 +63,7 @@ fn every_command_of_the_readme_works() {
             .replace("RUN", "run")
             // All shards in one process.
             .replace("--shard 0/16", "--shard 0/1")
-            // The size of a large graph.
+            // Reduce the size of a large graph.
             .replace("--scale 22", "--scale 10");
         let output = trimill(&command.split(' ').collect::<Vec<_>>(), dir.path());
         if command.starts_with("run ")
@@ -111,7 +110,7 @@ fn what_the_readme_and_the_guide_show_is_what_the_program_prints() {
         let (command, expected) = command.split_once('\n').unwrap();
         let mut shell = Command::new("sh");
         shell.args(["-c", command]).current_dir(dir.path()).env("PATH", &path);
-        // Without a GPU, even where there is one.
+        // Pretend that there is no GPU.
         let run =
             shell.env("XDG_CACHE_HOME", dir.path().join("cache")).env("CUDA_VISIBLE_DEVICES", "").output().unwrap();
         assert!(run.status.success(), "{command}: {}", String::from_utf8_lossy(&run.stderr));

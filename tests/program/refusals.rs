@@ -79,7 +79,7 @@ fn budgets_below_the_floor_name_the_smallest_that_works() {
     assert_eq!(output.status.code(), Some(3));
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let smallest = text.split("raise --device-memory to ").nth(1).and_then(|rest| rest.split(' ').next()).expect(&text);
-    // The smallest that works does work, and a byte less does not.
+    // The smallest budget works, and a byte less does not.
     let below = (smallest.parse::<u64>().unwrap() - 1).to_string();
     refuses(&place, 3, &["count", &crawl, "--device-memory", &below], &[smallest]);
     place.answer(&["plan", &crawl, "--backend", "cpu", "--device-memory", smallest]);
@@ -139,7 +139,7 @@ fn budgets_above_the_memory_of_this_machine_are_planned_and_not_counted() {
     for command in [&["count", &karate][..], &["verify", &karate], &["partition", &karate, "--spill-dir", "s"]] {
         refuses(&place, 2, &[command, &host].concat(), &["512.0 TiB", "at most", "the memory of this machine"]);
     }
-    // Before its first job.
+    // Refused before the first job.
     refuses(&place, 2, &["run", "job.toml"], &["job.toml", "job 'b'", "512.0 TiB"]);
     for device in ["1GiB", "512TiB"] {
         let options = ["plan", &karate, "--device-memory", device];

@@ -1,5 +1,4 @@
-//! Reports and traces of real jobs: what they say is what the job's result says, and the job file in a report repeats the job.
-//! `scripts/check-report` looks at the pages in a browser.
+//! Reports and traces of real jobs agree with the job's result; a report's job file repeats the job. For browsers, see `scripts/check-report`.
 
 use std::fs;
 
@@ -30,7 +29,6 @@ fn elements(page: &str) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// What a page says of its results.
 fn context(page: &str) -> Value {
     let (_, text) = elements(page).into_iter().find(|(tag, _)| tag.contains("id=\"context\"")).unwrap();
     serde_json::from_str(text).unwrap()

@@ -1,5 +1,4 @@
-//! What is said of disks and of passes over the input before a job begins: what cannot fit ends it, what may not fit is a warning, and
-//! directories on one disk are added.
+//! Checks of disk space and input passes before a job: what cannot fit ends it, what may not fit is a warning; directories on a disk are added.
 
 use crate::common::job::{listing, typed};
 use crate::common::place::{Place, SmallDisk, stderr};
@@ -14,7 +13,6 @@ fn pairs(place: &Place) -> String {
     "crawl.bin".to_owned()
 }
 
-/// The triangles of the crawl.
 const COUNTED: &str = "20,977,629";
 
 /// Bytes of memory in which neither the arcs of the crawl nor its encoded rows fit.
@@ -32,7 +30,7 @@ fn a_file_of_counts_that_cannot_fit_ends_the_job_before_it_counts() {
     assert!(place.refuses(&count, 3, &said).stdout.is_empty());
     assert!(listing(&place.path("small")).is_empty());
     assert!(!listing(&place.path("cache")).iter().any(|name| name.ends_with(".trimgraf")), "no graph was made for it");
-    // The same of a graph that is there.
+    // The same with a cached graph.
     let _ = place.prints(&["count", &crawl, "--cache-dir", "cache"]);
     assert!(place.refuses(&count, 3, &said).stdout.is_empty());
     // An array of counts at vertices has 8 bytes for each.

@@ -43,7 +43,6 @@ fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {
     rows
 }
 
-/// The partitions of a graph.
 struct Cut {
     locals: Locals,
     level: Prune,
@@ -62,7 +61,7 @@ impl Cut {
 /// What a spill holds: the ranks of its vertices, the rows of its locals and of its proxies.
 type Sections = (Vec<u32>, Resident, Vec<RowBlock>);
 
-/// The bytes of all spills and what they hold, by partition; `many` are built at a time.
+/// The bytes and the contents of all spills, by partition; `many` are built at a time.
 fn spills(cut: &Cut, graph: &OrientedGraph, block: Bytes, many: usize) -> Vec<(Vec<u8>, Sections)> {
     let (dir, control) = (tempfile::tempdir().unwrap(), Control::silent());
     let room = SpillMemory::new(Bytes::ZERO);
@@ -116,8 +115,7 @@ fn sections(built: &BuiltPartition) -> Sections {
     (spill.ranks().unwrap(), resident, row_blocks)
 }
 
-/// The vertices that a partition keeps and those that arcs out of proxies may lead to, by a literal reading of Algorithms 1 and
-/// 2 of LSTC or of level `direct`.
+/// What a partition keeps, and where arcs out of proxies may lead, by a literal reading of LSTC's Algorithms 1 and 2, or of level `direct`.
 fn kept_by_definition(rows: &[Vec<u32>], locals: &Locals, part: u32, level: Prune) -> [Vec<bool>; 2] {
     let n = rows.len();
     let is_local = |rank: usize| locals.part(rank as u32) == part;
@@ -147,7 +145,6 @@ fn kept_by_definition(rows: &[Vec<u32>], locals: &Locals, part: u32, level: Prun
     }
 }
 
-/// What a spill must hold, by the definitions.
 fn by_definition(cut: &Cut, rows: &[Vec<u32>], part: u32) -> Sections {
     let Cut { locals, level, row_block_limit, .. } = cut;
     let [kept, closing] = kept_by_definition(rows, locals, part, *level);
@@ -237,7 +234,7 @@ proptest! {
         let part_of = match kind {
             0 => trimill_partitioners::random(n, parts, seed),
             1 => (0..n).map(|id| (u64::from(id) * u64::from(parts) / u64::from(n)) as u32).collect(),
-            // Few parts with a vertex, the others empty.
+            // Few parts with a vertex; the others are empty.
             _ => (0..n).map(|id| if id < 3 { id % parts } else { parts - 1 }).collect(),
         };
         assert_same(&graph, &Assignment::new(part_of, parts), &[limit, 1 << 20], Bytes(block), many);

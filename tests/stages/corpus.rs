@@ -14,18 +14,16 @@ use trimill::testing::graph::file::open;
 use trimill::testing::graph::{Direction, RowRun};
 use trimill::{Bytes, Control};
 
-/// Stop after this many inputs that violate a property.
+/// The test stops after this many inputs that violate a property.
 const MOST_FOUND: usize = 20;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Number of mutated inputs for each target.
 const MUTATIONS: usize = 600;
 
-/// Runs one input; an error says which input failed and why. The message of a panic on a thread of rayon may go to the output of
-/// another test, which is not shown if that test passes.
+/// Runs one input; an error says which input failed and why. The message of a panic on a rayon thread may go to the output of another test.
 fn run(place: &Place, target: &Target, bytes: &[u8], name: &str) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(|| place.run(target, bytes))).map_err(|why| {
         let literal = why.downcast_ref::<&str>().copied();

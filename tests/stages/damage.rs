@@ -1,6 +1,5 @@
-//! Damages every kind of file with checksums that is read again: flips single bits, cuts the file at the ends of all regions,
-//! adds bytes. Each must lead to an error of kind data that names the file, or (for a cached graph) to a rebuilt graph,
-//! immediately or by the next job; never to a panic, to wrong arcs or to a wrong count.
+//! Damages every kind of file with checksums that is read again: flips single bits, cuts the file at the ends of all regions, adds bytes.
+//! Each must lead to a data error that names the file, or for a cached graph to a rebuilt one, at once or by the next job; never to a wrong result.
 //!
 //! | kind | regions | where |
 //! | --- | --- | --- |
@@ -10,8 +9,7 @@
 //! | manifest | every bit | `manifest` |
 //! | compressed inputs | every bit | `packed` |
 //!
-//! Inputs without checksums are tested in `readers/`, as far as their formats allow to detect damage. Images of kernels are tested
-//! in the crate `kernels`.
+//! Inputs without checksums are tested in `readers/`, as far as their formats allow to detect damage; images of kernels in the crate `kernels`.
 
 mod cached;
 mod graph;

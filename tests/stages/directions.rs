@@ -1,5 +1,4 @@
-//! The doubled graph of a directed one: its rows by their definition, in memory and in a file, in one band and in many; and an input that is
-//! another one by then.
+//! The doubled graph of a directed one: its rows by definition, in memory and in a file, in one band and in many; and an input that has changed.
 
 use std::collections::BTreeSet;
 use std::path::Path;

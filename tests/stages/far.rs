@@ -145,7 +145,7 @@ fn budgets_may_be_far_above_any_memory() {
         }
         let toml = format!("input.path = 'g.txt'\nmemory.block = '1EiB'\n{settings}");
         assert_eq!(failure(count(&toml, dir.path())).kind(), Kind::Resource, "{toml}");
-        // The host's is refused: the system would end the job.
+        // The host's budget is refused: the system would end the job.
         let toml = format!("input.path = 'g.txt'\nmemory.host = '1EiB'\n{settings}");
         assert_eq!(failure(count(&toml, dir.path())).kind(), Kind::Usage, "{toml}");
     }

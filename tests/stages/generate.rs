@@ -59,8 +59,7 @@ fn make(family: &Family, base: Option<&dyn BaseGraph>) -> (Generated, Edges) {
     (generated, edges)
 }
 
-/// The BVGraph must have `edges` in both directions, each once, without loops, as WebGraph's own library reads it; and its offsets must be
-/// those that the library finds.
+/// The BVGraph must have `edges` in both directions, once each, without loops, as WebGraph's library reads it, and the offsets that it finds.
 fn is_bvgraph_of(path: &Path, vertices: u64, edges: &[(u64, u64)]) {
     let graph = BvGraphSeq::with_basename(path.with_extension("")).endianness::<BE>().load().unwrap();
     assert_eq!(graph.num_nodes() as u64, vertices);
@@ -89,7 +88,7 @@ fn is_bvgraph_of(path: &Path, vertices: u64, edges: &[(u64, u64)]) {
     assert_eq!(rows.get_pos(), offset, "the end of the last row");
 }
 
-/// The file of GAP's format must have `edges` in both directions, each once, without loops, rows in order.
+/// The file of GAP's format must have `edges` in both directions, once each, without loops, in the order of rows.
 fn is_sg_of(bytes: &[u8], vertices: u64, edges: &[(u64, u64)]) {
     let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
     assert_eq!((bytes[0], number(9)), (0, vertices));
@@ -206,7 +205,7 @@ fn products_of_a_graph_follow_their_definition() {
         is_defined_by(&family, Some(&base), |u, v| u / 7 == v / 7 && joined.contains(&(u % 7, v % 7)));
         assert_eq!(make(&family, Some(&base)).0.known.triangles, Some(5 * u128::from(copies)));
     }
-    // With permuted ids it is the same graph: edge by edge, an id is always mapped to the same other id.
+    // Permuted ids give the same graph: every id is always mapped to the same other id.
     let [plain, permuted] = [None, Some(9)].map(|permute| make(&Family::Blowup { copies: 3, permute }, Some(&base)));
     assert_eq!(permuted.0, plain.0);
     let mut name = std::collections::BTreeMap::new();

@@ -84,7 +84,7 @@ fn other_graphs_are_what_the_description_says() {
         fs::create_dir(&folder).unwrap();
         let file = decode(&written(&edges, &folder));
         if name == "star" {
-            // Leaves are ranked by falling ids.
+            // Leaves are ranked by descending id.
             let hub_of_each: Vec<Vec<u32>> = (0..70_000).map(|rank| if rank == 0 { vec![] } else { vec![0] }).collect();
             assert!(file.rows == hub_of_each);
             assert_eq!(file.order[1], 69_999);
@@ -121,7 +121,6 @@ fn the_graph_stream_tells_the_number_of_every_arc() {
     assert_eq!(seen.len() as u64, graph.edges());
 }
 
-/// The number of an arc in the graph: that of its row's first arc plus its place in the row.
 fn number_of(graph: &OrientedGraph, rows: &[Vec<u32>], tail: u32, successor: u32) -> u64 {
     graph.first_arc(tail).unwrap() + rows[tail as usize].binary_search(&successor).unwrap() as u64
 }

@@ -24,7 +24,6 @@ fn graph(arcs: Vec<(u64, u64)>) -> OrientedGraph {
     prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap()
 }
 
-/// Counts the arcs of all passes.
 #[derive(Default)]
 struct Passes(AtomicU64);
 

@@ -55,7 +55,6 @@ fn by_rank(rows: &[Vec<u32>]) -> BTreeSet<(u32, u32)> {
     arcs.collect()
 }
 
-/// A partition by its definition.
 struct Defined {
     size: PartitionSize,
     /// Locals and kept proxies.
@@ -111,7 +110,6 @@ fn locals_of(locals: &Locals, part: u32) -> BTreeSet<u32> {
     (0..).zip(locals.part_of()).filter(|&(_, &its)| its == part).map(|(rank, _)| rank).collect()
 }
 
-/// Asserts that exactly the vertices and arcs of the definition are kept.
 fn is_as_defined(kept: &Kept, rows: &[Vec<u32>], locals: &BTreeSet<u32>, defined: &Defined) {
     let all = 0..rows.len() as u32;
     assert!(kept.kept.iter(all.clone()).eq(defined.vertices.iter().copied()), "vertices of partition {}", kept.part);
@@ -176,7 +174,7 @@ proptest! {
             let with_edge = edges.iter().any(|&(u, v)| u == id || v == id);
             prop_assert_eq!(names.vertex_of(id).map(|vertex| names.original(vertex)), with_edge.then_some(id));
         }
-        // Ranks are positions in falling degree order, ties by falling id; vertices are in the order of ids.
+        // Ranks are positions in descending degree order, ties by descending id; vertices are in the order of ids.
         let mut degrees = BTreeMap::<u64, u32>::new();
         edges.iter().flat_map(|&(u, v)| [u, v]).for_each(|id| *degrees.entry(id).or_default() += 1);
         let mut ranked: Vec<(u32, u64)> = degrees.iter().map(|(&id, &degree)| (degree, id)).collect();
@@ -253,7 +251,7 @@ fn more_than_64_partitions_are_sized_in_groups() {
     }
 }
 
-/// The ranks that level `zero-indegree` keeps, by one pass in falling order.
+/// The ranks that level `zero-indegree` keeps, by one pass in descending order.
 fn kept_by_one_sweep(rows: &[Vec<u32>], locals: &[u32]) -> Vec<u32> {
     let n = rows.len();
     let mut local = vec![false; n];
@@ -283,7 +281,7 @@ fn zero_indegree_pruning_is_right_on_long_chains_and_dense_graphs() {
     let n = 30_000u64;
     // A rim where each vertex points at the next two, and a hub that all point at: all are neighbours of the hub.
     let rim = (1..n).flat_map(|i| [(i, 0), (i, i + 1), (i, i + 2)]).filter(|&(_, v)| v <= n).collect();
-    // Random ids, with degrees that fall from the first to the last.
+    // Random ids, with degrees that decrease from the first to the last.
     let tangle: Vec<(u64, u64)> = (0..6 * n).map(|i| (mix(i) % n, mix(i) % n * (mix(!i) % n) / n)).collect();
     for (arcs, parts, salt) in [(rim, 1, 0), (tangle.clone(), 3, 1), (tangle, 70, 2)] {
         let arcs: Vec<(u64, u64)> = arcs;

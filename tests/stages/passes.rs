@@ -12,8 +12,7 @@ use trimill_system::memory::HostMemory;
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// A pass returns every edge once, as a pair of ranks that fall with the degree, with rows in memory or in a
-    /// file, and any limit of a block.
+    /// A pass returns every edge once, as a pair of ranks, for rows in memory or in a file and any limit of a block.
     #[test]
     fn a_pass_shows_every_edge_once(
         edges in prop::collection::btree_set((0u64..60, 0u64..60), 1..300),
@@ -45,7 +44,6 @@ proptest! {
                 for &rank in &mine {
                     let row = block.row(rank);
                     assert!(row.is_sorted_by(|a, b| a < b) && row.iter().all(|&successor| successor < rank));
-                    // The same row, read by itself.
                     let arcs = graph.first_arc(rank)?..graph.first_arc(rank + 1)?;
                     let (mut begins, mut alone) = ([0u32; 2], vec![0; (arcs.end - arcs.start) as usize]);
                     graph.read(rank..rank + 1, &mut begins, &mut alone)?;

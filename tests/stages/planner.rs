@@ -1,7 +1,6 @@
 //! Plans against reality: partitions are planned, built, spilled, streamed and counted.
 //!
-//! For rank ranges all figures are predicted exactly. For other sets of locals the sizes are exact, the rest are upper bounds: each
-//! row block is assumed to be full, and nothing to be compressed.
+//! For rank ranges all figures are predicted exactly; for others sizes are exact, the rest are upper bounds (full row blocks, no compression).
 
 mod devices;
 mod draws;
@@ -55,7 +54,6 @@ fn limits() -> PlanLimits {
     }
 }
 
-/// Plans a graph with random settings, as rank ranges and as the parts of a partitioner, and checks both plans.
 fn check(case: u64, graphs: &[Known]) {
     let draws = &mut Draws(case << 32);
     let known = &graphs[case as usize % graphs.len()];
@@ -86,7 +84,7 @@ fn check(case: u64, graphs: &[Known]) {
         let more = Footprint { of_budget: Some(|size, budget| budget.min(9 * size.arcs + (1 << 30))), ..footprint };
         assert!(!is_ample(&graph.size(), &more, device), "{told}: the method prefers a GiB more");
     }
-    // Cut further by heads, for shards.
+    // Cuts further, by heads, for shards.
     let shards = 2 + draws.below(40) as u32;
     let for_shards = planned(Planner { limits: &PlanLimits { shards, ..limits }, ..planner }.ranges(None));
     assert!(for_shards.parts() >= shards, "{told}: {} parts for {shards} shards", for_shards.parts());
@@ -128,7 +126,7 @@ fn check_ranges(known: &Known, plan: &Plan, counts: Device, backend: &mut dyn Co
             continue;
         }
         let counted = known.pass_range(plan, part, backend);
-        // If the resident section comes in runs, each of them has one offset more than rows.
+        // If the resident section comes in runs, each run has one offset more than rows.
         let more = match chunk {
             Some(_) => counted.streamed.get() - predicted.stream.get(),
             None => 0,
@@ -147,7 +145,7 @@ fn check_ranges(known: &Known, plan: &Plan, counts: Device, backend: &mut dyn Co
     assert!(!all || triangles == known.triangles, "{told}: {triangles} of {}", known.triangles);
 }
 
-/// For other partitions sizes must be exact, and the other figures at most what was predicted.
+/// For other partitions, sizes must be exact, and the other figures at most as predicted.
 fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn CountBackend, told: &str) {
     let (mut planned, mut actual, mut triangles) = ([0; 2], [0; 2], 0);
     let footprint = backend.footprint();
@@ -265,7 +263,7 @@ fn bounds_of_larger_graphs_are_near() {
     }
 }
 
-/// Whole jobs: `trimill count` does what `trimill plan` says.
+/// Whole jobs: `trimill count` behaves as `trimill plan` predicts.
 #[test]
 fn jobs_do_as_they_were_planned() {
     let dir = tempfile::tempdir().unwrap();

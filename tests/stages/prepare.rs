@@ -1,5 +1,4 @@
-//! Graphs prepared on a device: the same files, to the byte, as on the CPU. The kernels run on the host here; `scripts/gpu-check` compares
-//! on a GPU.
+//! Graphs prepared on a device: the same files as on the CPU, to the byte. Kernels run on the host here; `scripts/gpu-check` compares on a GPU.
 
 use std::fs;
 use std::ops::Range;
@@ -23,7 +22,7 @@ use trimill_kernels::prepare::{ids_within, needed};
 use trimill_kernels::testing::{Double, Pace, has_compiler};
 use webgraph::prelude::{BvComp, VecGraph};
 
-/// A device that answers `questions` times that it has not started yet, and then that it has.
+/// A device that reports `questions` times that it has not started yet, and then that it has.
 struct Slow {
     double: Option<Double>,
     questions: AtomicU32,
@@ -116,7 +115,6 @@ fn graphs_of_all_generators_are_the_same_to_the_byte() {
     }
 }
 
-/// A path of seven vertices.
 struct Path7;
 
 impl BaseGraph for Path7 {
@@ -148,10 +146,10 @@ fn what_a_device_does_not_hold_at_once_is_the_same_to_the_byte() {
     let on_cpu = prepared(&source, None, false, Bytes::ZERO).unwrap();
     let on_device = prepared(&source, Some(&mut slow(arena, 3)), true, Bytes::ZERO).unwrap();
     assert!(on_device == on_cpu);
-    // A graph of any size stays in the memory that runs leave.
+    // A graph of any size stays in the memory that the runs leave free.
     let in_memory = prepared(&source, Some(&mut slow(arena, 3)), true, Bytes(1)).unwrap();
     assert!(in_memory.file.is_none() && in_memory.contents == on_cpu.contents);
-    // With little memory of the host the runs are in files, which leave nothing behind.
+    // With little host memory, runs are in files, and none of them is left at the end.
     let within = |dir: &Path| {
         let little = Workspace { graph: Bytes::ZERO, buckets: Some(Bytes(1 << 19)), ..workspace(dir) };
         prepared_within(little, &source, Some(&mut slow(arena, 3)), true)
@@ -283,7 +281,7 @@ fn a_pipe_ends_at_an_id_whose_degree_has_no_room() {
         let source = Once(list(arcs(largest), None));
         prepared(&source, Some(&mut slow(arena, 0)), false, Bytes::ZERO)
     };
-    // Known when the id comes, not when all was read.
+    // The error comes with the id, before the whole input is read.
     let error = on_device(end).unwrap_err().to_string();
     assert!(error.contains(&format!("id {end}, where memory has room for ids below {end}")), "{error}");
     assert!(error.contains("--prepare cpu"), "{error}");

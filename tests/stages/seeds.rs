@@ -18,7 +18,7 @@ pub(crate) fn of(target: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
     read(&folder().join(archive(target)))
 }
 
-/// Refuses archives that `scripts/fuzz-seeds` would not write, as packing them again would change them.
+/// Refuses archives that `scripts/fuzz-seeds` would not write, since packing them again would change them.
 fn read(path: &Path) -> Result<Vec<(String, Vec<u8>)>, String> {
     let wrong = |found: &str| {
         format!(

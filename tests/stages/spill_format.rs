@@ -171,7 +171,6 @@ proptest! {
     }
 }
 
-/// The block of some rows; with numbers from 1,000 on if `numbered`.
 fn block_of(rows: &[Vec<u32>], numbered: bool) -> Vec<u8> {
     let (mut coded, mut bytes) = (CodedRows::default(), Vec::new());
     let mut coder = coded.coder();
@@ -185,8 +184,7 @@ fn block_of(rows: &[Vec<u32>], numbered: bool) -> Vec<u8> {
 #[test]
 fn a_block_is_as_specified() {
     let rows = [vec![0, 1, 5], vec![], vec![130, 260, 999]];
-    // 1000 is 0b111_1101000, and the other numbers follow without gaps; then three lengths; then the successors: 0, the next one, three
-    // left out; 130 is 1 * 128 + 2, and so on.
+    // 1000 is 0b111_1101000, other numbers follow without gaps; then three lengths; then successors: 0, 1, three skipped; 130 is 128 + 2, etc.
     let numbers = [0xe8, 7, 0, 0];
     let rest = [3, 0, 3, 0, 0, 3, 0x82, 1, 0x81, 1, 0xe2, 5];
     assert_eq!(block_of(&rows, true), [&numbers[..], &rest].concat());

@@ -16,7 +16,6 @@ use xxhash_rust::xxh3::xxh3_64;
 pub const FINGERPRINT: u128 = 0x0123_4567_89ab_cdef_0011_2233_4455_6677;
 pub const HEADER: usize = 160;
 
-/// A partition as literal rows.
 #[derive(Debug, Clone)]
 pub struct Partition {
     pub numbered: u32,
@@ -72,7 +71,7 @@ impl Partition {
         assert_eq!(*spill.header(), self.header());
         assert_eq!(spill.row_blocks(), self.row_blocks.len());
         assert_eq!(spill.ranks().unwrap(), self.ranks());
-        // Used buffers, larger and smaller than needed.
+        // Used buffers, some larger and some smaller than needed.
         let mut resident =
             Resident { numbers: vec![9; 500], offsets: vec![9], successors: vec![9; 3].into(), ..Resident::default() };
         spill.read_resident(&mut resident).unwrap();

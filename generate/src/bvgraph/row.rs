@@ -72,7 +72,7 @@ impl Default for RowStream {
 }
 
 impl RowStream {
-    /// The words, whose highest bits come first, and the number of bits.
+    /// The words, filled from the highest bit down, and the number of bits.
     pub(super) fn finish(self) -> (Vec<u64>, u64) {
         let words = self.bits.into_inner().map_or_else(|never| match never {}, MemWordWriterVec::into_inner);
         (words.into_iter().map(u64::from_be).collect(), self.written)
@@ -88,11 +88,11 @@ pub(super) struct BvRowWriter {
     spare: Vec<u32>,
 }
 
-/// A row from which later ones may copy; equal rows that follow one another share their ids.
+/// A row from which later ones may copy; consecutive equal rows share their ids.
 #[derive(Clone)]
 struct WindowRow {
     ids: Rc<Vec<u32>>,
-    /// How many rows copy from one another down to this one.
+    /// The length of the chain of copies that ends in this row.
     chain: u32,
 }
 
@@ -118,7 +118,7 @@ impl BvRowWriter {
         let mut best = 0;
         if !row.is_empty() {
             let (mut fewest, mut copies_all) = (u64::MAX, false);
-            // Among equal rows the nearest one that may be copied from takes the fewest bits; nothing beats a copy.
+            // Among equal rows the nearest one that may be copied from takes the fewest bits; no other encoding is shorter than such a copy.
             let mut tried: Option<&Rc<Vec<u32>>> = None;
             for distance in (1..=window.len()).chain([0]) {
                 if let Some(from) = window.len().checked_sub(distance).and_then(|place| window.get(place)) {

@@ -63,7 +63,7 @@ const fn lowest(word: u64, length: u64) -> u64 {
     word & !(u64::MAX << (length & 63))
 }
 
-/// The bits that are certain in a word of data that begins within a byte.
+/// The valid bits in a word of data that begins within a byte.
 const BITS_IN_WORD: u64 = 57;
 
 /// How many control words' numbers are decoded together.
@@ -85,8 +85,8 @@ fn decode_each(sequence: NumberSequence<'_>, into: &mut [u32]) -> bool {
     }
 }
 
-/// As [`decode_each`], with one or two numbers (`IN_WORD`) from each word of data that is read; `None` if they do not fit a word. The
-/// places of some ones are found first, then their numbers: so neither step waits for branches that depend on what is found.
+/// As [`decode_each`], with one or two numbers (`IN_WORD`) per word of data read; `None` if they do not fit a word. The positions of some
+/// ones are found first, then their numbers: so neither step waits for branches that depend on what is found.
 #[inline(always)]
 fn decode_by<const IN_WORD: usize>(sequence: NumberSequence<'_>, into: &mut [u32]) -> Option<bool> {
     let (first, more) = (u64::from(sequence.groups.first), u64::from(sequence.groups.more));
@@ -94,7 +94,7 @@ fn decode_by<const IN_WORD: usize>(sequence: NumberSequence<'_>, into: &mut [u32
     let (mut rest, mut begin) = (into, 0);
     // All numbers ORed, and the most bits of those in a word.
     let (mut all, mut most) = (0, 0);
-    // The zeros after the last one so far.
+    // The number of zeros after the last one bit so far.
     let mut before = 0u64;
     for words in sequence.control.chunks(8 * WORDS) {
         let many = find_ones(words, &mut ones);
@@ -137,7 +137,7 @@ fn decode_by<const IN_WORD: usize>(sequence: NumberSequence<'_>, into: &mut [u32
     }
 }
 
-/// Writes the places of all ones to the front of `ones`; returns how many there are.
+/// Writes the positions of all ones to the front of `ones`; returns how many there are.
 #[inline(always)]
 pub(crate) fn find_ones(words: &[u8], ones: &mut [u32; FOUND]) -> usize {
     let mut many = 0;

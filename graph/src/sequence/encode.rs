@@ -17,7 +17,7 @@ fn are_zero(numbers: &[u32; TOGETHER]) -> bool {
     numbers.iter().fold(0, |all, number| all | number) == 0
 }
 
-/// How many of `numbers` have each length; several tables, so that equal lengths in a row do not wait for each other.
+/// A histogram of the lengths of `numbers`; several tables, so that equal lengths in a row do not wait for each other.
 #[inline(always)]
 pub(super) fn lengths_of(numbers: &[u32]) -> Lengths {
     let mut tables = [[0u32; LENGTHS]; TOGETHER];
@@ -84,7 +84,7 @@ impl BitWriter<'_> {
         if let Some(next) = self.data.first_chunk_mut::<8>() {
             *next = self.waiting.to_le_bytes();
         }
-        // Whole bytes are done; the next number is added to the bits that are left.
+        // Complete bytes are written; the next number is added to the remaining bits.
         self.waiting >>= self.filled & !7;
         let data = std::mem::take(&mut self.data);
         self.data = &mut data[(self.filled >> 3) as usize..];

@@ -24,8 +24,7 @@ pub(super) type Lengths = [u32; LENGTHS];
 pub(super) const LENGTHS: usize = NUMBER_BITS as usize + 1;
 
 impl Groups {
-    /// The groups with which numbers of these `lengths` take the fewest bits, and the number of these bits; among equals, those with the
-    /// smallest `more`, then the smallest `first`.
+    /// The groups that encode numbers of these `lengths` in the fewest bits, and that number of bits; ties: smallest `more`, then `first`.
     pub(super) fn shortest(lengths: &Lengths) -> (Self, u64) {
         // `longer[i]`: how many numbers have more than `i` bits.
         let mut longer = [0u64; LENGTHS];

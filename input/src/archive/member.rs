@@ -133,7 +133,7 @@ mod tests {
                 &["git/README.txt", "git/citing.txt", "git/musae_git_edges.csv", "git/features.json"],
                 "git/musae_git_edges.csv",
             ),
-            // Files that a desktop adds
+            // Files added by desktop systems
             (&["g/", "g/edges.csv", "__MACOSX/g/._edges.csv", ".DS_Store"], "g/edges.csv"),
             (&["./data", "./link@"], "./data"),
             (&["g.mtx.gz", "notes.md"], "g.mtx.gz"),

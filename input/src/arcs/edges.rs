@@ -13,8 +13,7 @@ pub const BATCH: usize = 1 << 13;
 /// What takes the arcs of an [`EdgeSource`], a batch at a time.
 pub type TakeArcs<'a> = dyn FnMut(&[(u64, u64)]) -> Result<()> + 'a;
 
-/// A graph that the caller holds: arcs `(tail, head)`, numbered from 0, that can be read from any number on, many times, by many
-/// threads. It may be directed, and have loops and repeated arcs.
+/// A graph that the caller holds: arcs `(tail, head)`, numbered from 0, that many threads can read from any number on; loops and repeats are allowed.
 ///
 /// [`Pairs`](super::pairs::Pairs) and [`Csr`](super::csr::Csr) are sources for arrays. What else stores edges can be one, too:
 ///
@@ -48,8 +47,7 @@ pub trait EdgeSource: Send + Sync {
         None
     }
 
-    /// Passes the arcs with these numbers to `take`, in order, in batches; 4,096 to 65,536 arcs at a time cost least. Called from many
-    /// threads at once. Ids are below 2^64 - 1.
+    /// Passes the arcs with these numbers to `take`, in order, in batches (best 4,096 to 65,536 arcs), on many threads. Ids are below 2^64 - 1.
     ///
     /// # Errors
     /// Its own, of kind [`Data`](trimill_system::error::Kind::Data), for arcs that are wrong; those of `take`, which end the reading.

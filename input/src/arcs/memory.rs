@@ -125,7 +125,7 @@ impl<T: EdgeSource + ?Sized> AdjacencyRows for InMemory<'_, T> {
                         return Err(Error::data(NAME, format!("the tail {from} of arc {at}"))
                             .expected(format!("{tail}, as the ends of the rows say")));
                     }
-                    // An id that is too large is no vertex: it makes these rows refused, and the scan reports it.
+                    // An id that is too large is no vertex: this causes the rows to be refused, and the scan reports it.
                     part.push(u32::try_from(head).unwrap_or(u32::MAX));
                     at += 1;
                 }

@@ -44,7 +44,7 @@ impl TextDictionaries {
         self.by_id.get(&id)
     }
 
-    /// Removes a dictionary, to be extended and [put](Self::put) back; also returns how many bytes it may take.
+    /// Removes a dictionary, so that it can be extended and [put](Self::put) back; also returns how many bytes it may take.
     pub(super) fn take(&mut self, id: i64) -> (TextDictionary, u64) {
         let texts = self.by_id.remove(&id).unwrap_or_default();
         (texts, self.limit.saturating_sub(self.by_id.values().map(TextDictionary::held).sum()))

@@ -112,7 +112,7 @@ impl<'a, O: BitOrder> BitReader<'a, O> {
         }
     }
 
-    /// Moves to a bit, from which about `needed` bytes will be read.
+    /// Moves to a bit; about `needed` bytes will be read from there.
     pub(super) fn seek(&mut self, bit: u64, needed: u64) {
         let within = self.start * 8..(self.start + self.buffer.len() as u64) * 8;
         self.at_once = (needed + 64).min(BUFFER);

@@ -1,7 +1,6 @@
 //! Chunks: consecutive rows that a thread decodes.
 //!
-//! A row may copy from a row in the window before it, which may copy from another one, and so on. So decoding begins some rows before
-//! the chunk, early enough for all rows that it copies from, directly or not.
+//! A row may copy from a row in the window before it, which may copy from another one. So decoding begins early enough before a chunk for all these.
 
 use std::ops::Range;
 
@@ -16,7 +15,7 @@ pub(super) struct BvChunk {
     /// The row where decoding begins: the first of [`Self::rows`], or an earlier one.
     pub(super) start: u64,
     pub(super) bits: Range<u64>,
-    /// The farthest that rows from `start` on refer back: so many rows are kept, not the properties' window, which may be far larger.
+    /// The farthest that rows from `start` on refer back: this many rows are kept, not the properties' window, which may be far larger.
     pub(super) reach: u64,
     /// What is known of the at most `reach` rows before `start`, to which later rows may refer.
     pub(super) before: Before,

@@ -145,7 +145,7 @@ impl<'a> BvDecoder<'a> {
         Self { encoding, rows: Vec::new(), limit, bytes, parts, begins: Vec::new() }
     }
 
-    /// Makes room for rows that refer `reach` rows back; drops the rows that the ring has.
+    /// Makes room for rows that refer `reach` rows back; discards the rows in the ring.
     fn keep(&mut self, reach: u64) {
         let places = reach as usize + 1;
         if self.rows.len() < places {

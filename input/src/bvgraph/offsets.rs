@@ -17,7 +17,7 @@ use crate::storage::Storage;
 /// The most rows of a chunk: a thread keeps the beginning of each.
 const MOST_ROWS: u64 = 1 << 16;
 
-/// About the most chunks: each takes a hundred bytes.
+/// The approximate maximum number of chunks: each takes a hundred bytes.
 const MOST_CHUNKS: u64 = 1 << 20;
 
 pub(super) struct Offsets {

@@ -51,7 +51,7 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
         result
     }
 
-    /// The chunks, and without a file of offsets the degrees of all rows; `None` if the graph is known not to be as `directed` says.
+    /// The chunks, and without a file of offsets the degrees of all rows; `None` if the graph is known to contradict `directed`.
     fn find_chunks(&self, directed: bool, control: &Control) -> Result<Option<(Vec<BvChunk>, Vec<u32>)>> {
         let task = control.task("header", Some(self.graph.file.bytes), Unit::Bytes);
         let mut all = BvChunks::<O>::new(self.graph, &task);

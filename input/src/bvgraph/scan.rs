@@ -65,12 +65,12 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
         }
     }
 
-    /// How many expected arcs did not come.
+    /// How many of the declared arcs are still to come.
     pub(super) fn arcs_left(&self) -> u64 {
         self.arcs_left
     }
 
-    /// The next row; after an error, the row that could not be read.
+    /// The next row to read; after an error, the row that could not be read.
     pub(super) fn node(&self) -> u64 {
         self.node
     }

@@ -15,19 +15,19 @@ fn of(path: &Path) -> FileIdentity {
     identity.files.remove(0)
 }
 
-/// Puts `bytes` at `path`, with a time of modification that is always the same.
+/// Writes `bytes` to `path`, always with the same time of modification.
 fn put(path: &Path, bytes: &[u8]) {
     fs::write(path, bytes).unwrap();
     let time = UNIX_EPOCH + Duration::from_secs(1_000_000);
     File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
 }
 
-/// Waits until a change would show.
+/// Waits until a later change would show in the file's times.
 fn settle() {
     std::thread::sleep(2 * TICK);
 }
 
-/// The identity that a later start would see: its state is settled and its contents are not hashed.
+/// The identity that a later start would see: settled, and without a hash of the contents.
 fn seen_anew(path: &Path) -> Identity {
     settle();
     let identity = Identity::of([path]).unwrap();
@@ -117,11 +117,11 @@ fn what_has_just_changed_is_not_settled_and_is_hashed() {
     put(&path, b"0 1\n");
     settle();
     let known = of(&path);
-    // The same file, recorded within a tick of its change: the record is not trusted later.
+    // The same file, recorded within a clock tick of its change: the record is not trusted later.
     let recorded_too_soon = FileIdentity { settled: false, ..known.clone() };
     assert_eq!(seen_anew(&path).files[0].compare(&recorded_too_soon), Match::Undecided);
     assert_eq!(Identity { files: vec![recorded_too_soon.clone()] }.seen(), None);
-    // And it is hashed again after it was read.
+    // It is hashed again after it was read.
     let mut was = Identity { files: vec![FileIdentity { contents: Some(7), ..recorded_too_soon }] };
     let error = was.hash_what_was_read(&Control::silent()).unwrap_err().to_string();
     assert!(error.contains("g.txt: changed while it was read (its contents differ)"), "{error}");

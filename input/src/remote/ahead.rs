@@ -71,7 +71,7 @@ impl ReadAhead {
         ahead
     }
 
-    /// Requests parts until `parts` are under way or the range ends.
+    /// Requests parts until `parts` are in flight or the range ends.
     fn request(&mut self, parts: usize) {
         while self.coming.len() < parts && self.next < self.end {
             let range = self.next..self.end.min(self.next + self.part);

@@ -182,7 +182,7 @@ impl HttpConnector for RemoteClient {
     }
 }
 
-/// Shows nothing: it holds a URL with credentials.
+/// Prints no fields, since the URL contains credentials.
 impl fmt::Debug for RemoteClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RemoteClient").finish_non_exhaustive()

@@ -38,9 +38,9 @@ pub(super) struct ObjectReader {
 }
 
 pub(super) enum FetchFailure {
-    /// A retry would fail, too.
+    /// A permanent error: a retry would fail, too.
     Lasting(Error),
-    /// A retry may succeed.
+    /// A temporary error: a retry may succeed.
     Passing(Error),
 }
 
@@ -84,7 +84,7 @@ impl ObjectReader {
             return Err(error);
         }
         let bytes = reader.version.bytes;
-        // What is missing if the connection broke.
+        // The rest, if the connection broke.
         let rest = reader.fetch(head.len() as u64..HEAD.min(bytes)).await?;
         head.extend(rest);
         if head.starts_with(PARQUET) && bytes > HEAD {
@@ -165,7 +165,7 @@ impl ObjectReader {
             Some(reply) if reply.is(StatusCode::PRECONDITION_FAILED) => {
                 FetchFailure::Lasting(changed(name, "its ETag differs"))
             }
-            // The range was in the object before.
+            // The range was valid for the previous version of the object.
             Some(reply) if reply.is(StatusCode::RANGE_NOT_SATISFIABLE) => {
                 FetchFailure::Lasting(changed(name, "it is shorter"))
             }
@@ -174,7 +174,7 @@ impl ObjectReader {
     }
 }
 
-/// Repeats a request until it succeeds or fails for good.
+/// Repeats a request until it succeeds or fails permanently.
 pub(super) async fn again<T, F: Future<Output = Result<T, FetchFailure>>>(
     limits: RemoteLimits,
     request: impl Fn() -> F,

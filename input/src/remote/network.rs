@@ -15,7 +15,7 @@ use trimill_system::{Control, Error, Result};
 /// How often a waiting thread checks for a stop.
 const POLL: Duration = Duration::from_millis(50);
 
-/// More threads are no faster: they only wait and copy.
+/// More threads are not faster, since they mostly wait.
 const MOST_THREADS: usize = 8;
 
 /// Runs requests, a bounded number at a time.
@@ -53,7 +53,7 @@ impl Network {
         let places = Arc::clone(&self.places);
         let placed = async move {
             let _place = places.acquire().await;
-            // Fails only if nobody waits any more.
+            // Fails only if the receiver was dropped.
             let _ = sender.send(work.await);
         };
         PendingWork { made, task: self.handle.spawn(placed).abort_handle(), control: self.control.clone() }

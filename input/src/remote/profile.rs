@@ -1,8 +1,7 @@
 //! Keys, region and endpoint of a profile, from `~/.aws/config` and `~/.aws/credentials`, the files of AWS's own programs.
 //!
-//! A file has sections (`[default]`, `[profile NAME]`; in the credentials file `[NAME]`) of lines `KEY = VALUE`, comments after `#` or `;`,
-//! and indented lines that belong to the key above. Nobody is asked: a profile whose keys come from a server or a program is an error. No
-//! value of a file ever appears in a message.
+//! A file has sections (`[default]`, `[profile NAME]`; in the credentials file `[NAME]`) of lines `KEY = VALUE`, comments after `#` or `;`, and
+//! indented lines that belong to the key above. A profile whose keys come from a server or a program is an error. No value ever appears in a message.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -12,7 +11,7 @@ use object_store::aws::AwsCredential;
 
 use trimill_system::{Error, Result};
 
-/// Keys of a profile that say from where else its keys come.
+/// Keys of a profile that name another source for its keys.
 const ASKING: [&str; 6] =
     ["role_arn", "web_identity_token_file", "sso_session", "sso_start_url", "login_session", "credential_process"];
 

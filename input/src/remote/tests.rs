@@ -24,7 +24,7 @@ const QUICK: RemoteLimits = RemoteLimits {
     requests: 4,
 };
 
-/// Bytes of which no two ranges of eight are alike.
+/// Bytes in which no two ranges of eight are equal.
 fn bytes(length: usize) -> Vec<u8> {
     (0..length.div_ceil(8) as u64)
         .flat_map(|word| word.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes())
@@ -39,7 +39,6 @@ fn opened(url: &str) -> Result<Arc<dyn RemoteBytes>> {
     Ok(inputs.pop().unwrap().object.unwrap())
 }
 
-/// All bytes, fetched by range and read in both orders.
 fn all(object: &dyn RemoteBytes) -> std::io::Result<Vec<u8>> {
     let length = object.bytes();
     let mut fetched = Vec::new();
@@ -131,7 +130,7 @@ fn an_object_that_changes_is_an_error() {
         let error = read(&server.url("a")).unwrap_err().to_string();
         assert!(error.starts_with(&format!("{}: changed while it was read ({said})", server.url("a"))), "{error}");
     }
-    // A server that answers as if nothing was asked of it.
+    // A server that ignores the conditions of a request.
     let (before, after) = (Object::tagged(whole.clone(), "\"1\""), Object::tagged(whole, "\"2\""));
     let server = Server::start(move |asked| {
         let asked = Asked {
@@ -149,7 +148,6 @@ fn answers_that_are_wrong_are_never_read_as_right_ones() {
     let object = Object::tagged(bytes(500_000), "\"1\"");
     type Fault = fn(&Asked, Answer) -> Answer;
     let faults: [(Fault, &str); 5] = [
-        // A whole object instead of a range.
         (|_, answer| Answer { status: 200, ..answer }, "its server sends it as a whole only"),
         // Fewer bytes than the range, and a length that agrees.
         (
@@ -188,7 +186,6 @@ fn answers_that_are_wrong_are_never_read_as_right_ones() {
         assert!(error.starts_with(&format!("{}: {said}", server.url("a"))), "{error}");
         assert_eq!(server.asked().len(), 1, "{status}");
     }
-    // Temporary failures are tried again.
     let server = Server::start(move |asked| match asked.number {
         0 => Answer::status(500),
         1 => Answer::status(429),
@@ -226,7 +223,7 @@ fn credentials_go_to_the_first_server_only_and_into_no_message() {
         };
         assert!(said.contains("127.0.0.1") && !said.contains("secret") && !said.contains("user:"), "{said}");
     }
-    // Nobody listens there.
+    // No server listens on this port.
     let error = opened("http://user:secret@127.0.0.1:1/a?token=secret").unwrap_err();
     let said = format!("{error} {error:?}");
     assert!(said.contains("http://127.0.0.1:1/a: cannot be read (") && !said.contains("secret"), "{said}");
@@ -236,7 +233,7 @@ fn credentials_go_to_the_first_server_only_and_into_no_message() {
 fn where_a_redirect_led_is_asked_until_it_refuses() {
     let whole = bytes(1_500_000);
     let object = Object::tagged(whole.clone(), "\"1\"");
-    // An address that is good for three requests.
+    // A redirect target that serves three requests.
     let target = Server::start(move |asked| if asked.number == 3 { Answer::status(403) } else { object.answer(asked) });
     let to = target.url("moved");
     let server = Server::start(move |_| Answer::redirect(to.clone()));
@@ -244,7 +241,7 @@ fn where_a_redirect_led_is_asked_until_it_refuses() {
     let ranges = (200_000..1_500_000).step_by(130_000).map(|start| start..start + 130_000);
     let fetched: Vec<u8> = ranges.flat_map(|range| object.fetch(range).unwrap()).collect();
     assert!(fetched == whole[200_000..]);
-    // The first request, and the one after that which was refused.
+    // The first request, and the one that followed the refusal.
     assert_eq!((server.asked().len(), target.asked().len()), (2, 12));
     assert!(target.asked().iter().all(|asked| !asked.headers.contains_key("authorization")));
 }

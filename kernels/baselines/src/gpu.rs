@@ -35,9 +35,9 @@ use machine::BaselineDevice;
 pub enum GpuMethod {
     /// One thread per edge merges two lists.
     Polak(polak::PolakOptions),
-    /// One thread per edge merges two rows; vertices are in falling degree order.
+    /// One thread per edge merges two rows; vertices are in descending degree order.
     ReverseEdge(reverse_edge::ReverseEdgeOptions),
-    /// Hash tries.
+    /// Each row as a hash trie, probed with the entries of another row.
     Skiff(skiff::SkiffOptions),
     /// Bins candidate edges together with the edges.
     RadixBinning(radix_binning::RadixBinningOptions),
@@ -140,7 +140,7 @@ impl CountingMethod for GpuMethod {
         }
     }
 
-    /// The device bytes that it takes; options that are not set are taken as for a device with enough memory.
+    /// The device bytes that it takes; options that are not set are chosen as for a device with enough memory.
     fn footprint(&self) -> Footprint {
         match self {
             Self::Polak(options) => polak::footprint(options),
@@ -257,7 +257,6 @@ impl<E: Engine> Drop for GpuBaselineCounter<'_, E> {
     }
 }
 
-/// Takes a piece of the given number of bytes; returns where it begins.
 type TakePiece<'a> = dyn FnMut(u64) -> GpuResult<u64> + 'a;
 
 /// The bytes of the pieces that `lay` takes.

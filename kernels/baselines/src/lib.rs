@@ -9,8 +9,7 @@
 //! | `skiff` | Z. Zheng et al., 'Lock-Free Triangle Counting on GPU' | partitions |
 //! | `radix-binning` | N. Tirpankar, H. Sundar, 'Towards Triangle Counting on GPU using Stable Radix binning' (2018) | whole graphs |
 //!
-//! On one thread of a CPU ([`SerialMethod`]): `forward`, `compact-forward`, `reverse-edge` and `reverse-edge-serial`, which the paper on
-//! `reverse-edge` compares.
+//! On one thread of a CPU ([`SerialMethod`]), as in the paper on `reverse-edge`: `forward`, `compact-forward`, `reverse-edge`, `reverse-edge-serial`.
 //!
 //! All take a partition as `lstc` does, its resident section and then its row blocks, and implement the same trait.
 

@@ -7,9 +7,8 @@
 //! | `reverse-edge` | a vector a vertex | once, at its end of larger number | yes |
 //! | `reverse-edge-serial` (in the paper 'serial CUDA') | the GPU's three arrays | once | yes |
 //!
-//! Input: rows in falling degree order, which all methods need; the resident section in one run. Output: the triangles whose corner
-//! of largest number is local. Intersections are merges, as in the paper, which measured them faster than binary search. The resident
-//! section that the lists are made from stays in memory, and is part of the footprint.
+//! Input: rows in descending degree order; the resident section in one run. Output: the triangles whose corner of largest number is local.
+//! Intersections are merges, which the paper measured to be faster than binary search. The resident section stays in memory: the footprint has it.
 //!
 //! `forward` and `compact-forward` use neighbours of smaller and of larger number, so they count whole graphs only. The other two use
 //! only the rows of successors: they count partitions, and read the rows of proxies from the row block.
@@ -41,7 +40,7 @@ use reverse_edge_serial::EdgeArrays;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SerialMethod {
-    /// Lists that grow while vertices are visited in falling degree order.
+    /// Lists that grow while vertices are visited in descending degree order.
     Forward,
     /// Sorted lists of all neighbours, merged up to the smaller end of an edge.
     CompactForward,
@@ -181,7 +180,6 @@ fn common(mut left: &[u32], mut right: &[u32]) -> u64 {
     count
 }
 
-/// Bytes of the vectors of a list.
 fn vectors(list: &[Vec<u32>]) -> u64 {
     list.iter().map(|row| VECTOR + 4 * row.capacity() as u64).sum()
 }

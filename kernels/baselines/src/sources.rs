@@ -7,7 +7,6 @@ use crate::gpu::primitives;
 /// Made by `scripts/make-images`.
 const IMAGES: &[u8] = include_bytes!("../images.tar.zst");
 
-/// A file of the folder `cuda`.
 macro_rules! part {
     ($name:literal) => {
         SourceFile { name: $name, text: include_str!(concat!("../cuda/", $name)) }

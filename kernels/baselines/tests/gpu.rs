@@ -1,5 +1,4 @@
-//! The methods on a GPU, against brute force and closed forms, in one program, which can be built elsewhere and copied to a machine
-//! with a GPU.
+//! The methods on a GPU, against brute force and closed forms. One program, which can be built elsewhere and copied to a machine with a GPU.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use trimill_baselines::{GpuMethod, Organisation, Preprocess, polak, radix_binning, reverse_edge, skiff};
@@ -76,7 +75,6 @@ fn agree(gpu: &mut Gpu, methods: &[GpuMethod], partition: &Partition, all_cuts: 
     }
 }
 
-/// The number of pairs of neighbours of a vertex, over all vertices.
 fn wedges(partition: &Partition) -> u64 {
     let mut degrees: Vec<u64> = partition.rows.iter().map(|row| row.len() as u64).collect();
     partition.rows.iter().flatten().for_each(|&successor| degrees[successor as usize] += 1);

@@ -1,5 +1,4 @@
-//! Tests on this machine's driver, and on fake drivers: small libraries of the same names and functions, loaded by a
-//! second process of the test program, since a process loads a library only once.
+//! Tests on this machine's driver, and on fake drivers: libraries loaded by a second test process, since a process loads a library only once.
 
 use std::path::Path;
 use std::process::Command;
@@ -34,8 +33,7 @@ fn found_with(folder: &Path) -> [String; 2] {
     [driver.to_owned(), compiler.to_owned()]
 }
 
-/// What is found with a driver whose `cuInit` returns `init`, that implements `version` and sees `count` devices. `None`: this
-/// machine has no C compiler.
+/// What is found if `cuInit` of the driver returns `init`, its version is `version` and it sees `count` devices. `None`: there is no C compiler.
 fn found_with_driver(init: u32, version: u32, count: u32) -> Option<[String; 2]> {
     let folder = env::temp_dir().join(format!("trimill-find-{}-{init}-{version}-{count}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();

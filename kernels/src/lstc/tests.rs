@@ -1,5 +1,4 @@
-//! Counts against brute force, on a test double that runs the kernels on the host and delays commands as irregularly as a device
-//! might.
+//! Counts against brute force, on a test double that runs the kernels on the host and delays commands as irregularly as a device might.
 
 use crate::testing::partitions::{Partition, cuts, device_bytes, encoded, give, pool, random};
 use crate::testing::{Double, Pace, has_compiler};
@@ -159,7 +158,6 @@ fn an_arena_of_one_byte_less_than_is_needed_refuses() {
     assert!(matches!(begin(0), Err(GpuError::Budget { .. })));
 }
 
-/// Whether it is the error of sections that are inconsistent.
 fn is_inconsistent<T>(result: trimill_system::error::Result<T>) -> bool {
     result.is_err_and(|error| error.to_string().contains("sections are inconsistent"))
 }

@@ -11,7 +11,6 @@ use crate::received::{all_memory, counts_of};
 use crate::sections::RowBlockSlices;
 use crate::{compact, edges};
 
-/// A counter, and the run that the device may still be copying.
 #[derive(Debug)]
 pub(super) struct PackedPartition<'g, E: Engine> {
     // Dropped first: that waits for the device, which reads the run.

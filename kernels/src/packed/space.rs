@@ -1,9 +1,8 @@
 //! The work space: the memory for assigning and counting, beside the rows.
 //!
-//! A row block is counted in pieces (ranges of its numbers), and each piece against batches of locals, such that their data fits the work
-//! space: the piece's packed rows and table, the owners' ends, the assigned arcs, the list of owners. If everything fits there is one piece
-//! and one batch. Sizes grow with pieces and batches, so both are found by binary search. If triangles are counted on arcs, each chunk of
-//! the piece's rows and each assigned arc takes 4 bytes more.
+//! A row block is counted in pieces (ranges of its numbers), and each piece against batches of locals, so that their data fits the work space: the
+//! piece's packed rows and table, the owners' ends, the assigned arcs, the list of owners. If all of it fits, there is one piece and one batch.
+//! Sizes grow with pieces and batches, so both are found by binary search. Counting on arcs takes 4 bytes more per chunk of rows and assigned arc.
 
 use std::ops::Range;
 

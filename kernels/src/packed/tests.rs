@@ -1,5 +1,4 @@
-//! Counts against brute force, on a test double that runs the kernels on the host and delays commands as irregularly as a device
-//! might.
+//! Counts against brute force, on a test double that runs the kernels on the host and delays commands as irregularly as a device might.
 
 mod details;
 
@@ -9,7 +8,7 @@ use crate::testing::partitions::{Partition, cuts, encoded, give, pool, random};
 use crate::testing::{Double, Pace, has_compiler};
 use trimill_counting::{COUNTER_BYTES, CounterMemory, Resident, RowBlock};
 
-/// Arenas of the least and of the preferred size, and of one between.
+/// Arenas of the least, an intermediate and the preferred size.
 fn arenas(size: &PartitionExtent) -> [u64; 3] {
     let (least, preferred) = (FOOTPRINT.least(size), preferred_bytes(size));
     [least, least + (preferred - least) / 8, preferred]
@@ -27,7 +26,6 @@ fn count(partition: &Partition, cuts: &[u32], pace: Pace, rows: usize) -> u64 {
     counts[0]
 }
 
-/// Counts in an arena of `arena` bytes, with runs of `rows` resident rows.
 fn count_with(partition: &Partition, row_blocks: &[RowBlock], pace: Pace, rows: usize, arena: u64) -> u64 {
     let size = partition.size_with(row_blocks);
     let mut double = Double::new(arena, pace).unwrap().with_scratch(1 << 18);

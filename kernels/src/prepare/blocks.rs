@@ -18,7 +18,7 @@ pub struct RankedRows<'e, E: Engine + ?Sized> {
     bits: u32,
     vertices: u64,
     lengths: u64,
-    /// Where the memory begins that groups of file blocks use in turn.
+    /// The beginning of the memory that groups of file blocks use in turn.
     begin: u64,
 }
 
@@ -36,7 +36,7 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
     /// Makes the rows of `vertices` vertices from the rank of each id. Panics if there are more or fewer ranks than ids.
     pub fn new(edges: DeviceEdges<'e, E>, ranks: &[u32], vertices: u64) -> GpuResult<Self> {
         assert!(ranks.len() as u64 == edges.ids(), "a rank for each id");
-        // Ranks take the place of the degrees, and lengths of rows that of the ranks.
+        // Ranks overwrite the degrees, and lengths of rows overwrite the ranks.
         let (count, rank_of, lengths, of_ids) = (edges.edges(), edges.degrees, edges.degrees, edges.bits);
         let (place, mut work) = (edges.place, edges.work);
         let bits = bits_below(vertices).max(1);

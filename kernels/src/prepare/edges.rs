@@ -41,12 +41,12 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         Ok(Self { work, at, count: 0, most, runs: Runs::new(store), made: 0, next: 0 })
     }
 
-    /// The most arcs that can be taken, if there are hardly any ids; with a store, any number.
+    /// The most arcs that can be taken, if there are few ids; with a store, any number.
     pub fn most(&self) -> u64 {
         if self.makes_runs() { u64::MAX } else { self.most }
     }
 
-    /// The most arcs that the device's memory holds, if there are hardly any ids.
+    /// The most arcs that the device's memory holds, if there are few ids.
     pub fn most_on_device(&self) -> u64 {
         self.most
     }
@@ -77,7 +77,7 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
     pub fn put(&mut self, buffer: HostWords, many: usize) -> GpuResult<()> {
         let copied = self.copy(&buffer, many);
         if matches!(buffer, HostWords::Pinned(_)) {
-            // Kept even after an error: a part of it may still be being copied.
+            // Kept even after an error, since a part of it may still be in use by a copy.
             self.work.copied.push_back((self.next, buffer));
             copied?;
             self.work.engine.record(Stream::Copy, self.next)?;
@@ -219,7 +219,6 @@ pub(super) enum EdgePlace {
     Host(Runs),
 }
 
-/// Each edge once.
 pub struct DeviceEdges<'e, E: Engine + ?Sized> {
     pub(super) work: PrepareSpace<'e, E>,
     edges: u64,

@@ -22,8 +22,7 @@ const LEAST: u64 = (RUN_BLOCK / RUN_KEYS * (RUN_SPACE + 8)) as u64 + 512;
 /// Words beside the bytes of decoded blocks: the end of the table of places, and what is read beyond the end.
 const BESIDE: usize = 3;
 
-/// For each half of the buffer, the events after the copy from it and after the kernel that decodes it. They reuse events of buffers with
-/// arcs of the input, which are no longer needed.
+/// For each half of the buffer, the events after its copy and after its decoding kernel. They reuse the events of input buffers, no longer needed.
 const OF_HALVES: [(Event, Event); 2] = [(0, 2), (1, 3)];
 const _: () = assert!(OF_HALVES[1].1 < COPIED);
 
@@ -186,7 +185,7 @@ impl Runs {
         let mut parts = self.runs.iter().zip(from.iter().zip(to));
         let sent = parts.try_for_each(|(run, (&from, &to))| decoding.part(work, &threads, run, from..to));
         if sent.is_err() {
-            // The buffer will be freed, and may still be being copied from.
+            // The buffer is about to be freed, and may still be the source of a copy.
             work.engine.settle();
         }
         sent?;
@@ -199,7 +198,7 @@ impl Runs {
 }
 
 struct Decoding<'b> {
-    /// The half that is filled next, and the one that may still be being copied from.
+    /// The half to fill next, and the one that may still be the source of a copy.
     halves: [DecodingHalf<'b>; 2],
     place: u64,
     /// Device address of the number of keys decoded.

@@ -31,7 +31,7 @@ pub trait StoredRun: Send + Sync {
     /// Reads bytes that were written, from place `at` on.
     fn read(&self, at: u64, bytes: &mut [u8]) -> io::Result<()>;
 
-    /// Decodes as many keys as `keys` has room for.
+    /// Decodes exactly `keys.len()` keys.
     fn decode(&self, encoded: &[u8], keys: &mut [u64]) -> io::Result<()>;
 }
 
@@ -144,7 +144,7 @@ impl RunThreads {
     }
 }
 
-/// The result of a thread, which may not have started.
+/// The result of a thread, or the error if it could not be started.
 pub(super) fn joined<T>(thread: io::Result<ScopedJoinHandle<'_, T>>) -> GpuResult<T> {
     match thread.map(ScopedJoinHandle::join) {
         Ok(Ok(result)) => Ok(result),

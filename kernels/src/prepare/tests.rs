@@ -32,7 +32,7 @@ fn sequence(numbers: &[u32], bytes: &mut Vec<u8>) {
     put_groups(numbers, groups, bytes);
 }
 
-/// On the host, by definition.
+/// The expected result, on the host, by definition.
 fn expected(arcs: &[(u32, u32)], rows: usize) -> Prepared {
     let distinct: BTreeSet<_> = arcs.iter().collect();
     let edges: BTreeSet<_> = arcs.iter().map(|&(u, v)| (u.min(v), u.max(v))).collect();
@@ -78,7 +78,6 @@ fn expected(arcs: &[(u32, u32)], rows: usize) -> Prepared {
     }
 }
 
-/// On the device.
 fn made(arcs: &[(u32, u32)], rows: usize, pace: Pace) -> Prepared {
     let store = Arc::new(RunsInMemory::default());
     let made = made_within(needed(arcs.len() as u64, ids_of(arcs)), arcs, rows, pace, store.clone());
@@ -142,7 +141,7 @@ fn what_the_device_does_not_hold_at_once_is_made_in_ranges() {
     assert!(seen > 10, "{seen} runs");
 }
 
-/// That runs cannot be stored or read.
+/// Checks the error for runs that cannot be stored or read.
 fn is_told(arena: u64, arcs: &[(u32, u32)], store: Arc<dyn RunStore>, what: &str) {
     let mut double = Double::new(arena, Pace::Late).unwrap();
     let mut device = DeviceArcs::new(&mut double, Some(store)).unwrap();
@@ -202,7 +201,7 @@ fn runs_are_encoded_as_described_and_decoded_from_any_place() {
     }
 }
 
-/// Stores nothing.
+/// A store whose writes fail.
 struct Full;
 
 impl RunStore for Full {
@@ -211,7 +210,7 @@ impl RunStore for Full {
     }
 }
 
-/// Stores runs that are read back with another number of bits than was stored.
+/// A store of runs that are read back with another number of bits than was stored.
 struct Torn;
 
 impl RunStore for Torn {
@@ -258,7 +257,6 @@ fn what_is_too_large_is_refused() {
     assert!(matches!(large.err(), Some(GpuError::Budget { .. })));
 }
 
-/// Sorts on the device.
 fn sorted(keys: &[u64], low: u32, bits: u32) -> Vec<u64> {
     let mut double = Double::new(needed(keys.len() as u64, 1), Pace::Late).unwrap();
     let mut work = PrepareSpace::new(&mut double).unwrap();

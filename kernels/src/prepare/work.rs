@@ -64,7 +64,7 @@ fn slack(arcs: u64) -> u64 {
     (4 << 20) + padded(arcs / 512)
 }
 
-/// The largest number of `range` for which `holds`, by bisection: so it must be for the first one, and for none beyond one where it is not.
+/// The largest number of `range` for which `holds`, by binary search: `holds` must be true for the first number and monotonic.
 pub(super) fn largest(range: Range<u64>, holds: impl Fn(u64) -> bool) -> u64 {
     let Range { start: mut most, end: mut beyond } = range;
     while beyond - most > 1 {
@@ -94,7 +94,7 @@ pub(crate) struct PrepareSpace<'e, E: Engine + ?Sized> {
     places: u64,
     /// The counts of tiles of a selection; later its places.
     pub(super) tiles: u64,
-    /// Page-locked buffers that are being copied from, each with an event after its copy.
+    /// Page-locked buffers that are the source of a copy, each with the event after it.
     pub(super) copied: VecDeque<(Event, HostWords)>,
 }
 
@@ -206,8 +206,7 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         self.engine.read_u64(Stream::Compute, at)
     }
 
-    /// Selects among `count` elements: the kernel `counting` gets `values`, the place for counts, and `more`. Returns how many are
-    /// selected; their places are in `self.tiles`.
+    /// Selects among `count` elements: kernel `counting` gets `values`, the place for counts, `more`. Returns how many; `self.tiles` has the places.
     pub(super) fn select(
         &mut self,
         counting: &'static str,

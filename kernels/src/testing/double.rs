@@ -42,7 +42,7 @@ enum Command {
     Wait { event: Event, time: u64 },
 }
 
-/// The bytes of memory that is not written yet, and of the margins around the arena.
+/// The byte value of unwritten memory, and of the margins around the arena.
 const RUBBISH: u8 = 0xa5;
 
 /// Words of the margin on each side of the arena.
@@ -51,7 +51,6 @@ const MARGIN: usize = 512;
 /// The streams of copies, of what unpacks them and of kernels, and the extra ones.
 const QUEUES: usize = 3 + EXTRA_STREAMS;
 
-/// The device.
 #[derive(Debug)]
 pub struct Double {
     memory: Vec<u64>,
@@ -166,7 +165,6 @@ impl Double {
         true
     }
 
-    /// Executes one command at a time until `done`.
     fn run_until(&mut self, done: impl Fn(&Self) -> bool) {
         while !done(self) {
             let first = match self.pace {

@@ -17,17 +17,14 @@ use trimill_system::Result;
 pub struct Partition {
     /// The row of each number, locals' and proxies'.
     pub rows: Vec<Vec<u32>>,
-    /// Which numbers are local.
     pub local: Vec<bool>,
     numbers: Vec<u32>,
     offsets: Vec<u64>,
     successors: Vec<u32>,
 }
 
-/// Rows in the form of the graph file.
 type Encoded = (Vec<u8>, Vec<EncodedPart>);
 
-/// Threads for the host's part of a counter.
 pub fn pool() -> &'static ThreadPool {
     static POOL: LazyLock<ThreadPool> = LazyLock::new(|| ThreadPoolBuilder::new().num_threads(2).build().unwrap());
     &POOL
@@ -76,8 +73,7 @@ fn words_of(bytes: &[u8]) -> Vec<u32> {
     words
 }
 
-/// Encodes rows, `in_part` in a part; the successors of the first row are below `bound`, which grows by `step` for each further row.
-/// Parts are in different forms.
+/// Encodes rows, `in_part` in a part, in varying forms; the first row's successors are below `bound`, which grows by `step` with each row.
 fn put_rows<'a>(rows: impl Iterator<Item = &'a [u32]>, bound: u32, step: u32, in_part: usize) -> Encoded {
     let (rows, mut bytes, mut parts): (Vec<_>, _, Vec<EncodedPart>) = (rows.collect(), vec![], vec![]);
     for rows in rows.chunks(in_part) {
@@ -149,7 +145,7 @@ pub(crate) fn put_groups(numbers: &[u32], [first, more]: [u32; 2], bytes: &mut V
     begin
 }
 
-/// Appends words of 64 bits, the lowest bit first.
+/// Appends bits in 64-bit words, the lowest bit first.
 fn put_bits(bits: &[bool], bytes: &mut Vec<u8>) {
     for word in bits.chunks(64) {
         let word = (0..).zip(word).map(|(i, &bit)| u64::from(bit) << i).sum::<u64>();
@@ -215,7 +211,6 @@ impl Partition {
         self.size(row_blocks.iter().map(device_bytes).max().unwrap_or(0))
     }
 
-    /// Locals and proxies.
     pub fn numbered(&self) -> u32 {
         self.rows.len() as u32
     }
@@ -254,8 +249,7 @@ impl Partition {
         found
     }
 
-    /// The triangles at each number, of those that passes over the partition count: `pass` counts with the counters of a window
-    /// and returns them. Counters are held `held` at a time.
+    /// The triangles at each number, by passes over the partition with `held` counters each: `pass` counts with a window and returns its counters.
     pub fn in_passes(&self, held: u64, mut pass: impl FnMut(VertexCounters) -> Vec<u64>) -> Vec<u64> {
         let locals = self.numbers.len() as u64;
         let consecutive = self.numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]);

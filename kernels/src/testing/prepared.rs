@@ -9,12 +9,10 @@ use crate::engine::Engine;
 use crate::error::GpuResult;
 use crate::prepare::{DeviceArcs, RankedRows, RunStore, StoredRun};
 
-/// What a device makes of arcs.
 #[derive(Debug, Default, PartialEq)]
 pub struct Prepared {
     pub distinct_arcs: u64,
     pub edges: u64,
-    /// The degree of each id.
     pub degrees: Vec<u32>,
     /// The number of successors in each row.
     pub lengths: Vec<u32>,
@@ -71,7 +69,6 @@ impl Prepared {
     }
 }
 
-/// One more than the largest id.
 pub fn ids_of(arcs: &[(u32, u32)]) -> u64 {
     arcs.iter().map(|&(u, v)| u64::from(u.max(v)) + 1).max().unwrap_or(0)
 }

@@ -10,7 +10,7 @@ use crate::testing::{Double, Pace, has_compiler};
 
 type Edge = (u32, u32);
 
-/// The level at which each edge falls: at each level, from 0 on, edges in at most that many triangles of those left are removed until there are none.
+/// The level at which each edge falls: from level 0 on, edges in at most that many triangles of the edges left are removed repeatedly.
 fn levels(edges: &[Edge]) -> BTreeMap<Edge, u32> {
     let mut left: BTreeSet<Edge> = edges.iter().copied().collect();
     let mut levels = BTreeMap::new();

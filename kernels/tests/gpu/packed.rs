@@ -1,5 +1,4 @@
-//! Method `packed` on the device, against brute force and closed forms: in arenas of the least size, which cuts the work into pieces
-//! and batches, and of the preferred one.
+//! Method `packed` on the device, against brute force and closed forms: in arenas of the least (several pieces and batches) and the preferred size.
 
 use trimill_counting::{PartitionCount, PartitionExtent, RowBlock};
 use trimill_kernels::testing::gpu;
@@ -155,7 +154,7 @@ fn packed_tables_that_clash_are_searched() {
         rows.push(row);
     }
     let local = vec![true; rows.len()];
-    // Runs have 16 numbers, so each successor has a word of its own.
+    // Runs have 16 numbers, so each successor has its own word.
     let partition = Partition::new(rows, local);
     let expected = partition.triangles();
     assert!(expected >= 4000 * 42);

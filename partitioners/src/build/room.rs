@@ -1,4 +1,4 @@
-//! A bounded share of the host's memory for spills that wait there.
+//! A bounded share of the host's memory for spills that are kept there until they are counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ impl SpillMemory {
         Self(Arc::new(AtomicU64::new(bytes.get())))
     }
 
-    /// Does not wait; `None` if fewer bytes are free.
+    /// Takes bytes without waiting; `None` if fewer bytes are free.
     pub fn take(&self, bytes: Bytes) -> Option<TakenRoom> {
         let bytes = bytes.get();
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| free.checked_sub(bytes)).ok()?;
@@ -30,7 +30,7 @@ impl SpillMemory {
 }
 
 impl TakenRoom {
-    /// Changes the reservation to the bytes really used: gives the rest back, or takes what is missing if it is free.
+    /// Changes the reservation to the bytes really used: returns the rest, or takes what is missing if it is free.
     pub fn resize(&mut self, bytes: Bytes) {
         let room = &self.room.0;
         if let Some(rest) = self.bytes.checked_sub(bytes.get()) {

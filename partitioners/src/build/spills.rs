@@ -25,14 +25,14 @@ use trimill_system::{Bytes, Control, Result, lock, parallel};
 /// Memory of a partition in a batch, apart from its sets: blocks of its spill that are not full yet.
 pub const BUFFERS: Bytes = Bytes::mib(3);
 
-/// Bytes of filtered rows, per thread, that wait to be written; as many are being filtered meanwhile.
+/// Bytes of filtered rows, per thread, that are queued for writing; as many are being filtered meanwhile.
 pub const HELD: u64 = 1 << 20;
 
 pub struct SpillsBuilder<'a> {
     builder: Builder<'a>,
     block: Bytes,
     encoders: Encoders,
-    /// Buffers to reuse, two per thread.
+    /// Buffers for reuse, two per thread.
     idle: Mutex<Vec<FoundRows>>,
 }
 
@@ -133,7 +133,6 @@ impl BlockTasks {
     }
 }
 
-/// Rows of a partition: of its locals, and of its proxies.
 type RowsByRole = [CodedRows; 2];
 
 #[derive(Default)]

@@ -18,10 +18,9 @@ use trimill_system::disk::faults;
 use trimill_system::hash::mix;
 use trimill_system::{Error, Result, machine};
 
-/// The main function of the hidden sub-command; `args` are those after [`super::MetisOptions::helper`]. To be called on the main thread,
-/// before any other thread or signal handler. The process should end right after it: with success only if this succeeds, else with the
-/// error on stderr; it is killed when its parent ends. Errors: it was not started by [`super::assign`], an invalid graph, memory or disk
-/// that run out, a failure of METIS. Does not return after a SIGTERM.
+/// The main function of the hidden sub-command; `args` are those after [`super::MetisOptions::helper`]. Call it on the main thread, before any other
+/// thread or signal handler. The process should end right after it: with success only if this succeeds, else with the error on stderr; it is killed
+/// when its parent ends. Errors: not started by [`super::assign`], invalid graph, memory or disk full, METIS failed. Does not return after a SIGTERM.
 pub fn child_main(args: impl IntoIterator<Item = OsString>) -> Result<()> {
     faults::in_metis_child(|| run(args))
 }

@@ -1,9 +1,8 @@
 //! The two messages between parent and child, through one file without a name, in the byte order of the machine.
 //!
 //! The graph, parent to child: eight `u64` (magic, version, vertices, arcs, parts, seed, whether arcs have weights, 0), then `i32` arrays:
-//! `vertices + 1` offsets, vertex weights, `arcs` successors, arc weights if any. The assignment, child to parent, overwrites it: four
-//! `u64` (magic, vertices, peak bytes, checksum), then a `u32` per vertex. The assignment's header has a checksum of the rest and is
-//! written last, and the length must be right: else there is no assignment.
+//! `vertices + 1` offsets, vertex weights, `arcs` successors, arc weights if any. The assignment, child to parent, overwrites it: four `u64`
+//! (magic, vertices, peak bytes, checksum of the rest), then a `u32` per vertex. Its header is written last; checksum and length must be right.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
@@ -48,7 +47,7 @@ pub(super) fn write_graph(graph: &Symmetric, options: &MetisOptions<'_>) -> Resu
     Ok(file)
 }
 
-/// Reads the graph; checks only the format.
+/// Reads the graph; checks only the format, not the contents.
 pub(super) fn read_graph(file: &File) -> io::Result<MetisTask> {
     let mut input = BufReader::new(file);
     let mut header = [0_u64; 8];
@@ -122,7 +121,6 @@ mod tests {
     use trimill_system::control::Control;
     use trimill_system::error::Kind;
 
-    /// Writes `graph`, to be cut into 3 parts, to a file in `dir`.
     fn written(graph: &Symmetric, dir: &Path, control: &Control) -> Result<File> {
         let helper = &Helper { program: "helper".into(), arguments: Vec::new() };
         let (host_memory, contract) = (Bytes::ZERO, None);

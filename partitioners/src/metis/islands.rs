@@ -1,5 +1,4 @@
-//! Removes isolated vertices before METIS runs: its time is quadratic in their number (over a minute for a million), and its
-//! memory would not be bounded by the number of arcs.
+//! Removes isolated vertices before METIS runs: they cost it quadratic time (a million: over a minute) and memory that arcs do not bound.
 //!
 //! A clean graph has none, but in a contracted one every run without edges to others becomes one. Without them there are at least as many
 //! arcs as vertices. They are assigned to the lightest parts. Costs one pass over the graph, if any.

@@ -5,8 +5,7 @@
 //! METIS can continue with garbage and report success. So the handler must never run for a SIGTERM from outside: the thread that
 //! calls METIS blocks the signal, and another one waits for it and ends the process with [`TERMINATED`].
 //!
-//! METIS also raises SIGTERM on its own thread, for errors without a code. That signal stays pending and ends the process as soon
-//! as SIGTERM is unblocked, before any assignment is written.
+//! METIS also raises SIGTERM on its own thread, for errors without a code. It stays pending and ends the process once unblocked, before any result.
 //!
 //! A process inherits which signals are ignored: a shell starts background jobs with SIGINT and SIGQUIT ignored. These must end
 //! the child, too; the parent handles them itself. SIGHUP stays ignored if it was: `nohup` is meant for child processes, too.

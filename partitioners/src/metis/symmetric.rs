@@ -4,9 +4,8 @@
 //! Invariants, even if the graph's degrees are wrong: rows strictly ascending, no loops, every arc with its reverse of the same weight;
 //! weights are at least 1 and their sums fit 32 bits. Depends on the graph alone, not on row order or threads.
 //!
-//! Parallel, in three passes: merge the rows of each run into a half row (successors ascending, counted), scatter both ends of
-//! every half-row entry into the full rows, sort and merge those. Costs 8 bytes per entry of the half rows (at most one for
-//! each resulting arc) and 16 bytes per entry for the full rows, before merging.
+//! Parallel, in three passes: merge the rows of each run into a half row (successors ascending, counted), scatter both ends of every half-row entry
+//! into the full rows, sort and merge those. Costs 8 bytes per half-row entry (at most one per resulting arc) and 16 per entry of the full rows.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 

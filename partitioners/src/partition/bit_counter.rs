@@ -1,6 +1,6 @@
 //! Counts, for all 64 bits of a word at once, in how many words each is set.
 
-/// After how many words the planes are added to the totals.
+/// After this many words, the planes are added to the totals.
 const FULL: u32 = (1 << 16) - GROUP as u32;
 
 const GROUP: usize = 8;

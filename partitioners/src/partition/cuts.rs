@@ -1,7 +1,6 @@
 //! Decides where a partition's row blocks end, row by row.
 //!
-//! Input: the local number and the length of each kept proxy's row, ascending. Output: [`RowBlockCut`]s that tile the numbering, none
-//! larger than the limit unless it is a single row.
+//! Input: local number and row length of each kept proxy, ascending. Output: [`RowBlockCut`]s that tile the numbering, at most the limit or one row.
 
 use std::ops::Range;
 
@@ -11,7 +10,7 @@ use trimill_system::Bytes;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowBlockCut {
     pub range: Range<u32>,
-    /// The proxies whose rows it has, counted from the first proxy of the partition.
+    /// The proxies whose rows are in the row block, counted from the first proxy of the partition.
     pub rows: Range<usize>,
     pub arcs: u64,
 }
@@ -30,13 +29,12 @@ pub struct RowBlockCuts {
 }
 
 impl RowBlockCuts {
-    /// Row blocks will take at most `limit` bytes.
     pub fn new(limit: Bytes) -> Self {
         let longest = longest_row_block_range(limit);
         Self { limit, longest, done: Vec::new(), start: 0, first: 0, rows: 0, arcs: 0, next: 0 }
     }
 
-    /// The next proxy has the local number `place` and a row of `length` successors.
+    /// Adds the next proxy, which has the local number `place` and a row of `length` successors.
     pub fn row(&mut self, place: u32, length: u32) {
         self.cover(place);
         if self.bytes(place + 1, 1, u64::from(length)) > self.limit && self.is_filled()
@@ -61,7 +59,7 @@ impl RowBlockCuts {
         self.done
     }
 
-    /// Extends the row block to `end`, over locals whose bits it must have; ends it as often as necessary.
+    /// Extends the row block to `end`, over locals, whose bits it needs; ends it as often as necessary.
     fn cover(&mut self, end: u32) {
         loop {
             let reached = end.min(self.start.saturating_add(self.longest));
@@ -98,7 +96,6 @@ mod tests {
     use super::*;
     use trimill_counting::smallest_row_block_limit;
 
-    /// Runs of locals between proxies, and the lengths of the proxies' rows.
     fn partitions() -> impl Strategy<Value = (Vec<(u32, u32)>, u32)> {
         let gap = prop_oneof![4 => 0u32..3, 1 => 0u32..20_000];
         (prop::collection::vec((gap, 0u32..200), 0..300), 0u32..50_000)

@@ -1,10 +1,9 @@
 //! Finds what several partitions keep, in one pass over the rows in rank order (LSTC, Algorithm 1, lines 5, 6, Algorithm 2).
 //!
-//! Input: the graph, the partition of each vertex, some of the partitions. Output: a [`Kept`] for each. All marks of an arc `a
-//! -> b` follow from the partitions of its ends: `b` is pointed at where `a` is local, and each end is present where the other
-//! is local. At level `zero-indegree` a second pass, in falling rank order, keeps what the locals reach: arcs lead to smaller
-//! ranks, so whether a vertex is kept is known before its row is read, and no iteration is needed. Cost: one reading (two at
-//! level `zero-indegree`) for all partitions together; at most `3 n / 8` bytes per partition.
+//! Input: the graph, the partition of each vertex, some of the partitions. Output: a [`Kept`] for each. All marks of an arc `a -> b` follow from
+//! the partitions of its ends: `b` is pointed at where `a` is local, and each end is present where the other is local. At level `zero-indegree` a
+//! second pass, in descending rank order, keeps what the locals reach: arcs lead to smaller ranks, so whether a vertex is kept is known before its
+//! row is read. Cost: one reading (two at level `zero-indegree`) for all partitions together; at most `3 n / 8` bytes per partition.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +31,7 @@ impl Kept {
         self.closing.as_ref().unwrap_or(&self.kept).contains(successor)
     }
 
-    /// Bytes of one, in a graph of `n` vertices.
+    /// Bytes of a [`Kept`] in a graph of `n` vertices.
     pub const fn bytes(n: u32) -> Bytes {
         Bytes(2 * VertexSet::bytes(n).get())
     }
@@ -127,7 +126,7 @@ fn mark_present(chosen: &ChosenPartitions<'_>, sets: &[VertexSetBuilder], rank: 
     }
 }
 
-/// Marks the present successors of a block's kept vertices as kept, in parallel over partitions. Blocks come in falling order.
+/// Marks the present successors of a block's kept vertices as kept, in parallel over partitions. Blocks come in descending order.
 fn reach(block: RowRun<'_>, present: &[VertexSetBuilder], kept: &[VertexSetBuilder], control: &Control) -> Result<()> {
     parallel::try_each(present.iter().zip(kept), |(present, kept)| {
         control.check()?;

@@ -17,13 +17,13 @@ use trimill_system::Result;
 use trimill_system::control::Task;
 use trimill_system::mapped::zeros;
 
-/// Units of 4 bytes for a partition's sums, beside its entries in lists.
+/// Units of 4 bytes for a partition's sums, in addition to its entries in lists.
 const OF_PARTITION: u64 = size_of::<PartitionSums>() as u64 / 4;
 
 /// A bit of an entry: whether the partition keeps the vertex, apart from the tails of level `direct`. The bits above are the partition.
 const KEPT: u32 = 1;
 
-/// A list more than so many times as long as the other is searched for the other's entries; otherwise both are merged.
+/// If one list is longer than the other by more than this factor, it is searched for the other's entries; otherwise both are merged.
 const MUCH_LONGER: usize = 16;
 
 /// The most units of 4 bytes that each partition takes: one for each of its locals and of their neighbours.
@@ -56,7 +56,6 @@ pub(super) fn sizes(
     Ok(sums.into_iter().map(|sums| sums.0.map(AtomicU64::into_inner)).collect())
 }
 
-/// Of a partition: proxies and arcs, induced and kept, and arcs out of locals.
 #[derive(Default)]
 struct PartitionSums([AtomicU64; 5]);
 
@@ -158,7 +157,7 @@ impl<'a> PartitionLists<'a> {
         &self.entries[self.range(rank)]
     }
 
-    /// Algorithm 2 of LSTC: keeps locals, and proxies reachable from them. In falling rank order what is known at a vertex's turn is final.
+    /// Algorithm 2 of LSTC: keeps locals, and proxies reachable from them. In descending rank order, a vertex's state is final when it is visited.
     fn sweep(&mut self, passes: GraphPasses<'_>) -> Result<()> {
         for rank in 0..passes.graph.vertices() {
             if let (Some(own), range) = (self.own(rank), self.range(rank)) {

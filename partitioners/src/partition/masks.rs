@@ -1,9 +1,8 @@
 //! Which of 64 partitions each vertex is in, to size partitions without building them.
 //!
-//! Input: the graph, the partition of each vertex, the first of 64 partitions. Output: [`Masks`]: for each rank a word whose bit
-//! `p` tells whether its vertex is in the induced subgraph of partition `first + p`, and one for what pruning keeps of it. An arc
-//! is in exactly the partitions of the AND of its ends' words; vertical counters add those up. One pass over the graph to make
-//! them, one to count, one more to prune at level `zero-indegree`; 16 bytes per vertex.
+//! Input: the graph, the partition of each vertex, the first of 64 partitions. Output: [`Masks`]: for each rank a word whose bit `p` tells whether
+//! its vertex is in the induced subgraph of partition `first + p`, and one for what pruning keeps. An arc is in the partitions of the AND of its
+//! ends' words; vertical counters add those up. Passes: one to make the words, one to count, one to prune at `zero-indegree`. 16 bytes per vertex.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -87,7 +86,7 @@ impl<'a> Masks<'a> {
     }
 
     /// Algorithm 2 of LSTC for 64 partitions: `reached` becomes the partitions that keep a vertex: removing proxies without an in-arc until
-    /// none is left leaves what is reachable from a local. Arcs lead to smaller ranks, so blocks are taken in falling order, each in
+    /// none is left leaves what is reachable from a local. Arcs lead to smaller ranks, so blocks are taken in descending order, each in
     /// parallel: what a block propagates to lower ones is final, and a row is read again only when its word grew within its own block.
     fn sweep(&self) -> Result<()> {
         const CHUNK: usize = 256;

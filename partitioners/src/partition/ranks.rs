@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Triangles `a -> b, a -> c, b -> c` whose `a` is local and whose `b` is a head. Partitions whose pairs of ranges tile all pairs count
-/// each triangle once.
+/// Triangles `a -> b, a -> c, b -> c` with local `a` and head `b`. Partitions whose pairs of ranges tile all pairs count each triangle once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocalsAndHeads {
     /// The locals: their rows are resident.
@@ -25,7 +24,6 @@ impl LocalsAndHeads {
         let (mut done, mut locals, mut heads) = (0, 0..0, 0);
         for ranks in all {
             if heads == locals.end {
-                // The next locals.
                 (done, locals, heads) = (locals.end, ranks.locals.clone(), 0);
             }
             let follows = ranks.locals == locals && locals.start == done && ranks.heads.start == heads;

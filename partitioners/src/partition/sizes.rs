@@ -1,9 +1,8 @@
 //! The sizes of all partitions, before any is built.
 //!
-//! Input: the graph, and the partition of each vertex. Output: for every partition the figures of LSTC's Tables 3 and 4: vertices and arcs
-//! of the induced subgraph and after pruning. Memory: 16 bytes per vertex; the partitions that fit it are sized together: at least 64, with
-//! a bit for each (module `masks`), in two passes over the graph; small ones with lists (module `lists`), in three. Passes are at most some
-//! times the mean degree. Level `zero-indegree` takes one more pass.
+//! Input: the graph, and the partition of each vertex. Output: for every partition the figures of LSTC's Tables 3 and 4: vertices and arcs, induced
+//! and pruned. Memory: 16 bytes per vertex; the partitions that fit it are sized together: at least 64, with a bit for each (module `masks`), in two
+//! passes; small ones with lists (module `lists`), in three; one more at `zero-indegree`. Passes are at most some times the mean degree.
 
 use std::ops::Range;
 
@@ -29,7 +28,6 @@ pub struct PartitionSize {
 }
 
 impl PartitionSize {
-    /// The size of a partition without proxies.
     pub fn of_rows(locals: u64, arcs: u64) -> Self {
         Self { locals, resident_arcs: arcs, arcs_induced: arcs, arcs_kept: arcs, ..Self::default() }
     }
@@ -43,7 +41,6 @@ impl PartitionSize {
 /// Bytes per vertex that [`sizes`] needs.
 pub const PER_VERTEX: u64 = 16;
 
-/// Sizes all partitions, in the current thread pool.
 pub fn sizes(passes: GraphPasses<'_>, locals: &Locals, level: Prune) -> Result<Vec<PartitionSize>> {
     let graph = passes.graph;
     if locals.parts() == 1 {
@@ -55,13 +52,13 @@ pub fn sizes(passes: GraphPasses<'_>, locals: &Locals, level: Prune) -> Result<V
 /// How many partitions are sized with a bit for each.
 const BITS: u32 = 64;
 
-/// Lists take another pass, so they are worth it from twice as many partitions on.
+/// Lists take another pass, so they pay off only from twice as many partitions on.
 const LISTED: u32 = 2 * BITS;
 
 /// The partitions that are sized together.
 pub fn groups(graph: &OrientedGraph, locals: &Locals) -> Vec<Range<u32>> {
     let (weights, parts) = (lists::weights(graph, locals), locals.parts());
-    // Of 16 bytes per vertex, 4 are for the ends of lists.
+    // 4 of the 16 bytes per vertex are for the ends of lists.
     let room = u64::from(graph.vertices()).saturating_mul(3).min(u64::from(u32::MAX));
     let (mut groups, mut first) = (Vec::new(), 0);
     while first < parts {

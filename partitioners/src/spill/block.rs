@@ -44,7 +44,6 @@ pub struct RowEndsMut<'a, O> {
 
 /// Appends the block of `rows` to `out`, with their numbers or without.
 pub fn encode(rows: CodedSlice<'_>, numbered: bool, out: &mut Vec<u8>) {
-    // Nearly all lengths and distances take a byte or two.
     out.reserve(rows.successors.len() + 4 * rows.rows() + 8);
     if numbered {
         distances(rows.numbers.iter().copied(), out);

@@ -15,7 +15,6 @@ pub struct CodedRows {
     successors: Vec<u8>,
 }
 
-/// A place between two rows.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RowMark {
     rows: usize,
@@ -26,7 +25,7 @@ pub struct RowMark {
 /// Adds rows to [`CodedRows`]; has buffers for some successors.
 pub struct Coder<'a> {
     rows: &'a mut CodedRows,
-    /// The number of the successor before the current chunk, then those of the chunk.
+    /// The number of the last successor before the current chunk, then those of the chunk.
     places: [u32; SOME + 1],
     bytes: [u8; BATCH_BYTES],
 }
@@ -84,9 +83,8 @@ impl CodedRows {
 }
 
 impl Coder<'_> {
-    /// Adds the row of vertex `number`: the `successors` that `keep` accepts, numbered by `place`, which keeps their order. Chunks are
-    /// filtered, then numbered, then encoded: no step waits for another or has hard branches. Panics unless the row ascends strictly, below
-    /// `number`.
+    /// Adds the row of vertex `number`: the `successors` that `keep` accepts, numbered by `place`, which keeps their order. A chunk is filtered, then
+    /// numbered, then encoded, so no step has unpredictable branches. Panics unless the row ascends strictly, below `number`.
     #[inline(always)]
     pub fn push(&mut self, number: u32, successors: &[u32], keep: impl Fn(u32) -> bool, place: impl Fn(u32) -> u32) {
         let Self { rows, places, bytes } = self;
@@ -110,7 +108,7 @@ impl Coder<'_> {
             length += many as u32;
             places[0] = places[many];
         }
-        // If distances add up to more than the last successor, one has wrapped.
+        // The sum of the distances exceeds the last successor only if one of them wrapped.
         let ascend = sum == if length == 0 { 0 } else { u64::from(places[0]) + 1 };
         assert!(ascend && sum <= u64::from(number), "rows ascend below their own number");
         rows.numbers.push(number);

@@ -89,7 +89,7 @@ impl SpillIndex {
         Ok(index)
     }
 
-    /// Reads an index whose length agrees with what it lists.
+    /// Parses an index; its length must agree with what it lists.
     fn fields(bytes: &[u8]) -> Option<Self> {
         let mut fields = Fields(bytes);
         let (rank_blocks, resident_blocks) = (fields.u32()? as usize, fields.u32()? as usize);

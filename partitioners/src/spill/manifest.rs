@@ -17,7 +17,7 @@ pub const MANIFEST_NAME: &str = "manifest.json";
 
 pub const MANIFEST_VERSION: u32 = 2;
 
-/// Also shown for other people's directories, so it must not tell to remove anything.
+/// Also shown for directories of other programs, so it must not advise to remove anything.
 const ADVICE: &str = "name a directory that 'trimill partition' wrote; if this is one, partition the graph again, into another directory";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +40,6 @@ pub struct Manifest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ManifestJob {
-    /// The input as it was named.
     pub input: String,
     pub partitioner: String,
     pub prune: String,

@@ -51,7 +51,7 @@ impl SpillReader {
         let mut header_bytes = [0; HEADER_BYTES];
         let there = bytes.min(HEADER_BYTES as u64) as usize;
         store.read(&mut header_bytes[..there], 0).map_err(unreadable)?;
-        // Only a file with the magic is known to be written by this program.
+        // Only a file with the magic is known to have been written by this program.
         if header_bytes.starts_with(&MAGIC) && there < HEADER_BYTES {
             return Err(damaged(path, format!("{bytes} bytes")).expected(format!("a header of {HEADER_BYTES} bytes")));
         }
@@ -105,7 +105,6 @@ impl SpillReader {
         self.checksum
     }
 
-    /// The summary that the writer of this spill returned.
     pub fn summary(&self) -> SpillSummary {
         SpillSummary {
             path: self.path.clone(),

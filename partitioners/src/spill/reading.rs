@@ -1,8 +1,7 @@
 //! Reads the blocks of a spill: ranks, the resident section, row blocks.
 //!
-//! Input: an open [`SpillReader`]. Output: rows in the caller's buffers, decoded, or encoded for a device that unpacks them. Blocks are
-//! read, checked and decoded in parallel, directly into the buffers, which an error empties. Memory: the buffers, and per thread a block,
-//! compressed and not, at most 3 MiB (more only for longer rows).
+//! Input: an open [`SpillReader`]. Output: rows in the caller's buffers, decoded, or encoded for a device. Blocks are read, checked and decoded in
+//! parallel, directly into the buffers, which an error empties. Memory: the buffers, and per thread a block in both forms, usually at most 3 MiB.
 
 use std::fmt;
 use std::ops::Range;
@@ -183,7 +182,7 @@ impl SpillReader {
     /// Reads blocks of one section. For blocks that stay encoded, returns what a device needs to know of each.
     fn read<O: Offset>(&self, of: SectionToRead<'_, O>) -> Result<Vec<EncodedPart>> {
         if let (SpillStore::File(file), [first, .., last]) = (&self.store, &self.index.blocks[of.blocks.clone()]) {
-            // A hint; reading works without it.
+            // A hint for readahead; reading works without it.
             let length = std::num::NonZeroU64::new(last.offset + last.stored - first.offset);
             let _ = fadvise(file, first.offset, length, Advice::WillNeed);
         }

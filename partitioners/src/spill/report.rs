@@ -38,13 +38,10 @@ pub struct SectionReport {
     pub rows: u64,
     pub arcs: u64,
     pub blocks: u64,
-    /// Before coding.
     pub raw_bytes: u64,
-    /// After coding.
     pub stored_bytes: u64,
     /// Bytes in host memory once decoded; for all sections together the sum.
     pub decoded_bytes: u64,
-    /// `raw_bytes / stored_bytes`.
     pub ratio: f64,
 }
 

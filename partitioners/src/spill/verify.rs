@@ -1,9 +1,8 @@
 //! Checks all of a spill.
 //!
-//! Input: an open [`SpillReader`]. Output: nothing, or what is wrong. Beyond what every reading checks (checksums, rows strictly
-//! ascending, resident successors below their own number, row blocks' successors below their range's end), each proxy's
-//! successors are compared with its own number, and each row block must have one row per proxy of its range. A few blocks are
-//! decoded at a time. Memory: 4 bytes per vertex of the partition, and a few MiB per thread.
+//! Input: an open [`SpillReader`]. Output: nothing, or what is wrong. Beyond the checks of every reading (checksums, rows strictly ascending,
+//! resident successors below their own number, row blocks' successors below their range's end), each proxy's successors are compared with its own
+//! number, and each row block must have one row per proxy of its range. Memory: 4 bytes per vertex of the partition, and a few MiB per thread.
 
 use super::format::damaged;
 use super::reader::SpillReader;

@@ -239,7 +239,7 @@ impl SpillWriter {
         };
         match &mut full[..] {
             [] => return Ok(()),
-            // The pool would encode a single block in this thread, too, but possibly after other work.
+            // For a single block the pool would also use this thread, but possibly after other work.
             [block] => encode(block)?,
             blocks => parallel::try_each(blocks, encode)?,
         }

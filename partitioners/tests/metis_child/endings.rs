@@ -141,7 +141,6 @@ pub(crate) fn a_wish_to_stop_kills_the_child() {
     assert!(begun.elapsed() < Duration::from_secs(10));
     assert!(children().is_empty());
     assert_empty(&dir);
-    // And with a request to stop before anything has begun.
     let error = assign(&graph, &MetisOptions { control: &control, ..options(64, &dir) }).unwrap_err();
     assert_refused(error, Kind::Interrupted, &[]);
     assert_empty(&dir);
@@ -163,8 +162,7 @@ pub(crate) fn children_that_give_no_assignment() {
     assert_refused(with("", &[CHILD, "1"]), Kind::Resource, &["exit code 1", "for the program itself"]);
 }
 
-/// The child is killed when its parent is killed: the parent is a separate process here, whose child is stopped while METIS
-/// runs.
+/// The child is killed when its parent is killed: here the parent is a separate process, whose child is stopped while METIS runs.
 pub(crate) fn the_child_dies_with_its_parent() {
     use std::process::{Command, Stdio};
     let dir = TempDir::new().unwrap();

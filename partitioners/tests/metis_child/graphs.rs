@@ -47,8 +47,7 @@ impl PartitionInput for Rows {
     }
 }
 
-/// `cliques` cliques of `size` vertices, each joined to the next by one edge, the last to the first. Clique `c` has the
-/// vertices `c * size .. (c + 1) * size`.
+/// `cliques` cliques of `size` vertices, each joined to the next by an edge, the last to the first. Clique `c` begins with vertex `c * size`.
 pub(crate) fn ring_of_cliques(cliques: u32, size: u32) -> Rows {
     let mut edges = Vec::new();
     for c in 0..cliques {

@@ -1,6 +1,5 @@
-//! METIS in its child process. METIS traps signals and needs the main thread, so this binary has its own `main`:
-//! started with [`CHILD`] it is the child, otherwise it runs the tests below, one after another, and supports the
-//! arguments of cargo and nextest (`--list`, `--exact`, names).
+//! METIS in its child process. METIS traps signals and needs the main thread, so this binary has its own `main`: started with [`CHILD`] it is the
+//! child, otherwise it runs the tests below one after another, with the arguments of cargo and nextest (`--list`, `--exact`, names).
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod endings;
@@ -40,8 +39,7 @@ fn child(args: Vec<OsString>) -> ExitCode {
 }
 
 fn run_tests(args: &[OsString]) -> ExitCode {
-    // Tests send SIGHUP to children, which would inherit from `nohup` that it is ignored. Signals that this process handles
-    // have their default action in its children.
+    // Tests send SIGHUP to children, which would inherit `nohup`'s ignoring of it. Signals handled here have their default action in children.
     let always = Arc::new(AtomicBool::new(true));
     signal_hook::flag::register_conditional_default(signal_hook::consts::SIGHUP, always).unwrap();
     let has = |flag: &str| args.iter().any(|arg| arg == flag);

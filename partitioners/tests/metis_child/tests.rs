@@ -31,7 +31,6 @@ pub(crate) const ALL: &[Test] = &[
     ("the_child_dies_with_its_parent", endings::the_child_dies_with_its_parent),
 ];
 
-/// This binary.
 pub(crate) static HELPER: LazyLock<Helper> =
     LazyLock::new(|| Helper { program: std::env::current_exe().unwrap(), arguments: vec![CHILD.into()] });
 static SILENT: LazyLock<Control> = LazyLock::new(Control::silent);
@@ -157,7 +156,6 @@ fn nothing_to_decide_needs_no_child() {
     assert_eq!(found(&graph, &no_helper(3, Some(u32::MAX)), &dir).parts, [0; 20]);
     assert_eq!(found(&Rows::new(6, &[]), &no_helper(3, None), &dir).parts, [0, 0, 1, 1, 2, 2]);
     assert!(found(&Rows::new(0, &[]), &no_helper(3, None), &dir).parts.is_empty());
-    // All edges are within runs.
     let pairs = Rows::new(8, &[(0, 1), (2, 3), (4, 5), (6, 7)]);
     assert_eq!(found(&pairs, &no_helper(2, Some(2)), &dir).parts, [0, 0, 0, 0, 1, 1, 1, 1]);
 }

@@ -127,7 +127,6 @@ pub(super) fn after_read_back(bytes: &mut [u8]) -> io::Result<()> {
     fault.inject()
 }
 
-/// To be called before each call of a device.
 pub fn before_device() -> Result<()> {
     match next(Call::Device) {
         None => Ok(()),
@@ -135,7 +134,6 @@ pub fn before_device() -> Result<()> {
     }
 }
 
-/// To be called before a thread or a pool is started.
 pub fn before_thread() -> io::Result<()> {
     match next(Call::Thread) {
         None => Ok(()),

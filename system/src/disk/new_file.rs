@@ -18,7 +18,7 @@ pub const PRIVATE: u32 = 0o600;
 /// Readable by everybody whom the umask allows.
 pub const SHARED: u32 = 0o666;
 
-/// After each so many bytes written in order, the system is asked to bring them to disk.
+/// After this many bytes written in order, the system is asked to begin writing them to disk.
 const FLUSHED: u64 = 32 << 20;
 
 /// A file being written; removed on drop, unless [`NewFile::persist`] or [`NewFile::into_temporary`] took it.
@@ -32,11 +32,11 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// `prefix` and `suffix` are of the temporary name.
+    /// `prefix` and `suffix` are those of the temporary name.
     pub fn create(dir: &Path, prefix: &str, suffix: &str, mode: u32) -> Result<Self> {
         let prefix = marked(prefix);
         let make = || loop {
-            // Opened here: `tempfile_in` would hide the system's error and name the temporary file.
+            // Opened here, because `tempfile_in` would hide the system's error and name the temporary file.
             let open = |path: &Path| File::options().read(true).write(true).create_new(true).mode(mode).open(path);
             let file = tempfile::Builder::new().prefix(&prefix).suffix(suffix).make_in(dir, open)?;
             if !matches!(claimed(file.as_file(), file.path()), Claim::Lost) {

@@ -111,7 +111,6 @@ impl Overflow {
         self.write(&bytes)
     }
 
-    /// Bytes written to the file.
     pub fn bytes(&self) -> u64 {
         self.end.load(Ordering::Relaxed)
     }
@@ -190,7 +189,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let overflow = Overflow::new(dir.path(), MemoryLimit::default());
         let bytes: Vec<u8> = (0..3 * CHECKED + 100).map(|i| (i * i / 11) as u8).collect();
-        // Not from the beginning of the file.
+        // A second write, so that the bytes do not begin at the start of the file.
         let [_, written] = [&bytes[..77], &bytes].map(|bytes| overflow.write(bytes).unwrap());
         let parts =
             [0..bytes.len(), 0..1, CHECKED - 1..CHECKED + 1, CHECKED..2 * CHECKED, 3 * CHECKED..3 * CHECKED + 9, 7..7];

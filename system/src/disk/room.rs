@@ -27,7 +27,6 @@ pub struct DiskNeed {
 pub struct DiskNeeds {
     /// The free space for unprivileged users.
     pub free_bytes: Bytes,
-    /// The sums over `needs`.
     pub least_bytes: Bytes,
     pub most_bytes: Bytes,
     pub needs: Vec<DiskNeed>,

@@ -25,7 +25,7 @@ const PREFIXES: [&str; 3] = ["trimill-", ".trimill-", ".part-"];
 #[derive(Debug)]
 pub struct TemporaryDir {
     dir: TempDir,
-    /// Dropped after the directory, which must not look unused while it is emptied.
+    /// Dropped after the directory, which must not look unused while it is being emptied.
     _lock: Option<File>,
 }
 
@@ -98,7 +98,7 @@ impl TemporaryFile {
 
 #[cfg(test)]
 impl TemporaryFile {
-    /// Leaves the file as a killed process does.
+    /// Leaves the file behind, as a killed process does.
     #[allow(clippy::unwrap_used)]
     pub(super) fn leak(self) -> std::path::PathBuf {
         self.path.keep().unwrap()
@@ -127,7 +127,6 @@ pub(super) fn claimed(file: &File, path: &Path) -> Claim {
     }
 }
 
-/// `prefix` and the mark of this machine.
 pub(super) fn marked(prefix: &str) -> String {
     format!("{prefix}{}-", machine())
 }

@@ -1,8 +1,7 @@
 //! The memory limits of the control groups that the process is in.
 //!
-//! Input: `/proc/self/cgroup`, which names the groups, and `/proc/self/mountinfo`, which says where their files are. A limit holds for
-//! all groups below, so the least one from the process's group up to the mount counts, in versions 1 and 2 alike: a scheduler limits a
-//! job, and the process is in a group of one of the job's steps.
+//! Input: `/proc/self/cgroup`, which names the groups, and `/proc/self/mountinfo`, which says where their files are. A limit holds for all groups
+//! below, so the least one from the process's group up to the mount counts, in versions 1 and 2 alike: schedulers limit a job, not its steps.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -20,7 +19,7 @@ pub(super) fn limit(root: &Path) -> Option<Bytes> {
     limits.min().map(Bytes)
 }
 
-/// A hierarchy of groups that may limit memory, and where it is mounted.
+/// A control group hierarchy that may limit memory, and where it is mounted.
 struct Mount {
     point: PathBuf,
     top: PathBuf,
@@ -53,8 +52,7 @@ impl Mount {
         controllers.split(',').any(|controller| controller == self.controller).then(|| Path::new(group))
     }
 
-    /// The limits of `group` and of all groups around it that can be seen here. In a container the group may have its name from
-    /// outside; its own group is then the mounted one.
+    /// The limits of `group` and its visible ancestors. In a container the group may have an outside name; its own group is then the mounted one.
     fn limits(&self, root: &Path, group: &Path) -> impl Iterator<Item = u64> {
         let normal = |path: &&Path| !path.components().any(|part| part == Component::ParentDir);
         let below = group.strip_prefix(&self.top).ok().filter(normal).unwrap_or(Path::new(""));
@@ -82,7 +80,6 @@ mod tests {
     const GIB: u64 = 1 << 30;
     const UNLIMITED: &str = "9223372036854771712";
 
-    /// The limit in a tree with these files.
     fn found(groups: &str, mounts: &str, files: &[(&str, &str)]) -> Option<u64> {
         let root = tempfile::tempdir().unwrap();
         let own = [("proc/self/cgroup", groups), ("proc/self/mountinfo", mounts)];

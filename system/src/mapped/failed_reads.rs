@@ -78,7 +78,7 @@ pub(super) fn told(address: usize) -> bool {
             std::hint::spin_loop();
         }
     }
-    // One call, so that no other output comes between. Its error could not be reported anywhere.
+    // A single system call, so that other output cannot interleave. Its error could not be reported anywhere.
     let _ = rustix::io::writev(std::io::stderr(), &[IoSlice::new(b"error: "), IoSlice::new(name), IoSlice::new(WHAT)]);
     true
 }

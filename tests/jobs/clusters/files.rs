@@ -22,7 +22,7 @@ fn files_in(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Puts a copy of the directory `from` in the place of `to`.
+/// Replaces `to` by a copy of the directory `from`.
 fn copy(from: &Path, to: &Path) {
     let _ = fs::remove_dir_all(to);
     for file in files_in(from) {
@@ -133,7 +133,7 @@ fn no_file_of_another_job_is_counted() {
         ];
         let mut refused = 0;
         for (input, more) in others {
-            // As they are when prepared, when counted, and when merged.
+            // The files after preparing, after counting, and after merging.
             for stage in 0..3 {
                 for (run, input, more) in [("mine", &job.input[..], &["--parts", "3"][..]), ("other", input, more)] {
                     let _ = fs::remove_dir_all(place.path(run));
@@ -148,7 +148,7 @@ fn no_file_of_another_job_is_counted() {
                 }
                 let _ = fs::remove_file(place.path("v.tsv"));
                 if stage > 1 {
-                    // The other job's vertices are in the file now: ours must not be taken to be merged without them.
+                    // The file now has the other job's vertices, so ours must not be considered merged.
                     fs::write(place.path("v.tsv"), "").unwrap();
                 }
                 for file in files_in(&place.path("mine")) {
@@ -166,7 +166,7 @@ fn no_file_of_another_job_is_counted() {
                     fs::copy(from, place.path("run").join(&file)).unwrap();
                     let shown = format!("{mode:?} {more:?} {stage} {}", file.display());
                     if stage > 1 {
-                        // Merged already: the recorded result is this job's, or it is refused.
+                        // If it was merged already, the recorded result is this job's, or it is refused.
                         let output = place.run(&["merge", "run", "--json"]);
                         match output.status.code() {
                             Some(0) => {
@@ -246,7 +246,7 @@ fn prepared_again_what_is_damaged_is_made_again() {
                 let output = place.run(&place.shard("run", "0/1"));
                 let said = stderr(&output);
                 if output.status.success() {
-                    // The file is not needed any more.
+                    // The file is no longer needed.
                     place.merge("run");
                     continue;
                 }

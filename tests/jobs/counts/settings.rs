@@ -23,7 +23,7 @@ fn write(arcs: &[(u64, u64)], format: &str, dir: &Path) -> PathBuf {
     let (name, bytes): (&str, Vec<u8>) = match format {
         "text" => ("g.txt", arcs.iter().flat_map(|(u, v)| format!("{u}\t{v}\n").into_bytes()).collect()),
         "sparse" => {
-            // Ids past 2^32: the table of ids is used.
+            // Ids beyond 2^32, so that the table of ids is used.
             let id = |v: u64| v * 0x1_0000_0001 + 7;
             ("g.txt", arcs.iter().flat_map(|&(u, v)| format!("{} {}\n", id(u), id(v)).into_bytes()).collect())
         }

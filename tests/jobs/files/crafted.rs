@@ -1,5 +1,4 @@
-//! Cached graphs with valid checksums that trimill did not write: the graph is rebuilt, or counted, or the job ends with an error of
-//! kind data; never with a panic.
+//! Cached graphs with valid checksums that trimill did not write: the graph is rebuilt or counted, or the job ends with a data error; no panic.
 
 mod parts;
 
@@ -131,7 +130,6 @@ const GRAPH: &str =
 /// By hand: 1-2-3, 3-5-8, 8-13-21, 21-34-55, 55-89-144, then 1-3-5, 1-3-8, 1-5-8, 1-2-5, 2-3-5.
 const TRIANGLES: u128 = 10;
 
-/// The cached graph of a text.
 fn cached(text: &str, dir: &Path) -> (PathBuf, Parts) {
     std::fs::write(dir.join("g.txt"), text).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(50));
@@ -163,7 +161,7 @@ fn crafted_graphs_are_counted_or_made_again() {
     let mut taken = 0;
     for (i, (name, crafted)) in mutations.iter().enumerate() {
         let file = crafted.sealed();
-        // One of the settings in turn, and all of them if the graph is accepted as it is.
+        // One of the settings in turn; all of them if the graph is accepted as it is.
         for (j, way) in ways.iter().enumerate() {
             std::fs::write(&path, &file).unwrap();
             let threads = 1 + i % 2;

@@ -76,7 +76,7 @@ fn the_cache_is_for_the_user_alone() {
     place.write("g.txt", TRIANGLE);
     assert_eq!(counted(&place.count("g.txt", &[])), (1, false));
     assert_eq!(mode(&place.path("cache/trimill")), 0o700);
-    // Opened to others meanwhile.
+    // Meanwhile opened to others.
     fs::set_permissions(place.path("cache/trimill"), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(counted(&place.count("g.txt", &[])), (1, true));
     assert_eq!(mode(&place.path("cache/trimill")), 0o700);

@@ -48,8 +48,7 @@ fn paths_that_are_no_text_are_told_apart_and_have_run_directories() {
     assert_eq!(refused.status.code(), Some(3), "{}", said(&refused));
 }
 
-/// A ring with or without triangles in its middle, in files of the same length that differ in the middle only: the first and the last
-/// megabyte are the same.
+/// A ring with or without triangles in its middle, in files of equal length whose first and last megabyte are the same.
 fn ring(with_triangles: bool) -> String {
     let n = 200_000;
     let line = |i: u32| match (with_triangles, i) {
@@ -74,7 +73,7 @@ fn a_change_in_the_middle_that_size_and_time_hide_is_found() {
     let count = |arguments: &[&str]| counted(&place.count("g.txt", arguments));
     assert_eq!(count(&[]), (0, false));
     assert_eq!(count(&[]), (0, true));
-    // Overwritten, with the old time.
+    // Overwritten, with the old time of modification.
     place.write("g.txt", &triangles);
     dated(&input);
     assert_eq!(count(&[]), (100, false));

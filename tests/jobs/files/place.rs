@@ -25,13 +25,11 @@ impl Place {
     }
 }
 
-/// The graph files in a folder.
 pub(crate) fn graphs(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().map(|entry| entry.unwrap().path());
     entries.filter(|path| path.extension().is_some_and(|suffix| suffix == "trimgraf")).collect()
 }
 
-/// The result of a job that succeeded.
 #[track_caller]
 pub(crate) fn result(output: &Output) -> RunResult {
     assert_eq!(output.status.code(), Some(0), "{}", said(output));

@@ -28,7 +28,7 @@ fn views(names: &[&str], _: &[&str]) -> ArrayRef {
     Arc::new(StringViewArray::from(names.to_vec()))
 }
 
-/// Views in the order of the rows, of texts in falling order.
+/// Views in the order of the rows, of texts in descending order.
 fn views_of_sorted(names: &[&str], _: &[&str]) -> ArrayRef {
     let mut order: Vec<usize> = (0..names.len()).collect();
     order.sort_by(|&a, &b| names[b].cmp(names[a]));
@@ -38,7 +38,7 @@ fn views_of_sorted(names: &[&str], _: &[&str]) -> ArrayRef {
     Arc::new(StringViewArray::new(views.into(), texts.data_buffers().to_vec(), None))
 }
 
-/// Of arcs, a few in the first record batch and a hundred in each other.
+/// Batches of arcs: a few in the first one, a hundred in each other.
 fn batches(arcs: &[Edge], column: ArrowNames) -> Vec<RecordBatch> {
     let (few, more) = arcs.split_at(10);
     let (mut batches, mut all) = (Vec::new(), Vec::new());

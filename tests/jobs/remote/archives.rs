@@ -50,7 +50,7 @@ fn the_graph_in_an_archive_is_fetched_without_the_other_members_of_a_zip() {
             Answer { cut: (asked.number % 3 < 2).then_some(answer.body.len() / 2), ..answer }
         });
         counts(&place, &["count", &server.url(name), "--no-cache", "--threads", "1", "--host-memory", "64MiB"]);
-        // What follows the first answer is of another version.
+        // The replies after the first one are of another version.
         let server =
             Server::start(move |asked| if asked.number < 1 { object.answer(asked) } else { later.answer(asked) });
         let said = format!("{}: changed while it was read (its ETag differs)", server.url(name));

@@ -26,7 +26,7 @@ fn a_graph_of_graphar_is_read_by_its_description() {
     let count = |url: &str, words: &[&str]| -> serde_json::Value { place.answer(&[&["count", url], words].concat()) };
     for name in ["graphar", "graphar-csv"] {
         let (files, triangles) = graphar(name);
-        // Each answer but every third is cut, and the folder asks for a user and a query.
+        // Two of three answers are cut, and the folder requires a user and a query.
         let served = files.clone();
         let server = Server::start(move |asked| {
             let found = served.iter().find(|(name, _)| asked.target == format!("/a%20b/{name}?sig=hunter2"));

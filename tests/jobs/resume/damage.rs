@@ -10,7 +10,6 @@ use super::support::{COLLABORATION, Known, Place, ROUTERS, answered, data, stder
 
 const PARTS: [&str; 5] = ["--partitioner", "contiguous", "--parts", "4", "--no-cache"];
 
-/// Flips a bit of a file.
 fn flip(path: &Path, at: usize) {
     let mut bytes = fs::read(path).unwrap();
     let at = at.min(bytes.len() - 1);
@@ -18,7 +17,7 @@ fn flip(path: &Path, at: usize) {
     fs::write(path, bytes).unwrap();
 }
 
-/// A copy of a directory and all below it.
+/// Copies a directory recursively.
 fn copy(from: &Path, to: &Path) {
     let _ = fs::remove_dir_all(to);
     fs::create_dir_all(to).unwrap();
@@ -169,7 +168,7 @@ fn no_file_of_another_job_is_used() {
                         true => super::support::files(&place.path("other/graph")).remove(0),
                         false => place.path("other").join(file),
                     };
-                    // That of another job is refused; tests/jobs/resume/refusals.rs has that.
+                    // The job file of another job is refused; see tests/jobs/resume/refusals.rs.
                     if !from.exists() || file == Path::new("job.json") || file == Path::new("lock") {
                         continue;
                     }
@@ -179,7 +178,7 @@ fn no_file_of_another_job_is_used() {
                     swapped += 1;
                 }
                 assert!(swapped >= 2, "{partitioner} {other:?}");
-                // The plan and what belongs to it together.
+                // The plan together with what belongs to it.
                 copy(&place.path("mine"), &place.path("run"));
                 for file in super::support::files(&place.path("other")) {
                     let file = file.strip_prefix(place.path("other")).unwrap();

@@ -71,7 +71,7 @@ fn a_device_s_thread_that_panics_at_any_call() {
 /// While counting, only the builder writes and the reader reads: everything else is written and read before.
 #[test]
 fn threads_that_build_and_read_are_named() {
-    // Enough row blocks for a thread of its own to read them.
+    // Enough row blocks that a separate thread reads them.
     let settings = [&SPILLED[..], &["--block-bytes", "1KiB"]].concat();
     const ENOUGH: usize = 3;
     let mut named = [0; 2];

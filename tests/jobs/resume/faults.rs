@@ -55,7 +55,7 @@ fn disk_is_full(output: &Output, said: &str) {
     answers_or_fails(output, said.lines().last().unwrap());
     let error = said.lines().last().unwrap();
     assert!(error.starts_with("error: ") && error.contains("No space left on device"), "{said}");
-    // The file or its directory, and what to do.
+    // The error names the file or its directory, and says what to do.
     assert!(["run", "out", "spills", "cache", "work"].iter().any(|place| error.contains(place)), "{said}");
     assert!(error.contains("free some space") || error.contains("name a directory"), "{said}");
 }

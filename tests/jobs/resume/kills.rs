@@ -1,4 +1,4 @@
-//! Kills a job at random moments, again and again, until it is done nevertheless.
+//! Kills a job at random moments, repeatedly, until it completes nevertheless.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -7,19 +7,17 @@ use std::time::{Duration, Instant};
 
 use super::support::{Place, VOTES, data};
 
-/// Reproducible random numbers.
 struct Numbers(u64);
 
 impl Numbers {
-    /// The next one, from 0 to 1.
+    /// The next number, from 0 to 1.
     fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 
-/// Starts the job and sends it `signal` after a random time, over and over; `kills` times in all, in as many run
-/// directories as needed. Returns how many starts had something to resume.
+/// Starts the job and sends it `signal` after a random time, `kills` times, in several run directories. Returns how many starts resumed something.
 fn interrupt_until_done(signal: &str, kills: usize, arguments: &[&str]) -> usize {
     let place = Place::new();
     let begun = Instant::now();
@@ -29,7 +27,7 @@ fn interrupt_until_done(signal: &str, kills: usize, arguments: &[&str]) -> usize
     let (mut killed, mut resumed) = (0, 0);
     while killed < kills {
         let place = Place::new();
-        // Long enough on average for some partitions; otherwise the job would never be done.
+        // Long enough on average for some partitions; otherwise the job would never finish.
         for _ in 0..6 {
             let mut child = place
                 .start_command(&data(VOTES.0), arguments)

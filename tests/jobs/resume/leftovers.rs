@@ -1,5 +1,4 @@
-//! Files that a killed process without a run directory leaves are removed at the next start; files in use by another process stay.
-//! Graphs that are cut while they are read.
+//! Files left by a killed process without a run directory are removed at the next start, unless in use; graphs that are cut while they are read.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -12,7 +11,6 @@ use super::support::{COLLABORATION, LITTLE, Place, ROUTERS, STRIKES, buckets_on_
 
 const PARTS: [&str; 6] = ["--partitioner", "contiguous", "--parts", "6", "--threads", "2"];
 
-/// `trimill count` without a run directory.
 fn without_run_dir(place: &Place, fault: &str, input: &str, arguments: &[&str]) -> Command {
     let mut command = place.command(&["count", input, "--json", "--backend", "cpu"]);
     command.args(arguments).env("TRIMILL_FAULT", fault).envs(buckets_on_disk(arguments));
@@ -111,8 +109,7 @@ fn a_disk_that_is_full_while_input_is_expanded_names_the_input() {
     assert!(named >= 2, "{named}");
 }
 
-/// The job is stopped when it begins to count, its graph file is truncated, and it continues with the rows of the next ranges,
-/// which are in other file blocks.
+/// The job is stopped when it begins to count, its graph file is truncated, and it continues with later ranges, in other file blocks.
 #[test]
 fn a_graph_that_is_cut_while_it_is_read_is_named_and_made_again() {
     const CRAWL: (&str, u128) = ("cnr-2000.graph", 20_977_629);

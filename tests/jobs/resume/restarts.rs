@@ -13,12 +13,11 @@ const PARTS: [&str; 7] = ["--partitioner", "contiguous", "--parts", "6", "--no-c
 /// Writes between two kills: a state lasts for several writes, so not every write has to be tried.
 const STEP: usize = 4;
 
-/// Kills the job at later and later writes until its run directory satisfies `wanted`: at every fourth write, and if none is right, at those
-/// between them.
+/// Kills the job at later and later writes (every fourth first, then those between) until its run directory satisfies `wanted`.
 pub(crate) fn killed_when(place: &Place, input: &str, arguments: &[&str], wanted: impl Fn(&Place) -> bool) {
     for first in 1..=STEP {
         for at in (first..).step_by(STEP) {
-            // Removes what the start before left.
+            // Removes what the previous start left.
             for folder in ["run", "tmp", "kept"] {
                 let _ = fs::remove_dir_all(place.path(folder));
             }
@@ -48,7 +47,7 @@ fn a_done_job_is_answered_at_once_with_the_recorded_result() {
     let place = Place::new();
     let (first, _) = place.completes(ROUTERS, &PARTS);
     let before: Vec<_> = files(&place.path("run")).into_iter().map(|path| fs::read(path).unwrap()).collect();
-    // Every measured time is equal to the last digit: nothing was done again.
+    // All measured times are equal to the last digit: nothing was done again.
     let output = place.start(&data(ROUTERS.0), &PARTS);
     assert_eq!(serde_json::from_slice::<RunResult>(&output.stdout).unwrap(), first);
     let after: Vec<_> = files(&place.path("run")).into_iter().map(|path| fs::read(path).unwrap()).collect();

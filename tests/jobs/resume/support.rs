@@ -23,7 +23,7 @@ pub(crate) type Known = (&'static str, u128);
 
 pub(crate) const COLLABORATION: Known = ("ca-HepTh.txt", 28_339);
 pub(crate) const ROUTERS: Known = ("as20000102.txt", 6_584);
-/// In a format that is read more than once.
+/// A graph in a format that is read more than once.
 pub(crate) const MESH: Known = ("delaunay_n15.graph", 65_872);
 pub(crate) const VOTES: Known = ("wiki-Vote.txt", 608_389);
 
@@ -148,7 +148,7 @@ pub(crate) fn verified(name: &str, flag: &str) -> String {
     fs::read_to_string(place.path("out.tsv")).unwrap()
 }
 
-/// Whether standard output has an answer, not a failure or nothing.
+/// Whether standard output has an answer.
 pub(crate) fn answered(output: &Output) -> bool {
     String::from_utf8_lossy(&output.stdout).contains("\"triangles\"")
 }

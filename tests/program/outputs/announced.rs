@@ -80,7 +80,7 @@ fn scene() -> Place {
     place
 }
 
-/// Every file below `dir` with its bytes, and every link with its target.
+/// Every file below `dir` with its contents, and every link with its target.
 fn all_files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(dir).unwrap() {

@@ -13,7 +13,7 @@ use super::{karate, place};
 use crate::common::job::listing;
 use crate::common::place::{Place, text};
 
-/// The result that was printed as JSON, on its own line.
+/// The result printed as JSON, on a line of its own.
 #[track_caller]
 fn answer(output: &Output) -> Value {
     let said = text(&output.stdout);
@@ -175,7 +175,7 @@ fn temporary_files_have_a_place_and_are_removed() {
     assert!(said.contains("nodir/x.tsv: cannot be written: the folder nodir does not exist"), "{said}");
     assert!(!said.contains(".trimill-"), "{said}");
 
-    // A job that is killed while it writes leaves a file, which goes with the next output in that folder.
+    // A killed job leaves a partial file, which the next output in that folder removes.
     fs::create_dir(place.path("out")).unwrap();
     let mut left = 0;
     for at in 1.. {

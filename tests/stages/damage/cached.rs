@@ -1,5 +1,4 @@
-//! Whole jobs on a damaged cached graph: the graph is rebuilt, or the job ends and the next one rebuilds it; a count is never
-//! wrong.
+//! Whole jobs on a damaged cached graph: the graph is rebuilt, or the job ends and the next one rebuilds it; a count is never wrong.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -29,7 +28,6 @@ impl Job {
         Self { dir }
     }
 
-    /// Counts, and returns whether the graph came from the cache.
     fn is_cached(&self, what: &str) -> bool {
         let result = count(IN_CACHE, self.dir.path()).unwrap();
         assert_eq!((result.triangles, result.edges), (2, 6), "{what}");
@@ -81,7 +79,7 @@ fn a_damaged_section_ends_the_job_that_reads_it_and_the_next_one_makes_the_graph
     assert!(!job.is_cached("first"));
     let (file, layout) = (job.file(), read_layout(&job.file()).unwrap());
     assert!(layout.has_ids, "ids with a gap");
-    // Settings, and whether they read the order, the ids, the rows.
+    // Settings, and whether they read the order, the ids, and the rows.
     let ways = [
         ("", [false, false, true]),
         ("partition = { partitioner = 'rank', parts = 2 }", [false, false, true]),
@@ -114,7 +112,7 @@ fn a_damaged_section_ends_the_job_that_reads_it_and_the_next_one_makes_the_graph
             }
         }
     }
-    // The same by the program, also with other commands that read rows.
+    // The same by the program, with other commands that read rows as well.
     let spill = ["--spill-dir", "spills"];
     for (command, more) in
         [("count", &[][..]), ("plan", &["--partitioner", "random", "--parts", "2"]), ("partition", &spill)]
@@ -131,7 +129,7 @@ fn a_damaged_section_ends_the_job_that_reads_it_and_the_next_one_makes_the_graph
     }
 }
 
-/// Changes a field of the footer of a graph file, whose checksums are made right.
+/// Changes a field of the footer of a graph file and corrects the checksums.
 fn edit(path: &std::path::Path, field: &str, value: serde_json::Value) {
     let mut bytes = std::fs::read(path).unwrap();
     let end = u64::from_le_bytes(bytes[16..24].try_into().unwrap()) as usize;

@@ -28,7 +28,7 @@ fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
     graph.unwrap().path().unwrap().to_path_buf()
 }
 
-/// The error about a damaged file must name it and say to rebuild it.
+/// An error about a damaged file must name it and advise to rebuild it.
 fn is_told(error: &Error, path: &Path, what: &str) {
     assert_eq!(error.kind(), Kind::Data, "{what}: {error}");
     let text = error.to_string();
@@ -39,7 +39,6 @@ fn is_refused(path: &Path, what: &str) {
     is_told(&failure(open(path)), path, what);
 }
 
-/// The contents of a graph file: the vertex and the input's id of each rank, the degrees, the rows.
 #[derive(Debug, PartialEq)]
 struct Contents {
     order: Vec<u32>,
@@ -143,10 +142,9 @@ fn the_example_of_the_format_is_written_so() {
     let path = graph(vec![(0, 1), (1, 2), (2, 0), (2, 3)], dir.path());
     let bytes = std::fs::read(&path).unwrap();
     let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-    // First bits of a number, of each further group, and the number of control bits; control; data, a word more.
+    // The bits of first and further groups, and the number of control bits; control words; data, with one word more.
     let sequence = |[first, more, bits]: [u64; 3], rest: &[u64]| [&[first | more << 8 | bits << 16], rest].concat();
-    // The vertices 2, then 1 and the one before it, then 3; the lengths 0, 1, 2, 1: a bit each and one more where needed. The distances
-    // are 0: no bits.
+    // The vertices 2, then 1 and the one before it, then 3. Lengths 0, 1, 2, 1: one bit each, and one more where needed. Distances are 0: no bits.
     let order = sequence([1, 1, 6], &[0b10_1110, 0b11_0110, 0]);
     let lengths = sequence([1, 1, 5], &[0b1_1011, 0b1_1010, 0]);
     let distances = sequence([0, 1, 4], &[0b1111, 0]);

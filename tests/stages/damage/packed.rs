@@ -31,8 +31,7 @@ fn graph() -> (Vec<u8>, Vec<u8>) {
     (text.into_bytes(), arcs.iter().flat_map(|(u, v)| [u.to_le_bytes(), v.to_le_bytes()].concat()).collect())
 }
 
-/// Reads a file with each of these bits flipped, and cut at each byte: each time it must give the right arcs, or an error that names it.
-/// Returns how many flips were refused.
+/// Reads a file with each bit flipped, and cut at each byte: it gives the right arcs, or an error that names it. Returns the refused flips.
 fn damaged(name: &str, whole: &[u8]) -> usize {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(name);
@@ -48,7 +47,7 @@ fn damaged(name: &str, whole: &[u8]) -> usize {
     for bit in 0..8 * whole.len() {
         let mut flipped = whole.to_vec();
         flipped[bit / 8] ^= 1 << (bit % 8);
-        // The bit may be in a time or a flag of a header.
+        // The bit may belong to a time or a flag of a header.
         right(&flipped).map_or_else(|()| refused += 1, |found| assert_eq!(found, arcs, "{name}: bit {bit}"));
     }
     for cut in 0..whole.len() {

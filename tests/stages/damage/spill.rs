@@ -78,7 +78,7 @@ fn a_damaged_spill_of_a_job_is_never_counted() {
     assert_eq!((0..3).map(|id| counted(id).unwrap()).sum::<u64>(), 1_612_010);
     let path = spills.join(&manifest.partitions[1].file);
     let bits = 8 * std::fs::metadata(&path).unwrap().len();
-    // The ranks, which counting does not read, come after the header.
+    // The ranks come after the header; counting does not read them.
     let ranks =
         8 * HEADER as u64..8 * (HEADER as u64 + SpillReader::open(&path, None).unwrap().report().ranks.stored_bytes);
     for bit in spread(0..bits, 150) {

@@ -7,7 +7,6 @@ use std::path::Path;
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The contents of a graph file, decoded without the library.
 #[derive(Debug, PartialEq)]
 pub(super) struct Decoded {
     pub(super) order: Vec<u32>,
@@ -139,7 +138,6 @@ pub(super) fn decode(path: &Path) -> Decoded {
     Decoded { order: vertices, ids, degrees, rows, index, longest_row, probes }
 }
 
-/// What a graph file of `edges` must hold.
 pub(super) fn expected(edges: &BTreeSet<(u64, u64)>) -> Decoded {
     let mut neighbours: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for &(u, v) in edges {

@@ -34,7 +34,6 @@ proptest! {
         let part_of: Vec<u32> = (0..graph.vertices()).map(|vertex| part(vertex, salt, parts)).collect();
         let limit = Bytes(smallest_row_block_limit(graph.size().longest_row).get() + rows_a_row_block * 16);
         let manifest = spilled(&arcs, &ids_and_parts(&ids, &part_of), level, limit, dir.path());
-        // Empty parts are left out.
         let inhabited: Vec<u32> = part_of.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect();
         prop_assert_eq!(manifest.partitions.len(), inhabited.len());
         let locals = Locals::of(&Assignment::new(part_of, parts), &graph.order().unwrap());
@@ -74,7 +73,6 @@ fn spilled(arcs: &[(u64, u64)], parts: &str, level: Prune, limit: Bytes, dir: &P
     Manifest::read(&dir.join("spills")).unwrap()
 }
 
-/// Asserts that a spill has exactly the partition of the definition.
 fn holds(spill: &SpillReader, locals: &BTreeSet<u32>, defined: &Defined) {
     let ranks: Vec<u32> = defined.vertices.iter().copied().collect();
     assert_eq!((spill.size(), spill.header().numbered as usize), (defined.size, ranks.len()));

@@ -49,7 +49,6 @@ impl CountBackend for Holder {
     }
 }
 
-/// The sections that have arrived.
 pub(crate) struct Holding {
     announced: ResidentSize,
     numbered: u32,
@@ -86,7 +85,6 @@ impl PartitionCounter for Holding {
     }
 }
 
-/// The backend of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Device {
     Cpu,

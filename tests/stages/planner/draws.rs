@@ -1,4 +1,4 @@
-//! What is drawn for a case: numbers, and a partitioner.
+//! Random choices for a case: numbers, and a partitioner.
 
 use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::plan::Assign;
@@ -6,7 +6,6 @@ use trimill::testing::plan::sets::VertexInfo;
 use trimill::{Bytes, Result};
 use trimill_system::hash::mix;
 
-/// The random numbers of a case.
 pub(crate) struct Draws(pub(crate) u64);
 
 impl Draws {
@@ -15,7 +14,7 @@ impl Draws {
         mix(self.0) % end
     }
 
-    /// A number between the two; small ones are more likely.
+    /// A number between `least` and `most`; small ones are more likely.
     pub(crate) fn between(&mut self, least: Bytes, most: Bytes) -> Bytes {
         let share = self.below(1000) * self.below(1000);
         Bytes(least.get() + (u128::from(most.saturating_sub(least).get()) * u128::from(share) / 1_000_000) as u64)

@@ -21,7 +21,7 @@ use trimill_generate::{Family, StarKind, generate, parse_leaves};
 use trimill_partitioners::spill::Spilled;
 use trimill_system::hash::mix;
 
-/// A graph, with its rows and triangles determined without the library's planner and counters.
+/// A graph, with its rows and triangles computed without the library's planner and counters.
 pub(crate) struct Known {
     pub(crate) graph: OrientedGraph,
     pub(crate) rows: Vec<Vec<u32>>,
@@ -38,7 +38,6 @@ impl Known {
         Self { graph, rows, triangles }
     }
 
-    /// Streams a rank range through `backend`.
     pub(crate) fn pass_range(&self, plan: &Plan, part: u32, backend: &mut dyn CountBackend) -> CountedPartition {
         let GraphCut::Ranges(ranges) = &plan.cut else { panic!("no ranges") };
         let source = RankRange::new(&self.graph, &plan.row_blocks, &ranges[part as usize]).unwrap();

@@ -262,7 +262,7 @@ fn zstd_frames_without_contents_are_skipped() {
             folder.refuses("only.txt.zst", skippable(0, &size), &["only.txt.zst"]);
         });
     }
-    // Raw numbers may begin so.
+    // Raw numbers may begin like such a frame.
     let numbers: Vec<u8> = [0x184d_2a50u32, 3, 1, 2, 5, 6].iter().flat_map(|number| number.to_le_bytes()).collect();
     assert_eq!(read(&folder.write("g.bin", &numbers)).unwrap(), [(1, 2), (5, 6), (0x184d_2a50, 3)]);
 }

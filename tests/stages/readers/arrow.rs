@@ -12,7 +12,7 @@ use trimill::{Control, Kind, Result};
 use super::support::{Folder, arcs, read, work_dir};
 use crate::common::arrow::arrow;
 
-/// What ends a stream.
+/// The mark at the end of a stream.
 const END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 
 type Columns = Vec<(&'static str, Arc<dyn Array>)>;
@@ -106,7 +106,6 @@ fn a_stream_is_whole_and_alone() {
     folder.refuses("other.arrows", [1, 2, 3, 4, 0, 0, 0, 0, 0], &["no mark of a message"]);
     folder.refuses("end.arrows", END, &["does not begin with a schema"]);
     folder.refuses("long.arrows", [&END[..4], &[0, 0, 0, 0x7f]].concat(), &["metadata of 2130706432 bytes"]);
-    // Several files are one graph.
     let path = folder.write("more.arrow", arrow(&batches[..1], true));
     let source = Source::open(&[folder.write("whole.arrows", &whole), path], None, &work_dir()).unwrap();
     assert_eq!((source.format(), arcs(&source).unwrap()), (Format::Arrow, vec![(0, 1), (0, 1), (1, 2), (2, 0)]));
@@ -159,7 +158,7 @@ fn damaged_files_are_refused_or_read() {
 fn a_batch_is_counted_once() {
     let folder = Folder::new();
     let whole = arrow(&[0, 1].map(|_| batch(vec![("a", ints(&[0, 1])), ("b", ints(&[1, 2]))])), true);
-    // The footer has the place of the first batch in the place of the second one.
+    // The footer lists the place of the first batch twice.
     let message = |from: usize| (from..whole.len()).find(|&at| whole[at..].starts_with(&END[..4])).unwrap();
     let schema = message(0);
     let first = message(schema + 4);

@@ -135,7 +135,6 @@ fn matrices_that_are_inconsistent_are_refused() {
     folder.refuses("cut.npz", &whole[..whole.len() - 30], &["the zip archive is damaged"]);
 }
 
-/// A table of tails and heads.
 pub(crate) fn table_of(arcs: &[(u64, u64)]) -> Vec<u8> {
     table(
         "required int64 src; optional int64 dst;",

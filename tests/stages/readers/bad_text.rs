@@ -73,7 +73,7 @@ fn a_graph_that_declares_no_arcs_is_one_and_a_file_without_arcs_is_none() {
         &["comments.txt: holds no arcs, only comments", "two non-negative integers"],
     );
     folder.refuses("comments.txt.gz", gz(comments.as_bytes()), &["holds no arcs, only comments"]);
-    // Beside a list with arcs, too.
+    // The same beside a list with arcs.
     let paths = [folder.write("arcs.txt", "0 1\n"), folder.write("blank.txt", "\n\n")];
     let error = arcs(&Source::open(&paths, None, &work_dir()).unwrap()).unwrap_err();
     assert!(error.kind() == Kind::Data && error.to_string().contains("blank.txt: holds no arcs"), "{error}");

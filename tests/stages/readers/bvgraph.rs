@@ -14,7 +14,6 @@ use trimill::testing::input::format::Format;
 
 use super::support::{Folder, TINY, arcs, data, gz, open, work_dir};
 
-/// Writes `graph` under `base`.
 pub(crate) fn write(base: &Path, graph: &VecGraph, flags: CompFlags, little_endian: bool) {
     let mut writer = BvComp::with_basename(base).comp_flags(flags);
     if little_endian {
@@ -79,7 +78,7 @@ fn the_two_files_may_be_in_different_folders() {
     assert!(both(&graph, &properties).unwrap() == karate && both(&properties, &graph).unwrap() == karate);
     let error = open(&graph).unwrap_err().to_string();
     assert!(error.contains("crawl.properties: does not exist") && error.contains("name both"), "{error}");
-    // Another graph's properties are not taken for its own.
+    // Another graph's properties are not used.
     let other = folder.path("other/web.properties");
     std::fs::rename(&properties, &other).unwrap();
     let error = both(&other, &graph).unwrap_err().to_string();
@@ -93,7 +92,7 @@ fn a_crawl_is_read_as_it_is_published() {
     std::fs::create_dir(folder.path("crawl")).unwrap();
     write(&folder.path("crawl/web"), &graph_of(&karate), CompFlags::default(), false);
     for (name, bytes) in [
-        // What webgraph-rs dumps, which is not read.
+        // A dump of webgraph-rs, which is not read.
         ("web.ef", &b"epserde \x02\0\0\0\x08"[..]),
         ("web.md5sums", b"0  web.graph\n"),
         ("web.urls.gz", &gz(b"a\nb\n")),
@@ -110,11 +109,11 @@ fn a_crawl_is_read_as_it_is_published() {
     read_by(&["crawl", "crawl/web", "crawl/web.graph", "crawl/web.properties", "crawl/web.offsets", "crawl/web.ef"]);
     std::fs::remove_file(folder.path("crawl/web.offsets")).unwrap();
     read_by(&["crawl", "crawl/web.graph", "crawl/web.ef"]);
-    // What is no part of it is one of two graphs.
+    // A file that is no part of the graph counts as a second graph.
     folder.write("crawl/other.txt", "0 1\n");
     assert!(open(&folder.path("crawl")).unwrap_err().to_string().contains("web.graph: looks like bvgraph"));
     std::fs::remove_file(folder.path("crawl/other.txt")).unwrap();
-    // Names with dots, which other programs take for suffixes.
+    // Names with dots, which other programs treat as suffixes.
     for end in ["graph", "properties", "ef"] {
         std::fs::rename(folder.path(&format!("crawl/web.{end}")), folder.path(&format!("crawl/web.2024.{end}")))
             .unwrap();
@@ -159,8 +158,8 @@ fn with_window(properties: &str, from: u64, to: u64) -> String {
 
 #[test]
 fn rows_that_are_kept_and_stand_for_more_than_the_file_can_mean_are_refused() {
-    // 90 rows of 50,000 arcs each in a few bytes, which refer to rows near them: a window of 7 keeps eight, and a wider one no more, since no
-    // row refers farther back. With a file of offsets that is not known, so one of 200 keeps all.
+    // 90 rows of 50,000 arcs each in a few bytes, which refer to near rows: windows of 7 and 200 both keep eight rows, since no row refers farther
+    // back. With a file of offsets that is not known, so a window of 200 keeps all.
     let folder = Folder::new();
     let rows: Vec<_> = (0..90).flat_map(|tail| (0..50_000).map(move |head| (tail, head))).collect();
     write(&folder.path("long"), &graph_of(&rows), CompFlags::default(), false);
@@ -201,7 +200,7 @@ fn rows_that_are_kept_and_stand_for_more_than_the_file_can_mean_are_refused() {
 
 #[test]
 fn rows_may_refer_over_many_chunks() {
-    // Six rows are repeated after 300 others that are like no row: 600,000 arcs are between a row and the one that it copies.
+    // Six rows are repeated after 300 dissimilar rows, so 600,000 arcs are between a row and the one that it copies.
     let folder = Folder::new();
     let mut state = 1u64;
     let mut row = |tail: u64, many: u64| {
@@ -249,7 +248,7 @@ fn a_file_of_offsets_changes_nothing_and_is_not_trusted() {
         let lengths = gamma_coded(&offsets, 325_558);
         let whole = || arcs(&open(&path).unwrap()).map(|found| assert!(found == expected));
         whole().unwrap();
-        // What cannot be the graph's is ignored: a truncated file, one of too few rows, no file at all, one that ends elsewhere.
+        // Offsets that cannot be the graph's are ignored: a truncated file, one of too few rows, no file at all, one that ends elsewhere.
         folder.write("crawl.offsets", &offsets[..offsets.len() / 2]);
         whole().unwrap();
         folder.write("crawl.offsets", written(&lengths[1..]));
@@ -262,7 +261,7 @@ fn a_file_of_offsets_changes_nothing_and_is_not_trusted() {
         whole().unwrap();
         std::fs::remove_file(folder.path("crawl.offsets")).unwrap();
         whole().unwrap();
-        // One that might be is compared with the rows as they are decoded: within a chunk, and around its beginning.
+        // Offsets that might be the graph's are compared with the rows as they are decoded: within a chunk, and around its beginning.
         for row in [5, 100_000, 325_555] {
             let mut moved = lengths.clone();
             moved[row] += 1;

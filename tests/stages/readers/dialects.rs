@@ -23,7 +23,7 @@ fn read_as(path: &Path, format: Option<Format>, header: Option<Header>) -> Resul
     arcs(&Source::open_as(&[path.to_path_buf()], reading, &work_dir(), &Control::silent())?)
 }
 
-/// The arcs of a file whose ids begin with `first`, which may be compressed.
+/// Checks that a file, which may be compressed, has the arcs of the kite, with ids from `first` on.
 fn is_kite(folder: &Folder, name: &str, text: &str, first: u64) {
     let packed = format!("{name}.gz");
     for path in [folder.write(name, text), folder.write(&packed, gz(text.as_bytes()))] {
@@ -100,7 +100,7 @@ fn columns_are_settled_once_a_file() {
         ("0,1,7\n3,,1\n", 2, &["an empty column"]),
         ("3,,1\n", 1, &["an empty column"]),
         ("0 1 2\n3 4 5 6\n", 2, &["a line with 4 columns"]),
-        // Not a header `3 2` and two arcs, because of the further columns.
+        // The further columns show that it is not a header `3 2` with two arcs.
         ("3 2 # c\n2 1\n1 3\n", 2, &["a line with 2 columns; expected 3 columns"]),
         // Adjacency lists.
         ("0 1 2\n1 0 2 3\n2 0 1 3\n3 1 2 4\n", 2, &["a line with 4 columns"]),
@@ -142,9 +142,8 @@ fn a_metis_file_is_never_an_edge_list() {
     let k4 = "4 4\n2 3 4\n1 3 4\n1 2 4\n1 2 3\n";
     folder.refuses("k4.txt", k4, &["k4.txt:1:", "--format metis", "--format text"]);
     assert!(read(&folder.write("k4.txt", k4.replacen("4 4", "4 6", 1))).is_err());
-    // Each neighbour must also list the vertex.
     folder.refuses("directed.metis", "3 2\n2 3\n1\n2\n", &["directed.metis:", "both ends", "--format text"]);
-    // Not METIS, and no other format is guessed.
+    // It is not METIS, and no other format is guessed.
     folder.refuses("list.graph", "0 1\n1 2\n", &["list.graph: text without the header", "--format text"]);
     assert_eq!(read_as(&folder.path("list.graph"), Some(Format::Text), None).unwrap(), [(0, 1), (1, 2)]);
 }
@@ -178,7 +177,7 @@ fn a_cr_without_lf_is_refused_wherever_it_stands() {
     ] {
         assert!(read(&folder.write(name, &text)).is_ok(), "{name}");
         assert!(read(&folder.write(name, text.replace('\n', "\r\n"))).is_ok(), "{name} with CR LF");
-        // All of them, and each alone except the last, which is followed by the end of the file.
+        // All line ends, and each alone except the last, which is at the end of the file.
         let mut altered = vec![text.replace('\n', "\r")];
         for (at, _) in text.match_indices('\n').filter(|(at, _)| at + 1 < text.len()) {
             altered.push(format!("{}\r{}", &text[..at], &text[at + 1..]));

@@ -136,7 +136,7 @@ fn a_graph_may_lie_in_several_files() {
         folder.write(name, npy(1, "<u8", false, &format!("({rows}, 2)"), &words::<8>(&numbers)))
     });
     assert_eq!(several(&arrays), sorted);
-    // A directory, or a pattern, stands for them; their identity is that of the files, in order.
+    // A directory or a pattern stands for them; their identity is that of the files, in order.
     for (dir, paths) in [("lists", &paths[..]), ("tables/year=2024", &tables), ("arrays", &arrays)] {
         std::fs::create_dir_all(folder.path(dir)).unwrap();
         for (path, year) in paths.iter().zip(["/", "/b/"]) {
@@ -249,7 +249,7 @@ fn frames_of_any_sizes_are_read_by_any_number_of_threads() {
         let found = pool.install(|| super::support::read(&path)).unwrap();
         assert!(found == expected, "{threads} threads");
     }
-    // Damage in any frame, and what is behind the last one, is reported.
+    // Damage in any frame, and what follows the last one, is reported.
     let before: usize = packed[..20].iter().map(Vec::len).sum();
     let mut damaged = whole.clone();
     damaged[before + packed[20].len() / 2..][..9].fill(0xff);

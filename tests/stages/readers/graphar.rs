@@ -28,7 +28,7 @@ impl GraphDir {
         for (name, heads) in [("knows", "person"), ("likes", "person"), ("owns", "thing")] {
             dir.write(&format!("{name}.edge.yml"), &edges("person", name, heads));
         }
-        // A name of the older kind.
+        // A name in the older form.
         dir.write("likes.edge.yml", &edges("person", "likes", "person").replace("_type: person", "_label: person"));
         for (name, chunk, rows) in [
             ("knows", "part0/chunk0", "0,1\n1,2\n"),
@@ -113,7 +113,7 @@ fn edges_of_one_type_are_taken() {
     dir.write("social.graph.yml", "name: social\nprefix: ./\nedges: [knows.edge.yml]\n");
     assert_eq!(dir.read(&[""]).unwrap(), knows);
     assert_eq!(files_of(&[dir.0.path("")]).unwrap().len(), 3);
-    // The files of the graph are where it says.
+    // The files of the graph are in the folder that it names.
     std::fs::create_dir(dir.0.path("data")).unwrap();
     std::fs::rename(dir.0.path("edge"), dir.0.path("data/edge")).unwrap();
     dir.refuses(
@@ -133,7 +133,7 @@ fn a_graph_in_an_archive_is_read() {
         assert!(error.contains(&format!("{name}: ")) && error.contains("3 types of edges"), "{error}");
     }
     dir.write("social.graph.yml", "edges: [knows.edge.yml]\n");
-    // A list beside it is no graph of its own.
+    // A list beside it is not a second graph.
     dir.write("notes.csv", "9,9\n");
     for (name, found) in dir.read_archives() {
         assert_eq!(found.unwrap(), [(0, 1), (1, 2), (2, 0), (3, 4)], "{name}");
@@ -145,7 +145,7 @@ fn a_graph_in_an_archive_is_read() {
     for (name, found) in dir.read_archives() {
         assert_eq!(found.unwrap().len(), 4, "{name}");
     }
-    // Nothing of this machine is named by an archive.
+    // An archive must not name files of this machine.
     for prefix in [dir.0.path("data").to_str().unwrap(), "../data/"] {
         dir.write("social.graph.yml", &format!("prefix: {prefix}\nedges: [knows.edge.yml]\n"));
         for (_, found) in dir.read_archives() {

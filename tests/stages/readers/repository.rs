@@ -26,7 +26,7 @@ fn a_matrix_may_lack_its_banner() {
         let source = open(&folder.write("g.mtx", &text)).unwrap();
         assert_eq!(source.format(), Format::MatrixMarket);
         assert_eq!(source.facts().declared_vertices, Some(if text.starts_with('7') { 7 } else { 5 }));
-        // Nothing says that entries stand for their mirror images, too.
+        // Nothing indicates that entries also stand for their mirror images.
         assert!(!source.facts().symmetric);
         assert_eq!(arcs(&source).unwrap(), sorted, "{text}");
     }

@@ -1,5 +1,4 @@
-//! Rows that are clean already are oriented without buckets: the result is byte for byte the graph that cleaning makes of their arcs.
-//! If anything is wrong with them, they are cleaned.
+//! Rows that are already clean are oriented without buckets: the result equals, byte for byte, the graph made by cleaning; others are cleaned.
 
 mod faults;
 mod reads;
@@ -44,7 +43,7 @@ fn file_of(made: MadeGraph) -> OrientedFile {
     }
 }
 
-/// A budget little larger than what the program itself takes.
+/// A budget slightly above what the program itself takes.
 const LITTLE: Bytes = Bytes::mib(17);
 
 /// Whether the rows of the input at `path` are accepted without cleaning; if so, checks that the graph is the one that cleaning makes.
@@ -78,7 +77,7 @@ fn taken_beside(path: &Path, memory: Bytes, buckets: Option<Bytes>, scratch: Opt
         panic!("room for 64 MiB is enough")
     };
     same(&cleaned, &general);
-    // What turns out to be too large goes to a file after all.
+    // Sections that turn out to be too large go to a file after all.
     let (vertices, of_rows) = (4 * u64::from(in_memory.vertices()), in_memory.stored_bytes().get());
     for most in [vertices + of_rows / 2, vertices + of_rows - 1].map(Bytes) {
         let place = Destination::memory(most, dir.path());
@@ -103,7 +102,7 @@ fn a_directed_crawl_with_offsets_is_cleaned_by_ranges_of_ids() {
     write(&folder.path("crawl"), &graph_of(&arcs), CompFlags::default(), false);
     let source = open(&folder.path("crawl.graph")).unwrap();
     assert!(ArcSource::is_ordered(&source) && !ArcSource::is_ordered(&General(&source)));
-    // In little memory buckets go to files.
+    // With little memory, buckets go to files.
     for memory in [Bytes::mib(256), Bytes::mib(36)] {
         let dir = tempfile::tempdir().unwrap();
         let (space, control) = (Workspace::new(HostMemory::new(memory, 2), dir.path()), Control::silent());
@@ -118,7 +117,6 @@ fn a_directed_crawl_with_offsets_is_cleaned_by_ranges_of_ids() {
     }
 }
 
-/// Asserts that two graphs are the same, even if their inputs are not.
 fn same(a: &OrientedGraph, b: &OrientedGraph) {
     assert_eq!((a.vertices(), a.edges(), a.report()), (b.vertices(), b.edges(), b.report()));
     assert!(common::rows_of(a) == common::rows_of(b) && a.out_degrees().unwrap() == b.out_degrees().unwrap());
@@ -146,7 +144,7 @@ proptest! {
         let folder = Folder::new();
         prop_assert_eq!(taken(&folder.write("a.sg", sg(&rows)), memory), clean);
         if let Some(text) = metis(&rows) {
-            // Text is parsed into memory first, where it does not fit this budget.
+            // Text is parsed into memory first, and does not fit this budget.
             let fits = memory > LITTLE;
             let taken = taken(&folder.write("a.metis", text), memory);
             prop_assert!(taken == (clean && fits) || (!fits && !taken) || (clean && taken));
@@ -158,7 +156,7 @@ proptest! {
             let edges = arcs.iter().any(|&(u, v)| u != v);
             write(&folder.path("b"), &graph_of(&arcs), CompFlags::default(), false);
             prop_assert_eq!(taken(&folder.path("b.graph"), Bytes::mib(64)), clean);
-            // It may be directed: where sorting arcs takes too much memory, they get their reverse without that.
+            // The graph may be directed: if sorting arcs takes too much memory, their reverse arcs are found without it.
             let (large, most) = (8 * arcs.len() > 2100, Bytes(2100));
             let taken = taken_beside(&folder.path("b.graph"), Bytes::mib(64), Some(most), None);
             prop_assert_eq!(taken, clean || large && edges);
@@ -196,7 +194,7 @@ fn rows_may_have_hundreds_of_successors_and_a_bvgraph_each_edge_once() {
     let folder = Folder::new();
     let complete: Vec<(u64, u64)> = (0..700).flat_map(|u| (u + 1..700).map(move |v| (u, v))).collect();
     assert!(taken(&folder.write("complete.sg", sg(&rows_of(700, &complete))), Bytes::mib(64)));
-    // Between two sides, so that no arc of the first chunk could have its reverse there.
+    // The arcs are between two sides, so that no arc of the first chunk could have its reverse there.
     let up: Vec<(u64, u64)> =
         (0..1500).flat_map(|u| (0..200).map(move |i| (u, 1500 + (u * u + 7 * i) % 1499))).collect();
     let both: Vec<(u64, u64)> = arcs_of(&rows_of(3000, &up)).collect();
@@ -249,7 +247,7 @@ fn real_graphs_are_taken_from_their_rows() {
     let expected = made(None, None);
     // Its reversed arcs, and then its tails, take some 3 MB, so most of them go to files.
     assert!(made(Some(Bytes(1_200_000)), None) == expected);
-    // With a little of the disk, or none, the graph is read for one band of ids after another.
+    // With little disk space, or none, the graph is read once for each band of ids.
     for scratch in [Bytes(300_000), Bytes::ZERO] {
         assert!(made(Some(Bytes(2_000_000)), Some(scratch)) == expected, "{scratch}");
     }

@@ -28,7 +28,6 @@ pub(crate) fn open(path: &Path) -> Result<Source> {
     Source::open(&[path.to_path_buf()], None, &work_dir())
 }
 
-/// All arcs, sorted.
 pub(crate) fn arcs(source: &Source) -> Result<Vec<(u64, u64)>> {
     let keep = Keep::default();
     let found = source.scan(&keep, &Control::silent())?;
@@ -50,7 +49,6 @@ pub(crate) fn edges(arcs: &[(u64, u64)]) -> Vec<(u64, u64)> {
     edges
 }
 
-/// A folder for the files of one test.
 pub(crate) struct Folder(pub(crate) tempfile::TempDir);
 
 impl Folder {

@@ -13,7 +13,6 @@ const CLOCK: [Event; 2] = [2, 3];
 const FORKED: Event = 4;
 const JOINED: Event = 5;
 
-/// A device and the source of a method's kernels, loaded.
 pub(crate) struct BaselineDevice<'e, E: Engine> {
     pub(crate) engine: &'e mut E,
     source: &'static CudaSource,
@@ -25,7 +24,6 @@ impl<'e, E: Engine> BaselineDevice<'e, E> {
         Ok(Self { engine, source })
     }
 
-    /// Takes a piece of the arena; returns its address.
     pub(crate) fn take(&mut self, bytes: u64) -> GpuResult<u64> {
         self.engine.take(bytes)
     }
@@ -81,7 +79,6 @@ impl<'e, E: Engine> BaselineDevice<'e, E> {
         self.engine.read_u64(Stream::Compute, from)
     }
 
-    /// Waits for stream 0 and reads a number of 32 bits.
     pub(crate) fn read_u32(&mut self, from: u64) -> GpuResult<u32> {
         let mut value = [0u32];
         self.engine.read(Stream::Compute, from, cast_slice_mut(&mut value))?;

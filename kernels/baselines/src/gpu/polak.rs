@@ -5,12 +5,11 @@
 //! 1. copy the edge array; 2. the largest vertex; 3. sort the edges as 64-bit integers; 4. the node array; 5. mark backward edges, from
 //!    higher degree to lower; 6. drop them; 7. unzip to a structure of arrays; 8. the node array again.
 //!
-//! Then the kernel of section 3.3, which reads one value a step (3.4.3), 64 threads a block and 8 blocks a multiprocessor unless said
-//! otherwise, and the sum of the threads' results.
+//! Then the kernel of section 3.3, which reads one value a step (3.4.3), by default with 64 threads a block and 8 blocks a multiprocessor; and a sum.
 //!
 //! Choices where the paper is silent or its libraries are not used: the sort is a radix sort, 8 bits a pass, lowest first (Thrust's is
 //! a radix sort, too); edges are removed by counting those kept in each tile, a scan, and a move. The high half of a sorted key is the
-//! vertex whose list the edge is in, which is the paper's 'second vertex'. Vertices are numbered in falling degree order, as in the
+//! vertex whose list the edge is in, which is the paper's 'second vertex'. Vertices are numbered in descending degree order, as in the
 //! rest of this program, not by the input's ids. With [`Preprocess::Cpu`] (3.4.5) backward edges never reach the device: the host drops
 //! them when it orients the graph; steps 2, 5 and 6 are not needed, and the others have half the work. With several devices, each
 //! does the whole preparation and counts a share of the edges ([`EdgeShare`]); the paper prepares on one device and copies.
@@ -42,7 +41,6 @@ pub struct PolakOptions {
     pub block_threads: u32,
     /// Blocks for each multiprocessor.
     pub blocks: u32,
-    /// Who drops backward edges.
     pub preprocess: Preprocess,
 }
 
@@ -62,7 +60,6 @@ const MOST_THREADS: u64 = 1 << 19;
 /// Bytes that it takes for any graph.
 const FIXED: u64 = 8 * MOST_THREADS + SUM_BYTES;
 
-/// Where all data is.
 struct PolakLayout {
     keys: u64,
     other: u64,
@@ -114,7 +111,7 @@ pub(super) struct Polak {
     size: PartitionExtent,
     ways: Ways,
     pieces: PolakLayout,
-    /// Rows and bytes received.
+    /// The numbers of rows and bytes received.
     rows: u64,
     bytes: u64,
 }

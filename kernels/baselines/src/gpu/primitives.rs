@@ -1,5 +1,4 @@
-//! The host's part of `cuda/primitives.cuh`: scans, sums, the radix sort. The caller provides scratch memory; for each primitive a
-//! `const fn` has the size.
+//! The host's part of `cuda/primitives.cuh`: scans, sums, radix sort. The caller provides scratch memory; for its size each has a `const fn`.
 
 use super::machine::BaselineDevice;
 use trimill_kernels::engine::{Engine, Grid};

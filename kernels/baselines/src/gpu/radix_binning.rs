@@ -1,22 +1,19 @@
 //! Method `radix-binning`: N. Tirpankar, H. Sundar, 'Towards Triangle Counting on GPU using Stable Radix binning' (2018).
 //!
-//! Input: the edge list with each edge in both directions. Algorithm 1: the list is sorted, which gives the vertices' lists. Each
-//! vertex of degree `d` has `d (d - 1) / 2` wedges; for each wedge, the edge that would close it is written to the candidates E', at
-//! the place that a scan of the numbers of wedges gives. Algorithm 2: E and E' are binned together by the highest bits of both
-//! vertices (stable); buckets that are empty on one side are dropped, those with few keys on a side are compared key by key, and the
-//! rest is binned by the next bits; after the last bit every candidate in a bucket counts. Each triangle is found at its three
-//! corners, so the sum is divided by three.
+//! Input: the edge list with each edge in both directions. Algorithm 1: the list is sorted, which gives the vertices' lists. Each vertex of degree
+//! `d` has `d (d - 1) / 2` wedges; for each wedge, the edge that would close it is written to the candidates E', at the place that a scan of the
+//! numbers of wedges gives. Algorithm 2: E and E' are binned together by the highest bits of both vertices (stable); buckets that are empty on one
+//! side are dropped, those with few keys on a side are compared key by key, and the rest is binned by the next bits; after the last bit every
+//! candidate in a bucket counts. Each triangle is found at its three corners, so the sum is divided by three.
 //!
-//! Choices where the paper is silent or mentions future work: candidates are made in batches, so E' is never complete in memory, and
-//! a vertex's wedges may be split between batches. A bucket with few keys on either side is counted (line 9 of Algorithm 2; the text
-//! requires it of both). No dynamic parallelism: each kernel is launched once for all buckets of a level. E holds each edge once, larger
-//! vertex first, and so do the candidates. The `p` threads of the paper are warps, each with a tile of a bucket. The parts that
-//! continue on the next level are listed by an atomic counter; their order does not matter. The sort is that of `polak` (the paper
-//! uses CUB's).
+//! Choices where the paper is silent or mentions future work: candidates are made in batches, so E' is never complete in memory, and a vertex's
+//! wedges may be split between batches. A bucket with few keys on either side is counted (line 9 of Algorithm 2; the text requires it of both). No
+//! dynamic parallelism: each kernel is launched once for all buckets of a level. E holds each edge once, larger vertex first, and so do the
+//! candidates. The `p` threads of the paper are warps, each with a tile of a bucket. The parts that continue on the next level are listed by an
+//! atomic counter; their order does not matter. The sort is that of `polak` (the paper uses CUB's).
 //!
-//! Whole graphs only. Device bytes: `8 m` successors, `8 m` E, `12 n`, and either the sort's `33 m` or, later, the binning's
-//! `16 m`, 16 a candidate of a batch, and counts of tiles and buckets. Time: `O(wedges x log n)`, where
-//! wedges are those of the undirected graph, and for each batch `O(m log n)`. Lists of fewer than 2^32 entries.
+//! Whole graphs only. Device bytes: `8 m` successors, `8 m` E, `12 n`, and the sort's `33 m` or later the binning's `16 m`, 16 a batch's candidate,
+//! counts of tiles and buckets. Time: `O(wedges x log n)` (wedges of the undirected graph), `O(m log n)` per batch. Lists of fewer than 2^32 entries.
 
 mod bins;
 
@@ -56,14 +53,13 @@ impl RadixBinningOptions {
     }
 }
 
-/// Where all data is.
 #[derive(Debug, Clone, Copy)]
 struct RadixBinningLayout {
     node: u64,
     successors: u64,
     edges: u64,
     wedges: u64,
-    /// For the sort, then for the bins.
+    /// Memory for the sort, later for the bins.
     region: u64,
     region_bytes: u64,
 }
@@ -107,7 +103,7 @@ pub(super) struct RadixBinning {
     pieces: RadixBinningLayout,
     /// Destinations of the copied edges.
     keys: [u64; 3],
-    /// Rows and bytes received.
+    /// The numbers of rows and bytes received.
     rows: u64,
     bytes: u64,
 }

@@ -1,17 +1,15 @@
 //! Method `reverse-edge`: the GPU program of the reverse-edge forward algorithm.
 //!
-//! Input: vertices numbered by falling degree; each edge once, in the list of its end of larger number (see the paper's figure; its
-//! fifth step of preprocessing names the other end); lists ascending. Three arrays go to the device: `successor`, all lists one after
-//! another; `index`, where each list begins; `tail`, the vertex whose list an entry of `successor` is in. One thread per edge merges
-//! the lists of its two ends, as the paper's serial programs do, and writes what it found to the edge's place in `result`; these are
-//! summed. Blocks of 256 threads. With [`ReverseEdgeOptions::streams`] the edges are divided equally among that many streams, with a kernel each;
-//! the paper tries 16.
+//! Input: vertices numbered by descending degree; each edge once, in the list of its end of larger number (see the paper's figure; its fifth step of
+//! preprocessing names the other end); lists ascending. Three arrays go to the device: `successor`, all lists one after another; `index`, where each
+//! list begins; `tail`, the vertex whose list an entry of `successor` is in. One thread per edge merges the lists of its two ends, as the paper's
+//! serial programs do, and writes what it found to the edge's place in `result`; these are summed. Blocks of 256 threads. With
+//! [`ReverseEdgeOptions::streams`] the edges are divided equally among that many streams, with a kernel each; the paper tries 16.
 //!
 //! The paper holds whole graphs. Here `successor` and `index` are the resident section, and lists of proxies are read from the row
 //! block; a row block counts the edges whose successor it covers, and its results are summed separately.
 //!
-//! Device bytes: 12 an arc (successor, tail, result), 8 a local, one row block. `O(m^1.5)` time, and a thread for each edge in
-//! each row block.
+//! Device bytes: 12 an arc (successor, tail, result), 8 a local, a row block. `O(m^1.5)` time, and a thread for each edge in each row block.
 
 use bytemuck::cast_slice;
 use trimill_counting::{Footprint, PartitionExtent, Resident, RowBlockRoom};
@@ -27,7 +25,7 @@ use super::{BaselineWork, ROUNDING, TakePiece, bytes_of};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReverseEdgeOptions {
     pub block_threads: u32,
-    /// Queues among which the edges are divided.
+    /// The number of streams among which the edges are divided.
     pub streams: u32,
 }
 
@@ -38,7 +36,6 @@ impl Default for ReverseEdgeOptions {
     }
 }
 
-/// The paper's number of streams.
 pub const STREAMS: u32 = EXTRA_STREAMS as u32;
 
 /// Number of entries of `tail` that are made and copied together.

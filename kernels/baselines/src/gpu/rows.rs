@@ -42,14 +42,13 @@ impl DeviceRows {
     }
 }
 
-/// The addresses of the sections.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sections {
     resident: DeviceRows,
     /// Address of the kernels' copy of [`DeviceRows`].
     pub(super) rows: u64,
     slot: u64,
-    /// Rows and successors received.
+    /// The numbers of rows and successors received.
     locals: u64,
     arcs: u64,
 }
@@ -83,7 +82,7 @@ impl Sections {
         Ok(())
     }
 
-    /// Copies a row block over the one before, which no kernel uses any more.
+    /// Copies a row block over the previous one, which no kernel uses any more.
     pub(super) fn row_block<E: Engine>(
         &mut self,
         machine: &mut BaselineDevice<'_, E>,

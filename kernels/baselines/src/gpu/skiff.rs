@@ -12,22 +12,20 @@
 //! | `block-index` | `D / 32` blocks for a level of the array |
 //! | `warp-index` | `D / 32` warps for a level of the array |
 //!
-//! Graphs that do not fit (IV-B): the tries are built in slices of as many rows as memory allows, and each slice counts the edges whose
-//! hashed row is in it. The slices of `block-degree` are runs of rows in falling degree with about equal sums of degrees; those of
-//! the other two follow the level array.
+//! Graphs that do not fit (IV-B): the tries are built in slices of as many rows as memory allows, and each slice counts the edges whose hashed row
+//! is in it. Slices of `block-degree` are runs of rows in descending degree of about equal degree sums; the other two follow the level array.
 //!
-//! Choices where the paper is silent or contradicts itself: Algorithm 3 moves items between buckets (hopscotch) while section IV-A
-//! links nodes; the nodes of IV-A are built here, with the masks of Algorithm 3, by which a search reads only items of its own hash. A trie is built once for all edges of its row instead of once per edge, by one warp
-//! as in Figure 11, so that lanes compete for a node's link only. A trie has the number of first nodes that could just hold its keys,
-//! rounded up to a power of two, and space for every node that its chains may need. The hash is the remainder. A node is a cache line
-//! (IV-C), and a warp takes an edge, its lanes the probes.
+//! Choices where the paper is silent or contradicts itself: Algorithm 3 moves items between buckets (hopscotch) while section IV-A links nodes; the
+//! nodes of IV-A are built here, with the masks of Algorithm 3, by which a search reads only items of its own hash. A trie is built once for all
+//! edges of its row instead of once per edge, by one warp as in Figure 11, so that lanes compete for a node's link only. A trie has the number of
+//! first nodes that could just hold its keys, rounded up to a power of two, and space for every node that its chains may need. The hash is the
+//! remainder. A node is a cache line (IV-C), and a warp takes an edge, its lanes the probes.
 //!
 //! The paper holds whole graphs; here the rows of a row block are hashed in addition to the resident ones, and a row block counts the
 //! edges whose successor it covers. Resident tries are rebuilt for each row block.
 //!
-//! Device bytes: 4 an arc; for a local 8, 12 or 8 for its place in the organisation, and 8 for the place of its trie; a row block and
-//! twice its offsets; and 260 a node, of which a row of `d` has at most `1 + 3 d / 32`; at least the nodes of one row. Host: 12 bytes
-//! a row.
+//! Device bytes: 4 an arc; for a local 8, 12 or 8 for its place in the organisation, and 8 for the place of its trie; a row block and twice its
+//! offsets; and 260 a node, of which a row of `d` has at most `1 + 3 d / 32`; at least the nodes of one row. Host: 12 bytes a row.
 
 mod organise;
 
@@ -58,7 +56,6 @@ pub enum Organisation {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SkiffOptions {
-    /// How edges are distributed over threads.
     pub organisation: Organisation,
     pub block_threads: u32,
     /// The most nodes on the device at a time; `None`: as many as memory allows.
@@ -80,7 +77,7 @@ const FIXED: u64 = 8 * BLOCKS + SUM_BYTES;
 /// Bytes for each local or proxy: the place of its trie, its place in a slice, and its share of the longest possible trie.
 const PER_NUMBERED: u64 = 8 + 25;
 
-/// Bytes of a node's items, and of their masks.
+/// Bytes of a node's items; its masks take as many.
 const ITEMS: u64 = 4 * 32;
 
 /// Bytes of a node: its items, their masks, and its link.
@@ -184,8 +181,7 @@ impl Skiff {
         Ok(Self { options, size, pieces, lengths, organised: None, tries: None })
     }
 
-    /// Takes the memory for nodes, once: as many as all resident rows and one row of the greatest possible length need, or fewer if
-    /// this is the only row block and needs fewer, or if less memory is left.
+    /// Takes the memory for nodes once: for all resident rows and a longest possible row, or less for a single row block or in little memory.
     fn take_nodes<E: Engine>(
         &mut self,
         machine: &mut BaselineDevice<'_, E>,

@@ -90,7 +90,7 @@ fn polak_shares_add_up_and_the_cpu_prepares_where_the_gpu_has_no_room() {
     let method = GpuMethod::Polak(polak::PolakOptions::default());
     let share = |index| {
         let counted = count(&method, EdgeShare { index, of: 3 }, &partition, &row_blocks, 0).unwrap();
-        // Enough memory for edges in one direction only.
+        // Memory for edges in one direction only.
         assert_eq!(counted.copied_bytes, 8 * partition.size(0).arcs);
         counted.triangles
     };
@@ -114,7 +114,6 @@ fn skiffs(nodes: Option<u32>) -> [GpuMethod; 3] {
 #[test]
 fn skiff_counts() {
     agrees(&skiffs(None), 1 << 16, &graphs());
-    // With the least memory.
     agrees(&skiffs(None)[1..2], 0, &graphs()[7..]);
 }
 
@@ -173,8 +172,7 @@ fn radix_binning_reaches_the_last_level_and_cuts_wedges_anywhere() {
 
 #[test]
 fn radix_binning_drops_what_has_nothing_on_the_other_side() {
-    // A star: many candidates without any edge in their buckets. A bipartite graph: no edge has both ends on one side, where all
-    // candidates are.
+    // A star: many candidates, but no edge in their buckets. A bipartite graph: no edge on the side where all candidates are.
     let star = Partition::whole((0..300u32).map(|b| (0..b.min(1)).collect()).collect());
     let bipartite = Partition::whole((0..60u32).map(|b| if b < 30 { vec![] } else { (0..30).collect() }).collect());
     agrees(&[binning(4, 0, Some(1 << 16)), binning(6, 32, Some(1 << 16))], 0, &[star, bipartite]);

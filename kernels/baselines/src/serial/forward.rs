@@ -1,6 +1,6 @@
 //! `forward`: T. Schank, D. Wagner, 'Finding, Counting and Listing all Triangles in Large Graphs' (WEA 2005).
 //!
-//! Vertices are visited in falling degree order, number 0 first. Each edge is in the list of its end of smaller number; the order of
+//! Vertices are visited in descending degree order, number 0 first. Each edge is in the list of its end of smaller number; the order of
 //! the list does not matter. When `v` is visited, for each `u` in its list the sets `A(u)` and `A(v)` are intersected and `v` is added
 //! to `A(u)`. So `A(u)` holds the neighbours of `u` that were visited before; that it grows is the method's cost.
 //!

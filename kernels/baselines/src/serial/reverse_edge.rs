@@ -1,7 +1,6 @@
 //! `reverse-edge`: the reverse-edge forward algorithm, an improved compact-forward that stores each edge once.
 //!
-//! Every vertex has a list of its neighbours of smaller number in ascending order. For each vertex `max` and each `mid` in its list,
-//! the common entries of both lists are the corners `min`.
+//! Each vertex has an ascending list of its smaller neighbours. For each vertex `max` and each `mid` in its list, common entries are corners `min`.
 //!
 //! The paper's figure and its comparison with compact-forward store an edge at its end of larger number, as here; its fifth step of
 //! preprocessing names the smaller one. With that, the lists of hubs would be as long as their degrees, so this follows the figure.

@@ -3,11 +3,10 @@
 use trimill_counting::Resident;
 use trimill_kernels::RowBlockSlices;
 
-/// Where a successor's row is.
 pub(super) enum RowLocation<'a> {
-    /// In the resident section: the index of the row.
+    /// In the resident section: the row's index.
     Resident(usize),
-    /// In the row block: the row itself.
+    /// In the row block.
     RowBlock(&'a [u32]),
 }
 

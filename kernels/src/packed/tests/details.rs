@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Counts at each number, with `held` counters at a time, in an arena of `arena` bytes; also checks the totals of all passes.
+/// Counts at each number, `held` counters at a time, in an arena of `arena` bytes; also checks the totals of all passes.
 fn at_vertices(partition: &Partition, row_blocks: &[RowBlock], pace: Pace, held: u64, arena: u64) -> Vec<u64> {
     let size = partition.size_with(row_blocks);
     let total = partition.triangles();

@@ -25,8 +25,7 @@ impl Partition {
         found
     }
 
-    /// Counts `runs` and `row_blocks` with a counter that was begun with edges, and reads its counters as they become complete. Returns
-    /// the triangles in all, too.
+    /// Counts `runs` and `row_blocks` by a counter begun with edges, and reads its counters as they become complete; also returns the total.
     pub fn count_on_arcs(
         &self,
         mut counter: Box<dyn PartitionCounter + '_>,
@@ -52,7 +51,6 @@ impl Partition {
         }
         row_blocks.last().into_iter().for_each(|row_block| read(&mut *counter, row_block));
         let mut resident = vec![7; self.successors.len()];
-        // In pieces.
         for (i, into) in resident.chunks_mut(1000).enumerate() {
             counter.resident_edges(1000 * i as u64, into, pool()).unwrap();
         }

@@ -9,7 +9,6 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub(super) const PAGE: usize = 4096;
 
-/// A graph file taken apart.
 #[derive(Clone)]
 pub(super) struct Parts {
     pub(super) version: u32,

@@ -40,7 +40,7 @@ fn a_first_line_that_may_be_a_header_or_an_arc_is_asked_for() {
     for text in ["1 2\n2 3\n3 1\n", "0 1\n1 2\n", "2 1\n0 1\n2 0\n", "30 1412\n30 3352\n5 30\n"] {
         assert_eq!(read(&folder.write("arcs.txt", text)).unwrap().len(), text.lines().count(), "{text}");
     }
-    // The user decides about first lines of names and of one number.
+    // For first lines of names or of one number, the user decides.
     let count = folder.write("count.txt", "6\n0 1\n");
     assert_eq!(read_as(&count, None, Some(Header::Yes)).unwrap(), [(0, 1)]);
     assert!(read_as(&count, None, Some(Header::No)).unwrap_err().to_string().contains("one column only"));
@@ -75,7 +75,7 @@ fn a_list_that_begins_with_its_largest_id_has_no_header_unless_one_fits() {
     };
     for n in (2..70).chain([100, 1000]) {
         for first in [0, 1] {
-            // The last vertex is adjacent to all others: from the largest of them down, up, and beginning in the middle.
+            // The last vertex is adjacent to all others: the lines descend, ascend, or begin in the middle.
             let down: Vec<(u64, u64)> = (first..n).rev().map(|leaf| (n, leaf)).collect();
             let up: Vec<_> = down.iter().copied().rev().collect();
             let middle: Vec<_> = down.iter().copied().cycle().skip(down.len() / 2).take(down.len()).collect();
@@ -86,7 +86,7 @@ fn a_list_that_begins_with_its_largest_id_has_no_header_unless_one_fits() {
             for (what, arcs) in
                 [("down", down), ("up", up), ("middle", middle), ("both", both), ("path", path), ("all", all)]
             {
-                // What the first line says as a header is true of the others.
+                // The first line, read as a header, is true of the others.
                 let ((vertices, edges), rest) = (arcs[0], &arcs[1..]);
                 let ids = rest.iter().flat_map(|&(u, v)| [u, v]);
                 let (least, most) = (ids.clone().min().unwrap_or(0), ids.max().unwrap_or(0));
@@ -97,7 +97,7 @@ fn a_list_that_begins_with_its_largest_id_has_no_header_unless_one_fits() {
                     Some(found) => assert_eq!(found, sorted(&arcs), "{what} of {n} from {first}"),
                     None => assert!(fits, "{what} of {n} from {first} is refused"),
                 }
-                // With a header it is the same, or refused.
+                // With a header the arcs are the same, or the list is refused.
                 let vertices = vertices + 1 - first;
                 for header in
                     [format!("{vertices} {}\n", arcs.len()), format!("{vertices} {vertices} {}\n", arcs.len())]

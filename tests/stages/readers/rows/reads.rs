@@ -1,4 +1,4 @@
-//! How often rows are read: again where they do not fit in memory, and not at all where the result does not fit the disk.
+//! How often rows are read: again if they do not fit in memory, and never if the result does not fit the disk.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

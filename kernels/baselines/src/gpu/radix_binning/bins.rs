@@ -14,7 +14,6 @@ use crate::gpu::TakePiece;
 use crate::gpu::machine::BaselineDevice;
 use crate::gpu::primitives::{BIN_TILE, ValueWidth, bits, scan, scan_bytes};
 
-/// The data of one of the two lists.
 #[derive(Debug, Clone, Copy)]
 struct Side {
     buffers: [u64; 2],
@@ -102,7 +101,6 @@ impl Bins {
         })
     }
 
-    /// Where to write a batch of candidates.
     pub(super) fn candidates(&self) -> u64 {
         self.wedges.buffers[1]
     }

@@ -14,9 +14,8 @@ const CHUNK: usize = 1 << 20;
 /// The data of an organisation on the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Organised {
-    /// The number of units, of 32 edges of one vertex each.
+    /// The number of units; a unit is up to 32 edges of one vertex.
     Units(u64),
-    /// The level array.
     Levels(Vec<Level>),
 }
 
@@ -92,8 +91,7 @@ fn by_levels(lengths: &[u32]) -> Vec<u32> {
     order
 }
 
-/// The most nodes that the trie of a row of `length` keys can have: its first ones, and those of its chains, each of which follows a
-/// full node.
+/// The most nodes of the trie of a row of `length` keys: the first ones, and those of its chains, each of which follows a full node.
 pub(super) fn nodes(length: u32) -> u64 {
     u64::from(length.div_ceil(32).max(1).next_power_of_two()) + u64::from(length.saturating_sub(1) / 32)
 }
