@@ -11,12 +11,13 @@ use std::ops::Range;
 use rayon::iter::repeat_n;
 use rayon::prelude::*;
 
-use super::pack::{self, Unpacked};
+use super::pack;
 use super::postponed::{PostponedArc, SortedArcs};
 use super::probe::{before, mark, unmark};
 use super::vertices::{Corners, HostVertexCounters, TotalOnly, WorkerVertices};
 use super::worker::{CpuWorker, LocalsRun};
 use crate::count::successors::SuccessorRows;
+use crate::planes::each_bit;
 use trimill_counting::Resident;
 use trimill_system::mapped::{prefetch_all, with_capacity};
 use trimill_system::{Bytes, parallel};
@@ -177,17 +178,21 @@ impl HeadBuckets {
         usize::from(self.buckets[(head - self.range.start) as usize / GROUP])
     }
 
-    /// Visits the run's arcs that are counted by head, with the tail, the number of entries before the head in its row, and the head.
+    /// Visits the run's arcs that are counted by head, with the tail, the number of entries before the head in its row (0 if that is packed), and the head.
     #[inline(always)]
     fn each_arc(&self, resident: &Resident, run: &LocalsRun<'_>, mut visit: impl FnMut(usize, usize, u32)) {
-        let mut unpacked = Unpacked::new();
         for (local, cursor) in run.locals().zip(&*run.cursors) {
             let row = resident.row(local);
-            let row = match pack::words(row) {
-                Some(words) if self.packed => unpacked.plain(words),
-                Some(_) => continue,
-                None => row,
-            };
+            if let Some(words) = pack::words(row) {
+                let words = if self.packed { words } else { &[] };
+                for (i, word) in words.iter().enumerate().take_while(|(_, word)| 64 * word[0] < self.range.end) {
+                    // As below, the first entry closes no triangle.
+                    let bits = pack::bits(word);
+                    let bits = if i == 0 { bits & (bits - 1) } else { bits };
+                    each_bit(bits, |bit| visit(local, 0, 64 * word[0] + bit as u32));
+                }
+                continue;
+            }
             let places = self.places(row, *cursor as usize);
             places.clone().zip(&row[places]).for_each(|(place, &head)| visit(local, place, head));
         }

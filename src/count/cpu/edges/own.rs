@@ -95,9 +95,9 @@ impl Own {
         self.planes.resize(words.len(), planes::EMPTY);
     }
 
-    /// Begins a row in either form, with marks; returns the last word that has some.
+    /// Begins and marks a row, packed or not.
     #[inline(always)]
-    pub(super) fn begin_marked(&mut self, row: &[u32]) -> Option<u32> {
+    pub(super) fn begin_marked(&mut self, row: &[u32]) {
         match pack::words(row) {
             Some(words) => {
                 self.begin(words.iter().map(|word| pack::bits(word).count_ones() as usize).sum());
@@ -108,7 +108,6 @@ impl Own {
                 self.mark(row);
             }
         }
-        self.words.last().copied()
     }
 
     /// Adds 1 for each of the entries that is marked; returns how many are.
@@ -127,10 +126,20 @@ impl Own {
     /// Adds 1 for each entry that a packed row shares with the marks; returns how many these are.
     #[inline(always)]
     pub(super) fn add_words(&mut self, words: &[[u32; 3]]) -> u32 {
+        let Some(&last) = self.words.last() else { return 0 };
         let mut found = 0;
-        for word in words {
-            let both = self.marks[word[0] as usize] & pack::bits(word);
-            if both != 0 {
+        if self.dense {
+            let (marks, slots, planes) = (&self.marks[..], &self.slots[..], &mut self.planes[..]);
+            for word in words.iter().take_while(|word| word[0] <= last) {
+                let both = marks[word[0] as usize] & pack::bits(word);
+                if both != 0 {
+                    planes::add(&mut planes[slots[word[0] as usize] as usize], both);
+                    found += both.count_ones();
+                }
+            }
+        } else {
+            for word in words.iter().take_while(|word| word[0] <= last) {
+                let both = self.marks[word[0] as usize] & pack::bits(word);
                 self.add(word[0] as usize, both);
                 found += both.count_ones();
             }

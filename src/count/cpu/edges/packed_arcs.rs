@@ -13,12 +13,15 @@ use crate::count::cpu::postponed::PostponedArc;
 pub(super) fn count_part(own: &mut Own, first: u32, sorted: &[PostponedArc], around: &Around<'_>) {
     for arcs in sorted.chunk_by(|a, b| a.head == b.head) {
         let (row, first_of_head) = around.row_at(first + u32::from(arcs[0].head));
-        let Some(last) = own.begin_marked(row) else { continue };
+        if row.is_empty() {
+            continue;
+        }
+        own.begin_marked(row);
         let mut found = 0;
         for arc in arcs {
-            let row = around.resident.row(arc.tail as usize);
-            found += match pack::words(row) {
-                Some(words) => own.add_words(&words[..words.partition_point(|word| word[0] <= last)]),
+            let row = around.successors.resident(arc.tail as usize);
+            found |= match pack::words(row) {
+                Some(words) => own.add_words(words),
                 None => own.add_entries(&row[..usize::from(arc.len)]),
             };
         }

@@ -106,13 +106,10 @@ impl EdgeWorker {
         }
     }
 
-    /// `by_head`: the counters of the successor's arcs are added to by head.
+    /// As [`Self::with_row`], for a packed row.
     #[inline(always)]
-    fn with_words(&mut self, words: &[[u32; 3]], first: u64, by_head: bool, around: &Around<'_>) -> u32 {
+    fn with_words(&mut self, words: &[[u32; 3]], first: u64, around: &Around<'_>) -> u32 {
         let Self { own, additions, .. } = self;
-        if by_head {
-            return own.add_words(words);
-        }
         let (mut found, mut first) = (0, first);
         for word in words {
             let bits = pack::bits(word);
@@ -130,10 +127,7 @@ impl EdgeWorker {
 
     #[inline(always)]
     fn with_row(&mut self, successor: Successor<'_>, around: &Around<'_>) -> u32 {
-        let Successor { row: successor_row, first, by_head, .. } = successor;
-        if let Some(words) = pack::words(successor_row) {
-            return self.with_words(words, first, by_head, around);
-        }
+        let Successor { row: successor_row, first, .. } = successor;
         let Self { own, additions, .. } = self;
         let (mut found, mut place) = (0, 0);
         while let Some(&c) = successor_row.get(place) {
@@ -148,9 +142,7 @@ impl EdgeWorker {
             }
             if both != 0 {
                 own.add(word, both);
-                if !by_head {
-                    additions.push(first + begin as u64, mask, around.counters);
-                }
+                additions.push(first + begin as u64, mask, around.counters);
                 found += both.count_ones();
             }
         }
@@ -182,19 +174,38 @@ impl EdgeWorker {
         triangles
     }
 
-    /// Counts the triangles whose middle corners are in `row[start..]`. The counters of arcs of those before `end_by_head` are added to by head.
+    /// As [`Self::with_others`], where most rows are packed: mostly near each other, so none is prefetched. For the middle corners before
+    /// `end_by_head`, counters of their own arcs are added to by head ([`packed_arcs`]).
     #[inline(always)]
-    fn with_others(&mut self, row: RowHead<'_>, end_by_head: usize, marked: bool, around: &Around<'_>) -> u64 {
+    fn with_packed(&mut self, row: RowHead<'_>, end_by_head: usize, around: &Around<'_>) -> u64 {
         let RowHead { row, start } = row;
+        let mut all = 0;
+        for (place, &b) in (start..).zip(&row[start..]) {
+            let (row, first) = (around.successors.resident(b as usize), around.resident.offsets[b as usize]);
+            let found = match pack::words(row) {
+                Some(words) if place < end_by_head => self.own.add_words(words),
+                Some(words) => self.with_words(words, first, around),
+                None if place < end_by_head => self.own.add_entries(row),
+                None => self.with_row(Successor { place, row, first }, around),
+            };
+            self.own.add_to(place, found);
+            all += u64::from(found);
+        }
+        all
+    }
+
+    /// Counts the triangles whose middle corners are in `row[start..]`.
+    #[inline(always)]
+    fn with_others(&mut self, row: &[u32], start: usize, marked: bool, around: &Around<'_>) -> u64 {
         let Some((&first, &last)) = row.first().zip(row.last()) else { return 0 };
         let mut all = 0;
         for (begin, some) in (start..).step_by(AHEAD).zip(row[start..].chunks(AHEAD)) {
-            let mut ahead = [Successor { place: 0, row: &[], first: 0, by_head: false }; AHEAD];
+            let mut ahead = [Successor { place: 0, row: &[], first: 0 }; AHEAD];
             let mut many = 0;
             for (place, &b) in (begin..).zip(some) {
                 // Reads all row bounds before comparing the first row.
                 let (row, first_arc) = around.row_at(b);
-                ahead[many] = Successor { place, row, first: first_arc, by_head: place < end_by_head };
+                ahead[many] = Successor { place, row, first: first_arc };
                 if may_intersect(row, first, last) {
                     prefetch_row(row);
                     many += 1;
@@ -236,7 +247,6 @@ struct Successor<'a> {
     place: usize,
     row: &'a [u32],
     first: u64,
-    by_head: bool,
 }
 
 /// The most arcs of a part: 512 KiB.
@@ -296,13 +306,19 @@ pub(super) fn count_run(
             continue;
         }
         worker.own.begin(end);
-        let marks = packed || end > SHORT;
-        if let Some(words) = words {
-            worker.own.mark_words(words);
-        } else if marks {
-            worker.own.mark(row);
-        }
-        let of_row = worker.with_others(RowHead { row, start }, end_by_head, marks, around);
+        let of_row = if packed {
+            match words {
+                Some(words) => worker.own.mark_words(words),
+                None => worker.own.mark(row),
+            }
+            worker.with_packed(RowHead { row, start }, end_by_head, around)
+        } else {
+            let marks = end > SHORT;
+            if marks {
+                worker.own.mark(row);
+            }
+            worker.with_others(row, start, marks, around)
+        };
         let counts = worker.own.finish();
         if of_row > 0 {
             counters.add(resident.offsets[local], counts);
