@@ -35,7 +35,7 @@ use super::hubs::{self, Hubs};
 use super::pack::{self, Unpacked};
 use super::postponed::{PostponedArc, SortedArcs};
 use super::worker::LocalsRun;
-use super::{Cpu, batches, end_of_hubs, free, pass_over};
+use super::{Cpu, batches, end_of_hubs, free, pass_over, runs};
 use crate::count::successors::SuccessorRows;
 use above::HubsAbove;
 use context::{Around, BatchedHeads, FoundByHead};
@@ -221,33 +221,37 @@ impl CpuEdgeCounter {
         let Self { resident, numbered, most_hubs, longest, workers, hubs, above, batch: room, counters, .. } = self;
         let (resident, range, progress) = (&*resident, &row_block.range, self.progress.as_ref());
         let successors = SuccessorRows::new(resident, row_block);
-        let heads = BatchedHeads { hubs: &heads[0], others: &heads[1], most_arcs: room.most as u64 };
+        let most_arcs = if heads.iter().all(HeadBuckets::is_empty) { u64::MAX } else { room.most as u64 };
+        let heads = BatchedHeads { hubs: &heads[0], others: &heads[1], most_arcs };
         // The arcs count as done in proportion to the row block's share of the numbering.
         let share = |arcs: u64| arcs * u64::from(range.end - range.start) / u64::from((*numbered).max(1));
         let advance = |arcs: u64| progress.into_iter().for_each(|progress| progress.advance(share(arcs)));
+        // Where rows are packed, an arc is met by head and by tail.
+        let times = if packed { 2 } else { 1 };
         let around = Around { range, successors: &successors, hubs, above, counters, resident, packed };
         if !heads.are_none() {
             // All workers allocate, so that the memory taken does not depend on which of them run.
             parallel::each(&*workers, |worker| lock(worker).allocate(*most_hubs, *longest));
             room.allocate();
-        }
-        for batch in batches(resident, &mut self.cursors, if heads.are_none() { u64::MAX } else { heads.most_arcs }) {
-            if !heads.are_none() && batch.iter().all(|run| heads.has_room_for(run, resident)) {
+            for batch in batches(resident, &mut self.cursors, heads.most_arcs) {
+                if batch.iter().any(|run| !heads.has_room_for(run, resident)) {
+                    continue;
+                }
                 let counting = BatchCounting { heads: &heads, runs: &batch, workers, around: &around };
                 self.triangles += counting.count(room, &|arcs| {
-                    advance(arcs as u64);
+                    advance(arcs as u64 / times);
                     progress.map_or(Ok(()), Progress::check)
                 })?;
             }
-            let counted = parallel::try_map(batch, |run| {
-                progress.map_or(Ok(()), Progress::check)?;
-                let all = run.arcs(resident);
-                let RunCount { triangles, by_head } = count_run(&mut free(workers), run, &heads, &around);
-                advance(all - by_head);
-                Ok(triangles)
-            })?;
-            self.triangles += counted.into_iter().sum::<u64>();
         }
+        let counted = parallel::try_map(runs(resident, &mut self.cursors, heads.most_arcs), |run| {
+            progress.map_or(Ok(()), Progress::check)?;
+            let all = run.arcs(resident);
+            let RunCount { triangles, by_head } = count_run(&mut free(workers), run, &heads, &around);
+            advance(all - by_head / times);
+            Ok(triangles)
+        })?;
+        self.triangles += counted.into_iter().sum::<u64>();
         parallel::each(&*workers, |worker| lock(worker).additions.flush(around.counters));
         self.last = LastRowBlock::Unread(row_block.size().arcs);
         Ok(())
@@ -273,7 +277,7 @@ impl BatchCounting<'_> {
             let arcs = heads.of_batch(resident, runs, arcs);
             let triangles = parallel::try_map(heads.parts(&arcs, OF_PART), |part| {
                 let triangles = free(workers).count_part(&part, batch, around);
-                counted(if around.packed { 0 } else { part.arcs })?;
+                counted(part.arcs)?;
                 Ok(triangles)
             })?;
             Ok(triangles.into_iter().sum())

@@ -7,6 +7,7 @@ use rayon::ThreadPoolBuilder;
 use trimill_counting::{CountBackend, CounterMemory, Detail, EdgeShare, PartitionCounter, PartitionExtent};
 
 use crate::count::cpu::by_head::HeadBuckets;
+use crate::count::cpu::pack;
 use crate::count::cpu::worker::LocalsRun;
 use crate::count::cpu::{Cpu, runs};
 use crate::count::testing::Rows;
@@ -164,7 +165,7 @@ fn runs_beside_one_that_has_no_room_are_counted_on_their_arcs() {
     let resident = rows.resident(|_| true);
     let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     let arcs = |run: &LocalsRun<'_>| run.arcs(&resident);
-    let runs: Vec<u64> = pool.install(|| runs(&resident, &mut vec![0; n as usize]).iter().map(arcs).collect());
+    let runs: Vec<u64> = pool.install(|| runs(&resident, &mut vec![0; n as usize], ROOM).iter().map(arcs).collect());
     let large = runs.iter().position(|&arcs| arcs > ROOM).unwrap();
     let after = runs.iter().skip(large).find(|&&arcs| arcs <= ROOM).unwrap();
     assert!(large > 0 && runs[large - 1] + after <= ROOM, "{runs:?}");
@@ -173,6 +174,29 @@ fn runs_beside_one_that_has_no_room_are_counted_on_their_arcs() {
     let expected = rows.on_arcs(|_| true);
     assert!(rows.counted_on_arcs(&mut cpu, &[], |_| true, |_| true) == expected);
     assert!(rows.counted_on_arcs(&mut cpu, &[40], |_| true, |_| false) == expected);
+}
+
+#[test]
+fn packed_rows_are_counted_on_their_arcs() {
+    // As in a crawl: a clique in which most rows end, and numbers near each other, with gaps. Some rows are too short or too long to be packed.
+    let row = |b: u32| match b {
+        ..100 => (0..b).collect(),
+        2900 => (0..b).collect(),
+        _ if b % 10 == 0 => vec![1, 70, b - 1],
+        _ => (60..100).chain(b.saturating_sub(b % 90).max(100)..b).filter(|c| c % 7 != b % 5).collect::<Vec<_>>(),
+    };
+    let rows = Rows((0..3000).map(row).collect());
+    let n = rows.0.len() as u32;
+    assert!(pack::most_can_be_packed(&rows.resident(|_| true)));
+    let expected = rows.on_arcs(|_| true);
+    // Without room each addition is made by tail; with little, runs of more arcs have theirs made so.
+    for room in [0, 5000, 1 << 20] {
+        let mut cpu = Cpu::with_edges(Bytes(1 << 27), n, n);
+        cpu.by_head = room;
+        assert!(rows.counted_on_arcs(&mut cpu, &[], |_| true, |_| true) == expected, "{room}");
+    }
+    let mut small = Cpu::with_edges(Bytes(0), n, n);
+    assert!(rows.counted_on_arcs(&mut small, &[], |_| true, |_| true) == expected);
 }
 
 #[test]
