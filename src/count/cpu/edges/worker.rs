@@ -298,7 +298,8 @@ pub(super) fn count_run(
         *cursor = end as u32;
         let row = &row[..end];
         let counted = if is_by_head { heads.end(row, start) } else { 0 };
-        by_head += counted as u64;
+        // The first arc of a packed row, which closes no triangle, is not among those by head.
+        by_head += counted.saturating_sub(usize::from(packed)) as u64;
         let (counted, end_by_head) = if packed { (0, counted) } else { (counted, 0) };
         // No triangle is closed before the first entry.
         let start = start.max(1).max(counted);
