@@ -3,6 +3,8 @@
 //! For each local `a` and each successor `b` the common successors `c` are found as for a total, and each triangle adds 1 to the counters
 //! of its three arcs. Arcs to hubs are counted hub by hub for a batch of locals (`hub_arcs`), whose rows are packed (`packed`); arcs to
 //! heads behind the hubs, head by head where that pays off (`head_arcs`). The rows of all other successors probe a bitmap of `a`'s row.
+//! Of a web graph, most rows are packed into words in place ([`super::pack`]); then there are no hubs, and each arc is met twice: with the
+//! marked row of its tail, for two of the three counters, and with that of its head, for the third (`packed_arcs`).
 //!
 //! Only the worker that counts `a` adds to the counters of arcs from `a` until the row is done (`own`). Any worker may add to the counter of `b ->
 //! c`: to avoid moving cache lines between cores, additions are collected as masks by range of counters, and made in batches (`counters`).

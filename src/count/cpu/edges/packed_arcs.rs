@@ -1,7 +1,7 @@
-//! Where most rows are packed: the triangles on the arcs of each head, as smallest or middle corner's arc, from the rows of its tails.
+//! Where most rows are packed: the counters of the arcs `b -> c`, head by head.
 //!
-//! Additions to the counters of `b -> c` for each `a` would be made at random. Head by head, `b`'s row is marked once, the packed words of its
-//! tails' rows are intersected with the marks, and what they share is added to bit planes in the cache.
+//! By tail, for each `a -> b`, these additions would go to arcs all over memory. Here the row of `b` is marked once, the words of all its tails'
+//! rows are intersected with the marks, and what they share is added to bit planes in the cache.
 
 use super::context::Around;
 use super::own::Own;
