@@ -93,8 +93,7 @@ impl CachedGraph {
 }
 
 impl Cache {
-    /// The cache in `dir`, created private to this user if missing, with at most `most` bytes of the user's graphs; `None`: half of the space free
-    /// without them.
+    /// The cache in `dir`, created private if missing, with at most `most` bytes of the user's graphs; `None`: half of the space free without them.
     pub fn open(dir: &Path, most: Option<Bytes>) -> Result<Self> {
         disk::private_dir(dir)?;
         if !dir.is_dir() {

@@ -43,8 +43,7 @@ const MERGING: u64 = 3;
 const NAMES_THAT_WAIT: u64 = 4;
 const ARCS_THAT_WAIT: u64 = 8;
 
-/// Reads all arcs of `source`, whose ids are names, and numbers the names. Errors: of the input; above 2^32 - 2 names; `Kind::Resource` below the
-/// floor.
+/// Reads the arcs of `source`, whose ids are names, and numbers these. Errors: of the input; above 2^32 - 2 names; `Kind::Resource` below the floor.
 pub fn number<'a>(source: &'a dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<NumberedArcs<'a>> {
     let threads = space.memory.threads();
     space.memory.left(&least(space))?;

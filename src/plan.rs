@@ -206,8 +206,7 @@ struct Divided {
 }
 
 impl Planner<'_> {
-    /// Divides the budget. Errors, `Kind::Resource`: the budget or row block is below the floor, or the method needs the whole graph and it does not
-    /// fit.
+    /// Divides the budget. Errors, `Kind::Resource`: the budget or row block is below the floor; a whole graph that the method needs does not fit.
     fn divided(&self) -> Result<Divided> {
         let (size, footprint, limits) = (self.graph.size(), self.footprint, self.limits);
         let Floor { device: least, row_block: least_row_block } = floor(&size, footprint);

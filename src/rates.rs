@@ -85,8 +85,7 @@ struct StoredRates {
 }
 
 impl Rates {
-    /// The rates measured on this machine, if their file is in the cache directory `dir`. A file that is damaged or of another
-    /// version is ignored with a warning, one of another user without.
+    /// The rates measured on this machine, from the cache directory `dir`. Ignores damage or another version with a warning, another user's without.
     pub fn measured(dir: &Path) -> Option<Self> {
         let path = Self::path(dir);
         let mut text = Vec::new();

@@ -1,5 +1,4 @@
-//! Reports: the results of the commands as plain data, which can be written, read and checked, as JSON and as HTML. The stages fill in the values;
-//! the program formats them as tables.
+//! Reports: the results of the commands as plain data, to be written, read and checked, as JSON and as HTML; the program formats them as tables.
 
 pub mod bench;
 pub mod cache;

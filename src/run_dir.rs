@@ -134,8 +134,7 @@ impl RunDir {
         &self.path
     }
 
-    /// Fails if the directory belongs to another job than `job`, which gets the hashes of the files' contents if the record has them. A directory
-    /// without a record is open to any job, until [`Self::record`] is called.
+    /// Fails if the directory belongs to another job than `job`, which gets recorded hashes of contents. Any job may use it before [`Self::record`].
     pub fn claim(&self, job: &mut JobRecord, control: &Control) -> Result<()> {
         let path = self.path.join(JOB);
         let before = sealed_file::read::<JobRecord>(&path)

@@ -1,7 +1,6 @@
-//! Shards: the partitions of a prepared job, divided among processes that know nothing of each other.
-//!
-//! Input: the recorded cost of each partition, and a [`Shard`], typed or found in a scheduler's environment ([`environment`]). Output: the partitions
-//! of that shard. Every process computes the same division without communication, and no two count the same partition.
+//! Shards: the partitions of a prepared job, divided among processes that know nothing of each other. Input: the recorded cost of each partition, and
+//! a [`Shard`], typed or found in a scheduler's environment ([`environment`]). Output: the partitions of that shard. Every process computes the same
+//! division without communication, and no two count the same partition.
 
 pub mod environment;
 

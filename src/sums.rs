@@ -1,8 +1,6 @@
-//! Sums of counts by key: the triangles at each vertex, by rank, and on each edge, by the place of its arc in rank order.
-//!
-//! Input: counts of partitions. Output: the sum at each key ([`blocks`]), and the counts of a partition in a file ([`part`]). A triangle adds 1 at
-//! its three corners and on its three edges, in the one partition where it is counted: the sums at all vertices, and those on all edges, are three
-//! times the triangles.
+//! Sums of counts by key: the triangles at each vertex, by rank, and on each edge, by the place of its arc in rank order. Input: counts of
+//! partitions. Output: the sum at each key ([`blocks`]), and the counts of a partition in a file ([`part`]). A triangle adds 1 at its three corners
+//! and on its three edges, in the one partition where it is counted: the sums at all vertices, and those on all edges, are three times the triangles.
 
 pub mod blocks;
 pub mod part;

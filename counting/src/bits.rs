@@ -1,7 +1,5 @@
-//! Sets of vertices as bits, with the rank of a member in constant time.
-//!
-//! A set over `n` vertices takes `n / 8` bytes and its ranks `n / 16`: one `u32` per word, so a rank takes two loads and
-//! one population count (only one, since it is slow in code for the oldest x86-64).
+//! Sets of vertices as bits, with the rank of a member in constant time. A set over `n` vertices takes `n / 8` bytes and its ranks `n / 16`: one
+//! `u32` per word, so a rank takes two loads and one population count (only one, since it is slow in code for the oldest x86-64).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -24,7 +24,6 @@ pub struct Footprint {
     pub workers: u64,
     /// Additional bytes per local or proxy.
     pub per_numbered: u64,
-    /// Row blocks for which there is room on the device.
     pub row_blocks: RowBlockRoom,
     /// The largest row block that is chosen by default: larger ones are not faster.
     pub largest_row_block: Bytes,

@@ -1,7 +1,5 @@
-//! The sections of a partition that are streamed to a device: the resident section and the row blocks.
-//!
-//! A partition numbers its locals and kept proxies together, `0..numbered`, in rank order (descending degree), so every arc goes from a
-//! larger local number to a smaller one and rows are strictly ascending.
+//! The sections of a partition that are streamed to a device: the resident section and the row blocks. A partition numbers its locals and kept
+//! proxies together, `0..numbered`, in rank order (descending degree), so arcs go from larger numbers to smaller ones, and rows ascend strictly.
 
 use std::ops::Range;
 

@@ -20,8 +20,7 @@ pub trait BaseGraph: Sync {
 
     fn edges(&self) -> u64;
 
-    /// Calls `each(u, v)` with every edge `{u, v}`, `u < v`, whose lower id `u` is in `range`: each once, in the same order at every call,
-    /// and for a range in the order of its parts.
+    /// Calls `each(u, v)` once for each edge `{u, v}`, `u < v`, with `u` in `range`: always in the same order, and in that of the range's parts.
     fn edges_of(&self, range: Range<u64>, each: &mut dyn FnMut(u64, u64));
 
     fn triangles_known(&self) -> Option<u128>;

@@ -1,6 +1,5 @@
-//! Writes a sequence of edges as a BVGraph: `NAME.graph`, `NAME.properties` and `NAME.offsets`, as WebGraph does.
-//!
-//! All threads encode chunks of rows. No row copies from another chunk; chunks, and so the bytes, depend on the graph alone.
+//! Writes a sequence of edges as a BVGraph: `NAME.graph`, `NAME.properties` and `NAME.offsets`, as WebGraph does. All threads encode chunks of rows.
+//! No row copies from another chunk; chunks, and so the bytes, depend on the graph alone.
 
 mod row;
 

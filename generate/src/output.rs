@@ -1,8 +1,6 @@
-//! Writes a sequence of edges: in parallel, in bounded memory, all or nothing.
-//!
-//! Binary: a block's position in the file follows from its number, so every thread writes its own blocks. Text, and output to a pipe or a device: a
-//! batch of blocks is made in parallel while the one before is written, in order. Files are not synced before the rename, which protects against a
-//! stopped program, not against a power failure.
+//! Writes a sequence of edges: in parallel, in bounded memory, all or nothing. Binary: a block's position in the file follows from its number, so
+//! every thread writes its own blocks. Text, and output to a pipe or a device: a batch of blocks is made in parallel while the one before is written,
+//! in order. Files are not synced before the rename, which protects against a stopped program, not against a power failure.
 
 use std::fs::File;
 use std::io::{IsTerminal, Write};

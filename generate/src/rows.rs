@@ -1,7 +1,5 @@
-//! The rows of a generated graph, for formats that store rows.
-//!
-//! Each edge is in both rows, once, without loops. Graphs made from a given one make any row from its rows; rows of other families are all
-//! made in memory ([`Adjacency`]), from edges that are generated twice: 8 bytes per edge and 16 per vertex.
+//! The rows of a generated graph, for formats that store rows. Each edge is in both rows, once, without loops. Graphs made from a given one make any
+//! row from its rows; those of other families are all in memory ([`Adjacency`]), from edges generated twice: 8 bytes per edge and 16 per vertex.
 
 use std::ops::Range;
 use std::path::Path;

@@ -1,7 +1,6 @@
-//! Numbers in LEB128: seven bits per byte, lowest first; the high bit says that the number continues.
-//!
-//! Rows in memory and in spills are such numbers: per row the first successor, then the distance from each to the next, less one. They
-//! can be joined and cut after any number, and zstd finds repetitions in them. Cost: some hundred million numbers per second and core.
+//! Numbers in LEB128: seven bits per byte, lowest first; the high bit says that the number continues. Rows in memory and in spills are such numbers:
+//! per row the first successor, then the distance from each to the next, less one. They can be joined and cut after any number, and zstd finds
+//! repetitions in them. Cost: some hundred million numbers per second and core.
 
 use super::sequence::Wrong;
 
@@ -38,8 +37,7 @@ pub const SOME: usize = 64;
 /// Bytes for these encodings, and for what is written beyond their end.
 pub const BATCH_BYTES: usize = 5 * SOME + 8;
 
-/// Writes up to [`SOME`] numbers to the start of `out`; returns how many bytes they take. Encodings and lengths are computed with SIMD
-/// (if the caller is compiled for it) and then stored, without a branch that depends on them.
+/// Encodes up to [`SOME`] numbers at the start of `out`; returns the bytes. Uses SIMD if the caller is compiled for it, and no branches on the data.
 #[inline(always)]
 pub fn put_batch(numbers: &[u32], out: &mut [u8; BATCH_BYTES]) -> usize {
     let (mut bytes, mut lengths) = ([0u64; SOME], [0u32; SOME]);
@@ -78,8 +76,7 @@ fn joined(bits: u64) -> u64 {
     pairs & 0x3fff | pairs >> 2 & 0x0fff_c000
 }
 
-/// Decodes `into.len()` numbers from `bytes`; returns how many bytes they take. Each step looks at eight bytes: if they are eight numbers
-/// it takes them, else the first three, whose ends come from one bit mask. So few branches are mispredicted.
+/// Decodes `into.len()` numbers; returns their bytes. A step takes eight bytes as eight numbers, else three by one bit mask, with few mispredictions.
 pub fn numbers(bytes: &[u8], into: &mut [u32]) -> Result<usize, Wrong> {
     let (mut at, mut done) = (0, 0);
     while let Some(eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {

@@ -1,8 +1,7 @@
-//! The names of an input whose ids are text: the section `names` of a graph file (docs/graph-format.md).
-//!
-//! Ids number the names in the order of their bytes. In a block of 64, each name begins with the length of its common prefix with the one
-//! before. A [`NamesWriter`] puts them into a file without a name, from which a graph file gets its section; [`Names`] reads either.
-//! Memory: 8 bytes per block, and all bytes if they [are held](Names::held). Cost: nanoseconds for the next name, a block for any other.
+//! The names of an input whose ids are text: the section `names` of a graph file (docs/graph-format.md). Ids number the names in the order of their
+//! bytes. In a block of 64, each name begins with the length of its common prefix with the one before. A [`NamesWriter`] puts them into a file
+//! without a name, from which a graph file gets its section; [`Names`] reads either. Memory: 8 bytes per block, and all bytes if they [are
+//! held](Names::held). Cost: nanoseconds for the next name, a block for any other.
 
 use std::borrow::Cow;
 use std::fs::File;

@@ -1,8 +1,6 @@
-//! A cache of decoded file blocks of which only some rows were read.
-//!
-//! Row blocks that are smaller than file blocks are read in sequence, so each begins in the file block in which the one before ended, and
-//! would decode it again. Two file blocks are kept: one for row blocks, one for the resident rows that are read at the same time. A file
-//! block of several rows has at most 2^17 rows and arcs, so both take at most 2 MiB; a file block of one row is never kept.
+//! A cache of decoded file blocks of which only some rows were read. Small row blocks are read in sequence, so each begins in the file block in which
+//! the one before ended, and would decode it again. Two file blocks are kept: one for row blocks, one for the resident rows that are read at the same
+//! time. A file block of several rows has at most 2^17 rows and arcs, so both take at most 2 MiB; a file block of one row is never kept.
 
 use std::sync::{Arc, Mutex};
 

@@ -43,8 +43,7 @@ pub struct SourceFacts {
 pub trait ArcSource: Sync {
     fn facts(&self) -> SourceFacts;
 
-    /// Delivers every arc once to `sink`, from the threads of rayon's current pool; returns their number. Errors: the first one in the
-    /// data, with the line if there are lines; the sink's; a stop.
+    /// Delivers each arc once to `sink`, from the current pool's threads; returns their number. Errors: the first in the data, the sink's, a stop.
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64>;
 
     /// Whether arcs come in the order of their tails, mostly between near ids, and can be read twice in little time.

@@ -1,8 +1,6 @@
-//! The columns of the lines of an edge list: determined by the first line of a file, and the same in all others.
-//!
-//! A column ends at a run of blanks and tabs, or at one comma with blanks around it, so two commas enclose an empty column. A list whose
-//! columns change is in another format (METIS, an adjacency list), or two files in one. A third or later column may be text with separators
-//! (attributes in braces, names with blanks): columns are counted up to there.
+//! The columns of the lines of an edge list: determined by the first line of a file, and the same in all others. A column ends at a run of blanks and
+//! tabs, or at one comma with blanks around it, so two commas enclose an empty column. A list whose columns change is in another format (METIS, an
+//! adjacency list), or two files in one. Columns are counted up to a third or later one that is text with separators.
 
 use super::number::{digits, separates};
 

@@ -1,7 +1,5 @@
-//! An opened input file, from which every reader starts.
-//!
-//! All reads are by position ([`super::storage`]), so tasks share one descriptor. What cannot be read twice ([`super::pipe`]), and the
-//! plain text of a compressed file that needs more than one pass, are first copied to an anonymous temporary file on disk.
+//! An opened input file, from which every reader starts. All reads are by position ([`super::storage`]), so tasks share one descriptor. What cannot
+//! be read twice ([`super::pipe`]), and the plain text of a compressed file that needs more than one pass, are first copied to an anonymous file.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};

@@ -235,7 +235,6 @@ fn values(files: &dyn GrapharFiles, path: &Path) -> Result<PropertyValues> {
     PropertyValues::of_yaml(&String::from_utf8_lossy(&text)).map_err(expected)
 }
 
-/// Whether a file helps to find the edges.
 pub(super) fn is_about_edges(path: &Path) -> bool {
     is_named(path) || path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(COUNT))
 }

@@ -21,8 +21,7 @@ pub(super) fn utf16() -> Error {
 /// How many first bytes [`in_place_of_a_graph`] needs.
 pub(super) const TELLING: u64 = 1 << 10;
 
-/// The error for what a failed download leaves instead of a graph: a pointer of Git LFS or git-annex, a web page, a server's error
-/// message. As numbers or names such files would count as a graph. `head` is the beginning of the stored file.
+/// The error for a failed download (a Git LFS or git-annex pointer, a web page, a server's message), which may pass as a graph. `head`: first bytes.
 pub(super) fn in_place_of_a_graph(head: &[u8]) -> Option<Error> {
     let text = String::from_utf8_lossy(head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head));
     let text = text.trim_start();

@@ -16,8 +16,7 @@ impl PropertyValues {
         Self(text.lines().filter(|text| !text.trim_start().starts_with(['#', '!'])).filter_map(line).collect())
     }
 
-    /// Parses a YAML document: the name of a value is its keys, and numbers in lists, joined by `/`. Errors: what is wrong. Aliases are
-    /// refused, since they can stand for more than memory holds.
+    /// Parses YAML: a value's name is its keys, and numbers in lists, joined by `/`. Aliases are refused: they can stand for more than memory holds.
     pub(super) fn of_yaml(text: &str) -> Result<Self, String> {
         let mut reader = YamlReader::default();
         for event in Parser::new_from_str(text) {

@@ -115,8 +115,7 @@ pub const MOST_VERTICES: u64 = u32::MAX as u64 - 1;
 const LARGEST_BATCH: usize = 1 << 12;
 
 pub trait ArcSink: Sync {
-    /// Takes a batch of arcs `(tail, head)` in the input's ids (4,096 to 65,536 cost least); many threads call it. An error stops the reader, which
-    /// returns it.
+    /// Takes a batch of arcs `(tail, head)` in the input's ids (best 4,096 to 65,536), by many threads. An error stops the reader, which returns it.
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()>;
 
     /// Takes consecutive rows, as [`Self::arcs`]: `rows` has each row's tail and where its heads, which ascend strictly, end in `heads`.

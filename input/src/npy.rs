@@ -1,7 +1,6 @@
-//! NumPy's `.npy`: an array of `m` rows and two columns of integers, a row for each arc.
-//!
-//! Integers of 1, 2, 4 or 8 bytes, signed or not, in either byte order; in C or Fortran order. Ids are delivered as stored;
-//! a negative one is an error. The file holds this array and nothing else. All threads read; memory: a window per thread.
+//! NumPy's `.npy`: an array of `m` rows and two columns of integers, a row for each arc. Integers of 1, 2, 4 or 8 bytes, signed or not, in either
+//! byte order; in C or Fortran order. Ids are delivered as stored; a negative one is an error. The file holds this array and nothing else. All
+//! threads read; memory: a window per thread.
 
 pub(super) mod array;
 pub(super) mod header;

@@ -1,8 +1,6 @@
-//! Lines of two numbers, as in edge lists and coordinate matrices.
-//!
-//! Columns are separated by blanks, tabs and commas ([`Columns`] says how); lines end with LF or CR LF, and a CR alone is an
-//! error; blank lines and lines that begin with `#` or `%` are skipped; columns after the second are ignored, but all lines
-//! must have as many. One pass over the bytes, without allocation; a bad line is analysed only after it has failed.
+//! Lines of two numbers, as in edge lists and coordinate matrices. Columns are separated by blanks, tabs and commas ([`Columns`] says how); lines end
+//! with LF or CR LF, and a CR alone is an error; blank lines and lines that begin with `#` or `%` are skipped; columns after the second are ignored,
+//! but all lines must have as many. One pass over the bytes, without allocation; a bad line is analysed only after it has failed.
 
 use super::batch::{ArcBatch, DeliveryFailure};
 use super::columns::{self, Columns, RestOfLine, has_bare_cr, skip_index};

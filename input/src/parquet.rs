@@ -1,8 +1,7 @@
-//! Apache Parquet: a table with two columns of ids, a row for each arc.
-//!
-//! Integers of 32 and 64 bits, signed or not, or text where ids are names; a negative number or a missing value is an error. [`schema`]
-//! chooses the columns. Pages are plain or compressed by snappy, zstd, gzip or LZ4. Ids are delivered as stored. Row groups are read in parallel.
-//! Memory: for each thread a page of both columns (usually about 1 MiB), as stored and decoded, and dictionaries; the metadata of all files.
+//! Apache Parquet: a table with two columns of ids, a row for each arc. Integers of 32 and 64 bits, signed or not, or text where ids are names; a
+//! negative number or a missing value is an error. [`schema`] chooses the columns. Pages are plain or compressed by snappy, zstd, gzip or LZ4. Ids
+//! are delivered as stored. Row groups are read in parallel. Memory: for each thread a page of both columns (usually about 1 MiB), as stored and
+//! decoded, and dictionaries; the metadata of all files.
 
 mod column;
 mod footer;

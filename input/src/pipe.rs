@@ -1,7 +1,5 @@
-//! Input that can be read only once: standard input, a named pipe, a device.
-//!
-//! Pairs of `u32` ([`PairStream`]) and Arrow streams with 32-bit ids ([`super::arrow`]) are read as they arrive: threads take turns to fill
-//! a buffer, and deliver its arcs in parallel. All else is read twice or from several places, so copied first.
+//! Input that can be read only once: standard input, a named pipe, a device. Pairs of `u32` ([`PairStream`]) and Arrow streams with 32-bit ids
+//! ([`super::arrow`]) are read as they arrive: threads take turns to fill a buffer, and deliver its arcs in parallel. All else is copied first.
 
 use std::fs::File;
 use std::io::{self, Read};

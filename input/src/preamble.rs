@@ -1,8 +1,6 @@
-//! The lines before the first arc of an edge list: comments, and possibly a header.
-//!
-//! Reads the first lines, at most 64 KiB after the first one that is no comment. A header is a line of names (`source,target`), a single
-//! number, or two or three numbers that the rest of the file must confirm ([`super::header`]). That is rarely needed: the next lines of most
-//! lists have ids above the first line's tail, which thus is not the number of vertices.
+//! The lines before the first arc of an edge list: comments, and possibly a header. Reads the first lines, at most 64 KiB after the first one that is
+//! no comment. A header is a line of names (`source,target`), a single number, or two or three numbers that the rest of the file must confirm
+//! ([`super::header`]). That is rarely needed: most lists soon have ids above the first line's tail, so it is not the number of vertices.
 
 use super::columns::Columns;
 use super::file::InputFile;

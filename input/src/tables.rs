@@ -1,6 +1,5 @@
-//! Tables, whose columns have names and types: which two columns hold the ends of arcs.
-//!
-//! Unless the user names columns, the first two are taken, or those whose names say that they hold the ends of arcs.
+//! Tables, whose columns have names and types: which two columns hold the ends of arcs. Unless the user names columns, the first two are taken, or
+//! those whose names say that they hold the ends of arcs.
 
 use super::column_names::ColumnNames;
 use super::ends::{is_index, places};

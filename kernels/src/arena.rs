@@ -1,7 +1,6 @@
-//! One allocation of device memory, and the pieces that it is cut into.
-//!
-//! Everything on the device is in one arena within the budget, so the memory used is known to the byte. Pieces begin at multiples of 256
-//! bytes, as the driver's do; a partition takes them one by one and releases all at once. [`ArenaLayout`] keeps account.
+//! One allocation of device memory, and the pieces that it is cut into. Everything on the device is in one arena within the budget, so the memory
+//! used is known to the byte. Pieces begin at multiples of 256 bytes, as the driver's do; a partition takes them one by one and releases all at once.
+//! [`ArenaLayout`] keeps account.
 
 use std::sync::Arc;
 

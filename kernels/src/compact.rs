@@ -1,8 +1,7 @@
-//! Copies rows to the device as a graph file or spill encodes them; the device unpacks them for kernels (`cuda/unpack.cu`).
-//!
-//! Encoded rows take a twentieth to a half of the bytes, so they are read and copied faster; the host only verifies their checksums. The
-//! device needs a scratch piece ([`Engine::scratch`]), through which a run goes one group of parts at a time: while a group in one half of
-//! the piece is unpacked, in a stream of its own, the next one is copied to the other half.
+//! Copies rows to the device as a graph file or spill encodes them; the device unpacks them for kernels (`cuda/unpack.cu`). Encoded rows take a
+//! twentieth to a half of the bytes, so they are read and copied faster; the host only verifies their checksums. The device needs a scratch piece
+//! ([`Engine::scratch`]), through which a run goes one group of parts at a time: while a group in one half of the piece is unpacked, in a stream of
+//! its own, the next one is copied to the other half.
 
 pub(crate) mod constants;
 

@@ -1,8 +1,7 @@
-//! Counters of the triangles on each arc.
-//!
-//! A triangle adds 1 to the counters of its arcs. Two begin at its corner of the largest number, a local: counters of resident arcs stay on the
-//! device until the partition is counted. The third arc may be in a row block: no other row block adds to its counters, so they are complete, and
-//! read, when it is counted. 32 bits: an arc has fewer triangles than its ends have neighbours. Device bytes: 4 per resident arc, two row blocks.
+//! Counters of the triangles on each arc. A triangle adds 1 to the counters of its arcs. Two begin at its corner of the largest number, a local:
+//! counters of resident arcs stay on the device until the partition is counted. The third arc may be in a row block: no other row block adds to its
+//! counters, so they are complete, and read, when it is counted. 32 bits: an arc has fewer triangles than its ends have neighbours. Device bytes: 4
+//! per resident arc, two row blocks.
 
 use std::collections::VecDeque;
 

@@ -155,8 +155,7 @@ pub trait Engine {
     /// Enqueues in `stream`: sets `bytes` bytes to the value `byte`.
     fn fill(&mut self, stream: Stream, at: u64, byte: u8, bytes: u64) -> GpuResult<()>;
 
-    /// Enqueues in `stream`: a kernel whose source is loaded; `parameters` has the bytes of each parameter. Errors: [`GpuError::Launch`]:
-    /// the kernel is not loaded, has other parameters, or the driver refuses it.
+    /// Enqueues a loaded kernel in `stream`; `parameters` has the bytes of each. Errors: [`GpuError::Launch`]: not loaded, other parameters, refused.
     fn launch(&mut self, stream: Stream, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> GpuResult<()>;
 
     /// Enqueues in `stream`.

@@ -1,7 +1,5 @@
-//! Looks for GPUs, and never panics.
-//!
-//! Each check needs those before: whether the driver's library exists, starts, is new enough, sees a device. NVRTC, which compiles kernels,
-//! is found separately (`nvrtc.rs`), as embedded kernels need only the driver. Creates no context, so takes no device memory.
+//! Looks for GPUs, and never panics. Each check needs those before: whether the driver's library exists, starts, is new enough, sees a device. NVRTC,
+//! which compiles kernels, is found separately (`nvrtc.rs`), as embedded kernels need only the driver. Creates no context, so takes no device memory.
 
 use std::fmt;
 use std::sync::OnceLock;

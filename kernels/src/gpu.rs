@@ -1,6 +1,5 @@
-//! An opened GPU: its context, a stream for copies and one for kernels, the loaded kernels, and its arena.
-//!
-//! Any thread may use it, one at a time. This program allocates only the arena; what the context, driver and other programs hold is reported apart.
+//! An opened GPU: its context, a stream for copies and one for kernels, the loaded kernels, and its arena. Any thread may use it, one at a time. This
+//! program allocates only the arena; what the context, driver and other programs hold is reported apart.
 
 mod clock;
 mod engine;

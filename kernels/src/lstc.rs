@@ -175,8 +175,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
         Ok(self)
     }
 
-    /// Enqueues the copies of a run. Kernels need not wait for them, since row blocks are copied later in the same stream. From now on, dropping
-    /// waits for the device.
+    /// Enqueues the copies of a run; no kernel need wait: row blocks are copied later in the same stream. From now on, dropping waits for the device.
     ///
     /// # Safety
     /// As [`Engine::copy`], for the run.

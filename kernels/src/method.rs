@@ -1,6 +1,5 @@
-//! A counting method on a GPU: the memory it takes, and the counter that it begins for a partition.
-//!
-//! `lstc` and `packed` are methods of this crate; other crates, such as `trimill-baselines`, have more.
+//! A counting method on a GPU: the memory it takes, and the counter that it begins for a partition. `lstc` and `packed` are methods of this crate;
+//! other crates, such as `trimill-baselines`, have more.
 
 use std::fmt::Debug;
 use std::time::Duration;

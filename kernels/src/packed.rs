@@ -52,8 +52,7 @@ use trimill_system::Bytes;
 /// How many row blocks are on the device at a time; and into how many halves the work space is divided for the resident section's copies.
 const SLOTS: usize = 2;
 
-/// The events of the resident section's copies, after those of row blocks and before those of batches. The host enqueues up to [`RING`]
-/// row blocks and batches ahead, so that the device need not wait for it.
+/// Events of the resident section's copies, between those of row blocks and of batches. The host enqueues up to [`RING`] of each ahead of the device.
 const RESIDENT: TimedEvents = TimedEvents::of(RING);
 
 /// The events of the copies of runs, used alternately: the resident section does not need these two of its events, which are for kernels.

@@ -1,7 +1,6 @@
-//! Page-locked host memory, through which pageable bytes are copied to the device and from it.
-//!
-//! The device copies at full speed from and to page-locked memory only. Threads fill or empty one of a few buffers while the device copies
-//! from or to another, and again only when its last copy is done (an event). The memory is not write-combined, as reading that is very slow.
+//! Page-locked host memory, through which pageable bytes are copied to the device and from it. The device copies at full speed from and to
+//! page-locked memory only. Threads fill or empty one of a few buffers while the device copies from or to another, and again only when its last copy
+//! is done (an event). The memory is not write-combined, as reading that is very slow.
 
 use std::collections::VecDeque;
 use std::ffi::c_void;
@@ -52,7 +51,6 @@ impl StagingBuffers {
         Ok(Self { stream: Arc::clone(stream), waiting, buffers, next: 0, direct: false, threads: threads() })
     }
 
-    /// As [`crate::Gpu::wait_at_most`].
     pub(crate) fn wait_at_most(&mut self, limit: Duration) {
         self.waiting.at_most(limit);
     }

@@ -1,7 +1,6 @@
-//! Peels a graph on a device (`cuda/truss.cu`), a round at a time. Levels and bounds come from module `truss` of crate `trimill`.
-//!
-//! The rows of all neighbours are made there, by the sort of [`crate::prepare`]. What does not fit the engine's arena, which must be free,
-//! is in page-locked host memory (module `pieces`). A round is a few kernels and one wait of the host, to read three numbers.
+//! Peels a graph on a device (`cuda/truss.cu`), a round at a time. Levels and bounds come from module `truss` of crate `trimill`. The rows of all
+//! neighbours are made there, by the sort of [`crate::prepare`]. What does not fit the engine's arena, which must be free, is in page-locked host
+//! memory (module `pieces`). A round is a few kernels and one wait of the host, to read three numbers.
 
 pub(crate) mod constants;
 mod pieces;

@@ -1,7 +1,6 @@
-//! Waits for a device without ever blocking in its driver, and abandons a device that does not answer.
-//!
-//! An event is polled, often at first, then every half millisecond. After a limit the device is abandoned: [`GpuError::Hung`]. Kernels or
-//! copies that never end may still use what it holds, and freeing waits for them: nothing of its context is freed from then on.
+//! Waits for a device without ever blocking in its driver, and abandons a device that does not answer. An event is polled, often at first, then every
+//! half millisecond. After a limit the device is abandoned: [`GpuError::Hung`]. Kernels or copies that never end may still use what it holds, and
+//! freeing waits for them: nothing of its context is freed from then on.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{sleep, yield_now};

@@ -1,6 +1,5 @@
-//! Builds spills: finds what each partition keeps (induced and pruned), filters its rows, and writes them.
-//!
-//! LSTC's way from an assignment to partitions on disk: [`crate::partition::kept`] (Algorithms 1, 2), [`spills`], [`crate::spill`].
+//! Builds spills: finds what each partition keeps (induced and pruned), filters its rows, and writes them. LSTC's way from an assignment to
+//! partitions on disk: [`crate::partition::kept`] (Algorithms 1, 2), [`spills`], [`crate::spill`].
 
 pub mod room;
 pub mod spills;

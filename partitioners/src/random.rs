@@ -1,8 +1,7 @@
-//! Random assignment: every vertex draws its part independently and uniformly, as in LSTC.
-//!
-//! Input: the numbers of vertices and parts, a seed. Output: the part of each vertex. ChaCha8, keyed by the seed, with its own stream for each block
-//! of 2^16 vertices: drawn in parallel, the same on any machine. Draws are exactly uniform (Lemire, 'Fast random integer generation in an interval',
-//! 2019). Implemented here, so that no library changes a seed's assignment. Cost: about 1 ns per vertex and thread, 4 bytes per vertex.
+//! Random assignment: every vertex draws its part independently and uniformly, as in LSTC. Input: the numbers of vertices and parts, a seed. Output:
+//! the part of each vertex. ChaCha8, keyed by the seed, with its own stream for each block of 2^16 vertices: drawn in parallel, the same on any
+//! machine. Draws are exactly uniform (Lemire, 'Fast random integer generation in an interval', 2019). Implemented here, so that no library changes a
+//! seed's assignment. Cost: about 1 ns per vertex and thread, 4 bytes per vertex.
 
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};

@@ -49,8 +49,7 @@ pub(super) fn prepared(job: Job, control: &Control) -> Result<GraphReport> {
     })
 }
 
-/// The sum over all arcs of the length of the shorter of both ends' rows: the look-ups if the shorter row is looked up in the longer one.
-/// Takes 4 bytes a vertex, and two passes over the graph.
+/// The sum over all arcs of the shorter of both ends' rows: its look-ups in the longer one. Takes 4 bytes a vertex, and two passes over the graph.
 fn probes(graph: &OrientedGraph, control: &Control) -> Result<u64> {
     let lengths = graph.out_degrees()?;
     let sum = AtomicU64::new(0);

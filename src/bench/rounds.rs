@@ -1,7 +1,6 @@
-//! The order of runs: methods alternate, so that changes over time (clocks, heat, other programs) affect all alike.
-//!
-//! The first round warms up (page cache, kernels); its run counts only if no other fits. Each round begins with another method. A method that fails
-//! does not run again. A run begins only if the time left is at least that of the run before, and is stopped if it does not end in time.
+//! The order of runs: methods alternate, so that changes over time (clocks, heat, other programs) affect all alike. The first round warms up (page
+//! cache, kernels); its run counts only if no other fits. Each round begins with another method. A method that fails does not run again. A run begins
+//! only if the time left is at least that of the run before, and is stopped if it does not end in time.
 
 use std::time::Duration;
 

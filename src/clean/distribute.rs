@@ -37,8 +37,7 @@ impl<'a, F: Fn(u64) -> Option<u64> + Sync> Distribute<'a, F> {
 }
 
 impl<F: Fn(u64) -> Option<u64> + Sync> Distribute<'_, F> {
-    /// Takes rows of plain ids below `end`. Without staging, which would cause lock contention, since a thread's arcs mostly go to the same few
-    /// buckets.
+    /// Takes rows of plain ids below `end`, without staging: a thread's arcs mostly go to the same few buckets, so staging causes lock contention.
     fn rows_by_ranges(&self, ranges: &IdRanges, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
         let mut own = [Vec::new(), Vec::new()];
         let mut others = Vec::new();

@@ -1,7 +1,6 @@
-//! The ids of the input: which occur, and how they become `0..n`.
-//!
-//! *Plain* ids are below 2^32 - 1 and not much sparser than the arcs, so they index arrays; a bit for each records whether it occurs.
-//! *Ranked* ids are any `u64`: a first pass collects and sorts the distinct ids (8 bytes a vertex), a second replaces each by its position.
+//! The ids of the input: which occur, and how they become `0..n`. *Plain* ids are below 2^32 - 1 and not much sparser than the arcs, so they index
+//! arrays; a bit for each records whether it occurs. *Ranked* ids are any `u64`: a first pass collects and sorts the distinct ids (8 bytes a vertex),
+//! a second replaces each by its position.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};

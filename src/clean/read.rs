@@ -1,5 +1,4 @@
-//! Reads the arcs of an input into buckets. Ids index arrays if they are not too sparse; else a pass of its own collects the distinct ids,
-//! and each is replaced by its position among them.
+//! Reads an input's arcs into buckets. Ids index arrays if not too sparse; else a first pass collects the distinct ids, whose positions replace them.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;

@@ -226,8 +226,7 @@ impl Shares<'_> {
         (self.left.get() / 8 / self.space.memory.threads() / 2048).clamp(1, 4096)
     }
 
-    /// The number of classes for about `arcs` arcs, a power of two. A class has about a million keys, which a core sorts in its cache, or
-    /// far fewer than fit, since it is not known yet how much memory arrays will take.
+    /// The number of classes, a power of two: about a million keys each, which a core sorts in its cache, or fewer, as arrays' memory is not known.
     pub(super) fn class_count(&self, arcs: u64) -> usize {
         let wanted = arcs / (self.keys_at_once() / 32).clamp(1024, 1 << 20);
         1 << wanted.clamp(8, (self.staged() / 2).max(8)).ilog2()

@@ -152,8 +152,7 @@ impl Cuda {
         self.edges = true;
     }
 
-    /// Counts the triangles at each vertex, with at most `most` bytes of counters at a time, but at least [`vertex_counters`]. Call after
-    /// [`Self::reserve`].
+    /// Counts at vertices, too, with at most `most` bytes of counters at a time, at least [`vertex_counters`]. To be called after [`Self::reserve`].
     pub fn count_vertices(&mut self, vertices: u32, most: Bytes) {
         self.vertices = Some((vertices, most));
         self.reserve_counters(Bytes(self.gpu.reserved()));
@@ -169,8 +168,7 @@ impl Cuda {
         Bytes(self.gpu.scratch_bytes() + self.gpu.counter_bytes())
     }
 
-    /// Loads the kernels of every count, and allocates buffers for runs of resident rows. Ignores failures: they recur, and are reported, when
-    /// needed.
+    /// Loads the kernels of every count, and allocates buffers for resident runs. Failures are ignored: they recur, and are reported, when needed.
     pub fn warm_up(&mut self) {
         self.buffers.stock(&self.gpu, RUNS_IN_FLIGHT, CHUNK.get() / 4);
         for source in [&trimill_kernels::PACKED, &trimill_kernels::UNPACK] {

@@ -18,8 +18,7 @@ pub(crate) struct RunScratch {
     pub(crate) sums: Vec<u32>,
     /// Counters of the first [`HUBS`] ranks; zeros at the beginning of a run.
     pub(crate) hubs: Vec<u64>,
-    /// A buffer of at most [`LATER`] edges whose vertices' counters are prefetched: an atomic addition stalls all later instructions until its cache
-    /// line arrives, so lines would be fetched one at a time.
+    /// At most [`LATER`] edges with prefetched counters: an atomic addition stalls until its cache line arrives, so lines would come one by one.
     pub(crate) later: Vec<(u32, u64)>,
 }
 

@@ -1,5 +1,4 @@
-//! The counting loop: a queue of partitions, from which the thread of each device (`super::device`) takes the next one; the first device
-//! runs in the caller's thread.
+//! The counting loop: a queue of partitions, from which each device's thread (`super::device`; the first is the caller's) takes the next.
 //!
 //! In the in-place mode all rank ranges are queued at the start. In the spilled mode a builder thread queues spills batch by batch
 //! (`super::building`), and each is removed once it is counted. Stages that overlap share one thread pool. Several devices take the largest
@@ -43,8 +42,7 @@ pub(super) struct CountedAll {
 }
 
 impl Planned {
-    /// Counts all partitions. The first error of the builder or a device stops all. If only a manifest cannot be written, the result is the error's
-    /// answer.
+    /// Counts all partitions; the builder's or a device's first error stops all. If only a manifest cannot be written, the error has the result.
     pub(super) fn count_partitions(
         &self,
         backends: &mut [Box<dyn CountBackend>],

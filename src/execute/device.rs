@@ -30,8 +30,7 @@ pub(super) fn count_all(backends: &mut [Box<dyn CountBackend>], work: &SharedWor
 }
 
 impl PartitionsToCount<'_> {
-    /// Counts existing partitions in order or, on several devices, the largest first, for load balancing. The first error of a device stops the
-    /// others.
+    /// Counts existing partitions in order or, on several devices, the largest first, to balance loads. A device's first error stops the others.
     pub(super) fn count(
         self,
         mut items: Vec<Item>,

@@ -20,8 +20,7 @@ use trimill_system::control::NOTE;
 use trimill_system::{Bytes, Error, Result, machine, parallel};
 
 impl Session {
-    /// The arcs between the neighbours of each vertex, by rank, of a graph made from `source`; `at` has the triangles at each vertex. Records in
-    /// `result` how much memory that took.
+    /// The arcs between the neighbours of each vertex, by rank, of a graph made from `source`; `at`: its triangles. `result` gets the memory used.
     pub(super) fn arcs_between_neighbours(
         &self,
         graph: &OrientedGraph,

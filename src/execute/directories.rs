@@ -34,8 +34,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Creates the directories, private unless named by the user. Removes an earlier start's work files in a run directory; creates none in a shared
-    /// one.
+    /// Creates the directories, private unless named by the user; in a run directory removes earlier work files, and in a shared one creates none.
     pub(super) fn make(
         spill_dir: Option<&Path>,
         work_dir: Option<&Path>,

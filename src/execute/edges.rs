@@ -1,8 +1,7 @@
-//! Counts the triangles on each edge: adds the counts of partitions to sums, and makes files and trusses of these.
-//!
-//! Counts of a row block are added as soon as it is counted, those of resident arcs when the partition is counted. If a device fails in between,
-//! another one counts the partition again and skips what was added: the row blocks are the same on every device. With a run directory the counts
-//! of a partition are also written to a file, before its result is recorded, and a later start adds them from there.
+//! Counts the triangles on each edge: adds the counts of partitions to sums, and makes files and trusses of these. Counts of a row block are added as
+//! soon as it is counted, those of resident arcs when the partition is counted. If a device fails in between, another one counts the partition again
+//! and skips what was added: the row blocks are the same on every device. With a run directory the counts of a partition are also written to a file,
+//! before its result is recorded, and a later start adds them from there.
 
 use std::path::Path;
 use std::sync::atomic::AtomicU32;

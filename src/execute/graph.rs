@@ -17,8 +17,7 @@ use trimill_input::{Source, VertexList};
 use trimill_system::mapped::trim_heap;
 use trimill_system::{Bytes, Error, Kind, Result, disk, lock, parallel};
 
-/// Estimated device memory to prepare and count a graph in one chunk: for each arc of the input, for each id, and fixed. The exact need is known only
-/// once the graph exists.
+/// Estimated device memory to prepare and count a graph in one chunk: per arc of the input, per id, and fixed. The exact need is known only later.
 const PER_ARC: u64 = 64;
 const PER_ID: u64 = 64;
 const FIXED: Bytes = Bytes::mib(1 << 10);

@@ -1,7 +1,6 @@
-//! Measures the rates of this machine, for `trimill doctor --measure`.
-//!
-//! Generates a Kronecker graph in a directory and counts it in both modes on the cores and, if there is one, on the first GPU; [`Rates`] follow from
-//! the stage times, the best of three runs. Writes and reads a file to measure the disk. Rates that cannot be measured keep their defaults.
+//! Measures the rates of this machine, for `trimill doctor --measure`. Generates a Kronecker graph in a directory and counts it in both modes on the
+//! cores and, if there is one, on the first GPU; [`Rates`] follow from the stage times, the best of three runs. Writes and reads a file to measure
+//! the disk. Rates that cannot be measured keep their defaults.
 
 use std::path::Path;
 use std::time::Instant;

@@ -1,7 +1,6 @@
-//! What a job would take with more memory: plans the graph again with larger budgets.
-//!
-//! Output: partitions and seconds with twice the device's budget, with one that holds the whole graph, with twice the host's, and with the largest
-//! useful one. Budgets that save nothing are left out, and larger device budgets if assigning the vertices again is expensive.
+//! What a job would take with more memory: plans the graph again with larger budgets. Output: partitions and seconds with twice the device's budget,
+//! with one that holds the whole graph, with twice the host's, and with the largest useful one. Budgets that save nothing are left out, and larger
+//! device budgets if assigning the vertices again is expensive.
 
 use std::sync::atomic::AtomicU64;
 
@@ -76,8 +75,7 @@ impl Estimating<'_> {
         Ok(bytes)
     }
 
-    /// The largest useful host budget, if larger: enough to prepare at full speed and, if partitions depend on the budget (`cuts`), to hold the whole
-    /// graph.
+    /// The largest useful host budget, if larger: it prepares at full speed and, if partitions depend on the budget (`cuts`), holds the whole graph.
     fn enough_host(&self, cuts: bool) -> Result<Option<Bytes>> {
         let Planning { session, graph, limits, .. } = self.planning;
         let host = session.host.budget();

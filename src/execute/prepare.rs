@@ -68,8 +68,7 @@ fn refuse(kept_spills: Option<&Path>, spill: &SpillTable) -> Result<()> {
 }
 
 impl Session {
-    /// The report of an earlier start, if all that it made is unchanged, or the job is merged already. Damaged files, and those of another job, are
-    /// removed with a warning, to be made again.
+    /// An earlier start's report, if all it made is unchanged, or merged already. Damaged files and other jobs' are removed with a warning.
     fn prepared_earlier(&self, shards: Option<NonZeroU32>) -> Result<Option<PreparedReport>> {
         let Self { job, run, .. } = self;
         let Some(run) = run.as_ref().filter(|run| run.is_prepared()) else { return Ok(None) };

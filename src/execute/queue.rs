@@ -1,6 +1,5 @@
 //! The bounded queue from which devices take partitions, and to which a failing device returns its own. A builder blocks while it is full
-//! (backpressure). Each item has one taker at a time, who holds it in a [`TakenItem`] until it is finished. Takers wait as long as an item may be
-//! requeued.
+//! (backpressure). Each item has one taker at a time, as a [`TakenItem`], until it is finished. Takers wait as long as an item may be requeued.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};

@@ -1,8 +1,7 @@
-//! Reserves the budget of each GPU before anything is planned.
-//!
-//! All device memory is allocated here, so no allocation can fail later. If a GPU refuses its budget, because other programs hold memory, the job
-//! continues with what is free, with smaller row blocks and more partitions if necessary. Unless the user names a budget, a job takes no more than
-//! its estimated need: freeing all of a large GPU's memory takes a tenth of a second, and other programs may use the rest.
+//! Reserves the budget of each GPU before anything is planned. All device memory is allocated here, so no allocation can fail later. If a GPU refuses
+//! its budget, because other programs hold memory, the job continues with what is free, with smaller row blocks and more partitions if necessary.
+//! Unless the user names a budget, a job takes no more than its estimated need: freeing all of a large GPU's memory takes a tenth of a second, and
+//! other programs may use the rest.
 
 use crate::count::cuda::Cuda;
 use trimill_counting::CountBackend;
@@ -46,8 +45,7 @@ impl Budget {
     }
 }
 
-/// Takes the same budget for all `workers`, as `asked` says; workers of one GPU share its memory. Returns a worker's budget, which is lower if a GPU
-/// has less; fails if that is less than `least`.
+/// Takes the same budget for all `workers`, as `asked`; workers share a GPU's memory. Returns a worker's, or less; fails if that is below `least`.
 pub(super) fn reserve<R: Reserve>(workers: &mut [R], asked: Budget, least: Bytes) -> Result<Bytes> {
     let ordinals: Vec<u32> = workers.iter().map(Reserve::ordinal).collect();
     let sharing = |ordinal: u32| ordinals.iter().filter(|&&other| other == ordinal).count() as u64;

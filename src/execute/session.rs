@@ -89,8 +89,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Removes what killed processes left in the directories; warns of those in RAM. As slow as counting some thousand edges, so a question does it
-    /// only to spill.
+    /// Removes what killed processes left; warns of directories in RAM. As slow as counting some thousand edges, so a question does it only to spill.
     pub(super) fn sweep_directories(&self) {
         for dir in BTreeSet::from([&self.spill_dir, &self.work_dir]) {
             if Directory::survey(dir.clone()).in_ram {
@@ -231,8 +230,7 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// Host memory for the oriented graph, before its backend is known: a quarter, but at most half of what a requested budget for the CPU leaves. 0 if
-/// spills are kept in memory.
+/// Host memory for the graph before its backend is known: a quarter, at most half of what a requested CPU budget leaves; 0 if spills are in memory.
 fn graph_memory(spill_to: SpillTo, counter: &CountTable, device: Option<Bytes>, usable: Bytes) -> Bytes {
     if spill_to == SpillTo::Memory {
         return Bytes::ZERO;

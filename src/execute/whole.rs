@@ -1,5 +1,4 @@
-//! Counts a whole graph in shares of its edges, for methods that can: each device holds the graph and counts one share. The share of a
-//! device that fails is counted by another one (`super::workers`).
+//! Counts a whole graph in shares of its edges, for methods that can: each device holds the graph, and a failed device's share is counted by another.
 
 use std::time::Instant;
 

@@ -37,8 +37,7 @@ pub struct BatchJob {
 }
 
 impl Batch {
-    /// Reads and resolves `path`; `only`, unless empty, names the jobs to keep. Errors: `Kind::Data` if the file cannot be read, `Kind::Usage` for
-    /// its contents.
+    /// Reads and resolves `path`; `only`, unless empty, names the jobs to keep. Errors: `Kind::Data`: unreadable; `Kind::Usage`: wrong contents.
     pub fn read(path: &Path, overrides: &[Override], only: &[String]) -> Result<Self> {
         Self::parse(&text_of(path)?, path, overrides, only)
     }

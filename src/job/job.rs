@@ -1,8 +1,6 @@
-//! A job: settings that were checked, with every contradiction refused.
-//!
-//! Invariants that [`Job::resolve`] establishes: at least one input, and standard input only alone; budgets and block sizes above zero and at most
-//! 1 EiB; relative paths resolved against the base folder. [`Job::check_files`] checks later whether files exist, because a batch continues when one
-//! job's input is missing.
+//! A job: settings that were checked, with every contradiction refused. Invariants that [`Job::resolve`] establishes: at least one input, and
+//! standard input only alone; budgets and block sizes above zero and at most 1 EiB; relative paths resolved against the base folder.
+//! [`Job::check_files`] checks later whether files exist, because a batch continues when one job's input is missing.
 
 use std::path::{Path, PathBuf};
 
@@ -95,8 +93,7 @@ impl Job {
         memory::check(self.settings.memory.host)
     }
 
-    /// Checks that the files to read exist and are not empty, and that no output directory is a file. Errors: `Kind::Data` for a file,
-    /// `Kind::Resource` for a directory.
+    /// Checks that files to read exist, not empty, and no output directory is a file. Errors: `Kind::Data` (a file), `Kind::Resource` (a directory).
     pub fn check_files(&self) -> Result<()> {
         if self.kept_spills().is_none() {
             let files = trimill_input::files_of(&self.inputs)?;

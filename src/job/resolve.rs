@@ -19,8 +19,7 @@ use trimill_system::url::{is_url, public};
 use trimill_system::{Bytes, Error, Result, threads};
 
 impl Job {
-    /// Resolves the typed settings. Relative paths are taken from `base` (the job file's folder; empty on the command line). Errors:
-    /// `Kind::Usage` if there is no input, or two settings contradict each other.
+    /// Resolves typed settings; relative paths are from `base` (the job file's folder, or empty). Errors: `Kind::Usage`: no input, a contradiction.
     pub fn resolve(name: Option<String>, typed: &Tables, base: &Path) -> Result<Self> {
         let typist = TypedJob { name: name.as_deref(), base };
         let inputs = typist.inputs(&typed.input)?;

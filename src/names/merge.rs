@@ -149,7 +149,6 @@ impl<'a> RangeMerge<'a> {
         Ok(self.merged)
     }
 
-    /// Sifts the cursor at a place of the heap down.
     fn sift(&mut self, mut place: usize) {
         let before = |a: usize, b: usize| {
             let [a, b] = [a, b].map(|i| &self.cursors[i]);

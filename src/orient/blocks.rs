@@ -1,8 +1,6 @@
-//! Where the file blocks of a graph begin, and which are made together.
-//!
-//! Input: the degrees of all ids. Each successor of a row has at least its tail's degree, so no row is longer than `sqrt(2 m)`. The bounds
-//! `min(degree, sqrt(2 m))` determine where blocks begin before rows are known, by the graph alone. As many blocks as fit a thread's share of the
-//! memory form a bucket: rows come in any order and are collected in their bucket, whose blocks are made together.
+//! Where the file blocks of a graph begin, and which are made together. Input: the degrees of all ids. Each successor of a row has at least its
+//! tail's degree, so no row is longer than `sqrt(2 m)`. The bounds `min(degree, sqrt(2 m))` determine where blocks begin before rows are known, by
+//! the graph alone. As many blocks as fit a thread's share of memory form a bucket: it collects rows in any order, and its blocks are made together.
 
 use std::ops::Range;
 
@@ -20,8 +18,7 @@ const MOST_BUCKETS: u64 = 4096;
 /// The largest weight (rows, and bounds on arcs) of a block of several rows. One thread decodes a block, and a row is read with its block.
 pub(crate) const BLOCK: u64 = 1 << 17;
 
-/// Bytes a bucket takes for each arc while its rows are made: a key, its place in a sorted row, its share of a block and, if rows are short, of the
-/// rows' counts and ends.
+/// Bytes of a bucket per arc while its rows are made: a key, its place in a sorted row, its share of a block and, in short rows, of counts and ends.
 pub(super) const PER_ARC: u64 = 24;
 
 pub(super) struct BlockBuckets {

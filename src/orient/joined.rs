@@ -30,8 +30,7 @@ pub(crate) struct BlocksInOrder {
 }
 
 impl BlocksInOrder {
-    /// Makes the file blocks of `buckets`, which follow those made before. `write` gets consecutive blocks and their byte offset, from many threads,
-    /// in no order. Runs in the current thread pool.
+    /// Makes the file blocks of the next `buckets`, in the current pool. `write` gets runs of blocks and their offset, on many threads, in any order.
     pub(crate) fn add_all(
         &self,
         buckets: Range<usize>,

@@ -1,8 +1,6 @@
-//! The arcs of rows, sorted by head.
-//!
-//! Input: rows with ascending heads, from many threads. Output: for a bucket of consecutive ids, the tails of each. A row's heads in one bucket are
-//! encoded together after their tail, and stay in the bucket in memory or, if that is full, in a file. Memory: 0.2 to 4 bytes an arc, within a
-//! share of the budget; a staging area of 2 KiB for each thread and bucket.
+//! The arcs of rows, sorted by head. Input: rows with ascending heads, from many threads. Output: for a bucket of consecutive ids, the tails of each.
+//! A row's heads in one bucket are encoded together after their tail, and stay in the bucket in memory or, if that is full, in a file. Memory: 0.2 to
+//! 4 bytes an arc, within a share of the budget; a staging area of 2 KiB for each thread and bucket.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -235,8 +233,7 @@ impl ReversedArcs {
         Ok(true)
     }
 
-    /// Adds a thread's staged arcs to a bucket. If memory is full and the bucket has half of its share, writes it; if the disk is full, leaves out
-    /// chunks.
+    /// Adds staged arcs to a bucket. Writes it if memory is full and it has half of its share; if the disk is full, leaves out chunks.
     fn flush(&self, bucket: usize, of: &mut StagedArcs) -> Result<()> {
         of.end_piece();
         let bytes = std::mem::take(&mut of.bytes);

@@ -1,8 +1,6 @@
-//! The tails of the arcs to each vertex of a directed graph.
-//!
-//! Input: strictly ascending [`AdjacencyRows`]. Output: the encoded tails of all heads or, if they fit neither in memory nor on disk, of a band of
-//! consecutive ids, so that the rows are read once for each band. The arcs of the rows are sorted by head ([`super::reversed`]); then each head's
-//! tails are encoded, and the heads' rows read again if the lengths of united rows are wanted.
+//! The tails of the arcs to each vertex of a directed graph. Input: strictly ascending [`AdjacencyRows`]. Output: the encoded tails of all heads or,
+//! if they fit neither in memory nor on disk, of a band of consecutive ids, so that the rows are read once for each band. The arcs of the rows are
+//! sorted by head ([`super::reversed`]); then each head's tails are encoded, and the heads' rows read again if the lengths of united rows are wanted.
 
 use std::borrow::Cow;
 use std::ops::Range;

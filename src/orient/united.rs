@@ -19,7 +19,6 @@ pub(super) struct UnitedRows<'a> {
     rows: RowsToReverse<'a>,
     lengths: Vec<u32>,
     bands: Vec<Range<usize>>,
-    /// The tails of the current band.
     tails: RwLock<BandTails>,
     pub(super) loops: u64,
 }

@@ -67,7 +67,6 @@ pub(super) struct StagedRows {
     record: Vec<u8>,
 }
 
-/// The place of an encoded row in its bucket.
 #[derive(Clone, Copy, Default)]
 struct EncodedRowPlace {
     chunk: u32,

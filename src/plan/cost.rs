@@ -1,8 +1,6 @@
-//! The cost model: how long jobs take on a machine, by its [`Rates`].
-//!
-//! All estimated seconds come from here: of methods ([`super::choose`]), of both modes ([`super::modes`]), and of partitions, to cut rank
-//! ranges and assign shards ([`super::costs`]). They only rank plans that give the same count, so they need not be exact. Work that
-//! overlaps takes the longer of both times.
+//! The cost model: how long jobs take on a machine, by its [`Rates`]. All estimated seconds come from here: of methods ([`super::choose`]), of both
+//! modes ([`super::modes`]), and of partitions, to cut rank ranges and assign shards ([`super::costs`]). They only rank plans that give the same
+//! count, so they need not be exact. Work that overlaps takes the longer of both times.
 
 use super::sample::SampledWork;
 use super::whole::WholeWork;

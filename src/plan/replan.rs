@@ -8,8 +8,7 @@ use crate::stream::row_blocks::RowBlocks;
 use trimill_system::{Bytes, Error, Result};
 
 impl Planner<'_> {
-    /// Plans the recorded partitions, with row blocks of at most `row_block_limit`. Errors: `Kind::Resource` if a partition does not fit;
-    /// rows that cannot be read; when stopped.
+    /// Plans the recorded partitions, with row blocks of at most `row_block_limit`. Errors: `Kind::Resource`: one does not fit; bad rows; a stop.
     pub fn replan(&self, cut: GraphCut, row_block_limit: Bytes) -> Result<Plan> {
         let limits = self.limits;
         let start = Instant::now();

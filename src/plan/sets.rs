@@ -1,8 +1,6 @@
-//! Plans partitions of any sets of locals, for the spilled mode.
-//!
-//! The partitioner is asked for as few parts as fit; parts that do not fit are split. Then passes over the graph size all partitions
-//! ([`trimill_partitioners::partition::sizes`]): resident rows and kept arcs exactly, the number of row blocks approximately. Peaks, spills
-//! and streamed bytes are upper bounds, for full blocks and no compression.
+//! Plans partitions of any sets of locals, for the spilled mode. The partitioner is asked for as few parts as fit; parts that do not fit are split.
+//! Then passes over the graph size all partitions ([`trimill_partitioners::partition::sizes`]): resident rows and kept arcs exactly, the number of
+//! row blocks approximately. Peaks, spills and streamed bytes are upper bounds, for full blocks and no compression.
 
 use std::time::{Duration, Instant};
 

@@ -52,8 +52,7 @@ pub(super) fn write_all(
     Ok(written)
 }
 
-/// The sum over all arcs of the number of successors of the arc's head, and the most successors of a vertex. A vertex is the head of as many arcs as
-/// its degree exceeds the length of its row.
+/// The sum over all arcs of their heads' successors, and the longest row. A vertex is head of as many arcs as its degree exceeds its row's length.
 fn sums(degrees: &[DegreeRun], mut lengths: &[u32]) -> (u64, u32) {
     let (mut probes, mut longest) = (0, 0);
     for &DegreeRun { degree, vertices } in degrees {

@@ -1,5 +1,4 @@
-//! Sorted runs of arcs that exceed device memory: the device [encodes](trimill_graph::arcs) them in 1 to 4 bytes an arc, and they are kept in host
-//! memory or, beyond the host's budget, in files.
+//! Sorted runs of arcs beyond device memory, [encoded](trimill_graph::arcs) there in 1 to 4 bytes an arc; in host memory or, above its budget, files.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,7 @@
-//! Reports as one HTML page, with charts, that needs no network.
-//!
-//! Input: the JSON of results, as `--json` prints it, and what the page says of each. Output: the template in `page/` with style, scripts, the chart
-//! library with licences, and data. Time and memory: the size of the results and 0.8 MB; 1,000 partitions with 5,000 spans make less than 2 MB. A
-//! browser ends a script element at `</script`, even inside a string, so each `<` in the data, which occurs only in strings, is written as `\u003c`.
+//! Reports as one HTML page, with charts, that needs no network. Input: the JSON of results, as `--json` prints it, and what the page says of each.
+//! Output: the template in `page/` with style, scripts, the chart library with licences, and data. Time and memory: the size of the results and 0.8
+//! MB; 1,000 partitions with 5,000 spans make less than 2 MB. A browser ends a script element at `</script`, even inside a string, so each `<` in the
+//! data, which occurs only in strings, is written as `\u003c`.
 
 use std::fmt;
 

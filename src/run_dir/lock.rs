@@ -1,8 +1,6 @@
-//! Allows one process at a time in a run directory; warns if the file system cannot lock files.
-//!
-//! The kernel locks the file `lock` while the process has it open, so it is released however the process ends. Its text identifies the directory and
-//! the process. It appears atomically, locked and with its text, so a file of that name without the text, and its directory, are not this program's;
-//! such a file is never written to.
+//! Allows one process at a time in a run directory; warns if the file system cannot lock files. The kernel locks the file `lock` while the process
+//! has it open, so it is released however the process ends. Its text identifies the directory and the process. It appears atomically, locked and with
+//! its text, so a file of that name without the text, and its directory, are not this program's; such a file is never written to.
 
 use std::fs::File;
 use std::io::Read;

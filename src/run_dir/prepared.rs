@@ -1,5 +1,4 @@
-//! A job that is prepared for shards: `prepared.json`. With the plan, the graph and the spills beside it, a process needs nothing else to
-//! count partitions, or to add them all.
+//! A job that is prepared for shards: `prepared.json`. With plan, graph and spills beside it, a process can count partitions, or add them all.
 
 use std::num::NonZeroU32;
 use std::path::Path;

@@ -37,8 +37,7 @@ const SCHEDULERS: [SchedulerVariables; 6] = [
     SchedulerVariables { name: "Slurm", index: "SLURM_PROCID", first: None, count: Some("SLURM_NTASKS") },
 ];
 
-/// The shard of this process, and where it was found. `variable` reads the environment; `prepared` is the number of shards that the job was
-/// prepared for. Errors, `Kind::Usage`: no scheduler's variables are there, or they contradict each other.
+/// This process's shard, and where it was found; `prepared`: the job's number of shards. `Kind::Usage`: no scheduler's variables, or contradictions.
 pub fn shard(variable: impl Fn(&str) -> Option<String>, prepared: Option<NonZeroU32>) -> Result<(Shard, String)> {
     let Some(scheduler) = SCHEDULERS.iter().find(|scheduler| variable(scheduler.index).is_some()) else {
         let names = SCHEDULERS.map(|scheduler| scheduler.index).join(", ");

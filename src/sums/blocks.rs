@@ -52,8 +52,7 @@ impl<K: SumKey> Sums<K> {
         Ok(Self { keys, blocks: SumBlocks::File { file: disk::anonymous(dir)?, dir: dir.to_path_buf(), written } })
     }
 
-    /// Adds a count at each of the keys. Thread-safe; in the current thread pool. Errors: the file cannot be read or written; the sums are then
-    /// useless.
+    /// Adds a count at each of the keys. Thread-safe; in the current thread pool. Errors: reading or writing the file; the sums are then useless.
     pub fn add(&self, keys: CountedKeys<'_>, counts: &[K::Count]) -> Result<()> {
         parallel::try_each(self.by_block(keys, counts.len()), |of| self.add_in_block(&of, keys, counts))
     }
@@ -85,8 +84,7 @@ impl<K: SumKey> Sums<K> {
         parallel::try_each(reads, |(of, sums)| self.read_block(of.block, of.within.start, sums))
     }
 
-    /// Calls `visit` in parallel for the blocks of [`SumKey::BLOCK`] keys with the first key and the sums; returns its results in block order. Runs
-    /// in the current thread pool.
+    /// Calls `visit` in the current pool for each block of [`SumKey::BLOCK`] keys, with its first key and sums; returns the results in block order.
     pub fn each_block<T: Send>(&self, visit: impl Fn(u64, &[K::Count]) -> Result<T> + Sync) -> Result<Vec<T>> {
         parallel::try_map_with(self.all_blocks(), Vec::new, |zeros_or_read, block| {
             let first = block as u64 * K::BLOCK;

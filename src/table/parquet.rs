@@ -1,5 +1,4 @@
-//! Counts as Parquet tables: columns of unsigned integers or doubles, never null, compressed with zstd. All threads encode the columns of
-//! row groups, which are written in order.
+//! Counts as Parquet tables: columns of unsigned integers or doubles, never null, in zstd. All threads encode row groups' columns, written in order.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! Tables of text: a line with the names of the columns, then a line for each row. All threads make chunks, compress them if the file's
-//! name asks for that, and write them in order.
+//! Tables of text: a line of column names, then one for each row. All threads make chunks, compressed if the file's name says so, written in order.
 
 use std::io::Write as _;
 use std::ops::Range;
@@ -41,8 +40,7 @@ impl TextTable {
         })
     }
 
-    /// Writes the lines of `rows` rows, `at_once` at a time: `lines` appends those of a range of rows to a text, with the separator between columns.
-    /// Runs in the current thread pool.
+    /// Writes `rows` rows, `at_once` at a time, in the current pool: `lines` appends those of a range to a text, with the separator between columns.
     pub(crate) fn write_rows(
         self,
         to: &mut Output,

@@ -28,8 +28,7 @@ impl FallingEnds {
         Self { of_tails: zeros(edges), of_heads: zeros(edges), all: zeros(2 * edges) }
     }
 
-    /// Sorts the ends. Chunk `i` begins at `i * each` of both arrays and has `put[i]` ends; those at the tails ascend already. Returns up to `parts`
-    /// parts of about equal size.
+    /// Sorts the ends into up to `parts` even parts. Chunk `i` begins at `i * each` of both arrays, with `put[i]` ends; those at tails ascend.
     pub(super) fn sort(&mut self, each: usize, put: &[usize], parts: usize) -> Vec<EndsPart> {
         let edges = close_gaps(&mut self.of_tails, each, put);
         close_gaps(&mut self.of_heads, each, put);

@@ -41,8 +41,7 @@ pub(super) struct Neighbours {
 }
 
 impl Neighbours {
-    /// Vertex `v` of the oriented graph has the row `heads[firsts[v]..firsts[v + 1]]`: smaller vertices, ascending. An edge's number is its index in
-    /// `heads`. Runs in the current thread pool.
+    /// Vertex `v` has the row `heads[firsts[v]..firsts[v + 1]]` of smaller vertices, ascending; an edge's number is its index. In the current pool.
     pub(super) fn new(firsts: &[u64], heads: &[u32]) -> Self {
         let many = firsts.len() - 1;
         let arcs = ArcsByHead::new(firsts, heads);

@@ -86,8 +86,7 @@ struct FallingPair {
     triangles: u32,
 }
 
-/// Whether a triangle takes 1 from its edge `(of, third)`, which must be left. The third edge, `(other, third)`, must be left, too, or fall while
-/// `third` is larger than `of`.
+/// Whether a triangle takes 1 from its remaining edge `(of, third)`: `(other, third)` must be left, too, or fall while `third` is larger than `of`.
 #[inline(always)]
 fn takes(edge: u32, third_edge: u32, of: u32, third: u32) -> bool {
     // Without branches, which would be mispredicted.

@@ -34,8 +34,7 @@ pub struct LccWanted {
 }
 
 impl LccWanted {
-    /// Adds facts of the input: whether its arcs have a direction, and how many vertices it lists at most. Errors: `Kind::Usage` for directions of an
-    /// undirected graph.
+    /// Adds facts of the input: whether arcs have a direction, and its most vertices. Errors: `Kind::Usage` for directions of an undirected graph.
     pub fn of_input(self, directed: Option<bool>, listed: u64) -> Result<Self> {
         if self.asked == Some(true) && directed == Some(false) {
             return Err(Error::usage("directions of a graph whose properties say that it has none")

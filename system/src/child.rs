@@ -1,7 +1,5 @@
-//! Child processes of the program: how they are started, watched and stopped, so that none is left behind.
-//!
-//! A child is ended when its [`ChildProcess`] is dropped. If the parent is killed instead, a child that called [`follow_parent`]
-//! gets a signal. What a child writes to standard error is kept in memory, for messages.
+//! Child processes of the program: how they are started, watched and stopped, so that none is left behind. A child is ended when its [`ChildProcess`]
+//! is dropped. If the parent is killed instead, a child that called [`follow_parent`] gets a signal. Its standard error is kept, for messages.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -41,8 +39,7 @@ impl Helper {
         Self { program, arguments: vec![METIS_CHILD.into()] }
     }
 
-    /// Starts a child that reads `input` and writes to `output`; without one, its output is kept with its messages. Dropped before
-    /// the child has ended, it is asked to end, and killed after `grace`.
+    /// Starts a child that reads `input` and writes to `output` (none: kept with messages). Dropped early, it is asked to end; killed after `grace`.
     pub fn start(&self, input: Stdio, output: Option<Stdio>, grace: Duration) -> Result<ChildProcess> {
         let spawn = || -> io::Result<ChildProcess> {
             let messages = File::from(memfd_create("messages", MemfdFlags::CLOEXEC)?);

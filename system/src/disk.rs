@@ -1,8 +1,6 @@
-//! All writing to disk: every file that the library makes or changes is made or changed here.
-//!
-//! Input: bytes and paths. Output: files, or errors that name the file, of [`crate::error::Kind::Resource`]. Files appear whole or not at
-//! all: written under a temporary name ([`NewFile`]) and renamed. Files that users name may also be links, devices or pipes ([`Output`]).
-//! Reads of what was written go through here, too, so [`faults`] can make any of them fail.
+//! All writing to disk: every file that the library makes or changes is made or changed here. Input: bytes and paths. Output: files, or errors that
+//! name the file, of [`crate::error::Kind::Resource`]. Files appear whole or not at all: written under a temporary name ([`NewFile`]) and renamed.
+//! Files that users name may also be links, devices or pipes ([`Output`]). Reads of it go through here, too, so [`faults`] can make any fail.
 
 pub mod faults;
 mod new_file;

@@ -1,6 +1,5 @@
-//! The one error type of the library.
-//!
-//! Every error says where (file and line), what was found, what was expected and what to do. Only `main` turns its [`Kind`] into an exit code.
+//! The one error type of the library. Every error says where (file and line), what was found, what was expected and what to do. Only `main` turns its
+//! [`Kind`] into an exit code.
 
 use std::any::Any;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,7 @@
-//! The share of a job that is done, and the time left, from the seconds that its stages are expected to take.
-//!
-//! Input: [stages](ExpectedStage), as soon as a job knows what it will do, the tasks that begin, and the job's time so far. Output: a share
-//! between 0 and 1, and the time left. The current stage is extrapolated from its progress; later ones take their expected seconds, scaled
-//! by how much longer than expected earlier stages took. So both are right also on a machine that is half as fast in everything.
+//! The share of a job that is done, and the time left, from the seconds that its stages are expected to take. Input: [stages](ExpectedStage), as soon
+//! as a job knows what it will do, the tasks that begin, and the job's time so far. Output: a share between 0 and 1, and the time left. The current
+//! stage is extrapolated from its progress; later ones take their expected seconds, scaled by how much longer than expected earlier stages took. So
+//! both are right also on a machine that is half as fast in everything.
 
 use std::time::Duration;
 

@@ -78,8 +78,7 @@ pub fn own_process() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files });
 }
 
-/// Resets [`peak_memory`] in the program's process, so that each job of a batch reports its own. Elsewhere, and where the system does not
-/// allow it, the peak is that of the whole process: larger, never smaller.
+/// Resets [`peak_memory`] in the program's process, for each job of a batch. Elsewhere, or if not allowed, it is the whole process's: never smaller.
 pub fn reset_peak() {
     if OWN.load(Ordering::Relaxed) {
         let _ = fs::write("/proc/self/clear_refs", "5");

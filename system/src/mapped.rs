@@ -1,8 +1,7 @@
-//! Files mapped into memory, large pages, prefetches, the allocator's settings: the only file of this crate with `unsafe` code.
-//!
-//! Resident pages of a mapped file count as memory of the process, so a big file is read through [`MappedPart`]s, dropped after use. If a
-//! read of mapped pages fails, because the disk fails or another process truncates the file, the system ends the process by SIGBUS. So only
-//! inputs are mapped, and [`report_failed_reads`] adds a message.
+//! Files mapped into memory, large pages, prefetches, the allocator's settings: the only file of this crate with `unsafe` code. Resident pages of a
+//! mapped file count as memory of the process, so a big file is read through [`MappedPart`]s, dropped after use. If a read of mapped pages fails,
+//! because the disk fails or another process truncates the file, the system ends the process by SIGBUS. So only inputs are mapped, and
+//! [`report_failed_reads`] adds a message.
 #![allow(unsafe_code)]
 
 mod failed_reads;
@@ -56,8 +55,7 @@ pub fn end_at_once(code: u8) -> ! {
 /// Whether the allocator was asked to return freed memory: then this process is the program.
 static RETURNS: AtomicBool = AtomicBool::new(false);
 
-/// Asks the allocator to return large blocks to the system when they are freed. By default glibc keeps freed blocks of up to 32 MiB, in
-/// a heap per thread, so a job would occupy its past peak.
+/// Asks the allocator to return large freed blocks to the system: glibc keeps up to 32 MiB each, in a heap per thread: a job would occupy its peak.
 pub fn return_freed_memory() {
     RETURNS.store(true, Ordering::Relaxed);
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -135,8 +133,7 @@ pub fn zeros<T: Zeroable>(len: usize) -> Vec<T> {
     zeros
 }
 
-/// Asks the system for the untouched pages of zeros, before counters in them are increased. Otherwise a page's first read gets a page
-/// that all share, which the first write copies, interrupting all cores that this process runs on.
+/// Asks the system for the pages of zeros before counters are increased: a first read would map a shared page, whose copy later interrupts all cores.
 pub fn populate<T>(zeros: &mut [T]) {
     advise(zeros, rustix::mm::Advice::LinuxPopulateWrite);
 }
@@ -162,8 +159,7 @@ fn advise<T>(values: &mut [T], advice: rustix::mm::Advice) {
     let skipped = start.align_offset(page);
     let len = bytes.saturating_sub(skipped) / page * page;
     if len > 0 {
-        // SAFETY: the range is within `values`, which is borrowed; it begins and ends with a page, and the callers' advice changes no
-        // byte of it.
+        // SAFETY: the range is within `values`, which is borrowed, and begins and ends with a page; the callers' advice changes no byte of it.
         let _ = unsafe { rustix::mm::madvise(start.add(skipped).cast(), len, advice) };
     }
 }

@@ -1,7 +1,6 @@
-//! Parallel loops with long iterations, called turns here, on the threads of the current pool.
-//!
-//! rayon's scheduler is compiled again for every loop over its iterators, which was a fifth of this program's machine code. All loops here
-//! share one copy. A turn costs some 100 ns (a call through a pointer, two locks, a task), so it should be a block of rows, not a vertex.
+//! Parallel loops with long iterations, called turns here, on the threads of the current pool. rayon's scheduler is compiled again for every loop
+//! over its iterators, which was a fifth of this program's machine code. All loops here share one copy. A turn costs some 100 ns (a call through a
+//! pointer, two locks, a task), so it should be a block of rows, not a vertex.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -1,6 +1,5 @@
-//! How many threads a job may have, and how they are started; panics become errors of the job that name the thread.
-//!
-//! A thread that the system refuses is an error of the job, not a panic: use [`pool`], [`spawn`] and [`spawn_alone`] for all threads.
+//! How many threads a job may have, and how they are started; panics become errors of the job that name the thread. A thread that the system refuses
+//! is an error of the job, not a panic: use [`pool`], [`spawn`] and [`spawn_alone`] for all threads.
 
 use std::fmt::Display;
 use std::mem::forget;

@@ -1,6 +1,5 @@
-//! Inputs named by a URL: which ones these are, and what of a URL may be shown.
-//!
-//! A URL's user, query and fragment may be credentials (as in a presigned URL), so only its scheme, host and path are ever logged, shown or stored.
+//! Inputs named by a URL: which ones these are, and what of a URL may be shown. A URL's user, query and fragment may be credentials (as in a
+//! presigned URL), so only its scheme, host and path are ever logged, shown or stored.
 
 use std::borrow::Cow;
 use std::path::Path;

@@ -1,7 +1,6 @@
-//! Writes rows as a BVGraph stores them (Boldi and Vigna, 'The WebGraph framework I', WWW 2004), with WebGraph's default codes.
-//!
-//! A row is its degree (gamma); the distance to the earlier row that it copies from (unary; 0: none); the blocks that it copies (gamma);
-//! intervals of consecutive ids (gamma); distances between other ids (zeta, k = 3). The row of the window that saves most bits is copied.
+//! Writes rows as a BVGraph stores them (Boldi and Vigna, 'The WebGraph framework I', WWW 2004), with WebGraph's default codes. A row is its degree
+//! (gamma); the distance to the earlier row that it copies from (unary; 0: none); the blocks that it copies (gamma); intervals of consecutive ids
+//! (gamma); distances between other ids (zeta, k = 3). The row of the window that saves most bits is copied.
 
 use std::convert::Infallible;
 use std::ops::Range;

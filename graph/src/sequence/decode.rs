@@ -14,8 +14,7 @@ pub struct NumberSequence<'a> {
 }
 
 impl<'a> NumberSequence<'a> {
-    /// The sequence of `many` numbers at the beginning of `bytes`, and the bytes after it. Errors: bytes that cannot hold it, a header
-    /// that no writer makes, more or fewer numbers, or bits after the last one.
+    /// Splits off a sequence of `many` numbers. Errors: too few bytes, a header that no writer makes, more or fewer numbers, bits after the last one.
     pub fn split(bytes: &'a [u8], many: u64) -> Result<(Self, &'a [u8]), Wrong> {
         let (header, rest) = bytes.split_first_chunk::<8>().ok_or(CUT)?;
         let header = u64::from_le_bytes(*header);

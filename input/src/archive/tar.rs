@@ -1,8 +1,6 @@
-//! The members of a tar archive, one after another.
-//!
-//! Input: the plain bytes of an archive, in order. Output: names, sizes and contents. Reads ustar, GNU and pax, with names and sizes from
-//! extension headers. Checks each header's checksum and the end mark, so a truncated archive is noticed. A compressed archive is read to
-//! the end, to its stream's checksum. Memory: a header, and an extension of at most [`MOST_EXTENSION`] bytes.
+//! The members of a tar archive, one after another. Input: the plain bytes of an archive, in order. Output: names, sizes and contents. Reads ustar,
+//! GNU and pax, with names and sizes from extension headers. Checks each header's checksum and the end mark, so a truncated archive is noticed. A
+//! compressed archive is read to the end, to its stream's checksum. Memory: a header, and an extension of at most [`MOST_EXTENSION`] bytes.
 
 use std::io::{BufRead, Read};
 use std::path::Path;

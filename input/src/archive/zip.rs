@@ -1,7 +1,5 @@
-//! The members of a zip archive.
-//!
-//! Input: a file, whose central directory is read. Output: names, sizes and contents, with verified checksums. Members are stored,
-//! deflated, or compressed by bzip2. On a server only the directory and the wanted members are fetched. Memory: some 300 bytes per member.
+//! The members of a zip archive. Input: a file with a central directory. Output: names, sizes and contents, with verified checksums. Members are
+//! stored, deflated, or compressed by bzip2. On a server only the directory and the wanted members are fetched. Memory: some 300 bytes per member.
 
 use std::collections::HashSet;
 use std::fmt::Display;

@@ -1,7 +1,5 @@
-//! Edges that the caller holds in memory.
-//!
-//! Input: the caller's own arrays, as an [`EdgeSource`]. Output: arcs in batches, which the stages read as they read a file. Nothing is
-//! copied whole: a thread holds one batch. [`Pairs`](super::pairs::Pairs) and [`Csr`](super::csr::Csr) are sources made of columns.
+//! Edges that the caller holds in memory. Input: the caller's own arrays, as an [`EdgeSource`]. Output: arcs in batches, which the stages read as
+//! they read a file. Nothing is copied whole: a thread holds one batch. [`Pairs`](super::pairs::Pairs) and [`Csr`](super::csr::Csr) are sources.
 
 use std::ops::Range;
 

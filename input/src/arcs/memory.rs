@@ -1,7 +1,5 @@
-//! Edges in memory as a source of arcs.
-//!
-//! Input: an [`EdgeSource`]. Output: its arcs, delivered by all threads in chunks of [`CHUNK`] arcs or more, and its rows, if any. Checks
-//! ids (below the declared number, or 2^64 - 1), the number of arcs, and that rows agree with tails. Memory: a batch per thread.
+//! Edges in memory as a source of arcs. Input: an [`EdgeSource`]. Output: its arcs, delivered by all threads in chunks of [`CHUNK`] or more, and any
+//! rows. Checks ids (below the declared number, or 2^64 - 1), the number of arcs, and that rows agree with tails. Memory: a batch per thread.
 
 use std::ops::Range;
 

@@ -1,6 +1,5 @@
-//! Dictionaries: a column may store numbers in place of texts; each text is stored once, in a message of its own.
-//!
-//! All texts of one file's dictionaries are held in memory, within a limit. [`super::stored_dictionary`] reads them.
+//! Dictionaries: a column may store numbers in place of texts; each text is stored once, in a message of its own. All texts of one file's
+//! dictionaries are held in memory, within a limit. [`super::stored_dictionary`] reads them.
 
 use std::collections::HashMap;
 

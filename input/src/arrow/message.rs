@@ -1,7 +1,6 @@
-//! The messages of Arrow files and streams, checked before anything is sized by them.
-//!
-//! Layout: `ff ff ff ff`, the length of the metadata (`i32`), the metadata (a flatbuffer, padded), the body. A length of 0 ends a stream. A
-//! file is `ARROW1`, two zeros, such a stream, a footer that says where the record batches are, the footer's length (`i32`), and `ARROW1`.
+//! The messages of Arrow files and streams, checked before anything is sized by them. Layout: `ff ff ff ff`, the length of the metadata (`i32`), the
+//! metadata (a flatbuffer, padded), the body. A length of 0 ends a stream. A file is `ARROW1`, two zeros, such a stream, a footer that says where the
+//! record batches are, the footer's length (`i32`), and `ARROW1`.
 
 use std::ops::Range;
 

@@ -1,7 +1,6 @@
-//! Finds the two columns of an Arrow schema that hold the ends of arcs, and their place in record batches.
-//!
-//! A record batch lists a node for each field, also for nested ones, and as many buffers as the field's type has, in order. So the
-//! types before a column give its place. Only for fields of views the batch says how many buffers there are.
+//! Finds the two columns of an Arrow schema that hold the ends of arcs, and their place in record batches. A record batch lists a node for each
+//! field, also for nested ones, and as many buffers as the field's type has, in order. So the types before a column give its place. Only for fields
+//! of views the batch says how many buffers there are.
 
 use arrow_ipc::{Endianness, Field, Int, MetadataVersion, Schema, Type};
 

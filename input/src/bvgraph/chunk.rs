@@ -1,6 +1,5 @@
-//! Chunks: consecutive rows that a thread decodes.
-//!
-//! A row may copy from a row in the window before it, which may copy from another one. So decoding begins early enough before a chunk for all these.
+//! Chunks: consecutive rows that a thread decodes. A row may copy from a row in the window before it, which may copy from another one. So decoding
+//! begins early enough before a chunk for all these.
 
 use std::ops::Range;
 

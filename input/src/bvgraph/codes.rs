@@ -1,7 +1,6 @@
-//! Reads numbers in the codes of BVGraphs, from streams that may be damaged.
-//!
-//! A number that no graph has is an error before its bits are read. Definitions: Boldi and Vigna, 'Codes for the World Wide Web' (Internet
-//! Mathematics 2, 2005); for pi, Apostolico and Drovandi, 'Graph compression by BFS' (Algorithms 2, 2009). A code within a window is read at once.
+//! Reads numbers in the codes of BVGraphs, from streams that may be damaged. A number that no graph has is an error before its bits are read.
+//! Definitions: Boldi and Vigna, 'Codes for the World Wide Web' (Internet Mathematics 2, 2005); for pi, Apostolico and Drovandi, 'Graph compression
+//! by BFS' (Algorithms 2, 2009). A code within a window is read at once.
 
 use dsi_bitstream::dispatch::Codes;
 

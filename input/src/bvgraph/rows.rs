@@ -1,6 +1,5 @@
-//! The rows of a graph, decoded where they are needed.
-//!
-//! The lengths of rows come first: from the pass that cuts the stream or, with offsets, each row's beginning. Then threads decode chunks.
+//! The rows of a graph, decoded where they are needed. The lengths of rows come first: from the pass that cuts the stream or, with offsets, each
+//! row's beginning. Then threads decode chunks.
 
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock};

@@ -1,6 +1,5 @@
-//! The metadata at the end of a Parquet file: read, checked, decoded.
-//!
-//! The end of a file: the metadata, its length (`u32`, little-endian), `PAR1`. Memory: some times that length, at most [`MOST`].
+//! The metadata at the end of a Parquet file: read, checked, decoded. The end of a file: the metadata, its length (`u32`, little-endian), `PAR1`.
+//! Memory: some times that length, at most [`MOST`].
 
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 

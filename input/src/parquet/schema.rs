@@ -1,6 +1,5 @@
-//! The two columns of a Parquet file that hold the ends of edges.
-//!
-//! Input: the schema, and the names that the user gave. Output: two leaves of integers or of text, chosen by [`tables`].
+//! The two columns of a Parquet file that hold the ends of edges. Input: the schema, and the names that the user gave. Output: two leaves of integers
+//! or of text, chosen by [`tables`].
 
 use parquet::basic::{ConvertedType, LogicalType, Type};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};

@@ -1,6 +1,5 @@
-//! GraphAr graphs on servers: the URL of a description, or a prefix in S3, stands for the chunks with edges.
-//!
-//! The URL's user and query go with each request for a file of the graph, since all files are below its folder.
+//! GraphAr graphs on servers: the URL of a description, or a prefix in S3, stands for the chunks with edges. The URL's user and query go with each
+//! request for a file of the graph, since all files are below its folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,7 +1,6 @@
-//! The GPU methods: what they share, and their implementation of the traits of `trimill-kernels`.
-//!
-//! Input: a partition as for `lstc`, its resident section in runs and then its row blocks. Output: [`MethodCount`]. All memory is from the
-//! GPU's arena. Copies and kernels alternate and do not overlap, as in the papers.
+//! The GPU methods: what they share, and their implementation of the traits of `trimill-kernels`. Input: a partition as for `lstc`, its resident
+//! section in runs and then its row blocks. Output: [`MethodCount`]. All memory is from the GPU's arena. Copies and kernels alternate and do not
+//! overlap, as in the papers.
 
 mod both_ways;
 pub(crate) mod machine;

@@ -1,7 +1,6 @@
-//! Bounds how many resident arcs lead into a range of numbers, by counting those into each of some thousand runs.
-//!
-//! With this bound a method takes memory for the arcs that can lead into a row block, not for all resident arcs. `O(arcs)` in
-//! parallel, a run of the resident section at a time; 16 KiB, and as much per thread while a run is added up.
+//! Bounds how many resident arcs lead into a range of numbers, by counting those into each of some thousand runs. With this bound a method takes
+//! memory for the arcs that can lead into a row block, not for all resident arcs. `O(arcs)` in parallel, a run of the resident section at a time; 16
+//! KiB, and as much per thread while a run is added up.
 
 use std::ops::Range;
 

@@ -1,8 +1,7 @@
-//! The work space: the memory for assigning and counting, beside the rows.
-//!
-//! A row block is counted in pieces (ranges of its numbers), and each piece against batches of locals, so that their data fits the work space: the
-//! piece's packed rows and table, the owners' ends, the assigned arcs, the list of owners. If all of it fits, there is one piece and one batch.
-//! Sizes grow with pieces and batches, so both are found by binary search. Counting on arcs takes 4 bytes more per chunk of rows and assigned arc.
+//! The work space: the memory for assigning and counting, beside the rows. A row block is counted in pieces (ranges of its numbers), and each piece
+//! against batches of locals, so that their data fits the work space: the piece's packed rows and table, the owners' ends, the assigned arcs, the
+//! list of owners. If all of it fits, there is one piece and one batch. Sizes grow with pieces and batches, so both are found by binary search.
+//! Counting on arcs takes 4 bytes more per chunk of rows and assigned arc.
 
 use std::ops::Range;
 

@@ -85,8 +85,7 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
         self.work.engine.read(Stream::Compute, self.lengths, cast_slice_mut(lengths))
     }
 
-    /// Cuts rows into file blocks, from block `first` on, as many as the memory holds. `ranks` has the first rank of each block of the
-    /// graph, and then the number of vertices. To be called for all blocks, in order.
+    /// Cuts file blocks from `first` on, as many as memory holds; call for all, in order. `ranks`: each block's first rank, then the vertex count.
     pub fn cut(&mut self, ranks: &[u32], first: usize) -> GpuResult<FileBlocks<'_, 'e, E>> {
         let Self { work, arcs, bits, lengths, begin, .. } = self;
         let wide = u64::from(*bits);

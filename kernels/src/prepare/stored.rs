@@ -135,8 +135,7 @@ impl RunThreads {
         pool.map(Self).map_err(|e| GpuError::Store { reason: e.to_string() })
     }
 
-    /// Does all of `works`; another thread waits for them. The current thread may be one of the caller's pool: while waiting there it might
-    /// run another task of that pool, which might want what the caller has locked.
+    /// Does all of `works`; another thread waits for them, since a pool's thread that waits might run a task that wants what the caller has locked.
     fn each<W: FnOnce() -> io::Result<()> + Send>(&self, works: impl Iterator<Item = W>) -> GpuResult<()> {
         let works: Vec<W> = works.collect();
         let all = move || self.0.install(|| works.into_par_iter().try_for_each(|work| work()));

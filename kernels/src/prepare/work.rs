@@ -18,8 +18,7 @@ const _: () = assert!(SORT_TILE == SORT_KEYS * SORT_THREADS && SORT_LOOK > 0);
 
 const PASSES: u64 = 8;
 
-/// The most keys that a launch of the sort moves: their counts must fit 30 bits, and the status words of their tiles the device's cache.
-/// Fewer in tests, so that there are several launches.
+/// The most keys that a launch of the sort moves: counts fit 30 bits, tiles' status words the device's cache. Fewer in tests, for several launches.
 const PORTION: u64 = if cfg!(test) { 1 << 13 } else { 1 << 27 };
 
 /// Makes copies wait for kernels.

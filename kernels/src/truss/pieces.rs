@@ -1,8 +1,7 @@
-//! Which pieces of a peeled graph are on the device; the others are in page-locked host memory, which kernels access over the bus.
-//!
-//! Values are changed at random by all threads, so they are always on the device, with all that has the size of the vertices. Rows of neighbours come
-//! next, then the edges to these, which are only read where a triangle is found. If not all neighbours fit, half of the remaining memory has those of
-//! the first vertices, the longest and most searched rows; 7/16 cache the rows of falling edges; 1/16 is for sorting these edges by longer row.
+//! Which pieces of a peeled graph are on the device; the others are in page-locked host memory, which kernels access over the bus. Values are changed
+//! at random by all threads, so they are always on the device, with all that has the size of the vertices. Rows of neighbours come next, then the
+//! edges to these, which are only read where a triangle is found. If not all neighbours fit, half of the remaining memory has those of the first
+//! vertices, the longest and most searched rows; 7/16 cache the rows of falling edges; 1/16 is for sorting these edges by longer row.
 
 use super::constants::{COUNTS, TAIL_STEP};
 use crate::arena::{ALIGNMENT, padded};

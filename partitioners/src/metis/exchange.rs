@@ -1,8 +1,7 @@
-//! The two messages between parent and child, through one file without a name, in the byte order of the machine.
-//!
-//! The graph, parent to child: eight `u64` (magic, version, vertices, arcs, parts, seed, whether arcs have weights, 0), then `i32` arrays:
-//! `vertices + 1` offsets, vertex weights, `arcs` successors, arc weights if any. The assignment, child to parent, overwrites it: four `u64`
-//! (magic, vertices, peak bytes, checksum of the rest), then a `u32` per vertex. Its header is written last; checksum and length must be right.
+//! The two messages between parent and child, through one file without a name, in the byte order of the machine. The graph, parent to child: eight
+//! `u64` (magic, version, vertices, arcs, parts, seed, whether arcs have weights, 0), then `i32` arrays: `vertices + 1` offsets, vertex weights,
+//! `arcs` successors, arc weights if any. The assignment, child to parent, overwrites it: four `u64` (magic, vertices, peak bytes, checksum of the
+//! rest), then a `u32` per vertex. Its header is written last; checksum and length must be right.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};

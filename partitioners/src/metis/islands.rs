@@ -1,7 +1,6 @@
-//! Removes isolated vertices before METIS runs: they cost it quadratic time (a million: over a minute) and memory that arcs do not bound.
-//!
-//! A clean graph has none, but in a contracted one every run without edges to others becomes one. Without them there are at least as many
-//! arcs as vertices. They are assigned to the lightest parts. Costs one pass over the graph, if any.
+//! Removes isolated vertices before METIS runs: they cost it quadratic time (a million: over a minute) and memory that arcs do not bound. A clean
+//! graph has none, but in a contracted one every run without edges to others becomes one. Without them there are at least as many arcs as vertices.
+//! They are assigned to the lightest parts. Costs one pass over the graph, if any.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

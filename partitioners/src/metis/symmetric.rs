@@ -133,8 +133,7 @@ fn half_rows(
     (0..vertices.div_ceil(block)).into_par_iter().map(half).collect()
 }
 
-/// A half row under construction. A run of many vertices has many arcs to the same successor, so these are merged whenever the
-/// row has doubled: it never takes more than four times its final size, or 2 MiB.
+/// A half row under construction. Arcs to the same successor are merged whenever it has doubled: it takes at most four times its final size or 2 MiB.
 #[derive(Default)]
 struct HalfRow {
     entries: Vec<u64>,

@@ -55,8 +55,7 @@ impl Assignment {
         &self.members[self.starts[part as usize] as usize..self.starts[part as usize + 1] as usize]
     }
 
-    /// Splits every part into runs of its locals (ascending ids) of at most weight `most`, or of a single vertex. Any subset of a part's
-    /// locals is a valid partition, so every part can be made to fit; those that fit stay whole. Runs of a part are even in weight.
+    /// Splits parts above weight `most` into runs of locals (ascending ids) of even weight, or single vertices: any subset of a part is a partition.
     #[must_use]
     pub fn split(self, most: u64, weight: impl Fn(u32) -> u64 + Sync) -> Self {
         let runs_of = |part| runs(self.locals(part), most, &weight);

@@ -1,6 +1,5 @@
-//! Decides where a partition's row blocks end, row by row.
-//!
-//! Input: local number and row length of each kept proxy, ascending. Output: [`RowBlockCut`]s that tile the numbering, at most the limit or one row.
+//! Decides where a partition's row blocks end, row by row. Input: local number and row length of each kept proxy, ascending. Output: [`RowBlockCut`]s
+//! that tile the numbering, at most the limit or one row.
 
 use std::ops::Range;
 

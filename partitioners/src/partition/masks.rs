@@ -1,8 +1,7 @@
-//! Which of 64 partitions each vertex is in, to size partitions without building them.
-//!
-//! Input: the graph, the partition of each vertex, the first of 64 partitions. Output: [`Masks`]: for each rank a word whose bit `p` tells whether
-//! its vertex is in the induced subgraph of partition `first + p`, and one for what pruning keeps. An arc is in the partitions of the AND of its
-//! ends' words; vertical counters add those up. Passes: one to make the words, one to count, one to prune at `zero-indegree`. 16 bytes per vertex.
+//! Which of 64 partitions each vertex is in, to size partitions without building them. Input: the graph, the partition of each vertex, the first of
+//! 64 partitions. Output: [`Masks`]: for each rank a word whose bit `p` tells whether its vertex is in the induced subgraph of partition `first + p`,
+//! and one for what pruning keeps. An arc is in the partitions of the AND of its ends' words; vertical counters add those up. Passes: one to make the
+//! words, one to count, one to prune at `zero-indegree`. 16 bytes per vertex.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,6 +1,4 @@
-//! How much is pruned.
-//!
-//! A triangle is counted where its corner of the largest rank is local, so both other corners are successors of a local vertex.
+//! How much is pruned. A triangle is counted where its corner of the largest rank is local, so both other corners are successors of a local vertex.
 //! Vertices and arcs that cannot be part of a triangle with a local corner of the largest rank need not be spilled and streamed.
 
 use std::fmt;

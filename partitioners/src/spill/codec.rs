@@ -1,7 +1,5 @@
-//! How the bytes of a block are stored.
-//!
-//! A spill in memory has uncompressed blocks, one on disk zstd frames of level 1: on a crawl, whose rows resemble each other, these take a
-//! third of the bytes. Measurements are in docs/spill-format.md.
+//! How the bytes of a block are stored. A spill in memory has uncompressed blocks, one on disk zstd frames of level 1: on a crawl, whose rows
+//! resemble each other, these take a third of the bytes. Measurements are in docs/spill-format.md.
 
 use std::sync::{Arc, Mutex};
 

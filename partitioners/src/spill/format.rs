@@ -1,6 +1,5 @@
-//! The header of a spill, and what all parts of the format share.
-//!
-//! 160 bytes, little-endian, first in the file; specified in `docs/spill-format.md`. Written last, so valid only in a complete file.
+//! The header of a spill, and what all parts of the format share. 160 bytes, little-endian, first in the file; specified in `docs/spill-format.md`.
+//! Written last, so valid only in a complete file.
 
 use std::path::Path;
 

@@ -1,8 +1,6 @@
-//! The index of a spill: which blocks hold the ranks, the resident section and each row block.
-//!
-//! The last bytes of the file, with a checksum in the header, against which a parsed index is checked: blocks tile the bytes before the
-//! index, row blocks tile the numbering, sums agree, and no block claims more rows or arcs than it can have. So nothing is allocated for a
-//! size that the file contradicts. Cost: 24 bytes per row block and 48 per block.
+//! The index of a spill: which blocks hold the ranks, the resident section and each row block. The last bytes of the file, with a checksum in the
+//! header, against which a parsed index is checked: blocks tile the bytes before the index, row blocks tile the numbering, sums agree, and no block
+//! claims more rows or arcs than it can have. So nothing is allocated for a size that the file contradicts. Cost: 24 bytes a row block, 48 a block.
 
 use std::ops::Range;
 use std::path::Path;

@@ -1,8 +1,6 @@
-//! The manifest: which spills belong to a job.
-//!
-//! Input: a [`SpillSummary`] per partition, and a description of the job. Output: `manifest.json` beside the spills, written to a
-//! temporary file and renamed; and the manifest that is read from it. The file is [sealed], so any flipped byte is found; `bytes` and
-//! `checksum` identify each partition's file, so a spill that was replaced is found, too.
+//! The manifest: which spills belong to a job. Input: a [`SpillSummary`] per partition, and a description of the job. Output: `manifest.json` beside
+//! the spills, written to a temporary file and renamed; and the manifest that is read from it. The file is [sealed], so any flipped byte is found;
+//! `bytes` and `checksum` identify each partition's file, so a spill that was replaced is found, too.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,5 @@
-//! Reads a spill.
-//!
-//! Input: a file. Output: the resident section and any row block, in the caller's buffers. Opening checks header, length, index and their
-//! checksums, so a reader exists only for a complete file; blocks are checked when they are read ([`super::reading`]).
+//! Reads a spill. Input: a file. Output: the resident section and any row block, in the caller's buffers. Opening checks header, length, index and
+//! their checksums, so a reader exists only for a complete file; blocks are checked when they are read ([`super::reading`]).
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -29,8 +27,7 @@ pub struct SpillReader {
 }
 
 impl SpillReader {
-    /// Opens a spill and checks all of it but the blocks. With a `fingerprint`, only a spill of that job is accepted. Errors: the file
-    /// is missing, not a spill, of another version or job, cut or damaged.
+    /// Opens a spill; checks all but its blocks. Errors: missing, no spill, cut, damaged, of another version or, with `fingerprint`, of another job.
     pub fn open(path: &Path, fingerprint: Option<u128>) -> Result<Self> {
         let file = File::open(path).map_err(|error| Error::read(path, error))?;
         Self::of(path, SpillStore::File(file), fingerprint)

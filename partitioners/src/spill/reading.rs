@@ -1,7 +1,6 @@
-//! Reads the blocks of a spill: ranks, the resident section, row blocks.
-//!
-//! Input: an open [`SpillReader`]. Output: rows in the caller's buffers, decoded, or encoded for a device. Blocks are read, checked and decoded in
-//! parallel, directly into the buffers, which an error empties. Memory: the buffers, and per thread a block in both forms, usually at most 3 MiB.
+//! Reads the blocks of a spill: ranks, the resident section, row blocks. Input: an open [`SpillReader`]. Output: rows in the caller's buffers,
+//! decoded, or encoded for a device. Blocks are read, checked and decoded in parallel, directly into the buffers, which an error empties. Memory: the
+//! buffers, and per thread a block in both forms, usually at most 3 MiB.
 
 use std::fmt;
 use std::ops::Range;

@@ -1,6 +1,5 @@
-//! A spill's bytes: in a file, or in host memory for one that is counted soon and never kept.
-//!
-//! Both have the same layout. In memory, chunks stay as they were written: nothing is copied while a spill grows, and no memory is unused.
+//! A spill's bytes: in a file, or in host memory for one that is counted soon and never kept. Both have the same layout. In memory, chunks stay as
+//! they were written: nothing is copied while a spill grows, and no memory is unused.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

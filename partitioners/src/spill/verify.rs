@@ -1,8 +1,6 @@
-//! Checks all of a spill.
-//!
-//! Input: an open [`SpillReader`]. Output: nothing, or what is wrong. Beyond the checks of every reading (checksums, rows strictly ascending,
-//! resident successors below their own number, row blocks' successors below their range's end), each proxy's successors are compared with its own
-//! number, and each row block must have one row per proxy of its range. Memory: 4 bytes per vertex of the partition, and a few MiB per thread.
+//! Checks all of a spill. Input: an open [`SpillReader`]. Output: nothing, or what is wrong. Beyond the checks of every reading (checksums, rows
+//! strictly ascending, resident successors below their own number, row blocks' successors below their range's end), each proxy's successors are
+//! compared with its own number, and each row block must have one row per proxy of its range. Memory: 4 bytes per vertex, some MiB per thread.
 
 use super::format::damaged;
 use super::reader::SpillReader;

@@ -1,8 +1,6 @@
-//! Writes a spill.
-//!
-//! Input: the ranks of all vertices of a partition, then rows of locals and of proxies, each kind ascending. Output: one file, renamed when
-//! all is written, the header last, or none. A block ends, and is written, with the row that fills it ([`FULL`]), so blocks of locals and
-//! proxies alternate; the bytes do not depend on the threads. Memory: the unfilled blocks, and those that one call filled.
+//! Writes a spill. Input: the ranks of all vertices of a partition, then rows of locals and of proxies, each kind ascending. Output: one file,
+//! renamed when all is written, the header last, or none. A block ends, and is written, with the row that fills it ([`FULL`]), so blocks of locals
+//! and proxies alternate; the bytes do not depend on the threads. Memory: the unfilled blocks, and those that one call filled.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
-//! The inner loops: entries that a row of successors, in each of its forms, shares with marks. Inlined where they are called, once for each
-//! kind of [`Corners`](super::vertices::Corners).
+//! The inner loops: what a row of successors, in any of its forms, shares with marks. Inlined for each kind of [`Corners`](super::vertices::Corners).
 
 use std::ops::Range;
 

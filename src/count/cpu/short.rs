@@ -10,8 +10,7 @@ pub(super) const LONGEST: usize = 16;
 /// Not an entry of any row, since no vertex has it as its rank.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Counts the triangles that start at the local with `row` (at most [`LONGEST`] entries) with a middle corner in `row[start..]`. The successors'
-/// rows must not be packed.
+/// Counts the triangles at the local with `row` (at most [`LONGEST`]) and a middle corner in `row[start..]`. Successors' rows must not be packed.
 #[inline(always)]
 pub(super) fn count<C: Corners>(row: &[u32], start: usize, successors: &SuccessorRows<'_>, corners: &mut C) -> u64 {
     by_length(row, start, |b| successors.row(b), corners)

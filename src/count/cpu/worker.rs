@@ -192,8 +192,7 @@ impl CpuWorker {
         count
     }
 
-    /// Counts triangles of some postponed arcs and their corners, except the largest: `of_tail` gets the first word of the tail's row, and their
-    /// number.
+    /// Counts triangles of some postponed arcs, and all corners but the largest: `of_tail` gets the first word of the tail's row, and their number.
     #[inline(always)]
     pub(super) fn intersect_sorted<C: Corners>(
         &self,
@@ -222,8 +221,7 @@ impl CpuWorker {
         self.locals[word] as usize
     }
 
-    /// Counts the triangles that start at the local with `head.row`, packed as `words` if any. The whole row may be marked: successors' entries are
-    /// smaller.
+    /// Counts the triangles that start at the local with `head.row`, packed as `words` if any. All may be marked: successors' entries are smaller.
     #[inline(always)]
     pub(super) fn intersect_others<C: Corners>(
         &mut self,

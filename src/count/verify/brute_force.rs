@@ -2,8 +2,7 @@
 
 pub const BRUTE_FORCE_IDS: u64 = 512;
 
-/// Counts the triangles of the graph of `arcs`, symmetrised and without loops and duplicates, by checking all triples of vertices:
-/// `O(n^3)`. Panics if an id is not below [`BRUTE_FORCE_IDS`].
+/// Counts the triangles of the simple undirected graph of `arcs` by checking all triples: `O(n^3)`. Panics if an id is not below [`BRUTE_FORCE_IDS`].
 pub fn brute_force(arcs: &[(u64, u64)]) -> u128 {
     const WORDS: usize = BRUTE_FORCE_IDS as usize / 64;
     let n = arcs.iter().map(|&(u, v)| u.max(v) + 1).max().unwrap_or(0);

@@ -1,5 +1,4 @@
-//! The summary of the triangles at all vertices, by its definition: all values are sorted. Shares only types with
-//! [`crate::vertices::summary`], which it checks.
+//! The summary of the triangles at all vertices, by definition: values are sorted. Checks [`crate::vertices::summary`]; only types are shared.
 
 use std::collections::BTreeMap;
 

@@ -43,8 +43,7 @@ pub fn hook(variable: &str) -> Option<String> {
     if cfg!(feature = "testing") { std::env::var(variable).ok() } else { None }
 }
 
-/// Waits until a file, or the names in a directory, are on disk. Test builds wait only if `TRIMILL_SYNC` is set: the files that
-/// a killed process leaves do not depend on it, and tests would spend most of their time waiting.
+/// Waits until a file, or a directory's names, are on disk; in test builds only if `TRIMILL_SYNC` is set, since results do not depend on it.
 pub(super) fn sync(file: &File) -> io::Result<()> {
     if cfg!(feature = "testing") && hook("TRIMILL_SYNC").is_none() { Ok(()) } else { file.sync_all() }
 }

@@ -43,7 +43,6 @@ pub fn check_room(needs: impl IntoIterator<Item = DiskNeed>) -> Result<()> {
 }
 
 impl DiskNeeds {
-    /// What each disk is needed for.
     pub fn by_disk(needs: impl IntoIterator<Item = DiskNeed>) -> Result<Vec<Self>> {
         let mut disks: Vec<(u64, Self)> = Vec::new();
         for need in needs {
@@ -72,7 +71,6 @@ impl DiskNeeds {
         self.needs.push(need);
     }
 
-    /// Whether there is room for the least bytes.
     pub fn can_fit(&self) -> bool {
         self.least_bytes <= self.free_bytes
     }

@@ -1,7 +1,6 @@
-//! The memory limits of the control groups that the process is in.
-//!
-//! Input: `/proc/self/cgroup`, which names the groups, and `/proc/self/mountinfo`, which says where their files are. A limit holds for all groups
-//! below, so the least one from the process's group up to the mount counts, in versions 1 and 2 alike: schedulers limit a job, not its steps.
+//! The memory limits of the control groups that the process is in. Input: `/proc/self/cgroup`, which names the groups, and `/proc/self/mountinfo`,
+//! which says where their files are. A limit holds for all groups below, so the least one from the process's group up to the mount counts, in
+//! versions 1 and 2 alike: schedulers limit a job, not its steps.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};

@@ -1,8 +1,6 @@
-//! Finds the mapped file that an address belongs to, for errors in reading it.
-//!
-//! Input: each mapping, when it is made. Output: on SIGBUS, a message that names the file. All that the signal handler reads is atomic or
-//! never freed: names stay for the life of the process, one per file ever mapped. Costs a lock and a few atomic stores per mapping; if the
-//! tables are full, a failed read of an unlisted mapping ends the process by the signal.
+//! Finds the mapped file that an address belongs to, for errors in reading it. Input: each mapping, when it is made. Output: on SIGBUS, a message
+//! that names the file. All that the signal handler reads is atomic or never freed: names stay for the life of the process, one per file ever mapped.
+//! Costs a lock and a few atomic stores per mapping; if the tables are full, a failed read of an unlisted mapping ends the process by the signal.
 #![deny(unsafe_code)]
 
 use std::io::IoSlice;

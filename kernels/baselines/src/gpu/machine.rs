@@ -1,6 +1,5 @@
-//! A simpler interface of an engine: kernels by name with 64-bit arguments, one clock, and copies and kernels that alternate.
-//!
-//! Kernels go to stream 0, or to extra streams that run concurrently between [`BaselineDevice::fork`] and [`BaselineDevice::join`].
+//! A simpler interface of an engine: kernels by name with 64-bit arguments, one clock, and copies and kernels that alternate. Kernels go to stream 0,
+//! or to extra streams that run concurrently between [`BaselineDevice::fork`] and [`BaselineDevice::join`].
 
 use bytemuck::{bytes_of, cast_slice_mut};
 use trimill_kernels::engine::{Engine, Event, Grid, Kernel, Stream, Timed};

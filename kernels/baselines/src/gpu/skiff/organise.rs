@@ -28,7 +28,6 @@ pub(super) struct Level {
 }
 
 impl Organised {
-    /// The most units of a launch.
     pub(super) fn most_units(&self) -> u64 {
         match self {
             Self::Units(many) => *many,
