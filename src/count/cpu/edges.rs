@@ -78,9 +78,14 @@ struct BatchRoom {
 }
 
 impl BatchRoom {
-    fn allocate(&mut self) {
+    /// Gives all room to the arcs, which is what packed rows need.
+    fn take_arcs_only(&mut self) {
+        self.most = (batch_bytes(self.most).get() / by_head::bytes(1).get()) as usize;
+    }
+
+    fn allocate(&mut self, packed: bool) {
         by_head::allocate(&mut self.arcs, self.most);
-        if self.found.is_empty() {
+        if self.found.is_empty() && !packed {
             self.found = zeros(self.most);
         }
     }
@@ -193,6 +198,7 @@ impl CpuEdgeCounter {
     /// Packs the rows of the whole graph; returns the heads, no hubs among them, whose arcs' counters are added to by head.
     fn pack(&mut self) -> [HeadBuckets; 2] {
         let Self { resident, batch: room, .. } = self;
+        room.take_arcs_only();
         let heads = if room.most > 0 { HeadBuckets::of_packed(resident, room.most) } else { HeadBuckets::default() };
         pack::pack_rows(resident, 0..resident.numbers.len());
         [HeadBuckets::default(), heads]
@@ -234,7 +240,7 @@ impl CpuEdgeCounter {
         if !heads.are_none() {
             // All workers allocate, so that the memory taken does not depend on which of them run.
             parallel::each(&*workers, |worker| lock(worker).allocate(*most_hubs, *longest));
-            room.allocate();
+            room.allocate(packed);
             for batch in batches(resident, &mut self.cursors, heads.most_arcs) {
                 if batch.iter().any(|run| !heads.has_room_for(run, resident)) {
                     continue;
