@@ -41,7 +41,9 @@ pub(super) fn count_run_at_vertices(
     all: &HostVertexCounters,
 ) -> u64 {
     let mut near = std::mem::take(&mut worker.near);
-    let count = count_of_run(worker, run, around, heads, &mut WorkerVertices { all, near: &mut near });
+    let mut corners = WorkerVertices { all, near: &mut near };
+    let count = count_of_run(worker, run, around, heads, &mut corners);
+    worker.recent.flush(&mut corners);
     worker.near = near;
     count
 }
