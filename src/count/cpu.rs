@@ -56,9 +56,6 @@ use worker::{CpuWorker, DIRECT, LocalsRun};
 /// The least number of runs for each thread, for load balancing.
 const RUNS_PER_THREAD: u64 = 16;
 
-/// As [`RUNS_PER_THREAD`], in each batch.
-const RUNS_OF_BATCH: u64 = 4;
-
 /// Bounds of the number of arcs and locals in a run.
 const SMALLEST_RUN: u64 = 1 << 13;
 const LARGEST_RUN: u64 = 1 << 19;
@@ -312,20 +309,19 @@ fn free<T>(workers: &[Mutex<T>]) -> MutexGuard<'_, T> {
 }
 
 fn pass_over(resident: &Resident, cursors: &mut [u32], end: u32) {
-    parallel::each(runs(resident, cursors, u64::MAX), |run| {
+    parallel::each(runs(resident, cursors), |run| {
         for (local, cursor) in (run.first..).zip(run.cursors) {
             *cursor = before(resident.row(local), *cursor as usize, end) as u32;
         }
     });
 }
 
-/// Cuts the locals into runs of about equal numbers of arcs and locals together; several for each thread in a batch of `batch` arcs.
-fn runs<'a>(resident: &Resident, mut cursors: &'a mut [u32], batch: u64) -> Vec<LocalsRun<'a>> {
+/// Cuts the locals into runs of about equal numbers of arcs and locals together.
+fn runs<'a>(resident: &Resident, mut cursors: &'a mut [u32]) -> Vec<LocalsRun<'a>> {
     let locals = cursors.len();
     let weight = |local: usize| resident.offsets[local] + local as u64;
     let threads = rayon::current_num_threads() as u64;
-    let all = weight(locals) / (threads * RUNS_PER_THREAD);
-    let size = all.min(batch / (threads * RUNS_OF_BATCH)).clamp(SMALLEST_RUN, LARGEST_RUN);
+    let size = (weight(locals) / (threads * RUNS_PER_THREAD)).clamp(SMALLEST_RUN, LARGEST_RUN);
     let mut runs = Vec::new();
     let mut first = 0;
     while first < locals {
@@ -350,7 +346,7 @@ fn runs<'a>(resident: &Resident, mut cursors: &'a mut [u32], batch: u64) -> Vec<
 /// Consecutive [`runs`] in batches of up to `most` arcs; a run with more is a batch of its own.
 fn batches<'a>(resident: &Resident, cursors: &'a mut [u32], most: u64) -> Vec<Vec<LocalsRun<'a>>> {
     let (mut batches, mut sum): (Vec<Vec<_>>, _) = (Vec::new(), 0);
-    for run in runs(resident, cursors, most) {
+    for run in runs(resident, cursors) {
         let arcs = run.arcs(resident);
         match batches.last_mut() {
             Some(batch) if arcs <= most - sum.min(most) => {

@@ -229,8 +229,7 @@ impl CpuEdgeCounter {
         let Self { resident, numbered, most_hubs, longest, workers, hubs, above, batch: room, counters, .. } = self;
         let (resident, range, progress) = (&*resident, &row_block.range, self.progress.as_ref());
         let successors = SuccessorRows::new(resident, row_block);
-        let most_arcs = if heads.iter().all(HeadBuckets::is_empty) { u64::MAX } else { room.most as u64 };
-        let heads = BatchedHeads { hubs: &heads[0], others: &heads[1], most_arcs };
+        let heads = BatchedHeads { hubs: &heads[0], others: &heads[1], most_arcs: room.most as u64 };
         // The arcs count as done in proportion to the row block's share of the numbering.
         let share = |arcs: u64| arcs * u64::from(range.end - range.start) / u64::from((*numbered).max(1));
         let advance = |arcs: u64| progress.into_iter().for_each(|progress| progress.advance(share(arcs)));
@@ -252,7 +251,7 @@ impl CpuEdgeCounter {
                 })?;
             }
         }
-        let counted = parallel::try_map(runs(resident, &mut self.cursors, heads.most_arcs), |run| {
+        let counted = parallel::try_map(runs(resident, &mut self.cursors), |run| {
             progress.map_or(Ok(()), Progress::check)?;
             let all = run.arcs(resident);
             let RunCount { triangles, by_head } = count_run(&mut free(workers), run, &heads, &around);

@@ -165,7 +165,7 @@ fn runs_beside_one_that_has_no_room_are_counted_on_their_arcs() {
     let resident = rows.resident(|_| true);
     let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     let arcs = |run: &LocalsRun<'_>| run.arcs(&resident);
-    let runs: Vec<u64> = pool.install(|| runs(&resident, &mut vec![0; n as usize], ROOM).iter().map(arcs).collect());
+    let runs: Vec<u64> = pool.install(|| runs(&resident, &mut vec![0; n as usize]).iter().map(arcs).collect());
     let large = runs.iter().position(|&arcs| arcs > ROOM).unwrap();
     let after = runs.iter().skip(large).find(|&&arcs| arcs <= ROOM).unwrap();
     assert!(large > 0 && runs[large - 1] + after <= ROOM, "{runs:?}");
