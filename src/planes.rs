@@ -91,6 +91,19 @@ pub(crate) fn take_all(planes: &mut Planes, counts: &mut [u64; 64]) {
     *planes = EMPTY;
 }
 
+/// Calls `act` with the place and the count of each bit of `kept` (all others are 0). Empties the planes.
+#[inline(always)]
+pub(crate) fn drain(planes: &mut Planes, kept: u64, mut act: impl FnMut(usize, u64)) {
+    for byte in (0..64).step_by(8) {
+        let bits = kept >> byte & 0xff;
+        if bits != 0 {
+            let together = eight(planes, byte);
+            each_bit(bits, |bit| act(byte + bit, together >> (8 * bit) & 0xff));
+        }
+    }
+    *planes = EMPTY;
+}
+
 /// The counters of the eight bits from `first` on, a byte each: the planes' bytes, as a transposed bit matrix.
 #[inline(always)]
 fn eight(planes: &Planes, first: usize) -> u64 {
@@ -134,6 +147,12 @@ mod tests {
         let (mut copy, mut all) = (planes, [7; 64]);
         take_all(&mut copy, &mut all);
         assert_eq!((all, copy), (expected.map(|count| count + 7), EMPTY));
+        let (mut copy, mut few) = (planes, [0; 64]);
+        drain(&mut copy, 0xf0f0_0000_0000_00ff, |bit, count| few[bit] = count);
+        for bit in 0..64 {
+            let kept = 0xf0f0_0000_0000_00ff_u64 >> bit & 1;
+            assert_eq!(few[bit], kept * expected[bit], "{bit}");
+        }
         for kept in [0x00f0_0000_0000_0000, 0xf0f0_0000_0000_00ff, 0x0fff_ffff_ffff_fff8, 1 << 63, 1] {
             let (mut copy, mut some) = (planes.map(|plane| plane & kept), vec![3; kept.count_ones() as usize + 1]);
             take(&mut copy, kept, &mut some);

@@ -50,7 +50,7 @@ use probe::before;
 use trimill_system::control::Progress;
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result, lock, parallel};
-use vertices::{HostVertexCounters, NearCounters, RecentCounts, RowCounters};
+use vertices::{HostVertexCounters, NearCounters, RowCounters};
 use worker::{CpuWorker, DIRECT, LocalsRun};
 
 /// The least number of runs for each thread, for load balancing.
@@ -163,7 +163,7 @@ fn per_worker(numbered: u32) -> Bytes {
 
 /// As [`per_worker`], and counters for a packed row.
 fn per_worker_at_vertices(numbered: u32) -> Bytes {
-    per_worker(numbered) + RowCounters::bytes_for(numbered, pack::MOST_WORDS) + RecentCounts::BYTES
+    per_worker(numbered) + RowCounters::bytes_for(numbered, pack::MOST_WORDS)
 }
 
 impl CountBackend for Cpu {

@@ -41,9 +41,7 @@ pub(super) fn count_run_at_vertices(
     all: &HostVertexCounters,
 ) -> u64 {
     let mut near = std::mem::take(&mut worker.near);
-    let mut corners = WorkerVertices { all, near: &mut near };
-    let count = count_of_run(worker, run, around, heads, &mut corners);
-    worker.recent.flush(&mut corners);
+    let count = count_of_run(worker, run, around, heads, &mut WorkerVertices { all, near: &mut near });
     worker.near = near;
     count
 }

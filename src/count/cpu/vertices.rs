@@ -1,10 +1,9 @@
 //! Where the triangles at each vertex are added up ([`trimill_counting::VertexCounters`]). The smallest corner is met once for each triangle and is
 //! nearly always a hub, so each worker has its own counters for the hubs (`near`), which are added to the shared ones at the end of a row block.
-//! Packed rows, as in web crawls, meet the same smallest corners repeatedly: these are summed for the row first (`row`), and all corners
-//! for the rows near each other (`recent`). The other two corners are added once for each arc.
+//! Packed rows, as in web crawls, meet the same smallest corners repeatedly: these are summed for the row first (`row`). The other two corners are
+//! added once for each arc.
 
 mod near;
-mod recent;
 mod row;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,7 +11,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use trimill_counting::{COUNTER_BYTES, VertexCounters};
 
 pub(super) use near::NearCounters;
-pub(super) use recent::RecentCounts;
 pub(super) use row::{OfRow, RowCounters};
 
 use super::probe::{

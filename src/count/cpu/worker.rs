@@ -19,7 +19,7 @@ use super::hubs::Hubs;
 use super::pack::{self, BitRows, Unpacked};
 use super::postponed::{Capacity, PostponedArc, PostponedArcs};
 use super::probe::{mark, may_intersect, unmark};
-use super::vertices::{Corners, NearCounters, OfRow, RecentCounts, RowCounters};
+use super::vertices::{Corners, NearCounters, OfRow, RowCounters};
 use crate::count::successors::SuccessorRows;
 use trimill_counting::Resident;
 use trimill_system::Bytes;
@@ -51,7 +51,6 @@ pub(super) struct CpuWorker {
     of_locals: Vec<u32>,
     pub(super) near: NearCounters,
     of_row: RowCounters,
-    pub(super) recent: RecentCounts,
 }
 
 impl CpuWorker {
@@ -64,7 +63,6 @@ impl CpuWorker {
             locals: Vec::new(),
             of_locals: Vec::new(),
             near: NearCounters::new(near),
-            recent: if room.vertices { RecentCounts::new() } else { RecentCounts::default() },
             of_row: if room.vertices { RowCounters::new(numbered, pack::MOST_WORDS) } else { RowCounters::default() },
         }
     }
@@ -85,7 +83,6 @@ impl CpuWorker {
             + Bytes::of::<u32>((self.locals.capacity() + self.of_locals.capacity()) as u64)
             + Unpacked::BYTES
             + self.of_row.bytes()
-            + self.recent.bytes()
     }
 
     /// Counts the triangles that start at a local and whose middle corner is a hub; all of `head` is below the end of the hubs. Postponed arcs are
@@ -243,12 +240,14 @@ impl CpuWorker {
         words.iter().for_each(|word| self.marks[word[0] as usize] = pack::bits(word));
         let near_each_other = around.packed == BitRows::Most && DENSE * words.len() <= row.len();
         let count = if C::WANTED {
-            let (mut row, mut recent) = (std::mem::take(&mut self.of_row), std::mem::take(&mut self.recent));
-            words.iter().enumerate().for_each(|(place, word)| row.enter(word[0] * 64, place));
-            let mut of_row = OfRow { all: corners, row: &mut row, recent: &mut recent };
+            let mut counters = std::mem::take(&mut self.of_row);
+            words.iter().enumerate().for_each(|(place, word)| counters.enter(word[0] * 64, place));
+            let mut of_row = OfRow { all: corners, row: &mut counters };
             let count = self.intersect_marked(head, near_each_other, around.successors, &mut of_row);
-            words.iter().enumerate().for_each(|(place, word)| of_row.take(word[0] * 64, place));
-            (self.of_row, self.recent) = (row, recent);
+            for (place, word) in words.iter().enumerate() {
+                counters.take(word[0] * 64, pack::bits(word), place, corners);
+            }
+            self.of_row = counters;
             count
         } else {
             self.intersect_marked(head, near_each_other, around.successors, corners)

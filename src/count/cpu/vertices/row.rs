@@ -2,7 +2,6 @@
 
 use super::Corners;
 use super::near::WordCounters;
-use super::recent::RecentCounts;
 use crate::count::cpu::probe::{NonEmptyWords, each_marked, marked_words};
 use crate::planes;
 use trimill_system::Bytes;
@@ -33,13 +32,20 @@ impl RowCounters {
     pub(in crate::count::cpu) fn enter(&mut self, base: u32, place: usize) {
         self.slots[base as usize / 64] = place as u16;
     }
+
+    /// Adds the counts of a word to `corners`, and clears them; `bits` are the row's entries in it.
+    #[inline(always)]
+    pub(in crate::count::cpu) fn take(&mut self, base: u32, bits: u64, place: usize, corners: &mut impl Corners) {
+        if let Some(planes) = self.counters.take(place) {
+            planes::drain(planes, bits, |bit, triangles| corners.number(base + bit as u32, triangles));
+        }
+    }
 }
 
 /// Counts smallest corners for the row, and the others in `all`.
 pub(in crate::count::cpu) struct OfRow<'a, C: Corners> {
     pub(in crate::count::cpu) all: &'a mut C,
     pub(in crate::count::cpu) row: &'a mut RowCounters,
-    pub(in crate::count::cpu) recent: &'a mut RecentCounts,
 }
 
 impl<C: Corners> OfRow<'_, C> {
@@ -54,15 +60,7 @@ impl<C: Corners> OfRow<'_, C> {
     /// Rarely called, so not inlined.
     #[inline(never)]
     fn empty(&mut self, base: u32, place: usize) {
-        self.take(base, place);
-    }
-
-    /// Adds the counts of a word of the row to the recent ones, and clears them.
-    #[inline(always)]
-    pub(in crate::count::cpu) fn take(&mut self, base: u32, place: usize) {
-        if let Some(planes) = self.row.counters.take(place) {
-            planes::take_all(planes, self.recent.of(base / 64, self.all));
-        }
+        self.row.take(base, u64::MAX, place, self.all);
     }
 }
 
@@ -96,9 +94,7 @@ impl<C: Corners> Corners for OfRow<'_, C> {
 
     #[inline(always)]
     fn number(&mut self, number: u32, triangles: u64) {
-        if triangles > 0 {
-            self.recent.of(number / 64, self.all)[number as usize % 64] += triangles;
-        }
+        self.all.number(number, triangles);
     }
 
     #[inline(always)]
