@@ -182,7 +182,7 @@ fn packed_rows_are_counted_on_their_arcs() {
     let row = |b: u32| match b {
         ..100 => (0..b).collect(),
         2900 => (0..b).collect(),
-        _ if b % 10 == 0 => vec![1, 70, b - 1],
+        _ if b.is_multiple_of(10) => vec![1, 70, b - 1],
         _ => (60..100).chain(b.saturating_sub(b % 90).max(100)..b).filter(|c| c % 7 != b % 5).collect::<Vec<_>>(),
     };
     let rows = Rows((0..3000).map(row).collect());
