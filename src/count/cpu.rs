@@ -309,19 +309,19 @@ fn free<T>(workers: &[Mutex<T>]) -> MutexGuard<'_, T> {
 }
 
 fn pass_over(resident: &Resident, cursors: &mut [u32], end: u32) {
-    parallel::each(runs(resident, cursors), |run| {
+    parallel::each(runs(resident, cursors, RUNS_PER_THREAD), |run| {
         for (local, cursor) in (run.first..).zip(run.cursors) {
             *cursor = before(resident.row(local), *cursor as usize, end) as u32;
         }
     });
 }
 
-/// Cuts the locals into runs of about equal numbers of arcs and locals together.
-fn runs<'a>(resident: &Resident, mut cursors: &'a mut [u32]) -> Vec<LocalsRun<'a>> {
+/// Cuts the locals into runs of about equal numbers of arcs and locals together, at least `per_thread` for each thread.
+fn runs<'a>(resident: &Resident, mut cursors: &'a mut [u32], per_thread: u64) -> Vec<LocalsRun<'a>> {
     let locals = cursors.len();
     let weight = |local: usize| resident.offsets[local] + local as u64;
     let threads = rayon::current_num_threads() as u64;
-    let size = (weight(locals) / (threads * RUNS_PER_THREAD)).clamp(SMALLEST_RUN, LARGEST_RUN);
+    let size = (weight(locals) / (threads * per_thread)).clamp(SMALLEST_RUN, LARGEST_RUN);
     let mut runs = Vec::new();
     let mut first = 0;
     while first < locals {
@@ -344,9 +344,9 @@ fn runs<'a>(resident: &Resident, mut cursors: &'a mut [u32]) -> Vec<LocalsRun<'a
 }
 
 /// Consecutive [`runs`] in batches of up to `most` arcs; a run with more is a batch of its own.
-fn batches<'a>(resident: &Resident, cursors: &'a mut [u32], most: u64) -> Vec<Vec<LocalsRun<'a>>> {
+fn batches<'a>(resident: &Resident, cursors: &'a mut [u32], per_thread: u64, most: u64) -> Vec<Vec<LocalsRun<'a>>> {
     let (mut batches, mut sum): (Vec<Vec<_>>, _) = (Vec::new(), 0);
-    for run in runs(resident, cursors) {
+    for run in runs(resident, cursors, per_thread) {
         let arcs = run.arcs(resident);
         match batches.last_mut() {
             Some(batch) if arcs <= most - sum.min(most) => {

@@ -11,7 +11,7 @@ use super::pack::{self, BitRows};
 use super::postponed::PostponedArc;
 use super::vertices::HostVertexCounters;
 use super::worker::{CpuWorker, RowBlockContext};
-use super::{batches, free};
+use super::{RUNS_PER_THREAD, batches, free};
 use crate::count::successors::SuccessorRows;
 use trimill_system::control::Progress;
 use trimill_system::{Bytes, Result, lock, parallel};
@@ -57,7 +57,7 @@ impl BitmapState {
         let (hubs, workers, counters) = (&self.hubs, &self.workers, self.counters.as_ref());
         let progress = self.progress.as_ref();
         let most_arcs = if heads.is_empty() { u64::MAX } else { self.room_by_head as u64 };
-        for batch in batches(resident, &mut self.cursors, most_arcs) {
+        for batch in batches(resident, &mut self.cursors, RUNS_PER_THREAD, most_arcs) {
             let in_batch = batch.iter().map(|run| run.arcs(resident)).sum::<u64>();
             // A single row may have more arcs than there is room for.
             let heads = if in_batch <= most_arcs { heads } else { &HeadBuckets::default() };

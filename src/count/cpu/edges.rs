@@ -37,7 +37,7 @@ use super::hubs::{self, Hubs};
 use super::pack::{self, Unpacked};
 use super::postponed::{PostponedArc, SortedArcs};
 use super::worker::LocalsRun;
-use super::{Cpu, batches, end_of_hubs, free, pass_over, runs};
+use super::{Cpu, RUNS_PER_THREAD, batches, end_of_hubs, free, pass_over, runs};
 use crate::count::successors::SuccessorRows;
 use above::HubsAbove;
 use context::{Around, BatchedHeads, FoundByHead};
@@ -233,14 +233,14 @@ impl CpuEdgeCounter {
         // The arcs count as done in proportion to the row block's share of the numbering.
         let share = |arcs: u64| arcs * u64::from(range.end - range.start) / u64::from((*numbered).max(1));
         let advance = |arcs: u64| progress.into_iter().for_each(|progress| progress.advance(share(arcs)));
-        // Where rows are packed, an arc is met by head and by tail.
-        let times = if packed { 2 } else { 1 };
+        // Where rows are packed, an arc is met by head and by tail; and a batch, which waits for its last run, takes little time.
+        let (times, per_thread) = if packed { (2, 4 * RUNS_PER_THREAD) } else { (1, RUNS_PER_THREAD) };
         let around = Around { range, successors: &successors, hubs, above, counters, resident, packed };
         if !heads.are_none() {
             // All workers allocate, so that the memory taken does not depend on which of them run.
             parallel::each(&*workers, |worker| lock(worker).allocate(*most_hubs, *longest));
             room.allocate(packed);
-            for batch in batches(resident, &mut self.cursors, heads.most_arcs) {
+            for batch in batches(resident, &mut self.cursors, per_thread, heads.most_arcs) {
                 if batch.iter().any(|run| !heads.has_room_for(run, resident)) {
                     continue;
                 }
@@ -251,7 +251,7 @@ impl CpuEdgeCounter {
                 })?;
             }
         }
-        let counted = parallel::try_map(runs(resident, &mut self.cursors), |run| {
+        let counted = parallel::try_map(runs(resident, &mut self.cursors, per_thread), |run| {
             progress.map_or(Ok(()), Progress::check)?;
             let all = run.arcs(resident);
             let RunCount { triangles, by_head } = count_run(&mut free(workers), run, &heads, &around);

@@ -9,7 +9,7 @@ use trimill_counting::{CountBackend, CounterMemory, Detail, EdgeShare, Partition
 use crate::count::cpu::by_head::HeadBuckets;
 use crate::count::cpu::pack;
 use crate::count::cpu::worker::LocalsRun;
-use crate::count::cpu::{Cpu, runs};
+use crate::count::cpu::{Cpu, RUNS_PER_THREAD, runs};
 use crate::count::testing::Rows;
 use trimill_system::Bytes;
 
@@ -165,7 +165,8 @@ fn runs_beside_one_that_has_no_room_are_counted_on_their_arcs() {
     let resident = rows.resident(|_| true);
     let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     let arcs = |run: &LocalsRun<'_>| run.arcs(&resident);
-    let runs: Vec<u64> = pool.install(|| runs(&resident, &mut vec![0; n as usize]).iter().map(arcs).collect());
+    let runs: Vec<u64> =
+        pool.install(|| runs(&resident, &mut vec![0; n as usize], RUNS_PER_THREAD).iter().map(arcs).collect());
     let large = runs.iter().position(|&arcs| arcs > ROOM).unwrap();
     let after = runs.iter().skip(large).find(|&&arcs| arcs <= ROOM).unwrap();
     assert!(large > 0 && runs[large - 1] + after <= ROOM, "{runs:?}");
