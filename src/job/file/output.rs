@@ -93,7 +93,7 @@ pub struct OutputTable {
 }
 
 impl OutputTable {
-    /// Whether what is there already is replaced.
+    /// Whether existing results are replaced.
     pub fn force(&self) -> bool {
         self.force.unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! `trimill inspect`, `doctor` and `cache`: what is there.
+//! `trimill inspect`, `doctor` and `cache`: show files, the machine and the cached graphs.
 
 use super::{CommandContext, CommandOutcome};
 use crate::cli::{CacheCommand, DoctorCommand, InspectCommand};

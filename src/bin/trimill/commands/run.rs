@@ -49,7 +49,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
     }
     let summary = printable(&summary(&done.lines)).into_owned();
     if command.answer.json {
-        // Nothing is lost if this cannot be written: the results are on standard output.
+        // A failure to write the summary is ignored: the results are on standard output.
         let _ = context.err.write_all(summary.as_bytes());
     } else {
         context.say(&summary)?;
