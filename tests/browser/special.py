@@ -198,6 +198,18 @@ def a_result_stands_beside_an_earlier_one(check, browser, folder, reports):
             check(f"nothing is logged of {name}", not page.logged, page.logged)
 
 
+def halves_are_rounded_to_the_even_digit(check, browser, folder, reports):
+    """As the program and Python round them: times in a report are whole nanoseconds, so halves of microseconds occur."""
+    _, earlier = reports["count"].results[0]
+    result = copy.deepcopy(earlier)
+    for stage, seconds in zip(result["stages"], [0.0008725, 0.0008735, 0.09765625, 1.125]):
+        stage["seconds"] = seconds
+    made = jobs.made_up_report("halves", folder, ("count", result), earlier=earlier)
+    with opened(browser, made.path) as page:
+        shown = [row["this"] for row in page.table("Seconds of both")][1:5]
+        check("halves", shown == ["872 µs", "874 µs", "97.7 ms", "1.12 s"], shown)
+
+
 def without_javascript_the_json_is_pointed_to(check, browser, folder, reports):
     with opened(browser, reports["count"].path, script=False) as page:
         check("a hint", "need JavaScript" in page.page.locator("body").inner_text())
@@ -206,5 +218,5 @@ def without_javascript_the_json_is_pointed_to(check, browser, folder, reports):
 SPECIAL = [
     jobs_are_chosen_by_keyboard_and_address, hovering_shows_the_numbers, partitions_are_ordered, texts_of_a_result_are_never_markup,
     numbers_above_two_to_the_53_are_exact, degrees_are_those_of_the_graph, waits_are_those_of_the_spans, tables_that_go_on_show_it,
-    a_result_stands_beside_an_earlier_one, without_javascript_the_json_is_pointed_to,
+    a_result_stands_beside_an_earlier_one, halves_are_rounded_to_the_even_digit, without_javascript_the_json_is_pointed_to,
 ]

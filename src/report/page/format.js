@@ -5,6 +5,14 @@ function thousands(number) {
     return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+/** `value` with so many decimals. A half goes to the even digit, as the program rounds it; `toFixed` rounds it up. */
+function fixed(value, digits) {
+    const scaled = value * 10 ** digits;
+    // Halves have few bits; other numbers can come to lie there as they are scaled.
+    const half = Number.isInteger(value * 2 ** (digits + 1)) && scaled - Math.floor(scaled) === 0.5;
+    return (half ? (2 * Math.round(scaled / 2)) / 10 ** digits : value).toFixed(digits);
+}
+
 const SIZES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
 /** Bytes: `512 B`, `1.5 GiB`. */
@@ -14,11 +22,7 @@ function bytes(count) {
     if (unit === 0) {
         return `${Math.round(number)} B`;
     }
-    // Halves go to the even digit, as the program rounds them; toFixed rounds them up.
-    const tenths = (10 * number) / 1024 ** unit;
-    const down = Math.floor(tenths);
-    const even = tenths - down === 0.5 ? down + (down % 2) : Math.round(tenths);
-    return `${(even / 10).toFixed(1)} ${SIZES[unit]}`;
+    return `${fixed(number / 1024 ** unit, 1)} ${SIZES[unit]}`;
 }
 
 /** The same for an axis: `512 MiB` without `.0`. */
@@ -34,7 +38,7 @@ function byteRate(count, time) {
 /** Three significant digits, none of them dropped for numbers from 100 on. */
 function threeDigits(value) {
     const size = Math.abs(value);
-    return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 3);
+    return fixed(value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 3);
 }
 
 /** Seconds: `1 h 05 min`, `123 s`, `1.50 s`, `18.9 ms`, `1.29 µs`. */
@@ -66,12 +70,12 @@ function percent(share) {
     if (value > 0 && value < 0.01) {
         return "less than 0.01%";
     }
-    return `${value >= 9.95 || value === 0 ? value.toFixed(0) : value >= 0.995 ? value.toFixed(1) : value.toFixed(2)}%`;
+    return `${fixed(value, value >= 9.95 || value === 0 ? 0 : value >= 0.995 ? 1 : 2)}%`;
 }
 
 /** How many times as much: `17.5×`. */
 function times(ratio) {
-    return `${ratio >= 0.01 ? threeDigits(ratio) : ratio.toFixed(4)}×`;
+    return `${ratio >= 0.01 ? threeDigits(ratio) : fixed(ratio, 4)}×`;
 }
 
 /** A number with a letter for its thousands: `15.7 M`. */

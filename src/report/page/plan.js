@@ -84,7 +84,7 @@ function planSummary(plan) {
             ["On disk at once, at most", bytes(plan.disk_bytes)],
             ["Budget of the host", bytes(plan.host_memory)],
             ["Smallest budget of the host", bytes(plan.smallest_host_memory)],
-            ["Duplication: arcs kept / edges", plan.duplication.toFixed(3)],
+            ["Duplication: arcs kept / edges", fixed(plan.duplication, 3)],
         ]),
     ];
 }
@@ -131,7 +131,7 @@ const ALTERNATIVE = [
     { heading: "parts", cell: (a) => thousands(a.parts) },
     { heading: "largest: arcs kept", cell: (a) => thousands(a.largest_arcs_kept) },
     { heading: "largest: vertices", cell: (a) => thousands(a.largest_vertices_kept) },
-    { heading: "duplication", cell: (a) => a.duplication.toFixed(3) },
+    { heading: "duplication", cell: (a) => fixed(a.duplication, 3) },
     { heading: "largest peak, at most", cell: (a) => bytes(a.largest_peak_bytes) },
     { heading: "streamed", cell: (a) => bytes(a.stream_bytes) },
     { heading: "fits", text: true, cell: (a) => (a.fits ? "yes" : "no") },

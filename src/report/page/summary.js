@@ -55,7 +55,7 @@ function summary(result) {
             ["Streamed to the device", bytes(sum("stream_bytes"))],
             ["What is streamed", streamed[result.mode] ?? result.mode],
             ["Spilled to files", sum("spill_bytes") > 0 ? bytes(sum("spill_bytes")) : null],
-            ["Duplication: arcs kept / edges", result.duplication.toFixed(3)],
+            ["Duplication: arcs kept / edges", fixed(result.duplication, 3)],
             ["Compression of spills", result.compression_ratio === null ? null : times(result.compression_ratio)],
         ]),
     ];
