@@ -48,15 +48,16 @@ __device__ __forceinline__ u32 warp_total(u32 value) {
 constexpr u32 MOST_FINDS = 2 * WARP;
 constexpr u32 FINDS_WORDS = 3 * MOST_FINDS;
 
+// What both words have in common follows from them; a row can have more than 2^16 arcs.
 __device__ __forceinline__ void put(u32 *finds, u32 i, const Find &find) {
-    finds[i] = find.own | find.both << 16;
-    finds[MOST_FINDS + i] = find.own_at | find.other << 16;
+    finds[i] = find.own | find.other << 16;
+    finds[MOST_FINDS + i] = find.own_at;
     finds[2 * MOST_FINDS + i] = find.other_at;
 }
 
 __device__ __forceinline__ Find get(const u32 *finds, u32 i) {
-    const u32 a = finds[i], b = finds[MOST_FINDS + i];
-    return {a & 0xffff, b & 0xffff, b >> 16, finds[2 * MOST_FINDS + i], a >> 16};
+    const u32 own = finds[i] & 0xffff, other = finds[i] >> 16;
+    return {own, finds[MOST_FINDS + i], other, finds[2 * MOST_FINDS + i], own & other};
 }
 
 // Adds `many` matches, at most one for each lane, from place `first` on. The whole warp.

@@ -2,6 +2,7 @@
 //! used is known to the byte. Pieces begin at multiples of 256 bytes, as the driver's do; a partition takes them one by one and releases all at once.
 //! [`ArenaLayout`] keeps account.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, result};
@@ -17,10 +18,15 @@ pub const fn padded(bytes: u64) -> u64 {
     bytes.next_multiple_of(ALIGNMENT)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Allocation {
-    /// Bytes from the arena's beginning.
-    pub offset: u64,
+/// The largest number of `range` for which `holds`, by binary search; the first one if there is none. If it holds for a number, it must hold for all
+/// smaller ones.
+pub(crate) fn largest(range: Range<u64>, holds: impl Fn(u64) -> bool) -> u64 {
+    let Range { start: mut most, end: mut beyond } = range;
+    while beyond - most > 1 {
+        let middle = most.midpoint(beyond);
+        if holds(middle) { most = middle } else { beyond = middle }
+    }
+    most
 }
 
 #[derive(Debug, Clone)]
@@ -43,10 +49,11 @@ impl ArenaLayout {
         self.used
     }
 
-    pub fn take(&mut self, bytes: u64) -> GpuResult<Allocation> {
+    /// Takes a piece; returns where it begins, in bytes from the arena's beginning.
+    pub fn take(&mut self, bytes: u64) -> GpuResult<u64> {
         let end = bytes.checked_next_multiple_of(ALIGNMENT).and_then(|bytes| bytes.checked_add(self.used));
         match end {
-            Some(end) if end <= self.capacity => Ok(Allocation { offset: std::mem::replace(&mut self.used, end) }),
+            Some(end) if end <= self.capacity => Ok(std::mem::replace(&mut self.used, end)),
             _ => Err(GpuError::Budget { asked: bytes, used: self.used, capacity: self.capacity }),
         }
     }
@@ -62,8 +69,6 @@ pub(crate) struct Arena {
     context: Arc<CudaContext>,
     address: u64,
     layout: ArenaLayout,
-    /// Bytes reserved at its end, outside the layout.
-    apart: u64,
 }
 
 impl Arena {
@@ -80,18 +85,14 @@ impl Arena {
                 GpuError::DeviceMemory { asked: capacity, free: free as u64, total: total as u64 }
             })?
         };
-        Ok(Self { context: Arc::clone(context), address, layout: ArenaLayout::new(capacity), apart: 0 })
+        Ok(Self { context: Arc::clone(context), address, layout: ArenaLayout::new(capacity) })
     }
 
     /// Reserves `bytes`, a multiple of [`ALIGNMENT`], at the end, before earlier ones; returns the offset. Only while nothing is in use.
     pub(crate) fn set_apart(&mut self, bytes: u64) -> u64 {
         let left = self.layout.capacity - bytes;
-        (self.layout, self.apart) = (ArenaLayout::new(left), self.apart + bytes);
+        self.layout = ArenaLayout::new(left);
         left
-    }
-
-    pub(crate) fn apart(&self) -> u64 {
-        self.apart
     }
 
     pub(crate) fn layout(&self) -> &ArenaLayout {
@@ -125,24 +126,24 @@ mod tests {
     #[test]
     fn the_capacity_is_never_exceeded() {
         let mut layout = ArenaLayout::new(1024);
-        assert_eq!(layout.take(257).unwrap().offset, 0);
-        assert_eq!((layout.take(1).unwrap().offset, layout.used()), (512, 768));
+        assert_eq!(layout.take(257).unwrap(), 0);
+        assert_eq!((layout.take(1).unwrap(), layout.used()), (512, 768));
         assert_eq!(layout.take(257), Err(GpuError::Budget { asked: 257, used: 768, capacity: 1024 }));
         for huge in [u64::MAX, u64::MAX - 255, u64::MAX - 1024] {
             assert_eq!(layout.take(huge), Err(GpuError::Budget { asked: huge, used: 768, capacity: 1024 }));
         }
-        assert_eq!(layout.take(0).unwrap().offset, 768);
-        assert_eq!(layout.take(256).unwrap().offset, 768);
+        assert_eq!(layout.take(0).unwrap(), 768);
+        assert_eq!(layout.take(256).unwrap(), 768);
         assert!(layout.take(1).is_err());
         layout.restart();
         assert_eq!((layout.used(), layout.capacity()), (0, 1024));
-        assert_eq!(layout.take(1024).unwrap().offset, 0);
+        assert_eq!(layout.take(1024).unwrap(), 0);
     }
     #[test]
     fn pieces_begin_past_2_to_the_32_bytes() {
         let mut layout = ArenaLayout::new(1 << 37);
-        assert_eq!(layout.take((1 << 34) + 4).unwrap().offset, 0);
-        assert_eq!(layout.take(1 << 33).unwrap().offset, (1 << 34) + 256);
-        assert_eq!(layout.take(1).unwrap().offset, (1 << 34) + (1 << 33) + 256);
+        assert_eq!(layout.take((1 << 34) + 4).unwrap(), 0);
+        assert_eq!(layout.take(1 << 33).unwrap(), (1 << 34) + 256);
+        assert_eq!(layout.take(1).unwrap(), (1 << 34) + (1 << 33) + 256);
     }
 }

@@ -230,7 +230,7 @@ mod tests {
         let scratch = BUFFERS_AT + buffers * (BYTES_IN_BUFFER + longest + 32).next_multiple_of(256);
         let mut double = Double::new(4 << 20, Pace::Random(arcs as u64)).unwrap().with_scratch(scratch);
         let base_of_arena = double.address();
-        let mut take = |bytes| base_of_arena + double.layout().take(bytes).unwrap().offset;
+        let mut take = |bytes| base_of_arena + double.layout().take(bytes).unwrap();
         let (offsets_at, out) = (take(8 * offsets.len() as u64), take(4 * arcs as u64 + 4));
         let moved: Vec<u64> = offsets.iter().map(|offset| offset + base).collect();
         let narrow: Vec<u32> = moved.iter().map(|&offset| offset as u32).collect();

@@ -122,8 +122,7 @@ pub trait Engine {
     fn address(&self) -> u64;
 
     fn take(&mut self, bytes: u64) -> GpuResult<u64> {
-        let piece = self.layout().take(bytes)?;
-        Ok(self.address() + piece.offset)
+        Ok(self.layout().take(bytes)? + self.address())
     }
 
     /// Reserved for unpacking rows ([`crate::compact`]).

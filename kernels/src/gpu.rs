@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
+use trimill_counting::DeviceWork;
 
 use crate::arena::{Arena, ArenaLayout};
 use crate::compact::{longest_part, scratch_bytes};
@@ -21,7 +22,6 @@ use crate::pinned::Pinned;
 use crate::staging::StagingBuffers;
 use crate::waiting::{USUAL_LIMIT, Waiting};
 use clock::Clock;
-pub use clock::TimedCommand;
 use module::Module;
 
 #[derive(Debug)]
@@ -102,7 +102,7 @@ impl Gpu {
         Ok(())
     }
 
-    pub fn take_work(&mut self) -> Vec<TimedCommand> {
+    pub fn take_work(&mut self) -> Vec<DeviceWork> {
         self.clock.as_mut().map(Clock::take).unwrap_or_default()
     }
 
@@ -152,7 +152,7 @@ impl Gpu {
 
     /// The arena's size in bytes, reserved pieces included; 0 before [`Gpu::reserve`].
     pub fn reserved(&self) -> u64 {
-        self.arena.as_ref().map_or(0, |arena| arena.layout().capacity() + arena.apart())
+        self.arena.as_ref().map_or(0, |arena| arena.layout().capacity()) + self.scratch.bytes + self.counters.bytes
     }
 
     /// Bytes reserved for unpacking; 0 if this device cannot unpack rows.

@@ -9,7 +9,6 @@ use std::io::Read;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::Version;
-use crate::compile::{cubin, ptx};
 use crate::error::{GpuError, GpuResult};
 use crate::nvrtc::Nvrtc;
 use crate::source::CudaSource;
@@ -51,9 +50,9 @@ pub fn make(nvrtc: &Nvrtc, sources: &[&'static CudaSource]) -> GpuResult<Vec<u8>
     let mut made = vec![(STAMP.to_owned(), stamp(sources).into_bytes())];
     for source in sources {
         for architecture in ARCHITECTURES {
-            made.push((cubin_name(source, architecture), cubin(nvrtc, source, architecture)?));
+            made.push((cubin_name(source, architecture), nvrtc.cubin(source, architecture)?));
         }
-        made.push((ptx_name(source), ptx(nvrtc, source, PORTABLE)?));
+        made.push((ptx_name(source), nvrtc.ptx(source, PORTABLE)?));
     }
     archive(&made).map_err(|error| GpuError::Image { name: error.to_string() })
 }

@@ -12,7 +12,6 @@
 
 mod arena;
 pub mod compact;
-mod compile;
 mod edges;
 pub mod engine;
 mod error;
@@ -37,13 +36,11 @@ pub mod truss;
 mod vertices;
 mod waiting;
 
-pub use arena::{ALIGNMENT, Allocation, ArenaLayout, padded};
+pub use arena::{ALIGNMENT, ArenaLayout, padded};
 pub use compact::{BINS, bin_shift, scratch_bytes};
-pub use compile::{cubin, ptx};
-pub use engine::Timed;
 pub use error::{GpuError, GpuResult};
 pub use find::{Absence, FoundGpus, GpuInfo, Version, find, has_driver};
-pub use gpu::{Gpu, TimedCommand};
+pub use gpu::Gpu;
 pub use images::ImageForm;
 pub use lstc::{Lstc, Shape};
 pub use method::{CountingMethod, MethodCount};

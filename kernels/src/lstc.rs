@@ -211,7 +211,6 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
                 }
             }
         }
-        self.so_far.copied_bytes += size_of_val(run.offsets.as_slice()) as u64 + 4 * run.arcs();
         let rows = run.offsets.len() as u32 - 1;
         for (first, rows) in (0..).step_by(LIST_CHUNK).zip(run.offsets[..rows as usize].chunks(LIST_CHUNK)) {
             let lengths = (0..rows.len()).map(|i| run.offsets[first + i + 1] - rows[i]);
@@ -222,7 +221,6 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
             }
             // SAFETY: not page-locked.
             unsafe { engine.copy(self.list + 4 * u64::from(self.work), &[cast_slice(&list)])? };
-            self.so_far.copied_bytes += size_of_val(list.as_slice()) as u64;
             self.work += list.len() as u32;
         }
         engine.record(Stream::Copy, RESIDENT.copied)
@@ -262,7 +260,6 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
             (arguments.row_block_offsets, arguments.row_block_successors) = (places.offsets, places.successors);
             // SAFETY: as the caller promised.
             unsafe { row_block.send(engine, start)? };
-            self.so_far.copied_bytes += bytes;
         }
         engine.record(Stream::Copy, events.copied)?;
         engine.wait(Stream::Compute, events.copied)?;

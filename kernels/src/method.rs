@@ -23,7 +23,6 @@ pub struct MethodCount {
     pub sum_seconds: f64,
     /// From the beginning to the end of each section's copy, including waits for the host to fill page-locked buffers.
     pub copy_seconds: f64,
-    pub copied_bytes: u64,
     pub peak_bytes: u64,
 }
 

@@ -73,17 +73,30 @@ impl Nvrtc {
         self.version
     }
 
-    pub(crate) fn compile(&self, source: &CudaSource, options: &[String], output: ImageTarget) -> GpuResult<Vec<u8>> {
+    pub fn cubin(&self, source: &CudaSource, capability: Version) -> GpuResult<Vec<u8>> {
+        let target = format!("sm_{}{}", capability.major, capability.minor);
+        self.compile(source, &target, ["nvrtcGetCUBINSize", "nvrtcGetCUBIN"])
+    }
+
+    /// PTX, the portable assembly, for devices of this compute capability or later, zero-terminated.
+    pub fn ptx(&self, source: &CudaSource, capability: Version) -> GpuResult<Vec<u8>> {
+        let target = format!("compute_{}{}", capability.major, capability.minor);
+        self.compile(source, &target, ["nvrtcGetPTXSize", "nvrtcGetPTX"])
+    }
+
+    /// Compiles for `target`; the functions `size` and `get` give the image.
+    fn compile(&self, source: &CudaSource, target: &str, [size, get]: [&str; 2]) -> GpuResult<Vec<u8>> {
+        let architecture = format!("--gpu-architecture={target}");
         let refused = |code: String, log: String| GpuError::Compile {
             source_name: source.name,
-            architecture: options.first().cloned().unwrap_or_default(),
+            architecture: architecture.clone(),
             code,
             log,
         };
         let text = |s: &str| CString::new(s).map_err(|e| refused(e.to_string(), String::new()));
         let (name, code) = (text(source.name)?, text(&source.code())?);
-        let options = options.iter().map(|option| text(option)).collect::<GpuResult<Vec<_>>>()?;
-        let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
+        let options = [text(&architecture)?, text("--std=c++17")?];
+        let options = options.each_ref().map(|option| option.as_ptr());
         let failed = |code: Code| refused(code.0, code.1);
         let mut program = Program { nvrtc: self, handle: std::ptr::null_mut() };
         let create: Symbol<'_, Create> = self.function("nvrtcCreateProgram").map_err(failed)?;
@@ -98,10 +111,6 @@ impl Nvrtc {
             let log = CStr::from_bytes_until_nul(&log).map(|log| log.to_string_lossy().into_owned());
             return Err(refused(code.0, log.unwrap_or_default()));
         }
-        let (size, get) = match output {
-            ImageTarget::Cubin => ("nvrtcGetCUBINSize", "nvrtcGetCUBIN"),
-            ImageTarget::Ptx => ("nvrtcGetPTXSize", "nvrtcGetPTX"),
-        };
         program.bytes(size, get).map_err(failed)
     }
 
@@ -109,13 +118,6 @@ impl Nvrtc {
         // SAFETY: the callers name NVRTC's functions with the types that its header gives them.
         unsafe { self.library.get(name) }.map_err(|error| Code(format!("it lacks {name}"), error.to_string()))
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ImageTarget {
-    Cubin,
-    /// PTX, zero-terminated.
-    Ptx,
 }
 
 type Create = unsafe extern "C" fn(

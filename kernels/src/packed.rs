@@ -39,13 +39,13 @@ use crate::{Gpu, compact};
 use arcs_into::ArcBounds;
 use arguments::{PackedArguments, SharedArguments};
 use constants::{GROUP_WORDS, ONE_CHUNK, OWNER_THREADS, ROW_LANES, SCAN};
-use counter::PackedPartition;
 use space::{
     ArcsBefore, LEAST, LEAST_PER_ARC, LEAST_PER_ARC_WITH_EDGES, LEAST_PER_LOCAL, LEAST_ROW_BLOCKS,
     LEAST_ROW_BLOCKS_WITH_EDGES, firsts_bytes, preferred,
 };
 use trimill_counting::{
-    Detail, EDGE_COUNTER_BYTES, EdgeShare, Footprint, PartitionCounter, PartitionExtent, RowBlockRoom, VertexCounters,
+    Detail, EDGE_COUNTER_BYTES, EdgeShare, Footprint, PartitionCounter, PartitionExtent, Resident, RowBlockRoom,
+    VertexCounters,
 };
 use trimill_system::Bytes;
 
@@ -153,20 +153,9 @@ pub fn takes(vertices: u32) -> bool {
     bits_for(vertices).is_some()
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct PackedWords {
-    chunks: u64,
-}
-
-impl PackedWords {
-    /// An upper bound for `rows` rows with `arcs` successors, however they are packed.
-    const fn of(rows: u64, arcs: u64) -> Self {
-        Self { chunks: (arcs + 3 * rows).div_ceil(4) }
-    }
-
-    const fn bytes(self) -> u64 {
-        16 * self.chunks
-    }
+/// An upper bound of the bytes of `rows` rows with `arcs` successors, however they are packed.
+const fn packed_bytes(rows: u64, arcs: u64) -> u64 {
+    16 * (arcs + 3 * rows).div_ceil(4)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -196,7 +185,7 @@ impl CountingMethod for Packed {
         _: EdgeShare,
         detail: Detail,
     ) -> GpuResult<Box<dyn PartitionCounter + 'g>> {
-        Ok(Box::new(PackedPartition::new(PackedCounter::begin(gpu, size, u64::MAX, detail)?)))
+        Ok(Box::new(PackedCounter::begin(gpu, size, u64::MAX, detail)?))
     }
 }
 
@@ -225,6 +214,8 @@ struct PackedCounter<'g, E: Engine> {
     runs: usize,
     row_blocks: usize,
     batches: usize,
+    /// The run that is being copied. Dropping the counter waits for the device first, which reads it.
+    copied: Option<Resident>,
     so_far: MethodCount,
 }
 
@@ -237,7 +228,7 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
             GpuError::Section(text)
         })?;
         engine.load(&PACKED)?;
-        let words = PackedWords::of(size.locals, size.arcs).bytes();
+        let words = packed_bytes(size.locals, size.arcs);
         let with_edges = matches!(detail, Detail::Edges);
         let least = least_space(&size, with_edges);
         if padded(words) + LEAST + LEAST_ROW_BLOCKS * size.row_block_limit > REACH {
@@ -296,6 +287,7 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
             runs: 0,
             row_blocks: 0,
             batches: 0,
+            copied: None,
             so_far: MethodCount { peak_bytes: engine.layout().used(), ..MethodCount::default() },
             engine,
         };

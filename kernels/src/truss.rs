@@ -85,6 +85,7 @@ unsafe impl Pod for PeeledGraph {}
 
 /// The edges that are left, on a device.
 pub struct PeelingDevice<'e, E: Engine + ?Sized> {
+    /// Dropped first, so that no kernel uses `far` any more.
     space: PrepareSpace<'e, E>,
     graph: PeeledGraph,
     /// The pieces that are in host memory.
@@ -96,15 +97,6 @@ pub struct PeelingDevice<'e, E: Engine + ?Sized> {
     /// How many falling edges are sorted at a time, and the memory for it.
     sorted: u64,
     keys: SortBuffers,
-}
-
-impl<E: Engine + ?Sized> Drop for PeelingDevice<'_, E> {
-    fn drop(&mut self) {
-        // Kernels may still use the memory that is freed next.
-        if !self.far.is_empty() {
-            self.space.engine.settle();
-        }
-    }
 }
 
 impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {

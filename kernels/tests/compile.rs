@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use trimill_kernels::testing::{nvrtc, sources};
-use trimill_kernels::{CudaSource, GpuError, SOURCES, SourceFile, Version, cubin};
+use trimill_kernels::{CudaSource, GpuError, SOURCES, SourceFile, Version};
 
 #[test]
 fn every_source_compiles_for_every_architecture() {
@@ -29,7 +29,7 @@ fn a_refused_source_is_an_error_with_the_compilers_words() {
         parts: &[SourceFile { name: "wrong.cu", text: "__global__ void f() { no_such_thing(); }" }],
         images: &[],
     };
-    let error = cubin(&nvrtc, &WRONG, Version { major: 9, minor: 0 }).unwrap_err();
+    let error = nvrtc.cubin(&WRONG, Version { major: 9, minor: 0 }).unwrap_err();
     let GpuError::Compile { source_name, architecture, code, log } = &error else { panic!("{error}") };
     assert_eq!((*source_name, code.as_str()), ("wrong.cu", "NVRTC_ERROR_COMPILATION"));
     assert!(architecture.ends_with("sm_90") && log.contains("wrong.cu(1)") && log.contains("no_such_thing"), "{error}");
@@ -38,6 +38,6 @@ fn a_refused_source_is_an_error_with_the_compilers_words() {
         parts: &[SourceFile { name: "fine.cu", text: "__global__ void f() {}" }],
         images: &[],
     };
-    let error = cubin(&nvrtc, &FINE, Version { major: 1, minor: 0 }).unwrap_err();
+    let error = nvrtc.cubin(&FINE, Version { major: 1, minor: 0 }).unwrap_err();
     assert!(matches!(error, GpuError::Compile { .. }), "{error}");
 }

@@ -15,16 +15,13 @@ use trimill_counting::{
     PartitionExtent, Peeling, Scope,
 };
 use trimill_kernels::truss::PeelingDevice;
-use trimill_kernels::{
-    ALIGNMENT, CountingMethod, Gpu, GpuError, ImageForm, Lstc, Packed, Shape, Timed, TimedCommand, packed_takes,
-};
+use trimill_kernels::{ALIGNMENT, CountingMethod, Gpu, GpuError, ImageForm, Lstc, Packed, Shape, packed_takes};
 
 use super::method::CudaMethod;
 use super::vertex_counters;
 use crate::job::file::CountTable;
 pub use absent::{Absent, DeviceCounters};
 use buffers::Buffers;
-use trimill_system::timeline::TrackKind;
 use trimill_system::{Bytes, Result};
 
 pub const CHUNK: Bytes = Bytes::mib(32);
@@ -260,16 +257,7 @@ impl CountBackend for Cuda {
     }
 
     fn recorded_work(&mut self) -> Vec<DeviceWork> {
-        let of = |TimedCommand { what, start, time }| {
-            let (queue, name) = match what {
-                Timed::Copy => (TrackKind::Copies, "copy"),
-                Timed::Prepare => (TrackKind::Kernels, "prepare"),
-                Timed::Count => (TrackKind::Kernels, "count"),
-                Timed::Sum => (TrackKind::Kernels, "sum"),
-            };
-            DeviceWork { queue, name, start, time }
-        };
-        self.gpu.take_work().into_iter().map(of).collect()
+        self.gpu.take_work()
     }
 
     fn peels(&self, vertices: u64, edges: u64) -> Option<u64> {

@@ -261,7 +261,7 @@ type TakePiece<'a> = dyn FnMut(u64) -> GpuResult<u64> + 'a;
 /// The bytes of the pieces that `lay` takes.
 fn bytes_of<T>(lay: impl FnOnce(&mut TakePiece<'_>) -> GpuResult<T>) -> u64 {
     let mut layout = ArenaLayout::new(u64::MAX / 2 / ALIGNMENT * ALIGNMENT);
-    let laid = lay(&mut |bytes| layout.take(bytes).map(|piece| piece.offset));
+    let laid = lay(&mut |bytes| layout.take(bytes));
     // An overflow is more than any device has, so the device will refuse it.
     laid.map_or(u64::MAX, |_| layout.used())
 }

@@ -5,23 +5,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cudarc::driver::{CudaEvent, CudaStream, sys};
+use trimill_counting::DeviceWork;
+use trimill_system::timeline::TrackKind;
 
 use crate::engine::Timed;
 use crate::error::{GpuResult, driver};
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TimedCommand {
-    pub what: Timed,
-    /// By the host's clock.
-    pub start: Instant,
-    pub time: Duration,
-}
 
 #[derive(Debug)]
 pub(super) struct Clock {
     base: CudaEvent,
     at: Instant,
-    work: Vec<TimedCommand>,
+    work: Vec<DeviceWork>,
 }
 
 impl Clock {
@@ -38,11 +32,17 @@ impl Clock {
     pub(super) fn add(&mut self, what: Timed, from: &CudaEvent, seconds: f64) -> GpuResult<()> {
         let milliseconds = self.base.elapsed_ms(from).map_err(driver("timing"))?;
         let start = self.at + Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1000.0);
-        self.work.push(TimedCommand { what, start, time: Duration::from_secs_f64(seconds.max(0.0)) });
+        let (queue, name) = match what {
+            Timed::Copy => (TrackKind::Copies, "copy"),
+            Timed::Prepare => (TrackKind::Kernels, "prepare"),
+            Timed::Count => (TrackKind::Kernels, "count"),
+            Timed::Sum => (TrackKind::Kernels, "sum"),
+        };
+        self.work.push(DeviceWork { queue, name, start, time: Duration::from_secs_f64(seconds.max(0.0)) });
         Ok(())
     }
 
-    pub(super) fn take(&mut self) -> Vec<TimedCommand> {
+    pub(super) fn take(&mut self) -> Vec<DeviceWork> {
         std::mem::take(&mut self.work)
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-const RUNS: u32 = 2048;
+use crate::compact::{BINS, bin_shift};
 
 const SUCCESSORS: usize = 1 << 18;
 
@@ -19,14 +19,13 @@ pub(super) struct ArcBounds {
 
 impl ArcBounds {
     pub(super) fn new(numbered: u32) -> Self {
-        let shift = (0..32).find(|&shift| numbered >> shift < RUNS).unwrap_or(32);
-        Self { shift, runs: vec![0; RUNS as usize] }
+        Self { shift: bin_shift(numbered), runs: vec![0; BINS] }
     }
 
     /// Adds the arcs into `successors`, all below `numbered`. Runs in the current thread pool.
     pub(super) fn add(&mut self, successors: &[u32]) {
         let counted = |successors: &[u32]| {
-            let mut runs = vec![0u64; RUNS as usize];
+            let mut runs = vec![0u64; BINS];
             successors.iter().for_each(|&successor| runs[(successor >> self.shift) as usize] += 1);
             runs
         };

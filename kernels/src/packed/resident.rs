@@ -6,7 +6,7 @@ use bytemuck::cast_slice;
 
 use super::arguments::{PackedArguments, RunArguments};
 use super::{COPIED, PackedCounter, RESIDENT, SLOTS, blocks, grid_blocks, launch, of_row_block, packing_lanes};
-use crate::arena::ALIGNMENT;
+use crate::arena::{ALIGNMENT, largest};
 use crate::compact::{self, Unpack, bin_shift};
 use crate::engine::{Engine, Stream, Timed};
 use crate::error::{GpuError, GpuResult};
@@ -17,7 +17,7 @@ impl<E: Engine> PackedCounter<'_, E> {
     ///
     /// # Safety
     /// As [`Engine::copy`], for the run.
-    pub(super) unsafe fn resident(&mut self, run: &mut Resident) -> GpuResult<()> {
+    pub(super) unsafe fn enqueue_resident(&mut self, run: &mut Resident) -> GpuResult<()> {
         let (first_local, first_successor) = (self.received.locals(), self.received.arcs());
         self.received.run(run)?;
         self.blocks.extend(&run.offsets[1..]);
@@ -46,15 +46,15 @@ impl<E: Engine> PackedCounter<'_, E> {
     }
 
     /// # Safety
-    /// As [`Self::resident`].
+    /// As [`Self::enqueue_resident`].
     unsafe fn plain(&mut self, run: &Resident, first_local: u32, first_successor: u64) -> GpuResult<()> {
         let half = self.half();
         let (mut row, mut successor) = (0, first_successor);
         while row + 1 < run.offsets.len() {
-            let room = |rows: usize| half - 8 * (rows as u64 + 1);
-            let whole = |rows: &usize| 4 * (run.offsets[row + rows] - successor) <= room(*rows);
-            let most = ((half / 8 - 1) as usize).min(run.offsets.len() - 1 - row);
-            let rows = most_rows(most, whole);
+            let room = |rows: u64| half - 8 * (rows + 1);
+            let whole = |rows: u64| 4 * (run.offsets[row + rows as usize] - successor) <= room(rows);
+            let most = (half / 8 - 1).min((run.offsets.len() - 1 - row) as u64);
+            let rows = largest(0..most + 1, whole) as usize;
             let end = if rows == 0 { successor + room(1) / 4 } else { run.offsets[row + rows] };
             let past = row + rows.max(1);
             let successors = &run.successors[(successor - first_successor) as usize..(end - first_successor) as usize];
@@ -72,7 +72,7 @@ impl<E: Engine> PackedCounter<'_, E> {
     /// Puts as many whole parts as fit into each half.
     ///
     /// # Safety
-    /// As [`Self::resident`].
+    /// As [`Self::enqueue_resident`].
     unsafe fn encoded(&mut self, offsets: &[u64], encoded: EncodedRows<'_>, first_local: u32) -> GpuResult<()> {
         let EncodedRows { bytes, mut parts } = encoded;
         while let Some(&EncodedPart { row, arc, .. }) = parts.first() {
@@ -140,9 +140,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         engine.wait(Stream::Compute, events.copied)?;
         engine.record(Stream::Compute, events.kernel)?;
         launch(engine, "packed_resident", blocks(grid_blocks(count, run.lanes)), &arguments)?;
-        engine.record(Stream::Compute, events.counted)?;
-        self.so_far.copied_bytes += size_of_val(offsets) as u64 + 4 * arcs;
-        Ok(())
+        engine.record(Stream::Compute, events.counted)
     }
 
     fn packed(&mut self, half: usize) -> GpuResult<()> {
@@ -161,14 +159,4 @@ impl<E: Engine> PackedCounter<'_, E> {
         self.halves = 0;
         Ok(())
     }
-}
-
-/// The most rows, up to `most`, that fit whole; may be 0.
-fn most_rows(most: usize, fits: impl Fn(&usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, most + 1);
-    while low + 1 < high {
-        let middle = low + (high - low) / 2;
-        if fits(&middle) { low = middle } else { high = middle }
-    }
-    low
 }

@@ -16,7 +16,7 @@ use trimill_counting::EDGE_COUNTER_BYTES;
 impl<E: Engine> PackedCounter<'_, E> {
     /// # Safety
     /// As [`Engine::copy`], for the row block.
-    pub(super) unsafe fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
+    pub(super) unsafe fn enqueue_row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
         let first = self.received.is_first_row_block();
         let bytes = self.received.row_block(row_block)?;
         if first {
@@ -52,7 +52,6 @@ impl<E: Engine> PackedCounter<'_, E> {
             (to.offsets, to.successors) = (places.offsets, places.successors);
             // SAFETY: as the caller promised.
             unsafe { row_block.send(engine, start)? };
-            self.so_far.copied_bytes += bytes;
         }
         engine.record(Stream::Copy, events.copied)?;
         engine.wait(Stream::Compute, events.copied)?;

@@ -5,7 +5,8 @@
 
 use std::ops::Range;
 
-use super::{PackedWords, SCAN};
+use super::{SCAN, packed_bytes};
+use crate::arena::largest;
 use trimill_counting::EDGE_COUNTER_BYTES;
 
 /// The locals of a block; a batch is a run of blocks.
@@ -57,7 +58,7 @@ pub(super) struct BlockRange {
 
 impl BlockRange {
     pub(super) fn words(&self) -> u64 {
-        if self.all_local { 0 } else { PackedWords::of(self.rows, self.arcs).bytes() }
+        if self.all_local { 0 } else { packed_bytes(self.rows, self.arcs) }
     }
 
     fn firsts(&self) -> u64 {
@@ -197,15 +198,7 @@ pub(super) struct LocalsBatch {
 
 /// The largest of `least..=most` that fits, or `least` if none does. If a number fits, all smaller ones must, too.
 fn longest(least: u32, most: u32, fits: impl Fn(u32) -> bool) -> u32 {
-    if fits(most) {
-        return most;
-    }
-    let (mut low, mut high) = (least, most);
-    while low + 1 < high {
-        let middle = low + (high - low) / 2;
-        if fits(middle) { low = middle } else { high = middle }
-    }
-    low
+    largest(u64::from(least)..u64::from(most) + 1, |number| fits(number as u32)) as u32
 }
 
 /// The work space with which everything is counted at once. `row_block`: bytes of the largest row block, 0 if all are local.

@@ -4,9 +4,9 @@ mod details;
 
 use super::*;
 use crate::sections::RowBlockSlices;
-use crate::testing::partitions::{Partition, cuts, encoded, give, pool, random};
+use crate::testing::partitions::{Partition, cuts, encoded, give, pool, random, with_a_long_row};
 use crate::testing::{Double, Pace, has_compiler};
-use trimill_counting::{COUNTER_BYTES, CounterMemory, Resident, RowBlock};
+use trimill_counting::{COUNTER_BYTES, CounterMemory, RowBlock};
 
 /// Arenas of the least, an intermediate and the preferred size.
 fn arenas(size: &PartitionExtent) -> [u64; 3] {
@@ -29,13 +29,12 @@ fn count(partition: &Partition, cuts: &[u32], pace: Pace, rows: usize) -> u64 {
 fn count_with(partition: &Partition, row_blocks: &[RowBlock], pace: Pace, rows: usize, arena: u64) -> u64 {
     let size = partition.size_with(row_blocks);
     let mut double = Double::new(arena, pace).unwrap().with_scratch(1 << 18);
-    let mut counter =
-        Box::new(PackedPartition::new(PackedCounter::begin(&mut double, size, u64::MAX, Detail::Total).unwrap()));
+    let mut counter = Box::new(PackedCounter::begin(&mut double, size, u64::MAX, Detail::Total).unwrap());
     let stored = row_blocks.iter().any(|row_block| row_block.view().encoded.is_some());
     let runs = if stored { partition.encoded_runs(rows, 1) } else { partition.runs(rows) };
     give(&mut *counter, runs, row_blocks).unwrap();
     assert!(matches!(counter.memory(), CounterMemory::All(Bytes(bytes)) if bytes <= arena + (1 << 18)));
-    if let (Some(into), false) = (&counter.counting.into, row_blocks.is_empty()) {
+    if let (Some(into), false) = (&counter.into, row_blocks.is_empty()) {
         assert_eq!(into.most(&(0..size.numbered)), size.arcs, "every arc leads somewhere");
     }
     let counted = counter.finish().unwrap();
@@ -78,12 +77,12 @@ fn little_space_cuts_row_blocks_into_pieces_and_locals_into_batches() {
             let mut counting = PackedCounter::begin(&mut double, size, space, Detail::Total).unwrap();
             let runs = partition.runs(1 << 20);
             // SAFETY: the test double reads the bytes during the call.
-            runs.into_iter().for_each(|mut run| unsafe { counting.resident(&mut run).unwrap() });
+            runs.into_iter().for_each(|mut run| unsafe { counting.enqueue_resident(&mut run).unwrap() });
             let steps = counting.halves;
             for row_block in &row_blocks {
                 let location = counting.received.location(&row_block.view(), pool());
                 // SAFETY: as above.
-                unsafe { counting.row_block(&RowBlockSlices::new(&row_block.view(), &location)).unwrap() };
+                unsafe { counting.enqueue_row_block(&RowBlockSlices::new(&row_block.view(), &location)).unwrap() };
             }
             let batches = counting.batches;
             assert_eq!(counting.end().unwrap().triangles, expected, "{cuts:?}");
@@ -107,13 +106,28 @@ fn a_run_is_copied_before_the_one_after_the_next_is_taken() {
     assert!(runs.len() > 3);
     for (index, mut run) in runs.into_iter().enumerate() {
         // SAFETY: the test double reads the bytes during the call.
-        unsafe { counting.resident(&mut run).unwrap() };
+        unsafe { counting.enqueue_resident(&mut run).unwrap() };
         counting.run_before_is_copied().unwrap();
         if index > 0 {
             let event = COPIED[(index - 1) % COPIED.len()];
             assert!(counting.engine.has_reached(event), "run {} is still being copied", index - 1);
         }
     }
+}
+
+#[test]
+fn a_refused_run_frees_the_one_before_only_when_that_is_copied() {
+    if !has_compiler() {
+        return;
+    }
+    let partition = random(3, 400, 40, 2, 0.5);
+    let mut double = Double::new(preferred_bytes(&partition.size(1 << 16)), Pace::Late).unwrap();
+    let mut counter = PackedCounter::begin(&mut double, partition.size(1 << 16), u64::MAX, Detail::Total).unwrap();
+    assert!(counter.resident(partition.runs(60).remove(0), pool()).unwrap().is_none());
+    assert!(!counter.engine.has_reached(COPIED[0]));
+    // More rows than were announced.
+    assert!(counter.resident(partition.runs(1 << 20).remove(0), pool()).is_err());
+    assert!(counter.engine.has_reached(COPIED[0]));
 }
 
 #[test]
@@ -225,7 +239,7 @@ fn words_say_what_was_packed() {
         let numbers = (numbered - 4..numbered).collect();
         let mut run = Resident { numbers, offsets, successors: rows.concat().into(), encoded: Vec::new() };
         // SAFETY: the test double reads the bytes during the call.
-        unsafe { counting.resident(&mut run).unwrap() };
+        unsafe { counting.enqueue_resident(&mut run).unwrap() };
         let (at, words) = (counting.all.rows, counting.all.words);
         let mut placed = [[0u32; 2]; 4];
         counting.engine.read(Stream::Compute, at, bytemuck::cast_slice_mut(&mut placed)).unwrap();
@@ -293,7 +307,7 @@ fn what_may_be_resident_can_be_numbered() {
         // Rows of `arcs` arcs each, as many as may be resident.
         for arcs in [0, 1, 2, 7, 1000, 1 << 20] {
             let rows = footprint.most_resident.get() / footprint.resident(1, arcs).get();
-            let words = padded(PackedWords::of(rows, rows * arcs).bytes());
+            let words = padded(packed_bytes(rows, rows * arcs));
             assert!(words + LEAST + row_blocks <= REACH, "{arcs}");
             assert!(!edges || rows * arcs + row_blocks / 4 + ALIGNMENT <= MOST_COUNTERS, "{arcs}");
             // No more than a sixteenth of what could be numbered is left.

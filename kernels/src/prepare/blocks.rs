@@ -14,7 +14,8 @@ use crate::error::{GpuError, GpuResult};
 /// Rows in rank order: keys `rank << bits | rank of the successor`.
 pub struct RankedRows<'e, E: Engine + ?Sized> {
     work: PrepareSpace<'e, E>,
-    arcs: Sorted,
+    place: EdgePlace,
+    count: u64,
     bits: u32,
     vertices: u64,
     lengths: u64,
@@ -24,13 +25,6 @@ pub struct RankedRows<'e, E: Engine + ?Sized> {
 
 /// Bytes for a file block of fewer than 2^13 arcs: 8 per arc, a bit for each of 2^17 rows, ends of sequences. Others: under 8 per arc.
 const LEAST_OUT: u64 = 96 << 10;
-
-enum Sorted {
-    /// On the device, beside as much free memory.
-    Device { at: u64, count: u64, free: u64, bytes: u64 },
-    /// On the host, in runs.
-    Host(Runs),
-}
 
 impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
     /// Makes the rows of `vertices` vertices from the rank of each id. Panics if there are more or fewer ranks than ids.
@@ -46,11 +40,11 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
         unsafe { work.engine.copy(rank_of, &[cast_slice(ranks)]) }?;
         work.engine.sent()?;
         work.after_copies()?;
-        let arcs = match place {
+        let place = match place {
             EdgePlace::Device { at, free, bytes } => {
                 work.for_each("orient", count, &[at, count, of_ids.into(), rank_of, wide])?;
                 let SortBuffers { keys: at, free } = work.sort(SortBuffers { keys: at, free }, count, 0, 2 * bits)?;
-                Sorted::Device { at, count, free, bytes }
+                EdgePlace::Device { at, free, bytes }
             }
             EdgePlace::Host(mut runs) => {
                 let (begin, most, mut oriented) = (work.next(), work.most_keys(), Runs::new(runs.store().cloned()));
@@ -68,15 +62,15 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
                     work.release(begin);
                     from = to;
                 }
-                Sorted::Host(oriented)
+                EdgePlace::Host(oriented)
             }
         };
         work.fill(lengths, 0, 4 * vertices)?;
-        if let Sorted::Device { at, count, .. } = arcs {
+        if let EdgePlace::Device { at, .. } = place {
             work.for_each("add_lengths", count, &[at, count, wide, lengths])?;
         }
         let begin = work.next();
-        Ok(Self { work, arcs, bits, vertices, lengths, begin })
+        Ok(Self { work, place, count, bits, vertices, lengths, begin })
     }
 
     /// The length of each row, once all file blocks were cut. Panics if `lengths` has another length than there are vertices.
@@ -87,12 +81,12 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
 
     /// Cuts file blocks from `first` on, as many as memory holds; call for all, in order. `ranks`: each block's first rank, then the vertex count.
     pub fn cut(&mut self, ranks: &[u32], first: usize) -> GpuResult<FileBlocks<'_, 'e, E>> {
-        let Self { work, arcs, bits, lengths, begin, .. } = self;
+        let Self { work, place, count, bits, lengths, begin, .. } = self;
         let wide = u64::from(*bits);
         work.release(*begin);
-        let (at, count, end, out) = match arcs {
-            Sorted::Device { at, count, free, bytes } => (*at, *count, ranks.len() - 1, *free..*free + *bytes),
-            Sorted::Host(runs) => {
+        let (at, count, end, out) = match place {
+            EdgePlace::Device { at, free, bytes } => (*at, *count, ranks.len() - 1, *free..*free + *bytes),
+            EdgePlace::Host(runs) => {
                 let most = work.most_keys();
                 let first_key = |block: u64| u64::from(ranks[block as usize]) << wide;
                 let from = runs.below(first_key(first as u64))?;

@@ -7,7 +7,8 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use super::MOST_ID_BITS;
 use super::runs::Runs;
 use super::stored::RunStore;
-use super::work::{COPIED, LEAST_RUN, PrepareSpace, SortBuffers, ids_within, largest, needed};
+use super::work::{COPIED, LEAST_RUN, PrepareSpace, SortBuffers, ids_within, needed};
+use crate::arena::largest;
 use crate::engine::{Engine, Event, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
 use crate::staging::ALONE;
@@ -212,8 +213,9 @@ pub(super) fn unique<E: Engine + ?Sized>(
     Ok(Unique { kept, edges, distinct })
 }
 
+/// Where edges are, and later rows in rank order.
 pub(super) enum EdgePlace {
-    /// On the device, sorted: `min << bits | max`; and `bytes` bytes of free memory.
+    /// On the device, sorted: edges as `min << bits | max`; and `bytes` bytes of free memory.
     Device { at: u64, free: u64, bytes: u64 },
     /// As runs of keys of arcs.
     Host(Runs),

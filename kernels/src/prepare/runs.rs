@@ -9,7 +9,8 @@ use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::constants::{RUN_BLOCK, RUN_KEYS, RUN_SPACE, RUN_THREADS};
 use super::stored::{KeyRun, RunStore, RunThreads, joined};
-use super::work::{COPIED, PrepareSpace, SortBuffers, largest};
+use super::work::{COPIED, PrepareSpace, SortBuffers};
+use crate::arena::largest;
 use crate::engine::{Engine, Event, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
 
@@ -119,7 +120,7 @@ impl Runs {
     }
 
     /// The largest number of `range`, or one some blocks below it, for which at most `most` keys lie between `from` and the key
-    /// `end(number)`. The first number of `range` must be one.
+    /// `end(number)`. This must hold for the first number of `range`.
     pub(super) fn largest_fitting(
         &self,
         range: Range<u64>,

@@ -6,7 +6,7 @@ use std::ops::Range;
 use bytemuck::bytes_of;
 
 use super::constants::{SCAN_THREADS, SELECT_KEYS, SELECT_TILE, SORT_KEYS, SORT_LOOK, SORT_THREADS, SORT_TILE};
-use crate::arena::{ALIGNMENT, padded};
+use crate::arena::{ALIGNMENT, largest, padded};
 use crate::engine::{Engine, Event, Grid, HostWords, Kernel, Stream};
 use crate::error::{GpuError, GpuResult};
 use crate::sources::PREPARE;
@@ -14,7 +14,7 @@ use crate::sources::PREPARE;
 /// Digits of a pass of the sort.
 const DIGITS: u64 = 256;
 
-const _: () = assert!(SORT_TILE == SORT_KEYS * SORT_THREADS && SORT_LOOK > 0);
+const _: () = assert!(SORT_TILE == SORT_KEYS * SORT_THREADS && SORT_LOOK > 0 && SORT_THREADS == THREADS);
 
 const PASSES: u64 = 8;
 
@@ -63,16 +63,6 @@ fn slack(arcs: u64) -> u64 {
     (4 << 20) + padded(arcs / 512)
 }
 
-/// The largest number of `range` for which `holds`, by binary search: `holds` must be true for the first number and monotonic.
-pub(super) fn largest(range: Range<u64>, holds: impl Fn(u64) -> bool) -> u64 {
-    let Range { start: mut most, end: mut beyond } = range;
-    while beyond - most > 1 {
-        let middle = most.midpoint(beyond);
-        if holds(middle) { most = middle } else { beyond = middle }
-    }
-    most
-}
-
 /// Bytes, beside the keys, for sorting `keys` keys, and for selecting among `elements` elements.
 pub(crate) fn sort_memory(keys: u64, elements: u64) -> u64 {
     padded(status_bytes(keys)) + padded(PLACES) + padded(tiles_bytes(elements))
@@ -99,9 +89,8 @@ pub(crate) struct PrepareSpace<'e, E: Engine + ?Sized> {
 
 impl<E: Engine + ?Sized> Drop for PrepareSpace<'_, E> {
     fn drop(&mut self) {
-        if !self.copied.is_empty() {
-            self.engine.settle();
-        }
+        // Kernels and copies may still use the memory that is freed next.
+        self.engine.settle();
     }
 }
 
@@ -110,7 +99,7 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         engine.load(&PREPARE)?;
         engine.layout().restart();
         let bytes = engine.layout().capacity();
-        let next = engine.address() + engine.layout().take(bytes)?.offset;
+        let next = engine.address() + engine.layout().take(bytes)?;
         Ok(Self { engine, next, end: next + bytes, status: 0, places: 0, tiles: 0, copied: VecDeque::new() })
     }
 
@@ -182,19 +171,8 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
 
     /// Enqueues a kernel that treats `count` elements in a loop.
     pub(super) fn for_each(&mut self, name: &'static str, count: u64, values: &[u64]) -> GpuResult<()> {
-        self.for_each_by(name, count, THREADS, values)
-    }
-
-    /// As [`Self::for_each`], with blocks of `threads` threads.
-    pub(super) fn for_each_by(
-        &mut self,
-        name: &'static str,
-        count: u64,
-        threads: u32,
-        values: &[u64],
-    ) -> GpuResult<()> {
-        let most = u64::from(self.engine.processors()) * BLOCKS * u64::from(THREADS) / u64::from(threads);
-        self.launch(name, count.div_ceil(u64::from(threads)).clamp(1, most), threads, values)
+        let most = u64::from(self.engine.processors()) * BLOCKS;
+        self.launch(name, count.div_ceil(THREADS.into()).clamp(1, most), THREADS, values)
     }
 
     pub(crate) fn fill(&mut self, at: u64, byte: u8, bytes: u64) -> GpuResult<()> {
@@ -229,16 +207,12 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         self.launch("scan", 1, SCAN_THREADS, &[at, count])
     }
 
-    pub(super) fn passes(bits: u32) -> u64 {
-        u64::from(bits.div_ceil(8))
-    }
-
-    /// Sorts `count` keys by `bits` bits (at most 64) from `low` on; after an odd number of [passes](Self::passes) into `free`'s memory.
+    /// Sorts `count` keys by `bits` bits (at most 64) from `low` on, 8 bits a pass; after an odd number of passes into `free`'s memory.
     pub(crate) fn sort(&mut self, buffers: SortBuffers, count: u64, low: u32, bits: u32) -> GpuResult<SortBuffers> {
-        let passes = Self::passes(bits);
+        let passes = u64::from(bits.div_ceil(8));
         let (low, totals) = (u64::from(low), self.places);
         self.fill(totals, 0, 8 * DIGITS * PASSES)?;
-        self.for_each_by("sort_count", count, SORT_THREADS, &[buffers.keys, count, low, passes, totals])?;
+        self.for_each("sort_count", count, &[buffers.keys, count, low, passes, totals])?;
         if passes > 0 {
             self.launch("sort_places", passes, SORT_THREADS, &[totals])?;
         }

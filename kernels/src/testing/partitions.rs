@@ -2,6 +2,8 @@
 
 mod edges;
 
+pub use edges::with_a_long_row;
+
 use std::ops::Range;
 use std::sync::LazyLock;
 

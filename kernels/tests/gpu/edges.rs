@@ -2,7 +2,7 @@
 
 use trimill_counting::{Detail, EdgeShare};
 use trimill_kernels::testing::gpu;
-use trimill_kernels::testing::partitions::{Partition, cuts, random};
+use trimill_kernels::testing::partitions::{Partition, cuts, random, with_a_long_row};
 use trimill_kernels::{ALIGNMENT, CountingMethod, Lstc, Packed};
 
 use crate::methods;
@@ -41,5 +41,18 @@ fn edges_of_a_complete_graph_have_their_closed_form() {
         let (found, triangles) = partition.count_on_arcs(counter, partition.runs(1 << 20), &partition.row_blocks(&[]));
         assert_eq!((found.len() as u64, triangles), (size.arcs, 4_495_501_000), "{method:?}");
         assert!(found.values().all(|&triangles| triangles == n - 2), "{method:?}");
+    }
+}
+
+#[test]
+fn a_row_may_have_more_than_65536_arcs() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    let (partition, expected) = with_a_long_row();
+    for method in methods() {
+        let size = partition.size(0);
+        gpu.reserve(method.footprint_with_edges().least(&size) + (64 << 20)).unwrap();
+        let counter = method.begin(&mut gpu, size, EdgeShare::ALL, Detail::Edges).unwrap();
+        let found = partition.count_on_arcs(counter, partition.runs(10_000), &partition.row_blocks(&[]));
+        assert!(found == (expected.clone(), 3), "{method:?}");
     }
 }

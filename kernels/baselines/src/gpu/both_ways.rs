@@ -10,39 +10,22 @@ use super::machine::BaselineDevice;
 /// Number of keys that are made and copied together.
 const CHUNK: usize = 1 << 20;
 
-/// Which keys are made of an arc.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ways {
-    /// One: the tail in the high half.
-    Once,
-    /// Two, one in each direction.
-    Both,
-}
-
-impl Ways {
-    pub(super) const fn keys(self) -> u64 {
-        match self {
-            Self::Once => 1,
-            Self::Both => 2,
-        }
-    }
-}
-
-/// Copies the arcs of a run, whose first row is that of number `first`, to `to`. Returns the bytes that were copied.
+/// Copies the arcs of a run, whose first row is that of number `first`, to `to`: a key with the tail in the high half, and if `both`
+/// another one with the head there. Returns the bytes that were copied.
 pub(super) fn upload<E: Engine>(
     machine: &mut BaselineDevice<'_, E>,
     to: u64,
-    ways: Ways,
+    both: bool,
     first: u64,
     run: &Resident,
 ) -> GpuResult<u64> {
-    let mut keys: Vec<u64> = Vec::with_capacity(CHUNK.min(run.successors.len() * ways.keys() as usize));
+    let mut keys: Vec<u64> = Vec::with_capacity(CHUNK.min(run.successors.len() * (1 + usize::from(both))));
     let mut copied = 0;
     let start = run.offsets[0];
     for (tail, row) in (first..).zip(run.offsets.windows(2)) {
         for &successor in &run.successors[(row[0] - start) as usize..(row[1] - start) as usize] {
             keys.push(tail << 32 | u64::from(successor));
-            if ways == Ways::Both {
+            if both {
                 keys.push(u64::from(successor) << 32 | tail);
             }
             if keys.len() + 1 >= CHUNK {

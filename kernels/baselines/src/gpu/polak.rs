@@ -17,7 +17,7 @@
 //! Whole graphs only. Device bytes, for `m` edges and `n` vertices: about `33 m + 4 n`, or `16.5 m + 4 n` where the CPU prepares:
 //! the two buffers of the sort, and its counts. `O(m^1.5)` time; lists of fewer than 2^32 entries.
 
-use super::both_ways::{self, Ways};
+use super::both_ways;
 use super::machine::BaselineDevice;
 use super::primitives::{self, KeyList, SUM_BYTES, ValueWidth, scan, sort, sort_bytes, tile_threads, tiles};
 use super::{BaselineWork, ROUNDING, TakePiece, bytes_of};
@@ -68,8 +68,13 @@ struct PolakLayout {
     scratch: u64,
 }
 
-fn lay(take: &mut TakePiece<'_>, size: &PartitionExtent, ways: Ways) -> GpuResult<PolakLayout> {
-    let len = size.arcs * ways.keys();
+/// How many keys the edges have: if `both`, one in each direction.
+fn key_count(size: &PartitionExtent, both: bool) -> u64 {
+    size.arcs * (1 + u64::from(both))
+}
+
+fn lay(take: &mut TakePiece<'_>, size: &PartitionExtent, both: bool) -> GpuResult<PolakLayout> {
+    let len = key_count(size, both);
     Ok(PolakLayout {
         keys: take(8 * len)?,
         other: take(8 * len)?,
@@ -101,15 +106,15 @@ pub(super) fn footprint(options: &PolakOptions) -> Footprint {
 
 /// The least device bytes: with edges in one direction, unless the GPU has to prepare.
 pub(super) fn device_bytes(options: &PolakOptions, size: &PartitionExtent) -> u64 {
-    let ways = if options.preprocess == Preprocess::Gpu { Ways::Both } else { Ways::Once };
-    bytes_of(|take| lay(take, size, ways))
+    bytes_of(|take| lay(take, size, options.preprocess == Preprocess::Gpu))
 }
 
 pub(super) struct Polak {
     options: PolakOptions,
     share: EdgeShare,
     size: PartitionExtent,
-    ways: Ways,
+    /// Whether edges are copied in both directions, so that the GPU prepares.
+    both: bool,
     pieces: PolakLayout,
     /// The numbers of rows and bytes received.
     rows: u64,
@@ -136,22 +141,18 @@ impl Polak {
             return Err(GpuError::Shape(format!("share {} of {}; expected one below it", share.index, share.of)));
         }
         let fits = ON_GPU.least(&size) <= machine.engine.layout().capacity();
-        let ways = match preprocess {
-            Preprocess::Gpu => Ways::Both,
-            Preprocess::Auto if fits => Ways::Both,
-            _ => Ways::Once,
-        };
-        primitives::check_length(size.arcs * ways.keys())?;
-        let pieces = lay(&mut |bytes| machine.take(bytes), &size, ways)?;
-        Ok(Self { options, share, size, ways, pieces, rows: 0, bytes: 0 })
+        let both = preprocess == Preprocess::Gpu || preprocess == Preprocess::Auto && fits;
+        primitives::check_length(key_count(&size, both))?;
+        let pieces = lay(&mut |bytes| machine.take(bytes), &size, both)?;
+        Ok(Self { options, share, size, both, pieces, rows: 0, bytes: 0 })
     }
 
     /// Steps 2 to 8; returns the addresses of the arrays of edges and of nodes.
     fn preprocess<E: Engine>(&self, machine: &mut BaselineDevice<'_, E>) -> GpuResult<(u64, u64)> {
         let PolakLayout { keys, other, node, scratch } = self.pieces;
-        let len = self.size.arcs * self.ways.keys();
+        let len = key_count(&self.size, self.both);
         let mut vertices = u64::from(self.size.numbered);
-        if self.ways == Ways::Both {
+        if self.both {
             let all = scratch + 8 * MAX_BLOCKS;
             let blocks = len.div_ceil(256).min(MAX_BLOCKS);
             machine.run("largest_vertex", blocks * 256, &[keys, len, scratch])?;
@@ -161,7 +162,7 @@ impl Polak {
         let list = sort(machine, KeyList { keys, other, len }, vertices, scratch)?;
         let KeyList { mut keys, mut other, .. } = list;
         let mut kept = len;
-        if self.ways == Ways::Both {
+        if self.both {
             machine.run("node_array", len + 1, &[keys, len, vertices, node])?;
             machine.run("mark_backward", len, &[keys, len, node])?;
             machine.run("count_kept", tile_threads(len), &[keys, len, scratch])?;
@@ -188,11 +189,10 @@ impl<E: Engine> BaselineWork<E> for Polak {
         so_far: &mut MethodCount,
     ) -> GpuResult<()> {
         machine.start_clock()?;
-        let copied = both_ways::upload(machine, self.pieces.keys + self.bytes, self.ways, self.rows, run)?;
+        let copied = both_ways::upload(machine, self.pieces.keys + self.bytes, self.both, self.rows, run)?;
         so_far.copy_seconds += machine.stop_clock()?;
         self.rows += run.offsets.len() as u64 - 1;
         self.bytes += copied;
-        so_far.copied_bytes += copied;
         Ok(())
     }
 

@@ -17,7 +17,7 @@
 
 mod bins;
 
-use super::both_ways::{self, Ways};
+use super::both_ways;
 use super::machine::BaselineDevice;
 use super::primitives::{self, KeyList, ValueWidth, scan, scan_bytes, sort, sort_bytes, tile_threads, tiles};
 use super::{BaselineWork, ROUNDING, TakePiece, bytes_of};
@@ -121,7 +121,7 @@ impl RadixBinning {
         primitives::check_length(2 * size.arcs)?;
         let pieces = lay(&mut |bytes| machine.take(bytes), &options, &size)?;
         let mut region = ArenaLayout::new(pieces.region_bytes);
-        let keys = lay_sort(&mut |bytes| Ok(pieces.region + region.take(bytes)?.offset), &size)?;
+        let keys = lay_sort(&mut |bytes| Ok(pieces.region + region.take(bytes)?), &size)?;
         Ok(Self { options, size, pieces, keys, rows: 0, bytes: 0 })
     }
 
@@ -151,11 +151,10 @@ impl<E: Engine> BaselineWork<E> for RadixBinning {
         so_far: &mut MethodCount,
     ) -> GpuResult<()> {
         machine.start_clock()?;
-        let copied = both_ways::upload(machine, self.keys[0] + self.bytes, Ways::Both, self.rows, run)?;
+        let copied = both_ways::upload(machine, self.keys[0] + self.bytes, true, self.rows, run)?;
         so_far.copy_seconds += machine.stop_clock()?;
         self.rows += run.offsets.len() as u64 - 1;
         self.bytes += copied;
-        so_far.copied_bytes += copied;
         Ok(())
     }
 
@@ -166,7 +165,7 @@ impl<E: Engine> BaselineWork<E> for RadixBinning {
         let RadixBinningLayout { node, successors, edges, wedges: scanned, region, region_bytes } = self.pieces;
         machine.start_clock()?;
         let mut space = ArenaLayout::new(region_bytes);
-        let bins = Bins::lay(&mut |bytes| Ok(region + space.take(bytes)?.offset), &self.options, &self.size)?;
+        let bins = Bins::lay(&mut |bytes| Ok(region + space.take(bytes)?), &self.options, &self.size)?;
         bins.begin(machine)?;
         let batch = self.options.batch(&self.size);
         let mut first = 0;

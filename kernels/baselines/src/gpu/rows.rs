@@ -76,7 +76,6 @@ impl Sections {
         machine.upload(self.resident.offsets + 8 * self.locals, cast_slice(&run.offsets))?;
         machine.upload(self.resident.successors + 4 * self.arcs, cast_slice(&run.successors))?;
         so_far.copy_seconds += machine.stop_clock()?;
-        so_far.copied_bytes += (size_of_val(&*run.offsets) + size_of_val(&*run.successors)) as u64;
         self.locals += run.offsets.len() as u64 - 1;
         self.arcs += run.successors.len() as u64;
         Ok(())
@@ -113,7 +112,6 @@ impl Sections {
             ] {
                 machine.upload(to, bytes)?;
             }
-            so_far.copied_bytes += row_block.bytes();
         }
         machine.upload(self.rows, cast_slice(&rows.words()))?;
         so_far.copy_seconds += machine.stop_clock()?;

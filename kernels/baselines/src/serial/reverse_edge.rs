@@ -10,7 +10,7 @@
 use trimill_counting::Resident;
 use trimill_kernels::RowBlockSlices;
 
-use super::rows::{RowLocation, covered, place, resident_row};
+use super::rows::{covered, resident_row, row_of};
 use super::{ResidentLists, common, vectors};
 
 pub(super) struct ReverseEdgeSerial {
@@ -28,11 +28,7 @@ impl ResidentLists for ReverseEdgeSerial {
         let mut triangles = 0;
         for of_max in &self.lists {
             for &mid in covered(of_max, row_block) {
-                let of_mid = match place(row_block, mid) {
-                    RowLocation::Resident(place) => &self.lists[place],
-                    RowLocation::RowBlock(row) => row,
-                };
-                triangles += common(of_max, of_mid);
+                triangles += common(of_max, row_of(row_block, mid, |local| &self.lists[local]));
             }
         }
         triangles

@@ -8,7 +8,7 @@
 use trimill_counting::Resident;
 use trimill_kernels::RowBlockSlices;
 
-use super::rows::{RowLocation, place, resident_row};
+use super::rows::{resident_row, row_of};
 use super::{ResidentLists, common};
 
 pub(super) struct EdgeArrays {
@@ -30,10 +30,7 @@ impl ResidentLists for EdgeArrays {
         let mut triangles = 0;
         for (&successor, &tail) in resident.successors.iter().zip(&self.tail) {
             if row_block.range.contains(&successor) {
-                let row = match place(row_block, successor) {
-                    RowLocation::Resident(local) => resident_row(resident, local),
-                    RowLocation::RowBlock(row) => row,
-                };
+                let row = row_of(row_block, successor, |local| resident_row(resident, local));
                 triangles += common(resident_row(resident, tail as usize), row);
             }
         }

@@ -9,7 +9,7 @@ fn at_vertices(partition: &Partition, row_blocks: &[RowBlock], pace: Pace, held:
     partition.in_passes(held, |counters| {
         let mut double = Double::new(arena, pace).unwrap().with_counters(COUNTER_BYTES * counters.held());
         let counting = PackedCounter::begin(&mut double, size, u64::MAX, Detail::Vertices(counters)).unwrap();
-        let mut counter = Box::new(PackedPartition::new(counting));
+        let mut counter = Box::new(counting);
         give(&mut *counter, partition.runs(133), row_blocks).unwrap();
         let found = counter.vertices().unwrap().counts;
         assert_eq!(counter.finish().unwrap().triangles, total);
@@ -107,11 +107,23 @@ fn triangles_are_counted_on_each_of_their_arcs() {
             let arena = [least, most, least + (most - least) / 8][i % 3];
             let mut double = Double::new(arena, pace).unwrap();
             let counting = PackedCounter::begin(&mut double, size, u64::MAX, Detail::Edges).unwrap();
-            let found =
-                partition.count_on_arcs(Box::new(PackedPartition::new(counting)), partition.runs(133), &row_blocks);
+            let found = partition.count_on_arcs(Box::new(counting), partition.runs(133), &row_blocks);
             assert!(found == expected, "seed {seed}, {cuts:?}, {pace:?}, an arena of {arena} bytes");
         }
     }
+}
+
+#[test]
+fn a_row_may_have_more_than_65536_arcs() {
+    if !has_compiler() {
+        return;
+    }
+    let (partition, expected) = with_a_long_row();
+    let (row_blocks, size) = partition.case(0, &[]);
+    let mut double = Double::new(preferred_bytes_with_edges(&size), Pace::Late).unwrap();
+    let counter = PackedCounter::begin(&mut double, size, u64::MAX, Detail::Edges).unwrap();
+    let found = partition.count_on_arcs(Box::new(counter), partition.runs(10_000), &row_blocks);
+    assert_eq!(found, (expected, 3));
 }
 
 #[test]

@@ -9,6 +9,17 @@ use super::{Partition, pool};
 /// Triangles on each arc, by its number and its successor; arcs without a triangle are left out.
 pub(crate) type OnArcs = BTreeMap<(u32, u32), u32>;
 
+/// A partition whose only triangles are of its last two rows and three numbers that come after more than 2^16 others; and the triangles on its
+/// arcs.
+pub fn with_a_long_row() -> (Partition, OnArcs) {
+    let (b, a, third) = (70_000, 70_001, [65_540, 65_541, 69_000]);
+    let mut rows = vec![Vec::new(); 70_002];
+    (rows[b as usize], rows[a as usize]) = (third.to_vec(), (0..=b).collect());
+    let mut on_arcs: OnArcs = third.iter().flat_map(|&c| [((a, c), 1), ((b, c), 1)]).collect();
+    on_arcs.insert((a, b), 3);
+    (Partition::whole(rows), on_arcs)
+}
+
 impl Partition {
     /// The triangles on each arc, of those whose corner of the largest number is local, by trying all pairs of successors.
     pub fn on_arcs(&self) -> OnArcs {

@@ -3,7 +3,7 @@
 use crate::text::bench;
 use std::path::Path;
 
-use super::checks::check_comparison;
+use super::checks::check;
 use super::{CommandContext, CommandOutcome, count};
 use crate::cli::BenchCommand;
 use trimill::program::execute::{self, BenchGraph};
@@ -12,8 +12,13 @@ use trimill::program::{Job, PageEntry, Paths, ResultKind, disk, files, paths, se
 use trimill::{Error, Kind, Result};
 
 pub(super) fn run(command: &BenchCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    check_comparison(command)?;
     let request = command.request()?;
+    let job = |graph: &BenchGraph| -> Result<_> {
+        let mut job = Job::resolve(None, &graph.tables, Path::new(""))?;
+        check(&mut job, &graph.tables)?;
+        Ok(job.paths())
+    };
+    let graphs = request.graphs.iter().map(job).collect::<Result<Vec<_>>>()?;
     for file in [&command.output, &command.report.report].into_iter().flatten() {
         disk::make_dir(parent(file))?;
     }
@@ -24,8 +29,6 @@ pub(super) fn run(command: &BenchCommand, context: &mut CommandContext<'_>) -> R
     if let Some(file) = &command.report.report {
         files = files.writes("the report", file, Some(views::check_report));
     }
-    let job = |graph: &BenchGraph| Job::resolve(None, &graph.tables, Path::new("")).map(|job| job.paths());
-    let graphs = request.graphs.iter().map(job).collect::<Result<Vec<_>>>()?;
     paths::check(&graphs.into_iter().chain([files]).collect::<Vec<_>>())?;
     let control = context.control.clone();
     let mut latest = None;

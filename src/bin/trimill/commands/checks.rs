@@ -1,6 +1,5 @@
 //! Settings without effect: refused before anything is read.
 
-use crate::cli::BenchCommand;
 use trimill::program::{BatchJob, Choice, Job, Prepare, Tables};
 use trimill::{Backend, Error, Partitioner, Result};
 
@@ -73,25 +72,4 @@ pub(super) fn check_machine(jobs: &[BatchJob]) -> Result<()> {
 
 pub(super) fn check_all(jobs: &mut [BatchJob]) -> Result<()> {
     jobs.iter_mut().try_for_each(|BatchJob { job, stated, .. }| check(job, stated))
-}
-
-pub(super) fn check_comparison(flags: &BenchCommand) -> Result<()> {
-    let partitioner = flags.partition.partitioner.clone().unwrap_or_default();
-    let backend = flags.count.backend.unwrap_or_default();
-    if flags.partition.metis.contract.is_some() && !matches!(partitioner, Partitioner::Metis) {
-        return Err(Error::usage(format!("--metis-contract has no effect on the partitioner {partitioner}"))
-            .expected("--partitioner metis"));
-    }
-    if flags.count.devices.is_some() && backend == Backend::Cpu {
-        return Err(Error::usage("--devices has no effect with the backend cpu").expected("--backend cuda or auto"));
-    }
-    if flags.count.devices.is_some()
-        && backend == Backend::Auto
-        && let Err(absence) = trimill_kernels::find()
-    {
-        return Err(Error::usage(format!("--devices has no effect on the CPU, which counts here: {absence}"))
-            .expected("a GPU")
-            .advice("leave it out"));
-    }
-    Ok(())
 }
