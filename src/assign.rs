@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 use trimill_partitioners as partitioners;
-use trimill_partitioners::MAX_PARTS;
 use trimill_partitioners::file::{Declared, FileAssignment};
 use trimill_partitioners::metis::MetisOptions;
+use trimill_partitioners::{MAX_PARTS, RowsById};
 
 use crate::job::{Partitioner, Parts};
 use crate::plan::Assign;
@@ -20,57 +20,6 @@ use trimill_system::child::Helper;
 use trimill_system::mapped::zeros;
 use trimill_system::text::shown;
 use trimill_system::{Bytes, Control, Error, Result};
-
-/// The graph as METIS reads it: rows by vertex, in memory, at 4 bytes an edge and 8 a vertex.
-struct View<'a> {
-    graph: &'a OrientedGraph,
-    vertices: &'a VertexInfo,
-    /// CSR row offsets, the end of the last row included.
-    begins: Vec<u64>,
-    successors: Vec<AtomicU32>,
-}
-
-impl<'a> View<'a> {
-    fn of(graph: &'a OrientedGraph, vertices: &'a VertexInfo, block: Bytes, control: &Control) -> Result<Self> {
-        let mut end = 0;
-        let ends = vertices.out_degrees.iter().map(|&length| {
-            end += u64::from(length);
-            end
-        });
-        let begins: Vec<u64> = std::iter::once(0).chain(ends).collect();
-        let successors: Vec<AtomicU32> = zeros(graph.edges() as usize);
-        let order = &vertices.order;
-        graph.pass(block, Direction::Rising, control, |block| {
-            block.ranks().into_par_iter().with_min_len(256).for_each(|rank| {
-                let begin = begins[order[rank as usize] as usize] as usize;
-                for (place, &successor) in successors[begin..].iter().zip(block.row(rank)) {
-                    place.store(order[successor as usize], Ordering::Relaxed);
-                }
-            });
-            Ok(())
-        })?;
-        Ok(Self { graph, vertices, begins, successors })
-    }
-}
-
-impl partitioners::PartitionInput for View<'_> {
-    fn vertices(&self) -> u32 {
-        self.graph.vertices()
-    }
-
-    fn edges(&self) -> u64 {
-        self.graph.edges()
-    }
-
-    fn out_degree(&self, id: u32) -> u32 {
-        self.vertices.out_degrees[id as usize]
-    }
-
-    fn successors_of(&self, id: u32, each: &mut dyn FnMut(u32)) {
-        let row = self.begins[id as usize] as usize..self.begins[id as usize + 1] as usize;
-        self.successors[row].iter().for_each(|successor| each(successor.load(Ordering::Relaxed)));
-    }
-}
 
 pub struct Assigner<'a> {
     pub graph: &'a OrientedGraph,
@@ -175,11 +124,32 @@ impl Assigner<'_> {
             helper,
             control: self.control,
         };
-        let view = View::of(self.graph, self.vertices, self.block, self.control)?;
-        let found = partitioners::metis::assign(&view, &options)?;
+        let found = partitioners::metis::assign(&self.rows_by_id()?, &options)?;
         self.child_peak.fetch_max(found.child_peak_bytes, Ordering::Relaxed);
         tracing::info!("METIS cuts {} of {} edges", found.cut, self.graph.edges());
         Ok(drop_empty_parts(found.parts, parts))
+    }
+
+    /// The graph as METIS reads it: rows by vertex, in memory, at 4 bytes an edge and 8 a vertex.
+    fn rows_by_id(&self) -> Result<RowsById> {
+        let VertexInfo { order, out_degrees } = self.vertices;
+        let mut end = 0;
+        let ends = out_degrees.iter().map(|&length| {
+            end += u64::from(length);
+            end
+        });
+        let begins: Vec<u64> = std::iter::once(0).chain(ends).collect();
+        let successors: Vec<AtomicU32> = zeros(self.graph.edges() as usize);
+        self.graph.pass(self.block, Direction::Rising, self.control, |block| {
+            block.ranks().into_par_iter().with_min_len(256).for_each(|rank| {
+                let begin = begins[order[rank as usize] as usize] as usize;
+                for (place, &successor) in successors[begin..].iter().zip(block.row(rank)) {
+                    place.store(order[successor as usize], Ordering::Relaxed);
+                }
+            });
+            Ok(())
+        })?;
+        Ok(RowsById { begins, successors: successors.into_iter().map(AtomicU32::into_inner).collect() })
     }
 
     fn read(&self, path: &Path) -> Result<FileAssignment> {

@@ -173,17 +173,16 @@ impl Preparation<'_, '_> {
         let outcome = ReadOnDevice::read(device, source, space, device_only, control)
             .and_then(|read| read.prepare(&mut || self.finish_reading(), place, control));
         let stopped = match outcome {
-            Ok(prepared) => return Ok(Some(prepared)),
-            Err(Stop::Failed(error)) => {
-                // Keeps the device for making the graph again without the cache, if that failed.
+            Err(Stop::Unfit(reason)) if !device_only => reason,
+            made => {
+                // Keeps the device for making the graph again without the cache, if that fails.
                 self.device = Some(OnDevice { device, required });
-                return Err(self.prefer_changed(error));
+                return match made {
+                    Ok(prepared) => Ok(Some(prepared)),
+                    Err(Stop::Unfit(_)) => Ok(None),
+                    Err(Stop::Failed(error)) => Err(self.prefer_changed(error)),
+                };
             }
-            Err(Stop::Unfit(_)) if device_only => {
-                self.device = Some(OnDevice { device, required });
-                return Ok(None);
-            }
-            Err(Stop::Unfit(reason)) => reason,
         };
         if source.facts().is_read_once && source.bytes() > 0 {
             return Err(stopped

@@ -152,10 +152,6 @@ struct ProductRows<'a> {
 }
 
 impl GeneratedRows for ProductRows<'_> {
-    fn vertices(&self) -> u64 {
-        self.product.base.vertices() * self.product.k
-    }
-
     fn arcs(&self) -> u64 {
         self.base.arcs() * self.product.k * self.product.partners()
     }
@@ -208,34 +204,32 @@ impl Sequence for Copies<'_> {
     }
 
     fn rows<'b>(&'b self, wanted: &RowsWanted<'_>) -> Result<Option<Box<dyn GeneratedRows + 'b>>> {
-        Ok(Some(Box::new(CopiedRows { base: self.one.base_rows(wanted)?, of: self })))
+        let (base, period) = (self.one.base_rows(wanted)?, self.one.base.vertices());
+        Ok(Some(Box::new(CopiedRows { base, period, copies: self.copies })))
     }
 }
 
-struct CopiedRows<'a> {
+struct CopiedRows {
     base: Adjacency,
-    of: &'a Copies<'a>,
+    period: u64,
+    copies: u64,
 }
 
-impl GeneratedRows for CopiedRows<'_> {
-    fn vertices(&self) -> u64 {
-        self.period() * self.of.copies
-    }
-
+impl GeneratedRows for CopiedRows {
     fn arcs(&self) -> u64 {
-        self.base.arcs() * self.of.copies
+        self.base.arcs() * self.copies
     }
 
     fn length(&self, vertex: u64) -> u64 {
-        self.base.length(vertex % self.period())
+        self.base.length(vertex % self.period)
     }
 
     fn append(&self, vertex: u64, row: &mut Vec<u32>) {
-        let n = self.period();
+        let n = self.period;
         row.extend(self.base.row(vertex % n).iter().map(|id| (vertex / n * n) as u32 + id));
     }
 
-    fn period(&self) -> u64 {
-        self.of.one.base.vertices()
+    fn period(&self) -> Option<u64> {
+        Some(self.period)
     }
 }

@@ -36,7 +36,8 @@ pub(super) fn write(sequence: &SizedSequence<'_>, wanted: &RowsWanted<'_>) -> Re
     let progress = task.progress(control);
     let (mut graph_file, mut offsets) = (Output::create(graph)?, Output::create(&offsets_path)?);
     let row_bits = BitStrings::new(&mut graph_file, graph);
-    let bytes = write_rows(&*rows, row_bits, BitStrings::new(&mut offsets, &offsets_path), &progress)?;
+    let row_lengths = BitStrings::new(&mut offsets, &offsets_path);
+    let bytes = write_rows(&*rows, sequence.vertices, row_bits, row_lengths, &progress)?;
     let mut properties = Output::create(&properties_path)?;
     let text = format!(
         "#BVGraph properties\ngraphclass=it.unimi.dsi.webgraph.BVGraph\nversion=0\nnodes={}\narcs={}\nwindowsize={WINDOW}\n\
@@ -75,13 +76,15 @@ fn encode(rows: &dyn GeneratedRows, vertices: Range<u64>, progress: &Progress) -
 
 fn write_rows(
     rows: &dyn GeneratedRows,
+    vertices: u64,
     mut graph: BitStrings<'_>,
     mut offsets: BitStrings<'_>,
     progress: &Progress,
 ) -> Result<u64> {
     // The first row begins at bit 0.
     offsets.add(&[1 << 63], 1)?;
-    let (chunks, periods) = (chunks(rows), rows.vertices() / rows.period());
+    let period = rows.period().unwrap_or(vertices);
+    let (chunks, periods) = (chunks(rows, period), vertices / period);
     let make = |chunk: u64| {
         progress.check()?;
         Ok(encode(rows, chunks[chunk as usize].clone(), progress))
@@ -95,10 +98,10 @@ fn write_rows(
         make_and_write(chunks.len() as u64, make_into, add)?;
     } else {
         // A row is encoded by its distances from its vertex, so all periods have the same bits.
-        let period = parallel::try_map(0..chunks.len() as u64, make)?;
+        let encoded = parallel::try_map(0..chunks.len() as u64, make)?;
         for _ in 0..periods {
             progress.check()?;
-            period.iter().try_for_each(&mut add)?;
+            encoded.iter().try_for_each(&mut add)?;
             progress.advance(rows.arcs() / periods);
         }
     }

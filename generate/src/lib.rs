@@ -90,7 +90,7 @@ pub enum Family {
     },
     /// A ring where each vertex is joined to the K next ones
     RingLattice {
-        /// Vertices; more than 3 * K for the known count
+        /// Vertices; more than 2 * K
         #[arg(long, value_name = "N")]
         vertices: u64,
         /// Neighbours on each side

@@ -107,14 +107,12 @@ pub(super) fn check_vertices(sequence: &SizedSequence<'_>, most: u64, why: &str,
 }
 
 fn check_space(directory: &Path, needed: u128) -> Result<()> {
-    let system = rustix::fs::statvfs(directory).map_err(|e| Error::write(directory, e.into()))?;
-    let free = u128::from(system.f_bavail) * u128::from(system.f_frsize);
-    // Some file systems do not report their size.
-    if system.f_blocks == 0 || needed <= free {
+    let free = disk::free_space(directory)?;
+    if needed <= u128::from(free.get()) {
         return Ok(());
     }
-    let size = |bytes: u128| u64::try_from(bytes).map_or_else(|_| format!("{bytes} bytes"), |b| Bytes(b).to_string());
-    Err(Error::resource(format!("the graph takes up to {} and {} are free", size(needed), size(free)))
+    let needed = u64::try_from(needed).map_or_else(|_| format!("{needed} bytes"), |bytes| Bytes(bytes).to_string());
+    Err(Error::resource(format!("the graph takes up to {needed} and {free} are free"))
         .at(directory)
         .advice("free some space, name another directory, or take smaller parameters"))
 }

@@ -87,10 +87,6 @@ struct PermutedRows<'a> {
 }
 
 impl GeneratedRows for PermutedRows<'_> {
-    fn vertices(&self) -> u64 {
-        self.of.vertices()
-    }
-
     fn arcs(&self) -> u64 {
         self.of.arcs()
     }

@@ -1,5 +1,6 @@
-//! The rows of a generated graph, for formats that store rows. Each edge is in both rows, once, without loops. Graphs made from a given one make any
-//! row from its rows; those of other families are all in memory ([`Adjacency`]), from edges generated twice: 8 bytes per edge and 16 per vertex.
+//! The rows of a generated graph, for formats that store rows. Each edge is once in the rows of both of its ends; there are no loops. If the
+//! graph is made from a given one, any row is made from its rows; rows of other families are all in memory ([`Adjacency`]), made of edges that are
+//! generated twice: 8 bytes per edge and 16 per vertex.
 
 use std::ops::Range;
 use std::path::Path;
@@ -46,8 +47,6 @@ pub(super) struct RowsWanted<'a> {
 }
 
 pub(super) trait GeneratedRows: Sync {
-    fn vertices(&self) -> u64;
-
     fn arcs(&self) -> u64;
 
     fn length(&self, vertex: u64) -> u64;
@@ -61,9 +60,9 @@ pub(super) trait GeneratedRows: Sync {
         false
     }
 
-    /// Rows repeat with this period, and all ids are then larger by it.
-    fn period(&self) -> u64 {
-        self.vertices()
+    /// If rows repeat, the period; all ids are then larger by it.
+    fn period(&self) -> Option<u64> {
+        None
     }
 }
 
@@ -77,10 +76,9 @@ pub(super) fn rows<'a>(
     }
 }
 
-/// Cuts the first period into runs of vertices with about [`CHUNK`] arcs; they depend on the graph alone.
-pub(super) fn chunks(rows: &dyn GeneratedRows) -> Vec<Range<u64>> {
+/// Cuts the vertices below `end`, all or those of a period, into runs with about [`CHUNK`] arcs; they depend on the graph alone.
+pub(super) fn chunks(rows: &dyn GeneratedRows, end: u64) -> Vec<Range<u64>> {
     let (mut chunks, mut start, mut arcs) = (Vec::new(), 0, 0);
-    let end = rows.period();
     for vertex in 0..end {
         arcs += rows.length(vertex);
         // Repeated rows take as little time as one.
@@ -189,10 +187,6 @@ impl Adjacency {
 }
 
 impl GeneratedRows for Adjacency {
-    fn vertices(&self) -> u64 {
-        self.lengths.len() as u64
-    }
-
     fn arcs(&self) -> u64 {
         self.lengths.par_iter().map(|&length| u64::from(length)).sum()
     }

@@ -18,7 +18,7 @@ pub(super) fn write(sequence: &SizedSequence<'_>, wanted: &RowsWanted<'_>) -> Re
     let &RowsWanted { path: output, arcs: of_edge, control } = wanted;
     check_vertices(sequence, MOST_VERTICES, "the limit of a .sg file", output)?;
     let rows = rows(sequence, wanted)?;
-    let (n, arcs) = (rows.vertices(), rows.arcs());
+    let (n, arcs) = (sequence.vertices, rows.arcs());
     let task = control.task("write", Some(arcs), Unit::Arcs);
     let mut file = Output::create(output)?;
     let mut out = BufWriter::with_capacity(1 << 20, &mut file);
@@ -35,7 +35,8 @@ pub(super) fn write(sequence: &SizedSequence<'_>, wanted: &RowsWanted<'_>) -> Re
         begin += rows.length(vertex);
     }
     put(&begin.to_le_bytes())?;
-    let (chunks, period) = (chunks(&*rows), rows.period());
+    let period = rows.period().unwrap_or(n);
+    let chunks = chunks(&*rows, period);
     let make = |number: u64, (ids, bytes): &mut (Vec<u32>, Vec<u8>)| {
         control.check()?;
         let many = chunks.len() as u64;

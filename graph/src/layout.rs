@@ -161,7 +161,7 @@ impl Layout {
         Bytes((of_vertex * u64::from(self.vertices)).saturating_add(rows))
     }
 
-    /// The most bytes of the sections, as a file or in memory: no number is longer than the number of vertices, plus a bit that says so.
+    /// The most bytes of the sections, as a file or in memory: a number has at most the bits of the number of vertices, and a control bit.
     pub fn sections_at_most(&self) -> Bytes {
         let longest = u64::from(u32::BITS - self.vertices.leading_zeros()) + 1;
         let of_vertex = if self.has_ids { 4 + 10 } else { 4 };

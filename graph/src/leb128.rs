@@ -126,15 +126,6 @@ pub fn numbers(bytes: &[u8], into: &mut [u32]) -> Result<usize, Wrong> {
     Ok(at)
 }
 
-/// Decodes the lengths of a block's rows, which must add up to `arcs`; returns how many bytes they take.
-pub fn lengths(bytes: &[u8], lengths: &mut [u32], arcs: u64) -> Result<usize, Wrong> {
-    let taken = numbers(bytes, lengths)?;
-    if lengths.iter().map(|&length| u64::from(length)).sum::<u64>() != arcs {
-        return Err("other lengths of rows than the index says");
-    }
-    Ok(taken)
-}
-
 /// Checks that `bytes` hold `many` numbers, without decoding them; decoding finds all other errors.
 pub fn check_numbers(bytes: &[u8], many: u64) -> Result<(), Wrong> {
     if last_bytes(bytes) != many || bytes.last().is_some_and(|&last| last >= 0x80) {

@@ -17,6 +17,7 @@ mod values;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_ipc::{Block, MessageHeader};
 
@@ -75,10 +76,11 @@ impl Arrow {
         reading: &InputSettings,
         sizes: ReadSizes,
         work_dir: &Path,
+        control: &Control,
     ) -> Result<Self> {
         let open = |file: InputFile| {
             let path = file.path.clone();
-            ArrowFile::open(file, reading).map_err(|error| error.at_if_unset(&path))
+            ArrowFile::open(file, reading, control).map_err(|error| error.at_if_unset(&path))
         };
         let tables = files.into_iter().map(open).collect::<Result<_>>()?;
         let ReadSizes { window, dictionaries, .. } = sizes;
@@ -107,11 +109,11 @@ impl Arrow {
 }
 
 impl ArrowFile {
-    fn open(file: InputFile, reading: &InputSettings) -> Result<Self> {
+    fn open(file: InputFile, reading: &InputSettings, control: &Control) -> Result<Self> {
         let mut mark = [0; MAGIC.len()];
         let is_file = file.bytes >= FIRST && file.read_exact_at(&mut mark, 0).map(|()| mark == MAGIC)?;
         let FoundMessages { columns, dictionaries, batches } =
-            if is_file { by_footer(&file, reading)? } else { one_by_one(&file, reading)? };
+            if is_file { by_footer(&file, reading, control)? } else { one_by_one(&file, reading, control)? };
         let rows = batches.iter().try_fold(0u64, |sum, batch| sum.checked_add(batch.layout.rows));
         let rows = rows.ok_or_else(|| damaged("more rows than can be counted"))?;
         Ok(Self { file, columns, dictionaries, batches, rows })
@@ -158,7 +160,7 @@ struct FoundMessages {
     batches: Vec<StoredBatch>,
 }
 
-fn by_footer(file: &InputFile, reading: &InputSettings) -> Result<FoundMessages> {
+fn by_footer(file: &InputFile, reading: &InputSettings, control: &Control) -> Result<FoundMessages> {
     let wrong =
         |found: String| Error::data("", found).expected("a complete Arrow file").advice("write or fetch it again");
     let mut tail = [0; TAIL as usize];
@@ -177,7 +179,15 @@ fn by_footer(file: &InputFile, reading: &InputSettings) -> Result<FoundMessages>
     let columns = schema::ends(schema, footer.version(), reading)?;
     let place =
         |block: &Block| u64::try_from(block.offset()).map_err(|_| wrong("a footer with negative places".into()));
-    let at = |at: u64| FoundMessage::at(file, at)?.ok_or_else(|| damaged("the end of a stream before the footer"));
+    let share = || wrong("a footer with batches that share bytes".into());
+    let read = AtomicU64::new(0);
+    let at = |at: u64| -> Result<FoundMessage> {
+        control.check()?;
+        let found = FoundMessage::at(file, at)?.ok_or_else(|| damaged("the end of a stream before the footer"))?;
+        // Before all places are known and compared, a footer could have the same large message read any number of times.
+        let bytes = found.metadata.len() as u64;
+        if read.fetch_add(bytes, Ordering::Relaxed) + bytes > file.bytes { Err(share()) } else { Ok(found) }
+    };
     let mut dictionaries: Vec<StoredDictionary> = Vec::new();
     for block in footer.dictionaries().into_iter().flatten() {
         if let Some(dictionary) = StoredDictionary::of(&at(place(block)?)?, &columns)? {
@@ -199,16 +209,17 @@ fn by_footer(file: &InputFile, reading: &InputSettings) -> Result<FoundMessages>
     let mut places: Vec<&Range<u64>> = batches.iter().map(|(place, _)| place).collect();
     places.sort_unstable_by_key(|place| place.start);
     if places.windows(2).any(|pair| pair[0].end > pair[1].start) {
-        return Err(wrong("a footer with batches that share bytes".into()));
+        return Err(share());
     }
     Ok(FoundMessages { columns, dictionaries, batches: batches.into_iter().map(|(_, batch)| batch).collect() })
 }
 
-fn one_by_one(file: &InputFile, reading: &InputSettings) -> Result<FoundMessages> {
+fn one_by_one(file: &InputFile, reading: &InputSettings, control: &Control) -> Result<FoundMessages> {
     let FoundMessage { metadata, body, bytes } = FoundMessage::at(file, 0)?.ok_or_else(no_schema)?;
     let (columns, _) = columns_of(&metadata, reading)?;
     let (mut dictionaries, mut batches, mut at) = (Vec::new(), Vec::new(), body + bytes);
     loop {
+        control.check()?;
         if at == file.bytes {
             return Err(without_end(batches.len() as u64));
         }

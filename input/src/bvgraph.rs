@@ -120,7 +120,11 @@ impl Bvgraph {
                 Ok(())
             })?;
             sink.rows(rows, heads)?;
-            found.fetch_add(arcs, Ordering::Relaxed);
+            // With a file of offsets, only the chunks' arcs bound what all rows have.
+            if found.fetch_add(arcs, Ordering::Relaxed) + arcs > self.properties.arcs {
+                let found = format!("more than {} arcs", self.properties.arcs);
+                return Err(self.damaged(found).expected("as many as the properties say"));
+            }
             Ok(())
         };
         let next = |work: &mut ChunkToDecode<'a, O>| {

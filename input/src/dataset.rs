@@ -94,21 +94,24 @@ impl From<GrapharEdges> for NamedFiles {
 
 /// The files of all inputs. `of_url` returns those of a URL, which may be an input or an entry of a local list.
 fn expanded(inputs: &[PathBuf], of_url: impl Fn(&Path) -> Result<NamedFiles>) -> Result<Vec<PathBuf>> {
-    let (mut files, mut vertices) = (Vec::with_capacity(inputs.len()), None);
+    let (mut files, mut vertices) = (Vec::with_capacity(inputs.len()), None::<String>);
+    let mut of_one_type = |path: &Path, NamedFiles { files, vertices: found }: NamedFiles| {
+        if let Some(found) = found {
+            let first = vertices.get_or_insert_with(|| found.clone());
+            if *first != found {
+                return Err(Error::data(public(path), format!("edges between vertices of type '{found}'"))
+                    .expected(format!("'{first}', as of the input before: the ids of each type begin with 0")));
+            }
+        }
+        Ok(files)
+    };
     for input in inputs {
         for path in matching(input)? {
             let is_here = !is_url(&path);
             let found = if is_here { NamedFiles::of(&path)? } else { of_url(&path)? };
-            if let Some(found) = found.vertices {
-                let first = vertices.get_or_insert_with(|| found.clone());
-                if *first != found {
-                    return Err(Error::data(public(&path), format!("edges between vertices of type '{found}'"))
-                        .expected(format!("'{first}', as of the input before: the ids of each type begin with 0")));
-                }
-            }
-            for file in found.files {
+            for file in of_one_type(&path, found)? {
                 match is_here && is_url(&file) {
-                    true => files.extend(of_url(&file)?.files),
+                    true => files.extend(of_one_type(&file, of_url(&file)?)?),
                     false => files.push(file),
                 }
             }
@@ -298,5 +301,29 @@ mod tests {
         assert!(error.contains("empty: has no file that could be a graph"), "{error}");
         std::os::unix::fs::symlink(dir.path(), at("b/loop")).unwrap();
         assert!(files(&["b"]).unwrap_err().to_string().contains("directories deep"));
+    }
+
+    #[test]
+    fn graphs_between_other_types_of_vertices_are_refused_also_in_a_list() {
+        let dir = tempfile::tempdir().unwrap();
+        // Each URL ends with its graph's type of vertices.
+        let of_url = |url: &Path| {
+            let vertices = url.file_name().map(|name| name.to_string_lossy().into_owned());
+            Ok(NamedFiles { files: vec![url.to_path_buf()], vertices })
+        };
+        let [one, same, other] = ["https://host/a/person", "https://host/b/person", "https://host/c/thing"];
+        let list = |urls: &[&str]| {
+            let list = dir.path().join(format!("{}.paths", urls.len()));
+            std::fs::write(&list, urls.join("\n")).unwrap();
+            vec![list]
+        };
+        let named = |urls: &[&str]| urls.iter().map(PathBuf::from).collect::<Vec<_>>();
+        for urls in [named(&[one, same]), list(&[one, same])] {
+            assert_eq!(expanded(&urls, of_url).unwrap(), named(&[one, same]));
+        }
+        for urls in [named(&[one, other]), list(&[one, other]), [named(&[one]), list(&[other])].concat()] {
+            let error = expanded(&urls, of_url).unwrap_err().to_string();
+            assert!(error.contains("c/thing: edges between vertices of type 'thing'; expected 'person'"), "{error}");
+        }
     }
 }

@@ -68,7 +68,7 @@ impl GapbsSg {
             return Err(wrong("no header of a .sg file".into()));
         };
         check_vertices(vertices).map_err(|error| error.at(&file.path))?;
-        if vertices > i32::MAX as u64 {
+        if vertices > 1 << 31 {
             return Err(wrong(format!("{vertices} vertices, too many for 32-bit signed ids")));
         }
         if sizes(directed, 0, vertices).is_none_or(|[least, _]| file.bytes < least) {

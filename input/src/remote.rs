@@ -47,7 +47,7 @@ const HEAD: u64 = 128 << 10;
 #[derive(Debug, Clone, Copy)]
 struct RemoteLimits {
     redirects: usize,
-    /// Failures in a row of a request, or of a range without a byte between them.
+    /// The most failures in a row of a request, or of a range if no byte came between them.
     retries: usize,
     connect: Duration,
     /// The longest time without a byte.

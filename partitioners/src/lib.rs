@@ -11,7 +11,7 @@
 //! | file | [`file::read`] | the format of METIS and KaMinPar |
 //!
 //! An assignment is a `Vec<u32>`: entry `id` is the part of vertex `id`. Ids are `0..n` in the input's order, so a crawl's locality is kept. It
-//! depends on its arguments only, never on the number of threads. A part may be empty. A graph is accessed only through [`PartitionInput`].
+//! depends on its arguments only, never on the number of threads. A part may be empty. Only METIS takes a graph: [`RowsById`].
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -31,15 +31,35 @@ pub use random::random;
 /// The most parts that [`metis::assign`] and [`file::read`] allow.
 pub const MAX_PARTS: u32 = 1 << 20;
 
-/// A graph for a partitioner: the rows of an oriented graph, in which each undirected edge is stored once, at one of its ends.
-pub trait PartitionInput: Sync {
-    fn vertices(&self) -> u32;
+/// A graph for METIS: the rows of an oriented graph, in which each undirected edge is stored once, at one of its ends.
+#[derive(Debug)]
+pub struct RowsById {
+    /// Where the row of each vertex begins, and where the last one ends.
+    pub begins: Vec<u64>,
+    /// In any order within a row.
+    pub successors: Vec<u32>,
+}
 
-    /// The number of undirected edges: the length of all rows together.
-    fn edges(&self) -> u64;
+impl RowsById {
+    #[cfg(feature = "testing")]
+    pub fn of(rows: &[Vec<u32>]) -> Self {
+        let ends = rows.iter().scan(0, |end, row| {
+            *end += row.len() as u64;
+            Some(*end)
+        });
+        Self { begins: std::iter::once(0).chain(ends).collect(), successors: rows.concat() }
+    }
 
-    fn out_degree(&self, id: u32) -> u32;
+    pub fn vertices(&self) -> u32 {
+        (self.begins.len() - 1) as u32
+    }
 
-    /// Calls `each` with every successor in the row of `id`, in any order.
-    fn successors_of(&self, id: u32, each: &mut dyn FnMut(u32));
+    /// The number of undirected edges.
+    pub fn edges(&self) -> u64 {
+        self.successors.len() as u64
+    }
+
+    pub fn row(&self, id: u32) -> &[u32] {
+        &self.successors[self.begins[id as usize] as usize..self.begins[id as usize + 1] as usize]
+    }
 }

@@ -1,6 +1,6 @@
 //! METIS: a multilevel k-way partition that cuts few edges, with parts of about equal numbers of arcs.
 //!
-//! Input: a [`PartitionInput`] and [`MetisOptions`]. Output: the part of each vertex and the number of edges cut. Algorithm: Karypis
+//! Input: [`RowsById`] and [`MetisOptions`]. Output: the part of each vertex and the number of edges cut. Algorithm: Karypis
 //! and Kumar, 'Multilevel k-way partitioning scheme for irregular graphs', 1998, as implemented by METIS 5.2.1.
 //!
 //! METIS changes the signal handling of its process, has a process-wide random generator, and cannot be interrupted. So it runs in a
@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use crate::{MAX_PARTS, PartitionInput, contiguous_by_weight};
+use crate::{MAX_PARTS, RowsById, contiguous_by_weight};
 use trimill_system::child::{Helper, ending};
 use trimill_system::{Bytes, Control, Error, Result};
 
@@ -55,7 +55,7 @@ pub struct MetisOptions<'a> {
     pub control: &'a Control,
 }
 
-/// How long to wait for the caller's own handler of a signal: one to the process group can end the child a moment earlier.
+/// How long to wait for the caller's own handler of a signal: a signal to the process group may end the child a moment before that handler runs.
 const GRACE: Duration = Duration::from_millis(100);
 
 const OTHERS: &str = "start again, or use the partitioner contiguous";
@@ -72,7 +72,7 @@ pub struct MetisAssignment {
 /// Assigns the vertices of `graph` to parts by METIS. Starts no child if there is nothing to decide: one part, at least as many parts as (contracted)
 /// vertices, or no edges between these. Errors: 0 parts, more than [`MAX_PARTS`], or runs of 0 vertices; a graph that exceeds METIS's limits
 /// or the budget; files that cannot be written; a child that cannot be started or ends without an assignment; a request to stop.
-pub fn assign(graph: &dyn PartitionInput, options: &MetisOptions<'_>) -> Result<MetisAssignment> {
+pub fn assign(graph: &RowsById, options: &MetisOptions<'_>) -> Result<MetisAssignment> {
     let parts = options.parts;
     let run = options.contract.unwrap_or(1);
     if parts == 0 || parts > MAX_PARTS {
@@ -99,7 +99,7 @@ pub fn assign(graph: &dyn PartitionInput, options: &MetisOptions<'_>) -> Result<
     Ok(MetisAssignment { parts: expanded, cut, child_peak_bytes })
 }
 
-fn of_contracted(graph: &dyn PartitionInput, run: u32, options: &MetisOptions<'_>) -> Result<(Vec<u32>, u64)> {
+fn of_contracted(graph: &RowsById, run: u32, options: &MetisOptions<'_>) -> Result<(Vec<u32>, u64)> {
     let vertices = graph.vertices().div_ceil(run);
     limits::check(if run == 1 { 2 * graph.edges() } else { 0 }, vertices, options)?;
     let most_arcs = limits::most_arcs(options.host_memory);
@@ -151,13 +151,14 @@ fn in_child(file: File, vertices: u32, options: &MetisOptions<'_>) -> Result<(Ve
     Err(failed(ending(status)))
 }
 
-fn cut(graph: &dyn PartitionInput, parts: &[u32], control: &Control) -> Result<u64> {
+fn cut(graph: &RowsById, parts: &[u32], control: &Control) -> Result<u64> {
     const VERTICES: usize = 1 << 14;
     let cut_of = |(block, chunk): (usize, &[u32])| {
         control.check()?;
         let mut cut = 0;
         for (id, &own) in (block * VERTICES..).zip(chunk) {
-            graph.successors_of(id as u32, &mut |successor| cut += u64::from(parts[successor as usize] != own));
+            let others = graph.row(id as u32).iter().filter(|&&successor| parts[successor as usize] != own);
+            cut += others.count() as u64;
         }
         Ok(cut)
     };

@@ -10,7 +10,7 @@ use super::ids::{Distinct, Seen};
 use super::ranges::{BySmallerId, IdRanges};
 #[cfg(feature = "testing")]
 use super::unite::CleanGraph;
-use super::unite::{ArcsRead, InputIds, InputTotals};
+use super::unite::{ArcsRead, InputIds};
 use super::workspace::{GraphToPrepare, IdCount, InputForm, PER_ID, PER_VERTEX, Workspace, needs};
 use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::{ArcSource, READ};
@@ -70,22 +70,26 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         }
         if may_index && fits(by_id) {
             let first_id = facts.declared_vertices.map_or(first.min(1), |_| facts.first_id);
-            let totals = InputTotals {
-                arcs,
-                loops: plain.loops.load(Ordering::Relaxed),
-                declared: facts.declared_vertices.unwrap_or(distinct),
-                first_id,
-                lines: facts.declared_vertices.or(Some(range.saturating_sub(first_id))),
-                symmetric: facts.symmetric,
-                reading: start.elapsed(),
-            };
+            let (loops, reading) = (plain.loops.load(Ordering::Relaxed), start.elapsed());
             let (buckets, classes) = plain.finish()?;
             // Nothing was known of a pipe before.
             if facts.is_read_once {
                 let graph = GraphToPrepare { form: InputForm::Arcs, ids: range, arcs, edges: arcs, row_bytes: None };
                 space.expect_after(READ, &graph, control);
             }
-            return Ok(ArcsRead { buckets, classes, range, ids: InputIds::Plain, totals });
+            return Ok(ArcsRead {
+                buckets,
+                classes,
+                range,
+                ids: InputIds::Plain,
+                arcs,
+                loops,
+                declared: facts.declared_vertices.unwrap_or(distinct),
+                first_id,
+                lines: facts.declared_vertices.or(Some(range.saturating_sub(first_id))),
+                symmetric: facts.symmetric,
+                reading,
+            });
         }
     }
     if facts.is_read_once {
@@ -128,17 +132,21 @@ fn read_by_table(
         return Err(Error::usage("the input changed while it was read").advice("run again when it is complete"));
     }
     let n = table.len() as u64;
-    let totals = InputTotals {
+    let (loops, reading) = (ranked.loops.load(Ordering::Relaxed), start.elapsed());
+    let (buckets, classes) = ranked.finish()?;
+    Ok(ArcsRead {
+        buckets,
+        classes,
+        range: n,
+        ids: InputIds::Ranked(table),
         arcs,
-        loops: ranked.loops.load(Ordering::Relaxed),
+        loops,
         declared: facts.declared_vertices.unwrap_or(n),
         first_id: facts.first_id,
         lines: facts.declared_vertices,
         symmetric: facts.symmetric,
-        reading: start.elapsed(),
-    };
-    let (buckets, classes) = ranked.finish()?;
-    Ok(ArcsRead { buckets, classes, range: n, ids: InputIds::Ranked(table), totals })
+        reading,
+    })
 }
 
 /// Reads `source` without keeping its arcs, for the error that names a sufficient budget.

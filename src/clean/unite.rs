@@ -42,7 +42,12 @@ pub struct CleanGraph {
     pub reading: Duration,
 }
 
-pub(super) struct InputTotals {
+pub struct ArcsRead {
+    pub(super) buckets: Buckets,
+    pub(super) classes: ArcClasses,
+    /// One more than the largest id.
+    pub(super) range: u64,
+    pub(super) ids: InputIds,
     pub(super) arcs: u64,
     pub(super) loops: u64,
     pub(super) declared: u64,
@@ -52,37 +57,28 @@ pub(super) struct InputTotals {
     pub(super) reading: Duration,
 }
 
-pub struct ArcsRead {
-    pub(super) buckets: Buckets,
-    pub(super) classes: ArcClasses,
-    /// One more than the largest id.
-    pub(super) range: u64,
-    pub(super) ids: InputIds,
-    pub(super) totals: InputTotals,
-}
-
 impl ArcsRead {
     /// Sorts every bucket, drops duplicates, merges both buckets of each class, and counts degrees.
     pub fn clean(self, space: Workspace<'_>, control: &Control) -> Result<CleanGraph> {
-        let Self { buckets: arcs, classes, range, ids, totals } = self;
+        let Self { buckets, classes, range, ids, arcs, loops, declared, first_id, lines, symmetric, reading } = self;
         let of_ids = if matches!(ids, InputIds::Plain) { IdCount::Plain(range) } else { IdCount::Ranked(range) };
-        let shares = space.beside(&needs(of_ids, totals.arcs, space))?;
-        arcs.keep_at_most(shares.buckets())?;
+        let shares = space.beside(&needs(of_ids, arcs, space))?;
+        buckets.keep_at_most(shares.buckets())?;
         // Staging areas and the blocks of buckets were small.
         trim_heap();
         let chunk = shares.keys_at_once() as usize;
         let pool = Pool::of_sorting(&shares);
         let degrees: Vec<AtomicU32> = zeros(range as usize);
-        let pairs = classes.buckets(1, totals.arcs, &shares);
-        let task = control.task("clean", Some(totals.arcs), Unit::Arcs);
-        let found = parallel::try_map(0..arcs.buckets() / 2, |class| -> Result<(u64, u64, u64)> {
+        let pairs = classes.buckets(1, arcs, &shares);
+        let task = control.task("clean", Some(arcs), Unit::Arcs);
+        let found = parallel::try_map(0..buckets.buckets() / 2, |class| -> Result<(u64, u64, u64)> {
             control.check()?;
-            let incoming = arcs.len(2 * class) + arcs.len(2 * class + 1);
+            let incoming = buckets.len(2 * class) + buckets.len(2 * class + 1);
             let (taken, ids) = (pool.take(incoming * PER_KEY), classes.ids(class, range));
-            let forward = distinct_keys(&arcs, 2 * class, &ids, chunk, |keys| taken.check(keys * PER_KEY))?;
+            let forward = distinct_keys(&buckets, 2 * class, &ids, chunk, |keys| taken.check(keys * PER_KEY))?;
             let before = forward.len() as u64;
             let check = |keys| taken.check((before + keys) * PER_KEY);
-            let backward = distinct_keys(&arcs, 2 * class + 1, &ids, chunk, check)?;
+            let backward = distinct_keys(&buckets, 2 * class + 1, &ids, chunk, check)?;
             let distinct = (forward.len() + backward.len()) as u64;
             let union = merge(forward, backward);
             let edges = union.len() as u64;
@@ -94,27 +90,26 @@ impl ArcsRead {
         let (edges, distinct, without_reverse) =
             found.into_iter().fold((0, 0, 0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2));
         let report = CleanReport {
-            vertices_declared: totals.declared,
-            arcs: totals.arcs,
-            loops_removed: totals.loops,
-            duplicates_removed: totals.arcs - totals.loops - distinct,
+            vertices_declared: declared,
+            arcs,
+            loops_removed: loops,
+            duplicates_removed: arcs - loops - distinct,
             arcs_added: without_reverse,
-            arcs_without_reverse: if totals.symmetric { 0 } else { without_reverse },
+            arcs_without_reverse: if symmetric { 0 } else { without_reverse },
         };
-        let (bytes_distributed, bytes_written) = (Bytes(arcs.bytes_written()), Bytes(pairs.bytes_written()));
+        let (bytes_distributed, bytes_written) = (Bytes(buckets.bytes_written()), Bytes(pairs.bytes_written()));
         let degrees = degrees.into_iter().map(AtomicU32::into_inner).collect();
-        let (first_id, declared_lines) = (totals.first_id, totals.lines);
         Ok(CleanGraph {
             pairs,
             degrees,
             ids,
             edges,
             first_id,
-            declared_lines,
+            declared_lines: lines,
             report,
             bytes_distributed,
             bytes_written,
-            reading: totals.reading,
+            reading,
         })
     }
 }

@@ -45,6 +45,7 @@ impl BlocksInOrder {
         // Threads take buckets in order, so that few complete buckets must wait for their position.
         let ahead = AHEAD * rayon::current_num_threads();
         parallel::try_each(0..rayon::current_num_threads(), |_| {
+            let _fail = FailOnPanic(self);
             loop {
                 let bucket = next.fetch_add(1, Ordering::Relaxed);
                 if bucket >= buckets.end || !self.reaches(bucket, ahead) {
@@ -84,6 +85,17 @@ impl BlocksInOrder {
     }
 }
 
+/// Lets the other threads end if this one panics.
+struct FailOnPanic<'a>(&'a BlocksInOrder);
+
+impl Drop for FailOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.fail();
+        }
+    }
+}
+
 #[derive(Default)]
 struct JoinedBlocks {
     failed: bool,
@@ -118,5 +130,30 @@ impl JoinedBlocks {
             ready.push((position, made.bytes));
         }
         ready
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use trimill_system::Error;
+
+    #[test]
+    fn a_failed_bucket_ends_all_threads() {
+        let run = |make: fn(usize) -> Result<BucketBlocks>| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+            pool.install(|| BlocksInOrder::default().add_all(0..1000, make, &|_, _| Ok(())))
+        };
+        let error = run(|bucket| match bucket {
+            20 => Err(Error::defect("not made")),
+            _ => Ok(BucketBlocks::default()),
+        });
+        assert!(error.unwrap_err().to_string().contains("not made"));
+        let panics = |bucket: usize| {
+            assert!(bucket != 20, "on purpose");
+            Ok(BucketBlocks::default())
+        };
+        assert!(std::panic::catch_unwind(|| run(panics)).is_err());
     }
 }

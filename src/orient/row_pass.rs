@@ -1,7 +1,7 @@
 //! A pass over the rows of an input: checks that they are those of a clean graph, and encodes the successors that each row keeps. A row, sorted if
 //! necessary, must ascend strictly, and its successors must be vertices. Symmetry is checked by a keyed hash of each pair, added for an arc to a
 //! larger id and subtracted for one to a smaller id, modulo 2^64: the sum must be 0. The key is random, so arcs without their reverse pass with
-//! probability 2^-64 only. A loop counts as such an arc. One end of each edge keeps it, so exactly half of the arcs must be kept.
+//! probability 2^-64 only. A loop counts as an arc without its reverse. One end of each edge keeps it, so exactly half of the arcs must be kept.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;

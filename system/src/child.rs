@@ -39,7 +39,8 @@ impl Helper {
         Self { program, arguments: vec![METIS_CHILD.into()] }
     }
 
-    /// Starts a child that reads `input` and writes to `output` (none: kept with messages). Dropped early, it is asked to end; killed after `grace`.
+    /// Starts a child that reads `input` and writes to `output` (none: kept with messages). A child that is dropped early is asked to end, and killed
+    /// after `grace`.
     pub fn start(&self, input: Stdio, output: Option<Stdio>, grace: Duration) -> Result<ChildProcess> {
         let spawn = || -> io::Result<ChildProcess> {
             let messages = File::from(memfd_create("messages", MemfdFlags::CLOEXEC)?);

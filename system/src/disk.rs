@@ -1,6 +1,7 @@
 //! All writing to disk: every file that the library makes or changes is made or changed here. Input: bytes and paths. Output: files, or errors that
 //! name the file, of [`crate::error::Kind::Resource`]. Files appear whole or not at all: written under a temporary name ([`NewFile`]) and renamed.
-//! Files that users name may also be links, devices or pipes ([`Output`]). Reads of it go through here, too, so [`faults`] can make any fail.
+//! Files that users name may also be links, devices or pipes ([`Output`]). Files that are not mapped are
+//! also read here, so [`faults`] can make any such read fail.
 
 pub mod faults;
 mod new_file;
@@ -111,7 +112,10 @@ pub fn sync_dir(dir: &Path) -> Result<()> {
 }
 
 pub fn remove(path: &Path) -> Result<()> {
-    std::fs::remove_file(path).map_err(|e| Error::write(path, e))
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::write(path, error)),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

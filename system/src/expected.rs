@@ -31,7 +31,7 @@ pub struct JobShare {
 }
 
 impl JobShare {
-    /// Expects these stages from now on (`elapsed`). Returns whether they are another job's: no stage was left, or the first of these was done.
+    /// Expects these stages from now on (`elapsed`). Returns whether they are another job's: all earlier ones, or the first of these, had begun.
     pub fn expect(&mut self, stages: &[ExpectedStage], elapsed: Duration) -> bool {
         let begun = self.current.map_or(&[][..], |current| &self.stages[..=current]);
         let again = stages.first().is_some_and(|first| begun.iter().any(|stage| stage.task == first.task));

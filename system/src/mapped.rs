@@ -55,7 +55,8 @@ pub fn end_at_once(code: u8) -> ! {
 /// Whether the allocator was asked to return freed memory: then this process is the program.
 static RETURNS: AtomicBool = AtomicBool::new(false);
 
-/// Asks the allocator to return large freed blocks to the system: glibc keeps up to 32 MiB each, in a heap per thread: a job would occupy its peak.
+/// Asks the allocator to return large freed blocks to the system: glibc would keep those of up to 32 MiB, in a heap for each thread, so the
+/// process would stay at the peak of its job.
 pub fn return_freed_memory() {
     RETURNS.store(true, Ordering::Relaxed);
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

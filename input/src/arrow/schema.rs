@@ -37,7 +37,7 @@ pub(super) enum ArrowValues {
         signed: bool,
     },
     Text,
-    /// Length and place of each text; a short one is stored in place of its place.
+    /// Length and place of each text; a short text is stored instead of its place.
     Views,
 }
 

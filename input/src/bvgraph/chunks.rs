@@ -67,7 +67,8 @@ impl<'a, O: BitOrder> ChunkReader<'a, O> {
     pub(super) fn new(graph: &'a Bvgraph, task: Option<&'a Task>) -> Self {
         let offsets = graph.offsets();
         let bits = BitReader::new(&graph.file.file, graph.file.bytes, task.filter(|_| offsets.is_some()));
-        Self { graph, offsets, decoder: BvDecoder::new(&graph.properties.encoding, graph.file.bytes), bits }
+        let decoder = BvDecoder::new(&graph.properties.encoding, graph.properties.arcs, graph.file.bytes);
+        Self { graph, offsets, decoder, bits }
     }
 
     /// Passes the successors of each row to `each`; returns their number.

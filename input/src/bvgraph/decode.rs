@@ -22,6 +22,8 @@ pub(super) struct BvDecoder<'a> {
     /// A ring buffer of the last rows, row `v` at `v` modulo its length, which exceeds the largest distance of a reference so far.
     rows: Vec<Decoded>,
     limit: RingLimit,
+    /// The declared number of arcs, and the stream's bytes.
+    arcs: u64,
     bytes: u64,
     parts: RowParts,
     /// Where rows begin, by the file of offsets, from the first row that may be referred to.
@@ -140,9 +142,9 @@ impl RingLimit {
 }
 
 impl<'a> BvDecoder<'a> {
-    pub(super) fn new(encoding: &'a Encoding, bytes: u64) -> Self {
+    pub(super) fn new(encoding: &'a Encoding, arcs: u64, bytes: u64) -> Self {
         let (limit, parts) = (RingLimit::default(), RowParts::default());
-        Self { encoding, rows: Vec::new(), limit, bytes, parts, begins: Vec::new() }
+        Self { encoding, rows: Vec::new(), limit, arcs, bytes, parts, begins: Vec::new() }
     }
 
     /// Makes room for rows that refer `reach` rows back; discards the rows in the ring.
@@ -165,7 +167,7 @@ impl<'a> BvDecoder<'a> {
         self.keep(chunk.reach);
         let before = self.begin(chunk, bits, offsets)?;
         let (encoding, length) = (self.encoding, self.rows.len() as u64);
-        let mut arcs = 0;
+        let (mut arcs, mut left) = (0, self.arcs);
         for node in chunk.start..chunk.rows.end {
             let place = (node % length) as usize;
             self.parts.clear();
@@ -173,12 +175,13 @@ impl<'a> BvDecoder<'a> {
             let degree_of = |distance: u64| self.rows[((node - distance) % length) as usize].degree;
             let limit = &mut self.limit;
             let mut read = |row: &mut DecodingRow<'_>| -> std::result::Result<u64, Impossible> {
-                let degree = encoding.degree(bits, u64::MAX)?;
+                let degree = encoding.degree(bits, left)?;
                 limit.grow(node, degree)?;
                 encoding.successors(bits, node, degree, degree_of, row)?;
                 Ok(degree)
             };
             let degree = read(&mut row).map_err(|_| DecodeFailure::Row(node))?;
+            left -= degree;
             let known = row.known;
             let mut successors = std::mem::take(&mut self.rows[place].successors);
             let ascends = self.parts.merge(&mut successors);

@@ -44,7 +44,7 @@ pub(super) struct ReadAhead {
 }
 
 impl FetchedPart {
-    /// Those of its bytes from `at` on; empty if `at` is elsewhere.
+    /// The part's bytes from `at` on; empty if `at` is outside of it.
     fn from(&self, at: u64) -> &[u8] {
         at.checked_sub(self.start).and_then(|within| self.bytes.get(within as usize..)).unwrap_or_default()
     }

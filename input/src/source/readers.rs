@@ -67,7 +67,7 @@ fn open_tables(
     how: &HowToOpen<'_>,
 ) -> Result<Box<dyn Reader>> {
     Ok(match format {
-        Format::Arrow => Box::new(crate::arrow::Arrow::open(files, reading, how.sizes, how.work_dir)?),
+        Format::Arrow => Box::new(crate::arrow::Arrow::open(files, reading, how.sizes, how.work_dir, how.control)?),
         _ => Box::new(crate::parquet::Parquet::open(files, reading)?),
     })
 }

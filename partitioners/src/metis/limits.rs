@@ -51,3 +51,32 @@ pub(super) fn refusal(arcs: u64, count: Count, vertices: u32, options: &MetisOpt
         .advice(format!("use {coarser}, the partitioner contiguous, or more --host-memory"))
         .wanting(Bytes(needed))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use trimill_system::child::Helper;
+    use trimill_system::{Control, Kind};
+
+    #[test]
+    fn larger_graphs_are_refused_with_the_numbers() {
+        let (helper, control) = (Helper::metis("none".into()), Control::silent());
+        let refused = |arcs, vertices, host_memory, words: &[&str]| {
+            let (work_dir, helper, control) = (Path::new("none"), &helper, &control);
+            let options = MetisOptions { parts: 4, seed: 1, contract: None, host_memory, work_dir, helper, control };
+            let error = check(arcs, vertices, &options).unwrap_err();
+            let message = error.to_string();
+            assert_eq!(error.kind(), Kind::Resource, "{message}");
+            words.iter().for_each(|word| assert!(message.contains(word), "'{word}' is not in: {message}"));
+        };
+        let (all, gib) = (Bytes(u64::MAX), Bytes::mib(1 << 10));
+        let words = ["2147483648 arcs", "at most 2147483647", "--metis-contract K", "contiguous"];
+        refused(1 << 31, 1 << 20, all, &words);
+        refused(20, u32::MAX - 1, all, &["4294967294 vertices", "2147483647"]);
+        let words = ["1500000000 bytes (1.40 GiB)", "20000000 arcs", "budget of 1073741824 bytes", "--host-memory"];
+        refused(20_000_000, 1 << 20, gib, &words);
+    }
+}

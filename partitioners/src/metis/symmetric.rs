@@ -1,7 +1,7 @@
 //! The symmetric CSR that METIS takes, made from oriented rows.
 //!
-//! Input: a [`PartitionInput`], and `run`: vertices `run * c .. run * (c + 1)` are contracted to the vertex `c`. Output: [`Symmetric`].
-//! Invariants, even if the graph's degrees are wrong: rows strictly ascending, no loops, every arc with its reverse of the same weight;
+//! Input: [`RowsById`], and `run`: vertices `run * c .. run * (c + 1)` are contracted to the vertex `c`. Output: [`Symmetric`].
+//! Invariants: rows strictly ascending, no loops, every arc with its reverse of the same weight;
 //! weights are at least 1 and their sums fit 32 bits. Depends on the graph alone, not on row order or threads.
 //!
 //! Parallel, in three passes: merge the rows of each run into a half row (successors ascending, counted), scatter both ends of every half-row entry
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::limits::Count;
-use crate::PartitionInput;
+use crate::RowsById;
 use trimill_system::{Control, Error, Result};
 
 #[derive(Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ fn successor(entry: u64) -> u32 {
 }
 
 /// Builds the symmetric graph, unless it has more than `most_arcs` arcs.
-pub(super) fn build(graph: &dyn PartitionInput, run: u32, most_arcs: u64, control: &Control) -> Result<BuiltGraph> {
+pub(super) fn build(graph: &RowsById, run: u32, most_arcs: u64, control: &Control) -> Result<BuiltGraph> {
     let vertices = graph.vertices().div_ceil(run);
     let found = AtomicU64::new(0);
     let halves = half_rows(graph, run, most_arcs, &found, control)?;
@@ -90,13 +90,7 @@ fn ids_of(c: u32, run: u32, vertices: u32) -> std::ops::Range<u32> {
 }
 
 /// The merged rows of each run. `found` counts entries, which are no longer stored once there are more than `most`.
-fn half_rows(
-    graph: &dyn PartitionInput,
-    run: u32,
-    most: u64,
-    found: &AtomicU64,
-    control: &Control,
-) -> Result<Vec<Half>> {
+fn half_rows(graph: &RowsById, run: u32, most: u64, found: &AtomicU64, control: &Control) -> Result<Vec<Half>> {
     let ids = graph.vertices();
     let vertices = ids.div_ceil(run);
     let block = ((1 << 14) / run).max(1);
@@ -104,24 +98,20 @@ fn half_rows(
         control.check()?;
         let first = index * block;
         let mut half = Half { first, lengths: Vec::with_capacity(block as usize), entries: Vec::new() };
-        let (mut row, mut outside) = (HalfRow::default(), None);
+        let mut row = HalfRow::default();
         for c in first..first.saturating_add(block).min(vertices) {
-            for id in ids_of(c, run, ids) {
-                graph.successors_of(id, &mut |successor| {
-                    if successor >= ids {
-                        outside = Some(successor);
-                    } else if successor / run != c {
-                        row.push(successor / run);
-                    }
-                });
+            for &successor in ids_of(c, run, ids).flat_map(|id| graph.row(id)) {
+                if successor >= ids {
+                    return Err(Error::data("", format!("an arc to vertex {successor} in a graph of {ids} vertices")));
+                }
+                if successor / run != c {
+                    row.push(successor / run);
+                }
             }
             let merged = row.merged();
             half.entries.extend_from_slice(merged);
             half.lengths.push(merged.len() as u32);
             row.clear();
-        }
-        if let Some(successor) = outside {
-            return Err(Error::data("", format!("an arc to vertex {successor} in a graph of {ids} vertices")));
         }
         let own = half.entries.len() as u64;
         if found.fetch_add(own, Ordering::Relaxed) + own > most {
@@ -232,10 +222,10 @@ fn merge_rows(starts: &[u64], mut slots: Vec<u64>) -> (Vec<u64>, Vec<u32>) {
     (slots, lengths)
 }
 
-fn vertex_weights(graph: &dyn PartitionInput, run: u32, vertices: u32) -> Vec<i32> {
+fn vertex_weights(graph: &RowsById, run: u32, vertices: u32) -> Vec<i32> {
     // METIS multiplies sums of weights by its tolerance, so they are kept at half the range if possible.
     let limit = (1 << 30).max(u64::from(vertices));
-    let weight = |c| ids_of(c, run, graph.vertices()).map(|id| u64::from(graph.out_degree(id)) + 1).sum::<u64>();
+    let weight = |c| ids_of(c, run, graph.vertices()).map(|id| graph.row(id).len() as u64 + 1).sum::<u64>();
     let total = (0..vertices).into_par_iter().map(weight).sum();
     (0..vertices).into_par_iter().map(|c| scaled(weight(c), u64::from(vertices), total, limit)).collect()
 }

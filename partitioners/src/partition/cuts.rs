@@ -58,7 +58,7 @@ impl RowBlockCuts {
         self.done
     }
 
-    /// Extends the row block to `end`, over locals, whose bits it needs; ends it as often as necessary.
+    /// Extends the row block to `end` over locals, of which it only has bits, and cuts it wherever these exceed a limit.
     fn cover(&mut self, end: u32) {
         loop {
             let reached = end.min(self.start.saturating_add(self.longest));

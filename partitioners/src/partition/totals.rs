@@ -6,7 +6,7 @@ use trimill_system::Bytes;
 use super::sizes::PartitionSize;
 use crate::spill;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RowBlockTotals {
     pub row_blocks: u64,
     pub largest_row_block: Bytes,

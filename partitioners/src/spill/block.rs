@@ -22,7 +22,7 @@ pub const FULL: u64 = 1 << 17;
 /// The most values (rows, arcs, numbers) that a reader accepts in a block of more than one row.
 pub(super) const MOST_VALUES: u64 = 1 << 24;
 
-/// The same for a block of one row. A row of an oriented graph has at most `sqrt(2 m)` successors: none comes near.
+/// The same for a block of one row. Rows are far shorter: a row of an oriented graph has at most `sqrt(2 m)` successors.
 pub(super) const MOST_VALUES_OF_ROW: u64 = 1 << 28;
 
 pub(super) const VALUE_BYTES: u64 = 5;

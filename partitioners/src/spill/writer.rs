@@ -237,7 +237,7 @@ impl SpillWriter {
         };
         match &mut full[..] {
             [] => return Ok(()),
-            // For a single block the pool would also use this thread, but possibly after other work.
+            // The pool would encode a single block in this thread, too, but might do other work first.
             [block] => encode(block)?,
             blocks => parallel::try_each(blocks, encode)?,
         }

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+use trimill_partitioners::RowsById;
 use trimill_partitioners::metis::{MetisAssignment, MetisOptions, assign};
 use trimill_system::child::Helper;
 use trimill_system::{Control, Error, Kind};
 
 use crate::CHILD;
-use crate::graphs::{Rows, ring_of_cliques, scrambled};
+use crate::graphs::{ring_of_cliques, scrambled};
 use crate::tests::{assert_empty, assert_refused, found, options};
 
 fn children() -> Vec<Pid> {
@@ -40,7 +41,7 @@ fn runs_metis(process: Pid) -> bool {
 
 /// Assigns a graph for which METIS takes long, and calls `with_child` at every poll.
 fn watched(
-    graph: &Rows,
+    graph: &RowsById,
     dir: &TempDir,
     with_child: impl Fn(Pid) + Send + Sync + 'static,
 ) -> (Result<MetisAssignment, Error>, Duration) {

@@ -1,64 +1,43 @@
 //! Graphs with a known best cut, as oriented rows.
 
-use trimill_partitioners::PartitionInput;
+use trimill_partitioners::RowsById;
 
-pub(crate) struct Rows {
-    rows: Vec<Vec<u32>>,
+/// Each edge at the end that comes first in degree order.
+pub(crate) fn oriented(vertices: u32, edges: &[(u32, u32)]) -> RowsById {
+    let mut degrees = vec![0; vertices as usize];
+    edges.iter().for_each(|&(u, v)| {
+        degrees[u as usize] += 1;
+        degrees[v as usize] += 1;
+    });
+    let mut rows = vec![Vec::new(); vertices as usize];
+    for &(u, v) in edges {
+        let place = |id: u32| (degrees[id as usize], id);
+        let (tail, successor) = if place(u) < place(v) { (u, v) } else { (v, u) };
+        rows[tail as usize].push(successor);
+    }
+    RowsById::of(&rows)
 }
 
-impl Rows {
-    /// Each edge at the end that comes first in degree order.
-    pub(crate) fn new(vertices: u32, edges: &[(u32, u32)]) -> Self {
-        let mut degrees = vec![0; vertices as usize];
-        edges.iter().for_each(|&(u, v)| {
-            degrees[u as usize] += 1;
-            degrees[v as usize] += 1;
-        });
-        let mut rows = vec![Vec::new(); vertices as usize];
-        for &(u, v) in edges {
-            let place = |id: u32| (degrees[id as usize], id);
-            let (tail, successor) = if place(u) < place(v) { (u, v) } else { (v, u) };
-            rows[tail as usize].push(successor);
-        }
-        Self { rows }
-    }
-
-    /// The cut, computed independently of the crate.
-    pub(crate) fn cut(&self, parts: &[u32]) -> u64 {
-        let cut_of = |(tail, row): (usize, &Vec<u32>)| {
-            row.iter().filter(|&&successor| parts[successor as usize] != parts[tail]).count() as u64
-        };
-        self.rows.iter().enumerate().map(cut_of).sum()
-    }
-}
-
-impl PartitionInput for Rows {
-    fn vertices(&self) -> u32 {
-        self.rows.len() as u32
-    }
-    fn edges(&self) -> u64 {
-        self.rows.iter().map(|row| row.len() as u64).sum()
-    }
-    fn out_degree(&self, id: u32) -> u32 {
-        self.rows[id as usize].len() as u32
-    }
-    fn successors_of(&self, id: u32, each: &mut dyn FnMut(u32)) {
-        self.rows[id as usize].iter().for_each(|&successor| each(successor));
-    }
+/// The cut, computed independently of the crate.
+pub(crate) fn cut(graph: &RowsById, parts: &[u32]) -> u64 {
+    let cut_of = |(tail, own): (u32, &u32)| {
+        graph.row(tail).iter().filter(|&&successor| parts[successor as usize] != *own).count() as u64
+    };
+    (0..).zip(parts).map(cut_of).sum()
 }
 
 /// `cliques` cliques of `size` vertices, each joined to the next by an edge, the last to the first. Clique `c` begins with vertex `c * size`.
-pub(crate) fn ring_of_cliques(cliques: u32, size: u32) -> Rows {
+pub(crate) fn ring_of_cliques(cliques: u32, size: u32) -> RowsById {
     let mut edges = Vec::new();
     for c in 0..cliques {
         edges.extend((0..size).flat_map(|v| (0..v).map(move |u| (c * size + u, c * size + v))));
         edges.push((c * size, (c + 1) % cliques * size + 1));
     }
-    Rows::new(cliques * size, &edges)
+    oriented(cliques * size, &edges)
 }
 
 /// A multiplicative congruential graph: no structure, so METIS takes long. About `degree * vertices` edges.
-pub(crate) fn scrambled(vertices: u32, degree: u32) -> Rows {
+pub(crate) fn scrambled(vertices: u32, degree: u32) -> RowsById {
     let mut state = 1_u64;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -69,5 +48,5 @@ pub(crate) fn scrambled(vertices: u32, degree: u32) -> Rows {
     edges.sort_unstable();
     edges.dedup();
     edges.retain(|&(u, v)| u != v);
-    Rows::new(vertices, &edges)
+    oriented(vertices, &edges)
 }

@@ -7,30 +7,11 @@ use proptest::prelude::*;
 use super::*;
 use trimill_system::Kind;
 
-/// A graph as lists of successors; loops, duplicates and both directions of a pair are allowed.
-#[derive(Debug, Clone)]
-struct Lists(Vec<Vec<u32>>);
-
-impl PartitionInput for Lists {
-    fn vertices(&self) -> u32 {
-        self.0.len() as u32
-    }
-    fn edges(&self) -> u64 {
-        self.0.iter().map(|row| row.len() as u64).sum()
-    }
-    fn out_degree(&self, id: u32) -> u32 {
-        self.0[id as usize].len() as u32
-    }
-    fn successors_of(&self, id: u32, each: &mut dyn FnMut(u32)) {
-        self.0[id as usize].iter().for_each(|&successor| each(successor));
-    }
-}
-
-fn built(graph: &dyn PartitionInput, run: u32, most: u64) -> BuiltGraph {
+fn built(graph: &RowsById, run: u32, most: u64) -> BuiltGraph {
     build(graph, run, most, &Control::silent()).unwrap()
 }
 
-fn fits(graph: &dyn PartitionInput, run: u32) -> Symmetric {
+fn fits(graph: &RowsById, run: u32) -> Symmetric {
     match built(graph, run, i32::MAX as u64) {
         BuiltGraph::Fits(made) => made,
         other => panic!("{other:?}"),
@@ -40,7 +21,7 @@ fn fits(graph: &dyn PartitionInput, run: u32) -> Symmetric {
 #[test]
 fn a_path_and_its_contraction() {
     // 0 - 1 - 2 - 3 - 4, and 0 - 3
-    let graph = Lists(vec![vec![1], vec![], vec![3, 1], vec![4, 0], vec![]]);
+    let graph = RowsById::of(&[vec![1], vec![], vec![3, 1], vec![4, 0], vec![]]);
     let made = fits(&graph, 1);
     assert_eq!(made.offsets, [0, 2, 4, 6, 9, 10]);
     assert_eq!(made.successors, [1, 3, 0, 2, 1, 3, 0, 2, 4, 3]);
@@ -55,7 +36,8 @@ fn a_path_and_its_contraction() {
 
 #[test]
 fn too_many_arcs_are_counted_but_not_kept() {
-    let complete = Lists((0..100).map(|tail| (0..tail).collect()).collect());
+    let rows: Vec<Vec<u32>> = (0..100).map(|tail| (0..tail).collect()).collect();
+    let complete = RowsById::of(&rows);
     assert_eq!(built(&complete, 1, 9899), BuiltGraph::TooMany(9900, Count::Exact));
     assert!(matches!(built(&complete, 1, 9900), BuiltGraph::Fits(_)));
     assert_eq!(built(&complete, 1, 100), BuiltGraph::TooMany(4950, Count::AtLeast), "the half rows alone are over");
@@ -74,11 +56,11 @@ fn long_rows_are_merged_on_the_way() {
 
 #[test]
 fn stops_and_errs() {
-    let graph = Lists(vec![vec![1], vec![]]);
+    let graph = RowsById::of(&[vec![1], vec![]]);
     let stopped = Control::silent();
     stopped.stop();
     assert_eq!(build(&graph, 1, 10, &stopped).unwrap_err().kind(), Kind::Interrupted);
-    let outside = build(&Lists(vec![vec![2], vec![]]), 1, 10, &Control::silent());
+    let outside = build(&RowsById::of(&[vec![2], vec![]]), 1, 10, &Control::silent());
     assert_eq!(outside.unwrap_err().kind(), Kind::Data);
 }
 
@@ -100,10 +82,10 @@ proptest! {
         run in 1_u32..70,
         threads in 1_usize..4,
     ) {
-        let graph = Lists(rows);
+        let graph = RowsById::of(&rows);
         let mut pairs: BTreeMap<(u32, u32), i32> = BTreeMap::new();
         let mut weights = vec![0; 60_usize.div_ceil(run as usize)];
-        for (tail, successors) in (0..).zip(&graph.0) {
+        for (tail, successors) in (0..).zip(&rows) {
             weights[(tail / run) as usize] += successors.len() as i32 + 1;
             for &successor in successors.iter().filter(|&&successor| successor / run != tail / run) {
                 *pairs.entry((tail / run, successor / run)).or_default() += 1;
