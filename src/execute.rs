@@ -18,7 +18,6 @@ mod directions;
 pub mod directories;
 #[cfg(feature = "cli")]
 pub mod doctor;
-mod edge_sinks;
 mod edges;
 mod estimates;
 #[cfg(feature = "cli")]

@@ -58,7 +58,7 @@ pub fn orient(
         InputIds::Ranked(table) => IdCount::Ranked(table.len() as u64),
     };
     let shares = space.beside(&needs(of_ids, edges, space))?;
-    // At best it takes no additional space: it grows while the file of pairs shrinks, and shrinks while the graph file grows.
+    // The file of arcs takes no additional space at best: it grows while that of pairs shrinks, and shrinks while the graph file grows.
     let [_, most] = bytes_on_disk(edges, shares.buckets());
     let waiting = shares.on_disk(BEYOND_MEMORY, [Bytes::ZERO, most]);
     let later = space.later_needs(layout.vertices.into(), edges);

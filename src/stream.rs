@@ -6,6 +6,7 @@
 //! is counted.
 
 pub mod ahead;
+pub mod edge_sinks;
 pub mod edges;
 pub mod meter;
 pub mod ranges;
@@ -21,7 +22,8 @@ use std::time::{Duration, Instant};
 use rayon::ThreadPool;
 
 use crate::count::cuda::RUNS_IN_FLIGHT;
-use edges::{EdgeReader, EdgeSink};
+use edge_sinks::PartitionEdgeSink;
+use edges::EdgeReader;
 use meter::Meter;
 use trimill_counting::{
     CountBackend, CounterMemory, Detail, DeviceTimes, EdgeShare, PartitionExtent, PartitionOutline, PartitionSource,
@@ -153,7 +155,7 @@ impl DeviceThread<'_> {
     pub fn count_on_edges(
         &mut self,
         source: &mut dyn PartitionSource,
-        sink: &mut dyn EdgeSink,
+        sink: PartitionEdgeSink<'_>,
     ) -> Result<CountedPartition, PartitionFailure> {
         let wanted = WantedCounts { detail: Detail::Edges, sink: Some(sink), ..WantedCounts::default() };
         Ok(self.counted(source, wanted)?.0)
@@ -211,7 +213,7 @@ impl DeviceThread<'_> {
 struct WantedCounts<'a> {
     share: EdgeShare,
     detail: Detail,
-    sink: Option<&'a mut dyn EdgeSink>,
+    sink: Option<PartitionEdgeSink<'a>>,
 }
 
 impl Default for WantedCounts<'_> {

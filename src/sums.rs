@@ -41,7 +41,7 @@ impl SumKey for ByRank {
     }
 }
 
-/// Edges, by the place of the arc: the first arc of its row, and the place in the row. A sum is below 2^32, as degrees are.
+/// Edges, by the number of the arc: that of the first arc of its row, plus its place in the row. A sum is below 2^32, as degrees are.
 #[derive(Debug)]
 pub enum ByArc {}
 

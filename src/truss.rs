@@ -220,6 +220,8 @@ struct PeelProgress<'a> {
     state: &'a [AtomicU32],
     save: Option<&'a SaveCheckpoint<'a>>,
     saved: (Instant, Duration),
+    /// Whether a checkpoint could not be saved.
+    unsaved: bool,
     /// Peeling stops before this level, which the remaining edges get.
     last: Option<u32>,
     /// Gets the number of edges that fell so far, after each round.
@@ -233,7 +235,7 @@ impl<'a> PeelProgress<'a> {
         last: Option<u32>,
         fell: &'a dyn Fn(u64) -> Result<()>,
     ) -> Self {
-        Self { state, save, saved: (Instant::now(), Duration::ZERO), last, fell }
+        Self { state, save, saved: (Instant::now(), Duration::ZERO), unsaved: false, last, fell }
     }
 
     /// Saves a checkpoint after a level, if one is due.
@@ -243,7 +245,7 @@ impl<'a> PeelProgress<'a> {
         if let Some(save) = self.save.filter(|_| due) {
             let start = Instant::now();
             edges.put_values(&peeling.values()?, self.state);
-            save(self.state)?;
+            save(self.state).inspect_err(|_| self.unsaved = true)?;
             self.saved = (Instant::now(), start.elapsed());
         }
         Ok(())
@@ -284,7 +286,13 @@ fn peel(
         });
         tracing::debug!("memory of rounds is free");
         let now = match peeled {
-            Err(error) if error.kind() == Kind::Resource && places.device.take().is_some() => {
+            // Where the cores took the values, no device failed.
+            Err(error)
+                if error.kind() == Kind::Resource
+                    && !progress.unsaved
+                    && !values.is_empty()
+                    && places.device.take().is_some() =>
+            {
                 tracing::warn!("the graph is peeled on the CPU: {error}");
                 continue;
             }

@@ -30,7 +30,7 @@ pub struct PartitionOutline {
     /// At least one.
     pub row_blocks: usize,
     pub largest_row_block: Bytes,
-    /// Words of any row block of this partition, or of others of the cut: buffers are kept, as page-locked memory is slow to allocate.
+    /// The most words of a row block of this partition or of other partitions: buffers are kept, as page-locked memory is slow to allocate.
     pub buffer_words: u64,
 }
 
@@ -165,7 +165,8 @@ pub trait PartitionCounter: Send {
     }
 
     /// Waits for the oldest row block whose counts were not read, and copies the triangles on its arcs; `into` has its number of arcs. If
-    /// the partition was begun with edges, at most two row blocks may wait for that. Parallel work of the host runs in `pool`.
+    /// the partition was begun with edges, at most two row blocks may wait for that; of a counter [on the host](CounterMemory::BesidesSections)
+    /// the counts are read before the next row block. Parallel work of the host runs in `pool`.
     fn row_block_edges(&mut self, into: &mut [u32], pool: &ThreadPool) -> Result<()> {
         let _ = (into, pool);
         Err(Error::defect("no counters of edges"))

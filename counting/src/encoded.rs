@@ -6,9 +6,9 @@ use bytemuck::{Pod, Zeroable};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct EncodedPart {
-    /// Where its distances begin in the run's bytes: the control bits, or in LEB128 the numbers, which follow the last byte of a number.
+    /// Where its distances begin in the run's bytes: at the control bits or, in LEB128, at the first number; the byte before that ends a number.
     pub begin: u32,
-    /// Where the data of control bits begin; the words between, and those of the data, have 8 bytes each.
+    /// Where the data begin, which follow the control bits; both are in words of 8 bytes.
     pub data: u32,
     pub end: u32,
     /// The bits of the first group of each number, plus 256 times those of each further one; 0: LEB128.

@@ -19,7 +19,7 @@ pub trait Peeling {
     /// Removes the falling edges; returns how many fall in the next round because of it.
     fn round(&mut self, level: u32) -> Result<u64>;
 
-    /// With at most how many of `all` edges left, a graph of these alone is peeled faster than this one.
+    /// The most edges left, of `all`, with which a new graph of these alone is peeled faster than this one.
     fn worth_leaving(&self, all: u64) -> u64;
 
     /// The value of each edge; for one that fell, the level at which it fell, marked by [`FALLEN`]. To be called between levels.

@@ -83,11 +83,11 @@ impl BenchWorker {
 
     /// Counts a job once. After anything but a result the child must not be used again.
     fn count(&mut self, job: &str, limit: Duration, control: &Control) -> Result<Result<Box<RunResult>, Reason>> {
-        let end = Instant::now() + limit;
+        let start = Instant::now();
         // If this fails, the child has ended, and so will its answers below.
         let _ = self.jobs.as_mut().map(|jobs| jobs.write_all(format!("{job}\n").as_bytes()));
         loop {
-            let left = end.saturating_duration_since(Instant::now());
+            let left = limit.saturating_sub(start.elapsed());
             let answer = self.answers.recv_timeout(POLL.min(left));
             control.check()?;
             match answer {

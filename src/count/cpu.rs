@@ -196,8 +196,8 @@ impl CountBackend for Cpu {
             per_resident_arc: 4 + EDGE_COUNTER_BYTES,
             per_local: total.per_local + if self.by_head > 0 { edges::PER_LOCAL } else { 0 },
             table: edges::per_worker,
-            // The counts of two row blocks: the current one, and the one before until they are read.
-            row_blocks: RowBlockRoom::Always(5),
+            // Besides two row blocks, the counters of one, and its counts as they are read.
+            row_blocks: RowBlockRoom::Always(4),
             largest_row_block: Footprint::NOTHING.largest_row_block,
             fixed: edges::hub_bytes(self.hubs)
                 + Bytes(worker.get() * self.workers + 8)
@@ -253,7 +253,7 @@ impl PartitionCounter for CpuCounter {
                 pass_over(resident, &mut work.cursors, range.end);
                 return Ok(());
             }
-            // Where heads are cut, there are several row blocks.
+            // A partition that is cut by heads has several row blocks, so it does not count as the whole graph.
             let whole = resident.numbers.len() == *numbered as usize && *range == (0..*numbered);
             let end_of_hubs = end_of_hubs(resident, &SuccessorRows::new(resident, row_block), work.most_hubs, whole);
             if whole {

@@ -157,7 +157,8 @@ impl Session {
 
     fn cuda(&self, method: CudaMethod, needs: &HostNeeds) -> Result<ChosenBackends> {
         let asked = self.job.settings.memory.device;
-        if self.purpose != Purpose::Count && !trimill_kernels::has_driver() && asked.is_some() {
+        if matches!(self.purpose, Purpose::Shards | Purpose::Plan) && !trimill_kernels::has_driver() && asked.is_some()
+        {
             return self.absent(method, needs, asked);
         }
         let graph = &needs.size;

@@ -11,7 +11,7 @@ use super::counting::CountedAll;
 use super::details::{Details, keeps_answer};
 use super::graph::{Opened, Prepared, enough};
 use super::plan_record::recorded;
-use super::planned::{PlanRequest, Planned};
+use super::planned::Planned;
 use super::results::result_of;
 use super::session::{Purpose, Session};
 use super::vertices::VertexSums;
@@ -50,8 +50,7 @@ pub fn count(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, co
     if let Some(result) = opened.finished()? {
         return Ok(result);
     }
-    let spills_whole = opened.session.job.settings.spill.keep();
-    let planned = opened.prepare()?.plan(PlanRequest { spills_whole, shards: 1 })?;
+    let planned = opened.prepare()?.plan(1)?;
     tracing::debug!("partitions are planned");
     planned.count()
 }
@@ -64,7 +63,7 @@ pub fn count_on(
 ) -> Result<RunResult> {
     let mut opened = Session::open(job, Purpose::Count, None, &Control::silent())?.input(None)?;
     opened.claim()?;
-    let mut planned = opened.prepare()?.plan(PlanRequest { spills_whole: true, shards: 1 })?;
+    let mut planned = opened.prepare()?.plan(1)?;
     planned.chosen.backends = devices(&planned.graph, &planned.session.pool);
     planned.count()
 }
@@ -81,7 +80,6 @@ pub fn count_prepared(
             .expected("a graph that is counted from its input, which says what vertices there are"));
     }
     job.check_counts()?;
-    let spills_whole = job.settings.spill.keep();
     let session = Session::open(job, Purpose::Question, metis, control)?;
     session.open_gpus(enough(graph.edges(), graph.vertices().into()))?;
     let (pool, opens_gpus) = (Arc::clone(&session.pool), lock(&session.gpus).is_some());
@@ -89,7 +87,7 @@ pub fn count_prepared(
     // For few rows, switching to the pool's thread at each step takes longer than counting, so that thread does everything.
     let few = pool.current_num_threads() == 1 && rows.bytes() < FEW && !opens_gpus;
     let prepared = Prepared { graph, origin: None, stages, session };
-    let plan = || prepared.plan(PlanRequest { spills_whole, shards: 1 });
+    let plan = || prepared.plan(1);
     let planned = if few { parallel::within(&pool, plan) } else { plan() }?;
     // If partitions are spilled, the builder's thread needs the pool meanwhile.
     match few && planned.plan.cut.mode() == Mode::InPlace {
@@ -106,8 +104,10 @@ impl Opened<'_> {
         let Some(origin) = &self.origin else { return Ok(None) };
         let plan = parallel::within(pool, || recorded(run, &job.settings, &origin.lasting()?, None))?;
         let result = match plan {
-            Some((plan, _)) => unless_damaged(run.finished(plan.fingerprint), "it is put together again")?,
-            None => None,
+            Some((plan, _)) if self.session.has_kept_spills(plan.fingerprint) => {
+                unless_damaged(run.finished(plan.fingerprint), "it is put together again")?
+            }
+            _ => None,
         };
         let whole = |result: &RunResult| job.is_done(run, result);
         let Some(result) = result.filter(whole) else { return Ok(None) };

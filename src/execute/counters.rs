@@ -42,10 +42,6 @@ pub(super) fn while_writing(counts: CountsWanted, host: HostMemory, vertices: u3
     (fixed, fixed + least_window(vertices))
 }
 
-pub(super) fn window_bytes(counts: CountsWanted, host: HostMemory, vertices: u32) -> Bytes {
-    host.usable().saturating_sub(while_writing(counts, host, vertices).0)
-}
-
 /// Host memory besides the sums for triangles on edges while `devices` devices count.
 pub(super) fn edges_while_counting(host: HostMemory, devices: u64) -> Bytes {
     // Blocks being compressed, with a run directory.
@@ -56,14 +52,11 @@ pub(super) fn edges_while_counting(host: HostMemory, devices: u64) -> Bytes {
 /// As [`while_writing`], for the triangles on edges, after which those at vertices may be written.
 pub(super) fn edges_while_writing(counts: CountsWanted, host: HostMemory, vertices: u32, edges: u64) -> (Bytes, Bytes) {
     let made = Bytes(host.threads() * counts.bytes_per_thread.get());
-    let at_vertices = match counts.vertices {
-        true => held::<ByRank>(host, vertices.into()) + fixed_bytes(vertices) + lcc::bytes(counts.lcc, vertices),
-        false => Bytes::ZERO,
+    let (at_vertices, written_later) = match counts.vertices {
+        true => (held::<ByRank>(host, vertices.into()), fixed_bytes(vertices) + lcc::bytes(counts.lcc, vertices)),
+        false => (Bytes::ZERO, Bytes::ZERO),
     };
-    let fixed = held::<ByArc>(host, edges) + edges::order::fixed_bytes(vertices).max(at_vertices) + made;
+    let sums = held::<ByArc>(host, edges) + at_vertices;
+    let fixed = sums + edges::order::fixed_bytes(vertices).max(written_later) + made;
     (fixed, fixed + edges::order::least_window(vertices, edges))
-}
-
-pub(super) fn edge_window_bytes(counts: CountsWanted, host: HostMemory, vertices: u32, edges: u64) -> Bytes {
-    host.usable().saturating_sub(edges_while_writing(counts, host, vertices, edges).0)
 }

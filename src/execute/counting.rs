@@ -146,7 +146,9 @@ impl Session {
             self.sweep_directories();
         }
         match run {
-            Some(_) => SpillDir::lasting(spill_dir, job.settings.spill.keep(), fingerprint),
+            Some(_) => {
+                SpillDir::lasting(spill_dir, job.settings.spill.keep(), job.settings.output.force(), fingerprint)
+            }
             None => SpillDir::open(spill_dir, job.settings.spill.keep(), job.settings.output.force(), fingerprint),
         }
     }

@@ -4,12 +4,12 @@
 
 use super::graph::{Prepared, enough};
 use super::part_counts::zeros;
-use super::planned::{PlanRequest, Planned};
+use super::planned::Planned;
 use super::session::{Purpose, Session};
 use crate::cache::Origin;
 use crate::clean::Workspace;
 use crate::directions::{DoubledGraph, RarerEdges};
-use crate::job::file::{MemoryTable, OutputTable, PartitionTable, RunTable, Tables};
+use crate::job::file::{MemoryTable, OutputTable, PartitionTable, RunTable, Tables, WorkTable};
 use crate::job::{Job, Partitioner};
 use crate::prepare::Preparation;
 use crate::report::RunResult;
@@ -66,6 +66,7 @@ impl Session {
             partition: PartitionTable { partitioner: Some(Partitioner::Rank), ..PartitionTable::default() },
             memory: MemoryTable { host: Some(needs.budget_of_doubled()), block: None, ..asked.memory },
             run: RunTable::default(),
+            work: WorkTable { dir: Some(self.work_dir.clone()), ..asked.work },
             output: OutputTable { clustering: Some(true), ..OutputTable::default() },
             ..asked
         };
@@ -83,7 +84,7 @@ impl Session {
         tracing::debug!("the graph is doubled");
         session.open_gpus(enough(made.edges(), made.vertices().into()))?;
         let prepared = Prepared { graph: made, origin: None, stages: Vec::new(), session };
-        let planned = prepared.plan(PlanRequest { spills_whole: false, shards: 1 })?;
+        let planned = prepared.plan(1)?;
         let (sums, counting) = planned.unless_damaged(Planned::at_vertices)?;
         result.peak_host_bytes = result.peak_host_bytes.max(peak).max(counting);
         Ok(sums)

@@ -8,13 +8,12 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-use super::counters::edge_window_bytes;
-use super::edge_sinks::{Added, PartitionEdgeSink, RowsOnHost};
 use super::part_counts::JobSums;
 use super::session::Session;
 use super::vertices::VertexSums;
 use crate::edges::order::EdgesOfGraph;
 use crate::report::{RunResult, Stage};
+use crate::stream::edge_sinks::{Added, PartitionEdgeSink, RowsOnHost};
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use crate::sums::part::PEELED;
 use crate::sums::{ByArc, CountedKeys, Sums};
@@ -46,10 +45,10 @@ impl<'g> OnEdges<'g> {
         self.of.count(part, |added, mut file| {
             let locals_at = source.outline().locals_at;
             let ranks = parallel::within(thread.pool, || source.ranks())?;
-            let add = |first: u64, counts: &[u32]| self.of.add(file.as_deref_mut(), CountedKeys::From(first), counts);
+            let mut add =
+                |first: u64, counts: &[u32]| self.of.add(file.as_deref_mut(), CountedKeys::From(first), counts);
             let rows = RowsOnHost { graph: self.graph, pool: thread.pool, block: self.block };
-            let mut sink = PartitionEdgeSink::new(rows, locals_at, ranks, added, add)?;
-            thread.count_on_edges(source, &mut sink)
+            thread.count_on_edges(source, PartitionEdgeSink::new(rows, locals_at, ranks, added, &mut add)?)
         })
     }
 
@@ -69,8 +68,9 @@ impl<'g> OnEdges<'g> {
         mut backends: Vec<Box<dyn CountBackend>>,
         result: &mut RunResult,
     ) -> Result<()> {
-        let Session { job, host, pool, control, .. } = session;
+        let Session { job, pool, control, .. } = session;
         let (graph, sums) = (self.graph, self.of.all()?);
+        let needs = session.host_needs(graph, None);
         if let Some(wanted) = job.settings.output.peeling() {
             let start = Instant::now();
             let device = backends.first_mut().map(|backend| &mut **backend as &mut dyn CountBackend);
@@ -79,7 +79,7 @@ impl<'g> OnEdges<'g> {
             }
             let save = |state: &[AtomicU32]| self.of.save(PEELED, blocks_of(state));
             let save = self.of.has_files().then_some(&save as &SaveCheckpoint<'_>);
-            let (block, host) = (session.host_block(), host.usable());
+            let (block, host) = (session.host_block(), needs.left_to_peel()?);
             let decomposition = TrussDecomposition { graph, sums, block, host, save, control };
             result.truss = Some(parallel::within(pool, || decomposition.run(wanted, device))?);
             drop(backends);
@@ -89,8 +89,8 @@ impl<'g> OnEdges<'g> {
             result.stages.push(Stage::since("peel", start, read, read));
         }
         let start = Instant::now();
-        let memory = edge_window_bytes(job.counts(), *host, graph.vertices(), graph.edges());
-        let counts = EdgesOfGraph { graph, sums, truss: job.settings.output.peeling(), memory, control };
+        let counts =
+            EdgesOfGraph { graph, sums, truss: job.settings.output.peeling(), memory: needs.window()?, control };
         let by_k = |path: &Path| result.truss.as_ref().map_or(Ok(()), |trusses| trusses.write(path)?.finish());
         parallel::within(pool, || {
             let sizes = job.settings.output.by_k.as_deref().map_or(Ok(()), by_k);
@@ -104,9 +104,9 @@ impl<'g> OnEdges<'g> {
     }
 
     pub(super) fn at_vertices(&self, session: &Session) -> Result<VertexSums<'g>> {
-        let Session { job, host, pool, control, .. } = session;
+        let Session { pool, control, .. } = session;
         let vertices = VertexSums::new(session, self.graph, 0)?;
-        let memory = edge_window_bytes(job.counts(), *host, self.graph.vertices(), self.graph.edges());
+        let memory = session.host_needs(self.graph, None).window()?;
         let (graph, sums) = (self.graph, self.of.all()?);
         let edges = EdgesOfGraph { graph, sums, truss: None, memory, control };
         edges.at_vertices(vertices.of.all()?, pool)?;

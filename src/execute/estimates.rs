@@ -5,8 +5,7 @@ use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm};
 use crate::clean::{Workspace, needs};
 use crate::names;
 use crate::plan::Plan;
-use crate::plan::choose::{Candidate, estimate};
-use crate::plan::cost::{GPU_START, Speed};
+use crate::plan::cost::GPU_START;
 use crate::plan::whole::WholeWork;
 use crate::report::plan::PreparingFigures;
 use trimill_graph::OrientedGraph;
@@ -45,7 +44,10 @@ impl Estimating<'_> {
         JobEstimate {
             parts: plan.parts(),
             preparing: self.preparing(host, limits.device),
-            counting: self.counting(plan, planning),
+            counting: planning.counting(plan, || {
+                let streamed: Bytes = plan.predictions.iter().map(|predicted| predicted.stream).sum();
+                limits.machine.counting_on_cores(&self.work, streamed)
+            }),
             peeling: session.job.settings.output.peeling().map(|_| limits.machine.peeling(graph.edges())),
         }
     }
@@ -68,26 +70,6 @@ impl Estimating<'_> {
         let known = GraphToPrepare { form, ids, arcs, edges, row_bytes: Some(graph.stored_bytes()) };
         let estimate = limits.machine.preparing(&known, &shares, device);
         PreparingFigures { passes: estimate.passes, scratch_bytes: estimate.scratch, seconds: estimate.seconds() }
-    }
-
-    fn counting(&self, plan: &Plan, planning: &Planning<'_>) -> f64 {
-        let Planning { graph, method, footprint, limits, .. } = *planning;
-        let (size, machine) = (graph.size(), &limits.machine);
-        let speed = match method {
-            "packed" => Some(Speed::packed(&machine.rates)),
-            "lstc" => Some(Speed::lstc(&machine.rates)),
-            _ => None,
-        };
-        let about = || {
-            let streamed: Bytes = plan.predictions.iter().map(|predicted| predicted.stream).sum();
-            machine.counting_on_cores(&self.work, streamed)
-        };
-        let counting = speed.map_or_else(about, |speed| {
-            let candidate = Candidate { name: "", footprint: &footprint, speed };
-            let found = estimate(&size, &candidate, limits.device, limits.largest_row_block, machine.rates.gpu_arcs);
-            found.map_or_else(about, |of| of.seconds / machine.gpus.max(1) as f64)
-        });
-        counting + planning.building(plan)
     }
 }
 

@@ -206,17 +206,30 @@ impl HostNeeds {
         Some(self.always(Needs::to(stage)).fixed(what, fixed).buffers(least.saturating_sub(fixed)))
     }
 
+    /// What is left for the windows of counts that are written one after another.
+    pub(super) fn window(&self) -> Result<Bytes> {
+        self.writing().map_or(Ok(Bytes::ZERO), |needs| self.host.left(&needs))
+    }
+
+    /// While the graph is peeled, without what that takes.
+    fn beside_peeling(&self) -> Needs {
+        let vertices = self.size.vertices.into();
+        let at_vertices = if self.counts.vertices { held::<ByRank>(self.host, vertices) } else { Bytes::ZERO };
+        self.always(Needs::to("peel the graph")).fixed("triangles at vertices", at_vertices)
+    }
+
+    /// What is left for peeling the graph.
+    pub(super) fn left_to_peel(&self) -> Result<Bytes> {
+        self.host.left(&self.beside_peeling())
+    }
+
     fn peeling(&self) -> Option<Needs> {
         let GraphSize { vertices, edges, .. } = self.size;
         let memory = match self.device_peels {
             Some(rest) => truss::memory_with_device(vertices, edges, rest),
             None => truss::memory(vertices, edges, self.host.threads()),
         };
-        let at_vertices = if self.counts.vertices { held::<ByRank>(self.host, vertices.into()) } else { Bytes::ZERO };
-        let needs = self
-            .always(Needs::to("peel the graph"))
-            .fixed("edges that are left", memory)
-            .fixed("triangles at vertices", at_vertices);
+        let needs = self.beside_peeling().fixed("edges that are left", memory);
         self.counts.truss.map(|_| needs.buffers(Bytes(3 * LEAST_BLOCK.get())))
     }
 

@@ -11,6 +11,7 @@ use super::spilled::SpillsToCount;
 use super::work::PartitionsToCount;
 use trimill_counting::Scope;
 
+use crate::job::file::PartitionTable;
 use crate::job::{Job, Mode, Partitioner, Parts};
 use crate::report::RunResult;
 use trimill_partitioners::spill::Manifest;
@@ -22,6 +23,7 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
             (*job.settings.partition.partitioner() != Partitioner::Auto, "a partitioner"),
             (job.settings.partition.parts() != Parts::Auto, "a number of parts"),
             (job.settings.mode().is_some(), "a prune level"),
+            (job.settings.partition.seed() != PartitionTable::default().seed(), "a seed"),
             (job.settings.memory.block.is_some(), "a size of row blocks"),
             (job.settings.input.format.is_some(), "a format"),
             (job.settings.input.header.is_some(), "a header"),
@@ -62,6 +64,7 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
         mode: Mode::Spilled,
         partitioner: manifest.job.partitioner.clone(),
         prune: manifest.job.prune.parse().unwrap_or_default(),
+        seed: manifest.job.seed.parse().unwrap_or_default(),
         backend: backend.into(),
         method: method.into(),
         methods: chosen.methods,

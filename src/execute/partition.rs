@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::building::Builders;
-use super::planned::{PlanRequest, Planned};
+use super::planned::Planned;
 use super::session::{Purpose, Session};
 use super::spill_dir::SpillDir;
 use super::stage_times::StageTimes;
@@ -34,7 +34,7 @@ pub fn partition(job: Job, metis: Option<Helper>, control: &Control) -> Result<P
     let mut job = job.without_counts();
     (job.settings.spill.to, job.settings.spill.keep) = (Some(SpillTo::Disk), Some(true));
     let session = Session::open(job, Purpose::Count, metis, control)?;
-    let planned = session.input(None)?.prepare()?.plan(PlanRequest { spills_whole: true, shards: 1 })?;
+    let planned = session.input(None)?.prepare()?.plan(1)?;
     planned.unless_damaged(|planned| planned.spill(&directory))
 }
 

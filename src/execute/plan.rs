@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU64;
 
 use super::estimates::{Estimating, least_to_prepare};
-use super::planned::{PlanRequest, Planned};
+use super::planned::Planned;
 use super::planning::Planning;
 use super::session::{Purpose, Session};
 use crate::job::{Job, Mode, Partitioner, Parts};
@@ -23,8 +23,8 @@ use trimill_system::{Bytes, Control, Result, parallel};
 /// Plans a job for `edges`, else for its input.
 pub fn plan(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, control: &Control) -> Result<PlanReport> {
     let opened = Session::open(job, Purpose::Plan, metis, control)?.input(edges)?;
-    let (spills_whole, has_rows) = (opened.session.job.settings.spill.keep(), opened.has_rows());
-    opened.prepare()?.plan(PlanRequest { spills_whole, shards: 1 })?.report(has_rows)
+    let has_rows = opened.has_rows();
+    opened.prepare()?.plan(1)?.report(has_rows)
 }
 
 impl Planned {

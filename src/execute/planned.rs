@@ -54,13 +54,9 @@ impl Planned {
     }
 
     pub(super) fn counting_seconds(&self) -> f64 {
-        let Self { graph, plan, limits, chosen, .. } = self;
-        let (size, planning) = (graph.size(), self.planning());
-        let estimated = chosen.methods.iter().find(|estimate| estimate.method == planning.method);
-        let counting = estimated
-            .and_then(|found| found.seconds)
-            .unwrap_or_else(|| limits.machine.counting_about(size.edges, size.probes, limits.device));
-        counting + planning.building(plan)
+        let Self { graph, plan, limits, .. } = self;
+        let size = graph.size();
+        self.planning().counting(plan, || limits.machine.counting_about(size.edges, size.probes, limits.device))
     }
 
     pub(super) fn planning(&self) -> Planning<'_> {
@@ -103,21 +99,15 @@ impl Planned {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PlanRequest {
-    pub(super) spills_whole: bool,
-    /// The plan has at least this many partitions, unless the job names a number.
-    pub(super) shards: u32,
-}
-
 impl Prepared {
-    /// Plans, or takes the recorded plan of an earlier start. Removes a damaged graph file, unless other processes share it.
-    pub(super) fn plan(self, wanted: PlanRequest) -> Result<Planned> {
+    /// Plans at least `shards` partitions, unless the job names a number, or takes the recorded plan of an earlier start. Removes a damaged
+    /// graph file, unless other processes share it.
+    pub(super) fn plan(self, shards: u32) -> Result<Planned> {
         let path = self.graph.path().filter(|_| !self.session.is_shard()).map(Path::to_path_buf);
-        Session::unless_graph_damaged(self.planned(wanted), path.as_deref())
+        Session::unless_graph_damaged(self.planned(shards), path.as_deref())
     }
 
-    fn planned(self, wanted: PlanRequest) -> Result<Planned> {
+    fn planned(self, shards: u32) -> Result<Planned> {
         let Self { session, graph, origin, mut stages } = self;
         let Session { job, control, .. } = &session;
         let identity = origin.map_or(Ok(String::new()), |origin| origin.lasting())?;
@@ -130,7 +120,7 @@ impl Prepared {
         control.did_stage("open devices", start);
         let start = Instant::now();
         let host_floors = needs.floors(chosen.least_on_host, chosen.gpus() as u64);
-        let limits = session.plan_limits(&chosen, &graph, wanted);
+        let limits = session.plan_limits(&chosen, &graph, shards);
         let until_here = machine::peak_memory();
         machine::reset_peak();
         let planned = |chosen: &ChosenBackends| -> Result<(Plan, Bytes)> {
@@ -199,7 +189,7 @@ impl Session {
         Ok(recorded)
     }
 
-    fn plan_limits(&self, chosen: &ChosenBackends, graph: &OrientedGraph, wanted: PlanRequest) -> PlanLimits {
+    fn plan_limits(&self, chosen: &ChosenBackends, graph: &OrientedGraph, shards: u32) -> PlanLimits {
         let (job, backends) = (&self.job, &chosen.backends);
         let cached = graph.stored_bytes() <= Bytes(machine::memory().get() / 2);
         let of_host = chosen.gpus() == 0 && job.settings.memory.device.is_none();
@@ -210,10 +200,10 @@ impl Session {
             row_block: job.settings.memory.block,
             prune: job.settings.partition.prune(),
             parts: backends.len() as u32,
-            shards: wanted.shards,
+            shards,
             machine: self.machine(chosen.gpus(), cached),
             whole: (backends[0].scope() != Scope::Partitions).then(|| backends[0].method()),
-            spills_whole: wanted.spills_whole,
+            spills_whole: job.settings.spill.keep(),
             host_block: self.host_block(),
         }
     }

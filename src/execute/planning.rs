@@ -8,6 +8,8 @@ use super::chosen::ChosenBackends;
 use super::session::Session;
 use crate::assign::Assigner;
 use crate::job::{Mode, Partitioner};
+use crate::plan::choose::{Candidate, estimate};
+use crate::plan::cost::Speed;
 use crate::plan::sets::VertexInfo;
 use crate::plan::{Plan, PlanLimits, Planner};
 use trimill_graph::OrientedGraph;
@@ -43,6 +45,22 @@ impl<'a> Planning<'a> {
     /// Seconds of building and streaming the partitions of a plan, if they are spilled.
     pub(super) fn building(&self, plan: &Plan) -> f64 {
         if plan.cut.mode() == Mode::Spilled { self.planner().spilled(plan) } else { 0.0 }
+    }
+
+    /// Seconds of counting by a plan, with building; `about` estimates counting by a method without an estimate of its own.
+    pub(super) fn counting(&self, plan: &Plan, about: impl Fn() -> f64) -> f64 {
+        let Self { graph, method, footprint, limits, .. } = self;
+        let machine = &limits.machine;
+        let speed = match *method {
+            "packed" => Some(Speed::packed(&machine.rates)),
+            "lstc" => Some(Speed::lstc(&machine.rates)),
+            _ => None,
+        };
+        let estimated = speed.and_then(|speed| {
+            let candidate = Candidate { name: "", footprint, speed };
+            estimate(&graph.size(), &candidate, limits.device, limits.largest_row_block, machine.rates.gpu_arcs)
+        });
+        estimated.map_or_else(about, |of| of.seconds / machine.gpus.max(1) as f64) + self.building(plan)
     }
 
     /// `child_peak` becomes the peak memory of a METIS child. Runs in the job's threads.

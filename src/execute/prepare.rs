@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::planned::{PlanRequest, Planned};
+use super::planned::Planned;
 use super::session::{Purpose, Session};
 use super::space::counts_bytes;
 use super::spill_dir::SpillDir;
@@ -48,8 +48,7 @@ pub fn prepare(
     if let Some(report) = opened.session.prepared_earlier(shards)? {
         return Ok(report);
     }
-    let wanted = PlanRequest { spills_whole: false, shards: shards.map_or(1, NonZeroU32::get) };
-    let planned = opened.prepare()?.plan(wanted)?;
+    let planned = opened.prepare()?.plan(shards.map_or(1, NonZeroU32::get))?;
     planned.unless_damaged(|planned| planned.for_shards(shards))
 }
 

@@ -23,6 +23,7 @@ use crate::plan::cost::Machine;
 use crate::rates::Rates;
 use crate::report::doctor::Directory;
 use crate::run_dir::{self, RunDir};
+use trimill_partitioners::spill::Manifest;
 use trimill_system::child::Helper;
 use trimill_system::disk::faults::hook;
 use trimill_system::disk::{self, TemporaryDir};
@@ -182,6 +183,16 @@ impl Session {
                 .advice("use --prepare auto, or cpu"));
         }
         Ok(())
+    }
+
+    /// Whether all spills that are to be kept are there, those of the job with this fingerprint.
+    pub(super) fn has_kept_spills(&self, fingerprint: u128) -> bool {
+        let dir = &self.spill_dir;
+        let is_whole = |manifest: Manifest| {
+            let is_there = |partition| manifest.open(dir, partition).is_ok();
+            manifest.fingerprint == fingerprint && manifest.partitions.iter().all(is_there)
+        };
+        !self.job.settings.spill.keep() || Manifest::read(dir).is_ok_and(is_whole)
     }
 
     /// Removes intermediate files of a finished job from its run directory, except kept spills.

@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use super::details::Details;
 use super::graph::Prepared;
-use super::planned::PlanRequest;
 use super::results::PlannedFigures;
 use super::session::Session;
 use super::spilled::SpillsToCount;
@@ -101,7 +100,7 @@ type CountedShard = (Vec<Box<dyn CountBackend>>, DeviceOutcome);
 
 fn count_ranges(prepared: Prepared, journal: &Journal, parts: &[u32]) -> Result<CountedShard> {
     prepared.session.open_gpus(Bytes(u64::MAX))?;
-    let mut planned = prepared.plan(PlanRequest { spills_whole: false, shards: 1 })?;
+    let mut planned = prepared.plan(1)?;
     let mut backends = std::mem::take(&mut planned.chosen.backends);
     let details = Details::new(&planned.session, &planned.graph, journal.fingerprint)?;
     let items = parts.iter().copied().map(Item::Range).collect();

@@ -32,19 +32,13 @@ impl SpillDir {
                 .map_err(|e| e.advice("name a directory that can be written with --spill-dir"))?;
             return Ok(Self::Temporary(dir));
         }
-        let manifest = manifest_of(parent, fingerprint)?;
-        if let Some(other) = spills_in(parent).find(|spill| !force && fingerprint_of(spill) != Some(fingerprint)) {
-            return Err(Error::resource("is not a spilled partition of this job")
-                .at(other)
-                .advice("name another --spill-dir, remove what is there, or replace it with --force"));
-        }
-        manifest.map_or(Ok(()), |manifest| disk::remove(&manifest))?;
+        take_over(parent, force, fingerprint)?;
         Ok(Self::Kept { dir: parent.to_path_buf(), written: Vec::new() })
     }
 
-    /// For a job that is resumed in a run directory.
-    pub fn lasting(dir: &Path, keep: bool, fingerprint: u128) -> Result<Self> {
-        manifest_of(dir, fingerprint)?.map_or(Ok(()), |manifest| disk::remove(&manifest))?;
+    /// For a job that is resumed in a run directory. Spills that are kept may be elsewhere, where `force` replaces those of other jobs.
+    pub fn lasting(dir: &Path, keep: bool, force: bool, fingerprint: u128) -> Result<Self> {
+        take_over(dir, force || !keep, fingerprint)?;
         Ok(Self::Lasting { dir: dir.to_path_buf(), keep })
     }
 
@@ -91,7 +85,19 @@ impl SpillDir {
     }
 }
 
-/// The manifest of an earlier, equal job in `dir`, to be removed: there must be none while spills are written.
+/// Removes the manifest of an earlier, equal job: there must be none while spills are written. Errors: `dir` has spills of another job, unless
+/// these have no manifest and `force` replaces them.
+fn take_over(dir: &Path, force: bool, fingerprint: u128) -> Result<()> {
+    let manifest = manifest_of(dir, fingerprint)?;
+    if let Some(other) = spills_in(dir).find(|spill| !force && fingerprint_of(spill) != Some(fingerprint)) {
+        return Err(Error::resource("is not a spilled partition of this job")
+            .at(other)
+            .advice("name another --spill-dir, remove what is there, or replace it with --force"));
+    }
+    manifest.map_or(Ok(()), |manifest| disk::remove(&manifest))
+}
+
+/// The manifest of an earlier, equal job in `dir`.
 fn manifest_of(dir: &Path, fingerprint: u128) -> Result<Option<PathBuf>> {
     let manifest = dir.join(MANIFEST_NAME);
     if !manifest.exists() {

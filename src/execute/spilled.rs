@@ -83,5 +83,5 @@ fn known(spill: &SpillReader, footprint: &Footprint, budget: Bytes) -> (Partitio
         all_row_blocks: row_blocks.into_iter().sum(),
         spill: Bytes(spill.bytes()),
     };
-    (size, predict(&size, footprint, &layout, budget))
+    (size, predict(&size, size.numbered() as u32, footprint, &layout, budget))
 }

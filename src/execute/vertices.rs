@@ -6,7 +6,6 @@
 use std::path::Path;
 use std::time::Instant;
 
-use super::counters::window_bytes;
 use super::part_counts::JobSums;
 use super::session::Session;
 use crate::job::file::OutputTable;
@@ -112,9 +111,9 @@ impl<'g> VertexSums<'g> {
     }
 
     pub(super) fn finish(&self, session: &Session, result: &mut RunResult) -> Result<()> {
-        let Session { job, host, pool, control, .. } = session;
+        let Session { job, pool, control, .. } = session;
         let (graph, sums) = (self.graph, self.of.all()?);
-        let memory = window_bytes(job.counts(), *host, graph.vertices());
+        let memory = session.host_needs(graph, None).window()?;
         let again = ReadAgain::new(session, graph, sums, result);
         let start = Instant::now();
         parallel::within(pool, || {

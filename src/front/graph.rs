@@ -53,8 +53,8 @@ impl fmt::Debug for GraphSource<'_> {
 
 impl<'a> Graph<'a> {
     /// The graph of a file: BVGraph (its `.graph`), edge list, Matrix Market, METIS, GAPBS `.sg`, Graph500, pairs, NumPy `.npy`, SciPy
-    /// `.npz`, or Parquet and Arrow (with the feature `parquet`), also `.gz`, `.bz2` or `.zst`, or alone in a `.tar` or `.zip`. Its format is found
-    /// from content and suffix.
+    /// `.npz`, LDBC Graphalytics, or Parquet and Arrow (with the feature `parquet`); also `.gz`, `.bz2` or `.zst` or, except a BVGraph, alone in
+    /// a `.tar` or `.zip`. Its format is found from content and suffix.
     ///
     /// ```
     /// # let dir = tempfile::tempdir()?;
@@ -94,7 +94,7 @@ impl<'a> Graph<'a> {
     /// Counts its triangles, exactly.
     ///
     /// Time: reading and cleaning, then the sum over all edges of the length of the shorter row of its ends. Memory: within the
-    /// budgets of `options`. Disk: about 10 bytes an edge while the graph is prepared, if that does not fit in memory.
+    /// budgets of `options`. Disk: 2 to 5 bytes an arc while the graph is prepared, if that does not fit in memory.
     ///
     /// # Errors
     /// [`Kind::Data`](crate::Kind::Data): a file is missing, malformed or damaged. [`Kind::Usage`](crate::Kind::Usage): options that

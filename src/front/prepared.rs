@@ -7,6 +7,7 @@ use super::graph::in_memory;
 use super::{Graph, Options, counted};
 use crate::execute::session::{Purpose, Session};
 use crate::job::Job;
+use crate::job::file::{InputTable, Tables};
 use crate::outputs::arrays::{CountArrays, EdgeColumns, VertexColumns, filled};
 use crate::report::{RunResult, Stage};
 use crate::sums::{ByRank, Sums};
@@ -56,6 +57,11 @@ impl Graph<'_> {
     /// # Errors
     /// As [`Self::count_with`].
     pub fn prepare_with(&self, options: &Options, control: &Control) -> Result<PreparedGraph> {
+        if options.tables.run.dir.is_some() {
+            return Err(Error::usage("a run directory for a graph that stays prepared")
+                .expected("one question, which a later start goes on with")
+                .advice("use Graph::count"));
+        }
         let session = Session::open(self.job(options)?, Purpose::Count, None, control)?;
         let opened = session.input(self.edges())?;
         opened.open_gpus()?;
@@ -157,7 +163,7 @@ impl PreparedGraph {
     }
 
     fn asked(&self, options: &Options, arrays: Option<CountArrays>, control: &Control) -> Result<RunResult> {
-        let mut tables = options.tables.clone();
+        let mut tables = Tables { input: InputTable::default(), ..options.tables.clone() };
         in_memory(&mut tables, self.graph.edges())?;
         if arrays.is_some() {
             self.check_numbers()?;

@@ -112,7 +112,7 @@ pub enum SpillTo {
     /// On disk.
     #[default]
     Disk,
-    /// In the host's memory, as many as fit a quarter of its budget; the others on disk.
+    /// In the host's memory, up to half of what its budget leaves after counting; the others on disk.
     Memory,
 }
 

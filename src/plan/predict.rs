@@ -23,9 +23,15 @@ pub struct Prediction {
     pub peak: Bytes,
 }
 
-pub fn predict(size: &PartitionSize, footprint: &Footprint, layout: &RowBlockTotals, budget: Bytes) -> Prediction {
+/// A partition with `numbered` numbers.
+pub fn predict(
+    size: &PartitionSize,
+    numbered: u32,
+    footprint: &Footprint,
+    layout: &RowBlockTotals,
+    budget: Bytes,
+) -> Prediction {
     let rows = ResidentSize { locals: size.locals, arcs: size.resident_arcs };
-    let numbered = size.numbered() as u32;
     let resident = footprint.resident(size.locals, size.resident_arcs);
     let overhead = footprint.overhead(numbered);
     // A method that reserves memory for two row blocks does so for one, too; others hold only existing ones.

@@ -5,12 +5,10 @@ use std::ops::Range;
 use std::time::Instant;
 
 use super::heads::{self, BLOCKS};
-use super::predict::Prediction;
+use super::predict::{Prediction, predict};
 use super::{Divided, GraphCut, Plan, Planner, refuse_parts};
-use trimill_counting::{PartitionExtent, ResidentSize};
-
 use crate::stream::row_blocks::RowBlocks;
-use crate::stream::totals::{AllTotals, StreamedTotals};
+use crate::stream::totals::AllTotals;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::{Bytes, Result};
@@ -73,22 +71,10 @@ impl Planner<'_> {
         let Self { graph, footprint, .. } = *self;
         let all_totals = AllTotals::new(graph, blocks);
         let predicted = |ranks: &LocalsAndHeads| {
-            let (locals, numbered) = (ranks.locals.len() as u64, ranks.locals.end);
             let arcs = graph.first_arc(ranks.locals.end)? - graph.first_arc(ranks.locals.start)?;
-            let StreamedTotals { row_blocks, largest, bytes } = all_totals.of(ranks)?;
-            let resident = footprint.resident(locals, arcs);
-            let least =
-                resident + footprint.overhead(numbered) + Bytes(largest.get() * footprint.row_blocks.of(row_blocks));
-            let whole = PartitionExtent { locals, arcs, numbered, row_block_limit: largest.get() };
-            let prediction = Prediction {
-                resident,
-                row_blocks,
-                largest_row_block: largest,
-                spill: Bytes::ZERO,
-                stream: ResidentSize { locals, arcs }.bytes() + bytes,
-                peak: footprint.taken(least, &whole, self.limits.device),
-            };
-            Ok((PartitionSize::of_rows(locals, arcs), prediction))
+            let size = PartitionSize::of_rows(ranks.locals.len() as u64, arcs);
+            let totals = all_totals.of(ranks)?;
+            Ok((size, predict(&size, ranks.locals.end, footprint, &totals, self.limits.device)))
         };
         let all = ranges.iter().map(predicted).collect::<Result<Vec<_>>>()?;
         Ok(all.into_iter().unzip())

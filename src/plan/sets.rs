@@ -114,7 +114,10 @@ impl Planner<'_> {
     ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
         let Self { graph, footprint, limits, control } = *self;
         let sizes = sizes(GraphPasses { graph, block: limits.host_block, control }, locals, limits.prune)?;
-        let predicted = |size| predict(size, footprint, &RowBlockTotals::bound(size, row_block_limit), limits.device);
+        let predicted = |size: &PartitionSize| {
+            let totals = RowBlockTotals::bound(size, row_block_limit);
+            predict(size, size.numbered() as u32, footprint, &totals, limits.device)
+        };
         let predictions = sizes.iter().map(predicted).collect();
         Ok((sizes, predictions))
     }

@@ -21,7 +21,7 @@ pub struct Failure {
 /// The kind of an error, and its message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
-    /// `data`, `usage`, `resource` or `interrupted`; in a comparison also `timeout` or `crash`.
+    /// `data`, `usage`, `resource`, `defect` or `interrupted`; in a comparison also `timeout` or `crash`.
     pub kind: String,
     /// The error's text.
     pub message: String,

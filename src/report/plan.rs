@@ -21,7 +21,7 @@ pub struct PlanReport {
     pub version: String,
     /// The job's name in its job file.
     pub job: Option<String>,
-    /// Whether every partition fits the budget on the device, the host's memory its own, and what is certain to be written the disks.
+    /// Whether every partition fits the device's budget, the job fits the host's, and the disks have room for what is certain to be written.
     pub fits: bool,
     /// Vertices of the clean graph.
     pub vertices: u64,

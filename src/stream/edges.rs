@@ -1,42 +1,30 @@
-//! Reads the triangles on arcs from a counter: of a row block while the next one is counted, of resident arcs after the last one.
+//! Reads the triangles on arcs from a counter: of a row block once the host has counted it, or while a device counts the next one; of resident arcs
+//! after the last one.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use rayon::ThreadPool;
 
+use super::edge_sinks::PartitionEdgeSink;
 use super::{PartitionFailure, asked};
-use trimill_counting::{CountBackend, PartitionCounter, Resident, RowBlockView, WordBuffer};
+use trimill_counting::{CountBackend, CounterMemory, PartitionCounter, Resident, RowBlockView, WordBuffer};
 use trimill_system::Result;
 
 pub const CHUNK: u64 = 1 << 22;
 
-pub trait EdgeSink: Send {
-    /// Whether it needs the rows of row blocks, not only their ranges.
-    fn needs_rows(&self) -> bool;
-
-    /// The locals of a run of resident rows. All runs come first, in order.
-    fn locals(&mut self, run: &Resident);
-
-    /// The triangles on the arcs of the row block of this range, with its rows if they are needed. Row blocks come in ascending order.
-    fn row_block(&mut self, range: &Range<u32>, rows: Option<&RowBlockView<'_>>, counts: &[u32]) -> Result<()>;
-
-    /// The triangles on resident arcs from `first` on; they come last, in order.
-    fn resident(&mut self, first: u64, counts: &[u32]) -> Result<()>;
-}
-
-pub(super) struct EdgeReader<'a> {
-    sink: &'a mut dyn EdgeSink,
+pub(super) struct EdgeReader<'a, 's> {
+    sink: PartitionEdgeSink<'s>,
     buffer: WordBuffer,
     pool: &'a ThreadPool,
     /// The ranges and arcs of row blocks whose counts were not read.
     unread: VecDeque<(Range<u32>, u64)>,
 }
 
-impl<'a> EdgeReader<'a> {
+impl<'a, 's> EdgeReader<'a, 's> {
     /// `most`: the most arcs of a row block, and of resident rows.
     pub(super) fn new(
-        sink: &'a mut dyn EdgeSink,
+        sink: PartitionEdgeSink<'s>,
         backend: &mut dyn CountBackend,
         most: [u64; 2],
         pool: &'a ThreadPool,
@@ -51,17 +39,16 @@ impl<'a> EdgeReader<'a> {
         self.sink.locals(run);
     }
 
-    /// A row block is being counted: reads the one before or, if the sink needs its rows, waits for this one.
+    /// A row block is being counted: reads the one before or, if the host counts or the sink needs its rows, this one.
     pub(super) fn row_block(
         &mut self,
         counter: &mut dyn PartitionCounter,
         row_block: &RowBlockView<'_>,
     ) -> Result<(), PartitionFailure> {
         self.unread.push_back((row_block.range.clone(), row_block.size().arcs));
-        if self.sink.needs_rows() {
-            return self.read(counter, Some(row_block));
-        }
-        if self.unread.len() > 1 { self.read(counter, None) } else { Ok(()) }
+        let rows = self.sink.needs_rows().then_some(row_block);
+        let on_host = matches!(counter.memory(), CounterMemory::BesidesSections(_));
+        if rows.is_some() || on_host || self.unread.len() > 1 { self.read(counter, rows) } else { Ok(()) }
     }
 
     fn read(

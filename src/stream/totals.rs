@@ -6,24 +6,10 @@ use std::ops::Range;
 
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
+use trimill_partitioners::partition::totals::RowBlockTotals;
 use trimill_system::{Bytes, Result};
 
 use super::row_blocks::{RowBlocks, StreamedRows};
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct StreamedTotals {
-    pub row_blocks: u64,
-    pub largest: Bytes,
-    pub bytes: Bytes,
-}
-
-impl StreamedTotals {
-    fn add(&mut self, many: u64, largest: Bytes, bytes: Bytes) {
-        self.row_blocks += many;
-        self.largest = self.largest.max(largest);
-        self.bytes += bytes;
-    }
-}
 
 pub struct AllTotals<'a> {
     graph: &'a OrientedGraph,
@@ -49,25 +35,26 @@ impl<'a> AllTotals<'a> {
         Self { graph, blocks, resident, read, ranges: Maxima::new(sizes().map(|(range, _)| range.into())) }
     }
 
-    pub fn of(&self, ranks: &LocalsAndHeads) -> Result<StreamedTotals> {
+    pub fn of(&self, ranks: &LocalsAndHeads) -> Result<RowBlockTotals> {
         let LocalsAndHeads { locals, heads } = ranks;
         let whole = locals.start == 0 && heads == locals;
         let mut bounds = [0, locals.start, locals.end, heads.start, heads.end];
         bounds.sort_unstable();
-        let mut totals = StreamedTotals::default();
+        let mut totals = RowBlockTotals::default();
         for pair in bounds.windows(2).filter(|pair| pair[0] < pair[1]) {
             self.add(&mut totals, pair[0]..pair[1], StreamedRows::of(ranks, pair[0]), whole)?;
         }
         if totals.row_blocks == 0 {
             // A graph without vertices has one row block, too.
             let bytes = StreamedRows::Resident.size(0, 0).bytes();
-            totals.add(1, bytes, bytes);
+            add(&mut totals, 1, bytes, bytes);
         }
+        totals.two_row_blocks = Bytes(totals.largest_row_block.get() * totals.row_blocks.min(2));
         Ok(totals)
     }
 
     /// Adds the row blocks over `ranks`, whose rows are all streamed alike; not cut if it is `one`.
-    fn add(&self, totals: &mut StreamedTotals, ranks: Range<u32>, rows: StreamedRows, one: bool) -> Result<()> {
+    fn add(&self, totals: &mut RowBlockTotals, ranks: Range<u32>, rows: StreamedRows, one: bool) -> Result<()> {
         let starts = &self.blocks.starts;
         let place = |holds: &dyn Fn(u32) -> bool| starts.partition_point(|&(rank, _)| holds(rank));
         let inside = match one {
@@ -78,7 +65,7 @@ impl<'a> AllTotals<'a> {
             |rank| if rows == StreamedRows::Read { self.blocks.first_arc(self.graph, rank) } else { Ok(0) };
         let mut part = |ranks: Range<u32>| {
             let bytes = rows.size(ranks.len() as u32, arcs_before(ranks.end)? - arcs_before(ranks.start)?).bytes();
-            totals.add(1, bytes, bytes);
+            add(totals, 1, bytes, bytes);
             Ok(())
         };
         if inside.is_empty() {
@@ -96,14 +83,20 @@ impl<'a> AllTotals<'a> {
         // Each row block has one offset more than rows.
         let words = |arcs: u64| Bytes::of::<u32>(u64::from(covered) + many + arcs);
         match rows {
-            StreamedRows::Read => totals.add(many, Bytes(self.read.of(first..last)), words(arcs)),
-            StreamedRows::Skipped => totals.add(many, rows.size(range, 0).bytes(), words(0)),
+            StreamedRows::Read => add(totals, many, Bytes(self.read.of(first..last)), words(arcs)),
+            StreamedRows::Skipped => add(totals, many, rows.size(range, 0).bytes(), words(0)),
             StreamedRows::Resident => {
-                totals.add(many, rows.size(range, 0).bytes(), Bytes(self.resident[last] - self.resident[first]));
+                add(totals, many, rows.size(range, 0).bytes(), Bytes(self.resident[last] - self.resident[first]));
             }
         }
         Ok(())
     }
+}
+
+fn add(totals: &mut RowBlockTotals, many: u64, largest: Bytes, bytes: Bytes) {
+    totals.row_blocks += many;
+    totals.largest_row_block = totals.largest_row_block.max(largest);
+    totals.all_row_blocks += bytes;
 }
 
 /// Range maximum queries: a segment tree, the leaves last.

@@ -179,6 +179,19 @@ impl CountBackend for Lost {
     }
 }
 
+/// Few edges are peeled on the cores, though there is a device: it is not what failed.
+#[test]
+fn a_checkpoint_that_cannot_be_saved_ends_peeling() {
+    let edges: Vec<Edge> = complete(30).chain(complete(40).map(|(u, v)| (u + 30, v + 30))).collect();
+    let (all, values) = remaining(&edges);
+    let (state, control): (Vec<AtomicU32>, _) = (zeros(edges.len()), Control::silent());
+    let save = |_: &[AtomicU32]| Err(Error::resource("the disk is full"));
+    let mut progress = PeelProgress::new(&state, Some(&save), None, &|_| Ok(()));
+    let mut device = Lost { rounds: 0 };
+    let places = PeelingPlaces { device: Some(&mut device), host: Bytes::mib(64), control: &control };
+    assert!(peel(all, values, &mut progress, places).unwrap_err().to_string().contains("the disk is full"));
+}
+
 #[test]
 fn what_a_lost_device_began_is_peeled_on_the_cores() {
     let edges: Vec<Edge> = complete(200).collect();

@@ -39,6 +39,9 @@ const PLACES: usize = 1 << 16;
 const SAMPLED_TOGETHER: usize = 64;
 const SAMPLED: usize = 256;
 
+/// Bytes of the tables of a sample, unless a single one is longer: with as many as threads, they would take more than the row block.
+const SAMPLE_TABLES: usize = 4 << 20;
+
 /// What sorting an arc costs, in probes.
 const COST_OF_SORTING: i64 = 16;
 
@@ -303,7 +306,9 @@ pub(super) fn allocate(arcs: &mut Vec<PostponedArc>, room: usize) {
 /// Adds up, for each group of heads, what a sample of the arcs would save; `entries` gives the cost of probing a head's row.
 fn sample(resident: &Resident, range: &Range<u32>, entries: impl Fn(u32) -> usize + Sync) -> Vec<GroupSample> {
     let locals = resident.numbers.len();
-    let (groups, threads) = (range.len().div_ceil(GROUP), rayon::current_num_threads());
+    let groups = range.len().div_ceil(GROUP);
+    // A few threads are enough where their tables are long.
+    let threads = (SAMPLE_TABLES / (size_of::<GroupSample>() * groups.max(1))).clamp(1, rayon::current_num_threads());
     let of_thread = |thread: usize| {
         let mut samples = vec![GroupSample::default(); groups];
         for first in (0..locals).step_by(SAMPLED_TOGETHER * SAMPLED).skip(thread).step_by(threads) {

@@ -9,7 +9,7 @@
 //! Only the worker that counts `a` adds to the counters of arcs from `a` until the row is done (`own`). Any worker may add to the counter of `b ->
 //! c`: to avoid moving cache lines between cores, additions are collected as masks by range of counters, and made in batches (`counters`).
 //!
-//! Memory: 4 bytes a resident arc and an arc of two row blocks; for each worker 12 bytes for 64 numbers, the words of the longest row with
+//! Memory: 4 bytes a resident arc and an arc of a row block; for each worker 12 bytes for 64 numbers, the words of the longest row with
 //! their planes, its collected additions, the counters of a hub's arcs; two bits for each pair of hubs; 20 bytes for each arc of a batch.
 
 mod above;
@@ -25,7 +25,6 @@ mod packed_arcs;
 mod tests;
 mod worker;
 
-use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 
@@ -61,8 +60,8 @@ pub(super) struct CpuEdgeCounter {
     above: HubsAbove,
     batch: BatchRoom,
     counters: HostEdgeCounters,
-    unread: VecDeque<Vec<u32>>,
-    last: LastRowBlock,
+    /// How many arcs the last row block has: its counts are in the counters.
+    arcs: u64,
     populated: bool,
     triangles: u64,
     progress: Option<Progress>,
@@ -95,15 +94,6 @@ impl BatchRoom {
             + self.packed.bytes()
             + Bytes::of::<AtomicU32>(self.found.capacity() as u64)
     }
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-enum LastRowBlock {
-    #[default]
-    Zeros,
-    /// Counts of this many arcs, not read yet.
-    Unread(u64),
-    Read(u64),
 }
 
 pub(super) fn per_worker(numbered: u32) -> Bytes {
@@ -162,33 +152,17 @@ impl CpuEdgeCounter {
             above: HubsAbove::default(),
             batch: BatchRoom { most, ..BatchRoom::default() },
             counters,
-            unread: VecDeque::new(),
-            last: LastRowBlock::Zeros,
+            arcs: 0,
             populated: false,
             triangles: 0,
             progress: cpu.progress.clone(),
         }
     }
 
-    /// Zeroes the counters of a row block; counts that were not read are kept.
-    fn end_last(&mut self) {
-        match std::mem::take(&mut self.last) {
-            LastRowBlock::Zeros => {}
-            LastRowBlock::Unread(arcs) => {
-                let mut counts = zeros(arcs as usize);
-                self.counters.read_row_block(&mut counts);
-                self.unread.push_back(counts);
-                self.counters.clear_row_block(arcs);
-            }
-            LastRowBlock::Read(arcs) => self.counters.clear_row_block(arcs),
-        }
-    }
-
     fn bytes(&self) -> Bytes {
         let workers = self.workers.iter().map(|worker| lock(worker).bytes()).sum::<Bytes>();
-        let unread = self.unread.iter().map(|counts| counts.capacity() as u64).sum::<u64>();
         workers
-            + Bytes::of::<u32>(self.cursors.capacity() as u64 + unread)
+            + Bytes::of::<u32>(self.cursors.capacity() as u64)
             + self.hubs.bytes()
             + self.above.bytes()
             + self.batch.bytes()
@@ -260,7 +234,6 @@ impl CpuEdgeCounter {
         })?;
         self.triangles += counted.into_iter().sum::<u64>();
         parallel::each(&*workers, |worker| lock(worker).additions.flush(around.counters));
-        self.last = LastRowBlock::Unread(row_block.size().arcs);
         Ok(())
     }
 }
@@ -323,10 +296,9 @@ impl PartitionCounter for CpuEdgeCounter {
 
     fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {
         parallel::within(pool, || {
-            self.end_last();
+            self.counters.clear_row_block(std::mem::replace(&mut self.arcs, row_block.size().arcs));
             if row_block.is_empty() {
                 pass_over(&self.resident, &mut self.cursors, row_block.range.end);
-                self.unread.push_back(Vec::new());
                 return Ok(());
             }
             let range = &row_block.range;
@@ -341,14 +313,10 @@ impl PartitionCounter for CpuEdgeCounter {
     }
 
     fn row_block_edges(&mut self, into: &mut [u32], pool: &ThreadPool) -> Result<()> {
-        match (self.unread.pop_front(), self.last) {
-            (Some(counts), _) if counts.len() == into.len() => into.copy_from_slice(&counts),
-            (None, LastRowBlock::Unread(arcs)) if arcs == into.len() as u64 => {
-                parallel::within(pool, || self.counters.read_row_block(into));
-                self.last = LastRowBlock::Read(arcs);
-            }
-            _ => return Err(Error::defect("counts of another row block")),
+        if into.len() as u64 != self.arcs {
+            return Err(Error::defect("counts of another row block"));
         }
+        parallel::within(pool, || self.counters.read_row_block(into));
         Ok(())
     }
 

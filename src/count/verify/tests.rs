@@ -12,54 +12,6 @@ fn verify(arcs: &[(u64, u64)]) -> Verdict {
     verifier.finish(&Control::silent()).unwrap()
 }
 
-/// Zachary's karate club (Journal of Anthropological Research 33, 1977); of each member the friends listed later.
-const KARATE: [&[u64]; 34] = [
-    &[2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 18, 20, 22, 32],
-    &[3, 4, 8, 14, 18, 20, 22, 31],
-    &[4, 8, 9, 10, 14, 28, 29, 33],
-    &[8, 13, 14],
-    &[7, 11],
-    &[7, 11, 17],
-    &[17],
-    &[],
-    &[31, 33, 34],
-    &[34],
-    &[],
-    &[],
-    &[],
-    &[34],
-    &[33, 34],
-    &[33, 34],
-    &[],
-    &[],
-    &[33, 34],
-    &[34],
-    &[33, 34],
-    &[],
-    &[33, 34],
-    &[26, 28, 30, 33, 34],
-    &[26, 28, 32],
-    &[32],
-    &[30, 34],
-    &[34],
-    &[32, 34],
-    &[33, 34],
-    &[33, 34],
-    &[33, 34],
-    &[34],
-    &[],
-];
-
-#[test]
-fn the_karate_club_has_its_published_numbers() {
-    let arcs: Vec<(u64, u64)> =
-        (1..).zip(KARATE).flat_map(|(u, friends)| friends.iter().map(move |&v| (u, v))).collect();
-    let verdict = verify(&arcs);
-    assert_eq!((verdict.vertices, verdict.edges, verdict.triangles), (34, 78, 45));
-    assert_eq!((verdict.wedges, verdict.max_degree), (528, 17));
-    assert!((verdict.mean_local_clustering - 0.570_638).abs() < 5e-7);
-}
-
 #[test]
 fn cleaning_is_counted_as_in_the_report() {
     const FAR: u64 = u64::MAX;

@@ -229,11 +229,12 @@ function bench(report) {
     const wrong = report.graphs.flatMap((graph) => graph.methods.map((method) => wrongCount(method, graph)).filter((text) => text));
     const counts = report.graphs.flatMap(({ methods }) => methods).filter(({ correct }) => correct !== null).length;
     const baseline = `${report.baseline.method} on ${report.baseline.backend}`;
+    const agree = counts > 0 ? `${counted(report.graphs.length, "graph")}: all counts agree` : "Nothing was counted";
     return [
         el(
             "p",
-            { class: wrong.length > 0 ? "answer bad" : "answer" },
-            wrong.length > 0 ? `${counted(wrong.length, "wrong count")}` : `${counted(report.graphs.length, "graph")}: all counts agree`,
+            { class: wrong.length > 0 || counts === 0 ? "answer bad" : "answer" },
+            wrong.length > 0 ? counted(wrong.length, "wrong count") : agree,
         ),
         sentences(
             `${counted(counts, "pair")} of a method and a graph were counted, ${report.settings.runs} runs each if time allowed, on ` +

@@ -172,7 +172,7 @@ function secondAxis() {
     return { type: "value", min: 0, axisLabel: { formatter: roundSeconds } };
 }
 
-/** The axis of bars that lie, which have these names; `label` is what else the library draws of the names. */
+/** The axis of horizontal bars with these names; `label` has further settings of the library for the names. */
 function nameAxis(names, label) {
     return {
         type: "category",
@@ -183,7 +183,7 @@ function nameAxis(names, label) {
     };
 }
 
-/** What bars show that are pointed at: `tipOf(i)` of those in place `i`. */
+/** The tooltip of bars: `tipOf(i)` is the text for those at index `i`. */
 function barTip(tipOf) {
     return { trigger: "axis", axisPointer: { type: "shadow" }, formatter: ([first]) => tipOf(first.dataIndex) };
 }
@@ -195,7 +195,7 @@ function logAxis(formatter = roundNumber) {
 
 /**
  * A figure of points over the axis `x`, on a logarithmic axis called `name`, whose numbers are texts by `label`. `type` is `scatter` or
- * `line`, `more` what else the library draws of them; `tipOf(i)` is what point `i` shows.
+ * `line`, `more` has further settings of the series; `tipOf(i)` is the tooltip of point `i`.
  */
 function pointsFigure(label, points, { x, name, label: text, type, colour, tipOf, ...more }) {
     const option = ({ colours }) => ({

@@ -8,7 +8,7 @@ function thousands(number) {
 /** `value` with so many decimals. A half goes to the even digit, as the program rounds it; `toFixed` rounds it up. */
 function fixed(value, digits) {
     const scaled = value * 10 ** digits;
-    // Halves have few bits; other numbers can come to lie there as they are scaled.
+    // An exact half has few bits; scaling can round another number to a half.
     const half = Number.isInteger(value * 2 ** (digits + 1)) && scaled - Math.floor(scaled) === 0.5;
     return (half ? (2 * Math.round(scaled / 2)) / 10 ** digits : value).toFixed(digits);
 }

@@ -3,7 +3,7 @@
 
 const FEW = 12;
 
-/** Whether a budget or a bound is on the axis, which follows the bars: where it is so large that they would be short, the caption has it. */
+/** Whether a budget or a bound is drawn. The axis follows the bars; a value that would make them very short is only in the caption. */
 function onAxis(most, value) {
     return value > 0 && value <= 4 * most;
 }

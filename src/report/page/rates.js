@@ -20,6 +20,8 @@ const STAGES = {
     kernel: { does: "run kernels, by the device's clock" },
     edges: { does: "write the triangles on each edge" },
     vertices: { does: "sum up the triangles at each vertex" },
+    directions: { does: "read the input again, count by direction" },
+    peel: { does: "find the trussness of each edge" },
 };
 
 const LIMITS = { in: { key: "read_bytes", verb: "reads" }, out: { key: "write_bytes", verb: "writes" } };

@@ -62,7 +62,7 @@ function drawSpan(tracks, colours, kind) {
         const whole = api.size([0, 1])[1] * 0.78;
         const height = whole / laneCount;
         const y = middle - whole / 2 + height * lanes[at];
-        // Thinner than a pixel is drawn fainter, so a track that works now and then does not look busy.
+        // A span narrower than a pixel is drawn fainter, so that a mostly idle track does not look busy.
         const width = Math.max(to - from, kind === "stages" ? 1 : 0.25);
         const named = width > 44 && height > 11 && spans[at].name.length * 6.4 < width;
         const { colour } = kindOf(kind);

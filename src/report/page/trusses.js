@@ -13,7 +13,7 @@ function trussTip(truss) {
     ]);
 }
 
-/** What was not searched for, where peeling was to end at a k. */
+/** A sentence on where peeling was to end; null if all edges fell. */
 function peelingEnded({ until, largest_k }) {
     if (until === null) {
         return null;

@@ -83,7 +83,7 @@ function waitSentence(result) {
         if (!most || most.share < 0.01) {
             return `${counter} hardly waited: less than 1% of counting.`;
         }
-        // Waits for different things that were joined are called so (system/src/timeline.rs).
+        // The name of joined waits for different things (system/src/timeline.rs).
         const reason = most.reason === "several" ? "several things" : most.reason;
         return `${counter} waited ${most.about ? "about " : ""}${percent(most.share)} of counting for ${reason}.`;
     }

@@ -31,7 +31,7 @@ const NOT_OF_HQ: &str = "time partition account at_once sbatch merge_time merge_
     force.help("Have it replace a result that is there already, and files of vertices and edges that are there")
 }))]
 pub(crate) struct PrepareCommand {
-    /// The graph's file, or several files of one graph; `-` is standard input
+    /// The graph's file, or several files or a directory of one graph; `-` is standard input
     #[arg(value_name = "INPUT", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
 

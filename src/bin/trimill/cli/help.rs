@@ -29,6 +29,7 @@ Exit codes:
   1    data that is missing, empty, malformed or damaged
   2    a wrong command line or job file
   3    a budget, disk, directory or device that does not allow what was asked
+  101  a defect of trimill
   130  stopped by Ctrl-C or SIGTERM; a second one ends at once";
 
 pub(crate) const MORE: &str = "All options, in groups, and examples: --help";
@@ -171,7 +172,7 @@ Examples:
   trimill generate blowup crawl.graph --copies 20 --output big.bin
   trimill generate kings-grid --rows 1000 --columns 1000 --output grid.txt
 
-The suffix of the file decides how edges are written: .bin as pairs of u32 (little-endian), .txt as text. \
+The suffix of the file decides how edges are written: .bin as pairs of u32 (little-endian), .txt as text, .graph as a BVGraph, .sg as GAP's format. \
 The same command makes the same file on any number of threads.";
 
 pub(crate) const DOCTOR: &str = "\

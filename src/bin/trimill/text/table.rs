@@ -150,9 +150,7 @@ pub(crate) fn thousands(number: impl Into<u128>) -> String {
 pub(crate) fn seconds(seconds: f64) -> String {
     match seconds {
         s if s >= 3600.0 => format!("{} h {:02} min", (s / 3600.0) as u64, (s % 3600.0 / 60.0) as u64),
-        s if s >= 100.0 => format!("{s:.0} s"),
-        s if s >= 10.0 => format!("{s:.1} s"),
-        s if s >= 1.0 => format!("{s:.2} s"),
+        s if s >= 0.9995 => format!("{} s", three_digits(s)),
         s => format!("{s:.3} s"),
     }
 }
@@ -248,9 +246,19 @@ mod tests {
 
     #[test]
     fn times_have_three_digits() {
-        for (time, text) in
-            [(0.0123, "0.012 s"), (1.5, "1.50 s"), (12.34, "12.3 s"), (123.4, "123 s"), (7260.0, "2 h 01 min")]
-        {
+        for (time, text) in [
+            (0.0123, "0.012 s"),
+            (0.9994, "0.999 s"),
+            (0.9996, "1.00 s"),
+            (1.5, "1.50 s"),
+            (9.994, "9.99 s"),
+            (9.996, "10.0 s"),
+            (12.34, "12.3 s"),
+            (99.94, "99.9 s"),
+            (99.96, "100 s"),
+            (123.4, "123 s"),
+            (7260.0, "2 h 01 min"),
+        ] {
             assert_eq!(seconds(time), text);
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use rayon::ThreadPoolBuilder;
-use trimill_counting::{CountBackend, CounterMemory, Detail, EdgeShare, PartitionCounter, PartitionExtent};
+use trimill_counting::{CountBackend, CounterMemory, Detail, EdgeShare, PartitionExtent};
 
 use crate::count::cpu::by_head::HeadBuckets;
 use crate::count::cpu::pack;
@@ -46,8 +46,7 @@ impl Rows {
         let (locals, arcs) = (resident.numbers.clone(), resident.size().arcs);
         let largest = row_blocks.iter().map(|row_block| row_block.view().size().bytes()).max().unwrap();
         let size = PartitionExtent { locals: locals.len() as u64, arcs, numbered: n, row_block_limit: largest.get() };
-        let least =
-            cpu.footprint().overhead(n) + cpu.footprint().resident(size.locals, arcs) + Bytes(3 * largest.get());
+        let least = cpu.footprint().overhead(n) + cpu.footprint().resident(size.locals, arcs) + largest;
         let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
         let mut counter = cpu.begin(size, EdgeShare::ALL, Detail::Edges).unwrap();
         counter.resident(resident, &pool).unwrap();
@@ -60,21 +59,14 @@ impl Rows {
                 *found.entry(arc).or_default() += count;
             }
         };
-        let mut read = |counter: &mut dyn PartitionCounter, i: usize| {
-            let (start, end) = blocks[i];
-            let mut counts = vec![7; row_blocks[i].view().size().arcs as usize];
-            counter.row_block_edges(&mut counts, &pool).unwrap();
-            enter((start..end).filter(|&b| !absent(b)).collect(), &counts);
-        };
-        for (i, row_block) in row_blocks.iter().enumerate() {
+        for (row_block, (start, end)) in row_blocks.iter().zip(blocks) {
             counter.row_block(&row_block.view(), &pool).unwrap();
             let CounterMemory::BesidesSections(bytes) = counter.memory() else { panic!("another memory") };
             assert!(bytes + Bytes(4 * arcs + 12 * size.locals) <= least, "{bytes} of {least}");
-            if i > 0 {
-                read(&mut *counter, i - 1);
-            }
+            let mut counts = vec![7; row_block.view().size().arcs as usize];
+            counter.row_block_edges(&mut counts, &pool).unwrap();
+            enter((start..end).filter(|&b| !absent(b)).collect(), &counts);
         }
-        read(&mut *counter, row_blocks.len() - 1);
         let mut counts = vec![7; arcs as usize];
         for (i, counts) in counts.chunks_mut(100).enumerate() {
             counter.resident_edges(100 * i as u64, counts, &pool).unwrap();

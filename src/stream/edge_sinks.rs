@@ -7,14 +7,13 @@ use std::ops::Range;
 
 use rayon::ThreadPool;
 
-use crate::stream::edges::EdgeSink;
 use crate::sums::{ByArc, SumKey};
 use trimill_counting::{NumberRuns, Resident, RowBlockView};
 use trimill_graph::OrientedGraph;
 use trimill_system::{Bytes, Error, Result, parallel};
 
 #[derive(Debug, Default)]
-pub(super) struct Added {
+pub struct Added {
     /// The end of the last row block whose counts were added.
     numbers: u32,
     /// The number of resident arcs, from the first on, whose counts were added.
@@ -23,17 +22,20 @@ pub(super) struct Added {
 
 /// The graph's rows, read in blocks of `block` bytes in the pool.
 #[derive(Clone, Copy)]
-pub(super) struct RowsOnHost<'a> {
-    pub(super) graph: &'a OrientedGraph,
-    pub(super) pool: &'a ThreadPool,
-    pub(super) block: Bytes,
+pub struct RowsOnHost<'a> {
+    pub graph: &'a OrientedGraph,
+    pub pool: &'a ThreadPool,
+    pub block: Bytes,
 }
 
-/// The sink of one pass over a partition. `add` adds counts of consecutive arcs of the graph, in the thread pool.
-pub(super) struct PartitionEdgeSink<'a, A> {
+/// Adds counts of consecutive arcs of the graph, from the given one on.
+pub type AddToArcs<'a> = dyn FnMut(u64, &[u32]) -> Result<()> + Send + 'a;
+
+/// The sink of one pass over a partition. `add` is called in the thread pool.
+pub struct PartitionEdgeSink<'a> {
     rows: RowsOnHost<'a>,
     added: &'a mut Added,
-    add: A,
+    add: &'a mut AddToArcs<'a>,
     places: ArcPlaces,
 }
 
@@ -53,14 +55,14 @@ struct ListedPlaces {
     next: (usize, u64),
 }
 
-impl<'a, A: FnMut(u64, &[u32]) -> Result<()> + Send> PartitionEdgeSink<'a, A> {
+impl<'a> PartitionEdgeSink<'a> {
     /// `locals_at`: the number of the first local, if locals are consecutive; `ranks`: the rank of each number, none if numbers are ranks.
-    pub(super) fn new(
+    pub fn new(
         rows: RowsOnHost<'a>,
         locals_at: u32,
         ranks: Option<Vec<u32>>,
         added: &'a mut Added,
-        add: A,
+        add: &'a mut AddToArcs<'a>,
     ) -> Result<Self> {
         let places = match ranks {
             None => ArcPlaces::Same { resident: rows.graph.first_arc(locals_at)? },
@@ -68,20 +70,26 @@ impl<'a, A: FnMut(u64, &[u32]) -> Result<()> + Send> PartitionEdgeSink<'a, A> {
         };
         Ok(Self { rows, added, add, places })
     }
-}
 
-impl<A: FnMut(u64, &[u32]) -> Result<()> + Send> EdgeSink for PartitionEdgeSink<'_, A> {
-    fn needs_rows(&self) -> bool {
+    /// Whether it needs the rows of row blocks, not only their ranges.
+    pub(super) fn needs_rows(&self) -> bool {
         matches!(self.places, ArcPlaces::Listed(_))
     }
 
-    fn locals(&mut self, run: &Resident) {
+    /// The locals of a run of resident rows. All runs come first, in order.
+    pub(super) fn locals(&mut self, run: &Resident) {
         if let ArcPlaces::Listed(listed) = &mut self.places {
             listed.locals.add(&run.numbers);
         }
     }
 
-    fn row_block(&mut self, range: &Range<u32>, rows: Option<&RowBlockView<'_>>, counts: &[u32]) -> Result<()> {
+    /// The triangles on the arcs of the row block of this range, with its rows if they are needed. Row blocks come in ascending order.
+    pub(super) fn row_block(
+        &mut self,
+        range: &Range<u32>,
+        rows: Option<&RowBlockView<'_>>,
+        counts: &[u32],
+    ) -> Result<()> {
         if range.end <= self.added.numbers {
             return Ok(());
         }
@@ -106,7 +114,8 @@ impl<A: FnMut(u64, &[u32]) -> Result<()> + Send> EdgeSink for PartitionEdgeSink<
         Ok(())
     }
 
-    fn resident(&mut self, first: u64, counts: &[u32]) -> Result<()> {
+    /// The triangles on resident arcs from `first` on; they come last, in order.
+    pub(super) fn resident(&mut self, first: u64, counts: &[u32]) -> Result<()> {
         let end = first + counts.len() as u64;
         let Self { rows: RowsOnHost { graph, pool, .. }, add, places, added, .. } = self;
         let skipped = added.resident.saturating_sub(first).min(counts.len() as u64);
@@ -128,7 +137,7 @@ impl ListedPlaces {
         graph: &OrientedGraph,
         counts: &[u32],
         skipped: u64,
-        add: &mut impl FnMut(u64, &[u32]) -> Result<()>,
+        add: &mut AddToArcs<'_>,
     ) -> Result<()> {
         let (mut rest, mut skipped, locals) = (counts, skipped as usize, self.locals.all());
         let (mut first, mut together) = (0, Vec::new());
@@ -164,7 +173,7 @@ impl ListedPlaces {
         of: RowsOnHost<'_>,
         rows: &RowBlockView<'_>,
         counts: &[u32],
-        add: &mut impl FnMut(u64, &[u32]) -> Result<()>,
+        add: &mut AddToArcs<'_>,
     ) -> Result<()> {
         let RowsOnHost { graph, block, .. } = of;
         let numbers = self.numbers_of(rows);
