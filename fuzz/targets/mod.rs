@@ -25,6 +25,7 @@ mod spill;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
+use trimill::testing::input::format::Format;
 
 /// A named property that must hold for any bytes.
 pub(crate) struct Target {
@@ -39,7 +40,7 @@ const fn target(name: &'static str, check: fn(&Place, &[u8])) -> Target {
 
 pub(crate) const TARGETS: [Target; 28] = [
     target("archive", readers::archive),
-    target("arrow", readers::arrow),
+    target("arrow", |place, bytes| readers::file(place, bytes, "g.arrow", Some(Format::Arrow))),
     target("assignment", assignment::check),
     target("bvgraph", bvgraph::check),
     target("bvgraph-offsets", bvgraph_offsets::check),
@@ -48,23 +49,23 @@ pub(crate) const TARGETS: [Target; 28] = [
     target("detect", readers::detect),
     target("dialects", dialects::check),
     target("edge-counts", counts::edges),
-    target("gapbs-sg", readers::gapbs_sg),
+    target("gapbs-sg", |place, bytes| readers::file(place, bytes, "g.sg", Some(Format::GapbsSg))),
     target("graph-file", graph_file::check),
-    target("graph500", readers::graph500),
+    target("graph500", |place, bytes| readers::file(place, bytes, "g.graph500", Some(Format::Graph500))),
     target("graphalytics", graphalytics::check),
     target("graphar", readers::graphar),
     target("job", jobs::check),
     target("manifest", manifest::check),
-    target("matrix-market", readers::matrix_market),
-    target("metis", readers::metis),
+    target("matrix-market", |place, bytes| readers::file(place, bytes, "g.mtx", Some(Format::MatrixMarket))),
+    target("metis", |place, bytes| readers::file(place, bytes, "g.metis", Some(Format::Metis))),
     target("names", names::check),
-    target("npy", readers::npy),
+    target("npy", |place, bytes| readers::file(place, bytes, "g.npy", Some(Format::Npy))),
     target("pairs", readers::pairs),
-    target("parquet", readers::parquet),
-    target("scipy-npz", readers::scipy_npz),
+    target("parquet", |place, bytes| readers::file(place, bytes, "g.parquet", Some(Format::Parquet))),
+    target("scipy-npz", |place, bytes| readers::file(place, bytes, "g.npz", Some(Format::ScipyNpz))),
     target("spill", spill::check),
     target("spill-block", spill::block),
-    target("text", readers::text),
+    target("text", |place, bytes| readers::file(place, bytes, "g.txt", Some(Format::Text))),
     target("vertices", counts::vertices),
 ];
 

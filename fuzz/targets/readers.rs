@@ -10,29 +10,10 @@ fn window(bytes: &[u8]) -> u64 {
     1 + bytes.iter().fold(bytes.len() as u64, |sum, &byte| sum.wrapping_mul(31).wrapping_add(byte.into())) % 61
 }
 
-fn file(place: &Place, bytes: &[u8], name: &str, format: Option<Format>) {
+/// The bytes as a file of this name and format, which is detected where it is `None`.
+pub(super) fn file(place: &Place, bytes: &[u8], name: &str, format: Option<Format>) {
     let path = place.write(name, bytes);
     edges::check(place, &path, format, window(bytes));
-}
-
-pub(super) fn text(place: &Place, bytes: &[u8]) {
-    file(place, bytes, "g.txt", Some(Format::Text));
-}
-
-pub(super) fn matrix_market(place: &Place, bytes: &[u8]) {
-    file(place, bytes, "g.mtx", Some(Format::MatrixMarket));
-}
-
-pub(super) fn metis(place: &Place, bytes: &[u8]) {
-    file(place, bytes, "g.metis", Some(Format::Metis));
-}
-
-pub(super) fn gapbs_sg(place: &Place, bytes: &[u8]) {
-    file(place, bytes, "g.sg", Some(Format::GapbsSg));
-}
-
-pub(super) fn graph500(place: &Place, bytes: &[u8]) {
-    file(place, bytes, "g.graph500", Some(Format::Graph500));
 }
 
 /// Pairs of 32 or of 64 bits, as the first byte says.
@@ -47,22 +28,6 @@ pub(super) fn compressed(place: &Place, bytes: &[u8]) {
     let ([which], bytes) = first(bytes);
     let format = [Format::Text, Format::MatrixMarket, Format::Metis][usize::from(which) % 3];
     file(place, bytes, "g.packed", Some(format));
-}
-
-pub(super) fn npy(place: &Place, bytes: &[u8]) {
-    file(place, bytes, "g.npy", Some(Format::Npy));
-}
-
-pub(super) fn scipy_npz(place: &Place, bytes: &[u8]) {
-    file(place, bytes, "g.npz", Some(Format::ScipyNpz));
-}
-
-pub(super) fn parquet(place: &Place, bytes: &[u8]) {
-    file(place, bytes, "g.parquet", Some(Format::Parquet));
-}
-
-pub(super) fn arrow(place: &Place, bytes: &[u8]) {
-    file(place, bytes, "g.arrow", Some(Format::Arrow));
 }
 
 /// The description of edges in GraphAr, of which there are no chunks but one.

@@ -40,15 +40,10 @@ impl PyPrepared {
         self.0.edge_count()
     }
 
-    #[getter]
-    fn wedges(&self) -> u128 {
-        self.0.wedges()
-    }
-
     /// The ids of the vertices with an edge, ascending, and their degrees.
-    fn degrees<'py>(&self, py: Python<'py>) -> PyResult<(Array64<'py>, Array32<'py>)> {
-        let graph = &self.0;
-        let arrays = py.detach(|| graph.degrees(&Options::new())).map_err(|error| raised(py, &error))?;
+    fn degrees<'py>(&self, py: Python<'py>, settings: &Bound<'_, PyDict>) -> PyResult<(Array64<'py>, Array32<'py>)> {
+        let (graph, options) = (&self.0, options(settings, Vec::new())?);
+        let arrays = py.detach(move || graph.degrees(&options)).map_err(|error| raised(py, &error))?;
         Ok((PyArray1::from_vec(py, arrays.ids), PyArray1::from_vec(py, arrays.degrees)))
     }
 

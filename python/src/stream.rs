@@ -53,6 +53,10 @@ pub(crate) fn pairs(
     for batch in reader {
         control.check()?;
         let batch = batch.map_err(|error| wrong(error.to_string()))?;
+        // Its dictionaries may have no values, whose keys cannot be looked up.
+        if batch.num_rows() == 0 {
+            continue;
+        }
         for ((column, field), place) in columns.iter_mut().zip(fields).zip(places) {
             let chunk = batch.column(place);
             column.check(field.name(), chunk)?;

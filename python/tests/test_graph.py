@@ -226,6 +226,36 @@ def test_names(form):
     assert set(trimill.truss(given).u) <= set(expected) and set(trimill.clustering(given).id) == set(expected)
 
 
+@pytest.mark.parametrize("form", ["list", "pandas", "polars", "categorical"])
+@pytest.mark.parametrize("loops", [["a"], ["e"], ["a", "c", "f"], []])
+def test_names_that_have_only_loops_are_no_vertices(form, loops):
+    edges = [("b", "c"), ("c", "d"), ("d", "b"), ("d", "e")]
+    edges = [(name, name) for name in loops if name < "c"] + edges + [(name, name) for name in loops if name >= "c"]
+    columns = {"u": [edge[0] for edge in edges], "v": [edge[1] for edge in edges]}
+    match form:
+        case "list":
+            given = edges
+        case "pandas":
+            given = pandas.DataFrame(columns)
+        case "polars":
+            given = polars.DataFrame(columns)
+        case "categorical":
+            given = polars.DataFrame(columns).cast(polars.Categorical)
+    graph, expected = trimill.Graph(given), with_edges(networkx.Graph(edges))
+    assert agrees(graph, expected)
+    # Columns of one length, in the same order.
+    for table in [graph.table(), trimill.clustering(given)]:
+        table = pandas.DataFrame(table)
+        assert table.id.tolist() == list(expected)
+        assert table.triangles.tolist() == list(networkx.triangles(expected).values())
+
+
+def test_names_of_loops_alone():
+    graph = trimill.Graph([("a", "a"), ("b", "b")])
+    assert (len(graph), graph.edge_count, graph.average_clustering()) == (0, 0, 0)
+    assert graph.vertices.tolist() == graph.triangles().tolist() == graph.supports().u.tolist() == []
+
+
 @pytest.mark.parametrize("library", ["networkx", "view", "old networkx", "igraph", "networkit"])
 def test_graphs_that_change(library):
     base = networkx.Graph([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2), (5, 0)])
@@ -286,6 +316,9 @@ def test_answers_are_kept_and_cannot_be_changed():
     for array in [graph.triangles(), graph.clustering(), graph.degrees(), graph.vertices, graph.supports().triangles]:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 7
+    for named in [trimill.Graph(NAMED), trimill.Graph(networkx.Graph(NAMED))]:
+        with pytest.raises(ValueError, match="read-only"):
+            named.vertices[0] = 7
     for changed in [graph.count(), graph.supports(), graph.count().partitions[0]]:
         with pytest.raises(TypeError, match="cannot be changed"):
             changed["triangles"] = 7
@@ -382,6 +415,13 @@ assert os.waitpid(child, 0)[1] == 0
 assert graph.count(threads=1).triangles == 4060
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
+
+
+def test_degrees_are_found_with_the_threads_of_the_graph():
+    graph = trimill.Graph(complete(30), threads=1)
+    graph._prepared.settings["threads"] = 10**6
+    with pytest.raises(trimill.UsageError, match="1000000 threads"):
+        graph.degrees()
 
 
 def test_one_thread_stays_for_the_next_question():

@@ -153,6 +153,39 @@ def test_columns_of_different_chunks(random_graph):
     assert agrees(trimill.count(table), random_graph)
 
 
+@pytest.mark.parametrize("library", ["polars", "pandas", "no chunk", "an empty chunk"])
+def test_categories_without_rows(library):
+    coded = pyarrow.schema([(name, pyarrow.dictionary(pyarrow.int32(), pyarrow.string())) for name in "uv"])
+    match library:
+        case "polars":
+            table = polars.DataFrame({"u": [], "v": []}, schema={"u": polars.Categorical, "v": polars.Categorical})
+        case "pandas":
+            table = pandas.DataFrame({"u": [], "v": []}, dtype="category").astype(pandas.CategoricalDtype(["a", "b"]))
+        case "no chunk":
+            table = pyarrow.Table.from_batches([], coded)
+        case "an empty chunk":
+            empty = pyarrow.DictionaryArray.from_arrays(pyarrow.array([], "int32"), pyarrow.array([], "string"))
+            table = pyarrow.Table.from_batches([pyarrow.record_batch([empty, empty], schema=coded)])
+    assert len(trimill.Graph(table)) == 0 and trimill.count(table).triangles == 0
+
+
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_chunks_of_categories_without_rows_add_nothing(place):
+    edges = [[("a", "b")], [("b", "c")], [("c", "a")]]
+    edges.insert(place, [])
+    coded = [
+        pyarrow.record_batch(
+            {
+                name: pyarrow.array([edge[end] for edge in chunk], "string").dictionary_encode()
+                for end, name in enumerate("uv")
+            }
+        )
+        for chunk in edges
+    ]
+    graph = trimill.Graph(pyarrow.Table.from_batches(coded))
+    assert sorted(graph.vertices) == ["a", "b", "c"] and graph.triangles().tolist() == [1, 1, 1]
+
+
 def counted(edges):
     """The triangles of edges that were taken before."""
     return trimill.Result.from_json(trimill._native.count(edges, {}, [], None)).triangles
@@ -213,6 +246,37 @@ def test_graphs_without_edges():
         answer = trimill.count(graph)
         assert (answer.triangles, answer.edges, answer.transitivity) == (0, 0, 0)
         assert len(trimill.clustering(graph).id) == getattr(graph, "shape", [0])[0]
+
+
+@pytest.mark.parametrize(
+    "kinds", [[int], *([getattr(numpy, name)] for name in INTEGERS), [int, numpy.uint64, numpy.int8]]
+)
+def test_pairs_of_integers_are_ids(kinds):
+    ends = iter([9, 3, 3, 5, 5, 9, 9, 100])
+    edges = [tuple(kinds[(place + end) % len(kinds)](next(ends)) for end in range(2)) for place in range(4)]
+    graph = trimill.Graph(edges)
+    assert graph.vertices.dtype == "uint64" and graph.vertices.tolist() == [3, 5, 9, 100]
+    assert graph.triangles().tolist() == [1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("kind", [int, numpy.uint64])
+@pytest.mark.parametrize("largest", [2**63 - 1, 2**63, 2**64 - 2])
+def test_pairs_of_integers_of_64_bits_are_ids(kind, largest):
+    # Neighbours that a float does not tell apart.
+    edges = [(kind(u), kind(v)) for u, v in [(largest, largest - 1), (largest - 1, 0), (0, largest)]]
+    assert trimill.Graph(edges).vertices.tolist() == [0, largest - 1, largest]
+
+
+def test_other_pairs_are_names():
+    for names in [
+        [2**64 - 1, 3, 2**100],
+        ["a", numpy.int64(7), 2.5],
+        [True, "b", (1, 2)],
+        [numpy.timedelta64(5, "s"), 1, 2],
+    ]:
+        graph = trimill.Graph([(names[0], names[1]), (names[1], names[2]), (names[2], names[0])])
+        assert graph.vertices.dtype == object and list(graph.vertices) == names
+        assert graph.triangles().tolist() == [1, 1, 1]
 
 
 def test_ids_of_64_bits():

@@ -147,6 +147,15 @@ def test_a_converted_graph_is_asked_and_converted_back():
     assert _networkx.convert_to_nx({"a": 1}) == {"a": 1}
 
 
+def test_a_graph_that_is_converted_back_keeps_its_weights_and_loops():
+    graph = networkx.Graph(name="weighted")
+    graph.add_weighted_edges_from([("a", "b", 2.5), ("b", "c", 1.5), ("c", "a", 4), ("c", "c", 7), ("d", "d", 1)])
+    graph.add_node("alone", colour="red")
+    expected = graph.copy()
+    back = _networkx.convert_to_nx(_networkx.convert_from_nx(graph))
+    assert networkx.utils.graphs_equal(back, expected)
+
+
 def test_what_networkx_knows_of_it():
     info = networkx.utils.backends.backend_info["trimill"]
     assert set(info["functions"]) == {"average_clustering", "clustering", "transitivity", "triangles"}

@@ -38,6 +38,26 @@ def test_negative_ids(dtype, place):
     refused(trimill.DataError, pyarrow.table({"from": chunks, "to": v}), "from", f"the number -5 in place {place}")
 
 
+@pytest.mark.parametrize("number", [-1, -(2**31), -(2**63), -(2**63) - 1, -(2**100)])
+@pytest.mark.parametrize("largest", [7, 2**63, 2**64 - 2, 2**100])
+def test_negative_numbers_in_pairs(number, largest):
+    words = f"the number {number} in place 1; expected ids from 0"
+    refused(trimill.DataError, [(0, 1), (number, 2), (3, largest)], f"the first of each pair: {words}")
+    refused(trimill.DataError, [(0, 1), (2, number), (3, largest)], f"the second of each pair: {words}")
+    if number >= -(2**63) and largest < 2**64:
+        mixed = [(numpy.int8(0), 1), (numpy.int64(number), 2), (numpy.uint64(largest), numpy.uint16(5))]
+        refused(trimill.DataError, mixed, f"the first of each pair: {words}")
+
+
+@pytest.mark.parametrize(
+    "missing", [None, float("nan"), numpy.float32("nan"), numpy.datetime64("NaT"), pandas.NA, pandas.NaT], ids=repr
+)
+def test_missing_values_in_pairs(missing):
+    words = "a list of pairs: a missing value; expected a vertex in every place"
+    for graph in [[("a", "b"), ("b", missing)], [(missing, 1), (1, 2)], [(numpy.int64(3), missing)], [(0.5, missing)]]:
+        refused(trimill.DataError, graph, words)
+
+
 def test_the_first_wrong_id_is_named_on_any_number_of_threads():
     u = numpy.zeros(2_000_000, "int32")
     u[[700_000, 1_900_000]] = [-1, -2]
@@ -179,6 +199,9 @@ def test_a_stream_that_was_taken():
         ((ONES, [1, 2, 3]), "the second array"),
         ((ONES, ONES, ONES), "builtins.tuple"),
         (("a.txt", "b.txt"), "builtins.str"),
+        (pandas.Series([0, 1, 2]), "Series; if it has pairs of vertices: list(graph)"),
+        (pandas.Series([(0, 1), (1, 2)]), "list(graph)"),
+        (pandas.Series(["a", "b"], dtype="category"), "Series"),
         # As tables of earlier versions are.
         (types.SimpleNamespace(columns=["u", "v"], ndim=2), "__arrow_c_stream__"),
     ],

@@ -1,11 +1,8 @@
 """Settings have the names and the values of the library."""
 
-import itertools
 import os
 import re
-import shutil
 import typing
-from pathlib import Path
 
 import networkx
 import numpy
@@ -136,8 +133,7 @@ def test_without_an_interpreter_metis_is_refused(monkeypatch):
 def test_files_and_directories(tmp_path, random_graph):
     graph, run = tmp_path / "graph.txt", tmp_path / "run"
     networkx.write_edgelist(random_graph, graph, data=False)
-    answer = trimill.count(
-        graph,
+    settings = dict(
         format="text",
         header="no",
         run_dir=run,
@@ -148,6 +144,7 @@ def test_files_and_directories(tmp_path, random_graph):
         per_edge=tmp_path / "e.parquet",
         by_k=tmp_path / "k.tsv",
     )
+    answer = trimill.count(graph, **settings)
     assert answer.triangles == triangles_of(random_graph)
     assert list(run.iterdir()) and list((tmp_path / "own").iterdir())
     assert not (tmp_path / "cache").exists() or not list((tmp_path / "cache").rglob("*.graph"))
@@ -158,67 +155,19 @@ def test_files_and_directories(tmp_path, random_graph):
     assert (tmp_path / "e.parquet").read_bytes()[:4] == b"PAR1" and (tmp_path / "d.tsv").exists()
     assert (tmp_path / "k.tsv").read_text().startswith("k\tvertices\tedges\n")
     # Found in the run directory on the next start.
-    again = trimill.count(
-        graph,
-        format="text",
-        header="no",
-        run_dir=run,
-        cache_dir=tmp_path / "own",
-        work_dir=tmp_path / "work",
-        per_vertex=tmp_path / "v.tsv",
-        by_degree=tmp_path / "d.tsv",
-        per_edge=tmp_path / "e.parquet",
-        by_k=tmp_path / "k.tsv",
-    )
+    again = trimill.count(graph, **settings)
     assert again.to_dict() == answer.to_dict()
 
 
-FILES = {
-    "per_vertex": ["in.tsv", "link.tsv", "mine.tsv", "new.tsv", "ahead.tsv", "sub/mine.tsv"],
-    "by_degree": ["in.tsv", "hard.tsv", "up.tsv", "new.tsv", "sub/../new.tsv", "other.tsv"],
-    "per_edge": ["in.tsv", "./in.tsv", "mine.tsv", "ahead.tsv", "sub/mine.tsv"],
-    "by_k": ["in.tsv", "new.tsv", "up.tsv", "other.tsv"],
-}
-
-
-@pytest.mark.parametrize("force", [False, None, True])
-def test_no_file_is_lost_that_was_not_announced(tmp_path, monkeypatch, force):
-    """All pairs of outputs, through links, over files of the user and inputs."""
-    monkeypatch.chdir(tmp_path)
-    edges = "0 1\n1 2\n2 0\n"
-
-    def scene():
-        shutil.rmtree("scene", ignore_errors=True)
-        os.makedirs("scene/sub")
-        for name in ["in.tsv", "mine.tsv", "sub/mine.tsv"]:
-            Path("scene", name).write_text(edges)
-        os.link("scene/in.tsv", "scene/hard.tsv")
-        for target, link in [("in.tsv", "link.tsv"), ("sub/mine.tsv", "up.tsv"), ("new.tsv", "ahead.tsv")]:
-            os.symlink(target, Path("scene", link))
-
-    settings = [(name, file) for name, files in FILES.items() for file in files]
-    seen = set()
-    for one, other in itertools.combinations(settings, 2):
-        if one[0] == other[0]:
-            continue
-        scene()
-        named = {name: Path("scene", file) for name, file in (one, other)}
-        ends = [path.resolve() for path in named.values()]
-        inputs = [end for end in ends if end.name in ("in.tsv", "hard.tsv")]
-        there = [end for end in ends if end.exists()]
-        refused = len(set(ends)) == 1 or inputs or (there and not force)
-        try:
-            assert trimill.count("scene/in.tsv", force=force, cache=False, **named).triangles == 1
-            assert not refused, named
-            assert all(len(end.read_text().splitlines()) > 1 and end.read_text()[0] in "iduk" for end in ends)
-        except trimill.UsageError:
-            assert refused, named
-            assert not Path("scene/new.tsv").exists()
-        for name in ["in.tsv", "hard.tsv", "mine.tsv", "sub/mine.tsv"]:
-            file = Path("scene", name)
-            assert file.read_text() == edges or (not refused and file.resolve() in ends), (name, named)
-        seen.add(bool(refused))
-    assert seen == {False, True}
+def test_a_file_is_replaced_only_with_force(tmp_path):
+    file = tmp_path / "v.tsv"
+    file.write_text("mine")
+    for force in [None, False]:
+        with pytest.raises(trimill.UsageError):
+            trimill.count(TRIANGLE, per_vertex=file, force=force)
+        assert file.read_text() == "mine"
+    trimill.count(TRIANGLE, per_vertex=file, force=True)
+    assert file.read_text().startswith("id\t")
 
 
 def test_the_answer_comes_with_the_error(tmp_path):

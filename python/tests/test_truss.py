@@ -43,17 +43,6 @@ def agrees(trusses, expected):
     return True
 
 
-def ring_of_cliques(cliques, size):
-    """Complete graphs, each joined to the next one by an edge, and the trussness of all edges."""
-    graph = networkx.Graph()
-    for i in range(cliques):
-        graph.add_edges_from((i * size + a, i * size + b) for a in range(size) for b in range(a))
-    expected = {(min(edge), max(edge)): size for edge in graph.edges}
-    links = [(i * size, (i + 1) % cliques * size + 1) for i in range(cliques)]
-    graph.add_edges_from(links)
-    return graph, expected | {(min(link), max(link)): 2 for link in links}
-
-
 @pytest.mark.parametrize("form", ["columns", "matrix", "partitions", "table"])
 def test_random_graphs(random_graph, form):
     graph, settings = columns_of(random_graph), {}
@@ -75,20 +64,6 @@ def test_karate_and_co_authors():
     authors = networkx.read_edgelist(DATA / "ca-HepTh.txt", nodetype=int)
     authors.remove_edges_from(list(networkx.selfloop_edges(authors)))
     assert agrees(trimill.truss(DATA / "ca-HepTh.txt"), trussness_of(authors))
-
-
-@pytest.mark.parametrize("n", [2, 3, 40])
-def test_complete_graphs(n):
-    u, v = complete(n)
-    trusses = trimill.truss((u, v))
-    assert agrees(trusses, dict.fromkeys(zip(v.tolist(), u.tolist(), strict=True), n))
-    assert trusses.by_k == ({"k": n, "vertices": n, "edges": n * (n - 1) // 2},)
-
-
-@pytest.mark.parametrize("cliques, size", [(3, 4), (10, 7)])
-def test_rings_of_cliques(cliques, size):
-    graph, expected = ring_of_cliques(cliques, size)
-    assert agrees(trimill.truss(columns_of(graph)), expected)
 
 
 def test_peeling_ends_at_a_k(random_graph):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from trimill import _native, _progress
 from trimill._graphs import GraphLike, Source, source_of, watched
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 _Question: TypeAlias = Callable[["Settings", "list[str]", "_progress.Bars | None"], _Answer]
 
-#: Settings of what a count writes, or returns, which a graph that is asked several times does not have.
+#: Settings of the files and the result of a single count, which a graph for several questions does not take.
 _OF_COUNTS = (
     "per_vertex",
     "by_degree",
@@ -196,8 +196,6 @@ class Prepared:
     def _ask(self, question: _Question[_Answer], more: Settings) -> _Answer:
         """The answer to a question, with ``more`` settings than those of the graph."""
         settings: Settings = {**self.settings, **more}
-        # How it was read is none of them.
-        settings["format"] = settings["header"] = settings["columns"] = settings["names"] = None
         return _progress.shown(self.progress, lambda bars: question(settings, command(), bars))
 
     def count(self, more: Settings) -> Result:
@@ -232,7 +230,7 @@ class Prepared:
     @cached_property
     def _with_edge(self) -> tuple[NDArray[numpy.uint64], NDArray[numpy.uint32]]:
         """The ids of the vertices with an edge, and their degrees."""
-        return self.native.degrees()
+        return self.native.degrees(self.settings)
 
     def _of_all(self, ids: NDArray[numpy.uint64], some: NDArray[Any]) -> NDArray[Any]:
         """The values of all vertices from those of the vertices with an edge; 0 for others. It cannot be written."""
@@ -249,22 +247,29 @@ class Prepared:
         return values
 
     @cached_property
+    def _labels(self) -> NDArray[numpy.object_] | None:
+        """The name of each id, where vertices have names, also of those that have only loops."""
+        import numpy
+
+        if self.nodes.labels is None:
+            return None
+        names = numpy.empty(len(self.nodes.labels), object)
+        # One by one: NumPy would take tuples apart.
+        for place, name in enumerate(self.nodes.labels):
+            names[place] = name
+        return names
+
+    @cached_property
     def vertices(self) -> _Names:
         import numpy
 
         nodes = self.nodes
-        if nodes.labels is not None:
-            names = numpy.empty(len(nodes.labels), object)
-            # One by one: NumPy would take tuples apart.
-            for place, name in enumerate(nodes.labels):
-                names[place] = name
-            names.flags.writeable = False
-            return names
         ids = nodes.ids
         if ids is None:
             ids = self._with_edge[0] if nodes.count is None else numpy.arange(nodes.count, dtype=numpy.uint64)
-        ids.flags.writeable = False
-        return ids
+        vertices = self._named(ids)
+        vertices.flags.writeable = False
+        return vertices
 
     @cached_property
     def degrees(self) -> NDArray[numpy.int64]:
@@ -294,4 +299,4 @@ class Prepared:
         return Trusses({"u": self._named(u), "v": self._named(v), "trussness": trussness}, Result.from_json(result))
 
     def _named(self, ids: NDArray[numpy.uint64]) -> _Names:
-        return ids if self.nodes.labels is None else cast("NDArray[numpy.object_]", self.vertices)[ids]
+        return ids if self._labels is None else self._labels[ids]

@@ -136,7 +136,9 @@ def source_of(graph: GraphLike, source: Hashable = None, target: Hashable = None
     if (source is None) != (target is None):
         raise UsageError("only one of source and target is given; expected both, the columns of a table, or none")
     ends = None if source is None else (source, target)
-    if hasattr(thing, "__arrow_c_stream__") or hasattr(thing, "columns"):
+    # A series of pandas is one column of a table, whatever interfaces it has.
+    is_series = hasattr(thing, "iloc") and not hasattr(thing, "columns")
+    if not is_series and (hasattr(thing, "__arrow_c_stream__") or hasattr(thing, "columns")):
         return _table(thing, ends)
     if ends is not None:
         raise UsageError(f"source and target for {_name(graph)}; expected a table, whose columns they name")
@@ -156,7 +158,7 @@ def source_of(graph: GraphLike, source: Hashable = None, target: Hashable = None
     if hasattr(thing, "edge_index"):
         nodes = getattr(thing, "num_nodes", None)
         return _array(thing.edge_index, None if nodes is None else int(nodes))
-    if any(hasattr(thing, name) for name in ("__array__", "__array_interface__", "__dlpack__")):
+    if not is_series and any(hasattr(thing, name) for name in ("__array__", "__array_interface__", "__dlpack__")):
         return _array(thing, None)
     if isinstance(thing, Iterable) and not isinstance(thing, (dict, tuple)):
         raise TypeError(f"cannot count an object of the type {_name(graph)}; if it has pairs of vertices: list(graph)")
@@ -183,11 +185,21 @@ def _pairs(pairs: list[Any]) -> Source:
         raise TypeError(f"{found}; expected pairs of vertices, or paths of files")
     names = ("the first of each pair", "the second of each pair")
     ends = list(chain.from_iterable(pairs))
-    if all(type(end) is int for end in ends) and max(ends, default=0) < 1 << 63:
-        array = numpy.array(ends, numpy.int64)
-        return Source(Edges.pairs(array[::2], array[1::2], names, None))
+    if all(map(_is_integer, set(map(type, ends)))):
+        # Those of NumPy are not compared exactly if their types differ.
+        ends = list(map(int, ends))
+        least, most = min(ends, default=0), max(ends, default=0)
+        if least < -(1 << 63) or (least < 0 and most >= 1 << 63):
+            place = next(place for place, end in enumerate(ends) if end < 0)
+            raise DataError(f"{names[place % 2]}: the number {ends[place]} in place {place // 2}; expected ids from 0")
+        # From the largest number of 64 bits on they are no ids, but names.
+        if most < (1 << 64) - 1:
+            array = numpy.array(ends, numpy.int64 if most < 1 << 63 else numpy.uint64)
+            return Source(Edges.pairs(array[::2], array[1::2], names, None))
     index: dict[Hashable, int] = {}
     ids = numpy.fromiter((index.setdefault(end, len(index)) for end in ends), numpy.int64, len(ends))
+    if any(map(_is_missing, index)):
+        raise DataError("a list of pairs: a missing value; expected a vertex in every place")
     return Source(Edges.pairs(ids[::2], ids[1::2], names, None), Nodes(labels=list(index)))
 
 
@@ -195,10 +207,26 @@ def _is_pair(pair: object) -> bool:
     return isinstance(pair, (tuple, list)) and len(pair) == 2
 
 
+def _is_integer(kind: type[Any]) -> bool:
+    import numpy
+
+    # Booleans are none of these; for NumPy, spans of time are.
+    return kind is int or (issubclass(kind, numpy.integer) and kind is not numpy.timedelta64)
+
+
+def _is_missing(end: Any) -> bool:
+    """Whether it is ``None``, not a number, or no time of NumPy, or one of those of pandas."""
+    import numpy
+
+    if isinstance(end, (float, numpy.generic)):
+        return bool(end != end)
+    return end is None or type(end).__name__ in ("NAType", "NaTType")
+
+
 def _array(array: Any, vertices: int | None) -> Source:
     shape: tuple[int, ...] = getattr(array, "shape", ())
     if len(shape) == 2 and shape[0] == shape[1] > 2:
-        # Whatever its entries are, nobody means edges.
+        # A square array is never meant as a list of edges, whatever its entries are.
         raise UsageError(
             f"an array of shape {tuple(shape)}; expected (m, 2) or (2, m), the ends of m edges; "
             "of a dense adjacency matrix: scipy.sparse.csr_array(array)"

@@ -28,6 +28,8 @@ class ConvertedGraph:
 
     def __init__(self, graph: NetworkXGraph) -> None:
         self.graph = Graph(graph, follow=False)
+        #: What a result that is the graph itself is converted back to.
+        self.original = graph
         nodes = self.graph.vertices.tolist()
         #: The place of each node, in the order of the graph; NetworkX's functions find them under this name.
         self._adj: dict[Hashable, int] = dict(zip(nodes, range(len(nodes)), strict=True))
@@ -56,7 +58,7 @@ class ConvertedGraph:
             return dict(zip(self._adj, numbers, strict=True))
         import networkx
 
-        # As NetworkX reads them: a node, or any iterable, of which what is no node of the graph is left out.
+        # As NetworkX reads them: a node, or any iterable, whose elements that are not nodes of the graph are ignored.
         found: Iterator[Hashable] = networkx.Graph.nbunch_iter(self, nodes)
         return {node: numbers[self._adj[node]] for node in found}
 
@@ -129,16 +131,8 @@ def convert_from_nx(graph: Any, **_: object) -> ConvertedGraph:
 
 
 def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
-    """A graph of NetworkX with the nodes and edges of a converted one, without loops; other results as they are."""
-    if not isinstance(result, ConvertedGraph):
-        return result
-    import networkx
-
-    graph = networkx.Graph()
-    graph.add_nodes_from(result)
-    edges = result.graph.supports()
-    graph.add_edges_from(zip(edges.u.tolist(), edges.v.tolist(), strict=True))
-    return graph
+    """The graph of NetworkX that was converted, with its weights and loops; other results as they are."""
+    return result.original if isinstance(result, ConvertedGraph) else result
 
 
 def info() -> dict[str, object]:

@@ -153,9 +153,10 @@ class Bench:
                 break
         return results
 
-    def generate(self, graph, suffix="bin"):
-        """The graph's file."""
-        graph.path = self.work / f"{graph.name}.{suffix}"
+    def generate(self, graph, suffix="bin", folder="."):
+        """The graph's file, in a folder of the work directory."""
+        graph.path = self.work / folder / f"{graph.name}.{suffix}"
+        graph.path.parent.mkdir(parents=True, exist_ok=True)
         if not graph.path.exists():
             self.must(["generate", *graph.recipe, "--output", graph.path, "--json"])
 

@@ -1,5 +1,8 @@
 # Of the scripts beside it: the options that Graphalytics passes, and the program, which is TRIMILL, else the one on the PATH.
 
+# Otherwise what fails within $(...) would be ignored.
+shopt -s inherit_errexit
+
 trimill=$(command -v -- "${TRIMILL:-trimill}" || true)
 declare -A given=()
 
