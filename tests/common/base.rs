@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use trimill_generate::BaseGraph;
 
-use super::job::data;
+use super::job::arcs;
 use super::simple;
 
 pub(crate) struct Base {
@@ -16,10 +16,7 @@ pub(crate) struct Base {
 impl Base {
     /// The routers of `tests/data/as20000102.txt`.
     pub(crate) fn routers() -> Self {
-        let text = std::fs::read_to_string(data("as20000102.txt")).unwrap();
-        let edge = |line: &str| line.split_once('\t').map(|(u, v)| (u.parse().unwrap(), v.trim().parse().unwrap()));
-        let arcs: Vec<(u64, u64)> = text.lines().filter(|line| !line.starts_with('#')).filter_map(edge).collect();
-        let edges: Vec<_> = simple(&arcs).into_iter().collect();
+        let edges: Vec<_> = simple(&arcs("as20000102.txt")).into_iter().collect();
         let vertices = edges.iter().map(|edge| edge.1 + 1).max().unwrap_or(0);
         Self { vertices, edges, triangles: None }
     }

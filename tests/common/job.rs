@@ -32,6 +32,16 @@ pub(crate) fn data(name: &str) -> PathBuf {
     std::path::absolute(package).unwrap_or_default().join("tests/data").join(name)
 }
 
+/// The arcs of a list of edges of `tests/data`: the first two numbers of each line but comments.
+pub(crate) fn arcs(name: &str) -> Vec<(u64, u64)> {
+    let text = std::fs::read_to_string(data(name)).unwrap();
+    let arc = |line: &str| {
+        let mut ids = line.split_whitespace().map(|id| id.parse::<u64>().unwrap());
+        (ids.next().unwrap(), ids.next().unwrap())
+    };
+    text.lines().filter(|line| !line.starts_with(['#', '%'])).map(arc).collect()
+}
+
 /// The path of a file of `tests/data` ([`data`]), as a user types it.
 pub(crate) fn typed(name: &str) -> String {
     data(name).display().to_string()

@@ -10,6 +10,7 @@ pub(crate) mod published;
 pub(crate) mod refusals;
 pub(crate) mod sections;
 pub(crate) mod server;
+pub(crate) mod tables;
 
 use std::collections::BTreeSet;
 

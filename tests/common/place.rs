@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -98,6 +100,45 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 
 pub(crate) fn stderr(output: &Output) -> String {
     text(&output.stderr)
+}
+
+/// All files below a directory, sorted.
+pub(crate) fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}
+
+/// Replaces `to` by a copy of the directory `from`.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    let _ = fs::remove_dir_all(to);
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy(&path, &to)
+        } else {
+            let _ = fs::copy(path, to).unwrap();
+        }
+    }
+}
+
+/// Waits until a process has stopped itself (SIGSTOP).
+pub(crate) fn stopped(child: &Child) {
+    let until = Instant::now() + Duration::from_secs(120);
+    let status = format!("/proc/{}/stat", child.id());
+    while !fs::read_to_string(&status).is_ok_and(|text| text.rsplit(')').next().unwrap().starts_with(" T")) {
+        assert!(Instant::now() < until, "it does not stop");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+pub(crate) fn goes_on(child: &Child) {
+    assert!(Command::new("kill").args(["-CONT", &child.id().to_string()]).status().unwrap().success());
 }
 
 /// A separate small file system in a place, mounted as the folder `small`.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 
+use crate::common::{simple, triangles};
 use trimill_input::ArcSink;
 use trimill_input::arcs::column::Column;
 use trimill_input::arcs::csr::Csr;
@@ -50,18 +51,6 @@ fn rows(n: u64, arcs: &[(u64, u64)]) -> (Vec<u32>, Vec<i64>) {
     (begins, sorted.iter().map(|arc| arc.1 as i64).collect())
 }
 
-/// The triangles of arcs as an undirected simple graph: all triples of vertices.
-fn brute_force(n: u64, arcs: &[(u64, u64)]) -> u128 {
-    let joined = |a: u64, b: u64| arcs.contains(&(a, b)) || arcs.contains(&(b, a));
-    let mut triangles = 0;
-    for a in 0..n {
-        for b in (0..a).filter(|&b| joined(a, b)) {
-            triangles += (0..b).filter(|&c| joined(a, c) && joined(b, c)).count() as u128;
-        }
-    }
-    triangles
-}
-
 fn refusal(source: impl EdgeSource) -> String {
     let error = Graph::from_source(source).count(&Options::new()).unwrap_err();
     assert_eq!(error.kind(), Kind::Data, "{error}");
@@ -88,7 +77,7 @@ proptest! {
         for source in [&matrix as &dyn EdgeSource, &pairs, &list] {
             prop_assert_eq!(scanned(&source).unwrap(), multiset(&arcs));
             let counted = Graph::from_source(source).count(&Options::new()).unwrap();
-            prop_assert_eq!(counted.triangles, brute_force(n, &arcs));
+            prop_assert_eq!(counted.triangles, u128::from(triangles(&simple(&arcs))));
             prop_assert_eq!(counted.input.arcs, arcs.len() as u64);
         }
         let counted = Graph::from_source(&matrix).count(&Options::new()).unwrap();

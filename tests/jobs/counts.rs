@@ -227,6 +227,7 @@ fn kept_spills_are_counted_without_their_graph() {
         ),
         ("ca-HepTh.txt", 28_339, "partition = { partitioner = 'contiguous', parts = 3, prune = 'none' }"),
         ("as20000102.txt", 6_584, "partition = { partitioner = 'metis', parts = 4, prune = 'zero-indegree' }"),
+        ("wiki-Vote.txt", 608_389, "partition = { partitioner = 'contiguous-vertices', parts = 3, prune = 'none' }"),
         ("karate.mtx", 45, ""),
     ] {
         let keep =

@@ -1,9 +1,10 @@
 //! The triangles on each edge: against closed forms, the verifier and brute force; all file formats; budgets, resumed jobs and refusals.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::figures::{assert_more_than_spills, assert_resumed, counted_by, file, formats, list, some_arcs};
+use super::figures::{
+    OnEdges, assert_more_than_spills, assert_resumed, by_all_pairs, counted_by, file, formats, list, some_arcs,
+};
 use crate::common::job::{SETTINGS, count, data, job};
 use crate::common::published::Published;
 use crate::common::refusals::Place;
@@ -15,9 +16,6 @@ use proptest::prelude::*;
 use trimill::Control;
 use trimill::testing::execute::verify::verify;
 use trimill_generate::{Family, generate};
-
-/// Triangles on edges, with the smaller id first.
-type OnEdges = BTreeMap<(u64, u64), u32>;
 
 fn rows(text: &str) -> OnEdges {
     let mut lines = text.lines();
@@ -31,13 +29,6 @@ fn rows(text: &str) -> OnEdges {
     let rows: Vec<_> = lines.map(row).collect();
     assert!(rows.is_sorted_by(|a, b| a.0 < b.0), "rows ascend by u, then v");
     rows.into_iter().collect()
-}
-
-fn by_all_vertices(edges: &BTreeSet<(u64, u64)>) -> OnEdges {
-    let ids: BTreeSet<u64> = edges.iter().flat_map(|&(u, v)| [u, v]).collect();
-    let adjacent = |a: u64, b: u64| edges.contains(&(a.min(b), a.max(b)));
-    let common = |&(u, v): &(u64, u64)| ids.iter().filter(|&&w| adjacent(u, w) && adjacent(v, w)).count() as u32;
-    edges.iter().map(|edge| (*edge, common(edge))).collect()
 }
 
 /// What `trimill verify` writes, and its rows.
@@ -57,7 +48,7 @@ fn the_verifier_has_the_counts_of_all_vertices() {
     // Zachary's members 1 and 34 are no friends; 1 and 2 have seven friends in common, 33 and 34 ten.
     let club = verified(&format!("input.path = '{}'", data("karate.mtx").display()), dir.path()).1;
     assert_eq!((club.len(), club[&(1, 2)], club[&(33, 34)], club.get(&(1, 34))), (78, 7, 10, None));
-    assert_eq!(club, by_all_vertices(&club.keys().copied().collect()));
+    assert_eq!(club, by_all_pairs(&club.keys().copied().collect()).1);
 }
 
 /// Counts the triangles on the edges of a real graph: they are those that the verifier wrote to `verified-edges.tsv`.
@@ -251,7 +242,7 @@ proptest! {
         let dir = tempfile::tempdir().unwrap();
         let input = list(&arcs, dir.path());
         let prune = if ["auto", "rank"].contains(&partitioner) { String::new() } else { format!(", prune = '{prune}'") };
-        let expected = by_all_vertices(&simple(&arcs));
+        let expected = by_all_pairs(&simple(&arcs)).1;
         prop_assert_eq!(&verified(input, dir.path()).1, &expected);
         let settings = format!(
             "{input}\npartition = {{ partitioner = '{partitioner}', parts = {parts}{prune} }}\nmemory.block = '{block}KiB'\noutput.clustering = {at_vertices}"

@@ -1,5 +1,6 @@
 //! Files of counts, at vertices or on edges: how they are made, and what holds for all of them.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 
@@ -9,6 +10,26 @@ use proptest::prelude::*;
 use trimill::{Kind, RunResult};
 
 use crate::common::job::{count, data, listing};
+
+/// Degree and triangles of each vertex.
+pub(crate) type AtVertices = BTreeMap<u64, (u32, u64)>;
+
+/// Triangles on edges, with the smaller id first.
+pub(crate) type OnEdges = BTreeMap<(u64, u64), u32>;
+
+/// The triangles of a simple graph, from the common neighbours of the ends of each edge.
+pub(crate) fn by_all_pairs(edges: &BTreeSet<(u64, u64)>) -> (AtVertices, OnEdges) {
+    let mut neighbours = BTreeMap::<u64, BTreeSet<u64>>::new();
+    for &(u, v) in edges {
+        neighbours.entry(u).or_default().insert(v);
+        neighbours.entry(v).or_default().insert(u);
+    }
+    let supports = edges.iter().map(|&(u, v)| ((u, v), neighbours[&u].intersection(&neighbours[&v]).count() as u32));
+    let supports: OnEdges = supports.collect();
+    let at =
+        |id: u64| supports.iter().filter(|((u, v), _)| id == *u || id == *v).map(|(_, &on)| u64::from(on)).sum::<u64>();
+    (neighbours.iter().map(|(&id, around)| (id, (around.len() as u32, at(id) / 2))).collect(), supports)
+}
 
 /// Counts `input` and returns the contents of the file of this name, which is asked for with `option`.
 pub(crate) fn file(option: &str, input: &str, name: &str, dir: &Path) -> Vec<u8> {

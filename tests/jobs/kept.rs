@@ -4,13 +4,13 @@ use std::fs;
 
 use crate::common::job::typed;
 use crate::common::place::Place;
-use crate::common::published::{Published, published};
+use serde_json::Value;
 
-fn partitioned() -> Place {
+fn partitioned() -> (Place, Value) {
     let place = Place::new();
     let report = place.answer(&["partition", &typed("wiki-Vote.txt"), "--parts", "8", "--spill-dir", "spills"]);
     assert_eq!(report["parts"], 8);
-    place
+    (place, report)
 }
 
 /// The program ends with `code`, prints no answer, and says all of `words`.
@@ -20,42 +20,8 @@ fn refuses(place: &Place, code: i32, arguments: &[&str], words: &[&str]) {
 }
 
 #[test]
-fn spills_of_every_partitioner_give_the_known_count_without_the_graph() {
-    let place = Place::new();
-    let some = |graph: &Published| ["wiki-Vote.txt", "ca-HepTh.txt", "cnr-2000.graph"].contains(&&*graph.name);
-    let graphs: Vec<Published> = published().into_iter().filter(some).collect();
-    assert_eq!(graphs.len(), 3);
-    for Published { name: graph, edges, triangles, wedges, .. } in graphs {
-        let (triangles, wedges) = (triangles as u64, wedges as u64);
-        for (i, settings) in [
-            &["--partitioner", "random", "--parts", "5", "--prune", "zero-indegree"][..],
-            &["--partitioner", "contiguous", "--parts", "7", "--block-bytes", "64KiB"],
-            &["--partitioner", "contiguous-vertices", "--parts", "3", "--prune", "none"],
-            &["--parts", "1"],
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            let spills = format!("{graph}-{i}");
-            let input = typed(&graph);
-            let first = [&["partition", &input, "--spill-dir", &spills, "--no-cache"], settings].concat();
-            let report = place.answer(&first);
-            let result = place.answer(&["count", &spills]);
-            assert_eq!(result["triangles"], triangles, "{spills}");
-            assert_eq!(result["edges"], edges, "{spills}");
-            assert_eq!((&result["vertices"], &result["parts"]), (&report["vertices"], &report["parts"]), "{spills}");
-            assert_eq!(result["partitioner"], report["partitioner"], "{spills}");
-            assert_eq!(result["wedges"], wedges, "{spills}");
-            let summed: u64 =
-                result["partitions"].as_array().unwrap().iter().map(|p| p["triangles"].as_u64().unwrap()).sum();
-            assert_eq!(summed, triangles, "{spills}");
-        }
-    }
-}
-
-#[test]
 fn a_damaged_foreign_or_missing_spill_is_named_and_no_count_is_given() {
-    let place = partitioned();
+    let (place, report) = partitioned();
     let crawl = typed("cnr-2000.graph");
     let partition = |parts| ["partition", &crawl, "--parts", parts, "--spill-dir", "other", "--block-bytes", "64KiB"];
     place.prints(&partition("4"));
@@ -96,16 +62,40 @@ fn a_damaged_foreign_or_missing_spill_is_named_and_no_count_is_given() {
     fs::remove_file(&spill).unwrap();
     is_refused();
     fs::write(&spill, &whole).unwrap();
-    assert_eq!(place.answer(&["count", "spills"])["triangles"], 608_389);
+    let result = place.answer(&["count", "spills"]);
+    assert_eq!(result["triangles"], 608_389);
+    for field in ["partitioner", "parts", "vertices"] {
+        assert_eq!(result[field], report[field], "{field}");
+    }
+}
+
+#[test]
+fn a_count_reports_the_seed_of_the_partitions() {
+    let place = Place::new();
+    let graph = typed("wiki-Vote.txt");
+    place.prints(&[
+        "partition",
+        &graph,
+        "--partitioner",
+        "random",
+        "--parts",
+        "3",
+        "--seed",
+        "7",
+        "--spill-dir",
+        "spills",
+    ]);
+    assert_eq!(place.answer(&["count", "spills"])["seed"], 7);
 }
 
 #[test]
 fn what_was_fixed_by_partitioning_cannot_be_named_again() {
-    let place = partitioned();
+    let place = partitioned().0;
     for settled in [
         &["--partitioner", "random"][..],
         &["--parts", "3"],
         &["--prune", "none"],
+        &["--seed", "7"],
         &["--block-bytes", "1MiB"],
         &["--format", "text"],
         &["--header", "no"],
@@ -120,7 +110,7 @@ fn what_was_fixed_by_partitioning_cannot_be_named_again() {
 
 #[test]
 fn a_partition_beyond_the_budget_is_named_with_what_it_takes() {
-    let place = partitioned();
+    let place = partitioned().0;
     let parts = ["part-", "bytes", "--device-memory"];
     refuses(&place, 3, &["count", "spills", "--device-memory", "10000"], &parts);
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use crate::common::job::{SETTINGS, count, data};
+use crate::common::job::{SETTINGS, arcs, count, data};
 use crate::common::packed::{zipped, zst};
 use crate::common::place::{Place, stderr};
 use proptest::prelude::*;
@@ -144,13 +144,7 @@ fn other_inputs_have_all_vertices_that_they_declare_and_directions_if_that_is_sa
 fn real_crawls_have_the_coefficients_of_the_definition_by_direction() {
     let dir = tempfile::tempdir().unwrap();
     let path = data("wiki-Vote.txt");
-    let text = fs::read_to_string(&path).unwrap();
-    let arcs: Arcs = text
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .map(|line| line.split_once(['\t', ' ']).unwrap())
-        .map(|(u, v)| (u.parse().unwrap(), v.trim().parse().unwrap()))
-        .collect();
+    let arcs = arcs("wiki-Vote.txt");
     let vertices: Vec<u64> = arcs.iter().flat_map(|&(u, v)| [u, v]).collect();
     let expected = by_definition(true, &vertices, &arcs);
     for setting in SETTINGS {

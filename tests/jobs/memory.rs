@@ -92,17 +92,19 @@ fn no_stage_takes_more_than_the_budget() {
         ("graph.txt", stars, 1),
         ("graph.txt.gz", stars, 1),
         ("far.txt", stars, 1),
-        (&crawl, pages, 2),
+        (&crawl, pages, 1),
     ] {
         for (way, threads) in ways.into_iter().take(many).zip([2, 11, 2, 3, 2]) {
             // Without the cache every job prepares its graph.
             let options = format!("{way} --no-cache --threads {threads}");
             let least = floor(&place, input, &options);
-            for budget in [least, least * 3 / 2] {
+            // Of the pairs also what a job does with more.
+            let budgets = [least, least * 3 / 2];
+            for budget in &budgets[..if input == binary { 2 } else { 1 }] {
                 let result: RunResult = answer(&place, "count", input, &format!("{options} --host-memory {budget}"));
                 let told = format!("{} {options}: {} of {budget}", input, result.peak_host_bytes);
                 assert_eq!(result.triangles, triangles, "{told}");
-                assert!(Bytes::ZERO < result.peak_host_bytes && result.peak_host_bytes.get() <= budget, "{told}");
+                assert!(Bytes::ZERO < result.peak_host_bytes && result.peak_host_bytes.get() <= *budget, "{told}");
             }
             let error: Failure = answer(&place, "count", input, &format!("{options} --host-memory {}", least - 64));
             assert!(
@@ -233,6 +235,8 @@ fn counting_a_cached_graph_takes_no_more_than_the_budget() {
 fn counting_on_edges_takes_no_more_than_the_budget() {
     for (family, triangles, budgets) in [
         ("gap-kron --scale 18", 82_728_031, &["--host-memory 96MiB"][..]),
+        // The graph stays in memory, beside the sums and a window.
+        ("gap-urand --scale 19", 5393, &["--host-memory 112MiB --no-cache"]),
         (
             "ring-lattice --vertices 400000 --k 10",
             400_000 * 10 * 9 / 2,
@@ -251,18 +255,18 @@ fn counting_on_edges_takes_no_more_than_the_budget() {
     }
 }
 
-/// The sums at all vertices take 31 MiB; they are in a file with the two smaller budgets, and in memory with the others.
+/// The sums at all vertices take 15 MiB; they are in a file with the two smaller budgets, and in memory with the others.
 #[test]
 fn counting_at_vertices_takes_no_more_than_the_budget() {
     let place = Place::new();
-    let graph = generated("ring-lattice --vertices 4000000 --k 2", &place);
+    let graph = generated("ring-lattice --vertices 2000000 --k 2", &place);
     for options in [
-        "--host-memory 96MiB --clustering",
-        "--host-memory 112MiB --partitioner random --parts 5 --clustering",
-        "--host-memory 160MiB --partitioner rank --parts 3 --clustering",
-        "--host-memory 192MiB --partitioner random --spill memory --parts 5 --per-vertex vertices.tsv",
+        "--host-memory 66MiB --clustering",
+        "--host-memory 72MiB --partitioner random --parts 5 --clustering",
+        "--host-memory 110MiB --partitioner rank --parts 3 --clustering",
+        "--host-memory 130MiB --partitioner random --spill memory --parts 5 --per-vertex vertices.tsv",
     ] {
-        within_budget(&place, graph, options, 4_000_000);
+        within_budget(&place, graph, options, 2_000_000);
     }
 }
 

@@ -1,30 +1,10 @@
 //! A graph that is prepared once: each question has the answer of all pairs of neighbours, in every mode, wherever the graph is.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use proptest::prelude::*;
 use trimill::{Bytes, Graph, Kind, Options};
 
-use super::figures::some_arcs;
+use super::figures::{by_all_pairs, some_arcs};
 use crate::common::{simple, triangles};
-
-/// Degree and triangles of each vertex.
-type AtVertices = BTreeMap<u64, (u32, u64)>;
-
-type OnEdges = BTreeMap<(u64, u64), u32>;
-
-fn by_all_pairs(edges: &BTreeSet<(u64, u64)>) -> (AtVertices, OnEdges) {
-    let mut neighbours = BTreeMap::<u64, BTreeSet<u64>>::new();
-    for &(u, v) in edges {
-        neighbours.entry(u).or_default().insert(v);
-        neighbours.entry(v).or_default().insert(u);
-    }
-    let supports = edges.iter().map(|&(u, v)| ((u, v), neighbours[&u].intersection(&neighbours[&v]).count() as u32));
-    let supports: OnEdges = supports.collect();
-    let at =
-        |id: u64| supports.iter().filter(|((u, v), _)| id == *u || id == *v).map(|(_, &on)| u64::from(on)).sum::<u64>();
-    (neighbours.iter().map(|(&id, around)| (id, (around.len() as u32, at(id) / 2))).collect(), supports)
-}
 
 fn settings() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
     prop::sample::select(vec![
@@ -96,6 +76,10 @@ fn a_question_that_fails_leaves_the_graph_as_it_was() {
     assert_eq!(graph.count(&small).unwrap_err().kind(), Kind::Resource);
     assert_eq!(graph.vertices(&small).unwrap_err().kind(), Kind::Resource);
     assert_eq!(graph.edges(&Options::new().run_dir("run")).unwrap_err().kind(), Kind::Usage);
+    if !trimill_kernels::has_driver() {
+        let on_a_gpu = Options::new().backend(trimill::Backend::Cuda).device_memory(Bytes::mib(64));
+        assert_eq!(graph.count(&on_a_gpu).unwrap_err().kind(), Kind::Resource);
+    }
     let (_, vertices) = graph.vertices(&Options::new()).unwrap();
     assert!(vertices.triangles.iter().all(|&triangles| triangles == 99 * 98 / 2));
     let (result, edges) = graph.edges(&Options::new().truss()).unwrap();
@@ -119,6 +103,18 @@ fn one_thread_counts_few_rows_that_come_in_many_blocks() {
     assert!(results[0].partitions.iter().any(|part| part.row_blocks > 2), "{:?}", results[0].partitions);
     assert_eq!(results[1].partitions.len(), 3);
     assert!(results.iter().all(|result| result.triangles == 300 * 299 * 298 / 6));
+}
+
+#[test]
+fn a_graph_in_a_file_is_asked_with_the_options_that_it_was_read_with() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("g.txt");
+    std::fs::write(&path, "1 2\n2 3\n3 1\n").unwrap();
+    let options = Options::new().set("format", "text").unwrap().cache_dir(dir.path());
+    let graph = Graph::from_file(&path).prepare(&options).unwrap();
+    assert_eq!(graph.count(&options).unwrap().triangles, 1);
+    let refused = Graph::from_file(&path).prepare(&options.run_dir(dir.path().join("run"))).unwrap_err();
+    assert!(refused.kind() == Kind::Usage && !dir.path().join("run").exists(), "{refused}");
 }
 
 #[test]

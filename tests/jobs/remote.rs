@@ -7,53 +7,34 @@ mod graphar;
 use std::fs;
 use std::path::Path;
 
-use crate::common::job::data;
+use crate::common::job::{arcs, data};
 use crate::common::packed::{gz, zipped, zst};
-use crate::common::place::{Place, stderr};
+use crate::common::place::{self, Place, stderr};
 use crate::common::server::{Answer, Object, Server};
+use crate::common::tables::parquet;
+use ::parquet::column::writer::ColumnWriter;
+use ::parquet::file::properties::WriterProperties;
 
 /// A published count: SNAP's ca-HepTh.
 const TRIANGLES: u64 = 28_339;
 
-fn arcs(text: &str) -> Vec<(u32, u32)> {
-    let lines = text.lines().filter(|line| !line.starts_with('#'));
-    let ends = lines.map(|line| line.split_whitespace().map(|id| id.parse().unwrap()).collect::<Vec<u32>>());
-    ends.map(|ends| (ends[0], ends[1])).collect()
-}
-
 /// A table of two columns with several row groups.
-fn parquet(arcs: &[(u32, u32)]) -> Vec<u8> {
-    use parquet::data_type::Int64Type;
-    use parquet::file::properties::WriterProperties;
-    use parquet::file::writer::SerializedFileWriter;
-    use parquet::schema::parser::parse_message_type;
-    use std::sync::Arc;
-
-    let schema = parse_message_type("message edges { required int64 src; required int64 dst; }").unwrap();
-    let properties =
-        WriterProperties::builder().set_data_page_size_limit(4 << 10).set_dictionary_enabled(false).build();
-    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties)).unwrap();
-    for group in arcs.chunks(10_000) {
-        let mut row_group = writer.next_row_group().unwrap();
-        for column in
-            [group.iter().map(|arc| arc.0.into()).collect::<Vec<i64>>(), group.iter().map(|arc| arc.1.into()).collect()]
-        {
-            let mut values = row_group.next_column().unwrap().unwrap();
-            values.typed::<Int64Type>().write_batch(&column, None, None).unwrap();
-            values.close().unwrap();
-        }
-        row_group.close().unwrap();
-    }
-    writer.into_inner().unwrap()
+fn table(arcs: &[(u64, u64)]) -> Vec<u8> {
+    let properties = WriterProperties::builder().set_data_page_size_limit(4 << 10).set_dictionary_enabled(false);
+    let columns = "required int64 src; required int64 dst;";
+    parquet(columns, properties.build(), arcs.chunks(10_000), |arcs, number, column| {
+        let ColumnWriter::Int64ColumnWriter(writer) = column else { panic!("another type") };
+        let ids: Vec<i64> = arcs.iter().map(|&(u, v)| if number == 0 { u } else { v } as i64).collect();
+        writer.write_batch(&ids, None, None).map(drop).unwrap();
+    })
 }
 
 /// The graph in all formats that are read from servers.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let text = fs::read_to_string(data("ca-HepTh.txt")).unwrap();
-    let arcs = arcs(&text);
-    let pairs: Vec<u8> = arcs.iter().flat_map(|&(u, v)| [u.to_le_bytes(), v.to_le_bytes()]).flatten().collect();
-    let wide: Vec<u8> =
-        arcs.iter().flat_map(|&(u, v)| [u64::from(u).to_le_bytes(), u64::from(v).to_le_bytes()]).flatten().collect();
+    let arcs = arcs("ca-HepTh.txt");
+    let pairs: Vec<u8> = arcs.iter().flat_map(|&(u, v)| [u as u32, v as u32]).flat_map(u32::to_le_bytes).collect();
+    let wide: Vec<u8> = arcs.iter().flat_map(|&(u, v)| [u, v]).flat_map(u64::to_le_bytes).collect();
     let header = format!("{{'descr': '<u4', 'fortran_order': False, 'shape': ({}, 2), }}", arcs.len());
     let npy = [b"\x93NUMPY\x01\x00\x76\x00", format!("{header:<117}\n").as_bytes(), &pairs].concat();
     let frames = text.lines().collect::<Vec<_>>();
@@ -66,7 +47,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
         ("g.txt.gz", gz(&text)),
         ("g.txt.zst", zst(&text)),
         ("frames.txt.zst", frames.collect::<Vec<_>>().concat()),
-        ("g.parquet", parquet(&arcs)),
+        ("g.parquet", table(&arcs)),
         ("g.bin", pairs),
         ("g.u64", wide),
         ("g.npy", npy),
@@ -199,12 +180,8 @@ fn only_an_unchanged_object_is_in_the_cache() {
 }
 
 fn contents(dir: &Path) -> Vec<(String, Vec<u8>)> {
-    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    let read = |path: std::path::PathBuf| match path.is_dir() {
-        true => contents(&path),
-        false => vec![(path.display().to_string(), fs::read(&path).unwrap())],
-    };
-    entries.flat_map(read).collect()
+    let paths = place::files(dir).into_iter();
+    paths.map(|path| (path.display().to_string(), fs::read(&path).unwrap())).collect()
 }
 
 #[test]

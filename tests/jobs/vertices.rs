@@ -1,9 +1,10 @@
 //! The triangles at each vertex: against published figures, closed forms, the verifier, all pairs; file formats; budgets, resumed jobs, refusals.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::figures::{assert_more_than_spills, assert_resumed, counted_by, file, formats, list, some_arcs};
+use super::figures::{
+    AtVertices, assert_more_than_spills, assert_resumed, by_all_pairs, counted_by, file, formats, list, some_arcs,
+};
 use crate::common::job::{SETTINGS, count, data, job};
 use crate::common::published::published;
 use crate::common::refusals::Place;
@@ -16,8 +17,6 @@ use trimill::testing::report::VerifyReport;
 use trimill::testing::vertices::summary::Clustering;
 use trimill::{Control, Kind};
 use trimill_generate::{Family, generate};
-
-type AtVertices = BTreeMap<u64, (u32, u64)>;
 
 fn rows(text: &str) -> AtVertices {
     let mut lines = text.lines();
@@ -34,19 +33,6 @@ fn rows(text: &str) -> AtVertices {
     let rows: Vec<_> = lines.map(row).collect();
     assert!(rows.is_sorted_by(|a, b| a.0 < b.0), "rows ascend by id");
     rows.into_iter().collect()
-}
-
-fn by_pairs(edges: &BTreeSet<(u64, u64)>) -> AtVertices {
-    let mut neighbours = BTreeMap::<u64, BTreeSet<u64>>::new();
-    for &(u, v) in edges {
-        neighbours.entry(u).or_default().insert(v);
-        neighbours.entry(v).or_default().insert(u);
-    }
-    let at = |around: &BTreeSet<u64>| {
-        let closed = |&u: &u64| around.range(u + 1..).filter(|&&v| edges.contains(&(u, v))).count() as u64;
-        (around.len() as u32, around.iter().map(closed).sum())
-    };
-    neighbours.iter().map(|(&id, around)| (id, at(around))).collect()
 }
 
 /// What `trimill verify` finds, and the text of its files.
@@ -304,7 +290,7 @@ proptest! {
         let input = list(&arcs, dir.path());
         let settings = if settings.contains("parts") { settings.to_owned() } else { format!("partition.parts = {parts}") };
         let found = file("per_vertex", &format!("{input}\n{settings}"), "v.tsv", dir.path());
-        let expected = by_pairs(&simple(&arcs));
+        let expected = by_all_pairs(&simple(&arcs)).0;
         prop_assert_eq!(rows(std::str::from_utf8(&found).unwrap()), expected);
         let (_, verified, _) = verified(input, dir.path());
         prop_assert_eq!(verified.as_bytes(), &found[..]);

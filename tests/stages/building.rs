@@ -1,47 +1,29 @@
-//! Compares spills from batches with rows that follow from the definitions, and with the bytes of other batches.
+//! Compares spills from batches with the rows of what is kept, and with the bytes of other batches.
+//! What is kept is compared with its definition in `partitions`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use proptest::prelude::*;
 
-use trimill::testing::clean::Workspace;
-use trimill::testing::graph::{Direction, RowRun};
-use trimill::testing::prepare::prepare;
+use crate::common::sections::sections;
+use crate::common::{oriented, rows_of};
 use trimill::{Bytes, Control};
 use trimill_counting::{Resident, RowBlock, smallest_row_block_limit};
 use trimill_graph::OrientedGraph;
-use trimill_input::arcs::ArcList;
 use trimill_partitioners::build::room::SpillMemory;
 use trimill_partitioners::build::spills::SpillsBuilder;
 use trimill_partitioners::build::{Builder, BuiltPartition};
 use trimill_partitioners::partition::GraphPasses;
 use trimill_partitioners::partition::assignment::Assignment;
-use trimill_partitioners::partition::cuts::RowBlockCuts;
+use trimill_partitioners::partition::kept::kept;
 use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::partition::prune::Prune;
 use trimill_partitioners::partition::sizes::{PartitionSize, sizes};
 use trimill_partitioners::partition::totals::RowBlockTotals;
 use trimill_partitioners::spill::SpillReader;
 use trimill_partitioners::spill::block::FULL;
-use trimill_system::memory::HostMemory;
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
-
-fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> OrientedGraph {
-    let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
-    prepare(&ArcList { arcs, declared: None }, space, &Control::silent(), &mut Vec::new()).unwrap()
-}
-
-fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {
-    let mut rows = Vec::new();
-    let each = |block: RowRun<'_>| {
-        rows.extend(block.ranks().map(|rank| block.row(rank).to_vec()));
-        Ok(())
-    };
-    graph.pass(Bytes::mib(1), Direction::Rising, &Control::silent(), each).unwrap();
-    rows
-}
 
 struct Cut {
     locals: Locals,
@@ -79,13 +61,13 @@ fn spills(cut: &Cut, graph: &OrientedGraph, block: Bytes, many: usize) -> Vec<(V
     let parts: Vec<u32> = (0..cut.locals.parts()).collect();
     let batches = SpillsBuilder::new(builder, block);
     let built = parts.chunks(many).flat_map(|parts| batches.build(parts, &control).unwrap());
-    let read = |built: BuiltPartition| (built.part, (std::fs::read(&built.spill.path).unwrap(), sections(&built)));
+    let read = |built: BuiltPartition| (built.part, (std::fs::read(&built.spill.path).unwrap(), contents(&built)));
     let spills: BTreeMap<_, _> = built.map(read).collect();
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), parts.len());
     spills.into_values().collect()
 }
 
-fn sections(built: &BuiltPartition) -> Sections {
+fn contents(built: &BuiltPartition) -> Sections {
     let spill = SpillReader::reopen(&built.spill).unwrap();
     let (mut resident, mut row_blocks) = (Resident::default(), Vec::new());
     spill.read_resident(&mut resident).unwrap();
@@ -115,73 +97,10 @@ fn sections(built: &BuiltPartition) -> Sections {
     (spill.ranks().unwrap(), resident, row_blocks)
 }
 
-/// What a partition keeps, and where arcs out of proxies may lead, by a literal reading of LSTC's Algorithms 1 and 2, or of level `direct`.
-fn kept_by_definition(rows: &[Vec<u32>], locals: &Locals, part: u32, level: Prune) -> [Vec<bool>; 2] {
-    let n = rows.len();
-    let is_local = |rank: usize| locals.part(rank as u32) == part;
-    let mut present: Vec<bool> = (0..n).map(is_local).collect();
-    let mut pointed = vec![false; n];
-    for (tail, row) in rows.iter().enumerate() {
-        for successor in row.iter().map(|&successor| successor as usize) {
-            present[tail] |= is_local(successor);
-            present[successor] |= is_local(tail);
-            pointed[successor] |= is_local(tail);
-        }
-    }
-    match level {
-        Prune::None => [present.clone(), present],
-        Prune::Direct => [(0..n).map(|rank| is_local(rank) || pointed[rank]).collect(), pointed],
-        _ => loop {
-            let mut entered = vec![false; n];
-            for (_, row) in rows.iter().enumerate().filter(|&(tail, _)| present[tail]) {
-                row.iter().for_each(|&successor| entered[successor as usize] = true);
-            }
-            let gone: Vec<usize> = (0..n).filter(|&rank| present[rank] && !is_local(rank) && !entered[rank]).collect();
-            if gone.is_empty() {
-                break [present.clone(), present];
-            }
-            gone.into_iter().for_each(|rank| present[rank] = false);
-        },
-    }
-}
-
-fn by_definition(cut: &Cut, rows: &[Vec<u32>], part: u32) -> Sections {
-    let Cut { locals, level, row_block_limit, .. } = cut;
-    let [kept, closing] = kept_by_definition(rows, locals, part, *level);
-    let mut numbered = 0;
-    let place = |&kept: &bool| {
-        numbered += u32::from(kept);
-        numbered - u32::from(kept)
-    };
-    let places: Vec<u32> = kept.iter().map(place).collect();
-    let mut resident = Resident { offsets: vec![0], ..Resident::default() };
-    let (mut cuts, mut proxies, mut row_blocks) = (RowBlockCuts::new(*row_block_limit), Vec::new(), Vec::new());
-    for (rank, row) in (0u32..).zip(rows).filter(|&(rank, _)| kept[rank as usize]) {
-        let places_of =
-            |row: &mut dyn Iterator<Item = &u32>| row.map(|&successor| places[successor as usize]).collect::<Vec<_>>();
-        if locals.part(rank) == part {
-            resident.numbers.push(places[rank as usize]);
-            resident.successors.extend_from_slice(&places_of(&mut row.iter()));
-            resident.offsets.push(resident.successors.len() as u64);
-        } else {
-            proxies.push(places_of(&mut row.iter().filter(|&&successor| closing[successor as usize])));
-            cuts.row(places[rank as usize], proxies[proxies.len() - 1].len() as u32);
-            row_blocks.extend(cuts.ended());
-        }
-    }
-    row_blocks.extend(cuts.finish(numbered));
-    let row_block_of = |cut: trimill_partitioners::partition::cuts::RowBlockCut| {
-        let rows = &proxies[cut.rows];
-        let mut offsets = vec![0];
-        rows.iter().for_each(|row| offsets.push(offsets[offsets.len() - 1] + row.len() as u32));
-        RowBlock::of(cut.range, &offsets, &rows.concat()).unwrap()
-    };
-    let ranks = (0u32..).zip(kept).filter(|&(_, kept)| kept).map(|(rank, _)| rank).collect();
-    (ranks, resident, row_blocks.into_iter().map(row_block_of).collect())
-}
-
 fn assert_same(graph: &OrientedGraph, assignment: &Assignment, limits: &[u64], block: Bytes, many: usize) {
     let rows = rows_of(graph);
+    let passes = GraphPasses { graph, block: Bytes::mib(1), control: &Control::silent() };
+    let parts: Vec<u32> = (0..assignment.parts()).collect();
     let [pool, one] = [3, 1].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
     for level in LEVELS {
         for &limit in limits {
@@ -189,9 +108,13 @@ fn assert_same(graph: &OrientedGraph, assignment: &Assignment, limits: &[u64], b
             let cut = Cut::new(graph, Locals::of(assignment, &graph.order().unwrap()), level, limit);
             let together = pool.install(|| spills(&cut, graph, block, many));
             let alone = one.install(|| spills(&cut, graph, Bytes::mib(1), 1));
-            for ((part, (bytes, found)), (others, _)) in (0..).zip(together).zip(alone) {
+            let (kept, _) = kept(passes, &cut.locals, &parts, level).unwrap();
+            for ((kept, (bytes, found)), (others, _)) in kept.iter().zip(together).zip(alone) {
+                let part = kept.part;
+                let ranks: Vec<u32> = kept.kept.iter(0..rows.len() as u32).collect();
+                let (resident, row_blocks) = sections(&rows, kept, &cut.locals, limit);
                 let case = format!("{level}, blocks of {limit}, {many} at a time, part {part}");
-                assert!(found == by_definition(&cut, &rows, part), "{case}");
+                assert!(found == (ranks, resident, row_blocks), "{case}");
                 assert!(bytes == others, "{case}: not the bytes of a spill built alone");
                 assert!(
                     bytes.len() as u64 <= RowBlockTotals::bound(&cut.sizes[part as usize], limit).spill.get(),
@@ -229,7 +152,7 @@ proptest! {
     ) {
         arcs.push((0, 1));
         let dir = tempfile::tempdir().unwrap();
-        let graph = graph(arcs, dir.path());
+        let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
         let n = graph.vertices();
         let part_of = match kind {
             0 => trimill_partitioners::random(n, parts, seed),
@@ -254,7 +177,7 @@ fn blocks_end_where_they_end_alone() {
     // Hubs that point at each other.
     arcs.extend((0..1200).flat_map(|u| (0..u).map(move |v| (u, v))));
     let dir = tempfile::tempdir().unwrap();
-    let graph = graph(arcs, dir.path());
+    let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
     let parts = trimill_partitioners::random(graph.vertices(), 3, 5);
     assert_same(&graph, &Assignment::new(parts, 3), &[3 << 20], Bytes::mib(1), 3);
 }

@@ -21,7 +21,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-const MUTATIONS: usize = 600;
+const MUTATIONS: usize = 300;
 
 /// Runs one input; an error says which input failed and why. The message of a panic on a rayon thread may go to the output of another test.
 fn run(place: &Place, target: &Target, bytes: &[u8], name: &str) -> Result<(), String> {

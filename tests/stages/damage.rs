@@ -5,9 +5,9 @@
 //! | --- | --- | --- |
 //! | graph file | header, order, ids, rows, index, degrees, footer: every bit; gaps; later blocks: sampled | `graph` |
 //! | cached graph, whole program | the same, sampled | `cached` |
-//! | spill | header, blocks, index: every bit of a small one; a job's: sampled, and counted | `spill` |
-//! | manifest | every bit | `manifest` |
-//! | compressed inputs | every bit | `packed` |
+//! | spill | header, blocks, index: every byte of a small one, every bit of a compressed one; a job's: sampled, and counted | `spill` |
+//! | manifest | every byte | `manifest` |
+//! | compressed inputs | every third bit | `packed` |
 //!
 //! Inputs without checksums are tested in `readers/`, as far as their formats allow to detect damage; images of kernels in the crate `kernels`.
 

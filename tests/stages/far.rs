@@ -20,7 +20,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use crate::common::job::{count, data};
+use crate::common::job::{arcs, count};
 use crate::spill_support::{failure, tiny};
 use trimill::Kind;
 use trimill::testing::spill::{Codec, SpillReader};
@@ -29,14 +29,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Zachary's karate club: 34 vertices, 78 edges, 45 triangles.
 fn karate() -> Vec<(u64, u64)> {
-    let text = std::fs::read_to_string(data("karate.mtx")).unwrap();
-    let lines = text.lines().filter(|line| !line.starts_with('%')).skip(1);
-    lines
-        .map(|line| {
-            let (u, v) = line.split_once(' ').unwrap();
-            (u.parse().unwrap(), v.trim().parse().unwrap())
-        })
-        .collect()
+    // The first line has the sizes.
+    arcs("karate.mtx").split_off(1)
 }
 
 /// Counts the club with ids that descend from `last`, written by `record` after `header`.

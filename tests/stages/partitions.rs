@@ -251,8 +251,8 @@ fn more_than_64_partitions_are_sized_in_groups() {
     }
 }
 
-/// The ranks that level `zero-indegree` keeps, by one pass in descending order.
-fn kept_by_one_sweep(rows: &[Vec<u32>], locals: &[u32]) -> Vec<u32> {
+/// The ranks that a level of pruning keeps, by one pass in descending order.
+fn kept_by_one_sweep(rows: &[Vec<u32>], locals: &[u32], level: Prune) -> Vec<u32> {
     let n = rows.len();
     let mut local = vec![false; n];
     locals.iter().for_each(|&rank| local[rank as usize] = true);
@@ -268,7 +268,10 @@ fn kept_by_one_sweep(rows: &[Vec<u32>], locals: &[u32]) -> Vec<u32> {
     for rank in (0..n).rev() {
         if present[rank] && (local[rank] || pointed[rank]) {
             kept.push(rank as u32);
-            rows[rank].iter().for_each(|&successor| pointed[successor as usize] = true);
+            // Level `direct` follows the arcs of locals alone.
+            if local[rank] || level == Prune::ZeroIndegree {
+                rows[rank].iter().for_each(|&successor| pointed[successor as usize] = true);
+            }
         }
     }
     kept.reverse();
@@ -276,7 +279,7 @@ fn kept_by_one_sweep(rows: &[Vec<u32>], locals: &[u32]) -> Vec<u32> {
 }
 
 #[test]
-fn zero_indegree_pruning_is_right_on_long_chains_and_dense_graphs() {
+fn pruning_is_right_on_long_chains_and_dense_graphs() {
     let mix = trimill_system::hash::mix;
     let n = 30_000u64;
     // A rim where each vertex points at the next two, and a hub that all point at: all are neighbours of the hub.
@@ -298,23 +301,28 @@ fn zero_indegree_pruning_is_right_on_long_chains_and_dense_graphs() {
         let locals = Locals::of(&assignment, &graph.order().unwrap());
         let (rows, ranks, control) = (rows_of(&graph), rank_of(&graph), Control::silent());
         let all: Vec<u32> = (0..assignment.parts()).collect();
-        let [sizes, others] = BLOCKS.map(|block| {
-            let passes = GraphPasses { graph: &graph, block, control: &control };
-            let (kept, _) = kept(passes, &locals, &all, Prune::ZeroIndegree).unwrap();
-            let sizes = sizes(passes, &locals, Prune::ZeroIndegree).unwrap();
-            for (part, (found, size)) in (0..).zip(kept.iter().zip(&sizes)) {
-                let own: Vec<u32> = assignment.locals(part).iter().map(|&vertex| ranks[vertex as usize]).collect();
-                let expected = kept_by_one_sweep(&rows, &own);
-                assert!(found.kept.iter(0..vertices).eq(expected.iter().copied()), "part {part} of {parts}, {block}");
-                assert_eq!(size.numbered(), expected.len() as u64, "part {part} of {parts}, {block}");
+        for level in [Prune::ZeroIndegree, Prune::Direct] {
+            let [sizes, others] = BLOCKS.map(|block| {
+                let passes = GraphPasses { graph: &graph, block, control: &control };
+                let (kept, _) = kept(passes, &locals, &all, level).unwrap();
+                let sizes = sizes(passes, &locals, level).unwrap();
+                for (part, (found, size)) in (0..).zip(kept.iter().zip(&sizes)) {
+                    let own: Vec<u32> = assignment.locals(part).iter().map(|&vertex| ranks[vertex as usize]).collect();
+                    let expected = kept_by_one_sweep(&rows, &own, level);
+                    assert!(
+                        found.kept.iter(0..vertices).eq(expected.iter().copied()),
+                        "part {part} of {parts}, {level}, {block}"
+                    );
+                    assert_eq!(size.numbered(), expected.len() as u64, "part {part} of {parts}, {level}, {block}");
+                }
+                sizes
+            });
+            assert_eq!(sizes, others);
+            if parts == 1 && level == Prune::ZeroIndegree {
+                // All vertices of the rim after the local one are kept, except a few at the end with smaller degrees.
+                let past = u64::from(vertices - 1 - vertices / 3);
+                assert!(past.abs_diff(sizes[0].proxies_kept) <= 3, "{} of {past}", sizes[0].proxies_kept);
             }
-            sizes
-        });
-        assert_eq!(sizes, others);
-        if parts == 1 {
-            // All vertices of the rim after the local one are kept, except a few at the end with smaller degrees.
-            let past = u64::from(vertices - 1 - vertices / 3);
-            assert!(past.abs_diff(sizes[0].proxies_kept) <= 3, "{} of {past}", sizes[0].proxies_kept);
         }
     }
 }

@@ -187,10 +187,10 @@ fn is_bounded(predicted: &Prediction, resident: Bytes, spill: &SpillSummary, cou
 }
 
 #[test]
-fn a_hundred_random_plans_are_kept() {
+fn random_plans_are_kept() {
     let dir = tempfile::tempdir().unwrap();
     let graphs = graphs(dir.path());
-    (0..100).into_par_iter().for_each(|case| check(case, &graphs));
+    (0..48).into_par_iter().for_each(|case| check(case, &graphs));
 }
 
 /// In graphs of many file blocks, ranges and large row blocks consist of whole file blocks.

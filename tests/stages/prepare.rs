@@ -1,7 +1,6 @@
 //! Graphs prepared on a device: the same files as on the CPU, to the byte. Kernels run on the host here; `scripts/gpu-check` compares on a GPU.
 
 use std::fs;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -16,7 +15,7 @@ use trimill::testing::memory::HostMemory;
 use trimill::testing::prepare::starting::{DeviceEngine, StartingDevice};
 use trimill::testing::prepare::{OnDevice, Preparation};
 use trimill::{Bytes, Control, Kind, Result};
-use trimill_generate::{BaseGraph, Family, RowArcs, StarKind, generate, generate_arcs};
+use trimill_generate::{Family, RowArcs, generate, generate_arcs};
 use trimill_kernels::padded;
 use trimill_kernels::prepare::{ids_within, needed};
 use trimill_kernels::testing::{Double, Pace, has_compiler};
@@ -88,48 +87,6 @@ fn same(source: &dyn ArcSource, questions: u32, what: &str) {
 
 fn list(arcs: Vec<(u64, u64)>, declared: Option<u64>) -> ArcList {
     ArcList { arcs, declared }
-}
-
-#[test]
-fn graphs_of_all_generators_are_the_same_to_the_byte() {
-    if !has_compiler() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let families: [(Family, Option<&dyn BaseGraph>); 10] = [
-        (Family::GapKron { scale: 8 }, None),
-        (Family::GapUrand { scale: 8 }, None),
-        (Family::Stars { leaves: vec![5, 4, 3], kind: StarKind::B1k }, None),
-        (Family::RingLattice { vertices: 3000, k: 2 }, None),
-        (Family::KingsGrid { rows: 30, columns: 40 }, None),
-        (Family::Complete { vertices: 120 }, None),
-        (Family::RingOfCliques { cliques: 70, size: 6 }, None),
-        (Family::Hamming { d: 3, q: 7 }, None),
-        (Family::Blowup { copies: 5, permute: Some(3) }, Some(&Path7)),
-        (Family::TensorComplete { q: 40 }, Some(&Path7)),
-    ];
-    for (i, (family, base)) in families.into_iter().enumerate() {
-        let path = folder.path().join(format!("{i}.{}", ["bin", "txt"][i % 2]));
-        generate(&family, base, &path, &Control::silent()).unwrap();
-        same(&opened(&path), [0, 3, 1000][i % 3], &format!("{family:?}"));
-    }
-}
-
-struct Path7;
-
-impl BaseGraph for Path7 {
-    fn vertices(&self) -> u64 {
-        7
-    }
-    fn edges(&self) -> u64 {
-        6
-    }
-    fn edges_of(&self, range: Range<u64>, each: &mut dyn FnMut(u64, u64)) {
-        (0..6).filter(|u| range.contains(u)).for_each(|u| each(u, u + 1));
-    }
-    fn triangles_known(&self) -> Option<u128> {
-        Some(0)
-    }
 }
 
 #[test]

@@ -5,30 +5,12 @@ use std::path::{Path, PathBuf};
 
 use super::{MODES, Shared};
 use crate::common::job::typed;
-use crate::common::place::stderr;
+use crate::common::place::{copy, files, stderr};
 use trimill::testing::report::RunResult;
 
+/// The files below a directory, by their paths in it.
 fn files_in(dir: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(dir).unwrap().flatten() {
-        match entry.path() {
-            path if path.is_dir() => {
-                found.extend(files_in(&path).into_iter().map(|file| Path::new(&entry.file_name()).join(file)));
-            }
-            _ => found.push(entry.file_name().into()),
-        }
-    }
-    found.sort();
-    found
-}
-
-/// Replaces `to` by a copy of the directory `from`.
-fn copy(from: &Path, to: &Path) {
-    let _ = fs::remove_dir_all(to);
-    for file in files_in(from) {
-        fs::create_dir_all(to.join(&file).parent().unwrap()).unwrap();
-        fs::copy(from.join(&file), to.join(&file)).unwrap();
-    }
+    files(dir).iter().map(|path| path.strip_prefix(dir).unwrap().to_path_buf()).collect()
 }
 
 #[test]

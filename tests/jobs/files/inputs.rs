@@ -9,6 +9,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use super::place::{CLIQUE, Place, TRIANGLE, counted, dated, result, said};
+use crate::common::place::{goes_on, stopped};
 
 fn name(bytes: &[u8]) -> &OsStr {
     OsStr::from_bytes(bytes)
@@ -144,11 +145,11 @@ fn an_input_that_changes_while_it_is_read_is_an_error_and_nothing_is_kept() {
             let mut command = place.command(&["count", "--json", "--backend", "cpu", file]);
             let child = command.args(more).env("TRIMILL_FAULT", "read-stop:2");
             let child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-            stopped(child.id());
+            stopped(&child);
             std::thread::sleep(Duration::from_millis(50));
             let mut open = fs::File::options().append(true).open(&input).unwrap();
             open.write_all(b"\n").unwrap();
-            goes_on(child.id());
+            goes_on(&child);
             let output = child.wait_with_output().unwrap();
             let told = said(&output);
             assert_eq!(output.status.code(), Some(1), "{file} {more:?}: {told}");
@@ -158,17 +159,4 @@ fn an_input_that_changes_while_it_is_read_is_an_error_and_nothing_is_kept() {
             assert!(!place.path("run/job.json").exists());
         }
     }
-}
-
-fn stopped(id: u32) {
-    let until = std::time::Instant::now() + Duration::from_secs(120);
-    let status = format!("/proc/{id}/stat");
-    while !fs::read_to_string(&status).is_ok_and(|text| text.rsplit(')').next().unwrap().starts_with(" T")) {
-        assert!(std::time::Instant::now() < until, "it does not stop");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-fn goes_on(id: u32) {
-    assert!(std::process::Command::new("kill").args(["-CONT", &id.to_string()]).status().unwrap().success());
 }

@@ -1,49 +1,38 @@
 //! Names in Parquet files, read and written.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use ::parquet::basic::Encoding;
 use ::parquet::column::writer::ColumnWriter;
 use ::parquet::data_type::ByteArray;
 use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
-use ::parquet::file::writer::SerializedFileWriter;
 use ::parquet::record::RowAccessor;
-use ::parquet::schema::parser::parse_message_type;
 use trimill::Kind;
 
 use super::{arcs, assert_written, expected, lines, names};
 use crate::common::job::count;
+use crate::common::tables::parquet;
 
 /// A Parquet file with the ends of arcs, some of them missing, 100 rows in each group. `kind` has a column's type and its annotation.
 fn table([kind, annotation]: [&str; 2], arcs: &[[Option<&[u8]>; 2]], encoding: Option<Encoding>) -> Vec<u8> {
     let columns = ["a", "b"].map(|name| format!("optional {kind} {name} {annotation};")).concat();
-    let schema = parse_message_type(&format!("message m {{ {columns} }}")).unwrap();
     let properties = WriterProperties::builder().set_dictionary_enabled(encoding.is_none());
     let properties = encoding.map_or(properties.clone(), |encoding| properties.set_encoding(encoding));
-    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties.build())).unwrap();
-    for arcs in arcs.chunks(100) {
-        let (mut group, mut end) = (writer.next_row_group().unwrap(), 0);
-        while let Some(mut column) = group.next_column().unwrap() {
-            let ends = arcs.iter().map(|arc| arc[end]);
-            let levels: Vec<i16> = ends.clone().map(|name| i16::from(name.is_some())).collect();
-            match column.untyped() {
-                ColumnWriter::ByteArrayColumnWriter(writer) => {
-                    let values: Vec<ByteArray> = ends.flatten().map(|name| name.to_vec().into()).collect();
-                    writer.write_batch(&values, Some(&levels), None).map(drop).unwrap();
-                }
-                ColumnWriter::Int64ColumnWriter(writer) => {
-                    writer.write_batch(&vec![7; arcs.len()], Some(&levels), None).map(drop).unwrap();
-                }
-                _ => panic!("another type"),
+    parquet(&columns, properties.build(), arcs.chunks(100), |arcs, end, column| {
+        let ends = arcs.iter().map(|arc| arc[end]);
+        let levels: Vec<i16> = ends.clone().map(|name| i16::from(name.is_some())).collect();
+        match column {
+            ColumnWriter::ByteArrayColumnWriter(writer) => {
+                let values: Vec<ByteArray> = ends.flatten().map(|name| name.to_vec().into()).collect();
+                writer.write_batch(&values, Some(&levels), None).map(drop).unwrap();
             }
-            column.close().unwrap();
-            end += 1;
+            ColumnWriter::Int64ColumnWriter(writer) => {
+                writer.write_batch(&vec![7; arcs.len()], Some(&levels), None).map(drop).unwrap();
+            }
+            _ => panic!("another type"),
         }
-        group.close().unwrap();
-    }
-    writer.into_inner().unwrap()
+    })
 }
 
 const TEXT: [&str; 2] = ["binary", "(UTF8)"];

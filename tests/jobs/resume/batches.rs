@@ -23,12 +23,6 @@ fn at_some_writes(fault: &str, step: usize, many: &'static str, code: Option<i32
 }
 
 #[test]
-fn batches_are_counted_as_any_other_partitions() {
-    let place = Place::new().with("TRIMILL_BATCH", "3");
-    place.completes(COLLABORATION, &SETTINGS);
-}
-
-#[test]
 fn a_full_disk_and_kills_at_writes_of_batches() {
     assert!(at_some_writes("write", 3, "5", Some(3)) > 15);
     assert!(at_some_writes("kill", 4, "2", None) > 10);

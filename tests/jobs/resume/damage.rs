@@ -6,7 +6,7 @@ use std::path::Path;
 use trimill::testing::graph::file::read_layout;
 
 use super::restarts::{killed_when, spills};
-use super::support::{COLLABORATION, Known, Place, ROUTERS, answered, data, stderr};
+use super::support::{COLLABORATION, Known, Place, ROUTERS, answered, copy, data, files, stderr};
 
 const PARTS: [&str; 5] = ["--partitioner", "contiguous", "--parts", "4", "--no-cache"];
 
@@ -15,20 +15,6 @@ fn flip(path: &Path, at: usize) {
     let at = at.min(bytes.len() - 1);
     bytes[at] ^= 1 << (at % 8);
     fs::write(path, bytes).unwrap();
-}
-
-/// Copies a directory recursively.
-fn copy(from: &Path, to: &Path) {
-    let _ = fs::remove_dir_all(to);
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().flatten() {
-        let (path, to) = (entry.path(), to.join(entry.file_name()));
-        if path.is_dir() {
-            copy(&path, &to)
-        } else {
-            let _ = fs::copy(path, to).unwrap();
-        }
-    }
 }
 
 #[test]
@@ -94,7 +80,7 @@ fn a_damaged_plan_list_of_locals_or_graph_is_made_again() {
     fs::remove_file(place.path("run/locals.zst")).unwrap();
     place.completes(ROUTERS, &PARTS);
     copy(&place.path("saved"), &place.path("run"));
-    let graph = super::support::files(&place.path("run/graph")).remove(0);
+    let graph = files(&place.path("run/graph")).remove(0);
     let layout = read_layout(&graph).unwrap();
     for section in [layout.index(), layout.degrees()] {
         copy(&place.path("saved"), &place.path("run"));
@@ -162,10 +148,10 @@ fn no_file_of_another_job_is_used() {
             {
                 start(name, &other, "other");
                 let mut swapped = 0;
-                for file in super::support::files(&place.path("mine")) {
+                for file in files(&place.path("mine")) {
                     let file = file.strip_prefix(place.path("mine")).unwrap();
                     let from = match file.starts_with("graph") {
-                        true => super::support::files(&place.path("other/graph")).remove(0),
+                        true => files(&place.path("other/graph")).remove(0),
                         false => place.path("other").join(file),
                     };
                     // The job file of another job is refused; see tests/jobs/resume/refusals.rs.
@@ -180,7 +166,7 @@ fn no_file_of_another_job_is_used() {
                 assert!(swapped >= 2, "{partitioner} {other:?}");
                 // The plan together with what belongs to it.
                 copy(&place.path("mine"), &place.path("run"));
-                for file in super::support::files(&place.path("other")) {
+                for file in files(&place.path("other")) {
                     let file = file.strip_prefix(place.path("other")).unwrap();
                     if file != Path::new("job.json") && file != Path::new("lock") && !file.starts_with("graph") {
                         let to = place.path("run").join(file);

@@ -57,8 +57,8 @@ const SETTINGS: [&str; 9] =
     ["--no-cache", "--parts", "9", "--partitioner", "random", "--threads", "2", "--block-bytes", "16KiB"];
 
 #[test]
-fn fifty_kills_at_random_moments() {
-    assert!(interrupt_until_done("-KILL", 50, &SETTINGS) > 0);
+fn twenty_kills_at_random_moments() {
+    assert!(interrupt_until_done("-KILL", 20, &SETTINGS) > 0);
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Files left by a killed process without a run directory are removed at the next start, unless in use; graphs that are cut while they are read.
 
 use std::fs;
-use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
 use trimill::testing::report::RunResult;
+
+use crate::common::place::{goes_on, stopped};
 
 use super::support::{COLLABORATION, LITTLE, Place, ROUTERS, STRIKES, buckets_on_disk, data, files, stderr};
 
@@ -19,20 +19,6 @@ fn without_run_dir(place: &Place, fault: &str, input: &str, arguments: &[&str]) 
 
 fn triangles(output: &[u8]) -> u128 {
     serde_json::from_slice::<RunResult>(output).unwrap().triangles
-}
-
-/// Waits until the process has stopped itself (SIGSTOP).
-fn stopped(child: &Child) {
-    let until = Instant::now() + Duration::from_secs(60);
-    let status = format!("/proc/{}/stat", child.id());
-    while !fs::read_to_string(&status).is_ok_and(|text| text.rsplit(')').next().unwrap().starts_with(" T")) {
-        assert!(Instant::now() < until, "it does not stop");
-        sleep(Duration::from_millis(5));
-    }
-}
-
-fn goes_on(child: &Child) {
-    assert!(Command::new("kill").args(["-CONT", &child.id().to_string()]).status().unwrap().success());
 }
 
 #[test]

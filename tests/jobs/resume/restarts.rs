@@ -2,9 +2,12 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Stdio;
 
 use trimill::testing::job::Mode;
 use trimill::testing::report::RunResult;
+
+use crate::common::place::{goes_on, stopped};
 
 use super::support::{COLLABORATION, Place, ROUTERS, STRIKES, data, files, stderr};
 
@@ -141,6 +144,50 @@ fn kept_spills_are_all_there_after_a_resume() {
             .verify(&trimill::testing::control::Control::silent())
             .unwrap();
     }
+}
+
+#[test]
+fn a_done_job_that_is_to_keep_its_spills_makes_those_that_are_missing() {
+    let place = Place::new();
+    let parts = ["--partitioner", "contiguous", "--parts", "3"];
+    let kept = [&parts[..], &["--keep-spill", "--spill-dir", "kept"]].concat();
+    place.completes(ROUTERS, &parts);
+    place.completes(ROUTERS, &kept);
+    let manifest = || trimill::testing::spill::Manifest::read(&place.path("kept")).unwrap();
+    assert_eq!(manifest().partitions.len(), 3);
+    fs::remove_file(place.path("kept/part-00001.spill")).unwrap();
+    place.completes(ROUTERS, &kept);
+    assert!(manifest().partitions.iter().all(|partition| manifest().open(&place.path("kept"), partition).is_ok()));
+    // Another job does not replace them.
+    let other = [
+        "count",
+        &data(COLLABORATION.0),
+        "--run-dir",
+        "other",
+        "--backend",
+        "cpu",
+        "--keep-spill",
+        "--spill-dir",
+        "kept",
+    ];
+    fs::remove_file(place.path("kept/manifest.json")).unwrap();
+    place.refuses(&other, 3, &["is not a spilled partition of this job", "--force"]);
+    assert_eq!(files(&place.path("kept")).len(), 3);
+}
+
+/// A spill that is gone before it is counted is built again.
+#[test]
+fn a_spill_that_was_removed_meanwhile_is_built_again() {
+    let place = Place::new();
+    let mut command = place.start_command(&data(ROUTERS.0), &["--partitioner", "contiguous", "--parts", "4"]);
+    command.env("TRIMILL_FAULT", "device-stop:1").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    stopped(&child);
+    spills(&place).iter().for_each(|spill| fs::remove_file(spill).unwrap());
+    goes_on(&child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(serde_json::from_slice::<RunResult>(&output.stdout).unwrap().triangles, ROUTERS.1);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use trimill::Control;
@@ -15,7 +15,7 @@ use trimill::testing::sums::part::{PartCounts, PartKey};
 use trimill::testing::sums::{ByArc, ByRank};
 
 pub(crate) use crate::common::job::typed as data;
-pub(crate) use crate::common::place::{Place, stderr};
+pub(crate) use crate::common::place::{Place, copy, files, stderr};
 use crate::common::read_all;
 
 /// A graph of `tests/data` with its published triangles.
@@ -151,15 +151,4 @@ pub(crate) fn verified(name: &str, flag: &str) -> String {
 /// Whether standard output has an answer.
 pub(crate) fn answered(output: &Output) -> bool {
     String::from_utf8_lossy(&output.stdout).contains("\"triangles\"")
-}
-
-/// All files below a directory, sorted.
-pub(crate) fn files(dir: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
-    }
-    found.sort();
-    found
 }

@@ -8,7 +8,6 @@ use trimill::testing::graph::Direction;
 use trimill::testing::graph::file::{open, read_layout};
 use trimill::testing::input::Identity;
 use trimill::{Bytes, Control, Error, Kind, Result};
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::{flip, spread};
 use crate::common::{cached, degrees_by_rank, text};
@@ -134,60 +133,6 @@ fn all_flips_are_found(path: &Path, bits: impl Fn(Range<u64>) -> Vec<u64>) {
         flip(path, bit);
     }
     assert_eq!(read(path).unwrap().0, whole);
-}
-
-#[test]
-fn the_example_of_the_format_is_written_so() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = graph(vec![(0, 1), (1, 2), (2, 0), (2, 3)], dir.path());
-    let bytes = std::fs::read(&path).unwrap();
-    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-    // The bits of first and further groups, and the number of control bits; control words; data, with one word more.
-    let sequence = |[first, more, bits]: [u64; 3], rest: &[u64]| [&[first | more << 8 | bits << 16], rest].concat();
-    // The vertices 2, then 1 and the one before it, then 3. Lengths 0, 1, 2, 1: one bit each, and one more where needed. Distances are 0: no bits.
-    let order = sequence([1, 1, 6], &[0b10_1110, 0b11_0110, 0]);
-    let lengths = sequence([1, 1, 5], &[0b1_1011, 0b1_1010, 0]);
-    let distances = sequence([0, 1, 4], &[0b1111, 0]);
-    let bytes_of = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-    let (order, rows) = (bytes_of(&order), bytes_of(&[lengths, distances].concat()));
-    let index = [vec![0; 24], xxh3_64(&rows).to_le_bytes().to_vec()].concat();
-    let degrees = words(&[3, 1, 2, 2, 1, 1]);
-    let mut expected =
-        [&b"TRIMGRAF"[..], &words(&[5, (bytes.len() - 16_408) as u32]), &16_408u64.to_le_bytes()].concat();
-    assert_eq!(bytes[..24], expected);
-    let footer = &bytes[16_408..];
-    assert_eq!(bytes[24..32], xxh3_64(footer).to_le_bytes());
-    assert_eq!(bytes[32..40], xxh3_64(&bytes[..32]).to_le_bytes());
-    expected = bytes[..HEADER as usize].to_vec();
-    for (at, section) in [(4096, &order), (8192, &rows), (12_288, &index), (16_384, &degrees)] {
-        expected.resize(at, 0);
-        expected.extend(section);
-    }
-    for (i, (found, expected)) in bytes.chunks(8).zip(expected.chunks(8)).enumerate() {
-        assert_eq!(found, expected, "at {}", 8 * i);
-    }
-    let footer: serde_json::Value = serde_json::from_slice(footer).unwrap();
-    for (field, value) in [
-        ("vertices", 4),
-        ("edges", 4),
-        ("offset_of_ids", 0),
-        ("longest_row", 2),
-        ("probes", 1),
-        ("block_bytes", rows.len()),
-        ("blocks", 1),
-        ("degree_runs", 3),
-    ] {
-        assert_eq!(footer[field], value, "{field}");
-    }
-    let section = |name: &str, at: u64, bytes: &[u8], checksum: Option<u64>| serde_json::json!({"name": name, "at": at, "bytes": bytes.len(), "checksum": checksum, "needed": true});
-    let of = |bytes: &[u8]| Some(xxh3_64(bytes));
-    let sections = [
-        section("order", 4096, &order, of(&order)),
-        section("rows", 8192, &rows, None),
-        section("index", 12_288, &index, of(&index)),
-        section("degrees", 16_384, &degrees, of(&degrees)),
-    ];
-    assert_eq!(footer["sections"], serde_json::Value::from(sections.to_vec()));
 }
 
 #[test]

@@ -17,14 +17,12 @@ fn every_changed_byte_of_a_manifest_is_found() {
     let whole = std::fs::read(&path).unwrap();
     assert!(whole == std::fs::read(fixture_dir().join("manifest.json")).unwrap(), "written as it was read");
     for at in 0..whole.len() {
-        for bit in 0..8 {
-            let mut flipped = whole.clone();
-            flipped[at] ^= 1 << bit;
-            std::fs::write(&path, &flipped).unwrap();
-            let error = failure(Manifest::read(dir.path()));
-            assert_eq!(error.kind(), Kind::Data);
-            assert!(error.to_string().contains("manifest.json"), "{error}");
-        }
+        let mut flipped = whole.clone();
+        flipped[at] ^= 1 << (at % 8);
+        std::fs::write(&path, &flipped).unwrap();
+        let error = failure(Manifest::read(dir.path()));
+        assert_eq!(error.kind(), Kind::Data);
+        assert!(error.to_string().contains("manifest.json"), "{error}");
         std::fs::write(&path, &whole[..at]).unwrap();
         failure(Manifest::read(dir.path()));
     }

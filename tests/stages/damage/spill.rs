@@ -21,7 +21,8 @@ fn every_flipped_bit_is_found() {
         let path = tiny().write(dir.path(), "whole.spill", codec, 10).path;
         let whole = std::fs::read(&path).unwrap();
         let path = dir.path().join("flipped.spill");
-        for bit in 0..8 * whole.len() {
+        // Of a plain one, a bit of each byte.
+        for bit in (0..8 * whole.len()).filter(|bit| codec != Codec::Plain || bit % 8 == bit / 8 % 8) {
             let mut flipped = whole.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             std::fs::write(&path, &flipped).unwrap();

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 
 use serde_json::Value;
@@ -73,17 +74,20 @@ pub(super) fn decode(path: &Path) -> Decoded {
     let footer: Value = serde_json::from_slice(footer).unwrap();
     let field = |name: &str| footer[name].as_u64().unwrap();
     let (n, m) = (field("vertices"), field("edges"));
-    let (mut next, mut sections) = (4096, BTreeMap::new());
+    let zeros = |range: Range<u64>| file[range.start as usize..range.end as usize].iter().all(|&byte| byte == 0);
+    let (mut end, mut sections) = (56_u64, BTreeMap::new());
     for section in footer["sections"].as_array().unwrap() {
         let [at, length] = ["at", "bytes"].map(|name| section[name].as_u64().unwrap());
-        assert_eq!((at, &section["needed"]), (next, &true.into()));
+        assert_eq!((at, &section["needed"]), (end.next_multiple_of(4096), &true.into()));
+        assert!(zeros(end..at));
         let bytes = &file[at as usize..(at + length) as usize];
-        next = (at + length).next_multiple_of(4096);
+        end = at + length;
         let checksum = section["checksum"].as_u64();
         assert!(checksum.is_none_or(|checksum| checksum == xxh3_64(bytes)));
         assert_eq!(checksum.is_none(), section["name"] == "rows");
         sections.insert(section["name"].as_str().unwrap().to_owned(), bytes);
     }
+    assert_eq!(end, begin);
     let section = |name: &str| sections.get(name).copied();
     let [order, rows, index, degrees] = ["order", "rows", "index", "degrees"].map(|name| section(name).unwrap());
     assert_eq!(footer["has_ids"].as_bool().unwrap(), section("ids").is_some());

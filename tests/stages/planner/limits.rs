@@ -1,29 +1,12 @@
 //! A plan fits the device, and its row blocks the host, and a graph that fits is one partition.
 
+use super::draws::Partitioner;
 use crate::common::oriented;
 use trimill::testing::count::cpu::Cpu;
-use trimill::testing::graph::OrientedGraph;
-use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::plan::sets::VertexInfo;
-use trimill::testing::plan::{Assign, GraphCut, PlanLimits, Planner};
-use trimill::{Bytes, Control, Result};
+use trimill::testing::plan::{GraphCut, PlanLimits, Planner};
+use trimill::{Bytes, Control};
 use trimill_counting::CountBackend;
-
-/// Contiguous runs of equal numbers of vertices.
-struct Runs<'g>(&'g OrientedGraph);
-
-impl Assign for Runs<'_> {
-    fn assign(&self, parts: u32) -> Result<Assignment> {
-        let n = u64::from(self.0.vertices());
-        Ok(Assignment::new((0..n).map(|id| (id * u64::from(parts) / n) as u32).collect(), parts))
-    }
-    fn is_cheap(&self) -> bool {
-        true
-    }
-    fn parts(&self) -> Option<u32> {
-        None
-    }
-}
 
 #[test]
 fn a_plan_fits_the_device_and_the_row_blocks_of_the_host() {
@@ -34,6 +17,7 @@ fn a_plan_fits_the_device_and_the_row_blocks_of_the_host() {
     let footprint = Cpu::new(Bytes::ZERO, graph.vertices()).footprint();
     let whole = footprint.resident(u64::from(graph.vertices()), graph.edges());
     let vertices = VertexInfo::of(&graph).unwrap();
+    let cut = Partitioner { vertices: &vertices, way: 1, parts: None };
     for (device, row_block, one) in [
         (whole.get() * 2, whole.get() * 2, true),
         (whole.get() * 2, whole.get() / 50, true),
@@ -43,7 +27,7 @@ fn a_plan_fits_the_device_and_the_row_blocks_of_the_host() {
         let limits = PlanLimits { device: Bytes(device), largest_row_block: Bytes(row_block), ..super::limits() };
         let control = Control::silent();
         let planner = Planner { graph: &graph, footprint: &footprint, limits: &limits, control: &control };
-        let of_sets = planner.sets(planner.assigned(&vertices, &Runs(&graph)).unwrap()).unwrap();
+        let of_sets = planner.sets(planner.assigned(&vertices, &cut).unwrap()).unwrap();
         let of_ranges = planner.ranges(None).unwrap();
         assert!(matches!((&of_sets.cut, &of_ranges.cut), (GraphCut::Sets(_), GraphCut::Ranges(_))));
         for plan in [of_sets, of_ranges] {

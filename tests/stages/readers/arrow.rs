@@ -134,7 +134,7 @@ fn damaged_files_are_refused_or_read() {
         let whole = std::fs::read(path).unwrap();
         let end = Path::new(name).extension().unwrap().to_str().unwrap();
         let mut failed = 0;
-        for bit in (0..8 * whole.len()).step_by(37) {
+        for bit in (0..8 * whole.len()).step_by(73) {
             let mut bytes = whole.clone();
             bytes[bit / 8] ^= 1 << (bit % 8);
             let path = folder.write(&format!("flipped.{end}"), bytes);
@@ -168,5 +168,26 @@ fn a_batch_is_counted_once() {
     let mut twice = whole.clone();
     twice[at..at + 8].copy_from_slice(&(first as u64).to_le_bytes());
     folder.refuses("twice.arrow", twice, &["a footer with batches"]);
+    // A footer with a longer list at its end: that place 1,000 times, and then one that is not reached.
+    let (begin, list) = (whole.len() - 10 - u32_at(&whole, whole.len() - 10) as usize, at - 28);
+    assert_eq!(u32_at(&whole, list), 2);
+    let reference = (begin..list).step_by(4).find(|&field| field + u32_at(&whole, field) as usize == list).unwrap();
+    let mut many = whole[..whole.len() - 10].to_vec();
+    many.resize(begin + (many.len() - begin).next_multiple_of(8), 0);
+    let to_list = (many.len() - reference) as u32;
+    many[reference..reference + 4].copy_from_slice(&to_list.to_le_bytes());
+    many.extend(1001u32.to_le_bytes());
+    let mut block = whole[list + 4..list + 28].to_vec();
+    (0..1000).for_each(|_| many.extend(&block));
+    block[..8].copy_from_slice(&(1u64 << 40).to_le_bytes());
+    many.extend(&block);
+    many.extend(((many.len() - begin) as u32).to_le_bytes());
+    many.extend(b"ARROW1");
+    let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    one_thread.install(|| folder.refuses("many.arrow", many, &["a footer with batches that share bytes"]));
     assert_eq!(read(&folder.write("whole.arrow", whole)).unwrap().len(), 4);
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
 }

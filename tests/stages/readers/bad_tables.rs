@@ -1,20 +1,18 @@
 //! NumPy, SciPy and Parquet files that are damaged, or hold something else than edges.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use parquet::basic::Encoding;
 use parquet::column::writer::ColumnWriter;
-use parquet::data_type::{ByteArray, Int64Type};
+use parquet::data_type::ByteArray;
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::parser::parse_message_type;
 use trimill::testing::input::format::Format;
 use trimill::testing::input::{ColumnNames, InputSettings, Source};
 use trimill::{Control, Error, Kind};
 
 use super::support::{Folder, arcs, read, work_dir};
 use crate::common::packed::zipped_by;
+use crate::common::tables::parquet;
 
 /// A `.npy` file as its specification lays it out.
 pub(crate) fn npy(version: u8, descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
@@ -150,20 +148,7 @@ pub(crate) fn table_of(arcs: &[(u64, u64)]) -> Vec<u8> {
 type Fill<'a> = &'a dyn Fn(usize, &mut ColumnWriter<'_>);
 
 pub(crate) fn table(schema: &str, groups: &[Fill<'_>]) -> Vec<u8> {
-    let schema = Arc::new(parse_message_type(&format!("message m {{ {schema} }}")).unwrap());
-    let properties = Arc::new(WriterProperties::builder().build());
-    let mut writer = SerializedFileWriter::new(Vec::new(), schema, properties).unwrap();
-    for fill in groups {
-        let mut group = writer.next_row_group().unwrap();
-        let mut number = 0;
-        while let Some(mut column) = group.next_column().unwrap() {
-            fill(number, column.untyped());
-            column.close().unwrap();
-            number += 1;
-        }
-        group.close().unwrap();
-    }
-    writer.into_inner().unwrap()
+    parquet(schema, WriterProperties::builder().build(), groups, |fill, number, column| fill(number, column))
 }
 
 fn wide(values: &'static [i64]) -> impl Fn(usize, &mut ColumnWriter<'_>) {
@@ -276,17 +261,13 @@ fn values_that_are_no_ids_are_refused() {
 #[test]
 fn a_page_must_have_the_values_that_its_header_counts() {
     let folder = Folder::new();
-    let schema = Arc::new(parse_message_type("message m { required int64 a; required int64 b; }").unwrap());
     let properties =
         WriterProperties::builder().set_dictionary_enabled(false).set_encoding(Encoding::DELTA_BINARY_PACKED);
-    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties.build())).unwrap();
-    let mut group = writer.next_row_group().unwrap();
-    while let Some(mut column) = group.next_column().unwrap() {
-        column.typed::<Int64Type>().write_batch(&[3, 1, 4, 1, 5], None, None).unwrap();
-        column.close().unwrap();
-    }
-    group.close().unwrap();
-    let whole = writer.into_inner().unwrap();
+    let columns = "required int64 a; required int64 b;";
+    let whole = parquet(columns, properties.build(), [[3, 1, 4, 1, 5_i64]], |values, _, column| {
+        let ColumnWriter::Int64ColumnWriter(writer) = column else { panic!("another type") };
+        writer.write_batch(values, None, None).map(drop).unwrap();
+    });
     let expected = [(1, 1), (1, 1), (3, 3), (4, 4), (5, 5)];
     assert_eq!(read(&folder.write("delta.parquet", &whole)).unwrap(), expected);
     // A page of values begins with the size of blocks, the number of their parts, the number of values and the first one.

@@ -1,12 +1,13 @@
 //! Graphs of GraphAr: what its own software wrote is in `fixtures.rs`; here which edges are taken, and what is refused.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use trimill::testing::input::{Source, files_of};
 use trimill::{Error, Kind};
 
 use super::support::{Folder, arcs, read, work_dir};
 use crate::common::packed::{zipped, zst};
+use crate::common::place::files;
 
 /// The description of edges between two types of vertices, in chunks of 2.
 fn edges(tails: &str, name: &str, heads: &str) -> String {
@@ -70,7 +71,7 @@ impl GraphDir {
             let name = path.strip_prefix(self.0.path("")).unwrap();
             (format!("social/{}", name.display()), std::fs::read(&path).unwrap())
         };
-        let members: Vec<_> = glob_files(&self.0.path("")).into_iter().map(member).collect();
+        let members: Vec<_> = files(&self.0.path("")).into_iter().map(member).collect();
         let members: Vec<_> = members.iter().map(|(name, bytes)| (&name[..], &bytes[..])).collect();
         [("g.tar.zst", zst(&tar)), ("g.tar", tar), ("g.zip", zipped(&members))]
     }
@@ -86,11 +87,6 @@ impl GraphDir {
         assert_eq!(error.kind(), Kind::Data, "{error}");
         parts.iter().for_each(|part| assert!(error.to_string().contains(part), "no '{part}' in: {error}"));
     }
-}
-
-fn glob_files(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { glob_files(&path) } else { vec![path] }).collect()
 }
 
 #[test]

@@ -20,9 +20,9 @@ use trimill::{Bytes, Control, Kind, Result};
 use webgraph::prelude::CompFlags;
 
 use super::bvgraph::{graph_of, write};
-use super::support::{Folder, TINY, bytes_of, data, open, work_dir};
+use super::support::{Folder, TINY, bytes_of, data, open, sg_of_rows as sg, work_dir};
 use crate::common;
-use faults::{Fault, arcs_of, is_clean, metis, rows_of, sg};
+use faults::{Fault, arcs_of, is_clean, metis, rows_of};
 
 /// A source that does not offer its rows.
 struct General<'a>(&'a Source);

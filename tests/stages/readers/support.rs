@@ -99,22 +99,32 @@ pub(crate) fn bytes_of<const N: usize>(arcs: &[(u64, u64)], record: impl Fn(u64,
 
 /// A `.sg` file of a graph with `n` vertices, in the layout that the GAP Benchmark Suite writes.
 pub(crate) fn sg(n: u64, arcs: &[(u64, u64)], directed: bool) -> Vec<u8> {
-    let csr = |arcs: &[(u64, u64)]| {
-        let mut sorted = arcs.to_vec();
-        sorted.sort_unstable();
-        let mut bytes = Vec::new();
-        for vertex in 0..=n {
-            bytes.extend((sorted.partition_point(|a| a.0 < vertex) as i64).to_le_bytes());
-        }
-        bytes.extend(sorted.iter().flat_map(|a| (a.1 as i32).to_le_bytes()));
-        bytes
+    let csr = |arcs: &mut dyn Iterator<Item = (u64, u64)>| {
+        let mut rows = vec![Vec::new(); n as usize];
+        arcs.for_each(|(u, v)| rows[u as usize].push(v));
+        rows.iter_mut().for_each(|row| row.sort_unstable());
+        sg_of_rows(&rows)
     };
-    let mut bytes = vec![u8::from(directed)];
-    bytes.extend((arcs.len() as i64).to_le_bytes());
-    bytes.extend((n as i64).to_le_bytes());
-    bytes.extend(csr(arcs));
+    let mut bytes = csr(&mut arcs.iter().copied());
     if directed {
-        bytes.extend(csr(&arcs.iter().map(|&(u, v)| (v, u)).collect::<Vec<_>>()));
+        bytes[0] = 1;
+        bytes.extend_from_slice(&csr(&mut arcs.iter().map(|&(u, v)| (v, u)))[17..]);
     }
+    bytes
+}
+
+/// Rows as an undirected `.sg` file, unchanged.
+pub(crate) fn sg_of_rows(rows: &[Vec<u64>]) -> Vec<u8> {
+    let arcs: usize = rows.iter().map(Vec::len).sum();
+    let mut bytes = vec![0];
+    bytes.extend((arcs as i64).to_le_bytes());
+    bytes.extend((rows.len() as i64).to_le_bytes());
+    let mut end = 0i64;
+    bytes.extend(end.to_le_bytes());
+    for row in rows {
+        end += row.len() as i64;
+        bytes.extend(end.to_le_bytes());
+    }
+    bytes.extend(rows.iter().flatten().flat_map(|&head| (head as i32).to_le_bytes()));
     bytes
 }

@@ -73,7 +73,7 @@ fn a_list_that_begins_with_its_largest_id_has_no_header_unless_one_fits() {
         arcs.sort_unstable();
         arcs
     };
-    for n in (2..70).chain([100, 1000]) {
+    for n in (2..20).chain([63, 64, 65, 100, 1000]) {
         for first in [0, 1] {
             // The last vertex is adjacent to all others: the lines descend, ascend, or begin in the middle.
             let down: Vec<(u64, u64)> = (first..n).rev().map(|leaf| (n, leaf)).collect();

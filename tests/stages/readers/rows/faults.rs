@@ -5,22 +5,6 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Rows as an undirected `.sg` file, unchanged.
-pub(super) fn sg(rows: &[Vec<u64>]) -> Vec<u8> {
-    let arcs: usize = rows.iter().map(Vec::len).sum();
-    let mut bytes = vec![0];
-    bytes.extend((arcs as i64).to_le_bytes());
-    bytes.extend((rows.len() as i64).to_le_bytes());
-    let mut end = 0i64;
-    bytes.extend(end.to_le_bytes());
-    for row in rows {
-        end += row.len() as i64;
-        bytes.extend(end.to_le_bytes());
-    }
-    bytes.extend(rows.iter().flatten().flat_map(|&head| (head as i32).to_le_bytes()));
-    bytes
-}
-
 /// Rows as a METIS file, unchanged; `None` if they have an odd number of arcs.
 pub(super) fn metis(rows: &[Vec<u64>]) -> Option<String> {
     let arcs: usize = rows.iter().map(Vec::len).sum();
