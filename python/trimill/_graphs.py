@@ -215,7 +215,7 @@ def _is_integer(kind: type[Any]) -> bool:
 
 
 def _is_missing(end: Any) -> bool:
-    """Whether it is ``None``, not a number, or no time of NumPy, or one of those of pandas."""
+    """Whether it is ``None``, or a NaN, NaT or NA of Python, NumPy or pandas."""
     import numpy
 
     if isinstance(end, (float, numpy.generic)):
