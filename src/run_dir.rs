@@ -41,6 +41,7 @@ pub use sealed_file::unless_damaged;
 
 use serde::{Deserialize, Serialize};
 
+use crate::job::file::OutputTable;
 use crate::plan::GraphCut;
 use crate::report::RunResult;
 use crate::sums::{ByArc, ByRank, SumKey};
@@ -62,12 +63,19 @@ const SPILLS: &str = "spills";
 struct AnnouncedFiles {
     #[serde(with = "path_text::list")]
     files: Vec<PathBuf>,
+    /// The outputs of the start that wrote the result, with absolute paths.
+    #[serde(default)]
+    written: Option<OutputTable>,
+}
+
+fn known_outputs(path: &Path) -> AnnouncedFiles {
+    // If the record is damaged, no file is known to be the job's own.
+    sealed_file::read(&path.join(ANNOUNCED)).ok().flatten().unwrap_or_default()
 }
 
 /// The files outside of the run directory that earlier starts announced: the job's own, which may be replaced.
 pub fn announced(path: &Path) -> Vec<PathBuf> {
-    // If the record is damaged, no file is known to be the job's own.
-    sealed_file::read::<AnnouncedFiles>(&path.join(ANNOUNCED)).ok().flatten().unwrap_or_default().files
+    known_outputs(path).files
 }
 
 /// What to do about a file of a prepared job that is missing, damaged, or of another job.
@@ -157,15 +165,24 @@ impl RunDir {
         if !complete {
             self.forget_result()?;
         }
-        let mut all = announced(&self.path);
+        let AnnouncedFiles { files: mut all, written } = known_outputs(&self.path);
         let known = all.len();
         all.extend(files);
         all.sort();
         all.dedup();
         match all.len() == known {
             true => Ok(()),
-            false => sealed_file::write(&self.path.join(ANNOUNCED), &AnnouncedFiles { files: all }),
+            false => sealed_file::write(&self.path.join(ANNOUNCED), &AnnouncedFiles { files: all, written }),
         }
+    }
+
+    /// Whether the start that wrote the result wrote all files of these outputs, each for the same setting.
+    pub fn has_written(&self, outputs: &OutputTable) -> bool {
+        let Some(written) = known_outputs(&self.path).written else { return outputs.count_files().next().is_none() };
+        let Ok(wanted) = outputs.absolute() else { return false };
+        let files =
+            |of: &OutputTable| [&of.per_vertex, &of.by_degree, &of.lcc, &of.per_edge, &of.by_k].map(Clone::clone);
+        files(&wanted).into_iter().zip(files(&written)).all(|(wanted, written)| wanted.is_none() || wanted == written)
     }
 
     pub fn has_result(&self) -> bool {
@@ -240,7 +257,12 @@ impl RunDir {
         Journal { dir: self.path.clone(), fingerprint, parts }
     }
 
-    pub fn finish(&self, fingerprint: u128, result: &RunResult) -> Result<()> {
+    pub fn finish(&self, fingerprint: u128, result: &RunResult, outputs: &OutputTable) -> Result<()> {
+        let written = Some(outputs.absolute()?);
+        let AnnouncedFiles { files, written: before } = known_outputs(&self.path);
+        if written != before {
+            sealed_file::write(&self.path.join(ANNOUNCED), &AnnouncedFiles { files, written })?;
+        }
         sealed_file::write(&self.path.join(RESULT), &Finished { fingerprint, result })
     }
 

@@ -187,7 +187,9 @@ impl Planned {
         }
         if let Some(run) = run {
             // Without a recorded result, the next start writes the files from the counts that the directory keeps.
-            let finish = || run.finish(self.fingerprint, &result).map(|()| self.session.tidy());
+            let finish = || {
+                run.finish(self.fingerprint, &result, &self.session.job.settings.output).map(|()| self.session.tidy())
+            };
             written = written.and_then(|()| finish().map_err(|error| self.session.resumes(error)));
         }
         match written {

@@ -39,12 +39,14 @@ impl Job {
     pub(super) fn is_done(&self, run: &RunDir, result: &RunResult) -> bool {
         let counts = self.counts();
         let announced = run_dir::announced(run.path());
-        let own = |path: &PathBuf| path.exists() && paths::file_of(path).is_none_or(|file| announced.contains(&file));
+        // Pipes and devices get the counts again.
+        let own = |path: &PathBuf| path.exists() && paths::file_of(path).is_some_and(|file| announced.contains(&file));
         let peeled = result.truss.as_ref().map(|trusses| TrussWanted { until: trusses.until });
         let directed = result.clustering.as_ref().and_then(|summary| summary.lcc).map(|lcc| lcc.directed);
         (!counts.vertices || result.clustering.is_some())
             && counts.lcc.is_none_or(|lcc| directed == Some(lcc.directed))
             && counts.truss == peeled
+            && run.has_written(&self.settings.output)
             && self.settings.output.count_files().all(own)
     }
 }

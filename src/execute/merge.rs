@@ -66,7 +66,9 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
     }
     result.seconds = session.seconds();
     result.peak_host_bytes = result.peak_host_bytes.max(machine::peak_memory());
-    match written.and_then(|()| run.finish(prepared.fingerprint, &result).map(|()| session.tidy())) {
+    match written
+        .and_then(|()| run.finish(prepared.fingerprint, &result, &job.settings.output).map(|()| session.tidy()))
+    {
         Ok(()) => Ok((result, job.settings.output.dir.clone())),
         Err(error) => {
             Err(with_resume_advice(error, Some(&path)).with_answer((result, job.settings.output.dir.clone())))

@@ -18,15 +18,17 @@ pub(super) fn recorded(
     vertices: Option<u32>,
 ) -> Result<Option<(PlanRecord, GraphCut)>> {
     let Some((record, cut)) = run.planned(vertices)? else { return Ok(None) };
-    // A job that keeps its spills needs a plan with spills.
-    let is_of_job = || {
-        let spills = record.mode == Mode::Spilled || !settings.spill.keep();
-        spills && record.fingerprint == fingerprint(settings, identity, &cut, record.block_bytes)
-    };
-    if run.is_shared() || is_of_job() {
+    let of_job = || fingerprint(settings, identity, &cut, record.block_bytes);
+    let why = if run.is_shared() {
         return Ok(Some((record, cut)));
-    }
-    tracing::warn!("{}: the recorded plan is that of another job: the job is planned anew", run.path().display());
+    } else if record.mode == Mode::InPlace && settings.spill.keep() {
+        "has no spills, which are to be kept"
+    } else if record.fingerprint != of_job() {
+        "is that of another job"
+    } else {
+        return Ok(Some((record, cut)));
+    };
+    tracing::warn!("{}: the recorded plan {why}: the job is planned anew", run.path().display());
     Ok(None)
 }
 

@@ -32,13 +32,15 @@ impl SpillDir {
                 .map_err(|e| e.advice("name a directory that can be written with --spill-dir"))?;
             return Ok(Self::Temporary(dir));
         }
-        take_over(parent, force, fingerprint)?;
+        take_over(parent, fingerprint, |spill| !force && spill != Some(fingerprint))?;
         Ok(Self::Kept { dir: parent.to_path_buf(), written: Vec::new() })
     }
 
     /// For a job that is resumed in a run directory. Spills that are kept may be elsewhere, where `force` replaces those of other jobs.
     pub fn lasting(dir: &Path, keep: bool, force: bool, fingerprint: u128) -> Result<Self> {
-        take_over(dir, force || !keep, fingerprint)?;
+        // A damaged spill is built again, and so is one that a damaged header makes another job's, if the manifest is this job's.
+        let mine = !keep || force || dir.join(MANIFEST_NAME).exists();
+        take_over(dir, fingerprint, |spill| !mine && spill.is_some_and(|other| other != fingerprint))?;
         Ok(Self::Lasting { dir: dir.to_path_buf(), keep })
     }
 
@@ -85,11 +87,11 @@ impl SpillDir {
     }
 }
 
-/// Removes the manifest of an earlier, equal job: there must be none while spills are written. Errors: `dir` has spills of another job, unless
-/// these have no manifest and `force` replaces them.
-fn take_over(dir: &Path, force: bool, fingerprint: u128) -> Result<()> {
+/// Removes the manifest of an earlier, equal job: there must be none while spills are written. Errors: `dir` has the manifest of another job, or
+/// a spill whose fingerprint, none if it cannot be read, shows that it `is_other`.
+fn take_over(dir: &Path, fingerprint: u128, is_other: impl Fn(Option<u128>) -> bool) -> Result<()> {
     let manifest = manifest_of(dir, fingerprint)?;
-    if let Some(other) = spills_in(dir).find(|spill| !force && fingerprint_of(spill) != Some(fingerprint)) {
+    if let Some(other) = spills_in(dir).find(|spill| is_other(fingerprint_of(spill))) {
         return Err(Error::resource("is not a spilled partition of this job")
             .at(other)
             .advice("name another --spill-dir, remove what is there, or replace it with --force"));

@@ -57,6 +57,11 @@ impl Override {
         };
         parse::<Named>(&line, origin)?;
         match jobs {
+            toml::Value::Table(jobs) if jobs.len() > 1 => {
+                return Err(Error::usage(format!("'{typed}' sets {} jobs", jobs.len()))
+                    .at(origin)
+                    .expected("one job; --set may be given several times"));
+            }
             toml::Value::Table(jobs) => jobs.into_iter().next(),
             _ => None,
         }

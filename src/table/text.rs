@@ -106,7 +106,7 @@ impl Compress {
 
 /// Appends a name and the byte `then`; quotes the name if readers of tables would misread it.
 pub(crate) fn put_name(name: &[u8], then: u8, text: &mut Vec<u8>) {
-    let special = |&byte: &u8| matches!(byte, b'\t' | b',' | b'"') || byte == then;
+    let special = |&byte: &u8| matches!(byte, b'\t' | b',' | b'"' | b'\n' | b'\r') || byte == then;
     let ends = [name.first(), name.last()].into_iter().flatten().any(|byte| byte.is_ascii_whitespace());
     if ends || name.iter().any(special) || matches!(name.first(), Some(b'#' | b'%')) {
         text.push(b'"');

@@ -147,10 +147,38 @@ fn kept_spills_are_all_there_after_a_resume() {
 }
 
 #[test]
+fn a_done_job_does_not_take_a_file_for_another_one() {
+    let place = Place::new();
+    let header = || fs::read_to_string(place.path("a.tsv")).unwrap().lines().next().unwrap().to_owned();
+    let mut headers = Vec::new();
+    for files in
+        [["--per-vertex", "a.tsv"], ["--by-degree", "a.tsv"], ["--per-vertex", "a.tsv"], ["--per-edge", "a.tsv"]]
+    {
+        place.completes(ROUTERS, &files);
+        headers.push(header());
+    }
+    assert!(headers[0] != headers[1] && headers[0] == headers[2] && headers[2] != headers[3], "{headers:?}");
+    // A pipe gets the counts at each start.
+    let table = || place.start(&data(ROUTERS.0), &["--per-vertex", "-"]).stdout;
+    let first = table();
+    assert!(first.starts_with(headers[0].as_bytes()) && table() == first);
+}
+
+#[test]
 fn a_done_job_that_is_to_keep_its_spills_makes_those_that_are_missing() {
     let place = Place::new();
     let parts = ["--partitioner", "contiguous", "--parts", "3"];
-    let kept = [&parts[..], &["--keep-spill", "--spill-dir", "kept"]].concat();
+    let keep = ["--keep-spill", "--spill-dir", "kept"];
+    let kept = [&parts[..], &keep].concat();
+    // One partition of all is counted in place.
+    place.completes(ROUTERS, &parts[..2]);
+    let (_, said) = place.completes(ROUTERS, &[&parts[..2], &keep].concat());
+    assert!(
+        said.contains("the recorded plan has no spills, which are to be kept") && files(&place.path("kept")).len() == 2
+    );
+    for folder in ["run", "kept"] {
+        fs::remove_dir_all(place.path(folder)).unwrap();
+    }
     place.completes(ROUTERS, &parts);
     place.completes(ROUTERS, &kept);
     let manifest = || trimill::testing::spill::Manifest::read(&place.path("kept")).unwrap();
