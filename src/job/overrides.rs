@@ -162,7 +162,8 @@ mod tests {
                 "{error}"
             );
         }
-        for typed in ["parts", "=3", "job=3", "job.a=3", "a b=3"] {
+        let two = "job={a={partition={parts=3}},b={partition={parts=4}}}";
+        for typed in ["parts", "=3", "job=3", "job.a=3", "a b=3", two] {
             assert!(Override::parse(typed).is_err(), "{typed}");
         }
     }
