@@ -40,9 +40,14 @@ impl OutputTable {
         if columns { Bytes::mib(24) } else { Bytes::mib(4) }
     }
 
+    /// The file of counts of each setting, always in the same order.
+    pub fn count_settings(&self) -> [Option<&PathBuf>; 5] {
+        [&self.per_vertex, &self.by_degree, &self.lcc, &self.per_edge, &self.by_k].map(Option::as_ref)
+    }
+
     /// The files of counts.
     pub fn count_files(&self) -> impl Iterator<Item = &PathBuf> {
-        self.per_vertex.iter().chain(&self.by_degree).chain(&self.lcc).chain(&self.per_edge).chain(&self.by_k)
+        self.count_settings().into_iter().flatten()
     }
 
     /// Whether one of them is standard output.

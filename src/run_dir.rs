@@ -180,9 +180,8 @@ impl RunDir {
     pub fn has_written(&self, outputs: &OutputTable) -> bool {
         let Some(written) = known_outputs(&self.path).written else { return outputs.count_files().next().is_none() };
         let Ok(wanted) = outputs.absolute() else { return false };
-        let files =
-            |of: &OutputTable| [&of.per_vertex, &of.by_degree, &of.lcc, &of.per_edge, &of.by_k].map(Clone::clone);
-        files(&wanted).into_iter().zip(files(&written)).all(|(wanted, written)| wanted.is_none() || wanted == written)
+        let mut files = wanted.count_settings().into_iter().zip(written.count_settings());
+        files.all(|(wanted, written)| wanted.is_none() || wanted == written)
     }
 
     pub fn has_result(&self) -> bool {
