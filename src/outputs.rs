@@ -57,6 +57,7 @@ impl OutputTable {
 
     /// Checks that the files have known formats.
     pub fn check_names(&self) -> Result<()> {
+        self.lcc.iter().try_for_each(|path| vertices::files::lcc_table(path).map(drop))?;
         self.per_vertex.iter().try_for_each(|path| TableFormat::of(path, ALL).map(drop))?;
         let sizes = self.by_degree.iter().chain(&self.by_k);
         sizes.map(|path| TableFormat::of(path, TEXT)).try_for_each(|format| format.map(drop))?;
@@ -90,7 +91,7 @@ impl OutputTable {
             // Pipes and devices take no space.
             let Some(file) = file_of_output(path)? else { continue };
             let format = match option {
-                "--lcc" => TableFormat::Text(vertices::files::lcc_table(path)),
+                "--lcc" => TableFormat::Text(vertices::files::lcc_table(path)?),
                 _ => TableFormat::of(path, ALL)?,
             };
             let [least, most] = match format {

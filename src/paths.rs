@@ -5,7 +5,7 @@
 //! | found | refused |
 //! | --- | --- |
 //! | two outputs in one file; an output where a directory of the job is to be | always |
-//! | an output that is an input, or in a directory that is one: of this job or of another one of the batch | always |
+//! | an output that is an input, or among the files of a directory or pattern that is one; a cache there: of this job or of another one of the batch | always |
 //! | anything in the run directory of this job or of another one of the batch; a run directory or kept spills of two jobs | always |
 //! | a file of counts or a result that is there, a kept spill's name with something else | unless forced, or an earlier start in the run directory announced it |
 //! | a report, a trace or a comparison whose name holds something else | always |
@@ -25,7 +25,7 @@ use crate::job::{Job, Partitioner};
 use crate::report::{files, views};
 use crate::run_dir;
 use place::place;
-use trimill_input::files_of;
+use trimill_input::{InputPattern, files_of};
 use trimill_partitioners::spill;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_system::url::is_url;
@@ -53,7 +53,7 @@ type Check = fn(&Path) -> Result<()>;
 #[derive(Debug, Clone, Copy)]
 enum How {
     Read,
-    /// A directory whose files are all inputs.
+    /// A directory or a pattern whose files are all inputs.
     ReadAll,
     /// An output. If there is a check, it alone decides whether an existing file is replaced.
     Write(Option<Check>),
@@ -61,6 +61,8 @@ enum How {
     Own,
     /// A directory where spills and their manifest stay.
     Spills,
+    /// A directory of graph files, which others use, too.
+    Cache,
 }
 
 impl Job {
@@ -74,8 +76,9 @@ impl Job {
         for input in listed.as_ref().unwrap_or(&self.inputs) {
             paths = paths.reads("the input", input);
         }
-        for dir in self.inputs.iter().filter(|input| listed.is_some() && input.is_dir()) {
-            paths = paths.with("the input", dir, How::ReadAll);
+        let is_several = |input: &&PathBuf| input.is_dir() || InputPattern::of(input).is_some();
+        for several in self.inputs.iter().filter(|_| listed.is_some()).filter(is_several) {
+            paths = paths.with("the input", several, How::ReadAll);
         }
         if let Partitioner::File(path) = self.settings.partition.partitioner() {
             paths = paths.reads("the assignment of the vertices", path);
@@ -91,6 +94,9 @@ impl Job {
         }
         if let Some(dir) = &self.settings.run.dir {
             paths = paths.with("the run directory", dir, How::Own);
+        }
+        if let Some(dir) = self.settings.cache.dir.as_deref().filter(|_| self.settings.cache.enabled()) {
+            paths = paths.with("the cache directory", dir, How::Cache);
         }
         match &self.settings.spill.dir {
             Some(dir) if self.settings.spill.keep() => paths.with("the spilled partitions", dir, How::Spills),
@@ -164,12 +170,15 @@ pub fn check(all: &[Paths]) -> Result<()> {
         found.extend(paths.all.iter().filter_map(|announced| ResolvedPath::of(paths, announced)));
     }
     let (mut files, mut inodes, mut own, mut spills) = (HashMap::new(), HashMap::new(), HashMap::new(), HashMap::new());
-    let mut inputs = HashMap::new();
+    let (mut inputs, mut patterns) = (HashMap::new(), Vec::new());
     for this in &found {
         let other = match this.announced.how {
-            How::Read => None,
+            How::Read | How::Cache => None,
             How::ReadAll => {
-                inputs.insert(&*this.place, this);
+                match InputPattern::of(&this.announced.path) {
+                    Some(pattern) => patterns.push((pattern, this)),
+                    None => drop(inputs.insert(&*this.place, this)),
+                }
                 None
             }
             How::Write(_) => {
@@ -190,8 +199,13 @@ pub fn check(all: &[Paths]) -> Result<()> {
             return Err(output.replaces(this));
         }
         let writes = !matches!(how, How::Read | How::ReadAll);
-        if let Some(input) = this.place.ancestors().find_map(|dir| inputs.get(dir)).filter(|_| writes) {
+        let matched = || patterns.iter().find(|(pattern, _)| pattern.matches(&this.place)).map(|(_, input)| input);
+        let among = || this.place.ancestors().find_map(|dir| inputs.get(dir)).or_else(matched);
+        if let Some(input) = writes.then(among).flatten() {
             return Err(this.among(input));
+        }
+        if let How::Cache = how {
+            continue;
         }
         for (above, dir) in this.place.ancestors().enumerate() {
             if let Some(output) = files.get(dir).filter(|_| above > 0 || is_dir) {
@@ -236,7 +250,7 @@ impl<'a> ResolvedPath<'a> {
                 let inode = file.metadata().ok().map(|there| (there.dev(), there.ino()));
                 (file, inode)
             }
-            How::Own | How::Spills | How::ReadAll => (place(path), None),
+            How::Own | How::Spills | How::Cache | How::ReadAll => (place(path), None),
         };
         Some(Self { of, announced, place, inode })
     }
@@ -274,7 +288,7 @@ impl<'a> ResolvedPath<'a> {
 
     fn among(&self, input: &Self) -> Error {
         self.usage(format!("{} in {}, {}", self.whose(), input.whose(), input.announced.path.display()))
-            .expected("a place outside: every file in that directory is part of the graph")
+            .expected("a place outside: every file that this names is part of the graph")
     }
 
     fn inside(&self, run: &Self) -> Error {

@@ -169,11 +169,37 @@ pub(super) fn check_remote(inputs: &[NamedInput], format: Format) -> Result<()> 
     }
 }
 
-/// The paths that a pattern with `*`, `?` or `[...]` matches, sorted, without empty and hidden files; anything else, or a URL, unchanged.
+/// A path with `*`, `?` or `[...]` that is not the name of a file. Its leading directories that exist are meant as they are written.
+pub struct InputPattern<'a> {
+    dir: &'a str,
+    pattern: &'a str,
+}
+
+impl<'a> InputPattern<'a> {
+    /// `None` for any other path, and for a URL.
+    pub fn of(input: &'a Path) -> Option<Self> {
+        let is_pattern = |text: &&str| text.contains(['*', '?', '[']) && !is_url(input) && !input.exists();
+        let text = input.to_str().filter(is_pattern)?;
+        let dir = input.ancestors().find(|dir| dir.is_dir()).and_then(Path::to_str).unwrap_or_default();
+        Some(Self { dir, pattern: text[dir.len()..].trim_start_matches('/') })
+    }
+
+    fn below(&self, dir: &str) -> String {
+        format!("{}{}", glob::Pattern::escape(&Path::new(dir).join("").to_string_lossy()), self.pattern)
+    }
+
+    /// Whether an absolute path without links is, or would be, one of its files, or a directory whose files are.
+    pub fn matches(&self, path: &Path) -> bool {
+        let dir = Path::new(".").join(self.dir).canonicalize().unwrap_or_default();
+        let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
+        glob::Pattern::new(&self.below(&dir.to_string_lossy()))
+            .is_ok_and(|pattern| path.ancestors().any(|path| pattern.matches_path_with(path, options)))
+    }
+}
+
+/// The paths that a pattern matches, sorted, without empty and hidden files; anything else, or a URL, unchanged.
 fn matching(input: &Path) -> Result<Vec<PathBuf>> {
-    let is_pattern = |text: &&str| text.contains(['*', '?', '[']) && !is_url(input) && !input.exists();
-    let pattern = input.to_str().filter(is_pattern);
-    let found = match pattern.and_then(|text| glob::glob(text).ok()) {
+    let found = match InputPattern::of(input).and_then(|pattern| glob::glob(&pattern.below(pattern.dir)).ok()) {
         Some(paths) => paths.collect::<Result<Vec<_>, _>>(),
         None => Ok(Vec::new()),
     };
@@ -274,6 +300,9 @@ mod tests {
         assert_eq!(files(&["?"]).unwrap(), of(&["b/y=1/0.txt.gz", "b/y=2/1.txt", "c/g.graph"]));
         // An argument that is the name of a file is not a pattern; a file that is named is taken even if it begins with `_`.
         std::fs::write(at("b/y=*"), "0 1\n").unwrap();
+        std::fs::create_dir_all(at("[ab]*")).unwrap();
+        std::fs::write(at("[ab]*/3.txt"), "0 1\n").unwrap();
+        assert_eq!(files(&["[ab]*/?.txt"]).unwrap(), of(&["[ab]*/3.txt"]));
         assert_eq!(files(&["b/y=*", "b/_SUCCESS", "nothing*"]).unwrap(), of(&["b/y=*", "b/_SUCCESS", "nothing*"]));
         // A list of files, fetched with them into one folder, or with their folders.
         std::fs::write(at("p.paths"), "b/y=1/0.txt.gz\r\n\nelsewhere/q.txt\nhttps://host/r.txt\n").unwrap();

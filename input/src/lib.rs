@@ -91,7 +91,7 @@ mod tests;
 
 pub use bvgraph::{companions, name_without_dots};
 pub use column_names::ColumnNames;
-pub use dataset::files_of;
+pub use dataset::{InputPattern, files_of};
 pub use graphalytics::VertexList;
 pub use header::Header;
 pub use identity::{FileIdentity, Identity};

@@ -113,13 +113,20 @@ fn files_that_are_there_are_replaced_by_force_alone() {
     jobs(dir.path(), &["spill.dir = 's'"]).unwrap();
     fs::create_dir(at("parts")).unwrap();
     fs::write(at("parts/0.txt"), "0 1\n").unwrap();
-    for settings in ["output.per_vertex = 'parts/v.tsv'", "run.dir = 'parts/run'", "output.report = 'parts/y=1/r.html'"]
-    {
-        let text = format!("[[job]]\ninput.path = 'parts'\n{settings}\n");
-        let batch = Batch::parse(&text, &at("b.toml"), &[], &[]).unwrap();
-        let error = check(&[batch.jobs[0].job.paths()]).unwrap_err().to_string();
-        assert!(error.contains("every file in that directory is part of the graph"), "{error}");
+    for (input, settings) in [
+        ("parts", "output.per_vertex = 'parts/v.tsv'"),
+        ("parts", "run.dir = 'parts/run'"),
+        ("parts", "output.report = 'parts/y=1/r.html'"),
+        ("parts", "cache.dir = 'parts/cache'"),
+        ("parts/*", "output.per_vertex = 'parts/v.tsv'"),
+        ("p*s", "output.per_vertex = 'parts/v.tsv'"),
+        ("parts/?.t*", "output.per_vertex = 'x/../parts/1.tsv'"),
+        ("p*", "cache.dir = 'prepared'"),
+    ] {
+        refused(dir.path(), &[&format!("input.path = '{input}'\n{settings}")], "every file that this names is part of");
+        refused(dir.path(), &[&format!("input.path = '{input}'"), settings], "every file that this names is part of");
     }
+    jobs(dir.path(), &["input.path = 'parts/?.txt'\noutput.per_vertex = 'parts/v.tsv'\ncache.dir = 'parts'"]).unwrap();
     fs::create_dir(at("run")).unwrap();
     let resumed = "[[job]]\ninput.path = 'g.txt'\noutput.per_vertex = 'v.tsv'";
     let resumed = Batch::parse(resumed, &at("b.toml"), &[], &[]).unwrap();

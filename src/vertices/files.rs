@@ -36,14 +36,30 @@ pub fn vertices(
     })
 }
 
-/// How coefficients of all vertices are written: a line each, without a header.
-pub fn lcc_table(path: &Path) -> TextTable {
-    TextTable { compress: Compress::by_suffix(&path.to_string_lossy()), separator: b' ' }
+/// How coefficients of all vertices are written: a line each, without a header. Errors, `Kind::Usage`: a name that promises another format.
+pub fn lcc_table(path: &Path) -> Result<TextTable> {
+    let name = path.to_string_lossy();
+    let compress = Compress::by_suffix(&name);
+    let stem = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    match [".csv", ".tsv", ".npy", ".parquet", ".bz2", ".xz", ".lz4", ".zip"]
+        .iter()
+        .find(|&&other| stem.ends_with(other))
+    {
+        Some(other) => Err(Error::usage(format!("the name ends with {other}, and the file has lines `id value`"))
+            .at(path)
+            .expected("another name; with .gz or .zst at its end it is compressed")),
+        None => Ok(TextTable { compress, separator: b' ' }),
+    }
 }
 
 /// Writes the coefficients of all vertices, as [`vertices`].
 pub fn lcc(path: &Path, all: &impl for<'r> CountsInOrder<Rows<'r> = LccRows<'r>>) -> Result<Output> {
-    new_file(path, |to| write_lines(to, lcc_table(path), all))
+    let table = lcc_table(path)?;
+    new_file(path, |to| {
+        // Without vertices, too, a compressed file is one.
+        table.write_rows(to, 1, 1, |_, _| Ok(()))?;
+        write_lines(to, table, all)
+    })
 }
 
 /// Writes the sums of each degree, as [`vertices`].

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 use crate::common::job::{SETTINGS, arcs, count, data};
@@ -231,6 +232,26 @@ fn what_contradicts_itself_is_refused_with_the_file_and_the_line() {
     let error = count("input.path = 'g.e'\noutput.directed = true", dir).unwrap_err();
     assert_eq!(error.kind(), Kind::Usage);
     says(&error, &["directions of edges", "--lcc"]);
+    for name in ["l.csv", "l.tsv.gz", "l.parquet", "l.npy", "l.bz2"] {
+        let error = count(&format!("input.path = 'g.e'\noutput.lcc = '{name}'"), dir).unwrap_err();
+        assert_eq!(error.kind(), Kind::Usage);
+        says(&error, &[name, "lines `id value`", "expected another name"]);
+    }
+}
+
+#[test]
+fn the_coefficients_of_no_vertex_are_an_empty_file_also_compressed() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("none.mtx"), "%%MatrixMarket matrix coordinate pattern general\n0 0 0\n").unwrap();
+    let file = |name: &str| {
+        count(&format!("input.path = 'none.mtx'\noutput.lcc = '{name}'"), dir.path()).unwrap();
+        fs::read(dir.path().join(name)).unwrap()
+    };
+    let mut unpacked = Vec::new();
+    flate2::read::GzDecoder::new(&file("l.gz")[..]).read_to_end(&mut unpacked).unwrap();
+    assert!(unpacked.is_empty() && zstd::decode_all(&file("l.zst")[..]).unwrap().is_empty());
+    // The library takes a file without a frame for an empty text; the program `zstd` refuses it.
+    assert!(!file("m.zst").is_empty());
 }
 
 #[test]

@@ -250,6 +250,20 @@ fn a_table_on_standard_output_is_alone_there() {
         assert!(Command::new("sh").args(["-c", &shell]).status().unwrap().success());
         assert_eq!(std::fs::read_to_string(file("o")).unwrap(), tabs, "{option}");
     }
+    let job = |input: &str, output: &str| {
+        format!("[[job]]\ninput.path = '{input}'\ncache.enabled = false\ncount.backend = 'cpu'\n{output}\n")
+    };
+    let jobs = dir.path().join("jobs.toml");
+    std::fs::write(&jobs, [job(&graph, "output.by_k = '-'"), job(&graph, ""), job("missing", "")].concat()).unwrap();
+    let alone = text(&trimill(&["count", &graph, "--no-cache", "--backend", "cpu", "--by-k", "-"]).stdout);
+    for json in [&[][..], &["--json"]] {
+        let output = trimill(&[&["run", &jobs.display().to_string()], json].concat());
+        assert_eq!((text(&output.stdout), output.status.code()), (alone.clone(), Some(1)), "{}", text(&output.stderr));
+        let failed = trimill(&[&["count", "missing", "--by-k", "-"], json].concat());
+        assert_eq!((text(&failed.stdout), failed.status.code()), (String::new(), Some(1)));
+        let objects = [&output, &failed].map(|o| text(&o.stderr).lines().filter(|line| line.starts_with('{')).count());
+        assert_eq!(objects, if json.is_empty() { [0, 0] } else { [3, 1] }, "{}", text(&output.stderr));
+    }
     let run = dir.path().join("run").display().to_string();
     let prepared = trimill(&["prepare", &graph, "--run-dir", &run, "--per-edge", "-"]);
     assert_eq!(prepared.status.code(), Some(2), "{}", text(&prepared.stderr));

@@ -254,9 +254,25 @@ pub(crate) struct CacheArgs {
     pub(crate) json: bool,
 }
 
-pub(crate) fn answers_json(typed: &ArgMatches) -> bool {
-    match typed.subcommand() {
-        Some((_, command)) => answers_json(command),
-        None => matches!(typed.try_get_one("json"), Ok(Some(true))),
+/// Where a failure is a JSON object, as the answer would be: on standard error if a table of counts takes standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum JsonTo {
+    Nowhere,
+    Output,
+    Error,
+}
+
+impl JsonTo {
+    pub(crate) fn of(typed: &ArgMatches) -> Self {
+        if let Some((_, command)) = typed.subcommand() {
+            return Self::of(command);
+        }
+        let mut files = typed.try_get_many::<clap::Id>("files").ok().flatten().into_iter().flatten();
+        let values = |id: &clap::Id| typed.try_get_raw(id.as_str()).ok().flatten().into_iter().flatten();
+        match typed.try_get_one("json") {
+            Ok(Some(true)) if files.any(|id| values(id).any(|value| value == "-")) => Self::Error,
+            Ok(Some(true)) => Self::Output,
+            _ => Self::Nowhere,
+        }
     }
 }

@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
-use cli::{Cli, Command, Global, ProgressMode};
+use cli::{Cli, Command, Global, JsonTo, ProgressMode};
 use commands::{CommandContext, CommandOutcome};
 use progress::ProgressLine;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -40,8 +40,8 @@ fn main() -> ExitCode {
 
 fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let typed_json = arguments.iter().skip(1).any(|argument| argument == "--json");
-    let parse = |typed: ArgMatches| Ok((cli::answers_json(&typed), Cli::from_arg_matches(&typed)?));
-    let (as_json, Cli { command, global }) = match Cli::command().try_get_matches_from(arguments).and_then(parse) {
+    let parse = |typed: ArgMatches| Ok((JsonTo::of(&typed), Cli::from_arg_matches(&typed)?));
+    let (json_to, Cli { command, global }) = match Cli::command().try_get_matches_from(arguments).and_then(parse) {
         Ok(parsed) => parsed,
         // Help and version are results, everything else is a wrong command line.
         Err(error) if error.use_stderr() => {
@@ -59,10 +59,13 @@ fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8
         Ok(None) => 0,
         Ok(Some(worst)) => code(worst),
         Err(error) => {
-            if as_json {
-                // If even that cannot be written, standard error and the exit code report the error.
-                let _ = json::write_line(out, &Failure::new(None, &error));
-            }
+            let failure = Failure::new(None, &error);
+            // If even that cannot be written, standard error and the exit code report the error.
+            let _ = match json_to {
+                JsonTo::Nowhere => Ok(()),
+                JsonTo::Output => json::write_line(out, &failure),
+                JsonTo::Error => json::write_line(err, &failure),
+            };
             let _ = writeln!(err, "error: {}", printable(&error.to_string()));
             code(error.kind())
         }

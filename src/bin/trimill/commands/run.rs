@@ -35,7 +35,8 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
     if report.is_some() {
         batch.jobs.iter_mut().for_each(|entry| entry.job.recorded = true);
     }
-    let mut done = JobsDone { answer: command.answer.clone(), reports: report.is_some(), ..JobsDone::default() };
+    let table = batch.jobs.iter().any(|entry| entry.job.settings.output.take_standard_output());
+    let mut done = JobsDone { answer: command.answer.clone(), reports: report.is_some(), table, ..JobsDone::default() };
     for BatchJob { name, job, .. } in &batch.jobs {
         if done.worst == Some(Kind::Interrupted) || context.control.is_stopped() {
             done.worst = Some(Kind::Interrupted);
@@ -48,7 +49,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
         }
     }
     let summary = printable(&summary(&done.lines)).into_owned();
-    if command.answer.json {
+    if command.answer.json || table {
         // A failure to write the summary is ignored: the results are on standard output.
         let _ = context.err.write_all(summary.as_bytes());
     } else {
@@ -74,6 +75,8 @@ struct SummaryLine {
 struct JobsDone {
     answer: AnswerArgs,
     reports: bool,
+    /// Whether a job's table takes standard output.
+    table: bool,
     entries: Vec<PageEntry>,
     lines: Vec<SummaryLine>,
     worst: CommandOutcome,
@@ -102,7 +105,7 @@ impl JobsDone {
                 }
                 let (shown, threads) = (context.shown(&self.answer), Some(threads(job.settings.count.threads)));
                 let text = |result: &RunResult| format!("{}\n", result::result(result, threads, shown));
-                context.report_beside(job.settings.output.take_standard_output(), self.answer.json, &result, text)?;
+                context.report_beside(self.table, self.answer.json, &result, text)?;
                 if let Err(error) = written {
                     let kind = context.tell(&of_job(name), &error);
                     self.worst = self.worst.max(Some(kind));
@@ -121,8 +124,10 @@ impl JobsDone {
         let failure = Failure::new(Some(name), error);
         self.entries.push(PageEntry::new(ResultKind::Failure, name.into(), &failure)?);
         context.tell(&of_job(name), error);
-        if self.answer.json {
-            json::write_line(context.out, &failure)?;
+        match (self.answer.json, self.table) {
+            (true, false) => json::write_line(context.out, &failure)?,
+            (true, true) => json::write_line(context.err, &failure)?,
+            (false, _) => {}
         }
         Ok(match error.kind() {
             Kind::Interrupted => "interrupted".into(),
