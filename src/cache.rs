@@ -14,14 +14,18 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::orient::OrientedFile;
+use crate::report::CacheEntry;
 use trimill_graph::OrientedGraph;
-use trimill_graph::file::{self, Layout, open_file, open_file_in_any_order, open_temporary};
+use trimill_graph::file::{self, open_file, open_file_in_any_order, open_temporary};
 use trimill_input::format::Format;
 use trimill_input::identity::Identity;
 use trimill_input::{ColumnNames, Header};
 use trimill_system::{Bytes, Control, Error, Kind, Result, disk};
 
 const SUFFIX: &str = "trimgraf";
+
+/// Why there is no [`default_cache_dir`].
+pub const NO_CACHE: &str = "neither XDG_CACHE_HOME nor HOME names a folder";
 
 /// The source of a graph; in graph files, as text in `source`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,26 +74,6 @@ pub struct Cache {
     most: Option<Bytes>,
     /// Whether a job continues without the cache if it cannot be used: unless the graph is kept for later starts of that job alone.
     optional: bool,
-}
-
-#[derive(Debug, Clone)]
-pub struct CachedGraph {
-    /// Its name for `trimill cache remove`.
-    pub key: String,
-    pub source: String,
-    pub vertices: u32,
-    pub edges: u64,
-    pub bytes: Bytes,
-    pub idle_seconds: u64,
-    pub path: PathBuf,
-}
-
-impl CachedGraph {
-    /// The files that the graph was made from; none if the entry is not readable.
-    pub fn inputs(&self) -> Vec<PathBuf> {
-        let source: Option<Origin> = serde_json::from_str(&self.source).ok();
-        source.map_or_else(Vec::new, |source| source.identity.files.into_iter().map(|file| file.path).collect())
-    }
 }
 
 impl Cache {
@@ -254,18 +238,20 @@ impl Cache {
         Ok(files)
     }
 
-    /// All graphs of this user, the most recently used first.
-    pub fn entries(&self) -> Result<Vec<CachedGraph>> {
+    /// All graphs of this user, the most recently used first. One that is not readable has no inputs.
+    pub fn entries(&self) -> Result<Vec<CacheEntry>> {
         let mut entries = Vec::new();
         for (path, file) in self.files()? {
             let Ok(metadata) = file.metadata() else { continue };
-            let layout = file::layout_of(&file, &path)
-                .unwrap_or_else(|error| Layout { source: format!("(not readable: {error})"), ..Layout::default() });
+            let layout = file::layout_of(&file, &path).unwrap_or_default();
+            let inputs = serde_json::from_str::<Origin>(&layout.source)
+                .map(|source| source.identity.files.into_iter().map(|file| file.path).collect())
+                .unwrap_or_default();
             let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            entries.push(CachedGraph {
+            entries.push(CacheEntry {
                 key: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-                source: layout.source,
-                vertices: layout.vertices,
+                inputs,
+                vertices: layout.vertices.into(),
                 edges: layout.edges,
                 bytes: Bytes(metadata.len()),
                 idle_seconds: SystemTime::now().duration_since(used).map_or(0, |d| d.as_secs()),
@@ -277,10 +263,17 @@ impl Cache {
     }
 
     /// Removes the graphs that `chosen` selects; returns them. Skips graphs that another process removes at the same time.
-    pub fn remove(&self, chosen: impl Fn(&CachedGraph) -> bool) -> Result<Vec<CachedGraph>> {
+    pub fn remove(&self, chosen: impl Fn(&CacheEntry) -> bool) -> Result<Vec<CacheEntry>> {
         let entries = self.entries()?.into_iter().filter(chosen);
         Ok(entries.filter(|entry| log_failure(disk::remove(&entry.path))).collect())
     }
+}
+
+/// `$XDG_CACHE_HOME/trimill`, or `~/.cache/trimill`; none if neither is set. Relative paths are ignored (XDG Base Directory Specification).
+pub fn default_cache_dir() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")))?;
+    Some(base.join("trimill"))
 }
 
 fn open(file: &File, path: &Path, origin: &Origin) -> Result<OrientedGraph> {

@@ -3,8 +3,6 @@
 pub mod cpu;
 pub mod cuda;
 pub mod method;
-#[cfg(feature = "baselines")]
-pub mod serial;
 mod successors;
 #[cfg(test)]
 mod testing;

@@ -15,7 +15,7 @@ mod counting;
 mod details;
 mod device;
 mod directions;
-pub mod directories;
+mod directories;
 #[cfg(feature = "cli")]
 pub mod doctor;
 mod edges;

@@ -18,9 +18,8 @@ pub use trimill_input::arcs::csr::Csr;
 pub use trimill_input::arcs::edges::{EdgeSource, TakeArcs};
 pub use trimill_input::arcs::pairs::Pairs;
 
-use crate::execute::directories::rates;
 use crate::job::Job;
-use crate::report::{RunResult, views};
+use crate::report::RunResult;
 use trimill_system::{Error, Result};
 
 /// Runs METIS in this process, which the library started for that: the command of [`Options::metis_command`] calls it with the arguments
@@ -36,12 +35,9 @@ pub fn metis_child(arguments: impl IntoIterator<Item = OsString>) -> Result<()> 
 
 /// Counts a job with `count`, and writes the page that it asks for.
 fn counted(job: Job, count: impl FnOnce(Job) -> Result<RunResult>) -> Result<RunResult> {
-    let Some(file) = job.settings.output.report.clone() else { return count(job) };
     let (shown, earlier) = (titled(job.clone()), job.earlier()?);
     let (result, written) = Error::answered(count(job))?;
-    let page = shown.page_of_count(&result, rates(shown.settings.cache.dir.as_deref()), earlier);
-    let page = page.and_then(|entry| views::write_report(&file, &[entry]));
-    match Error::worst_of([written, page]) {
+    match Error::worst_of([written, shown.write_views(&result, earlier)]) {
         Ok(()) => Ok(result),
         Err(error) => Err(error.with_answer(result)),
     }

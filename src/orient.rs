@@ -21,7 +21,7 @@ mod waiting;
 use rayon::prelude::*;
 
 use crate::clean::buckets::bytes_on_disk;
-use crate::clean::workspace::{IdCount, Pool};
+use crate::clean::workspace::IdCount;
 use crate::clean::{BEYOND_MEMORY, CleanGraph, InputIds, Workspace, needs};
 pub(crate) use blocks::{BLOCK, block_starts};
 pub use place::{Destination, MadeGraph};
@@ -72,10 +72,10 @@ pub fn orient(
     let mut bucket_bytes = Bytes::ZERO;
     let order = order(&rank_of, &vertices.present);
     let rows = |write: &Write<'_>| {
-        let pool = Pool::of_keys(&shares);
+        let budget = shares.keys_budget();
         parallel::try_each(0..pairs.buckets(), |bucket| {
             control.check()?;
-            let taken = pool.take(8 * pairs.len(bucket));
+            let taken = budget.take(Bytes(8 * pairs.len(bucket)));
             let keys = pairs.take(bucket)?;
             arcs.extend(keys.iter().enumerate().map(|(i, &key)| {
                 if let Some(&ahead) = keys.get(i + AHEAD) {

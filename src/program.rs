@@ -4,7 +4,6 @@
 pub use crate::bench::child::serve;
 pub use crate::cluster::{Cluster, for_shell};
 pub use crate::count::method::{Choice, Method};
-pub use crate::execute::directories::rates;
 pub use crate::job::file::{
     CacheTable, ClusterTable, CountTable, InputTable, MemoryTable, OutputTable, PartitionTable, RunTable, Scheduler,
     Tables, WorkTable,
@@ -48,7 +47,7 @@ pub mod execute {
     pub use crate::execute::cluster::cluster;
     pub use crate::execute::count::count;
     #[cfg(feature = "cli")]
-    pub use crate::execute::doctor::{DoctorRequest, doctor};
+    pub use crate::execute::doctor::doctor;
     #[cfg(feature = "cli")]
     pub use crate::execute::generate::{GenerateRequest, generate};
     pub use crate::execute::inspect::inspect;
@@ -68,5 +67,5 @@ pub mod paths {
 
 /// Files that the program writes itself.
 pub mod disk {
-    pub use trimill_system::disk::{file_of_output, make_dir, write_outputs};
+    pub use trimill_system::disk::{file_of_output, make_dir, parent, write_outputs};
 }

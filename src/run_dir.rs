@@ -35,7 +35,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub use journal::{CountedBy, Journal, PartitionRecord};
 pub use plan::PlanRecord;
-pub use prepared::{PreparedJob, SharedFiles};
+pub use prepared::PreparedJob;
 pub use record::JobRecord;
 pub use sealed_file::unless_damaged;
 
@@ -212,9 +212,9 @@ impl RunDir {
     }
 
     pub fn graph(&self, prepared: &PreparedJob) -> Result<OrientedGraph> {
-        let path = self.graphs().join(&prepared.made.graph);
+        let path = self.graphs().join(&prepared.graph);
         let graph = graph_file::open(&path).map_err(|error| with_prepare_advice(error, &self.path))?;
-        let (found, expected) = (graph.checksum().unwrap_or_default(), prepared.made.graph_checksum);
+        let (found, expected) = (graph.checksum().unwrap_or_default(), prepared.graph_checksum);
         if found == expected {
             return Ok(graph);
         }
@@ -225,7 +225,7 @@ impl RunDir {
 
     /// Whether the graph of a prepared job is gone, as it is once the job is merged.
     pub fn lacks_graph(&self, prepared: &PreparedJob) -> bool {
-        !self.graphs().join(&prepared.made.graph).exists()
+        !self.graphs().join(&prepared.graph).exists()
     }
 
     /// Fails if the plan or the spills' manifest is another job's. Missing or damaged ones are errors where they are needed.

@@ -111,16 +111,11 @@ impl VertexSet {
     pub fn members(&self) -> Vec<u32> {
         const WORDS: usize = 1 << 12;
         let mut members = vec![0; self.count as usize];
-        let mut runs = Vec::with_capacity(self.words.len().div_ceil(WORDS));
-        let mut rest = &mut members[..];
-        for first in (0..self.words.len()).step_by(WORDS) {
-            let end = self.ranks.get(first + WORDS).copied().unwrap_or(self.count);
-            let (run, after) = rest.split_at_mut((end - self.ranks[first]) as usize);
-            runs.push((first as u32 * 64, run));
-            rest = after;
-        }
-        parallel::each(runs, |(first, run): (u32, &mut [u32])| {
-            let members = self.iter(first..self.len);
+        let firsts = (0..self.words.len()).step_by(WORDS);
+        let end = |first: usize| self.ranks.get(first + WORDS).copied().unwrap_or(self.count);
+        let runs = parallel::cut(&mut members, firsts.clone().map(|first| (end(first) - self.ranks[first]) as usize));
+        parallel::each(firsts.zip(runs), |(first, run)| {
+            let members = self.iter(first as u32 * 64..self.len);
             run.iter_mut().zip(members).for_each(|(slot, member)| *slot = member);
         });
         members

@@ -7,7 +7,7 @@
 //! corners `a` is a proxy, and proxies count nothing; so the sum over all partitions is the count of the graph.
 
 use std::ops::AddAssign;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rayon::ThreadPool;
 
@@ -16,7 +16,7 @@ use crate::{
     RowBlock, RowBlockView, Scope, VertexCounters,
 };
 use trimill_system::control::Progress;
-use trimill_system::timeline::TrackKind;
+use trimill_system::timeline::TimedWork;
 use trimill_system::{Bytes, Error, Result};
 
 /// What is known of a partition before it is read.
@@ -92,7 +92,7 @@ pub trait CountBackend: Send {
     }
     /// From now on, measures when each copy and each kernel runs, if the device has a clock.
     fn record_work(&mut self) {}
-    fn recorded_work(&mut self) -> Vec<DeviceWork> {
+    fn recorded_work(&mut self) -> Vec<TimedWork> {
         Vec::new()
     }
     /// How many counters of vertices fit at a time; 0 if it was not set up to count the triangles at each vertex.
@@ -127,20 +127,13 @@ pub struct PartitionCount {
     pub device: Option<DeviceTimes>,
 }
 
-/// A copy or some kernels, by the clock of a device.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DeviceWork {
-    pub queue: TrackKind,
-    pub name: &'static str,
-    /// By the host's clock.
-    pub start: Instant,
-    pub time: Duration,
-}
-
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DeviceTimes {
+    /// Kernels that count, and those that add up the sums.
     pub kernels: Duration,
+    /// From the beginning to the end of each section's copy, including waits for the host to fill page-locked buffers.
     pub copies: Duration,
+    /// What the method does with its input on the device before it counts, such as packing.
     pub preprocessing: Duration,
 }
 

@@ -13,7 +13,7 @@ mod words;
 
 pub use bits::{VertexSet, VertexSetBuilder};
 pub use counter::{
-    CountBackend, CounterMemory, Device, DeviceTimes, DeviceWork, PartitionCount, PartitionCounter, PartitionOutline,
+    CountBackend, CounterMemory, Device, DeviceTimes, PartitionCount, PartitionCounter, PartitionOutline,
     PartitionSource, VertexCounts,
 };
 pub use detail::{COUNTER_BYTES, Detail, EDGE_COUNTER_BYTES, EdgeShare, Scope, VertexCounters};

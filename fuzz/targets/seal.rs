@@ -78,7 +78,7 @@ pub(super) fn graph(footer: &[u8], layout: Option<Layout>, mut sections: Vec<u8>
     let mut footer = footer.to_vec();
     if let Some(mut layout) = layout {
         let within = |range: Range<u64>| range.start as usize - PAGE..range.end as usize - PAGE;
-        let (rows, index) = (layout.rows(), layout.index());
+        let (rows, index) = (layout.range("rows"), layout.range("index"));
         if rows.start > 0 && index.start > 0 {
             let (rows, index) = (within(rows), within(index));
             for entry in index.clone().step_by(32).filter(|entry| entry + 32 <= index.end) {

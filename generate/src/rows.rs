@@ -153,17 +153,11 @@ impl Adjacency {
                 chunks.push(end);
             }
         }
-        let (mut lengths, mut successors) = (&mut lengths[..], &mut successors[..]);
-        let mut parts = Vec::with_capacity(chunks.len());
-        for chunk in chunks.windows(2).map(|ends| ends[0]..ends[1]) {
-            let begins = &begins[chunk.start..=chunk.end];
-            let (own, rest) = std::mem::take(&mut lengths).split_at_mut(chunk.len());
-            let many = begins[chunk.len()] - begins[0];
-            let (rows, after) = std::mem::take(&mut successors).split_at_mut(many as usize);
-            (lengths, successors) = (rest, after);
-            parts.push((begins, own, rows));
-        }
-        parallel::try_each(parts, |(begins, lengths, rows)| {
+        let chunks = chunks.windows(2).map(|ends| &begins[ends[0]..=ends[1]]);
+        let arcs = |begins: &[u64]| (begins[begins.len() - 1] - begins[0]) as usize;
+        let lengths = parallel::cut(lengths, chunks.clone().map(|begins| begins.len() - 1));
+        let rows = parallel::cut(successors, chunks.clone().map(arcs));
+        parallel::try_each(chunks.zip(lengths).zip(rows), |((begins, lengths), rows)| {
             progress.check()?;
             for (length, ends) in lengths.iter_mut().zip(begins.windows(2)) {
                 let row = &mut rows[(ends[0] - begins[0]) as usize..(ends[1] - begins[0]) as usize];

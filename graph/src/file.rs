@@ -30,7 +30,7 @@ pub use super::layout::{GraphSection, Layout};
 
 use super::OrientedGraph;
 use super::index::{BlockEntry, BlockIndex, DegreeRun, DegreeRuns};
-use super::layout::{DEGREES, INDEX, NAMES, PAGE, REMAKE};
+use super::layout::{DEGREES, INDEX, NAMES, PAGE, REMAKE, ROWS};
 use super::names::Names;
 use super::store::{BlockStore, GraphFile};
 use super::tables::{CHUNK_BYTES, Table};
@@ -81,7 +81,7 @@ fn opened(file: File, path: &Path, temporary: Option<TemporaryFile>) -> Result<O
     let contradicts = |what: &str| Error::data(path, format!("its {what} contradicts its footer")).advice(REMAKE);
     let index = BlockIndex::new(entries, &layout).ok_or_else(|| contradicts("index"))?;
     let degrees = DegreeRuns::new(runs, &layout).ok_or_else(|| contradicts("list of degrees"))?;
-    let rows = layout.rows().start;
+    let rows = layout.range(ROWS).start;
     let store = Arc::new(BlockStore::File { file, rows });
     Ok(OrientedGraph { store, layout, index, degrees, recent: Default::default() })
 }
@@ -186,35 +186,6 @@ pub fn seen(file: &File) -> Option<u128> {
     Some(u128::from_le_bytes(bytes))
 }
 
-/// The first page, whose own checksum is correct.
-struct GraphHeader([u8; PAGE as usize]);
-
-impl GraphHeader {
-    fn read(file: &File) -> Option<Self> {
-        let mut page = [0; PAGE as usize];
-        file.read_exact_at(&mut page, 0).ok()?;
-        let header = Self(page);
-        let whole = header.u64_at(32) == xxh3_64(&page[..32]) && page[HEADER..].iter().all(|&byte| byte == 0);
-        whole.then_some(header)
-    }
-
-    fn u64_at(&self, at: usize) -> u64 {
-        u64::from_le_bytes(std::array::from_fn(|i| self.0[at + i]))
-    }
-
-    fn end(&self) -> (u64, u64) {
-        (self.u64_at(16), self.u64_at(8) >> 32)
-    }
-
-    /// The footer, if it is whole and ends a file of `len` bytes.
-    fn footer(&self, file: &File, len: u64) -> Option<Vec<u8>> {
-        let (end, footer_len) = self.end();
-        let mut json = vec![0; usize::try_from(footer_len).ok().filter(|_| end.checked_add(footer_len) == Some(len))?];
-        file.read_exact_at(&mut json, end).ok()?;
-        (xxh3_64(&json) == self.u64_at(24)).then_some(json)
-    }
-}
-
 fn read_footer(file: &File, path: &Path) -> Result<(Layout, u64)> {
     let other = |found: String| Error::data(path, found).expected("a graph file as trimill caches it");
     let damaged = |found: String| other(found).advice(REMAKE);
@@ -223,15 +194,23 @@ fn read_footer(file: &File, path: &Path) -> Result<(Layout, u64)> {
         // It may be another program's file, so the error does not advise to remove it.
         return Err(other("is not a graph file".into()).advice("if it was one, move it away, and it is made again"));
     };
-    let Some(header) = GraphHeader::read(file) else { return Err(damaged("its header is damaged".into())) };
+    let mut page = [0u8; PAGE as usize];
+    let is_read = file.read_exact_at(&mut page, 0).is_ok();
+    let u64_at = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| page[at + i]));
+    if !is_read || u64_at(32) != xxh3_64(&page[..32]) || page[HEADER..].iter().any(|&byte| byte != 0) {
+        return Err(damaged("its header is damaged".into()));
+    }
     if version != VERSION {
         return Err(damaged(format!("is of version {version}, this program reads version {VERSION}")));
     }
-    let (end, footer_len) = header.end();
+    let (end, footer_len, checksum) = (u64_at(16), u64_at(8) >> 32, u64_at(24));
     if end.checked_add(footer_len) != Some(len) {
         return Err(damaged(format!("holds {len} bytes where its header says {}", end.saturating_add(footer_len))));
     }
-    let Some(json) = header.footer(file, len) else { return Err(damaged("its footer is damaged".into())) };
+    let mut json = vec![0; footer_len as usize];
+    if file.read_exact_at(&mut json, end).is_err() || xxh3_64(&json) != checksum {
+        return Err(damaged("its footer is damaged".into()));
+    }
     let layout: Layout =
         serde_json::from_slice(&json).map_err(|e| damaged(format!("its footer can't be understood ({e})")))?;
     // Larger counts than the file could overflow below. A row and an arc take at least a bit each.
@@ -264,5 +243,5 @@ fn read_footer(file: &File, path: &Path) -> Result<(Layout, u64)> {
         let last = offset_of_ids + u64::from(vertices - 1);
         layout.check_declared(offset_of_ids, last).map_err(|error| error.at(path))?;
     }
-    Ok((layout, header.u64_at(24)))
+    Ok((layout, checksum))
 }

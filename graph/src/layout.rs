@@ -13,6 +13,9 @@ pub(super) const REMAKE: &str = "remove it (trimill cache remove), and it is mad
 pub(super) const ENTRY: u64 = 32;
 pub(super) const RUN: u64 = 8;
 
+/// The most sections of a file. This program writes six at most; others that are not needed are ignored.
+const MOST_SECTIONS: usize = 64;
+
 pub(super) const ORDER: &str = "order";
 pub(super) const IDS: &str = "ids";
 pub(super) const NAMES: &str = "names";
@@ -79,30 +82,10 @@ impl Layout {
         self.sections.iter().find(|section| section.name == name)
     }
 
-    /// The byte range of a section; empty if the file does not have it.
-    fn range(&self, name: &str) -> Range<u64> {
+    /// The byte range of a section that this program knows; empty if the file does not have it.
+    pub fn range(&self, name: &str) -> Range<u64> {
+        debug_assert!([ORDER, IDS, NAMES, ROWS, INDEX, DEGREES].contains(&name), "no section is called '{name}'");
         self.section(name).map_or(0..0, |section| section.at..section.at.saturating_add(section.bytes))
-    }
-
-    pub fn order(&self) -> Range<u64> {
-        self.range(ORDER)
-    }
-
-    /// The byte range of the input's ids; empty if they are not stored.
-    pub fn ids(&self) -> Range<u64> {
-        self.range(IDS)
-    }
-
-    pub fn rows(&self) -> Range<u64> {
-        self.range(ROWS)
-    }
-
-    pub fn index(&self) -> Range<u64> {
-        self.range(INDEX)
-    }
-
-    pub fn degrees(&self) -> Range<u64> {
-        self.range(DEGREES)
     }
 
     /// Checks that the ids in use, from `first` to `last`, are among the declared ones: arrays over declared ids have their length.
@@ -124,6 +107,9 @@ impl Layout {
 
     /// What is wrong with the sections, if anything: they must follow page to page, with unique names; needed ones are known and complete.
     pub(super) fn wrong_sections(&self) -> Option<String> {
+        if self.sections.len() > MOST_SECTIONS {
+            return Some(format!("has {} sections, more than {MOST_SECTIONS}", self.sections.len()));
+        }
         let mut next = PAGE;
         for (i, section) in self.sections.iter().enumerate() {
             let GraphSection { name, at, bytes, needed, checksum } = section;

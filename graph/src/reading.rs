@@ -32,14 +32,9 @@ impl OrientedGraph {
     /// The number of successors of each rank's vertex: 4 bytes each. Reads all rows once, in the current thread pool.
     pub fn out_degrees(&self) -> Result<Vec<u32>> {
         let mut lengths = trimill_system::mapped::zeros(self.vertices() as usize);
-        let mut rest = &mut lengths[..];
-        let mut places = Vec::with_capacity(self.index.len());
-        for block in 0..self.index.len() {
-            let (mine, after) = std::mem::take(&mut rest).split_at_mut(self.index.ranks(block).len());
-            places.push((block, mine));
-            rest = after;
-        }
-        parallel::try_each_with(places, Vec::new, |buffer, (block, lengths)| {
+        let blocks = 0..self.index.len();
+        let parts = parallel::cut(&mut lengths, blocks.clone().map(|block| self.index.ranks(block).len()));
+        parallel::try_each_with(blocks.zip(parts), Vec::new, |buffer, (block, lengths)| {
             let bytes = self.block(block, buffer)?;
             let arcs = self.index.arcs(block);
             rows::split(bytes, lengths, arcs.end - arcs.start).map_err(|wrong| self.wrong(block, wrong))?;

@@ -26,7 +26,7 @@ use trimill_system::text::shown;
 use trimill_system::{Bytes, Error, Result};
 use zip::Zip;
 
-/// The most members of a tar archive: their names are held in memory.
+/// The most members of an archive: their names are held in memory.
 const MOST_MEMBERS: usize = 10_000;
 
 /// The most bytes of the members that say where the edges of a GraphAr graph are; usual ones have some hundred.
@@ -68,7 +68,11 @@ pub(super) fn unpacked(
         if unpacked.len() <= MOST_NAMED {
             tracing::info!(target: NOTE, "{archive}: its member '{}' is read ({})", shown(member.name()), Bytes(member.bytes));
         }
-        if kind(member, format)?.is_some() {
+        let is_archive = match kind(member, format)? {
+            Some(ArchiveKind::Zip) => !is_matrix(member, &Zip::open(member)?),
+            other => other.is_some(),
+        };
+        if is_archive {
             return Err(Error::data(&member.path, "is an archive in an archive")
                 .expected("the file of a graph")
                 .advice("unpack the outer archive first"));
@@ -86,7 +90,7 @@ pub(super) fn is_named(path: &Path) -> bool {
 fn kind(file: &InputFile, format: Option<Format>) -> Result<Option<ArchiveKind>> {
     let raw = format.or_else(|| detect::by_suffix(file.name())).is_some_and(detect::is_binary);
     // Raw numbers may happen to begin like an archive.
-    if format == Some(Format::ScipyNpz) || (raw && !is_named(file.name())) {
+    if raw && !is_named(file.name()) {
         return Ok(None);
     }
     if file.compression.is_none() && is_zip(&file.raw_head(4)?) {
@@ -101,9 +105,7 @@ fn from_tar(file: &InputFile, format: Option<Format>, work_dir: &Path, control: 
     let mut about_edges = AboutEdges::default();
     while let Some(member) = archive.next()? {
         if found.len() == MOST_MEMBERS {
-            return Err(Error::data(&file.path, format!("an archive of more than {MOST_MEMBERS} members"))
-                .expected("an archive of one graph")
-                .advice("unpack the archive and name the file of the graph"));
+            return Err(too_many(file));
         }
         about_edges.keep(found.len(), &member, |take| archive.contents(take))?;
         found.push(member);
@@ -129,6 +131,12 @@ fn from_tar(file: &InputFile, format: Option<Format>, work_dir: &Path, control: 
     Ok(places.iter().filter_map(|place| unpacked.remove(place)).collect())
 }
 
+fn too_many(file: &InputFile) -> Error {
+    Error::data(&file.path, format!("an archive of more than {MOST_MEMBERS} members"))
+        .expected("an archive of one graph")
+        .advice("unpack the archive and name the file of the graph")
+}
+
 /// The places of the graph's members: one, or the three of Graphalytics. The error does not name the archive.
 fn graph_among(members: &[Member], format: Option<Format>) -> Result<Vec<usize>> {
     if matches!(format, None | Some(Format::Graphalytics)) {
@@ -149,8 +157,7 @@ fn from_zip(
     control: &Control,
 ) -> Result<Option<Vec<InputFile>>> {
     let archive = Zip::open(file)?;
-    let numpy = file.name().extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("npz"));
-    if numpy || archive.place(OF_SCIPY).is_some() {
+    if is_matrix(file, &archive) {
         return Ok(None);
     }
     let read = |members: &[Member]| {
@@ -171,6 +178,12 @@ fn from_zip(
         file.member(name, spool.finish()?)
     };
     places.into_iter().map(unpack).collect::<Result<_>>().map(Some)
+}
+
+/// Whether a zip archive is a SciPy matrix.
+fn is_matrix(file: &InputFile, archive: &Zip<'_>) -> bool {
+    file.name().extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("npz"))
+        || archive.place(OF_SCIPY).is_some()
 }
 
 /// The contents of the members that may say where the edges of a GraphAr graph are, by the members' places.
@@ -219,7 +232,11 @@ fn graphar_chunks(
         error.at(path.as_deref().unwrap_or(&file.path))
     };
     let edges = GrapharEdges::of_described(&graphs, Path::new(""), &graphs.paths()).map_err(in_archive)?;
-    Ok(Some(edges.chunks.iter().filter_map(|chunk| graphs.place(chunk)).collect()))
+    let place = |chunk: &PathBuf| {
+        let folder = || in_archive(Error::data(chunk, "is a folder").expected("a file of edges"));
+        graphs.place(chunk).ok_or_else(folder)
+    };
+    edges.chunks.iter().map(place).collect::<Result<_>>().map(Some)
 }
 
 fn begin<'a>(file: &'a InputFile, bytes: u64, work_dir: &'a Path) -> Result<Spool<'a>> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-#[cfg(feature = "schema")]
+#[cfg(feature = "cli")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ impl ColumnNames {
     }
 }
 
-#[cfg(feature = "schema")]
+#[cfg(feature = "cli")]
 impl JsonSchema for ColumnNames {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "ColumnNames".into()

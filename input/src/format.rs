@@ -3,13 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A format of graph files. Its name is the same on the command line, in job files and in results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema, clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Format {
@@ -42,39 +40,30 @@ pub enum Format {
 }
 
 impl Format {
-    /// Name and short description of each format, in the order of the declaration, which is also that of help texts.
-    const KNOWN: [(Self, &'static str, &'static str); 13] = [
-        (Self::Bvgraph, "bvgraph", "WebGraph: .graph with .properties beside it"),
-        (Self::Text, "text", "edge list: SNAP, KONECT, Graph Challenge, GAPBS .el, CSV; plain, .gz, .bz2 or .zst"),
-        (Self::MatrixMarket, "matrix-market", "Matrix Market, coordinate"),
-        (Self::Metis, "metis", "METIS .graph"),
-        (Self::GapbsSg, "gapbs-sg", "serialized graph of the GAP Benchmark Suite"),
-        (Self::Graph500, "graph500", "packed edges of the Graph500 generator, 12 bytes each"),
-        (Self::BinU32, "bin-u32", "pairs of u32, little-endian"),
-        (Self::BinU64, "bin-u64", "pairs of u64, little-endian"),
-        (Self::Npy, "npy", "NumPy .npy: an array of integers of two columns"),
-        (Self::ScipyNpz, "scipy-npz", "SciPy .npz: a sparse matrix (CSR, CSC, COO)"),
-        (Self::Parquet, "parquet", "Parquet: two columns of integers; in builds with the feature parquet"),
-        (
-            Self::Arrow,
-            "arrow",
-            "Arrow IPC file (Feather) or stream: two columns of integers; in builds with the feature parquet",
-        ),
-        (Self::Graphalytics, "graphalytics", "LDBC Graphalytics: .v, .e and .properties"),
+    /// The name of each format, in the order of the declaration, which is also that of help texts.
+    const KNOWN: [(Self, &'static str); 13] = [
+        (Self::Bvgraph, "bvgraph"),
+        (Self::Text, "text"),
+        (Self::MatrixMarket, "matrix-market"),
+        (Self::Metis, "metis"),
+        (Self::GapbsSg, "gapbs-sg"),
+        (Self::Graph500, "graph500"),
+        (Self::BinU32, "bin-u32"),
+        (Self::BinU64, "bin-u64"),
+        (Self::Npy, "npy"),
+        (Self::ScipyNpz, "scipy-npz"),
+        (Self::Parquet, "parquet"),
+        (Self::Arrow, "arrow"),
+        (Self::Graphalytics, "graphalytics"),
     ];
 
     /// All formats, in the order of help texts.
     pub fn all() -> [Self; 13] {
-        Self::KNOWN.map(|(format, ..)| format)
+        Self::KNOWN.map(|(format, _)| format)
     }
 
     pub const fn name(self) -> &'static str {
         Self::KNOWN[self as usize].1
-    }
-
-    /// A short description.
-    pub const fn about(self) -> &'static str {
-        Self::KNOWN[self as usize].2
     }
 
     /// Whether one graph may be spread over several files.
@@ -92,7 +81,7 @@ impl Format {
     }
 
     pub(crate) fn names() -> String {
-        Self::KNOWN.map(|(_, name, _)| name).join(", ")
+        Self::KNOWN.map(|(_, name)| name).join(", ")
     }
 }
 

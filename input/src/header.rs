@@ -9,11 +9,8 @@
 //! sorted from the largest id down (a star, a path, a wheel) it begins with an end of the first arc, after a header only by chance.
 
 use std::hash::{BuildHasher, RandomState};
-use std::str::FromStr;
 use std::sync::Mutex;
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -22,7 +19,7 @@ use trimill_system::{Result, lock};
 
 /// What the first line of an edge list is, where the user says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema, clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Header {
     /// A header, whatever its numbers are.
@@ -32,30 +29,11 @@ pub enum Header {
 }
 
 impl Header {
-    /// Both, in the order in which help texts list them.
-    pub const ALL: [Self; 2] = [Self::Yes, Self::No];
-
     pub const fn name(self) -> &'static str {
         match self {
             Self::Yes => "yes",
             Self::No => "no",
         }
-    }
-
-    /// What this answer means, in a few words.
-    pub const fn about(self) -> &'static str {
-        match self {
-            Self::Yes => "a header, whatever its numbers are",
-            Self::No => "an arc",
-        }
-    }
-}
-
-impl FromStr for Header {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        Self::ALL.into_iter().find(|header| header.name() == text).ok_or_else(|| format!("'{text}' is not yes or no"))
     }
 }
 

@@ -83,20 +83,20 @@ impl FileIdentity {
 
 impl Identity {
     /// Identifies files, hashing unsettled ones. `Kind::Data`: a file that is not a regular one, cannot be read, or is being changed.
-    pub fn of<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
+    pub fn of<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>, control: &Control) -> Result<Self> {
         let watched = paths.into_iter().map(|path| {
             let path = path.as_ref();
             Watched::new(path)?.ok_or_else(|| Error::data(path, "is not a regular file").expected("a file"))
         });
-        Ok(Self::watched(&watched.collect::<Result<Vec<_>>>()?)?.unwrap_or_default())
+        Ok(Self::watched(&watched.collect::<Result<Vec<_>>>()?, control)?.unwrap_or_default())
     }
 
     /// The identity of files that are about to be read, unsettled ones hashed; `None` if no path leads to one of them.
-    pub(super) fn watched(files: &[Watched]) -> Result<Option<Self>> {
+    pub(super) fn watched(files: &[Watched], control: &Control) -> Result<Option<Self>> {
         let Some(files) = files.iter().map(FileIdentity::of).collect::<Option<Vec<_>>>() else { return Ok(None) };
         let mut identity = Self { files };
         for file in identity.files.iter_mut().filter(|file| !file.settled) {
-            file.contents = Some(file.hash(&Control::silent())?);
+            file.contents = Some(file.hash(control)?);
         }
         Ok(Some(identity))
     }

@@ -5,27 +5,6 @@
 //!
 //! Opening a [`Source`] detects the format (`detect`) and reads the header; [`arcs::ArcSource::scan`] reads all, and may be called
 //! again. Memory: threads x (a window of 8 MiB and a batch), for a file of any size.
-//!
-//! | module | what it reads |
-//! | --- | --- |
-//! | `text`, `text_blocks`, `frames` | edge lists, plain and compressed |
-//! | `names` | edge lists whose ids are text |
-//! | `matrix_market`, `metis` | their text formats |
-//! | `bvgraph` | WebGraph's compressed crawls |
-//! | `gapbs`, `binary` | binary formats |
-//! | `npy`, `scipy` | arrays of NumPy, sparse matrices of SciPy |
-//! | `parquet`, `arrow`, `tables` | tables, in builds with the feature `parquet` |
-//! | `graphalytics` | the graphs of the LDBC Graphalytics benchmark |
-//! | `archive` | the graph in a tar or zip archive |
-//! | `lines`, `pairs`, `columns`, `number`, `head`, `metis_rows` | chunks of text |
-//! | `preamble`, `header`, `hints` | the first lines of a list; advice on wrong ones |
-//! | `column_names`, `ends` | columns that the user named; usual names of columns |
-//! | `file`, `pipe`, `batch`, `parallel` | reading files and pipes, batching arcs, dividing work among threads |
-//! | `storage`, `remote` | the bytes of files; those of objects that servers have, in builds with the feature `remote` |
-//! | `rows`, `row_store` | rows of inputs that store them |
-//! | `dataset`, `graphar` | the files that a directory, a pattern or a description stands for |
-//! | `java_properties` | files of names and values beside graphs, also in YAML |
-//! | `identity`, `contents`, `stat` | the identity of an input, and whether it changes |
 
 mod archive;
 pub mod arcs;

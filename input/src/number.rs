@@ -65,35 +65,3 @@ pub(super) fn shown(bytes: &[u8]) -> String {
     }
     shown
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn digits_stop_at_the_first_other_byte_and_at_the_limit() {
-        assert_eq!(digits(b"12 3", 0), Some((12, 2)));
-        assert_eq!(digits(b"12 3", 3), Some((3, 4)));
-        assert_eq!(digits(b"x", 0), None);
-        assert_eq!(digits(b"", 0), None);
-        assert_eq!(digits(b"18446744073709551615", 0), Some((u64::MAX, 20)));
-        assert_eq!(digits(b"18446744073709551616", 0), None);
-        assert_eq!(digits(b"99999999999999999999", 0), None);
-        assert_eq!(digits(b"0000000000000000000000000007", 0), Some((7, 28)));
-    }
-
-    #[test]
-    fn what_is_no_number_is_named() {
-        for (column, words) in [
-            ("-4", "negative number -4"),
-            ("18446744073709551616", "too large"),
-            ("1.5", "not an integer"),
-            ("1e3", "not an integer"),
-            ("abc", "'abc'"),
-            ("inf", "'inf'"),
-            ("1x", "'1x'"),
-        ] {
-            assert!(describe(column.as_bytes()).contains(words), "{column}: {}", describe(column.as_bytes()));
-        }
-    }
-}

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -31,13 +31,15 @@ pub(super) struct Pipe {
     pub(super) file: File,
     /// Bytes that were peeked at; they are returned first.
     head: Vec<u8>,
+    /// Once a thread has failed, its error: the others stop reading.
+    failed: Arc<Mutex<Option<Error>>>,
 }
 
 impl Pipe {
     pub(super) fn new(path: &Path, file: File) -> Self {
         // For fewer and longer reads. If it fails (no pipe, or the limit is reached), reading works as well.
         let _ = rustix::pipe::fcntl_setpipe_size(&file, BUFFER);
-        Self { path: path.to_path_buf(), file, head: Vec::new() }
+        Self { path: path.to_path_buf(), file, head: Vec::new(), failed: Arc::default() }
     }
 
     pub(super) fn stdin() -> Result<Self> {
@@ -57,6 +59,9 @@ impl Pipe {
         self.head.drain(..filled);
         while filled < buffer.len() {
             control.check()?;
+            if lock(&self.failed).is_some() {
+                return Err(Error::interrupted());
+            }
             match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&SILENCE)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => continue,
                 // Input that cannot be polled is read at once.
@@ -114,7 +119,7 @@ impl PipeReadOnce {
         SourceFacts { arcs_at_most: u64::MAX, is_read_once: true, ..SourceFacts::default() }
     }
 
-    /// Has all threads take turns with what `begin` makes of the pipe; returns the sum of the arcs they delivered.
+    /// Has all threads take turns with what `begin` makes of the pipe, until it ends or one fails; returns the sum of the arcs they delivered.
     pub(super) fn by_all_threads<T: Send>(
         &self,
         begin: impl FnOnce(Pipe) -> T,
@@ -123,8 +128,16 @@ impl PipeReadOnce {
         let Some(pipe) = lock(&self.pipe).take() else {
             return Err(Error::defect("a pipe is read a second time"));
         };
+        let failed = Arc::clone(&pipe.failed);
         let stream = Mutex::new(begin(pipe));
-        Ok(parallel::try_map(0..rayon::current_num_threads(), |_| deliver(&stream))?.into_iter().sum())
+        let arcs = parallel::map(0..rayon::current_num_threads(), |_| {
+            deliver(&stream).unwrap_or_else(|error| {
+                lock(&failed).get_or_insert(error);
+                0
+            })
+        });
+        let error = lock(&failed).take();
+        error.map_or_else(|| Ok(arcs.into_iter().sum()), Err)
     }
 }
 
@@ -176,5 +189,31 @@ impl Reader for PairStream {
             return Err(Error::data(&self.0.path, "is empty and holds no arcs").expected("pairs of u32"));
         }
         Ok(arcs)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_fails_stops_the_others() {
+        const MOST: u64 = 1 << 22;
+        let endless = Pipe::new(Path::new("endless"), File::open("/dev/zero").unwrap());
+        let (pipe, turns) = (PipeReadOnce::new(endless), AtomicU64::new(0));
+        // One thread finds wrong data. The other one reads on, at most until it is clear that nothing will stop it.
+        let deliver = |stream: &Mutex<Pipe>| {
+            if turns.fetch_add(1, Ordering::Relaxed) == 0 {
+                return Err(Error::data("endless", "wrong data"));
+            }
+            while pipe.count(1) < MOST {
+                lock(stream).fill(&mut [0], &Control::silent())?;
+            }
+            Ok(0)
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let error = parallel::within(&pool, || pipe.by_all_threads(|pipe| pipe, deliver)).unwrap_err().to_string();
+        assert!(error.contains("wrong data") && pipe.bytes() < MOST, "{error} after {} reads", pipe.bytes());
     }
 }

@@ -209,33 +209,3 @@ pub(super) fn index_column(names: &[String]) -> Result<bool> {
         None => Ok(names.len() > 2 && names.first().is_some_and(|name| ends::is_index(name))),
     }
 }
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_tell_where_arcs_stand() {
-        for (line, index) in [
-            ("source,target", Some(false)),
-            ("\"from\",\"to\",\"weight\"", Some(false)),
-            (",src,dst", Some(true)),
-            ("\"\",\"from\",\"to\"", Some(true)),
-            ("Unnamed: 0,source,target", Some(true)),
-            ("id,Source,Target", Some(true)),
-            ("index,a,b", Some(true)),
-            ("Source,Target,Type,Id", Some(false)),
-            (":START_ID,:END_ID,:TYPE", Some(false)),
-            ("FromNodeId\tToNodeId", Some(false)),
-            ("a b c", Some(false)),
-            ("id,weight,source,target", None),
-        ] {
-            let names = names(line.as_bytes()).unwrap();
-            assert_eq!(index_column(&names).ok(), index, "{line}");
-        }
-        for line in ["1 2", "a 5", "5", ",1 2", "3,a", "\"1\",\"2\"", "\"\",\"2\""] {
-            assert_eq!(names(line.as_bytes()), None, "{line}");
-        }
-    }
-}

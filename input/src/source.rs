@@ -220,9 +220,10 @@ impl Source {
         self.reading.columns.as_ref()
     }
 
-    /// The identity before opening: canonical paths, sizes, times, inodes (of both files of a BVGraph). `None` for standard input, pipes.
-    pub fn identity(&self) -> Result<Option<Identity>> {
-        if self.identified { Identity::watched(&self.watched) } else { Ok(None) }
+    /// The identity before opening: canonical paths, sizes, times, inodes (of both files of a BVGraph), and a hash of files that have just
+    /// changed. `None` for standard input, pipes.
+    pub fn identity(&self, control: &Control) -> Result<Option<Identity>> {
+        if self.identified { Identity::watched(&self.watched, control) } else { Ok(None) }
     }
 }
 

@@ -28,10 +28,7 @@
 // tile and of the successors in hand is added up in shared memory and then added to the counters of all blocks, an atomic for each
 // vertex, or for each arc of the row. The arc between the other two corners is added to one by one.
 
-typedef unsigned int u32;
-typedef unsigned long long u64;
-
-// Mirrored by `Arguments` in src/lstc/arguments.rs, field by field.
+// Mirrored by `LstcArguments` in src/lstc/arguments.rs, field by field.
 struct Arguments {
     const u64 *offsets;       // where each local's row begins in `successors`, and where the last one ends
     const u32 *successors;
@@ -55,8 +52,6 @@ struct Arguments {
     u32 whole;                // the row block covers all numbers: cursors are not needed
     u32 tile_width;
 };
-
-constexpr u32 WARP = 32;
 
 // What is counted besides the triangles of each local.
 enum Detail { TOTAL, VERTICES, EDGES };
@@ -94,11 +89,6 @@ __device__ __forceinline__ const u32 *row_of(const Arguments &g, u32 b, u32 &len
     u64 begin = __ldg(g.offsets + g.first_local + local);
     length = (u32)(__ldg(g.offsets + g.first_local + local + 1) - begin);
     return g.successors + begin;
-}
-
-template <typename T> __device__ __forceinline__ T warp_sum(T value) {
-    for (u32 step = WARP / 2; step; step >>= 1) value += __shfl_down_sync(0xffffffffu, value, step);
-    return value;
 }
 
 // Adds triangles to a counter, if this pass holds it.
@@ -252,15 +242,8 @@ extern "C" __global__ void __launch_bounds__(1024, 2) lstc_global_edges(const Ar
 
 // Each block writes the sum of its share of `values` to `sums[blockIdx.x]`; a second launch of one block adds these up.
 extern "C" __global__ void __launch_bounds__(1024) sum(const u64 *values, u64 len, u64 *sums) {
-    __shared__ u64 warp_sums[WARP];
-    u64 mine = 0;
-    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < len; i += (u64)gridDim.x * blockDim.x) mine += values[i];
-    mine = warp_sum(mine);
-    if (threadIdx.x % WARP == 0) warp_sums[threadIdx.x / WARP] = mine;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        u64 all = 0;
-        for (u32 i = 0; i < blockDim.x / WARP; i++) all += warp_sums[i];
-        sums[blockIdx.x] = all;
-    }
+    u64 mine = 0, all;
+    for (u64 i = this_thread(); i < len; i += all_threads()) mine += values[i];
+    block_exclusive(mine, all);
+    if (threadIdx.x == 0) sums[blockIdx.x] = all;
 }

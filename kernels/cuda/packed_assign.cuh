@@ -141,36 +141,13 @@ extern "C" __global__ void packed_assign_arcs(Arguments g) { assign<true>(g); }
 
 // An exclusive scan of `ends` by three kernels with blocks of 256 threads.
 
-__device__ __forceinline__ u32 warp_scan(u32 value) {
-    for (u32 step = 1; step < WARP; step <<= 1) {
-        const u32 other = __shfl_up_sync(ALL, value, step);
-        if (threadIdx.x % WARP >= step) value += other;
-    }
-    return value;
-}
-
-__device__ u32 block_scan(u32 value, u32 &all) {
-    __shared__ u32 warps[8];
-    const u32 sum = warp_scan(value), warp = threadIdx.x / WARP;
-    __syncthreads();
-    if (threadIdx.x % WARP == WARP - 1) warps[warp] = sum;
-    __syncthreads();
-    u32 before = 0;
-    all = 0;
-    for (u32 w = 0; w < 8; w++) {
-        if (w < warp) before += warps[w];
-        all += warps[w];
-    }
-    return before + sum - value;
-}
-
 extern "C" __global__ void packed_sum(Arguments g) {
     if (all_short(g)) return;
     const u64 first = blockIdx.x * (u64)SCAN + threadIdx.x * 16;
     u32 sum = 0, all;
     for (u32 j = 0; j < 16; j++)
         if (first + j < 2ull * g.batch.owners) sum += g.batch.ends[first + j];
-    block_scan(sum, all);
+    block_exclusive(sum, all);
     if (threadIdx.x == 0) g.batch.sums[blockIdx.x] = all;
 }
 
@@ -181,7 +158,7 @@ extern "C" __global__ void packed_sum_of_sums(Arguments g) {
     u32 carry = 0;
     for (u32 i = 0; i < n; i += 256) {
         u32 all;
-        const u32 at = i + threadIdx.x, before = block_scan(at < n ? g.batch.sums[at] : 0, all);
+        const u32 at = i + threadIdx.x, before = block_exclusive(at < n ? g.batch.sums[at] : 0, all);
         if (at < n) g.batch.sums[at] = carry + before;
         carry += all;
     }
@@ -195,7 +172,7 @@ extern "C" __global__ void packed_scan(Arguments g) {
         values[j] = first + j < 2ull * g.batch.owners ? g.batch.ends[first + j] : 0;
         sum += values[j];
     }
-    u32 before = block_scan(sum, all) + g.batch.sums[blockIdx.x];
+    u32 before = block_exclusive(sum, all) + g.batch.sums[blockIdx.x];
     for (u32 j = 0; j < 16; j++) {
         if (first + j < 2ull * g.batch.owners) g.batch.ends[first + j] = before;
         before += values[j];
@@ -224,7 +201,7 @@ extern "C" __global__ void packed_list(Arguments g) {
         }
     }
     u32 by_warps, by_blocks;
-    const u32 warps_before = block_scan(by_warp, by_warps), blocks_before = block_scan(parts, by_blocks);
+    const u32 warps_before = block_exclusive((u32)by_warp, by_warps), blocks_before = block_exclusive(parts, by_blocks);
     if (threadIdx.x == 0) {
         if (by_warps) warps_at = atomicAdd(g.batch.state, by_warps);
         if (by_blocks) blocks_at = atomicAdd(g.batch.state + 1, by_blocks);

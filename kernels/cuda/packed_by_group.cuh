@@ -140,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_GROUP_BLOCKS) pac
             __syncwarp();
             uint2 other = successors.next_row(g, row.y <= ONE_CHUNK);
             while (__any_sync(ALL, other.x != ALL)) {
-                const u32 pairs = (other.y + 7) / 8, after = warp_scan(pairs), all = __shfl_sync(ALL, after, WARP - 1);
+                const u32 pairs = (other.y + 7) / 8, after = warp_inclusive(pairs), all = __shfl_sync(ALL, after, WARP - 1);
                 rows.rows[warp_lane] = make_uint2(other.x, (other.y + 3) / 4);
                 for (u32 c = 0; c < pairs; c++) rows.pairs[after - pairs + c] = (unsigned char)(warp_lane << 3 | c);
                 other = successors.next_row(g, row.y <= ONE_CHUNK);

@@ -4,7 +4,7 @@
 // For blocks of up to 8 warps.
 __device__ __forceinline__ void add_up(u64 count, u64 *total) {
     __shared__ u64 warps[8];
-    for (u32 step = WARP / 2; step; step >>= 1) count += __shfl_down_sync(ALL, count, step);
+    count = warp_sum(count);
     if (threadIdx.x % WARP == 0) warps[threadIdx.x / WARP] = count;
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -31,7 +31,7 @@ template <bool VERTICES> __device__ __forceinline__ u32 begin_of(const Arguments
 
 // Adds what the lanes of a warp found to the counter of the owner.
 __device__ __forceinline__ void credit_owner(const Arguments &g, u32 owner, u64 found) {
-    for (u32 step = WARP / 2; step; step >>= 1) found += __shfl_down_sync(ALL, found, step);
+    found = warp_sum(found);
     if (threadIdx.x % WARP == 0 && found) credit(g, counter_of(g, owner), found);
 }
 
@@ -80,7 +80,7 @@ __device__ __forceinline__ u64 stream(const Arguments &g, u32 at, u32 end, uint2
     u64 count = 0;
     u32 begin = begin_of<VERTICES>(g, arc);
     while (at < end) {
-        const u32 chunks = arc.y, after = warp_scan(chunks), all = __shfl_sync(ALL, after, WARP - 1);
+        const u32 chunks = arc.y, after = warp_inclusive(chunks), all = __shfl_sync(ALL, after, WARP - 1);
         const u32 first = after - chunks, base = begin - first;
         at += WARP;
         uint2 next = make_uint2(0, 0);

@@ -1,15 +1,12 @@
 // The arguments and the words that the files of method `packed` share. See packed.cu.
 
 typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
 
-constexpr u32 ALL = 0xffffffffu;
-constexpr u32 WARP = 32;
 constexpr u32 HUB = 1u << 29; // words of hubs are below this
 constexpr u32 HUBS = 65536;
 
-// Mirrored by `Arguments` in src/packed/arguments.rs, field by field.
+// Mirrored in src/packed/arguments.rs, field by field: `Arguments` by `PackedArguments`, the others by structs of the same names.
+
 // The same for all launches of a partition.
 struct SharedArguments {
     uint2 *rows;          // of each local: the chunk where its row begins, and its words

@@ -2,7 +2,7 @@
 //
 //     arcs: a word `tail << 32 | head` each, in any order
 //       arc_keys, sort         -> keys `min << bits | max`, then a bit for the direction: copies of an edge are adjacent
-//       count_edges, edges     -> each edge once
+//       count_edges, put_edges -> each edge once
 //       add_degrees            -> degrees, from which the host makes ranks
 //       orient, sort           -> rows in rank order: keys `rank of the tail << bits | rank of the successor`
 //       add_lengths, measure   -> lengths of rows, and of their encodings

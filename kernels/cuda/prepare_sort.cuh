@@ -6,8 +6,8 @@
 // and adds those of the tiles before it until it finds one that has published the sum over all its predecessors (decoupled look-back).
 // Tiles are taken in order, so a block waits only for blocks that run already.
 //
-// Status words hold 30 bits, so a launch sorts at most
-// SORT_PORTION keys into their places; the next launch goes on with the places that this one leaves in `next_places`.
+// Status words hold 30 bits, so a launch sorts at most PORTION keys (src/prepare/work.rs) into their places; the next launch goes on with
+// the places that this one leaves in `next_places`.
 
 constexpr u32 DIGITS = 256;
 constexpr u32 SORT_WARPS = SORT_THREADS / WARP;

@@ -5,6 +5,7 @@
 //! another is the test double (module `testing`): the same kernels on the host, with delays as irregular as a device's.
 
 use std::ops::{Deref, DerefMut};
+use std::time::Duration;
 
 use bytemuck::cast_slice_mut;
 
@@ -165,8 +166,8 @@ pub trait Engine {
 
     fn reach(&mut self, event: Event) -> GpuResult<()>;
 
-    /// Seconds between two events that were reached; `what` says what ran between them.
-    fn seconds(&mut self, what: Timed, from: Event, to: Event) -> GpuResult<f64>;
+    /// The time between two events that were reached; `what` says what ran between them.
+    fn time(&mut self, what: Timed, from: Event, to: Event) -> GpuResult<Duration>;
 
     /// Waits for a stream, then copies from the device.
     fn read(&mut self, stream: Stream, from: u64, to: &mut [u8]) -> GpuResult<()>;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
-use trimill_counting::DeviceWork;
+use trimill_system::timeline::TimedWork;
 
 use crate::arena::{Arena, ArenaLayout};
 use crate::compact::{longest_part, scratch_bytes};
@@ -102,7 +102,7 @@ impl Gpu {
         Ok(())
     }
 
-    pub fn take_work(&mut self) -> Vec<DeviceWork> {
+    pub fn take_work(&mut self) -> Vec<TimedWork> {
         self.clock.as_mut().map(Clock::take).unwrap_or_default()
     }
 

@@ -48,7 +48,7 @@ pub use nvrtc::{NVRTC_VARIABLE, Nvrtc};
 pub use packed::{Packed, takes as packed_takes};
 pub use pinned::Pinned;
 pub use received::{Received, all_memory};
-pub use sections::RowBlockSlices;
+pub use sections::{RowBlockPlaces, RowBlockSlices};
 pub use source::{CudaSource, SourceFile};
 pub use sources::{BLOCK, LSTC, PACKED, PREPARE, SOURCES, TRUSS, UNPACK};
 pub use staging::BYTES as STAGING_BYTES;

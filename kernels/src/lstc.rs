@@ -291,8 +291,8 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
     fn account(&mut self, slot: usize) -> GpuResult<()> {
         let events = TimedEvents::of(slot);
         self.engine.reach(events.counted)?;
-        self.so_far.copy_seconds += self.engine.seconds(Timed::Copy, events.copy, events.copied)?;
-        self.so_far.kernel_seconds += self.engine.seconds(Timed::Count, events.kernel, events.counted)?;
+        self.so_far.times.copies += self.engine.time(Timed::Copy, events.copy, events.copied)?;
+        self.so_far.times.kernels += self.engine.time(Timed::Count, events.kernel, events.counted)?;
         Ok(())
     }
 
@@ -320,8 +320,8 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
         for slot in 0..SLOTS.min(self.row_blocks) {
             self.account(slot)?;
         }
-        self.so_far.copy_seconds += self.engine.seconds(Timed::Copy, RESIDENT.copy, RESIDENT.copied)?;
-        self.so_far.sum_seconds = self.engine.seconds(Timed::Sum, RESIDENT.kernel, RESIDENT.counted)?;
+        self.so_far.times.copies += self.engine.time(Timed::Copy, RESIDENT.copy, RESIDENT.copied)?;
+        self.so_far.times.kernels += self.engine.time(Timed::Sum, RESIDENT.kernel, RESIDENT.counted)?;
         Ok(self.so_far)
     }
 }

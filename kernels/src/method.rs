@@ -2,7 +2,6 @@
 //! other crates, such as `trimill-baselines`, have more.
 
 use std::fmt::Debug;
-use std::time::Duration;
 
 use trimill_counting::{
     Detail, DeviceTimes, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent, Scope,
@@ -16,22 +15,13 @@ use crate::error::GpuResult;
 pub struct MethodCount {
     /// Triangles whose corner of largest number is local.
     pub triangles: u64,
-    pub kernel_seconds: f64,
-    /// For what the method does with its input on the device before it counts, such as packing.
-    pub prepare_seconds: f64,
-    /// For adding up sums, where no counting kernel does that.
-    pub sum_seconds: f64,
-    /// From the beginning to the end of each section's copy, including waits for the host to fill page-locked buffers.
-    pub copy_seconds: f64,
+    pub times: DeviceTimes,
     pub peak_bytes: u64,
 }
 
 impl From<MethodCount> for PartitionCount {
     fn from(counted: MethodCount) -> Self {
-        let [kernels, copies, preprocessing] =
-            [counted.kernel_seconds + counted.sum_seconds, counted.copy_seconds, counted.prepare_seconds]
-                .map(Duration::from_secs_f64);
-        Self { triangles: counted.triangles, device: Some(DeviceTimes { kernels, copies, preprocessing }) }
+        Self { triangles: counted.triangles, device: Some(counted.times) }
     }
 }
 

@@ -327,7 +327,7 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
         for batch in self.batches.saturating_sub(RING)..self.batches {
             self.account_batch(batch)?;
         }
-        self.so_far.copy_seconds += self.engine.seconds(Timed::Copy, RESIDENT.copy, RESIDENT.copied)?;
+        self.so_far.times.copies += self.engine.time(Timed::Copy, RESIDENT.copy, RESIDENT.copied)?;
         Ok(self.so_far)
     }
 }

@@ -93,7 +93,7 @@ impl<T> Drop for Pinned<T> {
         if is_abandoned(&self.context) || self.context.bind_to_thread().is_err() {
             return;
         }
-        // SAFETY: registered in `new`. Copies from it are done: `Staging` waits for its own, and copies from slices of callers are done
+        // SAFETY: registered in `new`. Copies from it are done: `StagingBuffers` waits for its own, and copies from slices of callers are done
         // before the call that borrows them returns.
         let unregistered = unsafe { sys::cuMemHostUnregister(self.pointer.cast::<c_void>()) };
         if unregistered == sys::CUresult::CUDA_SUCCESS {

@@ -3,10 +3,10 @@
 //! Each step is a type, made from the one before:
 //!
 //! ```text
-//! Arcs    takes arcs in batches
-//! Edges   each edge once, and degrees (Arcs::clean), from which the caller makes ranks
-//! Rows    rows in rank order
-//! Blocks  file blocks: their sizes, and their bytes on request (Rows::cut)
+//! DeviceArcs   takes arcs in batches
+//! DeviceEdges  each edge once, and degrees (DeviceArcs::clean), from which the caller makes ranks
+//! RankedRows   rows in rank order
+//! FileBlocks   file blocks: their sizes, and their bytes on request (RankedRows::cut)
 //! ```
 //!
 //! All memory is the engine's arena, which must be free: 16 bytes per arc and 4 per id ([`needed`]). With less, the device encodes sorted

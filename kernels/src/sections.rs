@@ -96,13 +96,14 @@ fn own_arcs(run: &Resident) -> u64 {
     run.encoded_rows().as_ref().map_or(run.successors.len() as u64, EncodedRows::arcs)
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RowBlockPlaces {
+/// The addresses of a row block's pieces on a device. The default, null: a row block of which nothing is sent, as all of its range is local.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RowBlockPlaces {
     /// Null if each number has its row in the row block.
-    pub(crate) words: u64,
-    pub(crate) ranks: u64,
-    pub(crate) offsets: u64,
-    pub(crate) successors: u64,
+    pub words: u64,
+    pub ranks: u64,
+    pub offsets: u64,
+    pub successors: u64,
 }
 
 impl RowBlockSlices<'_> {
@@ -126,7 +127,7 @@ impl RowBlockSlices<'_> {
     }
 
     /// The slices to copy, those with the widest elements first, so that each is aligned.
-    pub(crate) fn pieces(&self) -> [&[u8]; 4] {
+    pub fn pieces(&self) -> [&[u8]; 4] {
         [
             cast_slice(self.local_words),
             cast_slice(self.local_ranks),
@@ -135,7 +136,8 @@ impl RowBlockSlices<'_> {
         ]
     }
 
-    pub(crate) fn places(&self, start: u64) -> RowBlockPlaces {
+    /// Where the pieces are if they are copied to `start`, one after another.
+    pub fn places(&self, start: u64) -> RowBlockPlaces {
         let ranks = start + size_of_val(self.local_words) as u64;
         let offsets = ranks + size_of_val(self.local_ranks) as u64;
         RowBlockPlaces {

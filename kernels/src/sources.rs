@@ -15,16 +15,17 @@ macro_rules! part {
     };
 }
 
-/// Sums over warps and blocks.
+/// Sums and scans over warps and blocks.
 pub const BLOCK: SourceFile = part!("block.cuh");
 
 /// Method `lstc`, and the final sum.
-pub static LSTC: CudaSource = CudaSource { name: "lstc.cu", parts: &[part!("lstc.cu")], images: IMAGES };
+pub static LSTC: CudaSource = CudaSource { name: "lstc.cu", parts: &[BLOCK, part!("lstc.cu")], images: IMAGES };
 
 pub static PACKED: CudaSource = CudaSource {
     name: "packed.cu",
     parts: &[
         packed_constants::TEXT,
+        BLOCK,
         part!("packed_words.cuh"),
         part!("packed_rows.cuh"),
         part!("packed_assign.cuh"),

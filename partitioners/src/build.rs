@@ -1,7 +1,6 @@
 //! Builds spills: finds what each partition keeps (induced and pruned), filters its rows, and writes them. LSTC's way from an assignment to
 //! partitions on disk: [`crate::partition::kept`] (Algorithms 1, 2), [`spills`], [`crate::spill`].
 
-pub mod room;
 pub mod spills;
 
 use std::path::Path;
@@ -13,15 +12,15 @@ use crate::partition::prune::Prune;
 use crate::partition::sizes::PartitionSize;
 use crate::partition::totals::RowBlockTotals;
 use crate::spill::{Codec, Encoders, PartitionHeader, SpillReader, SpillSummary, SpillWriter, file_name};
-use room::{SpillMemory, TakenRoom};
 use trimill_graph::OrientedGraph;
+use trimill_system::memory::{SharedBudget, TakenMemory};
 use trimill_system::{Bytes, Kind, Result, disk};
 
 pub struct BuiltPartition {
     pub part: u32,
     pub spill: SpillSummary,
     /// Its share of the memory for spills; `None` if the spill is on disk.
-    _held: Option<TakenRoom>,
+    _held: Option<TakenMemory>,
     pub inducing: Duration,
     pub pruning: Duration,
     pub spilling: Duration,
@@ -36,25 +35,26 @@ pub struct Builder<'a> {
     pub prune: Prune,
     /// The directory for spills that do not fit in memory.
     pub dir: &'a Path,
-    pub room: &'a SpillMemory,
+    /// For spills that are kept in memory until they are counted.
+    pub room: &'a SharedBudget,
     pub fingerprint: u128,
     /// Whether spills outlive the job, and therefore are synced to disk.
     pub durable: bool,
 }
 
 impl Builder<'_> {
-    fn begin(&self, kept: &Kept, encoders: &Encoders) -> Result<(SpillWriter, Option<TakenRoom>)> {
+    fn begin(&self, kept: &Kept, encoders: &Encoders) -> Result<(SpillWriter, Option<TakenMemory>)> {
         let (part, numbered) = (kept.part, kept.kept.count());
         let size = &self.sizes[part as usize];
-        let header =
-            PartitionHeader { partition: part, fingerprint: self.fingerprint, numbered, ..PartitionHeader::of(size) };
-        let held = self.room.take(RowBlockTotals::bound(size, self.row_block_limit).spill);
+        let header = PartitionHeader { fingerprint: self.fingerprint, partition: part, numbered, size: *size };
+        let held = self.room.try_take(RowBlockTotals::bound(size, self.row_block_limit).spill);
         let mut writer = match held {
             Some(_) => SpillWriter::in_memory(&file_name(part), header)?,
             None => SpillWriter::create(self.dir, &file_name(part), header, Codec::default())?,
         };
+        (writer.encoders, writer.durable) = (encoders.clone(), self.durable);
         writer.ranks(kept.kept.iter(0..self.graph.vertices()))?;
-        Ok((writer.sharing(encoders).durable(self.durable), held))
+        Ok((writer, held))
     }
 }
 

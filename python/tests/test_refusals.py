@@ -143,6 +143,7 @@ def test_tables_that_are_no_edges():
     for table in [three, three.to_pandas(), three.to_arrow()]:
         refused(trimill.UsageError, table, "no column", "x", "u", "w", source="u", target="x")
         refused(trimill.UsageError, table, "only one of source and target", source="u")
+        refused(trimill.UsageError, table, "the column 'u' is named twice; expected", source="u", target="u")
     refused(trimill.UsageError, (ONES, ONES), "source and target for builtins.tuple", source="u", target="v")
     coded = pyarrow.array(["a", None, "b"]).dictionary_encode()
     refused(trimill.DataError, pyarrow.table({"u": ["a"] * 3, "v": coded}), "the column v has no value in row 1")
@@ -313,5 +314,17 @@ def test_flags_become_arguments():
         ("name a disk with --work-dir: a--b - -- c", "name a disk with work_dir: a--b - -- c"),
         ("--header yes skips it; --header no does not", "header='yes' skips it; header='no' does not"),
         ("--host-memory to 5, or --format textual", "host_memory to 5, or format textual"),
+        ("as --threads. No file (--help)", "as threads. No file (help)"),
     ]:
         assert trimill._errors.in_python(message) == expected
+
+
+@pytest.mark.parametrize(
+    "name", ["/tmp/--no-cache.txt", "--no-cache.txt", "a/--host-memory/b", "s3://--bucket/a", "./--truss", "a --b.txt"]
+)
+def test_names_of_files_are_no_flags(name):
+    assert trimill._errors.in_python(f"{name}: does not exist") == f"{name}: does not exist"
+
+
+def test_a_missing_file_is_named_as_it_was(tmp_path):
+    refused(trimill.MissingFileError, tmp_path / "--no-cache.txt", "/--no-cache.txt: does not exist")

@@ -135,6 +135,8 @@ def source_of(graph: GraphLike, source: Hashable = None, target: Hashable = None
     thing: Any = graph
     if (source is None) != (target is None):
         raise UsageError("only one of source and target is given; expected both, the columns of a table, or none")
+    if source is not None and source == target:
+        raise UsageError(f"the column {source!r} is named twice; expected the columns of both ends of an edge")
     ends = None if source is None else (source, target)
     # A series of pandas is one column of a table, whatever interfaces it has.
     is_series = hasattr(thing, "iloc") and not hasattr(thing, "columns")

@@ -5,6 +5,7 @@ import datetime
 import json
 import os
 import re
+import shlex
 import signal
 import statistics
 import subprocess
@@ -60,7 +61,7 @@ class Graph:
 class Bench:
     """Runs the program and keeps its output."""
 
-    def __init__(self, options, command, method=None):
+    def __init__(self, options, method=None):
         """`method`: the method on a GPU, for scripts that measure one method and not the program's default."""
         self.options = options
         self.method = method if options.backend == "cuda" else None
@@ -78,7 +79,7 @@ class Bench:
             "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
             "machine": {"gpus": [gpu["name"] for gpu in doctor["gpus"]], "cores": doctor["cores"]},
             "version": doctor["version"],
-            "command": command,
+            "command": self.without_paths(shlex.join([f"scripts/bench/{Path(sys.argv[0]).name}", *sys.argv[1:]])),
         }
 
     def run(self, words, program=None, limit=None, environment=None):
@@ -111,7 +112,9 @@ class Bench:
         return record.get("result")
 
     def without_paths(self, text):
-        return text.replace(str(self.work), "WORK").replace(str(ROOT), ".")
+        text = text.replace(str(self.work), "WORK").replace(str(ROOT), ".")
+        home = os.path.expanduser("~")
+        return text.replace(f"{home}/", "~/") if home != "/" else text
 
     def flags(self, cache=None):
         """The arguments of every command; with `cache` False, without a cache."""
@@ -201,3 +204,29 @@ def positive(text):
     if number < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number above 0")
     return number
+
+
+def arguments(about, graphs, runs, limit, work="target/bench", backend=None, output=True):
+    """A parser with the arguments that all scripts have, and these defaults. Without `backend` the CPU counts. `output`: an archive must be named."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--graphs", type=lambda names: [Graph(name) for name in names.split(",")], default=graphs, metavar="NAMES",
+                        help="comma-separated; default: %(default)s")
+    parser.add_argument("--runs", type=positive, default=runs, help="of each, whose median is shown; default: %(default)s")
+    if backend:
+        parser.add_argument("--backend", choices=["cuda", "cpu"], default=backend, help="default: %(default)s")
+    else:
+        parser.set_defaults(backend="cpu")
+    parser.add_argument("--limit", type=positive, default=limit, metavar="SECONDS",
+                        help="a run that takes longer is stopped; default: %(default)s")
+    parser.add_argument("--work-dir", type=Path, default=ROOT / work, metavar="DIR", help=f"for graphs, their cache and spills; default: {work}")
+    parser.add_argument("--output", type=Path, required=output, metavar="FILE",
+                        help="where all runs are archived as JSON, such as docs/results/NAME.json")
+    return parser
+
+
+def ended(main):
+    """Runs a script; a wrong result ends it with exit code 1."""
+    try:
+        main()
+    except Wrong as wrong:
+        sys.exit(f"error: {wrong}")

@@ -127,10 +127,11 @@ fn read_by_table(
     let classes = ArcClasses::hash(shares.class_count(facts.arcs_at_most));
     let buckets = classes.buckets(2, arcs, &shares);
     let ranked = Distribute::new(classes, buckets, rank, None, MOST_VERTICES);
-    let arcs = source.scan(&ranked, control)?;
+    let scanned = source.scan(&ranked, control);
     if ranked.overflow.load(Ordering::Relaxed) {
         return Err(Error::usage("the input changed while it was read").advice("run again when it is complete"));
     }
+    let arcs = scanned?;
     let n = table.len() as u64;
     let (loops, reading) = (ranked.loops.load(Ordering::Relaxed), start.elapsed());
     let (buckets, classes) = ranked.finish()?;
@@ -214,4 +215,37 @@ pub(crate) fn most_ids(arcs: u64) -> u64 {
 fn too_many(n: u64) -> Error {
     Error::data("input", format!("{n} vertices"))
         .expected(format!("at most {MOST_VERTICES}: vertices are numbered in 32 bits"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::atomic::AtomicU64;
+
+    use super::*;
+    use trimill_input::ArcSink;
+    use trimill_input::arcs::SourceFacts;
+    use trimill_system::memory::HostMemory;
+
+    /// An arc whose head is another id in each pass, too large to index arrays.
+    struct Changing(AtomicU64);
+
+    impl ArcSource for Changing {
+        fn facts(&self) -> SourceFacts {
+            SourceFacts { arcs_at_most: 1, ..SourceFacts::default() }
+        }
+
+        fn scan(&self, sink: &dyn ArcSink, _: &Control) -> Result<u64> {
+            sink.arcs(&[(0, 1 << 40 | self.0.fetch_add(1, Ordering::Relaxed))])?;
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn an_id_that_only_a_later_pass_has_is_a_change_of_the_input() {
+        let dir = tempfile::tempdir().unwrap();
+        let space = Workspace::new(HostMemory::new(Bytes::mib(64), 1), dir.path());
+        let error = read(&Changing(AtomicU64::new(0)), space, &Control::silent()).map(drop).unwrap_err().to_string();
+        assert!(error.contains("the input changed while it was read"), "{error}");
+    }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::buckets::Buckets;
 use super::classes::ArcClasses;
 use super::sort::sort_pairs;
-use super::workspace::{IdCount, PER_KEY, Pool, Workspace, needs};
+use super::workspace::{IdCount, PER_KEY, Workspace, check_bucket, needs};
 use trimill_graph::CleanReport;
 use trimill_system::control::{Control, Unit};
 use trimill_system::mapped::{prefetch, trim_heap, with_capacity, zeros};
@@ -67,18 +67,18 @@ impl ArcsRead {
         // Staging areas and the blocks of buckets were small.
         trim_heap();
         let chunk = shares.keys_at_once() as usize;
-        let pool = Pool::of_sorting(&shares);
+        let budget = shares.sorting_budget();
         let degrees: Vec<AtomicU32> = zeros(range as usize);
         let pairs = classes.buckets(1, arcs, &shares);
         let task = control.task("clean", Some(arcs), Unit::Arcs);
         let found = parallel::try_map(0..buckets.buckets() / 2, |class| -> Result<(u64, u64, u64)> {
             control.check()?;
             let incoming = buckets.len(2 * class) + buckets.len(2 * class + 1);
-            let (taken, ids) = (pool.take(incoming * PER_KEY), classes.ids(class, range));
-            let forward = distinct_keys(&buckets, 2 * class, &ids, chunk, |keys| taken.check(keys * PER_KEY))?;
+            let (taken, ids) = (budget.take(Bytes(incoming * PER_KEY)), classes.ids(class, range));
+            let check = |keys: u64| check_bucket(&taken, keys * PER_KEY);
+            let forward = distinct_keys(&buckets, 2 * class, &ids, chunk, check)?;
             let before = forward.len() as u64;
-            let check = |keys| taken.check((before + keys) * PER_KEY);
-            let backward = distinct_keys(&buckets, 2 * class + 1, &ids, chunk, check)?;
+            let backward = distinct_keys(&buckets, 2 * class + 1, &ids, chunk, |keys| check(before + keys))?;
             let distinct = (forward.len() + backward.len()) as u64;
             let union = merge(forward, backward);
             let edges = union.len() as u64;

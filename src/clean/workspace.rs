@@ -7,12 +7,11 @@
 
 use std::fmt::Debug;
 use std::path::Path;
-use std::sync::{Condvar, Mutex, PoisonError};
 
 use trimill_system::disk::{DiskNeed, free_space};
 use trimill_system::expected::ExpectedStage;
-use trimill_system::memory::{HostMemory, Needs};
-use trimill_system::{Bytes, Control, Error, Result, lock};
+use trimill_system::memory::{HostMemory, Needs, SharedBudget, TakenMemory};
+use trimill_system::{Bytes, Control, Error, Result};
 
 /// Bytes for each id up to the largest, if ids index arrays: degrees and ranks, then ranks and the order of vertices.
 pub const PER_ID: u64 = 8;
@@ -217,6 +216,16 @@ impl Shares<'_> {
         self.left.get() / 4 / self.space.memory.threads()
     }
 
+    /// What all threads together take to sort buckets.
+    pub(crate) fn sorting_budget(&self) -> SharedBudget {
+        SharedBudget::new(Bytes(self.left.get() / 4))
+    }
+
+    /// What all threads together take for the keys of buckets that are distributed again.
+    pub(crate) fn keys_budget(&self) -> SharedBudget {
+        SharedBudget::new(Bytes(self.left.get() / 8))
+    }
+
     pub(super) fn keys_at_once(&self) -> u64 {
         (self.sorting() / PER_KEY).max(1024)
     }
@@ -233,61 +242,14 @@ impl Shares<'_> {
     }
 }
 
-/// A memory budget shared by threads; a thread blocks while too little is free.
-#[derive(Debug)]
-pub(crate) struct Pool {
-    most: u64,
-    free: Mutex<u64>,
-    changed: Condvar,
-}
-
-impl Pool {
-    pub(crate) fn of_sorting(shares: &Shares<'_>) -> Self {
-        Self::new(shares.left.get() / 4)
+/// Refuses a bucket that takes more than the memory that was taken for it.
+pub(crate) fn check_bucket(taken: &TakenMemory, bytes: u64) -> Result<()> {
+    let (needed, there) = (Bytes(bytes), taken.bytes());
+    if needed <= there {
+        return Ok(());
     }
-
-    pub(crate) fn of_keys(shares: &Shares<'_>) -> Self {
-        Self::new(shares.left.get() / 8)
-    }
-
-    pub(crate) fn new(most: u64) -> Self {
-        Self { most, free: Mutex::new(most), changed: Condvar::new() }
-    }
-
-    /// Takes `bytes`, or the whole pool if that is smaller; blocks until they are free. To avoid deadlock, a holder must not take more.
-    pub(crate) fn take(&self, bytes: u64) -> TakenMemory<'_> {
-        let bytes = bytes.min(self.most);
-        let waited = self.changed.wait_while(lock(&self.free), |free| *free < bytes);
-        *waited.unwrap_or_else(PoisonError::into_inner) -= bytes;
-        TakenMemory { pool: self, bytes }
-    }
-}
-
-pub(crate) struct TakenMemory<'a> {
-    pool: &'a Pool,
-    bytes: u64,
-}
-
-impl TakenMemory<'_> {
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    pub(crate) fn check(&self, bytes: u64) -> Result<()> {
-        if bytes <= self.bytes {
-            return Ok(());
-        }
-        let (needed, there) = (Bytes(bytes), Bytes(self.bytes));
-        Err(Error::memory(format!("a bucket takes {needed}, and the host's budget has {there} for it"))
-            .advice(format!("raise --host-memory by {}, or lower --threads", Bytes(5 * (bytes - self.bytes)))))
-    }
-}
-
-impl Drop for TakenMemory<'_> {
-    fn drop(&mut self) {
-        *lock(&self.pool.free) += self.bytes;
-        self.pool.changed.notify_all();
-    }
+    Err(Error::memory(format!("a bucket takes {needed}, and the host's budget has {there} for it"))
+        .advice(format!("raise --host-memory by {}, or lower --threads", Bytes(5 * (needed - there).get()))))
 }
 
 #[cfg(test)]
@@ -296,32 +258,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_is_taken_than_there_is_and_all_get_theirs() {
-        let pool = Pool::new(100);
-        let (held, most) = (Mutex::new(0), Mutex::new(0));
-        std::thread::scope(|scope| {
-            for i in 0..64u64 {
-                let (pool, held, most) = (&pool, &held, &most);
-                scope.spawn(move || {
-                    let taken = pool.take(i * 7 % 130);
-                    let now = {
-                        let mut held = lock(held);
-                        *held += taken.bytes;
-                        *held
-                    };
-                    let mut most = lock(most);
-                    *most = now.max(*most);
-                    drop(most);
-                    std::thread::yield_now();
-                    *lock(held) -= taken.bytes;
-                });
-            }
-        });
-        assert_eq!((*lock(&pool.free), *lock(&held)), (100, 0));
-        assert!((90..=100).contains(&*lock(&most)));
-        let taken = pool.take(130);
-        assert!(taken.check(100).is_ok());
-        let said = taken.check(101).unwrap_err().to_string();
-        assert!(said.contains("raise --host-memory by"), "{said}");
+    fn a_bucket_that_takes_more_is_refused() {
+        let taken = SharedBudget::new(Bytes(100)).take(Bytes(130));
+        assert!(check_bucket(&taken, 100).is_ok());
+        let said = check_bucket(&taken, 101).unwrap_err().to_string();
+        assert!(said.contains("raise --host-memory by 5 B"), "{said}");
     }
 }

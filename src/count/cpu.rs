@@ -49,7 +49,7 @@ use postponed::Capacity;
 use probe::before;
 use trimill_system::control::Progress;
 use trimill_system::mapped::zeros;
-use trimill_system::{Bytes, Error, Result, lock, parallel};
+use trimill_system::{Bytes, Error, Result, first_where, lock, parallel};
 use vertices::{HostVertexCounters, NearCounters, RowCounters};
 use worker::{CpuWorker, DIRECT, LocalsRun};
 
@@ -326,19 +326,10 @@ fn runs<'a>(resident: &Resident, mut cursors: &'a mut [u32], per_thread: u64) ->
     let mut first = 0;
     while first < locals {
         let target = weight(first) + size;
-        // Binary search for the first local after the run: the weights ascend strictly.
-        let (mut low, mut high) = (first + 1, locals);
-        while low < high {
-            let middle = low.midpoint(high);
-            if weight(middle) < target {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        let (mine, rest) = cursors.split_at_mut(low - first);
+        let end = first_where(first as u64 + 1..locals as u64, |local| weight(local as usize) >= target) as usize;
+        let (mine, rest) = cursors.split_at_mut(end - first);
         runs.push(LocalsRun { first, cursors: mine });
-        (first, cursors) = (low, rest);
+        (first, cursors) = (end, rest);
     }
     runs
 }

@@ -11,7 +11,7 @@ mod buffers;
 use std::time::Duration;
 
 use trimill_counting::{
-    COUNTER_BYTES, CountBackend, Detail, Device, DeviceWork, EdgeShare, Footprint, GraphToPeel, Lent, PartitionCounter,
+    COUNTER_BYTES, CountBackend, Detail, Device, EdgeShare, Footprint, GraphToPeel, Lent, PartitionCounter,
     PartitionExtent, Peeling, Scope,
 };
 use trimill_kernels::truss::PeelingDevice;
@@ -22,6 +22,7 @@ use super::vertex_counters;
 use crate::job::file::CountTable;
 pub use absent::{Absent, DeviceCounters};
 use buffers::Buffers;
+use trimill_system::timeline::TimedWork;
 use trimill_system::{Bytes, Result};
 
 pub const CHUNK: Bytes = Bytes::mib(32);
@@ -256,7 +257,7 @@ impl CountBackend for Cuda {
         }
     }
 
-    fn recorded_work(&mut self) -> Vec<DeviceWork> {
+    fn recorded_work(&mut self) -> Vec<TimedWork> {
         self.gpu.take_work()
     }
 

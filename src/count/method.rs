@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 #[cfg(feature = "baselines")]
 use trimill_baselines::{GpuMethod, SerialMethod};
 #[cfg(feature = "baselines")]
-use trimill_counting::Scope;
+use trimill_counting::{CountBackend, Scope};
 #[cfg(feature = "baselines")]
 use trimill_kernels::CountingMethod;
 
@@ -18,7 +18,7 @@ use trimill_system::{Error, Result};
 pub enum CpuMethod {
     /// Bitmaps, on all threads ([`super::cpu`]).
     Bitmap,
-    /// A published method, on one thread ([`super::serial`]).
+    /// A published method, on one thread.
     #[cfg(feature = "baselines")]
     Serial(SerialMethod),
 }

@@ -25,30 +25,27 @@ impl Rows {
         Self((0..n).map(row).collect())
     }
 
-    pub(super) fn triangles(&self, local: impl Fn(u32) -> bool) -> u64 {
+    /// Calls `act` with the corners, in falling order, of each triangle whose largest corner is local.
+    pub(super) fn each_triangle(&self, local: impl Fn(u32) -> bool, mut act: impl FnMut([u32; 3])) {
         let Self(rows) = self;
-        let starts = (0..rows.len() as u32).filter(|&a| local(a));
-        starts
-            .map(|a| {
-                let row = &rows[a as usize];
-                let closed =
-                    |(k, &b): (usize, &u32)| row[..k].iter().filter(move |c| rows[b as usize].binary_search(c).is_ok());
-                row.iter().enumerate().map(|b| closed(b).count() as u64).sum::<u64>()
-            })
-            .sum()
-    }
-
-    pub(super) fn at_vertices(&self, local: impl Fn(u32) -> bool) -> Vec<u64> {
-        let Self(rows) = self;
-        let mut found = vec![0; rows.len()];
         for a in (0..rows.len() as u32).filter(|&a| local(a)) {
             let row = &rows[a as usize];
             for (k, &b) in row.iter().enumerate() {
-                for &c in row[..k].iter().filter(|c| rows[b as usize].binary_search(c).is_ok()) {
-                    [a, b, c].into_iter().for_each(|corner| found[corner as usize] += 1);
-                }
+                let closing = row[..k].iter().filter(|c| rows[b as usize].binary_search(c).is_ok());
+                closing.for_each(|&c| act([a, b, c]));
             }
         }
+    }
+
+    pub(super) fn triangles(&self, local: impl Fn(u32) -> bool) -> u64 {
+        let mut found = 0;
+        self.each_triangle(local, |_| found += 1);
+        found
+    }
+
+    pub(super) fn at_vertices(&self, local: impl Fn(u32) -> bool) -> Vec<u64> {
+        let mut found = vec![0; self.0.len()];
+        self.each_triangle(local, |corners| corners.iter().for_each(|&corner| found[corner as usize] += 1));
         found
     }
 

@@ -4,7 +4,7 @@
 //! neighbourhood of every vertex, and merges both neighbourhoods of every edge, so that each triangle is found three times.
 //!
 //! Time: the sum of `deg(u) + deg(v)` over the edges `{u, v}`, that is of squared degrees, on all threads. Memory: at most
-//! [`BYTES_PER_ARC`] an arc ([`ArcTally`]). `brute_force` checks the verifier itself, on tiny graphs.
+//! [`BYTES_PER_ARC`] an arc. `brute_force` checks the verifier itself, on tiny graphs.
 
 #[cfg(feature = "testing")]
 mod brute_force;
@@ -12,11 +12,9 @@ mod clustering;
 mod neighbourhoods;
 mod trussness;
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
-use serde::Serialize;
 
 use neighbourhoods::STEPS;
 use trimill_input::ArcSink;
@@ -27,7 +25,7 @@ pub use brute_force::{BRUTE_FORCE_IDS, brute_force};
 pub use neighbourhoods::VerifiedEdges;
 
 /// What the verifier found. `2 * edges = arcs - loops - duplicates + arcs_added`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Verdict {
     /// Vertices with an edge after cleaning.
     pub vertices: u64,
@@ -44,9 +42,6 @@ pub struct Verdict {
     pub arcs_added: u64,
     /// Distinct ordered pairs, without loops, whose reverse is not in the input.
     pub arcs_without_reverse: u64,
-    /// Averaged over `vertices`; 0 for a vertex of degree 1.
-    pub mean_local_clustering: f64,
-    pub max_degree: u64,
 }
 
 /// Counts at each vertex with an edge, by ascending id.
@@ -62,27 +57,6 @@ pub struct VerifiedVertices {
 
 /// The most memory for each arc of the input: 32 bytes for it and its reverse, as ids; 16 for both as neighbours; 32 for two new vertices.
 pub const BYTES_PER_ARC: u64 = 80;
-
-/// Counts arcs without holding them, to find how much memory the verifier needs.
-#[derive(Debug, Default)]
-pub struct ArcTally(AtomicU64);
-
-impl ArcSink for ArcTally {
-    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
-        self.0.fetch_add(batch.len() as u64, Relaxed);
-        Ok(())
-    }
-}
-
-impl ArcTally {
-    pub fn counted(&self) -> u64 {
-        self.0.load(Relaxed)
-    }
-
-    pub fn bytes(arcs: u64) -> Bytes {
-        Bytes(arcs.saturating_mul(BYTES_PER_ARC))
-    }
-}
 
 #[derive(Debug, Default)]
 pub struct Verifier(Mutex<Vec<(u64, u64)>>);
@@ -101,6 +75,11 @@ impl Verifier {
 
     pub fn for_arcs(arcs: u64) -> Self {
         Self(Mutex::new(Vec::with_capacity(arcs as usize)))
+    }
+
+    /// The most bytes that it takes for `arcs` arcs.
+    pub fn bytes(arcs: u64) -> Bytes {
+        Bytes(arcs.saturating_mul(BYTES_PER_ARC))
     }
 
     #[cfg(feature = "testing")]
@@ -148,18 +127,8 @@ impl Verifier {
         assert_eq!(sum % 3, 0, "every triangle has three corners");
         verdict.triangles = sum / 3;
 
-        let mut clustering = 0.0;
-        for (vertex, triangles) in corners.iter().enumerate() {
-            let degree = graph.neighbours_of(vertex).len() as u128;
-            let wedges = degree * (degree - 1) / 2;
-            verdict.wedges += wedges;
-            verdict.max_degree = verdict.max_degree.max(degree as u64);
-            if wedges > 0 {
-                clustering += *triangles as f64 / wedges as f64;
-            }
-        }
-        verdict.mean_local_clustering = clustering / (verdict.vertices.max(1) as f64);
-        let degrees = (0..graph.len()).map(|vertex| graph.neighbours_of(vertex).len() as u32).collect();
+        let degrees: Vec<u32> = (0..graph.len()).map(|vertex| graph.neighbours_of(vertex).len() as u32).collect();
+        verdict.wedges = degrees.iter().map(|&degree| u128::from(degree) * u128::from(degree - 1) / 2).sum();
         let ids = std::mem::take(&mut graph.ids);
         Ok((verdict, VerifiedVertices { ids, degrees, triangles: corners, largest_id }, graph))
     }

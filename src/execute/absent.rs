@@ -3,9 +3,8 @@
 use super::chosen::{ChosenBackends, host_holds, method_for};
 use super::counters::on_the_way;
 use super::host::{HostNeeds, OnGpus, blocks_of_gpu, least_on_gpus, on_gpus};
-use super::opening::GpuSettings;
 use super::session::Session;
-use crate::count::cuda::{Absent, DeviceCounters};
+use crate::count::cuda::{Absent, DeviceCounters, KernelSettings};
 use crate::count::method::CudaMethod;
 use crate::job::Devices;
 use crate::plan::floor;
@@ -20,7 +19,8 @@ impl Session {
         needs: &HostNeeds,
         device: Option<Bytes>,
     ) -> Result<ChosenBackends> {
-        let GpuSettings { devices, kernels, .. } = self.gpu_settings();
+        let count = &self.job.settings.count;
+        let (devices, kernels) = (count.devices.clone().unwrap_or_default(), KernelSettings::from(count));
         let (graph, counts) = (&needs.size, needs.counts);
         let device = device.unwrap_or_default();
         let gpus = match devices {

@@ -11,8 +11,6 @@ use crate::clean::workspace::{AfterPreparing, GraphToPrepare, IdCount, InputForm
 use crate::count::cpu::Cpu;
 use crate::count::cuda::Cuda;
 use crate::count::method::{Choice, CpuMethod, CudaMethod};
-#[cfg(feature = "baselines")]
-use crate::count::serial::Serial;
 use crate::job::{Devices, Mode};
 use crate::outputs::CountsWanted;
 use crate::plan::{Floor, floor, is_ample};
@@ -119,7 +117,7 @@ impl Session {
         // The number of tables depends on the pool's threads.
         let footprint = parallel::within(&self.pool, || match method {
             #[cfg(feature = "baselines")]
-            CpuMethod::Serial(method) => Serial(*method).footprint(),
+            CpuMethod::Serial(method) => method.footprint(),
             CpuMethod::Bitmap => bitmap(self.job.counts(), graph, Bytes::ZERO).footprint(),
         });
         let least = floor(graph, &footprint);
@@ -134,7 +132,7 @@ impl Session {
         let device = on_cpu(asked, least_on_host, division.counting);
         let backend: Box<dyn CountBackend> = match method {
             #[cfg(feature = "baselines")]
-            CpuMethod::Serial(method) => Box::new(Serial(method)),
+            CpuMethod::Serial(method) => Box::new(method),
             // Larger tables use the memory above the floor.
             CpuMethod::Bitmap => {
                 let beyond = device.saturating_sub(least.device);
@@ -164,7 +162,7 @@ impl Session {
         let graph = &needs.size;
         let opening = lock(&self.gpus).take();
         let opening =
-            opening.unwrap_or_else(|| Opening::start(self.gpu_settings(), method, Bytes::ZERO, Bytes(u64::MAX)));
+            opening.unwrap_or_else(|| Opening::start(&self.job.settings, method, Bytes::ZERO, Bytes(u64::MAX)));
         let beside = opening.is_beside();
         let (Gpus { mut workers, mut budget, mut have_more }, driver) = opening.finish(needs.held)?;
         let (gpus, blocks) = (workers.len() as u64, blocks_of_gpu(needs.counts));

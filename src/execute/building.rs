@@ -1,6 +1,7 @@
-//! How many partitions are built at a time. A batch is built in two or three sequential passes over the graph ([`super::batch`]), so it is as large
-//! as possible: its sets and blocks of rows must fit the memory that counting leaves, and its spills the disk, beside those of the previous batch,
-//! which is being counted. It has at least one partition. The environment variable `TRIMILL_BATCH` sets the number, for tests.
+//! How many partitions are built at a time. A batch is built in two or three sequential passes over the graph
+//! ([`trimill_partitioners::build::spills`]), so it is as large as possible: its sets and blocks of rows must fit the memory that counting leaves,
+//! and its spills the disk, beside those of the previous batch, which is being counted. It has at least one partition. The environment variable
+//! `TRIMILL_BATCH` sets the number, for tests.
 
 use std::ops::ControlFlow;
 

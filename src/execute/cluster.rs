@@ -13,7 +13,7 @@ pub fn cluster(run: &Path, cluster: &Cluster, program: Option<&Path>) -> Result<
     cluster.check()?;
     let prepared = RunDir::share(run)?.1;
     let parts = NonZeroU32::new(prepared.parts()).unwrap_or(NonZeroU32::MIN);
-    let asked = cluster.asked.shards.or(prepared.shards).unwrap_or(parts);
+    let asked = cluster.asked.shards.or(prepared.report.shards).unwrap_or(parts);
     let shards = asked.min(parts);
     if asked > parts {
         tracing::warn!(
@@ -22,6 +22,6 @@ pub fn cluster(run: &Path, cluster: &Cluster, program: Option<&Path>) -> Result<
         );
     }
     let program = program.ok_or_else(|| Error::usage("the program that counts is not known"))?;
-    let (partitions, peels) = (prepared.made.device_memory, prepared.job.counts().truss.is_some());
+    let (partitions, peels) = (prepared.report.device_memory, prepared.job.counts().truss.is_some());
     cluster::write(cluster, run, program, ClusterJob { shards, partitions, peels })
 }

@@ -25,11 +25,11 @@ use crate::report::{DeviceResult, PartitionFigures, Stage};
 use crate::run_dir::Journal;
 use trimill_counting::CountBackend;
 use trimill_partitioners::build::BuiltPartition;
-use trimill_partitioners::build::room::SpillMemory;
 use trimill_partitioners::spill::file_name;
 use trimill_system::Result;
 use trimill_system::control::Unit;
 use trimill_system::disk::check_room;
+use trimill_system::memory::SharedBudget;
 use trimill_system::threads::{guarded, joined, spawn};
 use trimill_system::timeline::TrackKind;
 
@@ -53,7 +53,7 @@ impl Planned {
         let Session { run, pool, control, .. } = session;
         let parts = plan.parts();
         let journal = run.as_ref().map(|run| run.journal(*fingerprint, parts));
-        let room = SpillMemory::new(self.chosen.division.spills);
+        let room = SharedBudget::new(self.chosen.division.spills);
         let place = match &plan.cut {
             GraphCut::Ranges(_) => None,
             GraphCut::Sets(locals) => Some((locals, session.spills(*fingerprint)?)),

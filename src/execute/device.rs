@@ -13,7 +13,7 @@ use crate::report::{DeviceResult, PartitionFigures};
 use crate::run_dir::CountedBy;
 use crate::stream::ahead::Ahead;
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
-use trimill_counting::{CountBackend, DeviceWork};
+use trimill_counting::CountBackend;
 use trimill_partitioners::spill::{SpillReader, Spilled};
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::threads::{joined, spawn};
@@ -77,7 +77,7 @@ pub(super) fn together_of(
     let mut all = DeviceOutcome::default();
     let mut devices = Vec::new();
     for (share, backend) in shares.into_iter().zip(backends) {
-        devices.extend(device_result(backend.as_ref(), &share.results, share.times.counting));
+        devices.extend(device_result(backend.as_ref(), &share.results, share.times.counted.counting));
         all.merge(share);
     }
     (all, devices)
@@ -200,9 +200,7 @@ fn count_queue<'a>(
 
 /// Records what the device measured of its work since the last call.
 pub(super) fn device_work(backend: &mut dyn CountBackend, control: &Control) {
-    for DeviceWork { queue, name, start, time } in backend.recorded_work() {
-        control.did_for(queue, (name, None), start, time);
-    }
+    backend.recorded_work().into_iter().for_each(|work| control.record(work));
 }
 
 /// Counts a partition. A damaged spill is built again from the graph.

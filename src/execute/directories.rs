@@ -2,17 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cache::Cache;
-use crate::rates::{MachineRates, Rates};
+use crate::cache::{Cache, NO_CACHE, default_cache_dir};
 use crate::run_dir::{self, RunDir};
 use trimill_system::disk::{self, TemporaryDir};
 use trimill_system::{Bytes, Result};
-
-/// The rates that estimates of a job use, by the directory of its cache.
-pub fn rates(cache_dir: Option<&Path>) -> MachineRates {
-    let measured = cache_dir.map(Path::to_path_buf).or_else(default_cache_dir).and_then(|dir| Rates::measured(&dir));
-    MachineRates { rates: measured.unwrap_or_default(), measured: measured.is_some() }
-}
 
 /// The cache that a job names, else this user's if it can be used.
 pub(super) fn cache(dir: Option<&Path>, max: Option<Bytes>) -> Option<Cache> {
@@ -73,13 +66,4 @@ impl Places {
         run_dir::remove_unfinished(&spill);
         Ok(Self { spill, work, temporary })
     }
-}
-
-pub(super) const NO_CACHE: &str = "neither XDG_CACHE_HOME nor HOME names a folder";
-
-/// `$XDG_CACHE_HOME/trimill`, or `~/.cache/trimill`; none if neither is set. Relative paths are ignored (XDG Base Directory Specification).
-pub(super) fn default_cache_dir() -> Option<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")))?;
-    Some(base.join("trimill"))
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use super::count::count_prepared;
 use super::session::{Purpose, Session};
 use crate::job::Job;
 use crate::report::GenerateReport;
@@ -68,7 +69,8 @@ struct Cleaned {
 fn base(job: Job, control: &Control) -> Result<Cleaned> {
     let opened = Session::open(job.clone(), Purpose::Count, None, control)?.input(None)?;
     let (graph, _) = opened.graph(&mut Vec::new())?;
-    let triangles = super::count::count(job, None, None, control)?.triangles;
+    // The input may be a pipe, which is read once.
+    let triangles = count_prepared(job, graph.clone(), Vec::new(), None, control)?.triangles;
     parallel::within(&opened.session.pool, || Cleaned::new(&graph, triangles, control))
 }
 

@@ -15,7 +15,7 @@ use trimill_graph::OrientedGraph;
 use trimill_input::arcs::{ArcSource, EdgeSource, checked};
 use trimill_input::{Source, VertexList};
 use trimill_system::mapped::trim_heap;
-use trimill_system::{Bytes, Error, Kind, Result, disk, lock, parallel};
+use trimill_system::{Bytes, Control, Error, Kind, Result, disk, lock, parallel};
 
 /// Estimated device memory to prepare and count a graph in one chunk: per arc of the input, per id, and fixed. The exact need is known only later.
 const PER_ARC: u64 = 64;
@@ -61,17 +61,18 @@ impl Session {
                 self.preparing,
                 &self.control,
             )?;
-            let origin = Self::origin(&source)?;
+            let origin = Self::origin(&source, &self.control)?;
             Ok((source, origin))
         })?;
         self.resolve_lcc(source.facts().directed, source.listed().map_or(0, VertexList::at_most), origin.is_some())?;
         Ok(Opened { session: self, source: Box::new(source), origin, claimed: None })
     }
 
-    pub(super) fn origin(source: &Source) -> Result<Option<Origin>> {
+    pub(super) fn origin(source: &Source, control: &Control) -> Result<Option<Origin>> {
         let (format, header, columns) = (source.format(), source.header(), source.columns().cloned());
         let names = source.facts().has_names;
-        Ok(source.identity()?.map(|identity| Origin { format, header, columns, names, doubled: None, identity }))
+        let identity = source.identity(control)?;
+        Ok(identity.map(|identity| Origin { format, header, columns, names, doubled: None, identity }))
     }
 
     /// Adds what the input says to the wanted coefficients; refuses those that read the input again unless that can be done (`again`).

@@ -23,7 +23,7 @@ const FILE_BLOCK: u64 = 3 << 19;
 /// The cache of recently read file blocks.
 const RECENT_BLOCKS: u64 = 2 << 20;
 
-/// For each thread: a zstd encoder and decoder, blocks before and after coding, and buffered filtered rows ([`super::batch::HELD`]).
+/// For each thread: a zstd encoder and decoder, blocks before and after coding, and buffered filtered rows ([`HELD`]).
 const CODERS: u64 = (5 << 20) + 4 * HELD;
 
 /// The least size of a block of rows in a pass over the graph; a pass has three.

@@ -5,16 +5,14 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::details::Details;
-use super::results::{PlannedFigures, result_of};
+use super::results::result_of;
 use super::session::{Purpose, Session};
-use super::spilled::SpillsToCount;
-use super::work::PartitionsToCount;
-use trimill_counting::Scope;
-
 use crate::job::file::PartitionTable;
 use crate::job::{Job, Mode, Partitioner, Parts};
 use crate::report::RunResult;
+use trimill_counting::Scope;
 use trimill_partitioners::spill::Manifest;
+use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_system::{Bytes, Control, Error, Result, machine};
 
 pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult> {
@@ -37,6 +35,9 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
         dir,
     )?;
     let manifest = Manifest::read(dir)?;
+    let seed: u64 = manifest.job.seed.parse().map_err(|_| {
+        Error::data(dir.join(MANIFEST_NAME), format!("the seed '{}'", manifest.job.seed)).expected("a whole number")
+    })?;
     let size = manifest.graph.size;
     let session = Session::open(job.without_cache(), Purpose::Count, None, control)?;
     let Session { job, control, .. } = &session;
@@ -46,25 +47,17 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
             .at(dir)
             .expected("a method that counts partitions"));
     }
-    let SpillsToCount { items, sizes, predictions } = chosen.open(&manifest, dir, |_| true, control)?;
     let (device, driver) = (chosen.device, chosen.driver);
-    let partitions = PartitionsToCount {
-        known: PlannedFigures { sizes: &sizes, predictions: &predictions },
-        ranges: None,
-        device_memory: device,
-        journal: None,
-        details: &Details::Total,
-    };
     let (backend, method) = (chosen.backends[0].name(), chosen.backends[0].method());
     let start = Instant::now();
-    let (all, devices) = partitions.count(items, &mut chosen.backends, &session)?;
+    let (all, devices) = chosen.count(&manifest, dir, |_| true, None, &Details::Total, &session)?;
     control.did_stage("count", start);
     let spilled = manifest.partitions.iter().map(|partition| Bytes(partition.bytes)).sum();
     let result = RunResult {
         mode: Mode::Spilled,
         partitioner: manifest.job.partitioner.clone(),
-        prune: manifest.job.prune.parse().unwrap_or_default(),
-        seed: manifest.job.seed.parse().unwrap_or_default(),
+        prune: manifest.job.prune,
+        seed,
         backend: backend.into(),
         method: method.into(),
         methods: chosen.methods,

@@ -50,7 +50,7 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
         names.into_iter().collect::<Vec<_>>().join(", ")
     };
     let result = RunResult {
-        mode: prepared.mode,
+        mode: prepared.report.mode,
         partitioner: prepared.partitioner.to_string(),
         backend: of_all(|record| &record.by.backend),
         method: of_all(|record| &record.by.method),
@@ -99,7 +99,7 @@ fn not_counted(run: &Path, missing: &[u32], prepared: &PreparedJob) -> Error {
 
 /// The commands that count these partitions, or some of them.
 fn commands(run: &Path, missing: &[u32], prepared: &PreparedJob) -> String {
-    let shards = shards_of(missing, &prepared.costs, prepared.shards.unwrap_or(NonZeroU32::MIN));
+    let shards = shards_of(missing, &prepared.report.costs, prepared.report.shards.unwrap_or(NonZeroU32::MIN));
     let command = |shard: &Shard| format!("'trimill count --run-dir {} --shard {shard}'", run.display());
     some_of(shards.iter().map(command))
 }

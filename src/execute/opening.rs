@@ -8,6 +8,7 @@ use std::time::Instant;
 use super::reserve::{Budget, reserve};
 use crate::count::cuda::{CHUNK, Cuda, KernelSettings, RUNS_IN_FLIGHT};
 use crate::count::method::CudaMethod;
+use crate::job::file::Tables;
 use crate::job::{Devices, Prepare};
 use crate::prepare::starting::{DeviceEngine, StartingDevice};
 use trimill_system::threads::{joined, spawn, spawn_alone};
@@ -18,15 +19,6 @@ const AMPLE: Bytes = Bytes::mib(8 << 10);
 
 /// Page-locked memory of a GPU that was opened while the input was read.
 const WARM_BYTES: u64 = trimill_kernels::STAGING_BYTES + RUNS_IN_FLIGHT * CHUNK.get();
-
-#[derive(Debug, Clone)]
-pub(super) struct GpuSettings {
-    pub(super) devices: Devices,
-    pub(super) kernels: KernelSettings,
-    /// The budget of each GPU.
-    pub(super) memory: Option<Bytes>,
-    pub(super) prepare: Prepare,
-}
 
 pub(super) struct Gpus {
     pub(super) workers: Vec<Cuda>,
@@ -46,9 +38,10 @@ pub(super) struct Opening {
 
 impl Opening {
     /// Starts to open the GPUs, of which the input needs `useful` bytes at most; with a host budget below [`AMPLE`], waits for them.
-    pub(super) fn start(settings: GpuSettings, method: CudaMethod, host: Bytes, useful: Bytes) -> Self {
-        let GpuSettings { devices, kernels, memory, prepare } = settings;
-        let asked = memory.map_or(Budget::Free(useful), Budget::Asked);
+    pub(super) fn start(settings: &Tables, method: CudaMethod, host: Bytes, useful: Bytes) -> Self {
+        let Tables { count, memory, work, .. } = settings;
+        let (devices, kernels) = (count.devices.clone().unwrap_or_default(), KernelSettings::from(count));
+        let asked = memory.device.map_or(Budget::Free(useful), Budget::Asked);
         let before = machine::resident_memory();
         let open = move || {
             let start = Instant::now();
@@ -73,7 +66,7 @@ impl Opening {
             );
             Ok(Gpus { workers, budget, have_more })
         };
-        let mut opening = Self { thread: None, opened: None, prepare, before, driver: None };
+        let mut opening = Self { thread: None, opened: None, prepare: work.prepare(), before, driver: None };
         match spawn_alone("opening", open) {
             Ok(thread) => opening.thread = Some(thread),
             Err(error) => opening.opened = Some(Err(error)),

@@ -12,13 +12,13 @@ use super::stage_times::StageTimes;
 use crate::job::{Job, Mode, SpillTo};
 use crate::plan::GraphCut;
 use crate::report::{PartitionFigures, PartitionReport, SCHEMA_VERSION, Stage, VERSION};
-use trimill_partitioners::build::room::SpillMemory;
 use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::spill::{SpillSummary, file_name};
 use trimill_system::child::Helper;
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::check_room;
 use trimill_system::expected::ExpectedStage;
+use trimill_system::memory::SharedBudget;
 use trimill_system::{Bytes, Error, Result};
 
 /// Spills the partitions of a job, which must name a directory for them.
@@ -87,7 +87,7 @@ impl Planned {
         let order: Vec<u32> = (0..parts).collect();
         let building = self.building(order.len(), true)?;
         check_room([self.spills_needed(&building)])?;
-        let room = SpillMemory::new(Bytes::ZERO);
+        let room = SharedBudget::new(Bytes::ZERO);
         let builder = self.builder(locals, &directory, &room, true);
         control.expect(&[ExpectedStage { task: "spill", seconds: self.counting_seconds() }]);
         let task = control.task("spill", Some(u64::from(parts)), Unit::Partitions);

@@ -19,12 +19,11 @@ use crate::report::Stage;
 use crate::run_dir::{PREPARE_AGAIN, PlanRecord};
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::build::Builder;
-use trimill_partitioners::build::room::SpillMemory;
 use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::spill::manifest::MANIFEST_VERSION;
 use trimill_partitioners::spill::{Manifest, ManifestJob, ManifestPartition, SpillSummary};
 use trimill_system::mapped::trim_heap;
-use trimill_system::memory::HostFloor;
+use trimill_system::memory::{HostFloor, SharedBudget};
 use trimill_system::{Bytes, Error, Kind, Result, machine, parallel};
 
 pub(super) struct Planned {
@@ -68,7 +67,7 @@ impl Planned {
         &'a self,
         locals: &'a Locals,
         dir: &'a Path,
-        room: &'a SpillMemory,
+        room: &'a SharedBudget,
         durable: bool,
     ) -> Builder<'a> {
         let Self { graph, plan, fingerprint, session, .. } = self;
@@ -87,7 +86,7 @@ impl Planned {
             job: ManifestJob {
                 input: job.title(),
                 partitioner: partitioner.to_string(),
-                prune: job.settings.partition.prune().to_string(),
+                prune: job.settings.partition.prune(),
                 seed: job.settings.partition.seed().to_string(),
                 parts: plan.parts().to_string(),
             },

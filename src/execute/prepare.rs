@@ -14,7 +14,7 @@ use crate::job::{Job, Mode};
 use crate::plan::GraphCut;
 use crate::plan::costs::costs;
 use crate::report::{PreparedReport, SCHEMA_VERSION, Stage, VERSION};
-use crate::run_dir::{self, PreparedJob, RunDir, SharedFiles, unless_damaged};
+use crate::run_dir::{self, PreparedJob, RunDir, unless_damaged};
 use crate::shards::check as check_shards;
 use trimill_graph::Direction;
 use trimill_partitioners::spill::Manifest;
@@ -81,8 +81,8 @@ impl Session {
                 .expected("the same files of vertices and edges, and the same directory of --output")
                 .advice("ask for the same ones, name another --run-dir, or remove this one"));
         }
-        if shards.is_some() && shards != prepared.shards {
-            let found = prepared.shards.map_or("no number of".into(), |shards| shards.to_string());
+        if shards.is_some() && shards != prepared.report.shards {
+            let found = prepared.report.shards.map_or("no number of".into(), |shards| shards.to_string());
             return Err(Error::resource(format!("is prepared for {found} shards"))
                 .at(run.path())
                 .expected("the same --shards")
@@ -90,7 +90,7 @@ impl Session {
         }
         let done = |how: &str| {
             tracing::info!(target: trimill_system::control::NOTE, "{}: {how} on an earlier start", run.path().display());
-            Ok(Some(report(run.path(), &prepared)))
+            Ok(Some(PreparedReport { directory: run.path().to_path_buf(), ..prepared.report.clone() }))
         };
         let merged = unless_damaged(run.finished(prepared.fingerprint), "the job is prepared again")?;
         if merged.is_some_and(|result| prepared.job.is_done(run, &result)) {
@@ -126,7 +126,7 @@ impl Session {
             let missing = || Error::data(run.path(), "its plan is missing or damaged");
             run.planned(Some(graph.vertices()))?.map(drop).ok_or_else(missing)
         }))?;
-        if prepared.mode == Mode::Spilled {
+        if prepared.report.mode == Mode::Spilled {
             let (dir, mut spilled) = (run.spills(None), None);
             look(Manifest::read(&dir).map(|manifest| spilled = Some(manifest)))?;
             for (manifest, partition) in spilled.iter().flat_map(|all| all.partitions.iter().map(move |one| (all, one)))
@@ -157,55 +157,35 @@ impl Planned {
         let Some((name, checksum)) = name.zip(graph.checksum()) else {
             return Err(Error::defect("a prepared graph without a file"));
         };
-        let made = SharedFiles {
-            graph: name,
-            graph_checksum: checksum,
-            graph_bytes: graph.stored_bytes(),
+        let report = PreparedReport {
+            schema_version: SCHEMA_VERSION,
+            version: VERSION.into(),
+            directory: run.path().to_path_buf(),
             vertices: graph.vertices().into(),
             edges: graph.edges(),
+            partitioner: partitioner.to_string(),
+            mode: plan.cut.mode(),
+            parts: costs.len() as u32,
+            shards,
+            costs,
+            graph_bytes: graph.stored_bytes(),
             spilled_bytes: spilled,
             counts_bytes: counts_bytes(job.counts(), plan),
             device_memory: self.limits.device,
+            ..PreparedReport::default()
         };
         let prepared = PreparedJob {
             kind: PreparedJob::KIND.into(),
             fingerprint: *fingerprint,
             job: job.for_shards()?,
             partitioner: partitioner.clone(),
-            mode: plan.cut.mode(),
-            made,
-            shards,
-            costs,
+            graph: name,
+            graph_checksum: checksum,
+            report,
         };
         prepared.write(run.path())?;
         run_dir::remove_tree(&run.work());
-        Ok(PreparedReport {
-            peak_host_bytes: self.peak_now(),
-            stages,
-            seconds: session.seconds(),
-            ..report(run.path(), &prepared)
-        })
-    }
-}
-
-fn report(run_dir: &Path, prepared: &PreparedJob) -> PreparedReport {
-    let SharedFiles { graph_bytes, vertices, edges, spilled_bytes, counts_bytes, device_memory, .. } = prepared.made;
-    PreparedReport {
-        schema_version: SCHEMA_VERSION,
-        version: VERSION.into(),
-        vertices,
-        edges,
-        mode: prepared.mode,
-        partitioner: prepared.partitioner.to_string(),
-        parts: prepared.parts(),
-        shards: prepared.shards,
-        costs: prepared.costs.clone(),
-        graph_bytes,
-        spilled_bytes,
-        counts_bytes,
-        device_memory,
-        directory: run_dir.to_path_buf(),
-        ..PreparedReport::default()
+        Ok(PreparedReport { peak_host_bytes: self.peak_now(), stages, seconds: session.seconds(), ..prepared.report })
     }
 }
 

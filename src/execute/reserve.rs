@@ -75,11 +75,11 @@ pub(super) fn reserve<R: Reserve>(workers: &mut [R], asked: Budget, least: Bytes
                 .advice("end other programs on that GPU, name another one with --devices, or use --backend cpu"));
         }
         tracing::warn!("GPU {ordinal} refused {budget}, {free} are free: counting in {next}, with smaller row blocks");
-        refused = Some((ordinal, free));
+        refused = Some((ordinal, budget, free));
         budget = next;
     }
-    let (ordinal, free) = refused.unwrap_or_default();
-    Err(Error::resource(format!("GPU {ordinal} refused {budget}; {free} of its memory are free"))
+    let (ordinal, last, free) = refused.unwrap_or_default();
+    Err(Error::resource(format!("GPU {ordinal} refused {last}; {free} of its memory are free"))
         .advice("end other programs on that GPU, or lower --device-memory"))
 }
 
@@ -91,14 +91,15 @@ mod tests {
 
     struct Fake {
         ordinal: u32,
-        said: u64,
         free: u64,
+        /// The most that it grants.
+        most: u64,
         taken: u64,
     }
 
     impl Fake {
         fn new(ordinal: u32, free: u64) -> Self {
-            Self { ordinal, said: free, free, taken: 0 }
+            Self { ordinal, free, most: free, taken: 0 }
         }
     }
 
@@ -107,10 +108,10 @@ mod tests {
             self.ordinal
         }
         fn free(&self) -> Result<Bytes> {
-            Ok(Bytes(self.said))
+            Ok(Bytes(self.free))
         }
         fn reserve(&mut self, budget: Bytes) -> Result<Option<Bytes>> {
-            self.taken = if budget.get() <= self.free { budget.get() } else { 0 };
+            self.taken = if budget.get() <= self.most { budget.get() } else { 0 };
             Ok((self.taken == 0).then_some(Bytes(self.free)))
         }
     }
@@ -144,7 +145,8 @@ mod tests {
         let text = error.to_string();
         assert!(text.contains(&Bytes(1000).to_string()) && text.contains(&Bytes(951).to_string()), "{text}");
         // A GPU that always grants less than it reports free ends the job after a few attempts.
-        let error = reserve(&mut [Fake { said: 900, ..Fake::new(3, 0) }], Budget::of(None), Bytes(0)).unwrap_err();
-        assert!(error.to_string().contains("GPU 3"), "{error}");
+        let error = reserve(&mut [Fake { most: 0, ..Fake::new(3, 1000) }], Budget::of(None), Bytes(0)).unwrap_err();
+        // It was asked for 900, 855, 798 and 741 bytes.
+        assert!(error.to_string().contains(&format!("GPU 3 refused {}; ", Bytes(741))), "{error}");
     }
 }

@@ -10,17 +10,16 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use super::directories::{Places, cache, rates};
+use super::directories::{Places, cache};
 use super::host::block_of_pass;
-use super::opening::{GpuSettings, Opening};
+use super::opening::Opening;
 use crate::cache::Cache;
 use crate::clean::Workspace;
-use crate::count::cuda::KernelSettings;
 use crate::count::method::Choice;
 use crate::job::file::{CountTable, Tables};
 use crate::job::{Job, Partitioner, Parts, Prepare, SpillTo};
 use crate::plan::cost::Machine;
-use crate::rates::Rates;
+use crate::rates::{MachineRates, Rates};
 use crate::report::doctor::Directory;
 use crate::run_dir::{self, RunDir};
 use trimill_partitioners::spill::Manifest;
@@ -129,7 +128,7 @@ impl Session {
         };
         let graph_memory =
             graph_memory(job.settings.spill.to(), &job.settings.count, job.settings.memory.device, preparing.usable());
-        let rates = rates(job.settings.cache.dir.as_deref()).rates;
+        let rates = MachineRates::of(job.settings.cache.dir.as_deref()).rates;
         let control = control.recorded_if(job.recorded, begin);
         Ok(Self {
             purpose: Purpose::Count,
@@ -159,16 +158,6 @@ impl Session {
         self.begin.elapsed().as_secs_f64()
     }
 
-    pub(super) fn gpu_settings(&self) -> GpuSettings {
-        let job = &self.job;
-        GpuSettings {
-            devices: job.settings.count.devices.clone().unwrap_or_default(),
-            memory: job.settings.memory.device,
-            prepare: job.settings.work.prepare(),
-            kernels: KernelSettings::from(&job.settings.count),
-        }
-    }
-
     /// Starts to open the GPUs, if any will count; the graph may be prepared there. A GPU needs at most `useful` bytes.
     pub fn open_gpus(&self, useful: Bytes) -> Result<()> {
         let method = match self.job.settings.count.choice()? {
@@ -176,7 +165,7 @@ impl Session {
             Choice::Cpu(_) => return Ok(()),
         };
         if trimill_kernels::has_driver() {
-            *lock(&self.gpus) = Some(Opening::start(self.gpu_settings(), method, self.host.budget(), useful));
+            *lock(&self.gpus) = Some(Opening::start(&self.job.settings, method, self.host.budget(), useful));
         } else if self.job.settings.work.prepare() == Prepare::Gpu {
             let absence = trimill_kernels::find().err().unwrap_or(trimill_kernels::Absence::NoDriverLibrary);
             return Err(Error::resource(format!("the graph cannot be prepared on a GPU: {absence}"))

@@ -5,10 +5,8 @@ use std::time::Instant;
 
 use super::details::Details;
 use super::graph::Prepared;
-use super::results::PlannedFigures;
 use super::session::Session;
-use super::spilled::SpillsToCount;
-use super::work::{DeviceOutcome, Item, PartitionsToCount};
+use super::work::{DeviceOutcome, Item};
 use crate::count::method::Choice;
 use crate::job::{Job, Mode};
 use crate::report::ShardReport;
@@ -28,7 +26,7 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     };
     let (run, prepared) = RunDir::share(&path)?;
     let shard = chosen(choice, &prepared)?;
-    let mut report = ShardReport::new(path.clone(), shard.to_string(), prepared.parts(), prepared.mode);
+    let mut report = ShardReport::new(path.clone(), shard.to_string(), prepared.parts(), prepared.report.mode);
     // The graph exists again if a merged job was prepared again because its outputs were gone.
     if run.lacks_graph(&prepared)
         && run.finished(prepared.fingerprint).map_err(|error| with_prepare_advice(error, &path))?.is_some()
@@ -45,14 +43,14 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     let graph = run.graph(&prepared)?;
     let journal = run.journal(prepared.fingerprint, prepared.parts());
     let session = Session::of_shard(job, run, control)?;
-    let mine = shard.partitions(&prepared.costs);
+    let mine = shard.partitions(&prepared.report.costs);
     let missing = {
         let details = Details::new(&session, &graph, prepared.fingerprint)?;
         counted_before(&journal, &mine, &details, &session, &mut report)?
     };
     if !missing.is_empty() {
         let state = Prepared { session, graph, origin: None, stages: Vec::new() };
-        let counted = match prepared.mode {
+        let counted = match prepared.report.mode {
             Mode::InPlace => count_ranges(state, &journal, &missing),
             Mode::Spilled => count_spills(&state, &journal, &missing),
         };
@@ -70,7 +68,7 @@ fn chosen(choice: ShardChoice, prepared: &PreparedJob) -> Result<Shard> {
     let shard = match choice {
         ShardChoice::This(shard) => shard,
         ShardChoice::Auto => {
-            let (shard, from) = environment::shard(|name| std::env::var(name).ok(), prepared.shards)?;
+            let (shard, from) = environment::shard(|name| std::env::var(name).ok(), prepared.report.shards)?;
             tracing::info!(target: NOTE, "shard {shard}, by {from}");
             shard
         }
@@ -116,17 +114,8 @@ fn count_spills(prepared: &Prepared, journal: &Journal, parts: &[u32]) -> Result
     let manifest = Manifest::read(&dir)?;
     session.open_gpus(Bytes(u64::MAX))?;
     let mut chosen = session.backends(&session.host_needs(graph, session.job.settings.mode()), None)?;
-    let wanted = |part| parts.contains(&part);
-    let spills = chosen.open(&manifest, &dir, wanted, &session.control)?;
     let details = Details::new(session, graph, journal.fingerprint)?;
-    let SpillsToCount { items, sizes, predictions } = spills;
-    let partitions = PartitionsToCount {
-        known: PlannedFigures { sizes: &sizes, predictions: &predictions },
-        ranges: None,
-        device_memory: chosen.device,
-        journal: Some(journal),
-        details: &details,
-    };
-    let (all, _) = partitions.count(items, &mut chosen.backends, session)?;
+    let wanted = |part| parts.contains(&part);
+    let (all, _) = chosen.count(&manifest, &dir, wanted, Some(journal), &details, session)?;
     Ok((chosen.backends, all))
 }

@@ -3,36 +3,36 @@
 use std::path::Path;
 
 use super::chosen::{ChosenBackends, host_holds};
-use super::work::Item;
+use super::details::Details;
+use super::results::PlannedFigures;
+use super::session::Session;
+use super::work::{DeviceOutcome, Item, PartitionsToCount};
 use crate::plan::predict::{Prediction, predict};
+use crate::report::DeviceResult;
+use crate::run_dir::Journal;
 use trimill_counting::{Footprint, RowBlockSize};
 use trimill_partitioners::build::BuiltPartition;
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_partitioners::partition::totals::RowBlockTotals;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_partitioners::spill::{Manifest, SpillReader};
-use trimill_system::{Bytes, Control, Error, Result};
-
-#[derive(Default)]
-pub(super) struct SpillsToCount {
-    pub(super) items: Vec<Item>,
-    pub(super) sizes: Vec<PartitionSize>,
-    pub(super) predictions: Vec<Prediction>,
-}
+use trimill_system::{Bytes, Error, Result};
 
 impl ChosenBackends {
-    /// Opens the `wanted` spills of `manifest` in `dir`, and compares them with the manifest.
-    pub(super) fn open(
-        &self,
+    /// Opens the `wanted` spills of `manifest` in `dir`, compares them with the manifest, and counts them.
+    pub(super) fn count(
+        &mut self,
         manifest: &Manifest,
         dir: &Path,
         wanted: impl Fn(u32) -> bool,
-        control: &Control,
-    ) -> Result<SpillsToCount> {
+        journal: Option<&Journal>,
+        details: &Details<'_>,
+        session: &Session,
+    ) -> Result<(DeviceOutcome, Vec<DeviceResult>)> {
         let footprint = self.backends[0].footprint();
-        let mut spills = SpillsToCount::default();
+        let (mut items, mut sizes, mut predictions) = (Vec::new(), Vec::new(), Vec::new());
         for (i, partition) in manifest.partitions.iter().enumerate() {
-            control.check()?;
+            session.control.check()?;
             if partition.id as usize != i {
                 return Err(Error::data(dir.join(MANIFEST_NAME), format!("partition {} in place {i}", partition.id))
                     .expected("all partitions in their order"));
@@ -43,12 +43,19 @@ impl ChosenBackends {
                 (size, predicted) = known(&spill, &footprint, self.device);
                 self.check(&spill, &predicted)?;
                 let built = BuiltPartition::on_disk(partition.id, spill.summary());
-                spills.items.push(Item::Built(Box::new(built)));
+                items.push(Item::Built(Box::new(built)));
             }
-            spills.sizes.push(size);
-            spills.predictions.push(predicted);
+            sizes.push(size);
+            predictions.push(predicted);
         }
-        Ok(spills)
+        let partitions = PartitionsToCount {
+            known: PlannedFigures { sizes: &sizes, predictions: &predictions },
+            ranges: None,
+            device_memory: self.device,
+            journal,
+            details,
+        };
+        partitions.count(items, &mut self.backends, session)
     }
 
     fn check(&self, spill: &SpillReader, predicted: &Prediction) -> Result<()> {

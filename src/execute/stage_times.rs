@@ -15,12 +15,9 @@ pub(super) struct StageTimes {
     inducing: Duration,
     pruning: Duration,
     pub(super) spilling: Duration,
-    reading: Duration,
-    /// The host's time.
-    pub(super) counting: Duration,
-    device: Option<DeviceTimes>,
     pub(super) spilled: Bytes,
-    streamed: Bytes,
+    /// Without triangles, whose sum over all partitions may exceed 64 bits.
+    pub(super) counted: CountedPartition,
 }
 
 impl StageTimes {
@@ -32,27 +29,15 @@ impl StageTimes {
     }
 
     pub(super) fn add_counted(&mut self, counted: &CountedPartition) {
-        self.reading += counted.reading;
-        self.counting += counted.counting;
-        self.streamed += counted.streamed;
-        self.add_device(counted.device);
+        self.counted = self.counted.and(CountedPartition { triangles: 0, ..*counted });
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
         self.inducing += other.inducing;
         self.pruning += other.pruning;
         self.spilling += other.spilling;
-        self.reading += other.reading;
-        self.counting += other.counting;
         self.spilled += other.spilled;
-        self.streamed += other.streamed;
-        self.add_device(other.device);
-    }
-
-    fn add_device(&mut self, times: Option<DeviceTimes>) {
-        if let Some(times) = times {
-            *self.device.get_or_insert_default() += times;
-        }
+        self.counted = self.counted.and(other.counted);
     }
 
     pub(super) fn built_stages(&self, graph: &OrientedGraph) -> [Stage; 3] {
@@ -66,17 +51,16 @@ impl StageTimes {
 
     /// Bytes of the graph file that the in-place mode read.
     pub(super) fn read(&self, graph: &OrientedGraph) -> Bytes {
-        let passes = self.streamed.get() as f64 / graph.csr_bytes().get().max(1) as f64;
+        let passes = self.counted.streamed.get() as f64 / graph.csr_bytes().get().max(1) as f64;
         Bytes((passes * graph.stored_bytes().get() as f64) as u64)
     }
 
     /// The stages from reading (of `read` bytes) to counting.
     pub(super) fn streamed_stages(&self, read: Bytes) -> Vec<Stage> {
-        let mut stages = vec![
-            Stage::new("stream", self.reading, read, self.streamed),
-            Stage::new("count", self.counting, self.streamed, Bytes::ZERO),
-        ];
-        stages.extend(device_stages(self.device, self.streamed));
+        let CountedPartition { reading, counting, streamed, device, .. } = self.counted;
+        let mut stages =
+            vec![Stage::new("stream", reading, read, streamed), Stage::new("count", counting, streamed, Bytes::ZERO)];
+        stages.extend(device_stages(device, streamed));
         stages
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::directories::{default_cache_dir, rates};
+use crate::cache::default_cache_dir;
+use crate::rates::MachineRates;
 use crate::report::doctor::{Directory, GpuFound};
 use crate::report::{DoctorReport, VERSION};
 use trimill_system::disk::temporary_folder;
@@ -12,7 +13,7 @@ use trimill_system::{Bytes, machine};
 
 pub fn survey(work_dir: Option<&Path>, cache_dir: Option<&Path>) -> DoctorReport {
     let cache = cache_dir.map(Path::to_path_buf).or_else(default_cache_dir);
-    let rates = rates(cache_dir);
+    let rates = MachineRates::of(cache_dir);
     let (gpus, no_gpu, driver) = match trimill_kernels::find() {
         Ok(found) => {
             let gpus = found.devices.iter().map(|device| GpuFound {

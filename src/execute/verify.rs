@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::session::{Purpose, Session};
-use crate::count::verify::{ArcTally, VerifiedEdges, VerifiedVertices, Verifier};
+use crate::count::verify::{VerifiedEdges, VerifiedVertices, Verifier};
 use crate::edges::rows::ListedEdges;
 use crate::job::Job;
 use crate::report::{InputReport, VerifyReport};
@@ -16,8 +16,8 @@ use crate::vertices::summary::Clustering;
 use names::NumberedByTree;
 use trimill_graph::Ids;
 use trimill_graph::names::Names;
-use trimill_input::Source;
 use trimill_input::arcs::ArcSource;
+use trimill_input::{ArcSink, Source};
 use trimill_system::{Bytes, Control, Error, Result, machine, parallel};
 
 /// Counts the triangles of a job's input in memory by the verifier. Errors: those of the input; `Kind::Resource` for a graph that exceeds the host's
@@ -127,6 +127,15 @@ impl Job {
     }
 }
 
+/// Keeps nothing, where only the number of arcs is wanted.
+struct Discard;
+
+impl ArcSink for Discard {
+    fn arcs(&self, _: &[(u64, u64)]) -> Result<()> {
+        Ok(())
+    }
+}
+
 /// The memory that a thread maps and holds while it reads the input.
 const READING: Bytes = Bytes::mib(16);
 
@@ -134,21 +143,19 @@ const READING: Bytes = Bytes::mib(16);
 fn verifier(source: &dyn ArcSource, host_memory: Bytes, control: &Control) -> Result<Verifier> {
     let reading = Bytes(READING.get() * rayon::current_num_threads() as u64);
     let held = machine::resident_memory() + reading.min(Bytes::mib(1) + Bytes(source.bytes().saturating_mul(32)));
-    let all = |arcs| Bytes(held.get().saturating_add(ArcTally::bytes(arcs).get()));
+    let all = |arcs| Bytes(held.get().saturating_add(Verifier::bytes(arcs).get()));
     if all(source.facts().arcs_at_most) <= host_memory {
         return Ok(Verifier::new());
     }
     // The bound that follows from the file's size may be far too high.
-    let needs = ArcTally::default();
-    source.scan(&needs, control)?;
-    let needed = all(needs.counted());
+    let arcs = source.scan(&Discard, control)?;
+    let needed = all(arcs);
     if needed > host_memory {
         return Err(Error::resource(format!(
-            "the verifier takes {} bytes ({needed}) for {} arcs, which it holds in memory, and the host's budget is {host_memory}",
-            needed.get(),
-            needs.counted()
+            "the verifier takes {} bytes ({needed}) for {arcs} arcs, which it holds in memory, and the host's budget is {host_memory}",
+            needed.get()
         ))
         .advice(format!("raise --host-memory to {} or more", needed.get())));
     }
-    Ok(Verifier::for_arcs(needs.counted()))
+    Ok(Verifier::for_arcs(arcs))
 }

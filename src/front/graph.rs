@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Options, counted, titled};
-use crate::execute::directories::rates;
 use crate::job::Job;
 use crate::job::file::Tables;
 use crate::job::job::STANDARD_INPUT;
-use crate::report::{PlanReport, RunResult, views};
+use crate::report::{PlanReport, RunResult};
 use crate::{execute, paths};
 use trimill_input::arcs::{ArcList, EdgeSource};
 use trimill_input::format::Format;
@@ -151,14 +150,10 @@ impl<'a> Graph<'a> {
     /// As [`Self::count_with`].
     pub fn plan_with(&self, options: &Options, control: &Control) -> Result<PlanReport> {
         let job = self.job(options)?;
-        let report = job.settings.output.report.clone();
         let shown = titled(job.clone()).without_counts();
         paths::check(&[shown.paths()])?;
         let plan = execute::plan::plan(job, self.edges(), options.helper.clone(), control)?;
-        if let Some(file) = report {
-            let entry = shown.page_of_plan(&plan, rates(shown.settings.cache.dir.as_deref()))?;
-            views::write_report(&file, &[entry])?;
-        }
+        shown.write_plan(&plan)?;
         Ok(plan)
     }
 

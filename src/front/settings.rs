@@ -130,6 +130,7 @@ pub(super) fn set(tables: &mut Tables, name: &str, setting: Setting) -> Result<(
     let Some(value) = setting.value() else {
         return Err(Error::usage("a number of more than 64 bits").at(name).expected("a smaller one"));
     };
+    let work_before = tables.work.dir.clone();
     let changed = serde_json::to_value(&*tables).and_then(|mut all| {
         if let Some(old) = all.pointer_mut(place) {
             *old = value;
@@ -141,7 +142,7 @@ pub(super) fn set(tables: &mut Tables, name: &str, setting: Setting) -> Result<(
         Error::usage(format!("{message}{}", likely(&message))).at(name)
     })?;
     // As `Options::work_dir`, unless another directory was named for spills.
-    if name == "work_dir" && tables.spill.dir.is_none() {
+    if name == "work_dir" && (tables.spill.dir.is_none() || tables.spill.dir == work_before) {
         tables.spill.dir.clone_from(&tables.work.dir);
     }
     Ok(())
@@ -188,8 +189,11 @@ mod tests {
         expected.partition.seed = Some(u64::MAX);
         assert_eq!(tables, expected);
         let mut other = Tables::default();
-        set(&mut other, "work_dir", "work".into()).unwrap();
-        assert_eq!(other.spill.dir, other.work.dir);
+        for dir in ["work", "elsewhere"] {
+            set(&mut other, "work_dir", dir.into()).unwrap();
+            let dir = Some(PathBuf::from(dir));
+            assert_eq!((&other.spill.dir, &other.work.dir), (&dir, &dir));
+        }
 
         for (name, value, words) in [
             ("parst", 3.into(), "did you mean `parts`?"),

@@ -140,10 +140,10 @@ pub struct InputTable {
     #[cfg_attr(feature = "cli", arg(skip))]
     pub paths: Option<Vec<PathBuf>>,
     /// The format [default: found from content and suffix]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "FORMAT", hide_possible_values = true, long_help = typed::FORMAT, value_parser = typed::formats()))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FORMAT", hide_possible_values = true, long_help = typed::FORMAT))]
     pub format: Option<Format>,
     /// Whether the first line of an edge list is a header: yes | no [default: found from content]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "yes|no", hide_possible_values = true, long_help = typed::HEADER, value_parser = typed::headers()))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "yes|no", hide_possible_values = true, long_help = typed::HEADER))]
     pub header: Option<Header>,
     /// The columns of a Parquet or Arrow file that hold the ends of edges, such as src,dst [default: the first two]
     #[cfg_attr(feature = "cli", arg(long, value_name = "TAIL,HEAD"))]

@@ -1,14 +1,9 @@
-//! How settings are typed as flags: names that shells complete, numbers above zero, and what `--help` says at length. Tables fit 80
+//! How settings are typed as flags: numbers above zero, the name of a page, and what `--help` says at length. Tables fit 80
 //! columns, of which 10 are blank, so that they are not wrapped.
 
 use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
 use std::str::FromStr;
-
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-
-use trimill_input::Header;
-use trimill_input::format::Format;
 
 /// A number above zero.
 pub fn from_one<T: FromStr<Err = ParseIntError>>(typed: &str) -> Result<T, String> {
@@ -24,16 +19,6 @@ pub fn html(typed: &str) -> Result<PathBuf, String> {
         Some(name) if !name.is_empty() => Ok(typed.into()),
         _ => Err("expected a name that ends with .html".into()),
     }
-}
-
-pub(super) fn formats() -> impl TypedValueParser<Value = Format> {
-    let name = |format: Format| PossibleValue::new(format.name()).help(format.about());
-    PossibleValuesParser::new(Format::all().map(name)).try_map(|name| name.parse::<Format>())
-}
-
-pub(super) fn headers() -> impl TypedValueParser<Value = Header> {
-    let name = |header: Header| PossibleValue::new(header.name()).help(header.about());
-    PossibleValuesParser::new(Header::ALL.map(name)).try_map(|name| name.parse::<Header>())
 }
 
 pub(super) const FORMAT: &str = "\

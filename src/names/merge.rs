@@ -4,10 +4,10 @@
 use trimill_graph::names::{next_name, put_name, shared};
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::WaitingBytes;
+use trimill_system::memory::SharedBudget;
 use trimill_system::{Bytes, Result, parallel};
 
 use super::run::{NameRun, WaitingRuns, damaged, prefix};
-use crate::clean::workspace::Pool;
 
 const LEAST_BUFFER: u64 = 4 << 10;
 const LARGEST_BUFFER: u64 = 256 << 10;
@@ -52,12 +52,12 @@ impl Merging<'_> {
         let task = control.task("sort names", Some(bytes), Unit::Bytes);
         let share = memory.get() / rayon::current_num_threads() as u64 / (2 * runs.len().max(1) as u64);
         let buffer = share.clamp(LEAST_BUFFER, LARGEST_BUFFER);
-        let pool = Pool::new(memory.get());
+        let budget = SharedBudget::new(memory);
         let splitters = self.splitters();
         let bound = |i: usize| splitters.get(i).copied();
         parallel::try_map(0..=splitters.len(), |i| {
             control.check()?;
-            let _taken = pool.take(runs.len() as u64 * Self::of_run(runs, buffer));
+            let _taken = budget.take(Bytes(runs.len() as u64 * Self::of_run(runs, buffer)));
             let range = [i.checked_sub(1).and_then(bound), bound(i)];
             let merged = RangeMerge::new(self, range, buffer as usize)?.run(control)?;
             task.advance(bytes / (splitters.len() as u64 + 1));

@@ -8,17 +8,18 @@ use super::joined::{BlocksInOrder, BucketBlocks};
 use super::place::Write;
 use crate::clean::Shares;
 use crate::clean::buckets::Buckets;
-use crate::clean::workspace::Pool;
+use crate::clean::workspace::check_bucket;
 use trimill_graph::rows::put_distances;
 use trimill_graph::writing::RowsWritten;
-use trimill_system::Result;
 use trimill_system::control::{Control, Task};
 use trimill_system::mapped::zeros;
+use trimill_system::memory::SharedBudget;
+use trimill_system::{Bytes, Result};
 
 pub(super) struct RankedArcs {
     pub(super) blocks: BlockBuckets,
     pub(super) buckets: Buckets,
-    pool: Pool,
+    budget: SharedBudget,
 }
 
 impl RankedArcs {
@@ -26,7 +27,7 @@ impl RankedArcs {
     pub(super) fn new(degrees: &[u32], edges: u64, shares: &Shares<'_>) -> Self {
         let blocks = BlockBuckets::new(degrees, edges, shares);
         let buckets = Buckets::new(blocks.len(), edges, shares.buckets(), shares.space.dir);
-        Self { blocks, buckets, pool: Pool::of_sorting(shares) }
+        Self { blocks, buckets, budget: shares.sorting_budget() }
     }
 
     /// Adds arcs `(tail, successor)`. Thread-safe.
@@ -42,8 +43,8 @@ impl RankedArcs {
         let make = |bucket: usize| {
             control.check()?;
             let arcs = self.buckets.len(bucket);
-            let taken = self.pool.take(arcs * PER_ARC);
-            taken.check(arcs * PER_ARC)?;
+            let taken = self.budget.take(Bytes(arcs * PER_ARC));
+            check_bucket(&taken, arcs * PER_ARC)?;
             let keys = self.buckets.take(bucket)?;
             let made = self.made(bucket, &keys);
             task.advance(arcs);

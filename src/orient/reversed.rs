@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::waiting::{decode_row, encode_row};
 use crate::clean::Shares;
-use crate::clean::workspace::{Pool, TakenMemory};
 use trimill_graph::leb128::{numbers, put};
 use trimill_input::rows::RowChunk;
 use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
+use trimill_system::memory::{SharedBudget, TakenMemory};
 use trimill_system::{Bytes, Error, Result, lock};
 
 const STAGED: usize = 2048;
@@ -96,7 +96,7 @@ pub(super) struct SortedTails<'a> {
     heads: Range<usize>,
     limit: &'a MemoryLimit,
     held: u64,
-    _memory: TakenMemory<'a>,
+    _memory: TakenMemory,
 }
 
 impl SortedTails<'_> {
@@ -300,14 +300,14 @@ impl ReversedArcs {
         all.try_for_each(|(bucket, mut of)| if of.bytes.is_empty() { Ok(()) } else { self.flush(bucket, &mut of) })
     }
 
-    /// Takes a bucket, and sorts its arcs by head and tail in memory of `pool`. `None`: that does not hold the tails of one head.
-    pub(super) fn take<'a>(&'a self, bucket: usize, pool: &'a Pool) -> Result<Option<SortedTails<'a>>> {
+    /// Takes a bucket, and sorts its arcs by head and tail in memory of `budget`. `None`: that does not hold the tails of one head.
+    pub(super) fn take(&self, bucket: usize, budget: &SharedBudget) -> Result<Option<SortedTails<'_>>> {
         let of = std::mem::take(&mut *lock(&self.waiting[bucket]));
         let heads = (self.first_ids[bucket + 1] - self.first_ids[bucket]) as usize;
         let in_file: u64 = of.segments.iter().map(WaitingBytes::in_file).sum();
         let besides = 20 * heads as u64 + size_of::<(u32, u32, usize)>() as u64 * of.pieces + in_file;
-        let memory = pool.take(4 * of.arcs + besides);
-        let most = (memory.bytes().saturating_sub(besides) / 4) as usize;
+        let memory = budget.take(Bytes(4 * of.arcs + besides));
+        let most = (memory.bytes().get().saturating_sub(besides) / 4) as usize;
         let (mut begins, mut pieces) = (vec![0usize; heads + 1], Vec::with_capacity(of.pieces as usize));
         let mut segments = Vec::with_capacity(of.segments.len());
         for (i, segment) in (0..).zip(of.segments) {

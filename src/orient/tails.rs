@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::reversed::{Heads, ReversedArcs, SortedTails};
 use super::waiting::{decode_row, encode_row};
 use crate::clean::Shares;
-use crate::clean::workspace::Pool;
 use trimill_graph::leb128::{numbers, put};
 use trimill_input::rows::{AdjacencyRows, RowChunk};
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
+use trimill_system::memory::SharedBudget;
 use trimill_system::{Bytes, Error, Result, parallel};
 
 /// The fewest arcs and ids of a chunk, unless the graph has fewer.
@@ -83,7 +83,7 @@ impl<'a> RowsToReverse<'a> {
         );
         let shares = &self.shares;
         let limit = MemoryLimit::new(most.min(Bytes(shares.tails())));
-        let (pool, overflow) = (Pool::of_sorting(shares), Overflow::new(shares.space.dir, limit));
+        let (budget, overflow) = (shares.sorting_budget(), Overflow::new(shares.space.dir, limit));
         let measures = united.is_some();
         let mut lengths = united.unwrap_or_default();
         let mut work = Vec::new();
@@ -93,7 +93,7 @@ impl<'a> RowsToReverse<'a> {
             let (own, after) = std::mem::take(&mut lengths).split_at_mut(many as usize);
             let uniting = Uniting {
                 reversed: &reversed,
-                pool: &pool,
+                budget: &budget,
                 overflow: &overflow,
                 bucket: buckets.start,
                 sorted: None,
@@ -257,7 +257,7 @@ fn chunks(rows: &dyn AdjacencyRows, lengths: &[u32], shares: &Shares<'_>) -> Vec
 /// The rows of a chunk while they are united with their tails, id by id.
 struct Uniting<'a> {
     reversed: &'a ReversedArcs,
-    pool: &'a Pool,
+    budget: &'a SharedBudget,
     overflow: &'a Overflow,
     bucket: usize,
     sorted: Option<SortedTails<'a>>,
@@ -277,7 +277,7 @@ impl Uniting<'_> {
             self.end_bucket()?;
         }
         if self.sorted.is_none() {
-            self.sorted = self.reversed.take(self.bucket, self.pool)?;
+            self.sorted = self.reversed.take(self.bucket, self.budget)?;
         }
         let Some(sorted) = &mut self.sorted else { return Ok(false) };
         let tails = sorted.of(id - first_ids[self.bucket])?;

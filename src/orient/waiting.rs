@@ -8,7 +8,7 @@
 //! buckets are made, and another pass over the input begins behind them.
 //!
 //! Cost of a pass: a copy of the encoded rows to their bucket, and making file blocks of them. Memory: the share of buckets; a staging area
-//! of 2 KiB for each thread and bucket; while blocks are made, a bucket's bytes once more, and 12 bytes for each of its rows.
+//! of 2 KiB for each thread and bucket; while blocks are made, a bucket's bytes once more, and 16 bytes for each of its rows.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -18,11 +18,11 @@ use super::blocks::BlockBuckets;
 use super::joined::{BlocksInOrder, BucketBlocks};
 use super::place::Write;
 use crate::clean::Shares;
-use crate::clean::workspace::Pool;
 use trimill_graph::leb128::{numbers, put, put_row};
 use trimill_graph::sequence::{self, NumberSequence, Wrong};
 use trimill_system::control::{Control, Task};
 use trimill_system::mapped::zeros;
+use trimill_system::memory::SharedBudget;
 use trimill_system::{Bytes, Error, Result, lock};
 
 /// The fewest successors of a row that is stored as a sequence.
@@ -45,7 +45,7 @@ pub(super) struct WaitingRows {
     taking: Mutex<Range<usize>>,
     first_rank: u32,
     end_rank: AtomicU32,
-    pool: Pool,
+    budget: SharedBudget,
 }
 
 #[derive(Default)]
@@ -91,7 +91,7 @@ impl WaitingRows {
             taking: Mutex::new(0..buckets),
             first_rank: 0,
             end_rank: AtomicU32::new(vertices),
-            pool: Pool::of_sorting(shares),
+            budget: shares.sorting_budget(),
         }
     }
 
@@ -217,7 +217,7 @@ impl WaitingRows {
             control.check()?;
             let rows = self.blocks.ranks(bucket).len() as u64;
             let of = std::mem::take(&mut *lock(&self.buckets[bucket]));
-            let taken = self.pool.take(of.bytes() + (size_of::<EncodedRowPlace>() as u64 + 4) * rows);
+            let taken = self.budget.take(Bytes(of.bytes() + (size_of::<EncodedRowPlace>() as u64 + 4) * rows));
             let made = self.made(bucket, &of.chunks);
             self.held.fetch_sub(of.bytes(), Ordering::Relaxed);
             // Half, since reading handles each arc from both ends and takes four times as long.

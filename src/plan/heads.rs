@@ -14,7 +14,7 @@ use super::sample::{SampledWork, sums};
 use crate::shards::costliest;
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
-use trimill_system::{Control, Result};
+use trimill_system::{Control, Result, first_where};
 
 /// With at least this many file blocks each, ranges and chunks are whole file blocks, which are sent to a device as stored.
 pub(super) const BLOCKS: u64 = 16;
@@ -78,14 +78,12 @@ pub(super) fn cut(
         let Some(largest) = largest else { break };
         let HeadRange { range, bins, .. } = chunks.swap_remove(largest);
         let halves = |middle: usize| [chunk(range, bins.start..middle), chunk(range, middle..bins.end)];
-        // Bisects: the first half's cost grows with the middle, the second half's shrinks.
-        let (mut low, mut high) = (bins.start + 1, bins.end - 1);
-        while low < high {
-            let middle = low.midpoint(high);
-            let [first, second] = halves(middle);
-            if first.seconds < second.seconds { low = middle + 1 } else { high = middle }
-        }
-        chunks.extend(halves(low));
+        // The first half's cost grows with the middle, the second half's shrinks.
+        let middle = first_where(bins.start as u64 + 1..bins.end as u64 - 1, |middle| {
+            let [first, second] = halves(middle as usize);
+            first.seconds >= second.seconds
+        });
+        chunks.extend(halves(middle as usize));
     }
     let mut chunks = best.map_or(chunks, |(_, chunks)| chunks);
     chunks.sort_by_key(|chunk| (chunk.range, chunk.bins.start));

@@ -34,4 +34,7 @@ pub struct CacheEntry {
     pub bytes: Bytes,
     /// Seconds since it was last used.
     pub idle_seconds: u64,
+    /// Its file.
+    #[serde(skip)]
+    pub path: PathBuf,
 }

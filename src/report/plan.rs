@@ -21,7 +21,8 @@ pub struct PlanReport {
     pub version: String,
     /// The job's name in its job file.
     pub job: Option<String>,
-    /// Whether every partition fits the device's budget, the job fits the host's, and the disks have room for what is certain to be written.
+    /// Whether every partition fits the device's budget, and the disks have room for what is certain to be written. A job that does not fit the
+    /// host's budget has no plan, but an error.
     pub fits: bool,
     /// Vertices of the clean graph.
     pub vertices: u64,
@@ -49,7 +50,8 @@ pub struct PlanReport {
     pub block_bytes: Bytes,
     /// The budget of the host.
     pub host_memory: Bytes,
-    /// The smallest budget of the host with which the graph is prepared and counted in the mode of the plan.
+    /// The smallest budget of the host with which the graph is prepared and counted in the mode of the plan; above `host_memory` only where the graph
+    /// is in the cache, so that it is not prepared.
     pub smallest_host_memory: Bytes,
     /// The smallest budgets of the host with which its graph is prepared and counted in either mode.
     pub host_floors: Vec<HostFloor>,

@@ -96,12 +96,7 @@ impl Job {
     }
 
     /// Its count, for a page, beside an `earlier` result.
-    pub fn page_of_count(
-        &self,
-        result: &RunResult,
-        rates: MachineRates,
-        earlier: Option<EarlierResult>,
-    ) -> Result<PageEntry> {
+    pub fn page_of_count(&self, result: &RunResult, earlier: Option<EarlierResult>) -> Result<PageEntry> {
         let timeline = result.timeline.clone().map(|timeline| {
             let each = SPANS / timeline.tracks.len().max(1);
             timeline.with_at_most(each.min(SPANS_OF_TRACK))
@@ -118,14 +113,14 @@ impl Job {
         };
         Ok(PageEntry {
             job: self.repeated(&chosen),
-            rates: Some(rates),
+            rates: Some(self.rates()),
             against: earlier,
             ..PageEntry::new(ResultKind::Count, self.title(), &shown)?
         })
     }
 
     /// Its plan, for a page.
-    pub fn page_of_plan(&self, plan: &PlanReport, rates: MachineRates) -> Result<PageEntry> {
+    fn page_of_plan(&self, plan: &PlanReport) -> Result<PageEntry> {
         let chosen = ChosenSettings {
             backend: &plan.backend,
             method: &plan.method,
@@ -137,9 +132,28 @@ impl Job {
         };
         Ok(PageEntry {
             job: self.repeated(&chosen),
-            rates: Some(rates),
+            rates: Some(self.rates()),
             ..PageEntry::new(ResultKind::Plan, self.title(), plan)?
         })
+    }
+
+    fn rates(&self) -> MachineRates {
+        MachineRates::of(self.settings.cache.dir.as_deref())
+    }
+
+    /// Writes the page and the trace of its count where it asks for them. Errors: `Kind::Resource`.
+    pub fn write_views(&self, result: &RunResult, earlier: Option<EarlierResult>) -> Result<()> {
+        let output = &self.settings.output;
+        let page = |file| write_report(file, &[self.page_of_count(result, earlier)?]);
+        let trace = |file| write_trace(file, &self.title(), result);
+        let written = [output.report.as_deref().map_or(Ok(()), page), output.trace.as_deref().map_or(Ok(()), trace)];
+        Error::worst_of(written)
+    }
+
+    /// Writes the page of its plan if it asks for one. Errors: `Kind::Resource`.
+    pub fn write_plan(&self, plan: &PlanReport) -> Result<()> {
+        let page = |file| write_report(file, &[self.page_of_plan(plan)?]);
+        self.settings.output.report.as_deref().map_or(Ok(()), page)
     }
 }
 
@@ -155,7 +169,7 @@ pub fn write_report(path: &Path, entries: &[PageEntry]) -> Result<()> {
 }
 
 /// Writes the trace of a count to `path`; an empty one if an earlier start counted without a timeline.
-pub fn write_trace(path: &Path, title: &str, result: &RunResult) -> Result<()> {
+fn write_trace(path: &Path, title: &str, result: &RunResult) -> Result<()> {
     let timeline = result.timeline.clone().unwrap_or_default();
     disk::write_outputs(&[(path, trace::trace(path, title, &timeline)?.as_bytes())])
 }
@@ -164,7 +178,6 @@ pub fn write_trace(path: &Path, title: &str, result: &RunResult) -> Result<()> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::rates::Rates;
     use crate::report::result::example::example;
 
     #[test]
@@ -173,8 +186,7 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         let tables = crate::job::parse::parse("input.path = 'g.txt'", Path::new("test")).unwrap();
         let job = Job::resolve(None, &tables, Path::new("")).unwrap();
-        let entry =
-            job.page_of_count(&example(2), MachineRates { rates: Rates::default(), measured: false }, None).unwrap();
+        let entry = job.page_of_count(&example(2), None).unwrap();
         type Step<'a> = &'a dyn Fn(&Path) -> Result<()>;
         let write: [(&str, Step<'_>, Step<'_>); 2] = [
             ("a.html", &check_report, &|path| write_report(path, std::slice::from_ref(&entry))),

@@ -1,6 +1,5 @@
 //! A job that is prepared for shards: `prepared.json`. With plan, graph and spills beside it, a process can count partitions, or add them all.
 
-use std::num::NonZeroU32;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -8,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::{PREPARE_AGAIN, sealed_file};
 use crate::job::file::{MemoryTable, PartitionTable, Tables, WorkTable};
 use crate::job::{Job, Mode, Partitioner};
-use trimill_system::{Bytes, Error, Result, hex};
+use crate::report::PreparedReport;
+use trimill_system::{Error, Result, hex};
 
 pub(super) const NAME: &str = "prepared.json";
 
@@ -22,35 +22,19 @@ pub struct PreparedJob {
     pub job: Job,
     /// Never `auto`.
     pub partitioner: Partitioner,
-    pub mode: Mode,
-    pub made: SharedFiles,
-    pub shards: Option<NonZeroU32>,
-    /// The expected cost of each partition, in nanoseconds on some machine.
-    pub costs: Vec<u64>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SharedFiles {
     /// The name of the graph's file in [`super::RunDir::graphs`].
     pub graph: String,
     #[serde(with = "hex::of_u64")]
     pub graph_checksum: u64,
-    /// Of the graph's rows.
-    pub graph_bytes: Bytes,
-    pub vertices: u64,
-    pub edges: u64,
-    pub spilled_bytes: Bytes,
-    /// The most bytes of the counts of all partitions, until they are added.
-    pub counts_bytes: Bytes,
-    pub device_memory: Bytes,
+    /// Without the time that it took, its stages and its memory.
+    pub report: PreparedReport,
 }
 
 impl PreparedJob {
-    pub const KIND: &str = "trimill prepared job 3";
+    pub const KIND: &str = "trimill prepared job 4";
 
     pub fn parts(&self) -> u32 {
-        self.costs.len() as u32
+        self.report.parts
     }
 
     /// The job as `how` counts it: within its budgets, by its method, on its devices.
@@ -58,7 +42,7 @@ impl PreparedJob {
     pub fn counted_as(&self, how: Job) -> Job {
         let mut job = self.job.clone().without_cache();
         let asked = job.settings.partition;
-        job.settings.partition = match self.mode {
+        job.settings.partition = match self.report.mode {
             Mode::InPlace => PartitionTable { partitioner: Some(Partitioner::Rank), prune: None, ..asked },
             Mode::Spilled => PartitionTable { partitioner: Some(self.partitioner.clone()), ..asked },
         };

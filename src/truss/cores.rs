@@ -140,12 +140,7 @@ impl<'a> OnCores<'a> {
             in_parallel(is_much, put, |(falling, (of_tails, of_heads))| self.put_ends(falling, of_tails, of_heads));
         let parts = ends.sort(each, &put, tasks);
         let FallingEnds { of_tails, of_heads, all } = &mut ends;
-        let mut rest = &mut all[..];
-        let merged = parts.iter().map(|part| {
-            let (now, after) = take(&mut rest).split_at_mut(part.all().len());
-            rest = after;
-            (part, now)
-        });
+        let merged = parts.iter().zip(parallel::cut(all, parts.iter().map(|part| part.all().len())));
         let tasks = in_parallel(is_much, merged, |(part, ends): (&EndsPart, &mut [FallingEnd])| {
             part.merge(of_tails, of_heads, ends);
             self.mark(part.all().start, ends)

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use trimill_system::first_where;
 use trimill_system::mapped::zeros;
 
 /// An end of a falling edge: the vertex in the high half; in the low one the other end, later its place in the row of the vertex.
@@ -42,17 +43,8 @@ impl FallingEnds {
         let mut cuts = vec![[0; 2]];
         for part in 1..parts {
             let wanted = 2 * edges * part / parts;
-            // Bisects for the first vertex with at least `wanted` ends before it.
-            let (mut vertex, mut above) = (0, 1 << 32);
-            while vertex < above {
-                let middle = u64::midpoint(vertex, above);
-                if before(middle).iter().sum::<usize>() < wanted {
-                    vertex = middle + 1;
-                } else {
-                    above = middle;
-                }
-            }
-            cuts.push(before(vertex));
+            let has_enough_before = |vertex| before(vertex).iter().sum::<usize>() >= wanted;
+            cuts.push(before(first_where(0..1 << 32, has_enough_before)));
         }
         cuts.push([edges; 2]);
         let part = |cut: &[[usize; 2]]| EndsPart { of_tails: cut[0][0]..cut[1][0], of_heads: cut[0][1]..cut[1][1] };

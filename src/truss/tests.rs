@@ -42,10 +42,13 @@ fn by_removal(edges: &[Edge]) -> BTreeMap<Edge, u32> {
 
 /// An oriented graph of edges from larger vertices to smaller ones, with the triangles on them.
 fn remaining(edges: &[Edge]) -> (RemainingEdges, Vec<u32>) {
-    let set: BTreeSet<Edge> = edges.iter().copied().collect();
+    let mut neighbours = BTreeMap::<u32, BTreeSet<u32>>::new();
+    for &(u, v) in edges {
+        neighbours.entry(u).or_default().insert(v);
+        neighbours.entry(v).or_default().insert(u);
+    }
     let vertices = edges.iter().map(|edge| edge.0 + 1).max().unwrap_or(0);
-    let has = |u: u32, v: u32| set.contains(&(u.max(v), u.min(v)));
-    let triangles = |&(u, v): &Edge| (0..vertices).filter(|&w| has(u, w) && has(v, w)).count() as u32;
+    let triangles = |(u, v): &Edge| neighbours[u].intersection(&neighbours[v]).count() as u32;
     let first = |vertex: u32| edges.partition_point(|edge| edge.0 < vertex) as u64;
     let heads = edges.iter().map(|edge| edge.1).collect();
     (RemainingEdges::all((0..=vertices).map(first).collect(), heads), edges.iter().map(triangles).collect())

@@ -13,7 +13,7 @@ use crate::table::columns::{CountColumn, CountRows, CountsInOrder};
 use trimill_graph::names::Names;
 use trimill_graph::{Ids, OrientedGraph};
 use trimill_system::mapped::zeros;
-use trimill_system::{Bytes, Control, Result};
+use trimill_system::{Bytes, Control, Result, first_where};
 
 const PER_VERTEX: u64 = 12;
 
@@ -61,15 +61,8 @@ impl CountRows for VertexRows<'_> {
 impl VertexRows<'_> {
     /// The place of the first vertex whose id is not below `id`.
     pub fn first_from(&self, id: u64) -> usize {
-        let (mut low, mut high) = (0, self.count());
-        while low < high {
-            let middle = low.midpoint(high);
-            match self.ids.original(self.vertices.start + middle as u32) < id {
-                true => low = middle + 1,
-                false => high = middle,
-            }
-        }
-        low
+        let is_from = |place: u64| self.ids.original(self.vertices.start + place as u32) >= id;
+        first_where(0..self.count() as u64, is_from) as usize
     }
 }
 

@@ -145,7 +145,8 @@ impl Control {
         self.record(TimedWork { kind, name, start, time, bytes: None });
     }
 
-    fn record(&self, work: TimedWork) {
+    /// Records work that is over.
+    pub fn record(&self, work: TimedWork) {
         if let Some(recorder) = &self.recorder {
             recorder.work(self.place, work);
         }

@@ -7,7 +7,7 @@
 //! | `child` | child processes of the program |
 //! | `control`, `expected`, `timeline` | stopping a job and its progress; the share of it that is done; what ran when |
 //! | `disk`, `free_disk`, `sealed` | all writes to disk; its free space; JSON files with a checksum |
-//! | `mapped`, `memory` | memory maps, large arrays of zeros; the memory of the host that a job uses |
+//! | `mapped`, `memory` | memory maps, large arrays of zeros; the memory of the host that a job uses, and what threads take of it |
 //! | `threads`, `parallel`, `ordered` | thread pools and panics; parallel loops; writing in order what threads make |
 //! | `machine` | what the machine is |
 //! | `url` | inputs that are named by a URL, and what of it may be shown |
@@ -45,7 +45,29 @@ pub use bytes::Bytes;
 pub use control::Control;
 pub use error::{Error, Kind, Result};
 
+use std::ops::Range;
+
 /// Locks a mutex and ignores poisoning: a panic while holding the lock fails the job, so the state it left behind reaches no result.
 pub fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// The first number of `range` for which `holds`, by binary search; its end if there is none. It must hold for all larger ones, too.
+pub fn first_where(range: Range<u64>, holds: impl Fn(u64) -> bool) -> u64 {
+    let Range { start: mut first, mut end } = range;
+    while first < end {
+        let middle = first.midpoint(end);
+        if holds(middle) { end = middle } else { first = middle + 1 }
+    }
+    first
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_first_number_is_found_wherever_it_is() {
+        for bound in 0..12 {
+            assert_eq!(super::first_where(2..9, |number| number >= bound), bound.clamp(2, 9));
+        }
+    }
 }

@@ -4,11 +4,15 @@
 //! buffers share the rest. If that is less than they need, the job ends with the [`HostFloor`]: the smallest budget, and its parts. Anonymous and
 //! mapped pages and page-locked buffers count; the page cache, what a GPU's driver maps at its start, and METIS (a separate process) do not.
 
+mod shared;
+
 use serde::{Deserialize, Serialize};
 
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::machine;
+
+pub use shared::{SharedBudget, TakenMemory};
 
 /// The program itself: its code, libraries and settings.
 const PROGRAM: Bytes = Bytes::mib(16);

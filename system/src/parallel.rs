@@ -62,6 +62,17 @@ pub fn try_map_with<T: Send, S: Send, R: Send>(
     })
 }
 
+/// Consecutive parts of `slice` of these lengths, for turns that write one each. Panics if it is shorter than all of them.
+pub fn cut<T>(slice: &mut [T], lengths: impl IntoIterator<Item = usize>) -> Vec<&mut [T]> {
+    let mut rest = slice;
+    let next = |length: usize| {
+        let (part, after) = std::mem::take(&mut rest).split_at_mut(length);
+        rest = after;
+        part
+    };
+    lengths.into_iter().map(next).collect()
+}
+
 /// Runs `work` in a pool, whose threads then run its loops; all work shares one copy of the scheduler.
 pub fn within<R: Send>(pool: &ThreadPool, work: impl FnOnce() -> R + Send) -> R {
     let (mut work, mut made) = (Some(work), None);
@@ -125,6 +136,12 @@ mod tests {
         .unwrap();
         assert!(squares.iter().enumerate().all(|(i, &square)| square == i * i));
         assert_eq!(map(Vec::<u8>::new(), |_| 1), Vec::<i32>::new());
+    }
+
+    #[test]
+    fn parts_follow_each_other() {
+        let mut numbers = [1, 2, 3, 4, 5, 6];
+        assert_eq!(cut(&mut numbers, [2, 0, 3]), [&[1, 2][..], &[], &[3, 4, 5]]);
     }
 
     #[test]

@@ -24,12 +24,15 @@ pub fn is_url(path: &Path) -> bool {
 /// What may be shown of a path: all of it; of a URL its scheme, host and path.
 pub fn public(path: &Path) -> Cow<'_, Path> {
     let Some((scheme, rest)) = split(path) else { return Cow::Borrowed(path) };
-    let rest = rest.trim_start_matches(['/', '\\']);
-    let rest = rest.split(['?', '#']).next().unwrap_or_default();
-    let (authority, path) = rest.split_at(rest.find(['/', '\\']).unwrap_or(rest.len()));
+    // Slashes before the host, which some readers of URLs ignore.
+    let named = rest.trim_start_matches(['/', '\\']);
+    let slashes = &rest[..rest.len() - named.len()];
+    let named = named.split(['?', '#']).next().unwrap_or_default();
+    let (authority, path) = named.split_at(named.find(['/', '\\']).unwrap_or(named.len()));
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     // A password may contain one of the characters above; then what comes before is no host.
-    let shown = if is_host(host) { format!("{scheme}://{host}{path}") } else { format!("{scheme}://{HIDDEN}") };
+    let shown =
+        if is_host(host) { format!("{scheme}://{slashes}{host}{path}") } else { format!("{scheme}://{HIDDEN}") };
     Cow::Owned(shown.into())
 }
 
@@ -60,7 +63,8 @@ mod tests {
             ("http://[::1]:80/a", "http://[::1]:80/a"),
             ("s3://bucket/a/@b/c", "s3://bucket/a/@b/c"),
             ("https://host/a?b@c/d", "https://host/a"),
-            ("https:////user:password@host/a", "https://host/a"),
+            ("https:////user:password@host/a", "https:////host/a"),
+            ("file:///tmp/nothing.txt", "file:///tmp/nothing.txt"),
             ("https://user:pass#word@host/a", "https://(not a valid URL)"),
             ("https://user:pass/word@host/a", "https://(not a valid URL)"),
             ("https://us er:password@host\\b/a", "https://host\\b/a"),

@@ -54,6 +54,7 @@ def shown_and_right(tally, browser, report, place, width, scheme):
             checks.saved_result(check, text, report.lines[place][1])
             checks.KINDS[kind](check, page, json.loads(text))
             check("still nothing is logged", not page.logged, page.logged)
+            checks.texts_are_no_objects(check, page)
 
 
 def printed(tally, browser, report):

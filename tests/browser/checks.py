@@ -35,6 +35,10 @@ def page_is_readable(check, page):
     check("no text is smaller than 11 pixels", least >= 11, least)
 
 
+def texts_are_no_objects(check, page):
+    check("no object is shown as a text", "[object" not in page.page.locator("main").text_content())
+
+
 def saved_result(check, text, line):
     """What the page holds is what the command printed, byte for byte; but a page has at most 5,000 spans, 2,000 of a track, neighbours joined."""
     saved, printed = json.loads(text), json.loads(line)
@@ -198,6 +202,9 @@ def tables_fit(check, page, width):
 def plan(check, page, result):
     check("the answer", ("The job fits" if result["fits"] else "The job does not fit") in page.text())
     check("advice", all(advice in page.text() for advice in result["advice"]))
+    for disk in result["disks"]:
+        lacks = f"at least {size(disk['least_bytes'])}, of {size(disk['free_bytes'])} free." in page.text()
+        check("a disk that lacks room", lacks == (disk["least_bytes"] > disk["free_bytes"]), disk)
     parts = result["partitions"]
     chart = page.chart("Predicted peak")
     series = chart["series"]
@@ -230,7 +237,20 @@ def plan(check, page, result):
         check("stages of these floors", floors["y"] == [f["stage"] for f in result["host_floors"]], floors["y"])
 
 
+def given(settings, before=""):
+    """Names and texts of the settings that are not null, of those in tables, too; those of memory are sizes."""
+    for key, value in settings.items():
+        name = f"{before}{key.replace('_', ' ')}"
+        if isinstance(value, dict):
+            yield from given(value, f"{name} ")
+        elif value is not None:
+            yield name, size(value) if before == "memory " else f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def bench(check, page, result):
+    section = page.page.locator("article:not([hidden]) section").filter(has=page.page.get_by_role("heading", name="Settings", exact=True))
+    facts = list(zip(section.locator("dt").all_text_contents(), section.locator("dd").all_text_contents()))
+    check("settings", facts == list(given(result["settings"])), facts)
     charts = [chart for chart in page.charts() if chart["label"].startswith("Time of each method")]
     graphs = [graph for graph in result["graphs"] if not graph["problem"]]
     check("a chart for each graph", len(charts) == len(graphs), len(charts))

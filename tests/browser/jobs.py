@@ -17,7 +17,8 @@ JOBS = [
     ("truss-until", "count", ["truss", "karate.mtx", "--k", "4"]),
     ("plan", "plan", ["plan", "cnr-2000.graph", "--device-memory", "4MiB", "--backend", "cpu"]),
     ("plan-many", "plan", ["plan", "soc-Slashdot0902.txt.gz", "--parts", "40", "--partitioner", "random", "--device-memory", "800KiB"]),
-    ("bench", "bench", ["bench", "ca-HepTh.txt", "wiki-Vote.txt", "--runs", "2", "--timeout", "3", "--methods", "auto,forward,lstc@cuda"]),
+    ("bench", "bench", ["bench", "ca-HepTh.txt", "wiki-Vote.txt", "--runs", "2", "--timeout", "3", "--methods", "auto,forward,lstc@cuda",
+                        "--host-memory", "1GiB"]),
 ]
 
 JOB_FILE = f"""[defaults.input]

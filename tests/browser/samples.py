@@ -86,10 +86,14 @@ def reports(folder, real):
     unfit.update(fits=False, device_memory=3_500_000, advice=["use a budget of 4 MiB", "or more parts"])
     for partition in unfit["partitions"]:
         partition["fits"] = partition["peak_bytes_predicted"] <= unfit["device_memory"]
+    full = copy.deepcopy(results["plan"])
+    spills = {"what": "spilled partitions", "directory": "/scratch", "least_bytes": 3 << 30, "most_bytes": 9 << 30, "option": "--work-dir"}
+    full.update(fits=False, disks=[{"free_bytes": 2 << 30, "least_bytes": 3 << 30, "most_bytes": 9 << 30, "needs": [spills]}])
     return [
         made_up_report("h200", folder, ("count", json.loads(gzip.decompress(ON_H200.read_bytes())))),
         made_up_report("gpu", folder, ("count", on_gpus(results["cnr-2000"]))),
         made_up_report("gpus", folder, ("count", on_gpus(results["cnr-2000"], gpus=4, spans=100))),
         made_up_report("unfit", folder, ("plan", unfit)),
+        made_up_report("full", folder, ("plan", full)),
         made_up_report("problems", folder, ("bench", with_problems(results["bench"]))),
     ]

@@ -83,6 +83,16 @@ impl Place {
         serde_json::from_slice(&self.prints(&[words, &["--json", "--quiet"]].concat())).unwrap()
     }
 
+    /// Prepares a job for two shards in the directory `run`, counts them, and merges their counts; `words` are the input and settings.
+    #[track_caller]
+    pub(crate) fn sharded(&self, run: &str, words: &[&str]) -> Value {
+        self.prints(&[&["prepare"], words, &["--run-dir", run, "--shards", "2", "--backend", "cpu"]].concat());
+        for shard in ["0/2", "1/2"] {
+            self.prints(&["count", "--run-dir", run, "--shard", shard, "--backend", "cpu"]);
+        }
+        self.answer(&["merge", run])
+    }
+
     /// The command fails with this code, and its message has all of the words.
     #[track_caller]
     pub(crate) fn refuses(&self, words: &[&str], code: i32, said: &[&str]) -> Output {

@@ -44,6 +44,11 @@ impl Answer {
     pub(crate) fn redirect(to: impl Into<String>) -> Self {
         Self { headers: vec![("Location", to.into())], ..Self::status(302) }
     }
+
+    /// Of three answers in sequence, two are cut.
+    pub(crate) fn often_cut(self, asked: &Asked) -> Self {
+        Self { cut: (asked.number % 3 < 2).then_some(self.body.len() / 2), ..self }
+    }
 }
 
 /// An object, with the headers that identify its version.
@@ -101,6 +106,17 @@ impl Server {
 
     pub(crate) fn of(object: Object) -> Self {
         Self::start(move |asked| object.answer(asked))
+    }
+
+    /// Of three answers in sequence, two are cut.
+    pub(crate) fn cutting(object: Object) -> Self {
+        Self::start(move |asked| object.answer(asked).often_cut(asked))
+    }
+
+    /// The answers after the first one are of another version.
+    pub(crate) fn changing(object: Object) -> Self {
+        let later = Object { tag: Some("\"later\"".into()), ..object.clone() };
+        Self::start(move |asked| if asked.number < 1 { object.answer(asked) } else { later.answer(asked) })
     }
 
     pub(crate) fn url(&self, path: &str) -> String {

@@ -12,6 +12,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::common::job::{data, listing, typed};
 use crate::common::place::{Place, stderr};
+use serde_json::Value;
 use trimill::testing::report::{PreparedReport, RunResult, ShardReport};
 
 /// Graphs of `tests/data`, and their triangles as published.
@@ -358,7 +359,9 @@ fn a_job_file_names_the_cluster() {
         place.input()
     );
     fs::write(place.path("jobs.toml"), &text).unwrap();
-    let said = String::from_utf8(place.prints(&["run", "jobs.toml"])).unwrap();
+    let said = String::from_utf8(place.prints(&["run", "jobs.toml", "--report", "r.html"])).unwrap();
+    let prepared: Value = serde_json::from_slice(&fs::read(place.path("run/prepared.json")).unwrap()).unwrap();
+    assert_eq!(prepared["job"]["recorded"], false);
     assert!(said.contains("prepared: sh ") && said.contains("run/slurm/submit"), "{said}");
     assert_eq!(listing(&place.path("run/slurm")), ["count.sbatch", "merge.sbatch", "submit"]);
     for script in ["count.sbatch", "merge.sbatch", "submit"] {

@@ -5,7 +5,6 @@ mod settings;
 use crate::common::job::{count, data, listing};
 use crate::common::published::{Published, published};
 use trimill::testing::job::Mode;
-use trimill::testing::report::RunResult;
 use trimill::{Bytes, Control, Kind};
 use trimill_generate::{Family, StarKind, generate};
 
@@ -266,33 +265,5 @@ fn kept_spills_are_counted_without_their_graph() {
         }
         assert_eq!(listing(&kept), files, "spills stay as they are");
         std::fs::remove_dir_all(&kept).unwrap();
-    }
-}
-
-#[test]
-fn the_second_job_on_an_input_starts_from_the_cache_and_a_changed_input_does_not() {
-    let dir = tempfile::tempdir().unwrap();
-    let input = dir.path().join("g.txt");
-    std::fs::write(&input, "0 1\n1 2\n2 0\n").unwrap();
-    let run = || count("input.path = 'g.txt'\ncache.dir = 'cache'", dir.path()).unwrap();
-    let stages = |result: &RunResult| result.stages.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
-    assert_eq!(run().triangles, 1);
-    let second = run();
-    assert_eq!((second.triangles, stages(&second)[0].as_str()), (1, "cached"));
-    // Longer, so its size differs even if the times are equal.
-    std::fs::write(&input, "0 1\n1 2\n2 0\n2 3\n3 0\n").unwrap();
-    let third = run();
-    assert_eq!((third.triangles, stages(&third)[0].as_str()), (2, "input"));
-}
-
-#[test]
-fn no_edges_is_an_answer() {
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("g.txt"), "# nothing but loops\n3 3\n5 5\n").unwrap();
-    for settings in ["", "partition.parts = 3", "partition = { parts = 2, prune = 'none', partitioner = 'metis' }"] {
-        let result = count(&format!("input.path = 'g.txt'\n{settings}"), dir.path()).unwrap();
-        assert_eq!((result.triangles, result.edges, result.vertices, result.wedges), (0, 0, 0, 0));
-        assert!(result.transitivity == 0.0);
-        assert_eq!((result.input.arcs, result.input.loops_removed), (2, 2));
     }
 }

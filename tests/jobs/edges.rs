@@ -1,13 +1,13 @@
-//! The triangles on each edge: against closed forms, the verifier and brute force; all file formats; budgets, resumed jobs and refusals.
+//! The triangles on each edge: against the verifier; those of random graphs, also at vertices, against all pairs; file formats, resumed jobs.
 
 use std::path::Path;
 
 use super::figures::{
     OnEdges, assert_more_than_spills, assert_resumed, by_all_pairs, counted_by, file, formats, list, some_arcs,
 };
+use super::vertices;
 use crate::common::job::{SETTINGS, count, data, job};
 use crate::common::published::Published;
-use crate::common::refusals::Place;
 use crate::common::simple;
 use parquet::basic::Encoding;
 use parquet::file::reader::FileReader;
@@ -15,9 +15,8 @@ use parquet::record::RowAccessor;
 use proptest::prelude::*;
 use trimill::Control;
 use trimill::testing::execute::verify::verify;
-use trimill_generate::{Family, generate};
 
-fn rows(text: &str) -> OnEdges {
+pub(super) fn rows(text: &str) -> OnEdges {
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some("u\tv\ttriangles"));
     let row = |line: &str| {
@@ -93,35 +92,6 @@ fn with_counts_at_vertices_both_are_those_of_the_verifier() {
     assert_eq!(found.clustering.unwrap().quantiles, expected.quantiles);
 }
 
-/// Makes a graph, and returns what was counted on each of its edges, by the program and by the verifier.
-fn generated(family: &Family, dir: &Path) -> [OnEdges; 2] {
-    generate(family, None, &dir.join("made.bin"), &Control::silent()).unwrap();
-    let (_, verified) = verified("input.path = 'made.bin'", dir);
-    let counted = file("per_edge", "input.path = 'made.bin'\npartition.parts = 3", "made.tsv", dir);
-    [verified, rows(std::str::from_utf8(&counted).unwrap())]
-}
-
-#[test]
-fn graphs_whose_edges_are_alike_have_their_closed_forms() {
-    let dir = tempfile::tempdir().unwrap();
-    for (family, edges, triangles) in [
-        (Family::Complete { vertices: 300 }, 300 * 299 / 2, 298),
-        // Vertices that differ in the same letter are adjacent.
-        (Family::Hamming { d: 4, q: 6 }, 1296 * 20 / 2, 4),
-    ] {
-        for found in generated(&family, dir.path()) {
-            assert_eq!(found.len(), edges, "{family:?}");
-            assert!(found.values().all(|&found| found == triangles), "{family:?}");
-        }
-    }
-    // Of two vertices at distance d on the ring, 2 K - 1 - d are adjacent to both: d - 1 between them, K - d on either side.
-    let (n, k) = (5000, 8);
-    for found in generated(&Family::RingLattice { vertices: n, k }, dir.path()) {
-        assert_eq!(found.len() as u64, n * k);
-        assert!(found.into_iter().all(|((u, v), found)| u64::from(found) == 2 * k - 1 - (v - u).min(n - (v - u))));
-    }
-}
-
 /// Every format has the rows of the text; `write` makes a file of this name.
 fn assert_formats(name: &str, write: impl Fn(&str) -> Vec<u8>) {
     let (text, table) = formats(|suffix| write(&format!("e.{suffix}")));
@@ -180,46 +150,10 @@ fn ids_with_large_gaps_are_those_of_the_input() {
 }
 
 #[test]
-fn a_graph_without_edges_has_a_file_without_rows() {
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("loops.txt"), "3 3\n4 4\n").unwrap();
-    assert_eq!(verified("input.path = 'loops.txt'", dir.path()).1, OnEdges::new());
-    assert_eq!(file("per_edge", "input.path = 'loops.txt'", "e.tsv", dir.path()), b"u\tv\ttriangles\n");
-}
-
-/// A ring lattice whose edges do not fit the host's memory: the sums are in a file, and the edges are written in several windows.
-#[test]
-fn edges_that_do_not_fit_the_memory_are_written_in_windows() {
-    let (dir, n) = (tempfile::tempdir().unwrap(), 1_000_000);
-    generate(&Family::RingLattice { vertices: n, k: 4 }, None, &dir.path().join("ring.sg"), &Control::silent())
-        .unwrap();
-    for settings in ["", "partition.parts = 3"] {
-        let input = format!(
-            "input.path = 'ring.sg'\nmemory.host = '80MiB'\ncount = {{ threads = 2, method = 'bitmap' }}\n{settings}"
-        );
-        let text = String::from_utf8(file("per_edge", &input, "e.tsv", dir.path())).unwrap();
-        let mut next = (0, 0);
-        for line in text.lines().skip(1) {
-            let cells: Vec<u64> = line.split('\t').map(|cell| cell.parse().unwrap()).collect();
-            let distance = (cells[1] - cells[0]).min(n - (cells[1] - cells[0]));
-            assert!((cells[0], cells[1]) > next && (1..=4).contains(&distance) && cells[2] == 7 - distance, "{line}");
-            next = (cells[0], cells[1]);
-        }
-        assert_eq!(text.lines().count() as u64, 4 * n + 1, "{settings}");
-    }
-}
-
-#[test]
 fn resumed_jobs_have_the_same_counts() {
     let dir = tempfile::tempdir().unwrap();
-    let (text, _) = verified(&format!("input.path = '{}'", data("soc-Slashdot0902.txt.gz").display()), dir.path());
+    let (text, _) = verified(&format!("input.path = '{}'", data("wiki-Vote.txt").display()), dir.path());
     assert_resumed("per_edge", ".edges", &text, |_| ());
-}
-
-#[test]
-fn with_force_a_file_that_is_there_is_replaced() {
-    let place = Place::new();
-    assert_eq!(rows(&place.replaced_by("--per-edge")), [((0, 1), 1), ((0, 2), 1), ((1, 2), 1)].into());
 }
 
 #[test]
@@ -227,27 +161,37 @@ fn spilled_partitions_alone_are_not_enough() {
     assert_more_than_spills("per_edge = 'e.tsv'", "the triangles on each edge");
 }
 
+const FILES: [&str; 3] = ["per_vertex = 'v.tsv'", "per_edge = 'e.tsv'", "per_vertex = 'v.tsv', per_edge = 'e.tsv'"];
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn random_graphs_have_the_counts_of_all_vertices(
-        arcs in some_arcs(50, 500),
+    fn random_graphs_have_the_counts_of_all_pairs_of_neighbours(
+        arcs in some_arcs(70, 700),
         partitioner in prop::sample::select(&["auto", "rank", "random", "contiguous", "contiguous-vertices"][..]),
         prune in prop::sample::select(&["none", "zero-indegree", "direct"][..]),
         parts in 1u32..9,
         block in 1u64..5,
-        at_vertices in any::<bool>(),
+        files in prop::sample::select(&FILES[..]),
     ) {
         let dir = tempfile::tempdir().unwrap();
         let input = list(&arcs, dir.path());
         let prune = if ["auto", "rank"].contains(&partitioner) { String::new() } else { format!(", prune = '{prune}'") };
-        let expected = by_all_pairs(&simple(&arcs)).1;
-        prop_assert_eq!(&verified(input, dir.path()).1, &expected);
         let settings = format!(
-            "{input}\npartition = {{ partitioner = '{partitioner}', parts = {parts}{prune} }}\nmemory.block = '{block}KiB'\noutput.clustering = {at_vertices}"
+            "{input}\npartition = {{ partitioner = '{partitioner}', parts = {parts}{prune} }}\nmemory.block = '{block}KiB'\noutput = {{ {files} }}"
         );
-        let found = file("per_edge", &settings, "e.tsv", dir.path());
-        prop_assert_eq!(rows(std::str::from_utf8(&found).unwrap()), expected);
+        count(&settings, dir.path()).unwrap();
+        let (at_vertices, on_edges) = by_all_pairs(&simple(&arcs));
+        let (_, of_vertices, _) = vertices::verified(input, dir.path());
+        let text = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+        if files.contains("v.tsv") {
+            prop_assert_eq!(vertices::rows(&text("v.tsv")), at_vertices);
+            prop_assert_eq!(text("v.tsv"), of_vertices);
+        }
+        if files.contains("e.tsv") {
+            prop_assert_eq!(rows(&text("e.tsv")), on_edges);
+            prop_assert_eq!(text("e.tsv"), text("verified-edges.tsv"));
+        }
     }
 }

@@ -17,18 +17,19 @@ pub(crate) type AtVertices = BTreeMap<u64, (u32, u64)>;
 /// Triangles on edges, with the smaller id first.
 pub(crate) type OnEdges = BTreeMap<(u64, u64), u32>;
 
-/// The triangles of a simple graph, from the common neighbours of the ends of each edge.
-pub(crate) fn by_all_pairs(edges: &BTreeSet<(u64, u64)>) -> (AtVertices, OnEdges) {
-    let mut neighbours = BTreeMap::<u64, BTreeSet<u64>>::new();
-    for &(u, v) in edges {
+/// Degree and triangles of each vertex of a simple graph, and the triangles on each edge, from the common neighbours of the ends of edges.
+pub(crate) fn by_all_pairs<K: Ord + Clone>(
+    edges: &BTreeSet<(K, K)>,
+) -> (BTreeMap<K, (u32, u64)>, BTreeMap<(K, K), u32>) {
+    let mut neighbours = BTreeMap::<&K, BTreeSet<&K>>::new();
+    for (u, v) in edges {
         neighbours.entry(u).or_default().insert(v);
         neighbours.entry(v).or_default().insert(u);
     }
-    let supports = edges.iter().map(|&(u, v)| ((u, v), neighbours[&u].intersection(&neighbours[&v]).count() as u32));
-    let supports: OnEdges = supports.collect();
-    let at =
-        |id: u64| supports.iter().filter(|((u, v), _)| id == *u || id == *v).map(|(_, &on)| u64::from(on)).sum::<u64>();
-    (neighbours.iter().map(|(&id, around)| (id, (around.len() as u32, at(id) / 2))).collect(), supports)
+    let on = |u: &K, v: &K| neighbours[u].intersection(&neighbours[v]).count() as u32;
+    let at = |u: &K| neighbours[u].iter().map(|v| u64::from(on(u, v))).sum::<u64>();
+    let vertices = neighbours.iter().map(|(&u, around)| (u.clone(), (around.len() as u32, at(u) / 2)));
+    (vertices.collect(), edges.iter().map(|(u, v)| ((u.clone(), v.clone()), on(u, v))).collect())
 }
 
 /// Counts `input` and returns the contents of the file of this name, which is asked for with `option`.
@@ -70,7 +71,7 @@ pub(crate) fn formats(write: impl Fn(&str) -> Vec<u8>) -> (String, SerializedFil
 /// the results; sums are kept as files with the suffix `kept` only until they are written.
 pub(crate) fn assert_resumed(option: &str, kept: &str, text: &str, same: impl Fn(&RunResult)) {
     let dir = tempfile::tempdir().unwrap();
-    let input = format!("input.path = '{}'\ncount.backend = 'cpu'", data("soc-Slashdot0902.txt.gz").display());
+    let input = format!("input.path = '{}'\ncount.backend = 'cpu'", data("wiki-Vote.txt").display());
     for (i, settings) in
         ["partition = { partitioner = 'rank', parts = 5 }", "partition = { prune = 'direct', parts = 4 }"]
             .into_iter()

@@ -5,6 +5,7 @@ use std::fs;
 use crate::common::job::typed;
 use crate::common::place::Place;
 use serde_json::Value;
+use trimill::testing::sealed;
 
 fn partitioned() -> (Place, Value) {
     let place = Place::new();
@@ -70,7 +71,7 @@ fn a_damaged_foreign_or_missing_spill_is_named_and_no_count_is_given() {
 }
 
 #[test]
-fn a_count_reports_the_seed_of_the_partitions() {
+fn a_count_reports_the_seed_of_the_partitions_and_no_unknown_settings() {
     let place = Place::new();
     let graph = typed("wiki-Vote.txt");
     place.prints(&[
@@ -86,6 +87,15 @@ fn a_count_reports_the_seed_of_the_partitions() {
         "spills",
     ]);
     assert_eq!(place.answer(&["count", "spills"])["seed"], 7);
+    let manifest = place.path("spills/manifest.json");
+    let written = String::from_utf8(sealed::unseal(&fs::read(&manifest).unwrap()).unwrap()).unwrap();
+    for (field, known, unknown) in [("seed", "7", "-7"), ("prune", "direct", "never")] {
+        let mut changed: Value = serde_json::from_str(&written).unwrap();
+        assert_eq!(changed["job"][field], known);
+        changed["job"][field] = unknown.into();
+        fs::write(&manifest, sealed::seal(&changed).unwrap()).unwrap();
+        refuses(&place, 1, &["count", "spills"], &["manifest.json", unknown]);
+    }
 }
 
 #[test]

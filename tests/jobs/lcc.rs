@@ -324,24 +324,7 @@ fn shards_are_merged_to_the_same_file() {
         let name = format!("g{directed}");
         write(&place.path(""), &name, directed, &vertices, &arcs);
         let (run, file) = (format!("run-{directed}"), format!("l-{directed}.txt"));
-        place.prints(&[
-            "prepare",
-            &name,
-            "--run-dir",
-            &run,
-            "--shards",
-            "2",
-            "--parts",
-            "3",
-            "--lcc",
-            &file,
-            "--backend",
-            "cpu",
-        ]);
-        for shard in ["0/2", "1/2"] {
-            place.prints(&["count", "--run-dir", &run, "--shard", shard, "--backend", "cpu"]);
-        }
-        place.prints(&["merge", &run]);
+        place.sharded(&run, &[&name, "--parts", "3", "--lcc", &file]);
         let found = values(&fs::read_to_string(place.path(&file)).unwrap());
         let expected = by_definition(directed, &vertices, &arcs);
         assert!(found.iter().zip(&expected).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() <= 1e-15), "{directed}");

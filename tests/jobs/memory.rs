@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use trimill::Bytes;
 use trimill::testing::memory::HostFloor;
-use trimill::testing::report::{PlanReport, RunResult};
+use trimill::testing::report::{PartitionFigures, PlanReport, RunResult};
 
 use crate::common::job::typed;
 use crate::common::packed::gz;
@@ -101,10 +101,7 @@ fn no_stage_takes_more_than_the_budget() {
             // Of the pairs also what a job does with more.
             let budgets = [least, least * 3 / 2];
             for budget in &budgets[..if input == binary { 2 } else { 1 }] {
-                let result: RunResult = answer(&place, "count", input, &format!("{options} --host-memory {budget}"));
-                let told = format!("{} {options}: {} of {budget}", input, result.peak_host_bytes);
-                assert_eq!(result.triangles, triangles, "{told}");
-                assert!(Bytes::ZERO < result.peak_host_bytes && result.peak_host_bytes.get() <= *budget, "{told}");
+                within_budget(&place, input, &format!("{options} --host-memory {budget}"), triangles);
             }
             let error: Failure = answer(&place, "count", input, &format!("{options} --host-memory {}", least - 64));
             assert!(
@@ -230,6 +227,20 @@ fn counting_a_cached_graph_takes_no_more_than_the_budget() {
     }
 }
 
+/// Each edge of a ring lattice once, in order. Of two vertices at distance d, 2 k - 1 - d are adjacent to both: d - 1 between them, k - d on
+/// either side.
+fn are_those_of_the_ring(edges: &str, n: u64, k: u64) {
+    let (mut lines, mut last) = (0, (0, 0));
+    for line in edges.lines().skip(1) {
+        let cells: Vec<u64> = line.split('\t').map(|cell| cell.parse().unwrap()).collect();
+        let [u, v, triangles] = cells[..] else { panic!("{line}") };
+        let distance = (v - u).min(n - (v - u));
+        assert!((u, v) > last && (1..=k).contains(&distance) && triangles == 2 * k - 1 - distance, "{line}");
+        (lines, last) = (lines + 1, (u, v));
+    }
+    assert_eq!(lines, n * k);
+}
+
 /// The sums on all edges take 15 MiB, which is more than what the smaller budgets leave.
 #[test]
 fn counting_on_edges_takes_no_more_than_the_budget() {
@@ -251,6 +262,10 @@ fn counting_on_edges_takes_no_more_than_the_budget() {
         let graph = generated(family, &place);
         for options in budgets {
             within_budget(&place, graph, &format!("{options} --force --per-edge edges.tsv"), triangles);
+            if family.starts_with("ring") {
+                let edges = std::fs::read_to_string(place.path("edges.tsv")).unwrap();
+                are_those_of_the_ring(&edges, 400_000, 10);
+            }
         }
     }
 }
@@ -261,13 +276,26 @@ fn counting_at_vertices_takes_no_more_than_the_budget() {
     let place = Place::new();
     let graph = generated("ring-lattice --vertices 2000000 --k 2", &place);
     for options in [
-        "--host-memory 66MiB --clustering",
-        "--host-memory 72MiB --partitioner random --parts 5 --clustering",
+        "--host-memory 66MiB --per-vertex v.npy",
+        "--host-memory 72MiB --partitioner random --parts 5 --per-vertex v.npy --force",
         "--host-memory 110MiB --partitioner rank --parts 3 --clustering",
         "--host-memory 130MiB --partitioner random --spill memory --parts 5 --per-vertex vertices.tsv",
     ] {
-        within_budget(&place, graph, options, 2_000_000);
+        let result = within_budget(&place, graph, options, 2_000_000);
+        let summary = result.clustering.unwrap();
+        assert_eq!((summary.most_triangles, summary.average_clustering_of_degree_2), (3, 0.5), "{options}");
+        assert!(summary.quantiles.iter().all(|quantile| (quantile.triangles, quantile.local) == (3, 0.5)), "{options}");
+        let kept = |part: &PartitionFigures| part.counted().peak_bytes <= part.peak_bytes_predicted;
+        assert!(result.partitions.iter().all(kept), "{options}");
+        if options.contains("v.npy") {
+            let array = std::fs::read(place.path("v.npy")).unwrap();
+            assert!(array[128..].as_chunks::<8>().0.iter().all(|entry| u64::from_le_bytes(*entry) == 3));
+            assert_eq!(array.len(), 128 + 8 * 2_000_000);
+        }
     }
+    let refused: Failure = answer(&place, "count", graph, "--host-memory 44MiB --clustering");
+    assert_eq!(refused.error.kind, "resource");
+    assert!(refused.error.message.contains("write the triangles at vertices"), "{}", refused.error.message);
 }
 
 /// METIS runs in a child process, whose memory is not part of the budget: it is added to the peak.

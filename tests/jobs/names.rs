@@ -4,15 +4,19 @@
 mod arrow;
 mod parquet;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Write;
+use std::num::ParseIntError;
 use std::path::Path;
+use std::str::FromStr;
 
+use super::figures::by_all_pairs;
 use crate::common::job::{SETTINGS, count, job, listing};
 use crate::common::packed::{gz, zst};
 use crate::common::place::Place;
 use trimill::testing::execute::verify::verify;
 use trimill::{Backend, Control, Error, Graph, Kind, Options};
+use trimill_system::hash::mix;
 
 type Edge = (String, String);
 
@@ -50,13 +54,8 @@ fn quoted(name: &str) -> String {
 
 /// Arcs between these names, with loops and repetitions in one or both directions.
 fn arcs(names: &[String]) -> Vec<Edge> {
-    let mut state = 7u64;
-    let mut next = |below: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % below
-    };
-    let mut arcs: Vec<Edge> =
-        (0..600).map(|_| (names[next(names.len())].clone(), names[next(names.len())].clone())).collect();
+    let name = |i: u64| names[mix(i) as usize % names.len()].clone();
+    let mut arcs: Vec<Edge> = (0..600).map(|i| (name(i), name(!i))).collect();
     // A name that only a loop has.
     arcs.push(("alone".into(), "alone".into()));
     arcs
@@ -68,27 +67,14 @@ fn lines(arcs: &[Edge]) -> String {
 
 /// Degree and triangles of each name, and triangles on each edge.
 struct Expected {
-    vertices: BTreeMap<String, (u64, u64)>,
-    edges: BTreeMap<Edge, u64>,
+    vertices: BTreeMap<String, (u32, u64)>,
+    edges: BTreeMap<Edge, u32>,
 }
 
 fn expected(arcs: &[Edge]) -> Expected {
-    let mut neighbours = BTreeMap::<&String, BTreeSet<&String>>::new();
-    for (tail, head) in arcs.iter().filter(|(tail, head)| tail != head) {
-        neighbours.entry(tail).or_default().insert(head);
-        neighbours.entry(head).or_default().insert(tail);
-    }
-    let mut edges = BTreeMap::new();
-    for (&u, around) in &neighbours {
-        for &v in around.iter().filter(|&&v| u < v) {
-            edges.insert((u.clone(), v.clone()), neighbours[u].intersection(&neighbours[v]).count() as u64);
-        }
-    }
-    let at = |u: &String, around: &BTreeSet<&String>| {
-        let corners: u64 = around.iter().map(|&v| neighbours[u].intersection(&neighbours[v]).count() as u64).sum();
-        (u.clone(), (around.len() as u64, corners / 2))
-    };
-    let vertices = neighbours.iter().map(|(&u, around)| at(u, around)).collect();
+    let edges = arcs.iter().filter(|(tail, head)| tail != head);
+    let edges = edges.map(|(tail, head)| (tail.min(head).clone(), tail.max(head).clone())).collect();
+    let (vertices, edges) = by_all_pairs(&edges);
     Expected { vertices, edges }
 }
 
@@ -111,7 +97,7 @@ fn rows(path: &Path, separator: char) -> Vec<Vec<String>> {
     text.lines().skip(1).map(|line| cells(line, separator)).collect()
 }
 
-fn number(cell: &str) -> u64 {
+fn number<N: FromStr<Err = ParseIntError>>(cell: &str) -> N {
     cell.parse().unwrap()
 }
 
@@ -119,10 +105,10 @@ fn number(cell: &str) -> u64 {
 fn assert_written(dir: &Path, expected: &Expected, [vertices, edges]: [&str; 2]) {
     let found = rows(&dir.join(vertices), '\t');
     assert!(found.is_sorted_by(|a, b| a[0].as_bytes() < b[0].as_bytes()));
-    let found: BTreeMap<String, (u64, u64)> =
+    let found: BTreeMap<String, (u32, u64)> =
         found.into_iter().map(|row| (row[0].clone(), (number(&row[1]), number(&row[2])))).collect();
     assert!(found == expected.vertices);
-    let found: BTreeMap<Edge, u64> = rows(&dir.join(edges), ',')
+    let found: BTreeMap<Edge, u32> = rows(&dir.join(edges), ',')
         .into_iter()
         .map(|row| ((row[0].clone(), row[1].clone()), number(&row[2])))
         .collect();
@@ -134,7 +120,7 @@ fn counts_have_the_names_that_were_read() {
     let dir = tempfile::tempdir().unwrap();
     let arcs = arcs(&names());
     let expected = expected(&arcs);
-    let triangles = expected.edges.values().sum::<u64>() / 3;
+    let triangles = expected.edges.values().sum::<u32>() / 3;
     assert!(triangles > 500 && expected.vertices.len() == names().len());
     let most = expected.vertices.values().map(|&(_, triangles)| triangles).max().unwrap();
     let mut reversed = arcs.clone();
@@ -234,7 +220,7 @@ fn trusses_have_edges_by_name() {
     assert_eq!(result.truss.unwrap().largest().unwrap().k, 5);
     let rows = rows(&dir.path().join("t.csv"), ',');
     let trussness = |row: &Vec<String>| if row[..2] == ["e", "f"] { 2 } else { 5 };
-    assert!(rows.len() == 11 && rows.iter().all(|row| number(&row[2]) == trussness(row)));
+    assert!(rows.len() == 11 && rows.iter().all(|row| number::<u32>(&row[2]) == trussness(row)));
 }
 
 #[test]
@@ -292,11 +278,7 @@ fn shards_and_later_starts_write_names() {
     std::fs::write(place.path("n.csv"), lines(&arcs)).unwrap();
     let input = ["--names", "--header", "no", "--parts", "3", "--threads", "2"];
     let outputs = ["--per-vertex", "v.tsv", "--per-edge", "e.csv"];
-    place.prints(&[&["prepare", "n.csv", "--run-dir", "run", "--shards", "2"], &input[..], &outputs[..]].concat());
-    for shard in ["0/2", "1/2"] {
-        place.prints(&["count", "--run-dir", "run", "--shard", shard, "--threads", "2"]);
-    }
-    place.prints(&["merge", "run"]);
+    place.sharded("run", &[&["n.csv"], &input[..], &outputs[..]].concat());
     let dir = place.path("v.tsv").parent().unwrap().to_path_buf();
     assert_written(&dir, &expected, ["v.tsv", "e.csv"]);
     let words = [&["count", "n.csv", "--run-dir", "again", "--force"], &input[..], &outputs[..]].concat();

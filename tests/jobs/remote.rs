@@ -130,17 +130,10 @@ fn connections_that_break_change_no_count_and_objects_that_change_have_none() {
     let mut refused = 0;
     for (name, bytes) in files() {
         let object = Object::tagged(bytes, "\"1\"");
-        let (whole, length) = (object.clone(), object.bytes.len());
-        let server = Server::start(move |asked| {
-            let answer = whole.answer(asked);
-            Answer { cut: (asked.number % 3 < 2).then_some(answer.body.len() / 2), ..answer }
-        });
-        counts(&place, &["count", &server.url(name), "--no-cache"]);
-        let later = Object { tag: Some("\"2\"".into()), ..object.clone() };
-        let server =
-            Server::start(move |asked| if asked.number < 1 { object.answer(asked) } else { later.answer(asked) });
+        counts(&place, &["count", &Server::cutting(object.clone()).url(name), "--no-cache"]);
         // All of a shorter one comes with the first answer.
-        if length > 128 << 10 {
+        if object.bytes.len() > 128 << 10 {
+            let server = Server::changing(object);
             let said = format!("{}: changed while it was read (its ETag differs)", server.url(name));
             place.refuses(&["count", &server.url(name)], 1, &[&said]);
             refused += 1;
@@ -258,11 +251,7 @@ fn a_run_directory_and_shards_belong_to_an_object() {
     counts(&place, &["count", &url, "--run-dir", "run", "--no-cache"]);
     let other = Server::of(Object::tagged(files()[5].1.clone(), "\"other\""));
     place.refuses(&["count", &other.url("g.bin"), "--run-dir", "run"], 3, &["belongs to another job (input: recorded"]);
-    place.prints(&["prepare", &url, "--run-dir", "shards", "--shards", "2", "--parts", "4"]);
-    for shard in ["0/2", "1/2"] {
-        place.prints(&["count", "--run-dir", "shards", "--shard", shard]);
-    }
-    counts(&place, &["merge", "shards"]);
+    assert_eq!(place.sharded("shards", &[&url, "--parts", "4"])["triangles"], TRIANGLES);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The truss decomposition: against NetworkX, closed forms and the verifier; all modes and budgets; ends at a k; shards, resumed jobs, refusals.
+//! The truss decomposition: against NetworkX, closed forms and the verifier; all modes and budgets; ends at a k; shards, resumed jobs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use super::figures::taken;
 use crate::common::base::Base;
 use crate::common::job::{SETTINGS, count, data, job, program};
-use crate::common::refusals::Place;
+use crate::common::place::Place;
 use trimill::testing::execute::verify::verify;
 use trimill::{Backend, Control, Graph, Kind, Observer, Options, RunResult, Unit};
 use trimill_generate::{BaseGraph, Family, generate};
@@ -135,17 +135,18 @@ fn counts_at_vertices_beside_it_are_those_of_triangles() {
 
 #[test]
 fn resumed_jobs_and_shards_have_the_same_trusses() {
-    let dir = tempfile::tempdir().unwrap();
+    let place = Place::new();
+    let dir = place.path("");
     let input = data("wiki-Vote.txt").display().to_string();
-    let [expected, _] = verified(&format!("input.path = '{input}'"), dir.path());
+    let [expected, _] = verified(&format!("input.path = '{input}'"), &dir);
     // In one run directory: triangles, then trussness under the same name, then only a truss, and all of it again.
     let file = |more: &str| {
         let text = format!(
             "input.path = '{input}'\nrun.dir = 'run'\npartition.parts = 3\ncount.backend = 'cpu'\n\
              output = {{ per_edge = 'e.tsv', force = true{more} }}"
         );
-        count(&text, dir.path()).unwrap();
-        std::fs::read_to_string(dir.path().join("e.tsv")).unwrap()
+        count(&text, &dir).unwrap();
+        std::fs::read_to_string(dir.join("e.tsv")).unwrap()
     };
     let triangles = file("");
     assert!(triangles.starts_with("u\tv\ttriangles\n"));
@@ -155,30 +156,9 @@ fn resumed_jobs_and_shards_have_the_same_trusses() {
         assert!(!of_truss.is_empty() && of_truss.values().all(|&k| k == 10));
         assert!(file("") == triangles);
     }
-    let run = |words: &[&str]| {
-        let out = Command::new(program()).args(words).current_dir(dir.path()).output().unwrap();
-        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-        String::from_utf8(out.stdout).unwrap()
-    };
-    run(&[
-        "prepare",
-        &input,
-        "--run-dir",
-        "shards",
-        "--shards",
-        "2",
-        "--truss",
-        "--per-edge",
-        "merged.tsv",
-        "--backend",
-        "cpu",
-    ]);
-    for shard in ["0/2", "1/2"] {
-        run(&["count", "--run-dir", "shards", "--shard", shard, "--backend", "cpu"]);
-    }
-    let merged: RunResult = serde_json::from_str(&run(&["merge", "shards", "--json"])).unwrap();
-    assert_eq!(merged.truss.unwrap().largest_k, 23);
-    assert!(std::fs::read_to_string(dir.path().join("merged.tsv")).unwrap() == expected);
+    let merged = place.sharded("shards", &[&input, "--truss", "--per-edge", "merged.tsv"]);
+    assert_eq!(merged["truss"]["largest_k"], 23);
+    assert!(std::fs::read_to_string(dir.join("merged.tsv")).unwrap() == expected);
 }
 
 #[test]
@@ -204,19 +184,6 @@ fn a_budget_below_the_floor_is_refused_before_counting_and_the_one_it_names_is_e
     let by_k = result.truss.unwrap().by_k.into_iter().map(|truss| (truss.k, truss.vertices, truss.edges));
     assert!(by_k.eq([(5, 500_000, 2_000_000)]));
     assert!(result.peak_host_bytes.get() <= named, "{} of {named}", result.peak_host_bytes);
-}
-
-#[test]
-fn what_cannot_be_peeled_or_written_is_refused_at_once() {
-    let place = Place::new();
-    for (arguments, code, words) in [
-        (&["--by-k", "k.parquet"][..], 2, &["k.parquet", ".tsv.zst, .csv, .csv.gz or .csv.zst"][..]),
-        (&["--k", "2"], 2, &["--k", "3"]),
-        (&["--by-k", "there.tsv"], 2, &["there.tsv", "--force"]),
-        (&["--truss", "--method", "forward"], 2, &["forward", "total only", "bitmap"]),
-    ] {
-        place.refuses(arguments, code, words);
-    }
 }
 
 /// Stops the job once more than `after` edges fell.

@@ -1,24 +1,20 @@
-//! The triangles at each vertex: against published figures, closed forms, the verifier, all pairs; file formats; budgets, resumed jobs, refusals.
+//! The triangles at each vertex, and closed forms of those on edges: against published figures and the verifier; file formats, resumed jobs.
 
 use std::path::Path;
 
-use super::figures::{
-    AtVertices, assert_more_than_spills, assert_resumed, by_all_pairs, counted_by, file, formats, list, some_arcs,
-};
+use super::edges;
+use super::figures::{AtVertices, OnEdges, assert_more_than_spills, assert_resumed, counted_by, file, formats};
 use crate::common::job::{SETTINGS, count, data, job};
 use crate::common::published::published;
-use crate::common::refusals::Place;
-use crate::common::simple;
 use parquet::file::reader::FileReader;
 use parquet::record::RowAccessor;
-use proptest::prelude::*;
 use trimill::testing::execute::verify::verify;
 use trimill::testing::report::VerifyReport;
 use trimill::testing::vertices::summary::Clustering;
 use trimill::{Control, Kind};
 use trimill_generate::{Family, generate};
 
-fn rows(text: &str) -> AtVertices {
+pub(super) fn rows(text: &str) -> AtVertices {
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some("id\tdegree\ttriangles\tlocal_clustering"));
     let row = |line: &str| {
@@ -36,7 +32,7 @@ fn rows(text: &str) -> AtVertices {
 }
 
 /// What `trimill verify` finds, and the text of its files.
-fn verified(input: &str, dir: &Path) -> (VerifyReport, String, String) {
+pub(super) fn verified(input: &str, dir: &Path) -> (VerifyReport, String, String) {
     let [vertices, degrees] = ["verified.tsv", "verified-degrees.tsv"].map(|name| dir.join(name));
     let files = "per_vertex = 'verified.tsv', by_degree = 'verified-degrees.tsv', per_edge = 'verified-edges.tsv'";
     let text = format!("{input}\noutput = {{ {files} }}");
@@ -89,35 +85,52 @@ fn the_verifier_finds_published_figures_and_real_graphs_have_its_counts() {
             assert!(std::fs::read_to_string(dir.path().join("v.tsv")).unwrap() == text, "{name} {settings}");
             assert!(std::fs::read_to_string(dir.path().join("d.tsv")).unwrap() == degrees, "{name} {settings}");
         }
-        super::edges::are_those_of_the_verifier(&graph, settings, &input, dir.path());
+        edges::are_those_of_the_verifier(&graph, settings, &input, dir.path());
     }
 }
 
-/// Makes a graph, and returns what was counted at each of its vertices.
-fn generated(family: &Family, dir: &Path) -> AtVertices {
+/// Makes a graph, and returns what was counted at its vertices and on its edges, by the verifier and by one job.
+fn generated(family: &Family, dir: &Path) -> [(AtVertices, OnEdges); 2] {
     generate(family, None, &dir.join("made.bin"), &Control::silent()).unwrap();
-    let counted = file("per_vertex", "input.path = 'made.bin'\npartition.parts = 3", "made.tsv", dir);
-    rows(std::str::from_utf8(&counted).unwrap())
+    verified("input.path = 'made.bin'", dir);
+    count(&format!("{MADE}\noutput = {{ per_vertex = 'v.tsv', per_edge = 'e.tsv' }}"), dir).unwrap();
+    let text = |name: &str| std::fs::read_to_string(dir.join(name)).unwrap();
+    [("verified.tsv", "verified-edges.tsv"), ("v.tsv", "e.tsv")].map(|(v, e)| (rows(&text(v)), edges::rows(&text(e))))
 }
+
+const MADE: &str = "input.path = 'made.bin'\npartition.parts = 3";
 
 #[test]
-fn regular_graphs_have_their_closed_forms_at_every_vertex() {
+fn regular_graphs_have_their_closed_forms() {
     let dir = tempfile::tempdir().unwrap();
-    for (family, vertices, degree, triangles) in [
-        (Family::Complete { vertices: 300 }, 300, 299, 299 * 298 / 2),
-        // Of the pairs of the K next and the K previous vertices, 3 K (K - 1) / 2 are adjacent.
-        (Family::RingLattice { vertices: 5000, k: 8 }, 5000, 16, 3 * 8 * 7 / 2),
+    for (family, vertices, degree, at_each, on_each) in [
+        (Family::Complete { vertices: 300 }, 300, 299, 299 * 298 / 2, 298),
         // Vertices that differ in the same letter are adjacent.
-        (Family::Hamming { d: 4, q: 6 }, 1296, 20, 4 * (5 * 4 / 2)),
+        (Family::Hamming { d: 4, q: 6 }, 1296, 20, 4 * (5 * 4 / 2), 4),
     ] {
-        let found = generated(&family, dir.path());
-        assert_eq!(found.len(), vertices);
-        assert!(found.values().all(|&found| found == (degree, triangles)), "{family:?}");
+        for (at_vertices, on_edges) in generated(&family, dir.path()) {
+            assert_eq!((at_vertices.len(), on_edges.len()), (vertices, vertices * degree as usize / 2), "{family:?}");
+            assert!(at_vertices.values().all(|&found| found == (degree, at_each)), "{family:?}");
+            assert!(on_edges.values().all(|&found| found == on_each), "{family:?}");
+        }
+    }
+    // Of the pairs of the K next and the K previous vertices, 3 K (K - 1) / 2 are adjacent. Of two vertices at distance d on the ring,
+    // 2 K - 1 - d are adjacent to both: d - 1 between them, K - d on either side.
+    let (n, k) = (5000, 8);
+    for (at_vertices, on_edges) in generated(&Family::RingLattice { vertices: n, k }, dir.path()) {
+        assert_eq!((at_vertices.len() as u64, on_edges.len() as u64), (n, n * k));
+        assert!(at_vertices.values().all(|&found| found == (16, 3 * 8 * 7 / 2)));
+        assert!(on_edges.into_iter().all(|((u, v), found)| u64::from(found) == 2 * k - 1 - (v - u).min(n - (v - u))));
+    }
+    for (option, name) in [("per_vertex", "v.tsv"), ("per_edge", "e.tsv")] {
+        let alone = file(option, MADE, "alone.tsv", dir.path());
+        assert!(alone == std::fs::read(dir.path().join(name)).unwrap(), "{option} alone");
     }
     // A king has 8 neighbours, of which 12 pairs are adjacent; at an edge 5 and 6, in a corner 3 and 3.
-    let found = generated(&Family::KingsGrid { rows: 40, columns: 60 }, dir.path());
-    let many = |at| found.values().filter(|&&found| found == at).count();
-    assert_eq!((many((8, 12)), many((5, 6)), many((3, 3))), (38 * 58, 2 * (38 + 58), 4));
+    for (at_vertices, _) in generated(&Family::KingsGrid { rows: 40, columns: 60 }, dir.path()) {
+        let many = |at| at_vertices.values().filter(|&&found| found == at).count();
+        assert_eq!((many((8, 12)), many((5, 6)), many((3, 3))), (38 * 58, 2 * (38 + 58), 4));
+    }
 }
 
 #[test]
@@ -212,53 +225,35 @@ fn an_array_for_ids_that_a_header_declares_and_no_edge_has_is_refused() {
 }
 
 #[test]
-fn a_graph_without_vertices_has_files_without_rows() {
+fn no_edges_is_an_answer_and_files_have_no_rows() {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("loops.txt"), "3 3\n4 4\n").unwrap();
-    let text = "input.path = 'loops.txt'\noutput = { per_vertex = 'v.tsv', by_degree = 'd.tsv' }";
-    let result = count(text, dir.path()).unwrap();
-    let summary = result.clustering.unwrap();
-    assert_eq!(
-        (summary.most_triangles_vertex, summary.average_clustering_of_degree_2, summary.average_clustering),
-        (None, 0.0, 0.0)
-    );
-    assert_eq!(std::fs::read_to_string(dir.path().join("v.tsv")).unwrap().lines().count(), 1);
-    assert_eq!(std::fs::read_to_string(dir.path().join("d.tsv")).unwrap().lines().count(), 1);
-}
-
-#[test]
-fn sums_that_do_not_fit_the_memory_are_in_a_file_and_the_budget_is_kept() {
-    let dir = tempfile::tempdir().unwrap();
-    let family = Family::RingLattice { vertices: 2_000_000, k: 2 };
-    generate(&family, None, &dir.path().join("ring.sg"), &Control::silent()).unwrap();
-    for settings in ["", "partition.parts = 3"] {
-        let text = format!(
-            "input.path = 'ring.sg'\noutput = {{ clustering = true, per_vertex = 'v.npy' }}\n\
-             memory.host = '72MiB'\ncount = {{ threads = 2, method = 'bitmap' }}\n{settings}"
-        );
-        let result = count(&text, dir.path()).unwrap();
+    std::fs::write(dir.path().join("loops.txt"), "# nothing but loops\n3 3\n5 5\n").unwrap();
+    let text = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+    let input = "input.path = 'loops.txt'";
+    let (_, at_vertices, by_degree) = verified(input, dir.path());
+    assert!(rows(&at_vertices).is_empty() && edges::rows(&text("verified-edges.tsv")).is_empty());
+    assert_eq!(count(input, dir.path()).unwrap().triangles, 0);
+    let files = "output = { per_vertex = 'v.tsv', by_degree = 'd.tsv', per_edge = 'e.tsv' }";
+    for settings in ["", "partition.parts = 3", "partition = { parts = 2, prune = 'none', partitioner = 'metis' }"] {
+        let result = count(&format!("{input}\n{files}\n{settings}"), dir.path()).unwrap();
+        assert_eq!((result.triangles, result.edges, result.vertices, result.wedges), (0, 0, 0, 0));
+        assert!(result.transitivity == 0.0);
+        assert_eq!((result.input.arcs, result.input.loops_removed), (2, 2));
         let summary = result.clustering.unwrap();
-        assert_eq!((summary.most_triangles, summary.average_clustering_of_degree_2), (3, 0.5), "{settings}");
-        assert!(summary.quantiles.iter().all(|quantile| (quantile.triangles, quantile.local) == (3, 0.5)));
-        assert!(
-            result.partitions.iter().all(|part| part.counted().peak_bytes <= part.peak_bytes_predicted),
-            "{settings}"
+        assert_eq!(
+            (summary.most_triangles_vertex, summary.average_clustering_of_degree_2, summary.average_clustering),
+            (None, 0.0, 0.0)
         );
-        let array = std::fs::read(dir.path().join("v.npy")).unwrap();
-        assert!(array[128..].as_chunks::<8>().0.iter().all(|entry| u64::from_le_bytes(*entry) == 3));
-        assert_eq!(array.len(), 128 + 8 * 2_000_000);
+        let written = [text("v.tsv"), text("d.tsv"), text("e.tsv")];
+        assert_eq!(written, [&at_vertices[..], &by_degree, "u\tv\ttriangles\n"], "{settings}");
+        assert_eq!(by_degree.lines().count(), 1);
     }
-    let text = "input.path = 'ring.sg'\noutput.clustering = true\ncache.dir = 'cache'\ncount.method = 'bitmap'\n";
-    count(text, dir.path()).unwrap();
-    let error = count(&format!("{text}memory.host = '44MiB'"), dir.path()).unwrap_err();
-    assert_eq!(error.kind(), Kind::Resource);
-    assert!(error.to_string().contains("write the triangles at vertices"), "{error}");
 }
 
 #[test]
 fn resumed_jobs_have_the_same_counts() {
     let dir = tempfile::tempdir().unwrap();
-    let input = format!("input.path = '{}'", data("soc-Slashdot0902.txt.gz").display());
+    let input = format!("input.path = '{}'", data("wiki-Vote.txt").display());
     let (report, text, _) = verified(&input, dir.path());
     let expected = report.clustering.unwrap();
     assert_resumed("per_vertex", ".vertices", &text, |result| {
@@ -267,32 +262,6 @@ fn resumed_jobs_have_the_same_counts() {
 }
 
 #[test]
-fn with_force_a_file_that_is_there_is_replaced() {
-    let place = Place::new();
-    assert_eq!(rows(&place.replaced_by("--per-vertex"))[&2], (2, 1));
-}
-
-#[test]
 fn spilled_partitions_alone_are_not_enough() {
     assert_more_than_spills("clustering = true", "the triangles at each vertex");
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
-
-    #[test]
-    fn random_graphs_have_the_counts_of_all_pairs_of_neighbours(
-        arcs in some_arcs(70, 700),
-        settings in prop::sample::select(&SETTINGS[..4]),
-        parts in 1u32..9,
-    ) {
-        let dir = tempfile::tempdir().unwrap();
-        let input = list(&arcs, dir.path());
-        let settings = if settings.contains("parts") { settings.to_owned() } else { format!("partition.parts = {parts}") };
-        let found = file("per_vertex", &format!("{input}\n{settings}"), "v.tsv", dir.path());
-        let expected = by_all_pairs(&simple(&arcs)).0;
-        prop_assert_eq!(rows(std::str::from_utf8(&found).unwrap()), expected);
-        let (_, verified, _) = verified(input, dir.path());
-        prop_assert_eq!(verified.as_bytes(), &found[..]);
-    }
 }

@@ -80,6 +80,7 @@ fn what_cannot_count_is_a_row_and_a_wrong_count_an_exit_code() {
     assert!(said.contains("karate.mtx: bitmap@cpu: WRONG: counted 45 triangles; expected 44 (--expect)"), "{said}");
     let none = bench(dir.path(), &[&karate, "--methods", "lstc"]);
     assert_eq!(none.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&none.stderr).contains("no method counted"));
     let verified = bench(dir.path(), &[&karate, "--methods", "bitmap", "--verify", "--runs", "1"]);
     assert_eq!(report(&verified).graphs[0].reference.as_deref(), Some("trimill verify"));
     let unknown = bench(dir.path(), &[&karate, "--methods", "bitmpa"]);

@@ -106,16 +106,6 @@ fn help_is_wrapped_to_the_terminal_alone() {
 }
 
 #[test]
-fn the_help_of_count_is_as_it_was_read_last() {
-    insta::assert_snapshot!(text(&trimill(&["count", "--help"]).stdout));
-}
-
-#[test]
-fn the_help_of_bench_is_as_it_was_read_last() {
-    insta::assert_snapshot!(text(&trimill(&["bench", "--help"]).stdout));
-}
-
-#[test]
 fn the_short_help_has_the_usual_options_and_a_file_alone_names_the_command() {
     let help = text(&trimill(&["count", "-h"]).stdout);
     let options: Vec<&str> = help.lines().filter(|line| line.trim_start().starts_with("--")).collect();

@@ -6,7 +6,7 @@ use trimill::Bytes;
 use trimill::testing::count::method::Method;
 use trimill::testing::job::Backend;
 use trimill_baselines::{SerialMethod, gpu_methods};
-use trimill_counting::{Footprint, PartitionExtent};
+use trimill_counting::{CountBackend, Footprint, PartitionExtent};
 use trimill_kernels::{CountingMethod, Lstc, Packed};
 
 fn page() -> String {

@@ -81,6 +81,23 @@ fn what_comes_through_a_pipe_is_counted_or_refused_as_a_file_is() {
     }
 }
 
+#[test]
+fn a_product_of_a_graph_from_a_pipe_is_that_of_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("g.txt"), "0 1\n0 2\n0 3\n1 2\n1 3\n2 3\n3 4\n").unwrap();
+    let make = "XDG_CACHE_HOME=$PWD/cache timeout 60 trimill generate blowup --format text --copies 2 --progress none";
+    let made = |line: &str, name: &str| {
+        let output = shell(folder.path(), &format!("{line} -o {name}"));
+        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+        std::fs::read(folder.path().join(name)).unwrap()
+    };
+    let of_file = made(&format!("{make} g.txt"), "file.bin");
+    // Each of the 7 edges becomes 4 pairs of 8 bytes.
+    assert_eq!(of_file.len(), 7 * 4 * 8);
+    assert_eq!(made(&format!("cat g.txt | {make} -"), "piped.bin"), of_file);
+    assert_eq!(made(&format!("mkfifo fifo; cat g.txt > fifo & {make} fifo"), "named.bin"), of_file);
+}
+
 /// A stream of Arrow with the arcs of a complete graph, as `u32`, or `i64` if `wide`, in batches of `rows` rows.
 fn arrow_stream(vertices: u32, rows: usize, wide: bool) -> Vec<u8> {
     use arrow_array::{ArrayRef, Int64Array, RecordBatch, UInt32Array};

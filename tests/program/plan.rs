@@ -146,6 +146,22 @@ fn the_least_host_memory_suffices() {
     assert_eq!(count(least / 2), Some(3));
 }
 
+/// A graph in the cache need not be prepared: less of the host's memory than that takes is enough, and the plan says with what.
+#[test]
+fn a_cached_graph_fits_a_budget_in_which_it_cannot_be_prepared() {
+    let place = Place::new();
+    let words = ["generate", "ring-lattice", "--vertices", "300000", "--k", "1", "--output", "ring.bin", "--quiet"];
+    place.prints(&words);
+    place.prints(&["count", "ring.bin", "--quiet"]);
+    let small = [&["ring.bin", "--threads", "1", "--host-memory", "28MiB"], &ON_CPU[..]].concat();
+    let plan = place.answer(&[&["plan"], &small[..]].concat());
+    assert!(plan["smallest_host_memory"].as_u64() > plan["host_memory"].as_u64() && plan["fits"] == true, "{plan}");
+    let text = String::from_utf8(place.prints(&[&["plan", "--quiet"], &small[..]].concat())).unwrap();
+    assert!(text.contains("host memory      28.0 MiB with the cached graph; "), "{text}");
+    place.prints(&[&["count"], &small[..]].concat());
+    place.refuses(&[&["count", "--no-cache"], &small[..]].concat(), 3, &["to prepare the graph"]);
+}
+
 /// The plan looks at rows: those of a grid are near each other, so each of its edges takes less time than one of a uniform graph.
 #[test]
 fn rows_that_are_near_take_less_time() {

@@ -122,6 +122,8 @@ fn budgets_above_the_memory_of_this_machine_are_planned_and_not_counted() {
     for command in [&["count", &karate][..], &["verify", &karate], &["partition", &karate, "--spill-dir", "s"]] {
         refuses(&place, 2, &[command, &host].concat(), &["512.0 TiB", "at most", "the memory of this machine"]);
     }
+    let block = ["count", &karate, "--backend", "cpu", "--block-bytes", "1EiB"];
+    refuses(&place, 3, &block, &["row blocks of 1152921504606846976 bytes"]);
     // Refused before the first job.
     refuses(&place, 2, &["run", "job.toml"], &["job.toml", "job 'b'", "512.0 TiB"]);
     for device in ["1GiB", "512TiB"] {

@@ -10,7 +10,6 @@ use crate::common::{oriented, rows_of};
 use trimill::{Bytes, Control};
 use trimill_counting::{Resident, RowBlock, smallest_row_block_limit};
 use trimill_graph::OrientedGraph;
-use trimill_partitioners::build::room::SpillMemory;
 use trimill_partitioners::build::spills::SpillsBuilder;
 use trimill_partitioners::build::{Builder, BuiltPartition};
 use trimill_partitioners::partition::GraphPasses;
@@ -22,6 +21,7 @@ use trimill_partitioners::partition::sizes::{PartitionSize, sizes};
 use trimill_partitioners::partition::totals::RowBlockTotals;
 use trimill_partitioners::spill::SpillReader;
 use trimill_partitioners::spill::block::FULL;
+use trimill_system::memory::SharedBudget;
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
 
@@ -46,7 +46,7 @@ type Sections = (Vec<u32>, Resident, Vec<RowBlock>);
 /// The bytes and the contents of all spills, by partition; `many` are built at a time.
 fn spills(cut: &Cut, graph: &OrientedGraph, block: Bytes, many: usize) -> Vec<(Vec<u8>, Sections)> {
     let (dir, control) = (tempfile::tempdir().unwrap(), Control::silent());
-    let room = SpillMemory::new(Bytes::ZERO);
+    let room = SharedBudget::new(Bytes::ZERO);
     let builder = Builder {
         graph,
         locals: &cut.locals,

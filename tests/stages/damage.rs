@@ -5,7 +5,7 @@
 //! | --- | --- | --- |
 //! | graph file | header, order, ids, rows, index, degrees, footer: every bit; gaps; later blocks: sampled | `graph` |
 //! | cached graph, whole program | the same, sampled | `cached` |
-//! | spill | header, blocks, index: every byte of a small one, every bit of a compressed one; a job's: sampled, and counted | `spill` |
+//! | spill | header, blocks, index: every byte of a small one, every third bit of a compressed one | `spill` |
 //! | manifest | every byte | `manifest` |
 //! | compressed inputs | every third bit | `packed` |
 //!

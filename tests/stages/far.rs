@@ -1,4 +1,4 @@
-//! Ids and offsets beyond 2^31 and 2^32, and budgets far above any memory. Where real data would be too large, offsets are synthetic.
+//! Ids and offsets beyond 2^31 and 2^32. Where real data would be too large, offsets are synthetic.
 //!
 //! | quantity | where it is checked |
 //! | --- | --- |
@@ -6,7 +6,6 @@
 //! | ids of every width against a set of edges | fuzz target `clean`, `tests/stages/corpus.rs` |
 //! | spill: blocks past 2^33 bytes | here |
 //! | spill: offsets of rows past 2^32 | `tests/stages/spill_format.rs`, `rows_with_giant_gaps_come_back` |
-//! | budgets of 2^60 bytes; more is refused | here, `src/job/job.rs` |
 //! | graph file: rows past 2^32 arcs and bytes, found and read | `graph/src/far/tests.rs` |
 //! | sets and ranks over 2^32 - 2 vertices | `graph/src/far/tests.rs` |
 //! | wedges past 2^64 | `graph/src/far/tests.rs` |
@@ -125,22 +124,4 @@ fn blocks_of_a_spill_lie_past_2_to_the_33_bytes() {
     file.set_len(HOLE).unwrap();
     assert_eq!(failure(spill.read_row_block(1, &mut RowBlock::default())).kind(), Kind::Data);
     assert_eq!(failure(SpillReader::open(&path, None)).kind(), Kind::Data);
-}
-
-#[test]
-fn budgets_may_be_far_above_any_memory() {
-    let dir = tempfile::tempdir().unwrap();
-    let lines: String = karate().iter().map(|(u, v)| format!("{u} {v}\n")).collect();
-    std::fs::write(dir.path().join("g.txt"), lines).unwrap();
-    for settings in ["", "partition.parts = 3", "partition = { parts = 3, prune = 'none' }"] {
-        for size in ["3TiB", "1EiB"] {
-            let toml = format!("input.path = 'g.txt'\nmemory.device = '{size}'\n{settings}");
-            assert_eq!(count(&toml, dir.path()).unwrap().triangles, 45, "{toml}");
-        }
-        let toml = format!("input.path = 'g.txt'\nmemory.block = '1EiB'\n{settings}");
-        assert_eq!(failure(count(&toml, dir.path())).kind(), Kind::Resource, "{toml}");
-        // The host's budget is refused: the system would end the job.
-        let toml = format!("input.path = 'g.txt'\nmemory.host = '1EiB'\n{settings}");
-        assert_eq!(failure(count(&toml, dir.path())).kind(), Kind::Usage, "{toml}");
-    }
 }

@@ -5,7 +5,6 @@
 mod devices;
 mod draws;
 mod graphs;
-mod limits;
 
 use std::collections::BTreeSet;
 
@@ -70,7 +69,14 @@ fn check(case: u64, graphs: &[Known]) {
         (draws.below(2) == 0).then(|| draws.between(least.row_block, least.row_block + Bytes(room.get() / 2)));
     let parts = (draws.below(3) == 0).then(|| 1 + draws.below(90) as u32);
     let way = draws.below(3);
-    let limits = PlanLimits { device, row_block, prune, host_block: Bytes(1 << (10 + draws.below(12))), ..limits() };
+    let limits = PlanLimits {
+        device,
+        largest_row_block: least.row_block + Bytes(device.get() / 20),
+        row_block,
+        prune,
+        host_block: Bytes(1 << (10 + draws.below(12))),
+        ..limits()
+    };
     let told = format!(
         "case {case}: {counts:?}, {prune}, way {way}, parts {parts:?}, device {device}, row block {row_block:?}"
     );
@@ -79,7 +85,8 @@ fn check(case: u64, graphs: &[Known]) {
     let planner = Planner { graph, footprint: &footprint, limits: &limits, control: &control };
     let of_ranges = planned(planner.ranges(parts));
     check_ranges(known, &of_ranges, counts, backend.as_mut(), &format!("{told}, ranges"));
-    if parts.is_none() && row_block.is_none() && is_ample(&graph.size(), &footprint, device) {
+    let ample = parts.is_none() && row_block.is_none() && is_ample(&graph.size(), &footprint, device);
+    if ample {
         assert_eq!(of_ranges.parts(), 1, "{told}");
         let more = Footprint { of_budget: Some(|size, budget| budget.min(9 * size.arcs + (1 << 30))), ..footprint };
         assert!(!is_ample(&graph.size(), &more, device), "{told}: the method prefers a GiB more");
@@ -93,8 +100,12 @@ fn check(case: u64, graphs: &[Known]) {
     let cut = Partitioner { vertices: &vertices, way, parts };
     let of_sets = planned(planner.assigned(&vertices, &cut).and_then(|cut| planner.sets(cut)));
     check_sets(known, &of_sets, prune, backend.as_mut(), &told);
+    assert!(!ample || of_sets.parts() == 1, "{told}");
+    let resident = footprint.resident(u64::from(n), graph.edges());
     for plan in [of_ranges, for_shards, of_sets] {
         assert!(plan.predictions.iter().all(|predicted| predicted.peak <= device), "{told}");
+        assert!(plan.row_block_limit <= row_block.unwrap_or(limits.largest_row_block), "{told}");
+        assert!(u64::from(plan.parts()) >= resident.get().div_ceil(device.get()), "{told}");
         // Parts that do not fit are split; parts are never joined.
         assert!(plan.parts() >= plan.parts_asked, "{told}: {} parts of {}", plan.parts(), plan.parts_asked);
         // Several devices begin with the largest partitions.

@@ -123,7 +123,7 @@ fn rows_that_a_device_does_not_hold_are_oriented_as_they_are_unless_they_are_dir
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let (ids, family) = (1 << 13, Family::GapUrand { scale: 13 });
+    let (ids, family) = (1 << 12, Family::GapUrand { scale: 12 });
     for (name, arcs, on_device) in [
         ("both.graph", RowArcs::Both, false),
         ("both.sg", RowArcs::Both, false),
@@ -134,7 +134,7 @@ fn rows_that_a_device_does_not_hold_are_oriented_as_they_are_unless_they_are_dir
         generate_arcs(&family, None, arcs, &path, &Control::silent()).unwrap();
         let source = opened(&path);
         // Two runs of the arcs that are there once, or more.
-        let mut device = slow(padded(needed(105_000, 1) + 40 * ids), 3);
+        let mut device = slow(padded(needed(52_500, 1) + 40 * ids), 3);
         let made_on = |device: Option<&mut Slow>| {
             let dir = tempfile::tempdir().unwrap();
             let mut stages = Vec::new();

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use trimill::testing::clean::CleanReport;
 use trimill::testing::graph::{GraphFigures, GraphSize};
+use trimill::testing::partition::sizes::PartitionSize;
 use trimill::testing::spill::{Codec, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
 use trimill::{Control, Error};
 use trimill_counting::{Resident, RowBlock};
@@ -45,12 +46,15 @@ impl Partition {
         PartitionHeader {
             partition: 7,
             fingerprint: FINGERPRINT,
-            locals: self.locals.len() as u32,
             numbered: self.numbered,
-            proxies_induced: 1 << 40,
-            proxies_kept: u64::from(self.numbered) - self.locals.len() as u64,
-            arcs_induced: (1 << 50) + 1,
-            arcs_kept: 3,
+            size: PartitionSize {
+                locals: self.locals.len() as u64,
+                resident_arcs: self.locals.iter().map(|(_, row)| row.len() as u64).sum(),
+                proxies_induced: 1 << 40,
+                proxies_kept: u64::from(self.numbered) - self.locals.len() as u64,
+                arcs_induced: (1 << 50) + 1,
+                arcs_kept: 3,
+            },
         }
     }
 
@@ -76,7 +80,7 @@ impl Partition {
             Resident { numbers: vec![9; 500], offsets: vec![9], successors: vec![9; 3].into(), ..Resident::default() };
         spill.read_resident(&mut resident).unwrap();
         assert_eq!(resident, self.resident());
-        assert_eq!(spill.resident_arcs(), resident.successors.len() as u64);
+        assert_eq!(spill.size().resident_arcs, resident.successors.len() as u64);
         let mut row_block = RowBlock::of(1..2, &[9; 700], &[]).unwrap();
         for i in (0..self.row_blocks.len()).rev() {
             spill.read_row_block(i, &mut row_block).unwrap();

@@ -45,12 +45,12 @@ fn clique_behind_holes(path: &Path) -> OrientedGraph {
         ..Layout::default()
     };
     let file = File::create(path).unwrap();
-    file.write_all_at(&clique, layout.rows().start + position).unwrap();
+    file.write_all_at(&clique, layout.range("rows").start + position).unwrap();
     let file = GraphFile { file: File::open(path).unwrap(), path: path.into(), checksum: 0, _temporary: None };
     OrientedGraph {
         index: BlockIndex::new(entries, &layout).unwrap(),
         degrees: DegreeRuns(Vec::new()),
-        store: BlockStore::File { file, rows: layout.rows().start }.into(),
+        store: BlockStore::File { file, rows: layout.range("rows").start }.into(),
         layout,
         recent: Default::default(),
     }

@@ -10,6 +10,7 @@
 //!
 //! An archive with two files that may be the graph is refused, and so is one with none.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use crate::detect;
@@ -53,7 +54,8 @@ pub(crate) fn graph(members: &[Member]) -> Result<usize, Error> {
     if let [only] = files[..] {
         return Ok(only);
     }
-    let mut found: Vec<usize> = files.iter().copied().filter(|&at| is_of_konect(&members[at], members)).collect();
+    let names: HashSet<(&str, &str)> = members.iter().map(Member::split).collect();
+    let mut found: Vec<usize> = files.iter().copied().filter(|&at| is_of_konect(&members[at], &names)).collect();
     if found.is_empty() {
         found = files.iter().copied().filter(|&at| is_of_suitesparse(at, &files, members)).collect();
     }
@@ -72,13 +74,11 @@ pub(crate) fn graph(members: &[Member]) -> Result<usize, Error> {
     }
 }
 
-fn is_of_konect(member: &Member, members: &[Member]) -> bool {
+/// `names`: folder and name of each member.
+fn is_of_konect(member: &Member, names: &HashSet<(&str, &str)>) -> bool {
     let (folder, name) = member.split();
     let Some(rest) = name.strip_prefix("out.") else { return false };
-    members.iter().any(|other| {
-        let (other_folder, other) = other.split();
-        other_folder == folder && [format!("meta.{rest}"), format!("README.{rest}")].iter().any(|name| name == other)
-    })
+    [format!("meta.{rest}"), format!("README.{rest}")].iter().any(|about| names.contains(&(folder, about.as_str())))
 }
 
 fn is_of_suitesparse(at: usize, files: &[usize], members: &[Member]) -> bool {

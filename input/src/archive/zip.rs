@@ -15,6 +15,7 @@ use rawzip::{
 };
 
 use super::member::Member;
+use super::{MOST_MEMBERS, too_many};
 use crate::file::{InputFile, is_of_reading};
 use crate::storage::{Pread, Storage};
 use trimill_system::text::shown;
@@ -70,6 +71,9 @@ impl<'a> Zip<'a> {
         let (mut members, mut places) = (Vec::new(), Vec::new());
         let mut entries = archive.entries(&mut buffer);
         while let Some(entry) = entries.next_entry().map_err(|error| wrong(file, error))? {
+            if members.len() == MOST_MEMBERS {
+                return Err(too_many(file));
+            }
             let member = member(&entry);
             let (bytes, stored) = (member.bytes, entry.compressed_size_hint());
             if bytes > stored.saturating_mul(MOST_GROWTH).saturating_add(1 << 10) {

@@ -1,16 +1,13 @@
 //! Files that change while they are read.
 
-use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::*;
 use crate::stat::TICK;
 
 fn of(path: &Path) -> FileIdentity {
-    let mut identity = Identity::of([path]).unwrap();
+    let mut identity = Identity::of([path], &Control::silent()).unwrap();
     identity.hash(&Control::silent()).unwrap();
     identity.files.remove(0)
 }
@@ -30,59 +27,12 @@ fn settle() {
 /// The identity that a later start would see: settled, and without a hash of the contents.
 fn seen_anew(path: &Path) -> Identity {
     settle();
-    let identity = Identity::of([path]).unwrap();
+    let identity = Identity::of([path], &Control::silent()).unwrap();
     assert!(
         identity.files[0].settled && identity.files[0].contents.is_none(),
         "no clock of this file system ticks in seconds"
     );
     identity
-}
-
-#[test]
-fn the_same_file_is_known_without_reading_it() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("g.txt");
-    put(&path, b"0 1\n");
-    settle();
-    let before = Identity { files: vec![of(&path)] };
-    let mut now = seen_anew(&path);
-    assert_eq!(now.files[0].compare(&before.files[0]), Match::Same);
-    assert!(now.is(&before, &Control::silent()).unwrap());
-    assert_eq!(now, before);
-    assert!(now.seen().is_some() && now.seen() == before.seen());
-}
-
-#[test]
-fn contents_decide_where_only_the_time_of_change_or_the_inode_differ() {
-    let (dir, control) = (tempfile::tempdir().unwrap(), Control::silent());
-    let (path, beside) = (dir.path().join("g.txt"), dir.path().join("beside"));
-    let mut bytes = vec![b'1'; 300_000];
-    put(&path, &bytes);
-    settle();
-    let before = Identity { files: vec![of(&path)] };
-    let same = |say: &str| {
-        let mut now = seen_anew(&path);
-        assert_eq!(now.files[0].compare(&before.files[0]), Match::Undecided, "{say}");
-        let same = now.is(&before, &control).unwrap();
-        assert_ne!(now.seen(), before.seen(), "{say}");
-        same
-    };
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-    assert!(same("other permissions"));
-    put(&beside, &bytes);
-    fs::rename(&beside, &path).unwrap();
-    assert!(same("a copy renamed over it"));
-    // In the middle, far from both ends; size and time of modification stay.
-    bytes[150_000] = b'2';
-    put(&path, &bytes);
-    assert!(!same("other contents"));
-    bytes[150_000] = b'1';
-    put(&path, &bytes);
-    assert!(same("the old contents, written again"));
-    bytes[299_999] = b'2';
-    put(&beside, &bytes);
-    fs::rename(&beside, &path).unwrap();
-    assert!(!same("other contents, renamed over it"));
 }
 
 #[test]
@@ -117,6 +67,7 @@ fn what_has_just_changed_is_not_settled_and_is_hashed() {
     put(&path, b"0 1\n");
     settle();
     let known = of(&path);
+    assert_eq!(seen_anew(&path).files[0].compare(&known), Match::Same);
     // The same file, recorded within a clock tick of its change: the record is not trusted later.
     let recorded_too_soon = FileIdentity { settled: false, ..known.clone() };
     assert_eq!(seen_anew(&path).files[0].compare(&recorded_too_soon), Match::Undecided);
@@ -125,6 +76,11 @@ fn what_has_just_changed_is_not_settled_and_is_hashed() {
     let mut was = Identity { files: vec![FileIdentity { contents: Some(7), ..recorded_too_soon }] };
     let error = was.hash_what_was_read(&Control::silent()).unwrap_err().to_string();
     assert!(error.contains("g.txt: changed while it was read (its contents differ)"), "{error}");
+    // The first hash stops with the job, too.
+    let unsettled = Watched { settled: false, ..Watched::new(&path).unwrap().unwrap() };
+    let stopped = Control::silent();
+    stopped.stop();
+    assert_eq!(Identity::watched(&[unsettled], &stopped).unwrap_err().kind(), trimill_system::Kind::Interrupted);
 }
 
 #[test]
@@ -145,7 +101,7 @@ fn a_change_after_the_first_look_is_told() {
         put(&path, b"0 1\n");
         settle();
         let watched = Watched::new(&path).unwrap().unwrap();
-        let mut identity = Identity::of([&path]).unwrap();
+        let mut identity = Identity::of([&path], &Control::silent()).unwrap();
         watched.unchanged().unwrap();
         change();
         let error = watched.unchanged().unwrap_err();
@@ -155,17 +111,4 @@ fn a_change_after_the_first_look_is_told() {
         assert!(identity.hash_what_was_read(&Control::silent()).is_err());
     }
     assert!(Watched::new(dir.path()).unwrap().is_none());
-}
-
-#[test]
-fn paths_are_bytes() {
-    let dir = tempfile::tempdir().unwrap();
-    let files = [&b"a\xe9.txt"[..], b"b\xe9.txt"].map(|name| dir.path().join(OsStr::from_bytes(name)));
-    files.iter().for_each(|path| put(path, b"0 1\n"));
-    let [a, b] = files.map(|path| Identity::of([path]).unwrap());
-    assert_ne!(a.paths_only(), b.paths_only());
-    for identity in [a, b] {
-        let text = serde_json::to_string(&identity).unwrap();
-        assert_eq!(serde_json::from_str::<Identity>(&text).unwrap(), identity);
-    }
 }

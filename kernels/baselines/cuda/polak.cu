@@ -28,24 +28,11 @@ extern "C" __global__ void __launch_bounds__(256) mark_backward(u64 *keys, u64 l
 
 // Step 6: keeps the edges that are not marked, in order. Counts by tiles are scanned between the two launches.
 extern "C" __global__ void __launch_bounds__(256) count_kept(const u64 *keys, u64 len, u32 *counts) {
-    const u64 begin = this_thread() / WARP * TILE, end = min(begin + TILE, len);
-    if (begin >= len) return;
-    u32 kept = 0;
-    for (u64 i = begin + this_lane(); i < end; i += WARP) kept += keys[i] != REMOVED;
-    kept = warp_sum(kept);
-    if (this_lane() == 0) counts[begin / TILE] = kept;
+    count_where(keys, len, counts, [](u64 key) { return key != REMOVED; });
 }
 
 extern "C" __global__ void __launch_bounds__(256) move_kept(const u64 *from, u64 len, const u32 *places, u64 *to) {
-    const u64 begin = this_thread() / WARP * TILE, end = min(begin + TILE, len);
-    if (begin >= len) return;
-    u32 place = places[begin / TILE];
-    for (u64 base = begin; base < end; base += WARP) {
-        const u64 key = base + this_lane() < end ? from[base + this_lane()] : REMOVED;
-        const u32 kept = __ballot_sync(ALL, key != REMOVED);
-        if (key != REMOVED) to[place + __popc(kept & lanes_below())] = key;
-        place += __popc(kept);
-    }
+    move_where(from, len, places, to, [](u64 key) { return key != REMOVED; });
 }
 
 // Step 7: writes the other ends of all edges, then the vertices whose lists they are in.

@@ -1,4 +1,4 @@
-// Primitives of the papers' methods: scans, sums, a radix sort of 64-bit keys, and where the rows of a sorted list begin.
+// Primitives of the papers' methods: scans, sums, a radix sort of 64-bit keys, a selection of keys, and where the rows of a sorted list begin.
 //
 // Every parameter of a kernel is 64 bits wide (a pointer or a number), so that the host can pass them as a list; it checks their
 // number. Blocks have 256 threads unless a kernel says otherwise. Lists have fewer than 2^32 entries.
@@ -103,6 +103,31 @@ extern "C" __global__ void __launch_bounds__(256) sort_move(const u64 *from, u64
     for (u32 i = this_lane(); i < 256; i += WARP) mine[i] = places[i * tiles + tile];
     __syncwarp();
     move_keys(from, to, tile * TILE, min((tile + 1) * TILE, len), mine, [=](u64 key) { return (u32)(key >> shift) & 255; });
+}
+
+// A selection of keys, in their order. The first pass counts those of each tile that `keep` accepts; the second one moves them to the places
+// that a scan of the counts gives.
+template <typename Keep> __device__ __forceinline__ void count_where(const u64 *keys, u64 len, u32 *counts, Keep keep) {
+    const u64 begin = this_thread() / WARP * TILE, end = min(begin + TILE, len);
+    if (begin >= len) return;
+    u32 kept = 0;
+    for (u64 i = begin + this_lane(); i < end; i += WARP) kept += keep(keys[i]);
+    kept = warp_sum(kept);
+    if (this_lane() == 0) counts[begin / TILE] = kept;
+}
+
+template <typename Keep> __device__ __forceinline__ void move_where(const u64 *from, u64 len, const u32 *places, u64 *to, Keep keep) {
+    const u64 begin = this_thread() / WARP * TILE, end = min(begin + TILE, len);
+    if (begin >= len) return;
+    u32 place = places[begin / TILE];
+    for (u64 base = begin; base < end; base += WARP) {
+        const bool there = base + this_lane() < end;
+        const u64 key = there ? from[base + this_lane()] : 0;
+        const bool mine = there && keep(key);
+        const u32 kept = __ballot_sync(ALL, mine);
+        if (mine) to[place + __popc(kept & lanes_below())] = key;
+        place += __popc(kept);
+    }
 }
 
 // Where the keys of each vertex begin: a key's high half is its vertex, keys ascend. Thread i compares keys i - 1 and i, and also writes

@@ -19,25 +19,11 @@ extern "C" __global__ void __launch_bounds__(256) other_ends(const u64 *keys, u6
 __device__ __forceinline__ bool falls(u64 key) { return (u32)(key >> 32) > (u32)key; }
 
 extern "C" __global__ void __launch_bounds__(256) count_falling(const u64 *keys, u64 len, u32 *counts) {
-    const u64 begin = this_thread() / WARP * TILE, end = min(begin + TILE, len);
-    if (begin >= len) return;
-    u32 kept = 0;
-    for (u64 i = begin + this_lane(); i < end; i += WARP) kept += falls(keys[i]);
-    kept = warp_sum(kept);
-    if (this_lane() == 0) counts[begin / TILE] = kept;
+    count_where(keys, len, counts, [](u64 key) { return falls(key); });
 }
 
 extern "C" __global__ void __launch_bounds__(256) move_falling(const u64 *from, u64 len, const u32 *places, u64 *to) {
-    const u64 begin = this_thread() / WARP * TILE, end = min(begin + TILE, len);
-    if (begin >= len) return;
-    u32 place = places[begin / TILE];
-    for (u64 base = begin; base < end; base += WARP) {
-        const bool there = base + this_lane() < end;
-        const u64 key = there ? from[base + this_lane()] : 0;
-        const u32 kept = __ballot_sync(ALL, there && falls(key));
-        if (there && falls(key)) to[place + __popc(kept & lanes_below())] = key;
-        place += __popc(kept);
-    }
+    move_where(from, len, places, to, [](u64 key) { return falls(key); });
 }
 
 // Line 9 of Algorithm 1, for the wedges `first..first + many`: wedge `w` of the scan is a pair of neighbours of one vertex; the edge

@@ -1,7 +1,7 @@
 // Finds the rows of a partition while a row block is on the device: locals' rows are resident, the others are in the row block; or the
 // row block has the rows of all its numbers. The same rules as in lstc.cu.
 
-// Written by the host for each row block; mirrored by `Rows` in src/gpu/rows.rs, field by field.
+// Written by the host for each row block, in this order: `Sections::row_block` in src/gpu/rows.rs.
 struct Rows {
     const u64 *offsets;       // where each local's row begins in `successors`, and where the last one ends
     const u32 *successors;

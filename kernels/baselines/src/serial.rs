@@ -26,10 +26,10 @@ use std::cmp::Ordering;
 
 use rayon::ThreadPool;
 use trimill_counting::{
-    AscendingNumbers, CounterMemory, Footprint, PartitionCount, PartitionCounter, PartitionExtent, Resident,
-    RowBlockRoom, RowBlockView, Scope,
+    AscendingNumbers, CountBackend, CounterMemory, Detail, EdgeShare, Footprint, PartitionCount, PartitionCounter,
+    PartitionExtent, Resident, RowBlockRoom, RowBlockView, Scope,
 };
-use trimill_kernels::{GpuError, GpuResult, RowBlockSlices};
+use trimill_kernels::{GpuError, RowBlockSlices};
 
 use trimill_system::{Bytes, Result};
 
@@ -65,15 +65,34 @@ impl SerialMethod {
         }
     }
 
-    pub fn scope(self) -> Scope {
+    fn lists(self, resident: &Resident) -> Box<dyn ResidentLists> {
+        match self {
+            Self::Forward => Box::new(Forward::new(resident)),
+            Self::CompactForward => Box::new(CompactForward::new(resident)),
+            Self::ReverseEdge => Box::new(ReverseEdgeSerial::new(resident)),
+            Self::ReverseEdgeSerial => Box::new(EdgeArrays::new(resident)),
+        }
+    }
+}
+
+impl CountBackend for SerialMethod {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn method(&self) -> &'static str {
+        Self::name(*self)
+    }
+
+    fn scope(&self) -> Scope {
         match self {
             Self::Forward | Self::CompactForward => Scope::WholeGraphs,
             Self::ReverseEdge | Self::ReverseEdgeSerial => Scope::Partitions,
         }
     }
 
-    /// The host memory that it takes, the resident section included.
-    pub fn footprint(self) -> Footprint {
+    /// Of the host's memory; the resident section is included.
+    fn footprint(&self) -> Footprint {
         // For its own lists.
         let (per_arc, per_vertex) = match self {
             Self::Forward => (2 * 4, 2 * VECTOR),
@@ -91,24 +110,21 @@ impl SerialMethod {
         }
     }
 
-    /// Begins a partition.
-    ///
-    /// # Errors
-    /// [`GpuError::Whole`]: the method counts whole graphs only, and this is a partition.
-    pub fn begin(self, size: PartitionExtent) -> GpuResult<Box<dyn PartitionCounter>> {
+    /// Errors: [`GpuError::Total`]; [`GpuError::Whole`]: the method counts whole graphs only, and this is a partition.
+    fn begin<'a>(
+        &'a mut self,
+        size: PartitionExtent,
+        _: EdgeShare,
+        detail: Detail,
+    ) -> Result<Box<dyn PartitionCounter + 'a>> {
+        let method = Self::name(*self);
+        if detail != Detail::Total {
+            return Err(GpuError::Total(method).into());
+        }
         if self.scope() != Scope::Partitions && size.locals != u64::from(size.numbered) {
-            return Err(GpuError::Whole { method: self.name(), bytes: self.footprint().least(&size) });
+            return Err(GpuError::Whole { method, bytes: self.footprint().least(&size) }.into());
         }
-        Ok(Box::new(SerialCounter { method: self, resident: None, lists: None, triangles: 0 }))
-    }
-
-    fn lists(self, resident: &Resident) -> Box<dyn ResidentLists> {
-        match self {
-            Self::Forward => Box::new(Forward::new(resident)),
-            Self::CompactForward => Box::new(CompactForward::new(resident)),
-            Self::ReverseEdge => Box::new(ReverseEdgeSerial::new(resident)),
-            Self::ReverseEdgeSerial => Box::new(EdgeArrays::new(resident)),
-        }
+        Ok(Box::new(SerialCounter { method: *self, resident: None, lists: None, triangles: 0 }))
     }
 }
 

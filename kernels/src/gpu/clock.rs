@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cudarc::driver::{CudaEvent, CudaStream, sys};
-use trimill_counting::DeviceWork;
-use trimill_system::timeline::TrackKind;
+use trimill_system::timeline::{TimedWork, TrackKind};
 
 use crate::engine::Timed;
 use crate::error::{GpuResult, driver};
@@ -15,7 +14,13 @@ use crate::error::{GpuResult, driver};
 pub(super) struct Clock {
     base: CudaEvent,
     at: Instant,
-    work: Vec<DeviceWork>,
+    work: Vec<TimedWork>,
+}
+
+/// The time between two events that were reached.
+pub(super) fn elapsed(from: &CudaEvent, to: &CudaEvent) -> GpuResult<Duration> {
+    let milliseconds = from.elapsed_ms(to).map_err(driver("timing"))?;
+    Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1000.0))
 }
 
 impl Clock {
@@ -28,21 +33,20 @@ impl Clock {
         Ok(Self { base, at: Instant::now(), work: Vec::new() })
     }
 
-    /// Adds work that began at event `from`, which was reached, and took `seconds`.
-    pub(super) fn add(&mut self, what: Timed, from: &CudaEvent, seconds: f64) -> GpuResult<()> {
-        let milliseconds = self.base.elapsed_ms(from).map_err(driver("timing"))?;
-        let start = self.at + Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1000.0);
-        let (queue, name) = match what {
+    /// Adds work that began at event `from`, which was reached, and took `time`.
+    pub(super) fn add(&mut self, what: Timed, from: &CudaEvent, time: Duration) -> GpuResult<()> {
+        let start = self.at + elapsed(&self.base, from)?;
+        let (kind, name) = match what {
             Timed::Copy => (TrackKind::Copies, "copy"),
             Timed::Prepare => (TrackKind::Kernels, "prepare"),
             Timed::Count => (TrackKind::Kernels, "count"),
             Timed::Sum => (TrackKind::Kernels, "sum"),
         };
-        self.work.push(DeviceWork { queue, name, start, time: Duration::from_secs_f64(seconds.max(0.0)) });
+        self.work.push(TimedWork { kind, name: (name, None), start, time, bytes: None });
         Ok(())
     }
 
-    pub(super) fn take(&mut self) -> Vec<DeviceWork> {
+    pub(super) fn take(&mut self) -> Vec<TimedWork> {
         std::mem::take(&mut self.work)
     }
 }

@@ -1,8 +1,11 @@
 //! A GPU as an engine: commands go to its streams.
 
+use std::time::Duration;
+
 use cudarc::driver::result;
 
 use super::Gpu;
+use super::clock::elapsed;
 use super::module::Module;
 use crate::arena::{Arena, ArenaLayout};
 use crate::engine::{Engine, Event, Grid, HostWords, Kernel, ReservedMemory, Stream, Timed};
@@ -108,13 +111,12 @@ impl Engine for Gpu {
         self.waiting.for_event(&self.events[event], "waiting for the GPU")
     }
 
-    fn seconds(&mut self, what: Timed, from: Event, to: Event) -> GpuResult<f64> {
-        let milliseconds = self.events[from].elapsed_ms(&self.events[to]).map_err(driver("timing"))?;
-        let seconds = f64::from(milliseconds) / 1000.0;
+    fn time(&mut self, what: Timed, from: Event, to: Event) -> GpuResult<Duration> {
+        let time = elapsed(&self.events[from], &self.events[to])?;
         if let Some(clock) = &mut self.clock {
-            clock.add(what, &self.events[from], seconds)?;
+            clock.add(what, &self.events[from], time)?;
         }
-        Ok(seconds)
+        Ok(time)
     }
 
     fn read(&mut self, stream: Stream, from: u64, to: &mut [u8]) -> GpuResult<()> {

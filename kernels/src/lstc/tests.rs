@@ -1,11 +1,13 @@
 //! Counts against brute force, on a test double that runs the kernels on the host and delays commands as irregularly as a device might.
 
+use std::time::Duration;
+
 use crate::testing::partitions::{Partition, cuts, device_bytes, encoded, give, pool, random};
 use crate::testing::{Double, Pace, has_compiler};
 
 use super::*;
 use crate::error::GpuError;
-use trimill_counting::{COUNTER_BYTES, RowBlock};
+use trimill_counting::{COUNTER_BYTES, DeviceTimes, RowBlock};
 
 /// Counts with row blocks of the proxies' rows and with row blocks of all rows, which must give the same.
 fn count(partition: &Partition, cuts: &[u32], shape: Shape, pace: Pace, longest_grid: u64) -> MethodCount {
@@ -38,9 +40,10 @@ fn count_with(
     let counted = counting.end().unwrap();
     assert!(counted.peak_bytes <= arena && arena - counted.peak_bytes < FOOTPRINT.fixed.get() + 4 * size.locals);
     if work > 0 {
-        let kernels = row_blocks.iter().filter(|row_block| !row_block.range.is_empty()).count() as f64;
-        // The test double reports one second between any two events.
-        assert_eq!((counted.copy_seconds, counted.kernel_seconds, counted.sum_seconds), (kernels + 1.0, kernels, 1.0));
+        let kernels = row_blocks.iter().filter(|row_block| !row_block.range.is_empty()).count() as u64;
+        // The test double reports one second between any two events: of a row block, of the resident section, and of the sum.
+        let time = Duration::from_secs(kernels + 1);
+        assert_eq!(counted.times, DeviceTimes { kernels: time, copies: time, preprocessing: Duration::ZERO });
     }
     assert_eq!(double.layout().used(), 0, "memory is given back");
     counted
@@ -137,7 +140,7 @@ fn nothing_local_and_nothing_at_all_count_zero() {
     let nothing = Partition::new(vec![], vec![]);
     for partition in [proxies, nothing] {
         let counted = count(&partition, &[], Shape::default(), Pace::Late, LONGEST_GRID);
-        assert_eq!((counted.triangles, counted.kernel_seconds), (0, 0.0));
+        assert_eq!((counted.triangles, counted.times.kernels), (0, Duration::ZERO));
     }
 }
 

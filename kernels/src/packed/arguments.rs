@@ -1,4 +1,5 @@
-//! The kernels' arguments: the structs of these names in `packed_words.cuh`, field by field. Addresses are on the device; zero is null.
+//! The kernels' arguments: the structs of `packed_words.cuh`, field by field. [`PackedArguments`] is `Arguments` there; the others have the same names.
+//! Addresses are on the device; zero is null.
 
 use bytemuck::{Pod, Zeroable};
 

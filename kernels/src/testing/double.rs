@@ -2,6 +2,7 @@
 //! wait is missing, counts are wrong. Writes beyond the arena are detected.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use rand::rngs::ChaCha8Rng;
@@ -246,11 +247,11 @@ impl Engine for Double {
     }
 
     /// Always one second.
-    fn seconds(&mut self, _: Timed, from: Event, to: Event) -> GpuResult<f64> {
+    fn time(&mut self, _: Timed, from: Event, to: Event) -> GpuResult<Duration> {
         for event in [from, to] {
             assert!(self.has_reached(event), "event {event} is not reached");
         }
-        Ok(1.0)
+        Ok(Duration::from_secs(1))
     }
 
     fn read(&mut self, stream: Stream, from: u64, to: &mut [u8]) -> GpuResult<()> {

@@ -3,9 +3,9 @@
 use trimill_counting::{PartitionCount, PartitionExtent, RowBlock};
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{Partition, cuts, give, random};
-use trimill_kernels::{CountingMethod, Gpu, GpuError, ImageForm, Packed};
+use trimill_kernels::{CountingMethod, Gpu, GpuError, Packed};
 
-use crate::{all_local, begin, bytes_of};
+use crate::{begin, bytes_of, predecessors};
 
 /// The least bytes that it needs, and those that it takes if they are available.
 fn least_and_preferred(size: &PartitionExtent) -> (u64, u64) {
@@ -165,27 +165,12 @@ fn packed_tables_that_clash_are_searched() {
 #[test]
 fn packed_sections_of_many_staging_buffers_arrive_whole() {
     let Some((mut gpu, _alone)) = gpu() else { return };
-    // 6 million vertices that each point at their three predecessors: 72 MB of successors, and 3 triangles a vertex.
-    let n = 6_000_000u32;
-    let row = |number: u32| number.saturating_sub(3)..number;
-    let offsets: Vec<u64> = (0..=u64::from(n))
-        .map(|number| if number < 3 { number * number.saturating_sub(1) / 2 } else { 3 * number - 6 })
-        .collect();
-    let successors: Vec<u32> = (0..n).flat_map(row).collect();
-    let size = PartitionExtent { locals: u64::from(n), arcs: successors.len() as u64, numbered: n, row_block_limit: 0 };
-    let whole = [RowBlock::of(0..n, &[0], &[]).unwrap()];
-    let (least, preferred) = least_and_preferred(&size);
-    for arena in [least, preferred] {
-        gpu.reserve(arena).unwrap();
-        let mut counter = begin(&Packed, &mut gpu, size).unwrap();
-        give(&mut *counter, vec![all_local(&offsets, &successors)], &whole).unwrap();
-        assert_eq!(counter.finish().unwrap().triangles, 1 + 3 * u64::from(n - 3));
-    }
-    let partition =
-        Partition::new((0..n).map(|number| row(number).collect()).collect(), (0..n).map(|v| v % 2 == 0).collect());
-    let expected = (0..n).filter(|v| v % 2 == 0).map(|v| [0, 0, 1, 3][v.min(3) as usize]).sum::<u64>();
-    for cuts in [vec![], vec![n / 3, n / 2, n - 100]] {
-        assert_eq!(count(&mut gpu, &partition, &cuts), expected);
+    for nth in [1, 2] {
+        let (partition, expected) = predecessors(nth);
+        let n = partition.numbered();
+        for cuts in [vec![], vec![n / 3, n / 2, n - 100]] {
+            assert_eq!(count(&mut gpu, &partition, &cuts), expected);
+        }
     }
 }
 
@@ -202,13 +187,4 @@ fn packed_refuses_what_does_not_fit() {
     gpu.reserve(1 << 30).unwrap();
     assert!(begin(&Packed, &mut gpu, size).is_ok_and(|counter| bytes_of(&*counter) <= preferred));
     assert_eq!(count(&mut gpu, &partition, &[1000]), partition.triangles());
-}
-
-#[test]
-fn packed_counts_the_same_from_ptx() {
-    let Some((gpu, _alone)) = gpu() else { return };
-    drop(gpu);
-    let mut gpu = Gpu::open(0, ImageForm::Portable).unwrap_or_else(|error| panic!("{error}"));
-    let partition = random(21, 3000, 50, 3, 0.5);
-    assert_eq!(count(&mut gpu, &partition, &[700, 1400]), partition.triangles());
 }

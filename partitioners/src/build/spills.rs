@@ -11,7 +11,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::room::TakenRoom;
 use super::{Builder, BuiltPartition};
 use crate::partition::GraphPasses;
 use crate::partition::cuts::RowBlockCuts;
@@ -19,6 +18,7 @@ use crate::partition::kept::{Kept, kept};
 use crate::partition::locals::Locals;
 use crate::spill::{CodedRows, CodedSlice, Encoders, RowMark, SpillWriter};
 use trimill_graph::{Direction, RowRun};
+use trimill_system::memory::TakenMemory;
 use trimill_system::timeline::TrackKind;
 use trimill_system::{Bytes, Control, Result, lock, parallel};
 
@@ -178,7 +178,7 @@ fn filter(kept: &Kept, block: RowRun<'_>, ranks: Range<u32>, locals: &Locals, [r
 
 struct Growing {
     writer: SpillWriter,
-    held: Option<TakenRoom>,
+    held: Option<TakenMemory>,
     cuts: RowBlockCuts,
 }
 

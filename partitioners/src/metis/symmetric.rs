@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use super::limits::Count;
 use crate::RowsById;
-use trimill_system::{Control, Error, Result};
+use trimill_system::{Control, Error, Result, parallel};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Symmetric {
@@ -205,15 +205,10 @@ fn merge_rows(starts: &[u64], mut slots: Vec<u64>) -> (Vec<u64>, Vec<u32>) {
     const ROWS: usize = 1 << 12;
     let vertices = starts.len() - 1;
     let mut lengths = vec![0; vertices];
-    let mut blocks = Vec::with_capacity(vertices.div_ceil(ROWS));
-    let mut rest = slots.as_mut_slice();
-    for (index, lengths) in lengths.chunks_mut(ROWS).enumerate() {
-        let starts = &starts[index * ROWS..][..lengths.len() + 1];
-        let (block, after) = rest.split_at_mut((starts[lengths.len()] - starts[0]) as usize);
-        rest = after;
-        blocks.push((starts, block, lengths));
-    }
-    blocks.into_par_iter().for_each(|(starts, block, lengths)| {
+    let starts = (0..vertices).step_by(ROWS).map(|first| &starts[first..=vertices.min(first + ROWS)]);
+    let of_block = |starts: &[u64]| (starts[starts.len() - 1] - starts[0]) as usize;
+    let blocks = parallel::cut(&mut slots, starts.clone().map(of_block));
+    parallel::each(starts.zip(blocks).zip(lengths.chunks_mut(ROWS)), |((starts, block), lengths)| {
         for (ends, length) in starts.windows(2).zip(lengths) {
             let row = &mut block[(ends[0] - starts[0]) as usize..(ends[1] - starts[0]) as usize];
             *length = merge(row) as u32;

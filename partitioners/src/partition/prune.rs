@@ -2,7 +2,6 @@
 //! Vertices and arcs that cannot be part of a triangle with a local corner of the largest rank need not be spilled and streamed.
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -20,15 +19,6 @@ pub enum Prune {
     /// head.
     #[default]
     Direct,
-}
-
-impl FromStr for Prune {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let levels = [Self::None, Self::ZeroIndegree, Self::Direct];
-        levels.into_iter().find(|level| level.to_string() == text).ok_or_else(|| format!("'{text}' is no prune level"))
-    }
 }
 
 impl fmt::Display for Prune {

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use serde::Serialize;
+
 use super::bit_counter::BitCounter;
 use super::locals::Locals;
 use super::masks::{Counts, Masks};
@@ -14,7 +16,7 @@ use trimill_graph::OrientedGraph;
 use trimill_system::Result;
 use trimill_system::control::Unit;
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct PartitionSize {
     pub locals: u64,
     /// Arcs out of the locals: the resident section.

@@ -31,22 +31,10 @@ pub struct PartitionHeader {
     #[serde(with = "hex::of_u128")]
     pub fingerprint: u128,
     pub partition: u32,
-    pub locals: u32,
     /// Locals and kept proxies.
     pub numbered: u32,
-    pub proxies_induced: u64,
-    pub proxies_kept: u64,
-    pub arcs_induced: u64,
-    pub arcs_kept: u64,
-}
-
-impl PartitionHeader {
-    /// For a partition of this size; the number and the fingerprint are still to be set.
-    pub fn of(size: &PartitionSize) -> Self {
-        let PartitionSize { locals, proxies_induced, arcs_induced, proxies_kept, arcs_kept, .. } = *size;
-        let (locals, numbered) = (locals as u32, size.numbered() as u32);
-        Self { locals, numbered, proxies_induced, proxies_kept, arcs_induced, arcs_kept, ..Self::default() }
-    }
+    #[serde(flatten)]
+    pub size: PartitionSize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +42,6 @@ pub struct SpillHeader {
     pub codec: Codec,
     pub partition: PartitionHeader,
     pub row_blocks: u32,
-    pub resident_arcs: u64,
     pub row_block_arcs: u64,
     /// Bytes of all values before coding: 4 for each rank, each local's number, each row's length and each successor.
     pub raw_bytes: u64,
@@ -65,19 +52,19 @@ pub struct SpillHeader {
 
 impl SpillHeader {
     pub(super) fn to_bytes(&self) -> [u8; HEADER_BYTES] {
-        let p = &self.partition;
+        let PartitionHeader { fingerprint, partition, numbered, size } = self.partition;
         let mut bytes = Vec::with_capacity(HEADER_BYTES);
         bytes.extend(MAGIC);
         bytes.extend(VERSION.to_le_bytes());
         bytes.extend([self.codec.byte(), 0, 0, 0]);
-        bytes.extend(p.fingerprint.to_le_bytes());
-        for value in [p.partition, p.locals, p.numbered, self.row_blocks] {
+        bytes.extend(fingerprint.to_le_bytes());
+        for value in [partition, size.locals as u32, numbered, self.row_blocks] {
             bytes.extend(value.to_le_bytes());
         }
-        for value in [self.resident_arcs, self.row_block_arcs] {
+        for value in [size.resident_arcs, self.row_block_arcs] {
             bytes.extend(value.to_le_bytes());
         }
-        for value in [p.proxies_induced, p.proxies_kept, p.arcs_induced, p.arcs_kept] {
+        for value in [size.proxies_induced, size.proxies_kept, size.arcs_induced, size.arcs_kept] {
             bytes.extend(value.to_le_bytes());
         }
         for value in [self.raw_bytes, self.index_offset, self.index_bytes, self.index_checksum] {
@@ -122,21 +109,12 @@ impl SpillHeader {
         let [resident_arcs, row_block_arcs] = [f.u64()?, f.u64()?];
         let [proxies_induced, proxies_kept, arcs_induced, arcs_kept] = [f.u64()?, f.u64()?, f.u64()?, f.u64()?];
         let [raw_bytes, index_offset, index_bytes, index_checksum] = [f.u64()?, f.u64()?, f.u64()?, f.u64()?];
-        let partition = PartitionHeader {
-            partition,
-            fingerprint,
-            locals,
-            numbered,
-            proxies_induced,
-            proxies_kept,
-            arcs_induced,
-            arcs_kept,
-        };
+        let locals = locals.into();
+        let size = PartitionSize { locals, resident_arcs, proxies_induced, arcs_induced, proxies_kept, arcs_kept };
         Some(Ok(Self {
             codec,
-            partition,
+            partition: PartitionHeader { fingerprint, partition, numbered, size },
             row_blocks,
-            resident_arcs,
             row_block_arcs,
             raw_bytes,
             index_offset,

@@ -169,7 +169,7 @@ impl SpillIndex {
             return Err(format!("ranks of {} vertices, the header says {}", ranks.0, of.numbered));
         }
         let resident = self.sum(self.resident());
-        if resident != (u64::from(of.locals), header.resident_arcs) {
+        if resident != (of.size.locals, of.size.resident_arcs) {
             return Err(format!("{resident:?} resident rows and arcs, the header says otherwise"));
         }
         self.check_row_blocks(header)
@@ -201,7 +201,7 @@ impl SpillIndex {
         if !self.row_blocks.is_empty() && next != of.numbered {
             return Err(format!("the row blocks end at {next}, the numbering at {}", of.numbered));
         }
-        if (u64::from(of.locals) + rows, arcs) != (of.numbered.into(), header.row_block_arcs) {
+        if (of.size.locals + rows, arcs) != (of.numbered.into(), header.row_block_arcs) {
             return Err(format!("the row blocks hold {rows} rows and {arcs} arcs, the header says otherwise"));
         }
         Ok(())

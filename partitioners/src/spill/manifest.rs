@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::reader::SpillReader;
 use super::writer::SpillSummary;
+use crate::partition::prune::Prune;
 use trimill_graph::GraphFigures;
 use trimill_system::{Error, Result, disk, hex, sealed};
 
@@ -40,7 +41,7 @@ pub struct Manifest {
 pub struct ManifestJob {
     pub input: String,
     pub partitioner: String,
-    pub prune: String,
+    pub prune: Prune,
     pub seed: String,
     pub parts: String,
 }
@@ -72,19 +73,19 @@ pub struct ManifestPartition {
 
 impl From<&SpillSummary> for ManifestPartition {
     fn from(spill: &SpillSummary) -> Self {
-        let (all, header) = (&spill.header, &spill.header.partition);
+        let (all, header, size) = (&spill.header, &spill.header.partition, &spill.header.partition.size);
         Self {
             id: header.partition,
             file: spill.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
             bytes: spill.bytes,
             checksum: spill.checksum,
-            locals: header.locals,
+            locals: size.locals as u32,
             numbered: header.numbered,
-            proxies_induced: header.proxies_induced,
-            proxies_kept: header.proxies_kept,
-            arcs_induced: header.arcs_induced,
-            arcs_kept: header.arcs_kept,
-            resident_arcs: all.resident_arcs,
+            proxies_induced: size.proxies_induced,
+            proxies_kept: size.proxies_kept,
+            arcs_induced: size.arcs_induced,
+            arcs_kept: size.arcs_kept,
+            resident_arcs: size.resident_arcs,
             row_block_arcs: all.row_block_arcs,
             row_blocks: all.row_blocks,
             largest_block_bytes: spill.largest_block_bytes,

@@ -116,20 +116,14 @@ impl SpillReader {
         }
     }
 
-    pub fn resident_arcs(&self) -> u64 {
-        self.header.resident_arcs
-    }
-
     pub fn size(&self) -> PartitionSize {
-        let PartitionHeader { locals, proxies_induced, proxies_kept, arcs_induced, arcs_kept, .. } = *self.header();
-        let (locals, resident_arcs) = (locals.into(), self.resident_arcs());
-        PartitionSize { locals, resident_arcs, proxies_induced, arcs_induced, proxies_kept, arcs_kept }
+        self.header.partition.size
     }
 
     /// Bytes of the decoded resident section in host memory: numbers, offsets and successors.
     pub fn resident_decoded_bytes(&self) -> u64 {
-        let locals = u64::from(self.header.partition.locals);
-        4 * locals + 8 * (locals + 1) + 4 * self.header.resident_arcs
+        let PartitionSize { locals, resident_arcs, .. } = self.size();
+        4 * locals + 8 * (locals + 1) + 4 * resident_arcs
     }
 
     pub fn row_blocks(&self) -> usize {

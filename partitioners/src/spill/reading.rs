@@ -75,14 +75,9 @@ impl SpillReader {
     /// The rank of each vertex of the partition, by local number: 4 bytes each, read in the current thread pool.
     pub fn ranks(&self) -> Result<Vec<u32>> {
         let mut ranks = resized(Vec::new(), self.header.partition.numbered.into())?;
-        let (mut left, mut jobs) = (&mut ranks[..], Vec::new());
-        for i in self.index.ranks() {
-            let (mine, after) = std::mem::take(&mut left).split_at_mut(self.index.blocks[i].rows as usize);
-            jobs.push((i, mine));
-            left = after;
-        }
+        let parts = parallel::cut(&mut ranks, self.index.ranks().map(|i| self.index.blocks[i].rows as usize));
         let damaged = |i: usize, found: String| damaged(&self.path, format!("ranks, block {i}: {found}"));
-        parallel::try_each(jobs, |(i, into)| {
+        parallel::try_each(self.index.ranks().zip(parts), |(i, into)| {
             self.with_slot(|slot| {
                 let DecodeSlot { decoder, stored, block, .. } = slot;
                 let bytes = self.plain_block(&self.index.blocks[i], decoder, stored, block);

@@ -27,7 +27,7 @@ impl Spilled {
 
 impl PartitionSource for Spilled {
     fn outline(&self) -> PartitionOutline {
-        let (spill, header) = (&self.spill, self.spill.header());
+        let (spill, numbered, of) = (&self.spill, self.spill.header().numbered, self.spill.size());
         let size = |i| {
             let row_block = spill.row_block_info(i);
             RowBlockSize { range: row_block.range.len() as u32, rows: u64::from(row_block.rows), arcs: row_block.arcs }
@@ -35,9 +35,9 @@ impl PartitionSource for Spilled {
         let words = |i| if self.encoded { spill.encoded_words(i) } else { size(i).words() };
         let row_blocks = spill.row_blocks();
         PartitionOutline {
-            numbered: header.numbered,
-            locals_at: if header.locals == header.numbered { 0 } else { header.numbered },
-            resident: ResidentSize { locals: u64::from(header.locals), arcs: spill.resident_arcs() },
+            numbered,
+            locals_at: if of.locals == u64::from(numbered) { 0 } else { numbered },
+            resident: ResidentSize { locals: of.locals, arcs: of.resident_arcs },
             row_blocks,
             largest_row_block: (0..row_blocks).map(|i| size(i).bytes()).max().unwrap_or_default(),
             buffer_words: (0..row_blocks).map(words).max().unwrap_or(0),

@@ -28,8 +28,9 @@ pub struct SpillWriter {
     written: [Vec<SpillBlock>; 3],
     row_blocks: Vec<RowBlockInfo>,
     full: Vec<(BlockSection, SpillBlock, Vec<u8>)>,
-    encoders: Encoders,
-    durable: bool,
+    pub(crate) encoders: Encoders,
+    /// Whether [`SpillWriter::finish`] waits until the disk has the file, as for spills that outlive the job.
+    pub(crate) durable: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,19 +82,6 @@ impl SpillWriter {
         })
     }
 
-    #[must_use]
-    pub fn sharing(mut self, encoders: &Encoders) -> Self {
-        self.encoders = encoders.clone();
-        self
-    }
-
-    /// Whether [`SpillWriter::finish`] waits until the disk has the file, as for spills that outlive the job.
-    #[must_use]
-    pub fn durable(mut self, durable: bool) -> Self {
-        self.durable = durable;
-        self
-    }
-
     /// Adds the ranks of the vertices, ascending.
     pub fn ranks(&mut self, mut ranks: impl Iterator<Item = u32>) -> Result<()> {
         let mut block = Vec::new();
@@ -138,17 +126,17 @@ impl SpillWriter {
         Ok(())
     }
 
-    /// Completes the file and gives it its name, replacing any. Panics when locals or row blocks' ranges differ from the header.
+    /// Completes the file and gives it its name, replacing any. Panics when locals, their arcs or row blocks' ranges differ from the header.
     pub fn finish(mut self) -> Result<SpillSummary> {
         self.close(BlockSection::Resident);
         self.flush()?;
         let index = self.index();
-        let (rows, resident_arcs) = index.sum(index.resident());
+        let (numbered, size) = (u64::from(self.header.numbered), self.header.size);
+        let resident = (size.locals, size.resident_arcs);
         let proxies: u64 = index.row_blocks.iter().map(|row_block| u64::from(row_block.rows)).sum();
-        let numbered = u64::from(self.header.numbered);
         assert_eq!(index.sum(index.ranks()).0, numbered, "each vertex has a rank");
-        assert_eq!(rows, u64::from(self.header.locals), "the resident section holds all locals");
-        assert_eq!(rows + proxies, numbered, "the row blocks hold all kept proxies");
+        assert_eq!(index.sum(index.resident()), resident, "the resident section holds all locals and their arcs");
+        assert_eq!(size.locals + proxies, numbered, "the row blocks hold all kept proxies");
         assert!(
             index.row_blocks.last().is_none_or(|last| u64::from(last.range.end) == numbered),
             "row blocks cover the numbering"
@@ -158,7 +146,6 @@ impl SpillWriter {
             codec: self.codec,
             partition: self.header,
             row_blocks: index.row_blocks.len() as u32,
-            resident_arcs,
             row_block_arcs: index.row_blocks.iter().map(|row_block| row_block.arcs).sum(),
             raw_bytes: (0..index.blocks.len()).map(|i| index.raw_bytes(i)).sum(),
             index_offset: self.end,

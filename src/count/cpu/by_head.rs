@@ -223,15 +223,10 @@ impl HeadBuckets {
         &self,
         resident: &Resident,
         runs: &[LocalsRun<'_>],
-        mut room: &'a mut [PostponedArc],
+        room: &'a mut [PostponedArc],
     ) -> Vec<RunArcs<'a>> {
-        let mut of_runs = Vec::with_capacity(runs.len());
-        for run in runs {
-            let (mine, rest) = room.split_at_mut(run.arcs(resident) as usize);
-            of_runs.push((run, mine));
-            room = rest;
-        }
-        parallel::map(of_runs, |(run, room)| self.of_run(resident, run, room))
+        let rooms = parallel::cut(room, runs.iter().map(|run| run.arcs(resident) as usize));
+        parallel::map(runs.iter().zip(rooms), |(run, room)| self.of_run(resident, run, room))
     }
 
     /// The arcs of a batch in parts of up to `most` arcs, each with heads of one bucket.

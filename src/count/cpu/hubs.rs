@@ -62,15 +62,10 @@ impl Hubs {
             self.words.par_iter_mut().for_each(|word| *word = 0);
             self.words.resize(len, 0);
         }
-        let mut blocks = Vec::new();
-        let (mut rest, mut next) = (&mut self.words[..], range.start);
-        while next < range.end {
-            let end = range.end.min((next / 64 + 1) * 64);
-            let (block, after) = rest.split_at_mut(words_before(end) - words_before(next));
-            blocks.push((next, block));
-            (rest, next) = (after, end);
-        }
-        parallel::each(blocks, |(first, block): (u32, &mut [u64])| {
+        let firsts = (range.start / 64..range.end.div_ceil(64)).map(|block| range.start.max(64 * block));
+        let length = |first: u32| words_before(range.end.min((first / 64 + 1) * 64)) - words_before(first);
+        let blocks = parallel::cut(&mut self.words, firsts.clone().map(length));
+        parallel::each(firsts.zip(blocks), |(first, block)| {
             for (b, words) in (first..).zip(block.chunks_exact_mut(first as usize / 64 + 1)) {
                 row(b).iter().for_each(|&c| words[c as usize / 64] |= 1 << (c % 64));
             }

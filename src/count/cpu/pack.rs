@@ -44,14 +44,10 @@ pub(super) enum BitRows {
 pub(super) fn pack_rows(resident: &mut Resident, rows: Range<usize>) -> BitRows {
     let all = resident.successors.len();
     let Resident { offsets, successors, .. } = resident;
-    let mut rest = &mut successors[offsets[rows.start] as usize..offsets[rows.end] as usize];
-    let mut runs = Vec::new();
-    for first in rows.clone().step_by(RUN) {
-        let offsets = &offsets[first..=rows.end.min(first + RUN)];
-        let (run, after) = rest.split_at_mut((offsets[offsets.len() - 1] - offsets[0]) as usize);
-        runs.push((offsets, run));
-        rest = after;
-    }
+    let successors = &mut successors[offsets[rows.start] as usize..offsets[rows.end] as usize];
+    let ends = rows.clone().step_by(RUN).map(|first| &offsets[first..=rows.end.min(first + RUN)]);
+    let of_run = |offsets: &[u64]| (offsets[offsets.len() - 1] - offsets[0]) as usize;
+    let runs = ends.clone().zip(parallel::cut(successors, ends.map(of_run)));
     let pack_run = |(offsets, mut run): (&[u64], &mut [u32])| {
         if offsets.windows(2).all(|ends| ends[1] - ends[0] < SHORTEST as u64) {
             return 0;

@@ -196,7 +196,7 @@ fn postponed_arcs_are_counted_once() {
     let rows = Rows::skewed(3500, 300, 2);
     let most = |b: u32| !b.is_multiple_of(5);
     let (all, part) = (rows.triangles(|_| true), rows.triangles(most));
-    for hubs in [2048, 2049, 2112, 3500] {
+    for hubs in [2048, 2049, 3500] {
         for postponed in [0, 1, 7, 1024, 1 << 17] {
             assert_eq!(rows.count(&cpu(hubs, postponed, 2), &[], |_| true), all, "{hubs} hubs, {postponed} postponed");
             let ends = [2000, 2047, 2050, 3000];

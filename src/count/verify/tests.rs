@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use proptest::prelude::*;
 
@@ -21,7 +22,7 @@ fn cleaning_is_counted_as_in_the_report() {
     assert_eq!((verdict.arcs, verdict.loops, verdict.duplicates), (8, 2, 2));
     assert_eq!((verdict.arcs_without_reverse, verdict.arcs_added), (2, 2));
     assert_eq!((verdict.vertices, verdict.edges, verdict.triangles), (3, 3, 1));
-    assert_eq!((verdict.wedges, verdict.max_degree, verdict.mean_local_clustering), (3, 2, 1.0));
+    assert_eq!(verdict.wedges, 3);
 }
 
 #[test]
@@ -59,16 +60,13 @@ fn no_graph_takes_more_than_is_said_of_its_arcs() {
     let n = 100_000;
     // Only allocations of this thread are measured.
     let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
-    let needs = ArcTally::default();
-    ArcSink::arcs(&needs, &[(0, 1), (1, 1)]).unwrap();
-    assert_eq!((needs.counted(), ArcTally::bytes(2)), (2, Bytes(160)));
     let pairs: Vec<_> = (0..n).map(|i| (2 * i, 2 * i + 1)).collect();
     let star: Vec<_> = (1..=n).map(|leaf| (0, leaf)).collect();
     let path: Vec<_> = (0..n).map(|i| (i, i + 1)).collect();
     let both: Vec<_> = path.iter().flat_map(|&(u, v)| [(u, v), (v, u)]).collect();
     let dense: Vec<_> = (0..450).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
     for (name, arcs) in [("pairs", pairs), ("star", star), ("path", path), ("both", both), ("dense", dense)] {
-        let (found, most) = (peak(&alone, &arcs), ArcTally::bytes(arcs.len() as u64).get());
+        let (found, most) = (peak(&alone, &arcs), Verifier::bytes(arcs.len() as u64).get());
         assert!(found <= most + 4096, "{name}: {found} bytes for {} arcs, at most {most}", arcs.len());
     }
 }

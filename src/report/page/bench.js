@@ -43,11 +43,8 @@ function secondsAxis(report) {
     const spreads = report.graphs
         .flatMap(({ methods }) => methods.flatMap((m) => [m.kernel_seconds, m.seconds]))
         .filter((spread) => spread);
-    const values = spreads.flatMap(({ min, max }) => [min, max]).filter((value) => value > 0);
-    const power = (value, round) => 10 ** round(Math.log10(value));
-    const ends =
-        values.length === 0 ? [1e-3, 1] : [power(Math.min(...values) * 0.999, Math.floor), power(Math.max(...values) * 1.001, Math.ceil)];
-    return { type: "log", min: ends[0], max: ends[1], startValue: ends[0], axisLabel: { formatter: roundSeconds } };
+    const values = spreads.flatMap(({ min, max }) => [min, max]);
+    return powerAxis(values, 10, roundSeconds);
 }
 
 /** A stroke from the fastest to the slowest run. */
@@ -212,12 +209,16 @@ function graphSection(graph, heading, axis, right) {
     );
 }
 
-/** The settings of a comparison that were given. */
-function benchSettings(report) {
-    const sizes = ["device_memory", "host_memory", "block_bytes"];
-    const text = (name, value) => (sizes.includes(name) ? bytes(value) : Array.isArray(value) ? value.join(", ") : String(value));
-    const given = Object.entries(report.settings).filter(([, value]) => value !== null);
-    return facts(given.map(([name, value]) => [name.replace(/_/g, " "), text(name, value)]));
+/** Pairs of a name and a text for the settings of a table that were given, and of the tables in it, such as `memory host`. */
+function givenSettings(table, path = []) {
+    const given = Object.entries(table).filter(([, value]) => value !== null);
+    return given.flatMap(([key, value]) => {
+        const name = [...path, key.replace(/_/g, " ")];
+        if (typeof value === "object" && !Array.isArray(value)) {
+            return givenSettings(value, name);
+        }
+        return [[name.join(" "), path[0] === "memory" ? bytes(value) : [value].flat().join(", ")]];
+    });
 }
 
 function bench(report) {
@@ -242,6 +243,6 @@ function bench(report) {
                 `are relative to ${baseline}: above 1 is faster.`,
         ),
         report.graphs.map((graph, i) => graphSection(graph, names[i], axis, right)),
-        section("Settings", benchSettings(report)),
+        section("Settings", facts(givenSettings(report.settings))),
     ];
 }

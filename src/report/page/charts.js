@@ -194,6 +194,17 @@ function logAxis(formatter = roundNumber) {
 }
 
 /**
+ * A logarithmic axis around `values`, of which those above 0 count, from one whole power of `base` to another; lines are at these powers, and bars
+ * begin at the lower end.
+ */
+function powerAxis(values, base, formatter) {
+    const powers = values.filter((value) => value > 0).map((value) => Math.log(Number(value)) / Math.log(base));
+    const [least, most] = [Math.min(...powers), Math.max(...powers)];
+    const [min, max] = powers.length === 0 ? [base ** -3, 1] : [base ** Math.floor(least - 0.001), base ** Math.ceil(most + 0.001)];
+    return { type: "log", logBase: base, min, max, startValue: min, axisLabel: { formatter } };
+}
+
+/**
  * A figure of points over the axis `x`, on a logarithmic axis called `name`, whose numbers are texts by `label`. `type` is `scatter` or
  * `line`, `more` has further settings of the series; `tipOf(i)` is the tooltip of point `i`.
  */

@@ -38,14 +38,23 @@ function moreMemory(plan) {
 /** What is neither resident rows nor the largest row block: the second row block, counters, what the method needs. */
 const restOf = (p) => Math.max(p.peak_bytes_predicted - p.resident_bytes - p.largest_block_bytes, 0);
 
+/** Why the job does not fit: partitions above the budget, and disks with too little room; a sentence for each. */
+function obstacles(plan) {
+    const over = plan.partitions.filter(({ fits }) => !fits).length;
+    const disks = plan.disks.filter((disk) => disk.least_bytes > disk.free_bytes);
+    const needed = ({ needs }) => needs.filter((need) => need.least_bytes > 0).map(({ what, directory }) => `${what} in ${directory}`);
+    return [
+        over > 0 &&
+            `${counted(over, "partition")} of ${thousands(plan.parts)} ${over === 1 ? "does" : "do"} not fit the budget of ` +
+                `${bytes(plan.device_memory)}.`,
+        ...disks.map(
+            (disk) => `Too little disk for ${needed(disk).join(", ")}: at least ${bytes(disk.least_bytes)}, of ${bytes(disk.free_bytes)} free.`,
+        ),
+    ];
+}
+
 function planSummary(plan) {
     const most = largest(plan.partitions, (p) => p.peak_bytes_predicted);
-    const over = plan.partitions.filter(({ fits }) => !fits).length;
-    const problem =
-        over > 0
-            ? `${counted(over, "partition")} of ${thousands(plan.parts)} ${over === 1 ? "does" : "do"} not fit the budget of ` +
-              `${bytes(plan.device_memory)}.`
-            : "A budget of the host is too small; see below.";
     const estimated =
         plan.estimates &&
         `Building, reading and copying take about ${seconds(plan.estimates.in_place)} in the in-place mode, ` +
@@ -53,7 +62,7 @@ function planSummary(plan) {
     return [
         el("p", { class: plan.fits ? "answer" : "answer bad" }, plan.fits ? "The job fits" : "The job does not fit"),
         sentences(
-            plan.fits ? `Each of ${counted(plan.parts, "partition")} fits the budget of ${bytes(plan.device_memory)}.` : problem,
+            ...(plan.fits ? [`Each of ${counted(plan.parts, "partition")} fits the budget of ${bytes(plan.device_memory)}.`] : obstacles(plan)),
             most &&
                 `The largest takes ${ofBudget(most.peak_bytes_predicted, plan.device_memory)}. The smallest budget that works for this ` +
                     `graph is ${bytes(plan.smallest_device_memory)}.`,
@@ -83,7 +92,7 @@ function planSummary(plan) {
             ["Streamed to the device", bytes(plan.stream_bytes)],
             ["On disk at once, at most", bytes(plan.disk_bytes)],
             ["Budget of the host", bytes(plan.host_memory)],
-            ["Smallest budget of the host", bytes(plan.smallest_host_memory)],
+            ["Smallest budget of the host, if the graph is not in the cache", bytes(plan.smallest_host_memory)],
             ["Duplication: arcs kept / edges", fixed(plan.duplication, 3)],
         ]),
     ];
@@ -148,11 +157,7 @@ function alternativesOption(plan, { colours }) {
         itemStyle: { color: colours[colour] },
     });
     const peaks = line("largest peak", (a) => a.largest_peak_bytes, "blue", "circle");
-    const values = plan.alternatives
-        .flatMap((a) => [a.largest_peak_bytes, a.stream_bytes])
-        .concat(plan.device_memory)
-        .filter((value) => value > 0);
-    const power = (value) => Math.log2(value) / 5;
+    const values = plan.alternatives.flatMap((a) => [a.largest_peak_bytes, a.stream_bytes]).concat(plan.device_memory);
     return {
         grid: { left: 74, right: 22, top: 34, bottom: 46 },
         legend: { data: ["largest peak", "streamed"] },
@@ -173,13 +178,7 @@ function alternativesOption(plan, { colours }) {
             nameLocation: "middle",
             nameGap: 26,
         },
-        yAxis: {
-            type: "log",
-            logBase: 32,
-            min: 32 ** Math.floor(power(Math.min(...values))),
-            max: 32 ** Math.ceil(power(Math.max(...values))),
-            axisLabel: { formatter: roundBytes },
-        },
+        yAxis: powerAxis(values, 32, roundBytes),
         series: [
             {
                 ...peaks,

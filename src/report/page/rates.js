@@ -49,20 +49,6 @@ function stageColumns(result, rates) {
     ];
 }
 
-/** Bars from the lower end of a logarithmic axis whose lines are 32 times apart: 1 KiB/s, 32 KiB/s, 1 MiB/s, ... */
-function rateAxis(values) {
-    const power = (value) => Math.log(value) / Math.log(32);
-    const least = 32 ** Math.floor(power(Math.min(...values)) - 0.01);
-    return {
-        type: "log",
-        logBase: 32,
-        min: least,
-        startValue: least,
-        max: 32 ** Math.ceil(power(Math.max(...values)) + 0.01),
-        axisLabel: { formatter: (value) => `${roundBytes(value)}/s` },
-    };
-}
-
 function ratesOption(stages, rates, { colours, width }) {
     const series = { in: ["bytes in", colours.blue], out: ["bytes out", colours.orange] };
     const limit = (way) => rates?.[LIMITS[way].key];
@@ -79,7 +65,8 @@ function ratesOption(stages, rates, { colours, width }) {
         grid: { left: width < 600 ? 66 : 90, right: 40, top: 34, bottom: 30 },
         legend: { data: ["bytes in", "bytes out"] },
         tooltip: barTip((i) => stageTip(stages[i], rates)),
-        xAxis: rateAxis(values.filter((value) => value > 0)),
+        // Lines at 1 KiB/s, 32 KiB/s, 1 MiB/s, ...
+        xAxis: powerAxis(values, 32, (value) => `${roundBytes(value)}/s`),
         yAxis: nameAxis(stages.map(({ name }) => name)),
         series: ["in", "out"].map((way) => ({
             type: "bar",

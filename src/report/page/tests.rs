@@ -86,12 +86,6 @@ fn the_context_names_every_result() {
 }
 
 #[test]
-fn a_page_is_marked_near_its_beginning() {
-    let page = page(&[], "0.1.0", CREATED);
-    assert!(page.find(MARK).unwrap() < 1024);
-}
-
-#[test]
 fn a_thousand_partitions_and_a_full_timeline_are_below_two_megabytes() {
     let span = Span {
         name: "row block 1234".into(),

@@ -27,7 +27,7 @@ fn child() {
             }
         });
     } else {
-        // SAFETY: as in `Window::new`.
+        // SAFETY: as in `MappedPart::new`.
         let map = unsafe { Mmap::map(&file) }.unwrap();
         file.set_len(4096).unwrap();
         println!("{}", map[1 << 19]);

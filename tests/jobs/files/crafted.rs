@@ -62,8 +62,8 @@ fn mutations(parts: &Parts) -> Vec<(String, Parts)> {
     let (n, mut all) = (layout.vertices, Vec::new());
     let every = |range: Range<u64>, size: usize| range.step_by(size);
     // Sequences: their headers, control bits and data.
-    for (name, range) in [("order", layout.order()), ("ids", layout.ids()), ("rows", layout.rows())] {
-        for at in range {
+    for name in ["order", "ids", "rows"] {
+        for at in layout.range(name) {
             let value = parts.sections[at as usize - PAGE];
             for other in [0, 255, value ^ 1, value ^ 16].into_iter().filter(|&other| other != value) {
                 all.push((format!("byte at {at} of {name} = {other}"), parts.with(at, &[other])));
@@ -97,7 +97,7 @@ fn mutations(parts: &Parts) -> Vec<(String, Parts)> {
     }
     all.push(("one distance more".into(), put(&lengths, &[&distances[..], &[0]].concat())));
     all.push(("one length less".into(), put(&lengths[1..], &distances)));
-    for entry in every(layout.index(), 32) {
+    for entry in every(layout.range("index"), 32) {
         for (field, at) in ["first rank", "first arc", "position"].iter().zip(every(entry..entry + 24, 8)) {
             let value = parts.u64_at(at);
             for other in [0, 1, value.wrapping_sub(1), value + 1, n.into(), layout.edges, 1 << 40, u64::MAX] {
@@ -105,7 +105,7 @@ fn mutations(parts: &Parts) -> Vec<(String, Parts)> {
             }
         }
     }
-    let degrees = layout.degrees();
+    let degrees = layout.range("degrees");
     for at in every(degrees.clone(), 4) {
         let value = parts.u32_at(at);
         for other in [0, value + 1, n - 1, n, u32::MAX] {
@@ -234,7 +234,7 @@ fn rows_are_checked_wherever_they_lie() {
         refused(put(&with(&longer, middle + 1, 1), &distances), "rows that do not ascend to smaller ranks");
         // A first successor that is the row's own rank, in the middle of the block.
         let at = lengths[..middle].iter().sum::<u32>() as usize;
-        let rank = parts.u64_at(layout.index().start + 32 * block) as u32 + middle as u32;
+        let rank = parts.u64_at(layout.range("index").start + 32 * block) as u32 + middle as u32;
         refused(put(&lengths, &with(&distances, at, rank)), "rows that do not ascend to smaller ranks");
     }
     std::fs::write(&path, parts.sealed()).unwrap();
@@ -261,6 +261,25 @@ fn a_section_that_is_not_known_is_ignored_unless_it_is_needed() {
             }
         }
     }
+}
+
+#[test]
+fn a_file_has_at_most_64_sections() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, mut parts) = cached(GRAPH, dir.path());
+    parts.sections.resize(parts.sections.len().next_multiple_of(PAGE), 0);
+    let at = PAGE + parts.sections.len();
+    for number in parts.layout().sections.len() + 1..=65 {
+        let name = format!("other {number}");
+        let section = serde_json::json!({"name": name, "at": at, "bytes": 0, "checksum": 0, "needed": false});
+        parts.footer["sections"].as_array_mut().unwrap().push(section);
+        std::fs::write(&path, parts.sealed()).unwrap();
+        if number <= 64 {
+            read(&path).unwrap();
+        }
+    }
+    let error = read(&path).unwrap_err().to_string();
+    assert!(error.contains("has 65 sections, more than 64") && error.contains("trimill cache remove"), "{error}");
 }
 
 #[test]

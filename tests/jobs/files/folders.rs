@@ -156,6 +156,17 @@ fn the_cache_commands_touch_nothing_but_graphs() {
     }
     assert_eq!(counted(&place.count("g.txt", &[])), (1, false));
     let cache = place.path("cache/trimill");
+    // Keys that begin with the same letters, one with another.
+    let graph = place.cached().remove(0);
+    for key in ["key", "keys", "keyed"] {
+        fs::copy(&graph, cache.join(key).with_extension("trimgraf")).unwrap();
+    }
+    place.refuses(&["cache", "remove", "keyed", "ke"], 1, &["the keys of 3 graphs begin with 'ke'", "more letters"]);
+    for (name, key) in [("key", "key"), ("keye", "keyed"), ("k", "keys")] {
+        let removed = place.answer(&["cache", "remove", name]);
+        assert_eq!(removed["entries"].as_array().unwrap().iter().map(|one| &one["key"]).collect::<Vec<_>>(), [key]);
+    }
+    assert_eq!(place.cached(), [graph]);
     fs::create_dir_all(cache.join("folder.trimgraf/below")).unwrap();
     fs::write(cache.join("mine.trimgraf"), "precious").unwrap();
     fs::write(place.path("elsewhere"), "TRIMGRAF and more").unwrap();

@@ -88,9 +88,28 @@ fn they_are_read_from_arrow_by_dictionaries_and_views() {
 }
 
 #[test]
-fn names_of_dictionaries_that_are_not_there_are_refused_with_their_place() {
+fn a_dictionary_without_texts_may_lack_its_only_offset() {
     let dir = tempfile::tempdir().unwrap();
-    let good: ArrayRef = Arc::new(StringArray::from(vec!["x", "y", "z"]));
+    let batch = |arcs: &[(&str, &str)]| {
+        let (tails, heads): (Vec<&str>, Vec<&str>) = arcs.iter().copied().unzip();
+        RecordBatch::try_from_iter([("a", dictionary(&tails, &[])), ("b", dictionary(&heads, &[]))]).unwrap()
+    };
+    // Place and length of the buffers of an empty dictionary: validity, offsets, texts.
+    let buffers = [0u64, 0, 0, 4, 64, 0].map(u64::to_le_bytes).concat();
+    for is_file in [true, false] {
+        let mut bytes = arrow(&[batch(&[]), batch(&[("x", "y"), ("y", "z"), ("x", "z")])], is_file);
+        let found: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(&buffers)).collect();
+        assert_eq!(found.len(), 2);
+        found.iter().for_each(|at| bytes[at + 24] = 0);
+        std::fs::write(dir.path().join("n.arrow"), bytes).unwrap();
+        assert_eq!(count("input = { path = 'n.arrow', names = true }", dir.path()).unwrap().triangles, 1);
+    }
+}
+
+#[test]
+fn columns_that_hold_no_names_are_refused_with_their_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let plain = |names: [Option<&str>; 3]| -> ArrayRef { Arc::new(StringArray::from(names.to_vec())) };
     let of = |keys: [Option<i8>; 3], values: [Option<&str>; 3]| -> ArrayRef {
         let values = Arc::new(StringArray::from(values.to_vec()));
         Arc::new(DictionaryArray::<Int8Type>::new(keys.into_iter().collect(), values))
@@ -100,7 +119,16 @@ fn names_of_dictionaries_that_are_not_there_are_refused_with_their_place() {
         [0, 0, 0].into_iter().map(Some).collect(),
         Arc::new(Int64Array::from(vec![7])),
     ));
+    let integers: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+    let long = "x".repeat(16_385);
     for (column, words) in [
+        (plain([Some("x"), None, Some("y")]), "the column 'b' in record batch 0: a null in row 1"),
+        (
+            plain([Some("x"), Some("y"), Some("")]),
+            "the column 'b' in record batch 0: an empty name in row 2; expected two names",
+        ),
+        (plain([Some(&long), Some("y"), Some("z")]), "a name of 16385 bytes in row 0"),
+        (integers, "the column 'b' is of type int64; expected a column of text, as --names says"),
         (of([Some(0), None, Some(1)], three), "the column 'b' in record batch 0: a null in row 1"),
         (
             of([Some(0), Some(1), Some(2)], [Some("x"), Some("y"), None]),
@@ -111,7 +139,7 @@ fn names_of_dictionaries_that_are_not_there_are_refused_with_their_place() {
     ] {
         for is_file in [true, false] {
             let batch =
-                RecordBatch::try_from_iter_with_nullable([("a", good.clone(), false), ("b", column.clone(), true)]);
+                RecordBatch::try_from_iter_with_nullable([("a", plain(three), false), ("b", column.clone(), true)]);
             std::fs::write(dir.path().join("n.arrow"), arrow(&[batch.unwrap()], is_file)).unwrap();
             let error = count("input = { path = 'n.arrow', names = true }", dir.path()).unwrap_err();
             let said = error.to_string();

@@ -105,13 +105,13 @@ fn parquet_has_them_as_text() {
     let (vertices, edges) = (read("v.parquet"), read("e.parquet"));
     let vertices = vertices.get_row_iter(None).unwrap().map(|row| {
         let row = row.unwrap();
-        (row.get_string(0).unwrap().clone(), (u64::from(row.get_uint(1).unwrap()), row.get_ulong(2).unwrap()))
+        (row.get_string(0).unwrap().clone(), (row.get_uint(1).unwrap(), row.get_ulong(2).unwrap()))
     });
     assert!(vertices.collect::<BTreeMap<_, _>>() == expected.vertices);
     let edges = edges.get_row_iter(None).unwrap().map(|row| {
         let row = row.unwrap();
         let ends = (row.get_string(0).unwrap().clone(), row.get_string(1).unwrap().clone());
-        (ends, u64::from(row.get_uint(2).unwrap()))
+        (ends, row.get_uint(2).unwrap())
     });
     assert!(edges.collect::<BTreeMap<_, _>>() == expected.edges);
 }

@@ -8,7 +8,7 @@ use super::counts;
 use crate::common::job::data;
 use crate::common::packed::{gz, tarred, zipped, zipped_by, zst};
 use crate::common::place::Place;
-use crate::common::server::{Answer, Asked, Object, Server};
+use crate::common::server::{Asked, Object, Server};
 
 /// Archives of the graph beside what is no graph: bytes that compress to nothing less, and that only a tar archive has to be read past.
 fn archives() -> Vec<(&'static str, Vec<u8>)> {
@@ -36,23 +36,16 @@ fn the_graph_in_an_archive_is_fetched_without_the_other_members_of_a_zip() {
     let place = Place::new();
     for (name, bytes) in archives() {
         let object = Object::tagged(bytes, "\"1\"");
-        let (whole, broken, later) =
-            (object.clone(), object.clone(), Object { tag: Some("\"2\"".into()), ..object.clone() });
-        let server = Server::start(move |asked| whole.answer(asked));
+        let server = Server::of(object.clone());
         counts(&place, &["count", &server.url(name), "--no-cache"]);
         let fetched =
             server.asked().iter().filter_map(Asked::range).map(|(first, last)| last + 1 - first).sum::<usize>();
         if name.ends_with(".zip") {
             assert!(fetched < 2 << 20, "{name}: {fetched} bytes in {:?}", server.asked());
         }
-        let server = Server::start(move |asked| {
-            let answer = broken.answer(asked);
-            Answer { cut: (asked.number % 3 < 2).then_some(answer.body.len() / 2), ..answer }
-        });
+        let server = Server::cutting(object.clone());
         counts(&place, &["count", &server.url(name), "--no-cache", "--threads", "1", "--host-memory", "64MiB"]);
-        // The replies after the first one are of another version.
-        let server =
-            Server::start(move |asked| if asked.number < 1 { object.answer(asked) } else { later.answer(asked) });
+        let server = Server::changing(object);
         let said = format!("{}: changed while it was read (its ETag differs)", server.url(name));
         place.refuses(&["count", &server.url(name)], 1, &[&said]);
     }

@@ -1,25 +1,16 @@
 //! Writes and reads fail, or the job is killed, while partitions are built in batches; then it is started again.
 
-use super::support::{COLLABORATION, Place, STRIKES, data, stderr};
+use std::process::Output;
+
+use super::support::{COLLABORATION, Place, at_every, data, stderr};
 
 /// Settings for five partitions.
 const SETTINGS: [&str; 7] = ["--no-cache", "--parts", "5", "--threads", "2", "--partitioner", "random"];
 
 fn at_some_writes(fault: &str, step: usize, many: &'static str, code: Option<i32>) -> usize {
-    let arguments = SETTINGS;
-    for (struck, at) in (1..).step_by(step).enumerate() {
-        let place = Place::new().with("TRIMILL_BATCH", many);
-        let output = place.with_fault(&format!("{fault}:{at}"), &data(COLLABORATION.0), &arguments);
-        let said = stderr(&output);
-        if !said.contains(STRIKES) {
-            assert_eq!(output.status.code(), Some(0), "{said}");
-            return struck;
-        }
-        assert_eq!(output.status.code(), code, "{fault}:{at}: {said}");
-        place.is_whole();
-        place.completes(COLLABORATION, &arguments);
-    }
-    0
+    let place = || Place::new().with("TRIMILL_BATCH", many);
+    let ended = |output: &Output, said: &str| assert_eq!(output.status.code(), code, "{said}");
+    at_every(fault, step, place, COLLABORATION, &SETTINGS, ended).0
 }
 
 #[test]

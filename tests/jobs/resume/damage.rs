@@ -94,7 +94,7 @@ fn a_damaged_plan_list_of_locals_or_graph_is_made_again() {
     copy(&place.path("saved"), &place.path("run"));
     let graph = files(&place.path("run/graph")).remove(0);
     let layout = read_layout(&graph).unwrap();
-    for section in [layout.index(), layout.degrees()] {
+    for section in [layout.range("index"), layout.range("degrees")] {
         copy(&place.path("saved"), &place.path("run"));
         flip(&graph, section.start as usize + 3);
         let (_, said) = place.completes(ROUTERS, &PARTS);
@@ -102,7 +102,7 @@ fn a_damaged_plan_list_of_locals_or_graph_is_made_again() {
     }
     // Rows are checked when they are read: the job ends, the file is removed, and the next start makes it again.
     copy(&place.path("saved"), &place.path("run"));
-    flip(&graph, layout.rows().start as usize + 100);
+    flip(&graph, layout.range("rows").start as usize + 100);
     let output = place.start(&data(ROUTERS.0), &PARTS);
     let said = stderr(&output);
     assert!(output.status.code() == Some(1) && !answered(&output), "{said}");

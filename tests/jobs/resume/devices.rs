@@ -2,34 +2,17 @@
 
 use std::process::Output;
 
-use super::support::{COLLABORATION, Known, Place, ROUTERS, STRIKES, answered, data, files, stderr};
+use super::support::{COLLABORATION, Known, Place, ROUTERS, STRIKES, answered, at_every, data, files, stderr};
 
 const SPILLED: [&str; 6] = ["--no-cache", "--partitioner", "contiguous", "--parts", "4", "--threads=2"];
 const RANGES: [&str; 6] = ["--no-cache", "--partitioner", "rank", "--parts", "3", "--threads=2"];
 const WHOLE: [&str; 1] = ["--no-cache"];
 
-/// Runs the job with `fault` at the first call, and at further ones by `step`, until there is no such call; after each, the job is
-/// resumed and reaches the published count. Returns how often the fault occurred.
 fn at_every_call(fault: &str, step: usize, known: Known, arguments: &[&str], ended: impl Fn(&Output, &str)) -> usize {
-    let (mut struck, mut resumed) = (0, 0);
-    for at in (1..).step_by(step) {
-        let place = Place::new();
-        let output = place.with_fault(&format!("{fault}:{at}"), &data(known.0), arguments);
-        let said = stderr(&output);
-        if !said.contains(STRIKES) {
-            assert_eq!(output.status.code(), Some(0), "{said}");
-            break;
-        }
-        struck += 1;
-        assert!(!answered(&output));
-        ended(&output, &said);
-        place.is_whole();
-        let recorded = place.records().len();
-        let (result, _) = place.completes(known, arguments);
-        let taken = result.partitions.iter().filter(|partition| partition.counted().resumed).count();
-        assert_eq!(taken, recorded, "{fault}:{at}");
-        resumed += taken;
-    }
+    let (struck, resumed) = at_every(fault, step, Place::new, known, arguments, |output, said| {
+        assert!(!answered(output));
+        ended(output, said);
+    });
     assert!(arguments.len() == 1 || resumed > 0, "{fault} never left anything to go on from");
     struck
 }

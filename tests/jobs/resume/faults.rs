@@ -1,14 +1,12 @@
 //! Every write of a job fails once, and at many of them the job is killed, panics or is interrupted; then it is started again.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::Cell;
 use std::process::Output;
 
 use crate::common::packed::gz;
 
-use super::support::{COLLABORATION, LITTLE, MESH, Place, ROUTERS, STRIKES, data, files, stderr, verified};
+use super::support::{COLLABORATION, LITTLE, MESH, Place, ROUTERS, at_every, data, files, verified};
 
-/// Runs a job with a fault at the first write (or read), and at further ones by `step`, until there is no such write; `ended` checks how
-/// it ended. After each, the job is resumed and reaches the published count. Returns how often a fault occurred.
 fn at_every_write(
     fault: &str,
     step: usize,
@@ -16,25 +14,7 @@ fn at_every_write(
     arguments: &[&str],
     ended: impl Fn(&Output, &str),
 ) -> usize {
-    let (mut struck, counts) = (0, OnceCell::new());
-    for at in (1..).step_by(step) {
-        let place = Place::new();
-        let output = place.with_fault(&format!("{fault}:{at}"), &data(known.0), arguments);
-        let said = stderr(&output);
-        if !said.contains(STRIKES) {
-            assert_eq!(output.status.code(), Some(0), "{fault}:{at}: {said}");
-            return struck;
-        }
-        struck += 1;
-        ended(&output, &said);
-        place.is_whole();
-        place.completes(known, arguments);
-        if let Some([flag, file]) = arguments.windows(2).find(|pair| pair[1].ends_with(".tsv")) {
-            let expected = counts.get_or_init(|| verified(known.0, flag));
-            assert!(std::fs::read_to_string(place.path(file)).unwrap() == *expected, "{fault}:{at}");
-        }
-    }
-    struck
+    at_every(fault, step, Place::new, known, arguments, ended).0
 }
 
 /// Standard output is one object: the failure, or the answer if only its files could not be written.
@@ -214,8 +194,8 @@ fn at_every_write_of_counts(flag: &str) {
             let struck = at_every_write(fault, step, ROUTERS, &arguments, ended);
             assert!(struck > least, "{fault}: {struck} writes");
         }
-        at_every_write("read", 2, ROUTERS, &arguments, is_done_or_names_the_disk);
-        at_every_write("damage", 1, ROUTERS, &arguments, is_right_or_refused);
+        at_every_write("read", 4, ROUTERS, &arguments, is_done_or_names_the_disk);
+        at_every_write("damage", 3, ROUTERS, &arguments, is_right_or_refused);
     }
 }
 

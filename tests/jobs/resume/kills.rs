@@ -6,16 +6,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::support::{Place, VOTES, data};
-
-struct Numbers(u64);
-
-impl Numbers {
-    /// The next number, from 0 to 1.
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
+use trimill_system::hash::mix;
 
 /// Starts the job and sends it `signal` after a random time, `kills` times, in several run directories. Returns how many starts resumed something.
 fn interrupt_until_done(signal: &str, kills: usize, arguments: &[&str]) -> usize {
@@ -23,7 +14,8 @@ fn interrupt_until_done(signal: &str, kills: usize, arguments: &[&str]) -> usize
     let begun = Instant::now();
     place.completes(VOTES, arguments);
     let whole = begun.elapsed();
-    let mut numbers = Numbers(kills as u64);
+    // From 0 to 1.
+    let mut random = (0u64..).map(|i| (mix((kills as u64) << 32 | i) >> 11) as f64 / (1u64 << 53) as f64);
     let (mut killed, mut resumed) = (0, 0);
     while killed < kills {
         let place = Place::new();
@@ -35,7 +27,7 @@ fn interrupt_until_done(signal: &str, kills: usize, arguments: &[&str]) -> usize
                 .stderr(Stdio::null())
                 .spawn()
                 .unwrap();
-            sleep(Duration::from_secs_f64(whole.as_secs_f64() * numbers.next()));
+            sleep(Duration::from_secs_f64(whole.as_secs_f64() * random.next().unwrap()));
             let _ = Command::new("kill").args([signal, &child.id().to_string()]).status();
             let status = child.wait().unwrap();
             place.is_whole();

@@ -30,6 +30,10 @@ fn another_job_is_told_what_differs() {
         (&["--parts", "4", "--prune", "direct"], format!("({mode}")),
         (&["--parts", "4", "--partitioner", "random"], format!("(partitioner: recorded auto, now random; {mode}")),
         (&["--parts", "4", "--block-bytes", "1MiB"], "(block bytes: recorded none, now 1048576)".into()),
+        (
+            &["--parts", "4", "--partitioner", "metis", "--metis-contract", "4"],
+            "; metis contract: recorded none, now 4".into(),
+        ),
     ] {
         refused(&place, 3, &routers, arguments, &["run: belongs to another job", &said, "another --run-dir"]);
     }

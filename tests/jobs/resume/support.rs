@@ -1,5 +1,6 @@
 //! A directory to run the program in, and the invariants of a run directory.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -139,6 +140,43 @@ impl Place {
             assert!(whole, "{} is half-written", path.display());
         }
     }
+}
+
+/// Runs a job with `fault` at the first write, reading or call, and at further ones by `step`, until there is no such one; `ended` checks
+/// how it ended. After each, the job is resumed with all that was recorded, and reaches the published count. Returns how often the fault
+/// occurred, and how many partitions were taken from records.
+pub(crate) fn at_every(
+    fault: &str,
+    step: usize,
+    place: impl Fn() -> Place,
+    known: (&str, u128),
+    arguments: &[&str],
+    ended: impl Fn(&Output, &str),
+) -> (usize, usize) {
+    let (mut struck, mut resumed, counts) = (0, 0, OnceCell::new());
+    for at in (1..).step_by(step) {
+        let place = place();
+        let output = place.with_fault(&format!("{fault}:{at}"), &data(known.0), arguments);
+        let said = stderr(&output);
+        if !said.contains(STRIKES) {
+            assert_eq!(output.status.code(), Some(0), "{fault}:{at}: {said}");
+            break;
+        }
+        struck += 1;
+        ended(&output, &said);
+        place.is_whole();
+        // Nothing of a job that was done is counted again.
+        let (done, recorded) = (place.path("run/result.json").exists(), place.records().len());
+        let (result, _) = place.completes(known, arguments);
+        let taken = result.partitions.iter().filter(|partition| partition.counted().resumed).count();
+        assert!(done || taken == recorded, "{fault}:{at}: {taken} of {recorded}");
+        resumed += taken;
+        if let Some([flag, file]) = arguments.windows(2).find(|pair| pair[1].ends_with(".tsv")) {
+            let expected = counts.get_or_init(|| verified(known.0, flag));
+            assert!(fs::read_to_string(place.path(file)).unwrap() == *expected, "{fault}:{at}");
+        }
+    }
+    (struck, resumed)
 }
 
 /// The file of counts that the verifier writes with `flag`.

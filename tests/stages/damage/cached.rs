@@ -57,7 +57,8 @@ fn a_cached_graph_that_cannot_be_opened_is_made_again() {
     let whole = std::fs::read(job.file()).unwrap();
     let layout = read_layout(&job.file()).unwrap();
     let end = whole.len() as u64;
-    let opened = [0..40, 56..4096, layout.index(), layout.degrees(), layout.degrees().end..end];
+    let degrees = layout.range("degrees");
+    let opened = [0..40, 56..4096, layout.range("index"), degrees.clone(), degrees.end..end];
     for bit in opened.into_iter().flat_map(|region| spread(8 * region.start..8 * region.end, 6)) {
         flip(&job.file(), bit);
         assert!(!job.is_cached(&format!("bit {bit}")));
@@ -87,7 +88,7 @@ fn a_damaged_section_ends_the_job_that_reads_it_and_the_next_one_makes_the_graph
         ("partition = { partitioner = 'contiguous', parts = 2, prune = 'zero-indegree' }", [true, false, true]),
         ("partition.partitioner = 'file:parts.txt'", [true, true, true]),
     ];
-    let sections = [layout.order(), layout.ids(), layout.rows()];
+    let sections = ["order", "ids", "rows"].map(|name| layout.range(name));
     for (section, range) in sections.iter().cloned().enumerate() {
         for bit in spread(8 * range.start..8 * range.end, 3) {
             for (way, reads) in ways {
@@ -191,7 +192,8 @@ fn gaps_that_are_never_read_may_be_damaged() {
     let job = Job::new();
     assert!(!job.is_cached("first"));
     let layout = read_layout(&job.file()).unwrap();
-    for at in [layout.order().end, layout.rows().start - 1, layout.rows().end, layout.index().end] {
+    let [order, rows, index] = ["order", "rows", "index"].map(|name| layout.range(name));
+    for at in [order.end, rows.start - 1, rows.end, index.end] {
         flip(&job.file(), 8 * at);
         assert!(job.is_cached(&format!("byte {at}")));
     }

@@ -92,12 +92,13 @@ struct Regions {
 fn regions(path: &Path) -> Regions {
     let layout = read_layout(path).unwrap();
     let end = std::fs::metadata(path).unwrap().len();
-    let sections = [layout.ids(), layout.order(), layout.rows(), layout.index(), layout.degrees()];
+    let sections = ["ids", "order", "rows", "index", "degrees"].map(|name| layout.range(name));
+    let [ids, order, rows, index, degrees] = sections.clone();
     let gap = |pair: &[Range<u64>]| pair[0].end..pair[1].start;
     Regions {
-        opened: vec![0..FIXED, HEADER..PAGE, layout.index(), layout.degrees(), layout.degrees().end..end],
+        opened: vec![0..FIXED, HEADER..PAGE, index, degrees.clone(), degrees.end..end],
         gaps: sections.windows(2).map(gap).filter(|gap| !gap.is_empty()).collect(),
-        read: [layout.order(), layout.ids(), layout.rows()],
+        read: [order, ids, rows],
     }
 }
 
@@ -165,8 +166,9 @@ fn bits_of_later_blocks_are_under_checksums_too() {
     let far = |v: u64| v * 0xff_ffff_ffff + mixed(v) % 0xff_ffff_ffff;
     let path = graph(arcs.map(|(u, v)| (far(u), far(v))).collect(), dir.path());
     let layout = read_layout(&path).unwrap();
-    assert!(layout.has_ids && layout.ids().end - layout.ids().start > PIECE && layout.blocks > 40);
-    let border = 8 * (layout.ids().start + PIECE);
+    let ids = layout.range("ids");
+    assert!(layout.has_ids && ids.end - ids.start > PIECE && layout.blocks > 40);
+    let border = 8 * (ids.start + PIECE);
     all_flips_are_found(&path, |range| {
         let bits = 8 * range.start..8 * range.end;
         let borders = [border - 1, border].into_iter().filter(|bit| bits.contains(bit));

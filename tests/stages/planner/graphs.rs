@@ -75,7 +75,8 @@ impl Known {
             (size.locals, size.resident_arcs, size.numbered(), size.arcs_kept - size.resident_arcs),
             "sizes are exact"
         );
-        let mut writer = SpillWriter::in_memory("part", PartitionHeader::of(size)).unwrap();
+        let header = PartitionHeader { numbered, size: *size, ..PartitionHeader::default() };
+        let mut writer = SpillWriter::in_memory("part", header).unwrap();
         writer.ranks(ranks.into_iter()).unwrap();
         writer.resident(&resident).unwrap();
         row_blocks.iter().for_each(|row_block| writer.row_block(row_block).unwrap());

@@ -54,7 +54,7 @@ fn the_graph_in_an_archive_is_read_and_nothing_is_written_by_name() {
     let read_in = |name: &str, bytes: &[u8], format: Format| {
         let source = open(&folder.write(name, bytes)).unwrap();
         assert_eq!(source.format(), format, "{name}");
-        assert_eq!(source.identity().unwrap().unwrap().files[0].path.file_name().unwrap(), name);
+        assert_eq!(source.identity(&Control::silent()).unwrap().unwrap().files[0].path.file_name().unwrap(), name);
         arcs(&source).unwrap()
     };
     let matrix = format!("%%MatrixMarket matrix coordinate pattern general\n9 9 8\n{}", text.replace('0', "9"));
@@ -76,6 +76,24 @@ fn the_graph_in_an_archive_is_read_and_nothing_is_written_by_name() {
     let long = [pax(&[("path", "folder/g.el"), ("size", &size)]), member("x", b'0', 0, text.as_bytes())].concat();
     assert_eq!(read_in("pax.tar", &ended(&[long, file("b", "2 3\n")]), Format::Text), sorted);
     assert!(!folder.path("../../out.csv").exists());
+}
+
+#[test]
+fn a_matrix_of_scipy_is_no_archive_in_an_archive() {
+    let folder = Folder::new();
+    let matrix = std::fs::read(fixture("csr.npz")).unwrap();
+    let expected = read(&fixture("csr.npz")).unwrap();
+    for (name, bytes) in [
+        ("a.tar", ended(&[member("x/csr.npz", b'0', matrix.len() as u64, &matrix)])),
+        ("a.zip", zipped(&[("csr.npz", &matrix), ("README.txt", b"about")])),
+        ("no-suffix.zip", zipped(&[("csr", &matrix)])),
+    ] {
+        let path = [folder.write(name, bytes)];
+        for format in [None, Some(Format::ScipyNpz)] {
+            let source = Source::open(&path, format, &work_dir()).unwrap();
+            assert_eq!((source.format(), arcs(&source).unwrap()), (Format::ScipyNpz, expected.clone()), "{name}");
+        }
+    }
 }
 
 #[test]
@@ -137,6 +155,9 @@ fn damaged_and_hostile_archives_are_refused() {
     folder.refuses("sparse.tar", sparse, &["'g.txt' is stored as a sparse file"]);
     let many: Vec<Vec<u8>> = (0..10_001).map(|i| file(&format!("{i}.html"), "")).collect();
     folder.refuses("many.tar", ended(&many), &["more than 10000 members"]);
+    let many: Vec<String> = (0..10_001).map(|i| format!("{i}.html")).collect();
+    let many: Vec<(&str, &[u8])> = many.iter().map(|name| (name.as_str(), &b""[..])).collect();
+    folder.refuses("many.zip", zipped(&many), &["more than 10000 members"]);
 
     let zip = zipped(&[("g.txt", text_of(&[(3, 4); 500], " ", "\n").as_bytes())]);
     folder.refuses("cut.zip", &zip[..zip.len() - 1], &["the zip archive is damaged", "fetch it again"]);

@@ -81,6 +81,8 @@ fn a_column_that_numbers_the_lines_is_no_end_of_an_arc() {
     is_kite(&folder, "again.csv", &format!("Unnamed: 0,source,target\n{}", numbered("", ",", "")), 0);
     is_kite(&folder, "r.csv", &format!("\"\",\"from\",\"to\"\n{}", numbered("\"", ",", "")), 0);
     is_kite(&folder, "ids.tsv", &format!("id\tsource\ttarget\n{}", numbered("", "\t", "")), 0);
+    is_kite(&folder, "index.csv", &format!("index,a,b\n{}", numbered("", ",", "")), 0);
+    is_kite(&folder, "none.txt", &format!("a b c\n{}", lines(0, " ", " 1")), 0);
     let away = format!("id,weight,source,target\n{}", numbered("", ",", ",1"));
     folder.refuses("away.csv", away, &["away.csv:", "columns 3 and 4", "first two columns"]);
     // As R writes a table: one name fewer than columns.
@@ -209,23 +211,6 @@ fn a_byte_order_mark_is_passed_over_in_all_formats_of_text() {
             let wide: Vec<u8> = format!("{mark}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect();
             folder.refuses(name, wide, &["UTF-16", "iconv"]);
         }
-    }
-}
-
-#[test]
-fn errors_name_the_separator_or_the_format_that_was_meant() {
-    let folder = Folder::new();
-    for (text, part) in [
-        ("0;1\n1;2\n", "not by ';'"),
-        ("source;target\n0;1\n1;2\n", "meant.txt:2: '0;1'"),
-        ("source;target\n0;1\n1;2\n", "not by ';'"),
-        ("0|1\n1|2\n", "not by '|'"),
-        ("\"0\",\"1\"\n\"1\",\"2\"\n", "without quotes"),
-        ("// nodes\n0 1\n", "comments begin with # or %"),
-        ("c comment\np edge 3 2\ne 1 2\n", "DIMACS"),
-        ("p sp 3 2\na 1 2 7\n", "DIMACS"),
-    ] {
-        folder.refuses("meant.txt", text, &["meant.txt:", part]);
     }
 }
 

@@ -124,7 +124,7 @@ fn a_graph_may_lie_in_several_files() {
     ];
     assert_eq!(several(&paths), sorted);
     let source = Source::open(&paths, None, &work_dir()).unwrap();
-    assert_eq!(source.identity().unwrap().unwrap().files.len(), 2);
+    assert_eq!(source.identity(&Control::silent()).unwrap().unwrap().files.len(), 2);
     assert_eq!(source.bytes(), paths.iter().map(|path| path.metadata().unwrap().len()).sum::<u64>());
     let halves = [("a.bin", first), ("b.bin", second)]
         .map(|(name, arcs)| folder.write(name, bytes_of::<8>(arcs, |u, v| (u | v << 32).to_le_bytes())));
@@ -150,8 +150,10 @@ fn a_graph_may_lie_in_several_files() {
     }
     let pattern = [folder.path("?.bin")];
     assert_eq!(several(&pattern), sorted);
-    let files = Source::open(&pattern, None, &work_dir()).unwrap().identity().unwrap().unwrap().files;
-    assert_eq!(files, Source::open(&halves, None, &work_dir()).unwrap().identity().unwrap().unwrap().files);
+    let identity = |paths: &[PathBuf]| {
+        Source::open(paths, None, &work_dir()).unwrap().identity(&Control::silent()).unwrap().unwrap()
+    };
+    assert_eq!(identity(&pattern).files, identity(&halves).files);
     let usage = |paths: &[PathBuf], format| {
         let error = Source::open(paths, format, &work_dir()).unwrap_err();
         assert_eq!(error.kind(), Kind::Usage, "{error}");
@@ -187,7 +189,7 @@ fn a_pipe_is_read_as_a_file_is() {
     writer.join().unwrap();
     assert_eq!(arcs(&source).unwrap().len(), TINY.len());
     assert_eq!(arcs(&source).unwrap().len(), TINY.len());
-    assert_eq!(source.identity().unwrap(), None);
+    assert_eq!(source.identity(&Control::silent()).unwrap(), None);
     assert_eq!(std::fs::read_dir(folder.0.path()).unwrap().count(), 1);
 }
 

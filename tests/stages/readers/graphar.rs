@@ -165,6 +165,24 @@ fn a_graph_in_an_archive_is_read() {
 }
 
 #[test]
+fn a_chunk_that_is_a_folder_is_refused() {
+    // One of several chunks, and the only one.
+    for (edges, chunk) in [("knows", "part0/chunk1"), ("likes", "part0/chunk0")] {
+        let dir = GraphDir::new();
+        dir.write("social.graph.yml", &format!("edges: [{edges}.edge.yml]\n"));
+        let chunk = format!("edge/{edges}/ordered_by_source/adj_list/{chunk}");
+        std::fs::remove_file(dir.0.path(&chunk)).unwrap();
+        dir.write(&format!("{chunk}/data"), "2,0\n");
+        dir.refuses(&[""], &[&chunk, "is a directory"]);
+        for (name, found) in dir.read_archives() {
+            let error = found.unwrap_err().to_string();
+            let said = [format!("{name}: "), format!("{chunk}: is a folder; expected a file of edges")];
+            assert!(said.iter().all(|said| error.contains(said)), "{error}");
+        }
+    }
+}
+
+#[test]
 fn a_graph_that_is_not_whole_is_refused() {
     for (name, text, parts) in [
         ("edge/knows/ordered_by_source/adj_list/part0/chunk0", None, &["1 chunks (numbers 1); expected 2 chunks"][..]),

@@ -1,6 +1,8 @@
 //! A simpler interface of an engine: kernels by name with 64-bit arguments, one clock, and copies and kernels that alternate. Kernels go to stream 0,
 //! or to extra streams that run concurrently between [`BaselineDevice::fork`] and [`BaselineDevice::join`].
 
+use std::time::Duration;
+
 use bytemuck::{bytes_of, cast_slice_mut};
 use trimill_kernels::engine::{Engine, Event, Grid, Kernel, Stream, Timed};
 use trimill_kernels::{CudaSource, GpuResult};
@@ -89,11 +91,11 @@ impl<'e, E: Engine> BaselineDevice<'e, E> {
         self.engine.record(Stream::Compute, CLOCK[0])
     }
 
-    /// Waits for stream 0; returns the seconds since the clock was started.
-    pub(crate) fn stop_clock(&mut self) -> GpuResult<f64> {
+    /// Waits for stream 0; returns the time since the clock was started.
+    pub(crate) fn stop_clock(&mut self) -> GpuResult<Duration> {
         self.engine.record(Stream::Compute, CLOCK[1])?;
         self.engine.reach(CLOCK[1])?;
-        self.engine.seconds(Timed::Count, CLOCK[0], CLOCK[1])
+        self.engine.time(Timed::Count, CLOCK[0], CLOCK[1])
     }
 }
 

@@ -190,7 +190,7 @@ impl<E: Engine> BaselineWork<E> for Polak {
     ) -> GpuResult<()> {
         machine.start_clock()?;
         let copied = both_ways::upload(machine, self.pieces.keys + self.bytes, self.both, self.rows, run)?;
-        so_far.copy_seconds += machine.stop_clock()?;
+        so_far.times.copies += machine.stop_clock()?;
         self.rows += run.offsets.len() as u64 - 1;
         self.bytes += copied;
         Ok(())
@@ -199,7 +199,7 @@ impl<E: Engine> BaselineWork<E> for Polak {
     fn finish(&mut self, machine: &mut BaselineDevice<'_, E>, so_far: &mut MethodCount) -> GpuResult<()> {
         machine.start_clock()?;
         let (edge, node) = self.preprocess(machine)?;
-        so_far.prepare_seconds = machine.stop_clock()?;
+        so_far.times.preprocessing = machine.stop_clock()?;
         let PolakOptions { block_threads, blocks, .. } = self.options;
         let EdgeShare { index, of } = self.share;
         let threads = u64::from(block_threads) * u64::from(blocks * machine.engine.processors());
@@ -210,7 +210,7 @@ impl<E: Engine> BaselineWork<E> for Polak {
         let arguments = [bound(index), bound(index + 1), m, edge, node, results];
         machine.launch(0, "count_triangles", Grid::of(threads, block_threads)?, &arguments)?;
         so_far.triangles = primitives::sum(machine, results, threads, ValueWidth::U64, results + 8 * MOST_THREADS)?;
-        so_far.kernel_seconds = machine.stop_clock()?;
+        so_far.times.kernels = machine.stop_clock()?;
         Ok(())
     }
 }

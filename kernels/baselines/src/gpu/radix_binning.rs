@@ -152,7 +152,7 @@ impl<E: Engine> BaselineWork<E> for RadixBinning {
     ) -> GpuResult<()> {
         machine.start_clock()?;
         let copied = both_ways::upload(machine, self.keys[0] + self.bytes, true, self.rows, run)?;
-        so_far.copy_seconds += machine.stop_clock()?;
+        so_far.times.copies += machine.stop_clock()?;
         self.rows += run.offsets.len() as u64 - 1;
         self.bytes += copied;
         Ok(())
@@ -161,7 +161,7 @@ impl<E: Engine> BaselineWork<E> for RadixBinning {
     fn finish(&mut self, machine: &mut BaselineDevice<'_, E>, so_far: &mut MethodCount) -> GpuResult<()> {
         machine.start_clock()?;
         let wedges = self.prepare(machine)?;
-        so_far.prepare_seconds = machine.stop_clock()?;
+        so_far.times.preprocessing = machine.stop_clock()?;
         let RadixBinningLayout { node, successors, edges, wedges: scanned, region, region_bytes } = self.pieces;
         machine.start_clock()?;
         let mut space = ArenaLayout::new(region_bytes);
@@ -177,7 +177,7 @@ impl<E: Engine> BaselineWork<E> for RadixBinning {
             first += many;
         }
         let closed = bins.closed(machine)?;
-        so_far.kernel_seconds = machine.stop_clock()?;
+        so_far.times.kernels = machine.stop_clock()?;
         if !closed.is_multiple_of(3) {
             return Err(GpuError::Section(format!("{closed} wedges are closed, which is no multiple of three")));
         }

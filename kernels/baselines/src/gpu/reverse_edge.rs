@@ -130,7 +130,7 @@ impl<E: Engine> BaselineWork<E> for ReverseEdgeGpu {
         self.pieces.sections.resident(machine, run, so_far)?;
         machine.start_clock()?;
         self.tails(machine, run)?;
-        so_far.copy_seconds += machine.stop_clock()?;
+        so_far.times.copies += machine.stop_clock()?;
         Ok(())
     }
 
@@ -156,7 +156,7 @@ impl<E: Engine> BaselineWork<E> for ReverseEdgeGpu {
         }
         machine.join(*streams.end())?;
         so_far.triangles += primitives::sum(machine, *result, self.arcs, ValueWidth::U32, *sums)?;
-        so_far.kernel_seconds += machine.stop_clock()?;
+        so_far.times.kernels += machine.stop_clock()?;
         Ok(())
     }
 }

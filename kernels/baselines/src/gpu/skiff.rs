@@ -304,10 +304,10 @@ impl<E: Engine> BaselineWork<E> for Skiff {
         for slice in &slices {
             machine.start_clock()?;
             self.build(machine, tries, slice, |place| lengths[place as usize], &mut base)?;
-            so_far.prepare_seconds += machine.stop_clock()?;
+            so_far.times.preprocessing += machine.stop_clock()?;
             machine.start_clock()?;
             self.count(machine, &organised, tries)?;
-            so_far.kernel_seconds += machine.stop_clock()?;
+            so_far.times.kernels += machine.stop_clock()?;
         }
         so_far.triangles += primitives::sum(machine, self.pieces.results, results, ValueWidth::U64, self.pieces.sums)?;
         self.organised = Some(organised);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgGroup, Args, Subcommand};
 
 use super::args::{AnswerArgs, usual, without};
-use super::count::of_inputs;
+use super::count::GraphJobArgs;
 use trimill::program::{
     CacheTable, ClusterTable, CountTable, InputTable, MemoryTable, RunTable, Scheduler, Tables, WorkTable, from_one,
 };
@@ -31,19 +31,12 @@ const NOT_OF_HQ: &str = "time partition account at_once sbatch merge_time merge_
     force.help("Have it replace a result that is there already, and files of vertices and edges that are there")
 }))]
 pub(crate) struct PrepareCommand {
-    /// The graph's file, or several files or a directory of one graph; `-` is standard input
-    #[arg(value_name = "INPUT", required = true)]
-    pub(crate) inputs: Vec<PathBuf>,
-
     #[command(flatten)]
-    pub(crate) settings: Tables,
+    pub(crate) graph: GraphJobArgs,
 
     /// Cut the graph into at least N partitions, one for each shard [default: as few as fit]
     #[arg(long, value_parser = from_one::<NonZeroU32>, value_name = "N", help_heading = "Shards")]
     pub(crate) shards: Option<NonZeroU32>,
-
-    #[command(flatten)]
-    pub(crate) answer: AnswerArgs,
 }
 
 /// `trimill merge`
@@ -98,12 +91,6 @@ pub(crate) struct TaskArgs {
 /// A run directory instead of an input.
 pub(super) fn input_of(run: &Path) -> InputTable {
     InputTable { path: Some(run.to_path_buf()), ..InputTable::default() }
-}
-
-impl PrepareCommand {
-    pub(crate) fn tables(&self) -> Tables {
-        of_inputs(&self.settings, &self.inputs)
-    }
 }
 
 impl MergeCommand {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args};
 
 use super::args::{AnswerArgs, usual, without};
-use trimill::program::{CacheTable, CountTable, InputTable, MemoryTable, OutputTable, ShardChoice, Tables, WorkTable};
+use trimill::program::{ShardChoice, Tables};
 
 /// What `trimill plan` does not take: it writes a report alone.
 const NOT_OF_PLAN: &str = "run_dir output force against trace";
@@ -14,20 +14,17 @@ const NOT_OF_TRUSS: &str = "truss";
 /// What `trimill partition` does not take: it counts nothing, and keeps what it spills.
 const NOT_OF_PARTITION: &str = "spill keep_spill run_dir output clustering per_vertex by_degree lcc directed per_edge truss \
     k by_k report against trace";
-/// What `trimill verify` does not take: it counts in memory, on the cores.
-const NOT_OF_VERIFY: &str = "device_memory block_bytes backend devices method block_threads tile device_timeout prepare \
-    output lcc directed report against trace";
+/// What `trimill verify` does not take: it counts the whole graph at once, in memory, on the cores.
+const NOT_OF_VERIFY: &str = "partitioner parts seed prune metis_contract device_memory block_bytes spill spill_dir keep_spill backend devices \
+    method block_threads tile device_timeout prepare run_dir output lcc directed report against trace";
 
 /// `trimill count`
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| usual(arg, &[])))]
+#[command(mut_arg("inputs", |all| all.required(false).required_unless_present("shard")))]
 pub(crate) struct CountCommand {
-    /// The graph's file, or several files or a directory of one graph; `-` is standard input
-    #[arg(value_name = "INPUT", required_unless_present = "shard")]
-    pub(crate) inputs: Vec<PathBuf>,
-
     #[command(flatten)]
-    pub(crate) settings: Tables,
+    pub(crate) graph: GraphJobArgs,
 
     /// Count a share of the partitions of a job that `trimill prepare` made in the run directory: I/N, or auto for the one that the
     /// scheduler's environment names
@@ -43,9 +40,6 @@ pub(crate) struct CountCommand {
         ]
     )]
     pub(crate) shard: Option<ShardChoice>,
-
-    #[command(flatten)]
-    pub(crate) answer: AnswerArgs,
 }
 
 /// A graph, the settings of a job on it, and how the answer is printed.
@@ -102,32 +96,17 @@ pub(crate) struct PartitionCommand {
 pub(crate) struct VerifyCommand {
     /// The graph's file, or several files or a directory of one graph; `-` is standard input
     #[arg(value_name = "INPUT", required = true)]
-    pub(crate) inputs: Vec<PathBuf>,
+    inputs: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) input: InputTable,
-
-    #[command(flatten)]
-    pub(crate) memory: MemoryTable,
-
-    #[command(flatten)]
-    pub(crate) count: CountTable,
-
-    #[command(flatten)]
-    pub(crate) output: OutputTable,
-
-    #[command(flatten)]
-    pub(crate) cache: CacheTable,
-
-    #[command(flatten)]
-    pub(crate) work: WorkTable,
+    settings: Tables,
 
     /// Print one JSON object instead of text
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
-pub(super) fn of_inputs(settings: &Tables, inputs: &[PathBuf]) -> Tables {
+fn of_inputs(settings: &Tables, inputs: &[PathBuf]) -> Tables {
     let mut tables = settings.clone();
     tables.input.paths = Some(inputs.to_vec());
     tables
@@ -136,8 +115,8 @@ pub(super) fn of_inputs(settings: &Tables, inputs: &[PathBuf]) -> Tables {
 impl CountCommand {
     /// The input of a shard is its run directory.
     pub(crate) fn tables(&self) -> Tables {
-        let mut tables = of_inputs(&self.settings, &self.inputs);
-        if let (Some(_), Some(run)) = (&self.shard, &self.settings.run.dir) {
+        let mut tables = self.graph.tables();
+        if let (Some(_), Some(run)) = (&self.shard, &tables.run.dir) {
             tables.input = super::cluster::input_of(run);
         }
         tables
@@ -163,9 +142,6 @@ impl PartitionCommand {
 
 impl VerifyCommand {
     pub(crate) fn tables(&self) -> Tables {
-        let Self { input, memory, count, output, cache, work, .. } = self;
-        let (input, memory, count) = (input.clone(), memory.clone(), count.clone());
-        let (output, cache, work) = (output.clone(), cache.clone(), work.clone());
-        of_inputs(&Tables { input, memory, count, output, cache, work, ..Tables::default() }, &self.inputs)
+        of_inputs(&self.settings, &self.inputs)
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn run(command: &BenchCommand, context: &mut CommandContext<'_>) -> R
     };
     let graphs = request.graphs.iter().map(job).collect::<Result<Vec<_>>>()?;
     for file in [&command.output, &command.report.report].into_iter().flatten() {
-        disk::make_dir(parent(file))?;
+        disk::make_dir(disk::parent(file))?;
     }
     let mut files = Paths::default();
     if let Some(file) = &command.output {
@@ -45,19 +45,9 @@ pub(super) fn run(command: &BenchCommand, context: &mut CommandContext<'_>) -> R
         (Err(error), Some(report)) => (report, Some(error)),
         (Err(error), None) => return Err(error),
     };
-    conclude(command, &report, ended, context)
-}
-
-/// Writes and prints a report, and the error that ended the comparison.
-pub(super) fn conclude(
-    command: &BenchCommand,
-    report: &BenchReport,
-    ended: Option<Error>,
-    context: &mut CommandContext<'_>,
-) -> Result<CommandOutcome> {
-    let written = write(command, report, Moment::End);
-    context.report(command.json, report, bench::bench)?;
-    let mut worst = if ended.is_none() { outcome(report, context) } else { None };
+    let written = write(command, &report, Moment::End);
+    context.report(command.json, &report, bench::bench)?;
+    let mut worst = if ended.is_none() { outcome(&report, context) } else { None };
     for error in [ended, written.err()].into_iter().flatten() {
         worst = worst.max(Some(context.tell("", &error)));
     }
@@ -95,10 +85,6 @@ fn write(command: &BenchCommand, report: &BenchReport, moment: Moment) -> Result
         }
     }
     disk::write_outputs(&now)
-}
-
-fn parent(file: &Path) -> &Path {
-    file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A wrong count takes precedence. A method that cannot run is no error, unless none can.

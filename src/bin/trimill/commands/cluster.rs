@@ -9,12 +9,12 @@ use trimill::program::{Cluster, Job, WORKER, execute, guarded, paths};
 use trimill::{Error, Result};
 
 pub(super) fn prepare(command: &PrepareCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    let job = job_of(&command.tables())?;
+    let job = job_of(&command.graph.tables())?;
     check_merged(job.settings.output.take_standard_output())?;
     paths::check(&[job.paths()])?;
     let prepared = execute::prepare(job, command.shards, context.metis(), &context.control)?;
-    let shown = context.shown(&command.answer);
-    context.report(command.answer.json, &prepared, |prepared| reports::prepared(prepared, shown))
+    let shown = context.shown(&command.graph.answer);
+    context.report(command.graph.answer.json, &prepared, |prepared| reports::prepared(prepared, shown))
 }
 
 /// Tables of counts are written by `trimill merge`, which prints its answer.

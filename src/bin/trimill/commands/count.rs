@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::thread::available_parallelism;
 use trimill::program::execute::{self, Helper};
-use trimill::program::{EarlierResult, Job, Tables, WORKER, files, guarded, paths, rates, views, with_resume_advice};
+use trimill::program::{EarlierResult, Job, Tables, WORKER, files, guarded, paths, with_resume_advice};
 use trimill::{Control, Error, Kind, Result, RunResult};
 
 pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
@@ -15,10 +15,10 @@ pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> R
         let mut how = Job::resolve(None, &command.tables(), Path::new(""))?;
         checks::check(&mut how, &command.tables())?;
         let report = guarded(WORKER, || execute::shard(how, shard, &context.control)).and_then(|counted| counted)?;
-        let shown = context.shown(&command.answer);
-        return context.report(command.answer.json, &report, |report| reports::shard(report, shown));
+        let shown = context.shown(&command.graph.answer);
+        return context.report(command.graph.answer.json, &report, |report| reports::shard(report, shown));
     }
-    counted(&command.tables(), &command.answer, context)
+    counted(&command.tables(), &command.graph.answer, context)
 }
 
 pub(super) fn truss(command: &TrussCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
@@ -67,19 +67,8 @@ pub(super) fn count(job: &Job, metis: Option<Helper>, control: &Control) -> Resu
         .map_err(|panic| with_resume_advice(panic, job.settings.run.dir.as_deref()))?;
     let (result, written) = Error::answered(counted)?;
     let tables = write_tables(&result, job.settings.output.dir.as_deref());
-    let views = guarded(WORKER, || write_views(job, &result, earlier.as_ref())).and_then(|viewed| viewed);
+    let views = guarded(WORKER, || job.write_views(&result, earlier.clone())).and_then(|viewed| viewed);
     Ok(CountAnswer { result, written: Error::worst_of([written, tables, views]), earlier })
-}
-
-fn write_views(job: &Job, result: &RunResult, earlier: Option<&EarlierResult>) -> Result<()> {
-    let page = |file| {
-        let entry = job.page_of_count(result, rates(job.settings.cache.dir.as_deref()), earlier.cloned())?;
-        views::write_report(file, &[entry])
-    };
-    let report = job.settings.output.report.as_deref().map_or(Ok(()), page);
-    let trace =
-        job.settings.output.trace.as_deref().map_or(Ok(()), |file| views::write_trace(file, &job.title(), result));
-    Error::worst_of([report, trace])
 }
 
 pub(super) fn write_tables(result: &RunResult, dir: Option<&Path>) -> Result<()> {
@@ -96,10 +85,7 @@ pub(super) fn plan(command: &PlanCommand, context: &mut CommandContext<'_>) -> R
     let threads = threads(job.settings.count.threads);
     context.report(command.graph.answer.json, &report, |report| text::plan::plan(report, threads, shown))?;
     let short = (!report.fits).then_some(Kind::Resource);
-    let Some(file) = &job.settings.output.report else { return Ok(short) };
-    let written = job
-        .page_of_plan(&report, rates(job.settings.cache.dir.as_deref()))
-        .and_then(|entry| views::write_report(file, &[entry]));
+    let written = job.write_plan(&report);
     Ok(short.max(written.err().map(|error| context.tell("", &error))))
 }
 

@@ -4,7 +4,7 @@ use super::{CommandContext, CommandOutcome};
 use crate::cli::{CacheCommand, DoctorCommand, InspectCommand};
 use crate::text::{reports, value};
 use trimill::Result;
-use trimill::program::execute::{self, DoctorRequest};
+use trimill::program::execute;
 
 pub(super) fn run(command: &InspectCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let report = execute::inspect(&command.spill, command.verify, &context.control)?;
@@ -12,12 +12,8 @@ pub(super) fn run(command: &InspectCommand, context: &mut CommandContext<'_>) ->
 }
 
 pub(super) fn doctor(command: &DoctorCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    let request = DoctorRequest {
-        work_dir: command.work_dir.clone(),
-        cache_dir: command.cache_dir.clone(),
-        measure: command.measure,
-    };
-    let report = execute::doctor(&request, &context.control)?;
+    let DoctorCommand { work_dir, cache_dir, measure, .. } = command;
+    let report = execute::doctor(work_dir.as_deref(), cache_dir.as_deref(), *measure, &context.control)?;
     context.report(command.json, &report, reports::doctor)
 }
 

@@ -13,7 +13,7 @@ use super::{CommandContext, CommandOutcome, checks, count};
 use crate::cli::{AnswerArgs, RunCommand};
 use trimill::program::{
     Batch, BatchJob, Cluster, Failure, Job, PageEntry, Paths, ResultKind, WORKER, execute, guarded, json, kind_name,
-    paths, printable, rates, shown, views,
+    paths, printable, shown, views,
 };
 use trimill::{Bytes, Error, Kind, Result, RunResult};
 
@@ -32,8 +32,9 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
         return check(&batch, command.answer.json, context);
     }
     checks::check_machine(&batch.jobs).map_err(|error| error.at_if_unset(&command.file))?;
-    if report.is_some() {
-        batch.jobs.iter_mut().for_each(|entry| entry.job.recorded = true);
+    // Of a job that a cluster counts, the report has nothing.
+    for BatchJob { job, .. } in &mut batch.jobs {
+        job.recorded |= report.is_some() && job.cluster().is_none();
     }
     let table = batch.jobs.iter().any(|entry| entry.job.settings.output.take_standard_output());
     let mut done = JobsDone { answer: command.answer.clone(), reports: report.is_some(), table, ..JobsDone::default() };
@@ -101,7 +102,7 @@ impl JobsDone {
             Ok(CountAnswer { result, written, earlier }) => {
                 line.counted = Some((result.triangles, result.edges, result.parts));
                 if self.reports {
-                    self.entries.push(job.page_of_count(&result, rates(job.settings.cache.dir.as_deref()), earlier)?);
+                    self.entries.push(job.page_of_count(&result, earlier)?);
                 }
                 let (shown, threads) = (context.shown(&self.answer), Some(threads(job.settings.count.threads)));
                 let text = |result: &RunResult| format!("{}\n", result::result(result, threads, shown));

@@ -8,8 +8,7 @@ use clap::Parser;
 
 use super::{CommandContext, CommandOutcome};
 use crate::cli::{Cli, Command};
-use trimill::program::report::BenchReport;
-use trimill::{Control, Kind, Result, RunResult};
+use trimill::{Control, Kind, Result};
 
 struct Run {
     end: Result<CommandOutcome>,
@@ -52,19 +51,6 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
     std::fs::write(dir.path().join("odd.txt"), "this is no graph\n").unwrap();
     let path = dir.path().to_path_buf();
     (dir, path)
-}
-
-#[test]
-fn count_answers_as_a_table_as_json_and_in_files() {
-    let (_guard, dir) = folder();
-    let table = run(&dir, "count @/g.txt --partitioner random");
-    assert_eq!(table.kind(), None);
-    assert!(table.out.contains("triangles     7\n") && table.out.contains("by random"), "{}", table.out);
-    let json = run(&dir, "count @/g.txt --json --output @/out");
-    let result: RunResult = serde_json::from_str(&json.out).unwrap();
-    assert_eq!((result.triangles, result.job), (7, None));
-    assert_eq!(trimill::program::json::read_result(&dir.join("out/result.json")).unwrap().triangles, 7);
-    assert!(dir.join("out/partitions.tsv").is_file());
 }
 
 #[test]
@@ -236,36 +222,11 @@ fn errors_keep_their_kinds() {
         ("count @/g.txt --output @/g.txt", Kind::Resource),
         ("count @/g.txt --partitioner file:@/parts", Kind::Data),
         ("partition @/g.txt --spill-dir @/g.txt", Kind::Resource),
+        ("bench -", Kind::Usage),
+        ("bench @/g.txt @/g.txt --expect 7", Kind::Usage),
+        ("bench @/g.txt --metis-contract 8", Kind::Usage),
     ] {
         assert_eq!(run(&dir, line).kind(), Some(kind), "{line}");
-    }
-}
-
-#[test]
-fn a_comparison_fails_by_a_wrong_count_or_when_nothing_counted() {
-    let (_guard, dir) = folder();
-    let concluded = |line: &str, methods: fn(&mut BenchReport)| {
-        let Command::Bench(command) = parsed(&dir, line) else { panic!("{line}") };
-        let mut report = trimill::program::report::bench::example::example();
-        methods(&mut report);
-        within(Control::silent(), |context| super::bench::conclude(&command, &report, None, context))
-    };
-    let right = concluded("bench @/g.txt", |report| report.graphs[0].methods.truncate(2));
-    assert_eq!(right.kind(), None);
-    std::fs::create_dir(dir.join("new")).unwrap();
-    let wrong = concluded("bench @/g.txt --json --output @/new/b.json --report @/new/b.html", |_| ());
-    assert_eq!(wrong.kind(), Some(Kind::Data));
-    assert!(wrong.err.contains("odd <&>@cpu: WRONG: counted 8 triangles; expected 7 (--expect)"), "{}", wrong.err);
-    let printed: BenchReport = serde_json::from_str(&wrong.out).unwrap();
-    let kept: BenchReport = serde_json::from_slice(&std::fs::read(dir.join("new/b.json")).unwrap()).unwrap();
-    assert_eq!((&printed, &kept), (&trimill::program::report::bench::example::example(), &printed));
-    let page = std::fs::read_to_string(dir.join("new/b.html")).unwrap();
-    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("odd \\u003c&>"), "{page}");
-    let late = concluded("bench @/g.txt", |report| drop(report.graphs[0].methods.drain(..3)));
-    assert_eq!(late.kind(), Some(Kind::Resource));
-    assert!(late.err.contains("no method counted") && late.out.contains("stopped after 60 s"), "{}", late.err);
-    for line in ["bench -", "bench @/g.txt @/g.txt --expect 7", "bench @/g.txt --metis-contract 8"] {
-        assert_eq!(run(&dir, line).kind(), Some(Kind::Usage), "{line}");
     }
 }
 

@@ -59,7 +59,7 @@ fn answer(plan: &PlanReport, threads: usize) -> String {
         ("counted", method),
         ("partitions", format!("{} by {}: {}", thousands(plan.parts), plan.partitioner, reason(plan.parts_reason))),
         (memory, format!("{largest} of {}; {} would do", plan.device_memory, plan.smallest_device_memory)),
-        ("host memory", format!("{} to {}", plan.smallest_host_memory, plan.host_memory)),
+        ("host memory", host_memory(plan)),
         ("disk", disk(plan)),
         ("time, about", time(plan)),
     ]);
@@ -93,6 +93,14 @@ fn reason(reason: PartsReason) -> &'static str {
         PartsReason::Asked => "as was asked for",
         PartsReason::Split => "what was asked for does not fit",
         PartsReason::Devices => "one for each device",
+    }
+}
+
+fn host_memory(plan: &PlanReport) -> String {
+    let (least, budget) = (plan.smallest_host_memory, plan.host_memory);
+    match least <= budget {
+        true => format!("{least} to {budget}"),
+        false => format!("{budget} with the cached graph; {least} to prepare it anew"),
     }
 }
 

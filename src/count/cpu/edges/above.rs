@@ -45,14 +45,10 @@ impl HubsAbove {
             self.words = Vec::new();
             self.words = zeros(len);
         }
-        let (mut rest, mut blocks) = (&mut self.words[..len], Vec::new());
-        for first in (0..self.end).step_by(BLOCK as usize) {
-            let end = self.end.min(first + BLOCK);
-            let (block, after) = rest.split_at_mut(before(end) - before(first));
-            blocks.push((first, block));
-            rest = after;
-        }
-        parallel::each(blocks, |(first, block): (u32, &mut [u64])| {
+        let firsts = (0..self.end).step_by(BLOCK as usize);
+        let lengths = firsts.clone().map(|first| before(self.end.min(first + BLOCK)) - before(first));
+        let blocks = parallel::cut(&mut self.words[..len], lengths);
+        parallel::each(firsts.zip(blocks), |(first, block)| {
             let from = first.max(range.start) / BLOCK;
             let each = (range.end.div_ceil(BLOCK) - from) as usize;
             for (place, hub_block) in (from..).take(each).enumerate() {

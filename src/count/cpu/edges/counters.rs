@@ -61,13 +61,10 @@ impl HostEdgeCounters {
 
     /// Copies counters. As the following functions, it runs in the current thread pool.
     pub(super) fn read(&self, first: u64, into: &mut [u32]) {
-        let (mut rest, mut parts) = (&mut *into, Vec::new());
-        for (range, places) in self.places(first, rest.len()) {
-            let (into, after) = rest.split_at_mut(places.len());
-            parts.push((range, places, into));
-            rest = after;
-        }
-        parallel::each(parts, |(range, places, into)| into.copy_from_slice(&lock(range)[places]));
+        let places: Vec<_> = self.places(first, into.len()).collect();
+        let parts = parallel::cut(into, places.iter().map(|(_, places)| places.len()));
+        let parts = places.into_iter().zip(parts);
+        parallel::each(parts, |((range, places), into)| into.copy_from_slice(&lock(range)[places]));
     }
 
     pub(super) fn read_row_block(&self, into: &mut [u32]) {

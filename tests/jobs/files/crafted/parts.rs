@@ -39,7 +39,7 @@ impl Parts {
         let (mut footer, mut parts) = (self.footer.clone(), self.clone());
         let layout = serde_json::from_value::<Layout>(footer.clone()).ok().filter(is_near);
         if let Some(layout) = &layout {
-            if let Some((rows, index)) = self.section(layout.rows()).zip(self.section(layout.index())) {
+            if let Some((rows, index)) = self.section(layout.range("rows")).zip(self.section(layout.range("index"))) {
                 let ends =
                     index.clone().skip(32).step_by(32).map(|entry| self.u64_in(entry + 16)).chain([layout.block_bytes]);
                 for (entry, end) in index.step_by(32).zip(ends) {
@@ -81,12 +81,13 @@ impl Parts {
     /// The rows of a file block: their lengths and distances.
     pub(super) fn block(&self, block: u64) -> [Vec<u32>; 2] {
         let layout = self.layout();
-        let entry = |block: u64| [0, 8, 16].map(|field| self.u64_at(layout.index().start + 32 * block + field));
+        let entry = |block: u64| [0, 8, 16].map(|field| self.u64_at(layout.range("index").start + 32 * block + field));
         let (from, to) = match block + 1 < layout.blocks {
             true => (entry(block), entry(block + 1)),
             false => (entry(block), [layout.vertices.into(), layout.edges, layout.block_bytes]),
         };
-        let bytes = self.section(layout.rows().start + from[2]..layout.rows().start + to[2]).unwrap();
+        let rows = layout.range("rows").start;
+        let bytes = self.section(rows + from[2]..rows + to[2]).unwrap();
         let mut rest = &self.sections[bytes];
         [to[0] - from[0], to[1] - from[1]].map(|many| {
             let (sequence, after) = NumberSequence::split(rest, many).unwrap();
@@ -101,7 +102,7 @@ impl Parts {
     pub(super) fn with_block(&self, block: u64, bytes: &[u8]) -> Self {
         let (layout, mut footer) = (self.layout(), self.footer.clone());
         let position = |i: u64| match i < layout.blocks {
-            true => self.u64_at(layout.index().start + 32 * i + 16),
+            true => self.u64_at(layout.range("index").start + 32 * i + 16),
             false => layout.block_bytes,
         };
         let (from, to) = (position(block), position(block + 1));
