@@ -46,6 +46,9 @@ const FIRST: u64 = 8;
 /// Bytes after the footer: its length and the magic.
 const TAIL: u64 = 4 + MAGIC.len() as u64;
 
+/// The most bytes between the last batch and the footer, for the mark of the stream's end and padding; a batch takes more.
+const MOST_BEFORE_FOOTER: u64 = PREFIX + 64;
+
 pub(super) struct Arrow {
     tables: Vec<ArrowFile>,
     window: u64,
@@ -188,9 +191,11 @@ fn by_footer(file: &InputFile, reading: &InputSettings, control: &Control) -> Re
         let bytes = found.metadata.len() as u64;
         if read.fetch_add(bytes, Ordering::Relaxed) + bytes > file.bytes { Err(share()) } else { Ok(found) }
     };
-    let mut dictionaries: Vec<StoredDictionary> = Vec::new();
+    let (mut dictionaries, mut end): (Vec<StoredDictionary>, u64) = (Vec::new(), 0);
     for block in footer.dictionaries().into_iter().flatten() {
-        if let Some(dictionary) = StoredDictionary::of(&at(place(block)?)?, &columns)? {
+        let found = at(place(block)?)?;
+        end = end.max(found.body + found.bytes);
+        if let Some(dictionary) = StoredDictionary::of(&found, &columns)? {
             if !dictionary.is_delta && dictionaries.iter().any(|other| other.id == dictionary.id) {
                 return Err(wrong("a dictionary that replaces another one".into())
                     .advice("write it as a stream, where dictionaries may change"));
@@ -210,6 +215,15 @@ fn by_footer(file: &InputFile, reading: &InputSettings, control: &Control) -> Re
     places.sort_unstable_by_key(|place| place.start);
     if places.windows(2).any(|pair| pair[0].end > pair[1].start) {
         return Err(share());
+    }
+    end = places.last().map_or(end, |last| end.max(last.end));
+    // Without batches there is only the schema, which is also in the footer.
+    let (end, most) = if end == 0 { (FIRST, length + 4 * MOST_BEFORE_FOOTER) } else { (end, MOST_BEFORE_FOOTER) };
+    let between = begin.checked_sub(end).ok_or_else(share)?;
+    // Of files that were joined, only the last one's footer is found, and its places then lead to the first one's messages.
+    if between > most {
+        return Err(wrong(format!("{between} bytes that the footer does not describe"))
+            .advice("if files were joined, name them one by one; else write or fetch it again"));
     }
     Ok(FoundMessages { columns, dictionaries, batches: batches.into_iter().map(|(_, batch)| batch).collect() })
 }

@@ -117,6 +117,20 @@ pub(super) fn line_end(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
+/// Whether the first numbers of a line, behind an index column if it has one, are separated by a comma here and by blanks there, as if the comma
+/// grouped the digits of a number.
+pub(super) fn mixes_separators(line: &[u8], index: bool) -> bool {
+    let line = line.trim_ascii_start();
+    let line = if index { &line[skip_index(line, 0)..] } else { line };
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let (Some(first), Some(second)) = (words.next(), words.next()) else { return false };
+    let numbers = |word: &[u8]| {
+        word[0].is_ascii_digit() && word.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b',' | b'.'))
+    };
+    let grouped = |word: &[u8]| word.contains(&b',') && word.split(|&byte| byte == b',').all(|group| !group.is_empty());
+    numbers(first) && numbers(second) && !first.ends_with(b",") && (grouped(first) || grouped(second))
+}
+
 /// Whether a line, with or without its LF, has a CR that no LF follows.
 pub(super) fn has_bare_cr(line: &[u8]) -> bool {
     memchr::memchr_iter(b'\r', line).any(|at| !matches!(line.get(at + 1), None | Some(b'\n')))
@@ -164,6 +178,18 @@ mod tests {
         for line in ["1,,2", "1", ",1,2", "1 2x", "1 2 3\r4", "1;2", "\"1\",\"2\"", "1 2 text\rtext\n"] {
             assert_eq!(Columns::of(line.as_bytes(), false), None, "{line}");
         }
+        for line in ["1,002 1,003", "15\t1,003", "1,002,003 5", "1,2 0.5", "1 2,5 7"] {
+            assert!(
+                mixes_separators(line.as_bytes(), false) && mixes_separators(format!("0,{line}").as_bytes(), true),
+                "{line}"
+            );
+        }
+        for line in
+            ["1 2 0,5", "1, 2,3", "1 ,2 ,3", "1,2,2020-01-01 10:00:00", "1,2,10 5th Ave", "1,2 {'a': 1}", "1,2", "1 2"]
+        {
+            assert!(!mixes_separators(line.as_bytes(), false), "{line}");
+        }
+        assert!(!mixes_separators(b"0,1 2", true));
         assert_eq!(Columns::of(b"0,5,7\n", true).unwrap().count, 2);
         assert_eq!(Columns::of(b"\"1\" 5 7 0.5\n", true).unwrap().count, 3);
     }

@@ -1,8 +1,34 @@
 //! How a file is compressed.
 
 use std::io::{self, BufRead, Read};
+use std::path::Path;
 
 use flate2::bufread::GzDecoder;
+use trimill_system::Error;
+
+/// Compressions that are not read: the name, the first bytes, the suffix, the command that writes the plain bytes.
+const OTHERS: [(&str, &[u8], &str, &str); 6] = [
+    ("xz", b"\xfd7zXZ\0", ".xz", "xz -dc"),
+    ("lzma", b"\x5d\0\0", ".lzma", "xz -dc"),
+    ("lz4", b"\x04\x22\x4d\x18", ".lz4", "lz4 -dc"),
+    ("compress", b"\x1f\x9d", ".z", "gzip -dc"),
+    ("7-Zip", b"7z\xbc\xaf\x27\x1c", ".7z", "7z x -so"),
+    ("RAR", b"Rar!\x1a\x07", ".rar", "unrar p -inul"),
+];
+
+/// So many first bytes are not those of raw numbers by chance.
+const SURE: usize = 6;
+
+/// The error for a file that begins as such a compression does. Where that is too few bytes, `name` must have the suffix, if it is given.
+pub(super) fn not_read(head: &[u8], name: Option<&Path>) -> Option<Error> {
+    let named = |end: &str| name.is_none_or(|name| name.to_string_lossy().to_ascii_lowercase().ends_with(end));
+    let found = OTHERS.iter().find(|(_, first, end, _)| head.starts_with(first) && (first.len() >= SURE || named(end)));
+    found.map(|(name, _, _, command)| {
+        Error::data("", format!("is compressed by {name}, which is not read"))
+            .expected("a plain file, or one compressed by gzip, bzip2 or zstd")
+            .advice(format!("decompress it: {command} FILE | trimill count -"))
+    })
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compression {
@@ -52,6 +78,13 @@ fn is_bzip2(head: &[u8]) -> bool {
     rest.is_some_and(|(size, rest)| matches!(size, b'1'..=b'9') && (rest.starts_with(&BLOCK) || rest.starts_with(&END)))
 }
 
+/// The first bytes of a member.
+const MEMBER: [u8; 2] = [0x1f, 0x8b];
+
+fn after(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("bytes after {what}"))
+}
+
 /// The plain bytes of all members of a gzip file. As in the program `gzip`, zeros after the last one are padding.
 pub(super) struct GzipMembers<R>(Option<GzDecoder<R>>);
 
@@ -74,8 +107,9 @@ impl<R: BufRead> Read for GzipMembers<R> {
                 let bytes = rest.fill_buf()?;
                 match bytes.iter().position(|&byte| byte != 0) {
                     _ if bytes.is_empty() => break false,
-                    Some(0) if !padded => break true,
-                    Some(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "bytes after its padding")),
+                    Some(0) if !padded && (bytes.starts_with(&MEMBER) || *bytes == MEMBER[..1]) => break true,
+                    Some(0) if !padded => return Err(after("its end")),
+                    Some(_) => return Err(after("its padding")),
                     None => {}
                 }
                 padded = true;

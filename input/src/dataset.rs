@@ -1,7 +1,8 @@
 //! The files of an input: a directory stands for the files in it, a pattern for those whose paths it matches.
 //!
-//! Datasets are directories of part files, on one or several levels (`year=2024/part-00000.parquet`). Empty files are left out, and names
-//! that begin with `.` or `_`, notes of the programs that wrote them (`_SUCCESS`); of a GraphAr graph the chunks of edges are taken. Files
+//! Datasets are directories of part files, on one or several levels (`year=2024/part-00000.parquet`). Left out are empty files, what is no
+//! regular file, and names that begin with `.` or `_`, notes of the programs that wrote them (`_SUCCESS`), but not values of a column
+//! (`_year=2024`). Tables with versions are refused: some of their files may be old. Of a GraphAr graph the chunks of edges are taken. Files
 //! of a directory are sorted by path, those of a [list](super::part_list) keep its order. Any other name is a file or a URL itself.
 
 use std::os::unix::ffi::OsStrExt;
@@ -14,6 +15,7 @@ use super::graphalytics::GraphalyticsFiles;
 use super::graphar::GrapharEdges;
 use super::graphar::places::LocalGraphar;
 use super::part_list;
+use super::part_names::{is_note, keeps_versions};
 use super::stat::Watched;
 use super::storage::NamedInput;
 use trimill_system::url::{is_url, public};
@@ -258,11 +260,14 @@ fn add_files(dir: &Path, levels: u32, files: &mut Vec<PathBuf>) -> Result<()> {
     let mut paths =
         entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
     paths.sort_unstable();
-    for path in paths.into_iter().filter(|path| !begins_with(path, b"._")) {
+    if let Some(error) = paths.iter().find_map(|path| keeps_versions(path)) {
+        return Err(error);
+    }
+    for path in paths.into_iter().filter(|path| path.file_name().is_none_or(|name| !is_note(name.as_bytes()))) {
         let found = std::fs::metadata(&path).map_err(|error| Error::read(&path, error))?;
         if found.is_dir() {
             add_files(&path, levels - 1, files)?;
-        } else if !is_empty(&path) {
+        } else if found.is_file() && found.len() > 0 {
             files.push(path);
         }
     }
@@ -305,7 +310,7 @@ mod tests {
         assert_eq!(files(&["[ab]*/?.txt"]).unwrap(), of(&["[ab]*/3.txt"]));
         assert_eq!(files(&["b/y=*", "b/_SUCCESS", "nothing*"]).unwrap(), of(&["b/y=*", "b/_SUCCESS", "nothing*"]));
         // A list of files, fetched with them into one folder, or with their folders.
-        std::fs::write(at("p.paths"), "b/y=1/0.txt.gz\r\n\nelsewhere/q.txt\nhttps://host/r.txt\n").unwrap();
+        std::fs::write(at("p.paths"), "\u{feff}b/y=1/0.txt.gz\r\n\nelsewhere/q.txt\nhttps://host/r.txt\n").unwrap();
         std::fs::write(at("q.txt"), "0 1\n").unwrap();
         let expected = [at("b/y=1/0.txt.gz"), at("q.txt"), "https://host/r.txt".into()];
         assert_eq!(files(&["p.paths"]).unwrap(), expected);

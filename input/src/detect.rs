@@ -2,12 +2,13 @@
 //!
 //! Content first: the first bytes of NumPy, SciPy, Parquet and Arrow files, a Matrix Market banner, a `.sg` header that agrees with the
 //! file's size, text of numbers. Text whose rows differ in length is no edge list but METIS, if it begins like that; its reader then
-//! checks. A `.graph` is a METIS file or a BVGraph, never an edge list. Raw pairs are recognised by suffix only. Reads at most 64 KiB.
+//! checks. A `.graph` is a METIS file or a BVGraph, never an edge list. Raw pairs are recognised by suffix only. Reads at most 64 KiB,
+//! and as much of the end of a `.bin`.
 
 use std::path::Path;
 
 use super::bvgraph::BvGraphFiles;
-use super::compression::Compression;
+use super::compression::{Compression, not_read};
 use super::file::InputFile;
 use super::format::Format;
 use super::hints::{BYTE_ORDER_MARK, foreign, is_mostly_text, is_utf16, utf16};
@@ -42,7 +43,7 @@ pub(super) fn detect(file: &InputFile) -> Result<Format> {
     let binary = by_suffix.filter(|&format| is_binary(format));
     // Raw numbers may begin like a compressed file.
     if file.compression.is_some() && binary.is_some() && !file.is_packed()? {
-        return known(by_suffix, file);
+        return known(by_suffix, &[], file);
     }
     let head = file.head(HEAD)?;
     // Raw numbers may also begin with these few bytes.
@@ -70,8 +71,13 @@ pub(super) fn detect(file: &InputFile) -> Result<Format> {
             .expected("a content and a suffix that agree")
             .advice(format!("name it with --format text or with --format {other}")));
     }
+    if !text && suffix == "bin" && is_wide(head, file)? {
+        return Err(Error::data(&file.path, "looks like bin-u64: every other u32 is 0")
+            .expected("pairs of u32, as its suffix says")
+            .advice("name it with --format bin-u64; if all edges are between 0 and others, with --format bin-u32"));
+    }
     if !text {
-        return known(by_suffix, file);
+        return known(by_suffix, head, file);
     }
     if let Some((name, read)) = foreign(head) {
         let advice = match read {
@@ -93,11 +99,32 @@ pub(super) fn detect(file: &InputFile) -> Result<Format> {
     }
 }
 
-fn known(format: Option<Format>, file: &InputFile) -> Result<Format> {
-    format.ok_or_else(|| {
+fn known(format: Option<Format>, head: &[u8], file: &InputFile) -> Result<Format> {
+    let packed = || file.packed_twice(head).or_else(|| not_read(head, None).map(|error| error.at(&file.path)));
+    let unknown = || {
         Error::data(&file.path, "the format cannot be told by content or suffix")
             .advice(format!("name it with --format, one of {}", Format::names()))
-    })
+    };
+    match format {
+        Some(format) if is_binary(format) => Ok(format),
+        other => packed().map_or_else(|| other.ok_or_else(unknown), Err),
+    }
+}
+
+/// Whether what would be pairs of `u32` is rather pairs of `u64`: all heads are 0, and it is no star whose tails ascend.
+fn is_wide(head: &[u8], file: &InputFile) -> Result<bool> {
+    let heads_are_zero = |bytes: &[u8]| bytes.as_chunks::<8>().0.iter().all(|pair| pair[4..] == [0; 4]);
+    let numbers: Vec<u64> = head.as_chunks::<8>().0.iter().map(|&number| u64::from_le_bytes(number)).collect();
+    let is_star = numbers.is_sorted_by(|one, next| one < next) || numbers.windows(2).all(|two| two[0] == two[1]);
+    if is_star || !heads_are_zero(head) {
+        return Ok(false);
+    }
+    if file.compression.is_some() {
+        return Ok(true);
+    }
+    // Arcs that are sorted by their heads may begin so, but do not end so.
+    let end = file.window(file.bytes.saturating_sub(HEAD), file.bytes)?;
+    Ok(file.bytes.is_multiple_of(16) && heads_are_zero(&end))
 }
 
 fn format_of_magic(head: &[u8], file: &InputFile) -> Result<Option<Format>> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 
-use super::compression::{Compression, GzipMembers};
+use super::compression::{Compression, GzipMembers, not_read};
 use super::hints::{TELLING, in_place_of_a_graph};
 use super::pipe::Pipe;
 use super::spool::{Spool, plain_at_least};
@@ -19,6 +19,9 @@ use trimill_system::{Error, Result};
 
 /// The fewest bytes of a gzip file: header, empty block, checksum.
 const SMALLEST_PACKED: u64 = 18;
+
+/// What zstd says of a frame made with `--long=28` or more.
+const WIDE_WINDOW: &str = "requires too much memory";
 
 /// An open file that is not empty and can be read at any position.
 #[derive(Debug)]
@@ -88,7 +91,7 @@ impl InputFile {
         }
         let mut input = Self { path: path.to_path_buf(), member: None, file, bytes, compression: None, spooled };
         let head = input.raw_head(TELLING)?;
-        if let Some(error) = in_place_of_a_graph(&head) {
+        if let Some(error) = in_place_of_a_graph(&head).or_else(|| not_read(&head, Some(path))) {
             return Err(error.at(path));
         }
         input.compression = Compression::of(&head);
@@ -130,6 +133,25 @@ impl InputFile {
         let file = spool.finish()?;
         // A file that was compressed twice is not decompressed again; no format begins like that, so it is refused.
         Ok(Self { compression: None, member: self.member, ..Self::stored(&self.path, file, self.spooled)? })
+    }
+
+    /// The error if it was compressed twice, for which its decompressed `head` begins like a compressed file.
+    pub(super) fn packed_twice(&self, head: &[u8]) -> Option<Error> {
+        let (name, _) = self.compression.filter(|_| Compression::of(head).is_some())?.names();
+        Some(
+            Error::data(&self.path, "is compressed twice")
+                .expected("a plain file, or one that was compressed once")
+                .advice(format!("decompress it: {name} -dc FILE | trimill count -")),
+        )
+    }
+
+    /// Refuses a file that was compressed twice, if its name says so; others are refused by their readers.
+    pub(super) fn packed_once(self) -> Result<Self> {
+        let is_named = Compression::is_named(&self.name().with_extension("").to_string_lossy());
+        match self.compression.filter(|_| is_named).map(|_| self.readable_head(TELLING)).transpose()? {
+            Some(head) => self.packed_twice(&head).map_or(Ok(self), Err),
+            None => Ok(self),
+        }
     }
 
     /// Whether a file that begins like a compressed one is one, and not raw numbers: its name says so, or it can be decoded.
@@ -198,6 +220,11 @@ impl InputFile {
         let Some((name, suffix)) = self.compression.map(Compression::names).filter(|_| !is_told(&error)) else {
             return Error::read(&self.path, error);
         };
+        if error.to_string().contains(WIDE_WINDOW) {
+            return Error::data(&self.path, "the zstd stream needs a window of more than 128 MiB")
+                .expected("a window that zstd decompresses without an option")
+                .advice("decompress it: zstd -dc --long=31 FILE | trimill count -");
+        }
         let found = if error.kind() == io::ErrorKind::UnexpectedEof {
             format!("the {name} stream is truncated: it ends in the middle")
         } else {

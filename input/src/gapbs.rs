@@ -44,19 +44,24 @@ fn header(head: &[u8]) -> Option<(bool, u64, u64)> {
     Some((directed == 1, u64::try_from(arcs).ok()?, u64::try_from(vertices).ok()?))
 }
 
-fn sizes(directed: bool, arcs: u64, vertices: u64) -> Option<[u64; 2]> {
-    let csr = vertices.checked_add(1)?.checked_mul(8)?.checked_add(arcs.checked_mul(4)?)?;
+/// A neighbour, and in a weighted graph its weight, in bytes.
+const PLAIN: u64 = 4;
+const WEIGHTED: u64 = 8;
+
+fn sizes(directed: bool, arcs: u64, vertices: u64, neighbour: u64) -> Option<[u64; 2]> {
+    let csr = vertices.checked_add(1)?.checked_mul(8)?.checked_add(arcs.checked_mul(neighbour)?)?;
     let once = OFFSETS.checked_add(csr)?;
     Some([once, if directed { once.checked_add(csr)? } else { once }])
 }
 
-/// Whether a file that begins with `head` and has this size can only be a `.sg` file.
+/// Whether a file that begins with `head` and has this size can only be a `.sg` file, or a weighted one.
 pub(super) fn fits(head: &[u8], bytes: u64) -> bool {
     header(head).is_some_and(|(directed, arcs, vertices)| {
         // Some writers count each undirected edge once.
-        [arcs, arcs.saturating_mul(2)]
-            .iter()
-            .any(|&arcs| sizes(directed, arcs, vertices).is_some_and(|fits| fits.contains(&bytes)))
+        let counts = [(arcs, PLAIN), (arcs.saturating_mul(2), PLAIN), (arcs, WEIGHTED)];
+        counts.iter().any(|&(arcs, neighbour)| {
+            sizes(directed, arcs, vertices, neighbour).is_some_and(|fits| fits.contains(&bytes))
+        })
     })
 }
 
@@ -71,7 +76,7 @@ impl GapbsSg {
         if vertices > 1 << 31 {
             return Err(wrong(format!("{vertices} vertices, too many for 32-bit signed ids")));
         }
-        if sizes(directed, 0, vertices).is_none_or(|[least, _]| file.bytes < least) {
+        if sizes(directed, 0, vertices, PLAIN).is_none_or(|[least, _]| file.bytes < least) {
             return Err(wrong(format!("a size of {} bytes, too small for its {vertices} vertices", file.bytes))
                 .advice("the file is truncated; write or fetch it again"));
         }
@@ -81,8 +86,16 @@ impl GapbsSg {
         let wrong = |found: String| {
             Error::data(&graph.file.path, found).advice("the file is truncated or damaged; write or fetch it again")
         };
-        match sizes(directed, arcs, vertices) {
-            Some(fits) if fits.contains(&graph.file.bytes) => {}
+        let fits = |neighbour| {
+            sizes(directed, arcs, vertices, neighbour).is_some_and(|sizes| sizes.contains(&graph.file.bytes))
+        };
+        match sizes(directed, arcs, vertices, PLAIN) {
+            _ if fits(PLAIN) => {}
+            _ if fits(WEIGHTED) => {
+                return Err(wrong("a weighted graph, as in a .wsg file".into())
+                    .expected("a graph without weights")
+                    .advice("write it as an edge list: converter -f FILE -w -e NEW.wel, where FILE ends with .wsg"));
+            }
             other => {
                 return Err(wrong(format!("a size of {} bytes", graph.file.bytes)).expected(
                     other.map_or("another one".into(), |[_, full]| {

@@ -69,18 +69,28 @@ pub(super) fn is_mostly_text(head: &[u8]) -> bool {
     8 * text >= 7 * head.len()
 }
 
-/// Advice about a line (without its end) that does not begin with two numbers.
-pub(super) fn about(line: &[u8]) -> Option<&'static str> {
+/// Advice about the first of these lines, which does not begin with two numbers.
+pub(super) fn about(lines: &[u8]) -> Option<&'static str> {
+    let mut each = lines.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let line = each.clone().next().unwrap_or_default();
     let has = |byte| memchr::memchr(byte, line).is_some();
-    let line = line.trim_ascii();
-    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let number = second.first().is_some_and(u8::is_ascii_digit);
-    Some(match first {
-        b"p" if !second.is_empty() && !number => DIMACS,
-        b"e" | b"a" if number => DIMACS,
+    let is_dimacs = each.find(|line| !is_comment_of_dimacs(line)).is_some_and(|line| {
+        let [first, second, ..] = first_words(line);
+        match first {
+            b"p" => !second.is_empty() && !is_number(second),
+            b"e" | b"a" => is_number(second),
+            _ => false,
+        }
+    });
+    let [first, second, ..] = first_words(line);
+    Some(match line {
+        _ if is_dimacs => DIMACS,
         _ if line.starts_with(b"//") || line.starts_with(b"--") => {
             "comments begin with # or %: delete such lines, or put # before them"
+        }
+        // In a quoted column.
+        _ if line.split(|&byte| byte == b'"').skip(1).step_by(2).any(|quoted| quoted.contains(&b',')) => {
+            "numbers must be without quotes and without commas in them; if ids are names, add --names"
         }
         _ if has(b'"') || has(b'\'') => {
             "numbers must be without quotes: tr -d '\"' < FILE > NEW; if ids are names, add --names"
@@ -92,6 +102,25 @@ pub(super) fn about(line: &[u8]) -> Option<&'static str> {
         _ if !has(b',') && is_name([first, second]) => NAMES,
         _ => return None,
     })
+}
+
+/// The first words of a line, empty where it has fewer.
+fn first_words(line: &[u8]) -> [&[u8]; 5] {
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    std::array::from_fn(|_| words.next().unwrap_or_default())
+}
+
+fn is_number(word: &[u8]) -> bool {
+    word.first().is_some_and(u8::is_ascii_digit)
+}
+
+pub(super) fn is_comment_of_dimacs(line: &[u8]) -> bool {
+    matches!(line, [b'c'] | [b'c', b' ' | b'\t', ..])
+}
+
+/// Whether a line says what a DIMACS file holds: `p WORD N M`.
+pub(super) fn is_problem_of_dimacs(line: &[u8]) -> bool {
+    matches!(first_words(line), [b"p", word, n, m, b""] if !is_number(word) && is_number(n) && is_number(m))
 }
 
 fn is_name<'l>(columns: impl IntoIterator<Item = &'l [u8]>) -> bool {
@@ -126,21 +155,22 @@ pub(super) fn foreign(head: &[u8]) -> Option<(&'static str, Option<&'static str>
     })
 }
 
-/// How NetworkX reads JSON that begins like `text`: node-link data, adjacency lists, or pairs; `None` for other JSON.
+/// How NetworkX reads JSON that begins like `text`: its own forms, lists of neighbours, or pairs; `None` for other JSON.
 fn of_json(text: &str) -> Option<&'static str> {
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     let first = text.strip_prefix("{\"").and_then(|rest| rest.split_once("\":[")).filter(|(key, _)| !key.contains('"'));
     let neighbours = first.is_some_and(|(key, items)| key != "nodes" && !items.starts_with(['{', '[']));
     if text.contains("\"nodes\":[{") || (text.contains("\"directed\":") && text.contains("\"multigraph\":")) {
         return Some(
-            "(lambda d: nx.node_link_graph(d, edges='links' if 'links' in d else 'edges'))(__import__('json').load(open('FILE')))",
+            "(lambda d: nx.adjacency_graph(d) if 'adjacency' in d else nx.cytoscape_graph(d) if 'elements' in d else \
+             nx.node_link_graph(d, edges='links' if 'links' in d else 'edges'))(__import__('json').load(open('FILE')))",
         );
     }
     (text.starts_with("[[") || neighbours).then_some("nx.Graph(__import__('json').load(open('FILE')))")
 }
 
-const DIMACS: &str = "this looks like a DIMACS file, which is not read: write its edges as an edge list, \
-                      sed -n 's/^[ae] //p' FILE > NEW.txt";
+pub(super) const DIMACS: &str = "this looks like a DIMACS file, which is not read: write its edges as an edge list, \
+                      sed -n 's/^[ae] *//; /^[0-9]/p' FILE > NEW.txt";
 
 #[cfg(test)]
 mod tests {
@@ -156,11 +186,15 @@ mod tests {
             ("p edge 5 4", "DIMACS"),
             ("e 1 2", "DIMACS"),
             ("a 1 2 7", "DIMACS"),
+            ("c 9th DIMACS Implementation Challenge: roads\nc\nc http://www.org\np sp 3 2\n", "DIMACS"),
+            ("c a graph\na 1 2 7\n", "DIMACS"),
+            ("p ds 3 2\n1 2\n", "/^[0-9]/p"),
+            ("\"1,002\",\"1,009\"", "without commas"),
             ("1: 2 3", "not by ':'"),
         ] {
             assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains(words)), "{line}");
         }
-        for line in ["one two", "1 x2", "ann,bob", "1,b"] {
+        for line in ["one two", "1 x2", "ann,bob", "1,b", "c d\nc e\nd e\n"] {
             assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains("--names")), "{line}");
         }
         assert_eq!(about(b"-1 2"), None);

@@ -43,6 +43,7 @@ mod parallel;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod part_list;
+mod part_names;
 mod pipe;
 mod preamble;
 #[cfg(feature = "remote")]

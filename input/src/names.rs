@@ -4,21 +4,20 @@
 //! arc: later they are more likely names. Any text may be a name, so the rest of the file does not tell whether the first line is a header;
 //! if it has usual names of columns, the user must decide. Memory: as for numbers, and a batch per thread.
 
-mod columns;
+pub(super) mod columns;
 
-pub(super) use self::columns::LONGEST_NAME;
-use self::columns::{NameColumns, Separator};
+use self::columns::{LONGEST_NAME, NameColumns, Separator, names_of};
 use super::arcs::SourceFacts;
 use super::batch::DeliveryFailure;
 use super::columns::has_bare_cr;
 use super::file::InputFile;
 use super::head::Head;
 use super::header::Header;
-use super::hints::bare_cr;
+use super::hints::{DIMACS, bare_cr, is_comment_of_dimacs, is_problem_of_dimacs};
 use super::lines::ReadSizes;
 use super::number::shown;
 use super::pairs::is_blank_or_comment;
-use super::preamble::{FirstContent, content, index_column};
+use super::preamble::{FirstContent, SAMPLE, content, index_column};
 use super::text_blocks::{TextLines, parse_all};
 use super::{ArcSink, Reader, ends};
 use trimill_system::control::{Control, Task};
@@ -110,15 +109,19 @@ impl NamedList {
         let mut head = Head::new(&file, sizes)?;
         let no_arcs = || Error::data(&file.path, "holds no arcs").expected("lines of two names");
         let Some(mut first) = content(&mut head)? else { return Err(no_arcs()) };
+        if header != Some(Header::No) {
+            refuse_dimacs(&file, sizes)?;
+        }
         let text = shown(first.text.trim_ascii());
         let names = names_of(&first.text).map_err(|found| head.error(found))?;
         if header == Some(Header::Yes) {
             let names: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
-            if index_column(&names).map_err(|error| head.error_of(error))? {
+            let separator = Separator::of(&first.text);
+            if index_column(&names, separator).map_err(|error| head.error_of(error))? {
                 return Err(head
                     .error(format!("the header '{text}', whose first column numbers the lines"))
                     .expected("the ends of arcs in the first two columns")
-                    .advice("leave that column out, as by cut -d, -f2- FILE > NEW"));
+                    .advice(format!("leave that column out, as by {}2- FILE > NEW", separator.cut())));
             }
             first = content(&mut head)?.ok_or_else(no_arcs)?;
         } else if header.is_none() && is_usual(&names) {
@@ -189,15 +192,23 @@ impl NamedList {
     }
 }
 
-fn names_of(line: &[u8]) -> Result<Vec<String>, &'static str> {
-    let (mut columns, mut names) = (NameColumns::of(line, Separator::of(line)), Vec::new());
-    loop {
-        let mut name = Vec::new();
-        if !columns.next(&mut name)? {
-            return Ok(names);
+/// Refuses a DIMACS file: its lines would be arcs of `a` or `e`.
+fn refuse_dimacs(file: &InputFile, sizes: ReadSizes) -> Result<()> {
+    let mut head = Head::new(file, sizes)?;
+    while head.end < SAMPLE
+        && let Some(FirstContent { text, .. }) = content(&mut head)?
+    {
+        if is_problem_of_dimacs(&text) {
+            return Err(head
+                .error(format!("'{}'", shown(text.trim_ascii())))
+                .expected("an arc of two names")
+                .advice(format!("{DIMACS}; if the line is an arc, add --header no")));
         }
-        names.push(String::from_utf8_lossy(&name).into_owned());
+        if !is_comment_of_dimacs(text.trim_ascii()) {
+            break;
+        }
     }
+    Ok(())
 }
 
 fn is_usual(names: &[String]) -> bool {

@@ -13,7 +13,7 @@ use super::file::InputFile;
 use super::lines::ReadSizes;
 use super::parallel::{chunks, in_order};
 use super::{ArcSink, Reader};
-use array::{Negative, NpyArray, NpyIntegers};
+use array::{Negative, NpyArray, NpyIntegers, OF_MATRIX};
 use trimill_system::control::{Control, Task};
 use trimill_system::{Error, Result};
 
@@ -47,6 +47,9 @@ impl NpyPairs {
             [2, columns] => {
                 return Err(error(format!("an array of 2 rows and {columns} columns"))
                     .advice("save it transposed: numpy.save(file, edges.T)"));
+            }
+            [rows, columns] if rows == columns && rows > 2 => {
+                return Err(error(format!("an array of {rows} rows and {columns} columns")).advice(OF_MATRIX));
             }
             [rows, columns] if columns > 2 => {
                 return Err(error(format!("an array of {rows} rows and {columns} columns"))

@@ -99,7 +99,7 @@ fn explain(bytes: &[u8], start: usize, columns: Columns) -> DeliveryFailure {
         (None, _) => "a line without numbers".to_string(),
     };
     let error = Error::data("", found).expected("two non-negative integers");
-    DeliveryFailure::Bad(start, if let Some(advice) = about(line) { error.advice(advice) } else { error })
+    DeliveryFailure::Bad(start, if let Some(advice) = about(&bytes[start..]) { error.advice(advice) } else { error })
 }
 
 pub(super) fn is_blank_or_comment(line: &[u8]) -> bool {

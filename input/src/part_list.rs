@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::compression::Compression;
 use super::file::InputFile;
+use super::hints::BYTE_ORDER_MARK;
 use trimill_system::url::{is_url, public};
 use trimill_system::{Error, Result};
 
@@ -34,7 +35,8 @@ pub(super) fn parts(list: &InputFile) -> Result<Vec<PathBuf>> {
         return Err(wrong(0, &format!("more than {MOST_BYTES} bytes")));
     }
     let (mut parts, is_remote) = (Vec::new(), is_url(&list.path));
-    for (number, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
+    let lines = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
+    for (number, line) in lines.split(|&byte| byte == b'\n').enumerate() {
         let line = line.trim_ascii();
         if line.is_empty() {
             continue;

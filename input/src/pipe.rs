@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
-use super::compression::Compression;
+use super::compression::{Compression, not_read};
 use super::hints::{TELLING, in_place_of_a_graph};
 use super::{ArcSink, Reader};
 use trimill_system::control::{Control, Task};
@@ -86,10 +86,11 @@ impl Pipe {
         Ok(&self.head)
     }
 
-    /// Whether it begins like a compressed file. Errors: it begins like what comes [instead of a graph](in_place_of_a_graph).
+    /// Whether it begins like a compressed file. Errors: it begins like what comes [instead of a graph](in_place_of_a_graph), or is compressed
+    /// by a program that is not known.
     pub(super) fn looks_compressed(&mut self, control: &Control) -> Result<bool> {
         self.peek(TELLING as usize, control)?;
-        match in_place_of_a_graph(&self.head) {
+        match in_place_of_a_graph(&self.head).or_else(|| not_read(&self.head, Some(self.path.as_path()))) {
             Some(error) => Err(error.at(&self.path)),
             None => Ok(Compression::of(&self.head).is_some()),
         }

@@ -2,11 +2,12 @@
 //! no comment. A header is a line of names (`source,target`), a single number, or two or three numbers that the rest of the file must confirm
 //! ([`super::header`]). That is rarely needed: most lists soon have ids above the first line's tail, so it is not the number of vertices.
 
-use super::columns::Columns;
+use super::columns::{Columns, mixes_separators};
 use super::file::InputFile;
 use super::head::Head;
 use super::header::{Header, HeaderNumbers};
 use super::lines::ReadSizes;
+use super::names::columns::{Separator, names_of};
 use super::number::{columns, shown, whole};
 use super::pairs::is_blank_or_comment;
 use super::{ends, metis};
@@ -37,8 +38,10 @@ pub(super) struct FirstLine {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FirstLineKind {
     Arc,
-    /// Names, or what the user calls a header.
-    Names,
+    /// Names, or what the user calls a header. `unusual`: whether other columns than those that are taken could hold the ends of arcs.
+    Names {
+        unusual: bool,
+    },
     Count,
     /// Possibly the numbers of a header. `alike`: whether the next line has the same columns.
     Sizes {
@@ -65,9 +68,10 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
     let arc = Start { skip, lines: number - 1, columns: Columns::of(line, false).unwrap_or(Columns::TWO) };
     let mut header = Start { skip: head.end, lines: number, columns: Columns::TWO };
     let text = shown(line.trim_ascii());
-    let names = if choice == Some(Header::No) { None } else { names(line) };
+    let separator = Separator::of(line.trim_ascii());
+    let names = if choice == Some(Header::No) { None } else { names(line, separator) };
     let index = match &names {
-        Some(names) => index_column(names).map_err(|error| head.error_of(error))?,
+        Some(names) => index_column(names, separator).map_err(|error| head.error_of(error))?,
         None => false,
     };
     let second = content(&mut head)?;
@@ -76,24 +80,48 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
     let is_count = columns(line).count() == 1 && columns(line).all(|number| whole(number).is_some());
     let kind = match (choice, &names, &second) {
         (Some(Header::No), ..) => FirstLineKind::Arc,
-        (Some(Header::Yes), ..) => FirstLineKind::Names,
+        (Some(Header::Yes), ..) => FirstLineKind::Names { unusual: false },
         (None, Some(names), _) => {
-            let columns = header.columns.count + u32::from(index);
+            let found_columns = header.columns.count + u32::from(index);
             // A second line without columns is reported when it is read.
-            if found.is_some() && names.len() as u32 + 1 == columns {
+            if found.is_some() && names.len() as u32 + 1 == found_columns {
                 return Err(head
-                    .error(format!("a line with {columns} columns"))
+                    .error(format!("a line with {found_columns} columns"))
                     .expected(format!("{}, as in the header '{text}'", names.len()))
                     .advice(
                         "name all columns, or leave out the one that numbers the lines; --header yes skips the header",
                     ));
             }
-            FirstLineKind::Names
+            let unusual = header.columns.count > 2 && ends::places(names).is_none();
+            let third = second.as_ref().and_then(|second| columns(&second.text).nth(2)).and_then(whole);
+            if unusual && !index && third.is_some() && ends::begin_with_a_key(names) {
+                return Err(Error::data(
+                    &file.path,
+                    format!("the header '{text}', whose first column may number the lines"),
+                )
+                .at_line(number)
+                .expected("the ends of arcs in the first two columns")
+                .advice(format!(
+                    "write them first, as by {}2,3 FILE > NEW; if they are there, add --header yes",
+                    separator.cut()
+                )));
+            }
+            FirstLineKind::Names { unusual }
         }
         (None, None, _) if is_count => FirstLineKind::Count,
         (None, None, None) => FirstLineKind::Arc,
         (None, None, Some(second)) => sizes_or_arc(&mut head, &first, &header, second)?,
     };
+    let (data, index) = if kind == FirstLineKind::Arc { (Some(&first), false) } else { (second.as_ref(), index) };
+    if let Some(data) = data.filter(|data| mixes_separators(&data.text, index)) {
+        return Err(Error::data(
+            &file.path,
+            format!("'{}', with commas and blanks between columns", shown(data.text.trim_ascii())),
+        )
+        .at_line(data.number)
+        .expected("one of the two")
+        .advice("write numbers without commas in them, and the same between all columns"));
+    }
     let alike = arc.columns == header.columns || matches!(kind, FirstLineKind::Sizes { .. });
     let metis_rows = metis::parse_header(line.trim_ascii())
         .filter(|_| choice.is_none() && second.is_some() && alike)
@@ -177,34 +205,31 @@ fn is_of_graphs_jl(line: &[u8]) -> bool {
     kind.is_some_and(|kind| matches!(kind, b"u" | b"d" | b"\"u\"" | b"\"d\""))
 }
 
-/// The names of columns, if the first two are words, or the first is empty.
-fn names(line: &[u8]) -> Option<Vec<String>> {
-    let text = std::str::from_utf8(line).ok().filter(|text| !text.chars().any(|c| c.is_control() && c != '\t'))?;
-    let names: Vec<&str> = if text.contains(',') {
-        text.split(',').map(str::trim).collect()
-    } else {
-        text.split_ascii_whitespace().collect()
-    };
-    let begins = |c: char| c.is_alphabetic() || c == '_' || c == ':';
-    let word = |name: &str| name.trim_start_matches(['"', '\'']).starts_with(begins);
-    let none = |name: &str| name.trim_matches(['"', '\'']).is_empty();
-    let named = match *names.as_slice() {
+/// The names of columns in lower case, if the first two are words, or the first is empty.
+fn names(line: &[u8], separator: Separator) -> Option<Vec<String>> {
+    std::str::from_utf8(line).ok().filter(|text| !text.chars().any(|c| c.is_control() && c != '\t'))?;
+    // Before the first tab between names there may be an empty one.
+    let names = names_of(if separator == Separator::Tab { line } else { line.trim_ascii() }).ok()?;
+    let bare = |name: &String| name.trim().trim_matches(['"', '\'']).to_lowercase();
+    let names: Vec<String> = names.iter().map(bare).collect();
+    let word = |name: &str| name.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == ':');
+    let named = match names.as_slice() {
         [] => false,
         [only] => word(only),
-        [first, second, ..] => (none(first) || word(first)) && word(second),
+        [first, second, ..] => (first.is_empty() || word(first)) && word(second),
     };
-    named.then(|| names.iter().map(|name| name.trim_matches(['"', '\'']).to_lowercase()).collect())
+    named.then_some(names)
 }
 
 /// Whether the first column numbers the lines, so that arcs are in the second and third.
-pub(super) fn index_column(names: &[String]) -> Result<bool> {
+pub(super) fn index_column(names: &[String], separator: Separator) -> Result<bool> {
     match ends::places(names) {
         Some((0, 1)) => Ok(false),
         Some((1, 2)) => Ok(true),
         Some((one, other)) => {
             Err(Error::data("", format!("the ends of arcs in columns {} and {}", one + 1, other + 1))
                 .expected("them in the first two columns")
-                .advice(format!("write these first, as by cut -d, -f{},{} FILE > NEW", one + 1, other + 1)))
+                .advice(format!("write these first, as by {}{},{} FILE > NEW", separator.cut(), one + 1, other + 1)))
         }
         None => Ok(names.len() > 2 && names.first().is_some_and(|name| ends::is_index(name))),
     }

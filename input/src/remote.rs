@@ -30,6 +30,7 @@ use object_store::http::HttpBuilder;
 use object_store::path::Path as ObjectPath;
 use object_store::{ClientOptions, ObjectStore, RetryConfig, StaticCredentialProvider};
 
+use super::part_names::{is_note, keeps_versions};
 use super::storage::NamedInput;
 use client::RemoteClient;
 pub(super) use described::graphar;
@@ -233,13 +234,17 @@ impl Opener {
             async move { listed.try_collect::<Vec<_>>().await.map_err(|error| fetch::failure(&of, &error)) }
         };
         let listed = self.network.begin(async move { fetch::again(limits, list).await }).wait()??;
-        let is_note = |key: &ObjectPath| {
+        let logs = listed.iter().map(|object| &object.location).filter(|key| is_meant(key));
+        if let Some(error) = logs.flat_map(|key| Path::new::<str>(key.as_ref()).ancestors()).find_map(keeps_versions) {
+            return Err(error.at(name));
+        }
+        let is_left_out = |key: &ObjectPath| {
             let below = key.prefix_match(prefix).into_iter().flatten();
-            below.into_iter().any(|part| part.as_ref().starts_with(['.', '_']))
+            below.into_iter().any(|part| is_note(part.as_ref().as_bytes()))
         };
         let mut keys: Vec<ObjectPath> = listed
             .into_iter()
-            .filter(|object| object.size > 0 && !is_note(&object.location) && is_meant(&object.location))
+            .filter(|object| object.size > 0 && !is_left_out(&object.location) && is_meant(&object.location))
             .map(|object| object.location)
             .collect();
         keys.sort_unstable();

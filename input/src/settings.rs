@@ -39,7 +39,7 @@ impl InputSettings {
             return Err(Error::usage(format!("--columns for a file of format {format}"))
                 .at(path)
                 .expected("a Parquet or Arrow file, whose columns have names")
-                .advice("leave it out; the ends of edges are the first two columns"));
+                .advice("leave it out; the ends of edges are the first two columns, or the next two if the names in a header say so"));
         }
         if self.header.is_none() || format == Format::Text {
             return Ok(());

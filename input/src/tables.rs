@@ -1,10 +1,13 @@
 //! Tables, whose columns have names and types: which two columns hold the ends of arcs. Unless the user names columns, the first two are taken, or
 //! those whose names say that they hold the ends of arcs.
 
+use std::sync::Mutex;
+
 use super::column_names::ColumnNames;
-use super::ends::{is_index, places};
+use super::ends::{begin_with_a_key, is_index, places};
+use trimill_system::control::NOTE;
 use trimill_system::text::printable;
-use trimill_system::{Error, Result};
+use trimill_system::{Error, Result, lock};
 
 const MOST_LISTED: usize = 12;
 
@@ -44,12 +47,32 @@ pub(super) fn ends<T>(
         return Err(Error::data("", format!("a table with {listed}")).expected("two columns of ids"));
     }
     let lower: Vec<String> = fields.iter().map(|name| name.to_lowercase()).collect();
-    let elsewhere = places(&lower).is_some_and(|found| found != (0, 1));
-    if elsewhere || (fields.len() > 2 && is_index(&lower[0])) {
+    let known = places(&lower);
+    // A further column of ids could hold an end as well.
+    let unusual = known.is_none() && (2..fields.len()).any(|at| column(at).is_ok());
+    let elsewhere = known.is_some_and(|found| found != (0, 1));
+    if elsewhere || fields.len() > 2 && is_index(&lower[0]) || unusual && begin_with_a_key(&lower) {
         return Err(Error::data("", listed).expected("the ends of edges in the first two").advice(advice));
     }
     let of = |field| column(field).map_err(|error| error.also(&format!("there are {listed}; {advice}")));
-    Ok([of(0)?, of(1)?])
+    let ends = [of(0)?, of(1)?];
+    if unusual {
+        let [tail, head] = [0, 1].map(|end| printable(fields[end]));
+        tell(format!(
+            "the columns '{tail}' and '{head}' are taken for the ends of edges; --columns TAIL,HEAD names others"
+        ));
+    }
+    Ok(ends)
+}
+
+/// Logs a note, but once for consecutive files with the same columns: those of one graph, or one that is opened again.
+fn tell(note: String) {
+    static LAST: Mutex<String> = Mutex::new(String::new());
+    let mut last = lock(&LAST);
+    if *last != note {
+        tracing::info!(target: NOTE, "{note}");
+        *last = note;
+    }
 }
 
 /// The error for the column `name`, whose type `what` is neither ids nor, with `names`, text.

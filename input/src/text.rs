@@ -5,7 +5,7 @@
 //! header ([`preamble`](super::preamble)); if only the rest of the file shows that, it is read once more before the first scan. A list
 //! without an arc is an error. All lines have the same columns. Files may be compressed ([`text_blocks`](super::text_blocks)).
 
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 
 use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
@@ -26,6 +26,8 @@ pub(super) struct EdgeListText {
     lists: Vec<List>,
     sizes: ReadSizes,
     named: bool,
+    /// Whether a note on columns was logged, which is one for all files.
+    told: Once,
 }
 
 struct List {
@@ -61,7 +63,7 @@ impl EdgeListText {
                 Ok(List { file, first, start: OnceLock::new() })
             })
             .collect::<Result<_>>()?;
-        Ok(Self { lists, sizes, named })
+        Ok(Self { lists, sizes, named, told: Once::new() })
     }
 
     fn start(&self, list: &List, control: &Control) -> Result<Start> {
@@ -87,7 +89,7 @@ impl EdgeListText {
                 }
                 list.first.arc
             }
-            FirstLineKind::Names => list.first.header,
+            FirstLineKind::Names { .. } => list.first.header,
             FirstLineKind::Count => list.told(),
             FirstLineKind::Sizes { declared, alike } => {
                 let rest = gather(declared.n)?;
@@ -127,6 +129,20 @@ impl EdgeListText {
             pairs::parse(lines, start.columns, &AnyId(list.first.advice()), &mut batch)?;
             Ok(batch.finish()?)
         })
+    }
+
+    /// Whether all lines of a list hold zeros and ones only.
+    fn has_only_bits(&self, list: &List, start: Start) -> Result<bool> {
+        let mut head = Head::new(&list.file, self.sizes)?;
+        while let Some(line) = head.next()? {
+            let bits =
+                |line| columns(line).skip(start.columns.index.into()).all(|number| matches!(number, b"0" | b"1"));
+            let fits = pairs::is_blank_or_comment(line) || bits(line.trim_ascii());
+            if head.number > start.lines && !fits {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether a list may begin like a METIS file of `rows` rows; most edge lists do not.
@@ -206,6 +222,22 @@ impl List {
         *header
     }
 
+    /// What to say of the columns that are not read.
+    fn note(&self, start: Start) -> Option<String> {
+        let (FirstLine { line, text, kind, .. }, path) = (&self.first, self.file.path.display());
+        let first = 1 + u32::from(start.columns.index);
+        match kind {
+            FirstLineKind::Names { unusual: true } => Some(format!(
+                "{path}:{line}: columns {first} and {} of '{text}' are taken for the ends of edges",
+                first + 1
+            )),
+            FirstLineKind::Names { .. } => None,
+            _ => {
+                (start.columns.count > 3).then(|| format!("{path}: columns 3 to {} are not read", start.columns.count))
+            }
+        }
+    }
+
     fn error(&self, found: String) -> Error {
         Error::data(&self.file.path, found).at_line(self.first.line)
     }
@@ -236,6 +268,19 @@ impl List {
             .advice(format!("--header yes skips it; {}", self.first.advice()))
     }
 
+    fn is_dense(&self, Start { lines, columns, .. }: Start) -> Error {
+        let (rows, first) = (columns.count, u32::from(columns.index));
+        let delimiter = if self.first.text.contains(',') { ", delimiter=','" } else { "" };
+        self.error(format!("{rows} lines of {rows} zeros and ones look like a dense adjacency matrix"))
+            .expected("lines of two vertices")
+            .advice(format!(
+                "write it as a sparse one: python3 -c \"import numpy as np, scipy.sparse as sp; \
+                 sp.save_npz('NEW.npz', sp.csr_matrix(np.loadtxt('FILE'{delimiter}, skiprows={lines}, usecols=range({first}, {}))))\"; \
+                 if it is an edge list, name it with --format text",
+                first + rows
+            ))
+    }
+
     fn is_metis(&self) -> Error {
         self.error("may be a METIS file or an edge list with a header".into())
             .expected("lines that only one of the two can have")
@@ -252,9 +297,21 @@ impl Reader for EdgeListText {
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
         let with_start = |list| Ok((list, self.start(list, control)?));
         let lists: Vec<_> = self.lists.iter().map(with_start).collect::<Result<_>>()?;
+        if let Some(note) = lists.iter().find_map(|(list, start)| list.note(*start)) {
+            self.told.call_once(|| tracing::info!(target: NOTE, "{note}"));
+        }
         let found = self.scan_lists(&lists, sink, control, task)?;
+        for (&(list, start), &arcs) in lists.iter().zip(&found) {
+            let rows = start.columns.count;
+            if !self.named && rows > 2 && arcs == u64::from(rows) && self.has_only_bits(list, start)? {
+                return Err(list.is_dense(start));
+            }
+        }
         let arcs = found.iter().sum();
         match self.lists.iter().zip(found).find(|(_, found)| *found == 0) {
+            Some((list, _)) if self.lists.len() > 1 => Err(list
+                .is_without_arcs()
+                .advice("leave the file out; in a directory, remove it, or put _ before its name")),
             Some((list, _)) => Err(list.is_without_arcs()),
             None => Ok(arcs),
         }

@@ -327,6 +327,7 @@ fn what_is_no_list_of_names_is_refused() {
         (b"a b\nb\rc d\n", 2, "carriage return"),
         (long.as_bytes(), 2, "a name of 16385 bytes"),
         (b"source,target\na,b\n", 1, "could be a header"),
+        (b"c roads\nc\np sp 3 2\na 1 2 7\n", 3, "a DIMACS file"),
     ] {
         let error = refused("n.txt", text, "");
         let said = error.to_string();

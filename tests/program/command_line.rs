@@ -199,6 +199,29 @@ fn a_header_is_told_in_one_line_and_may_be_decided() {
 }
 
 #[test]
+fn columns_that_are_not_read_are_told_once_for_all_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["a.csv", "b.csv"].map(|name| folder.path().join(name));
+    for (lines, words) in [
+        ("0 1 2 5\n1 0 3 7\n", Some("columns 3 to 4 are not read")),
+        ("p,q,r\n0,1,2\n", Some("columns 1 and 2 of 'p,q,r' are taken for the ends of edges")),
+        ("index,p,q,r\n7,0,1,2\n", Some("columns 2 and 3 of 'index,p,q,r'")),
+        ("source,target,w,t\n0,1,2,3\n", None),
+        ("p,q\n0,1\n", None),
+        ("0 1 2\n", None),
+    ] {
+        paths.iter().for_each(|path| std::fs::write(path, lines).unwrap());
+        let [first, second] = paths.each_ref().map(|path| path.to_str().unwrap());
+        let output = trimill(&["count", first, second, "--no-cache", "--backend", "cpu"]);
+        let said = text(&output.stderr);
+        assert!(output.status.success(), "{lines}: {said}");
+        let told: Vec<&str> = said.lines().filter(|line| line.contains("columns")).collect();
+        assert_eq!(told.len(), usize::from(words.is_some()), "{lines}: {said}");
+        assert!(words.is_none_or(|words| told[0].contains(words)), "{lines}: {said}");
+    }
+}
+
+#[test]
 fn an_answer_takes_ten_lines_of_80_columns_and_more_only_if_that_is_asked_for() {
     let dir = tempfile::tempdir().unwrap();
     let graph = root("tests/data/cnr-2000.graph").display().to_string();

@@ -64,6 +64,9 @@ const DATA: &[(&str, &[(&str, &str)])] = &[
             ("bipartite.txt", "% bip\n1 1\n"),
             ("columns-apart.csv", "source,weight,target\n0,1,1\n"),
             ("unnamed-column.csv", "a,b\n0,1,2\n"),
+            ("key-first.csv", "id,a,b\n0,1,2\n"),
+            ("thousands.txt", "1,002 1,003\n"),
+            ("dense-matrix.txt", "0 1 1 1\n1 0 1 1\n1 1 0 1\n1 1 1 0\n"),
         ],
     ),
     (

@@ -1,6 +1,6 @@
 //! The members of a tar archive, one after another. Input: the plain bytes of an archive, in order. Output: names, sizes and contents. Reads ustar,
-//! GNU and pax, with names and sizes from extension headers. Checks each header's checksum and the end mark, so a truncated archive is noticed. A
-//! compressed archive is read to the end, to its stream's checksum. Memory: a header, and an extension of at most [`MOST_EXTENSION`] bytes.
+//! GNU and pax, with names and sizes from extension headers. Checks each header's checksum and the end mark, so a truncated archive is noticed. An
+//! archive is read to the end, so that one behind it is noticed. Memory: a header, and an extension of at most [`MOST_EXTENSION`] bytes.
 
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -55,7 +55,7 @@ impl<'a> TarMembers<'a> {
         Ok(Self { file, stream: file.stream(None)?, control, contents: 0, padding: 0 })
     }
 
-    /// The next member, or `None` at the end; a compressed archive is then read to its end, so that its checksum is verified.
+    /// The next member, or `None` at the end, when all that follows the mark is read, too, so that a compressed archive's checksum is verified.
     pub(super) fn next(&mut self) -> Result<Option<Member>> {
         let mut extension = Extension::default();
         loop {
@@ -162,17 +162,25 @@ impl<'a> TarMembers<'a> {
         Ok(())
     }
 
-    /// Reads what follows the end mark in a compressed archive: padding, some KiB at most.
+    /// Reads what follows the end mark: padding, some KiB of zeros at most.
     fn finish(&mut self) -> Result<()> {
-        while self.file.compression.is_some() {
+        loop {
             self.control.check()?;
-            let rest = self.stream.fill_buf().map_err(|e| self.file.damaged(e))?.len();
-            if rest == 0 {
-                break;
+            let rest = self.stream.fill_buf().map_err(|e| self.file.damaged(e))?;
+            if rest.is_empty() {
+                return Ok(());
             }
+            if rest.iter().any(|&byte| byte != 0) {
+                return Err(Error::data(
+                    &self.file.path,
+                    "bytes behind the end of the tar archive, as of a second one",
+                )
+                .expected("one archive")
+                .advice("unpack all of them, by tar --ignore-zeros -xf FILE, and name the file of the graph"));
+            }
+            let rest = rest.len();
             self.stream.consume(rest);
         }
-        Ok(())
     }
 
     fn cut(&self) -> Error {

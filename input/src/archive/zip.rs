@@ -68,7 +68,7 @@ impl<'a> Zip<'a> {
         let archive = ZipLocator::new()
             .locate_in_reader(bytes, &mut buffer, file.bytes)
             .map_err(|(_, error)| wrong(file, error))?;
-        let (mut members, mut places) = (Vec::new(), Vec::new());
+        let (mut members, mut places, mut first) = (Vec::new(), Vec::new(), u64::MAX);
         let mut entries = archive.entries(&mut buffer);
         while let Some(entry) = entries.next_entry().map_err(|error| wrong(file, error))? {
             if members.len() == MOST_MEMBERS {
@@ -83,6 +83,7 @@ impl<'a> Zip<'a> {
                     .advice("the archive is damaged: fetch it again"));
             }
             members.push(member);
+            first = first.min(entry.local_header_offset());
             places.push(DirectoryEntry {
                 entry: entry.wayfinder(),
                 method: entry.compression_method(),
@@ -94,6 +95,11 @@ impl<'a> Zip<'a> {
         let (found, said) = (members.len() as u64, archive.entries_hint());
         if found != said && found % (1 << 16) != said {
             return Err(damaged(file, format!("a list of {found} members instead of {said}")));
+        }
+        // Of archives that were joined, only the last one has its list at the end. Without zip64, places have 32 bits and may wrap around.
+        if !members.is_empty() && !first.is_multiple_of(1 << 32) {
+            return Err(damaged(file, format!("{first} bytes before the first member that is listed"))
+                .advice("if archives were joined, name them one by one; else fetch it again"));
         }
         let mut names = HashSet::new();
         if let Some(twice) = members.iter().find(|member| !names.insert(&member.name)) {

@@ -5,7 +5,7 @@
 pub(crate) const LONGEST_NAME: usize = 1 << 14;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Separator {
+pub(crate) enum Separator {
     Tab,
     /// Blanks around it belong to no column.
     Comma,
@@ -13,7 +13,7 @@ pub(super) enum Separator {
 }
 
 impl Separator {
-    pub(super) fn of(line: &[u8]) -> Self {
+    pub(crate) fn of(line: &[u8]) -> Self {
         let (mut at, mut begins, mut comma) = (0, true, false);
         while let Some(&byte) = line.get(at) {
             at = if begins && byte == b'"' { end_of_quotes(line, at).unwrap_or(line.len()) } else { at + 1 };
@@ -25,6 +25,15 @@ impl Separator {
             begins = matches!(byte, b' ' | b',');
         }
         if comma { Self::Comma } else { Self::Blanks }
+    }
+
+    /// The beginning of a command that keeps the columns whose numbers follow.
+    pub(crate) const fn cut(self) -> &'static str {
+        match self {
+            Self::Tab => "cut -f",
+            Self::Comma => "cut -d, -f",
+            Self::Blanks => "cut -d' ' -f",
+        }
     }
 
     fn separates(self, byte: u8) -> bool {
@@ -121,6 +130,18 @@ fn unquote(mut quoted: &[u8], into: &mut Vec<u8>) {
         quoted = quoted.get(at + 2..).unwrap_or_default();
     }
     into.extend_from_slice(quoted);
+}
+
+/// The names of all columns of a line. Errors: what is wrong with one.
+pub(crate) fn names_of(line: &[u8]) -> Result<Vec<String>, &'static str> {
+    let (mut columns, mut names) = (NameColumns::of(line, Separator::of(line)), Vec::new());
+    loop {
+        let mut name = Vec::new();
+        if !columns.next(&mut name)? {
+            return Ok(names);
+        }
+        names.push(String::from_utf8_lossy(&name).into_owned());
+    }
 }
 
 #[cfg(test)]

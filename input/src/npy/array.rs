@@ -5,6 +5,10 @@ use crate::file::InputFile;
 use crate::storage::FilePart;
 use trimill_system::{Error, Result};
 
+/// Advice about a square array.
+pub(crate) const OF_MATRIX: &str =
+    "save an adjacency matrix as a sparse one: scipy.sparse.save_npz('NEW.npz', scipy.sparse.csr_array(matrix))";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NpyIntegers {
     width: IntegerWidth,
@@ -96,9 +100,14 @@ impl NpyArray {
         let Some(integers) = descr.and_then(NpyIntegers::of) else {
             let found =
                 descr.map_or("records".to_string(), |descr| format!("elements of type '{}'", descr.escape_debug()));
-            return Err(wrong(found)
-                .expected("integers of 1, 2, 4 or 8 bytes")
-                .advice("convert them before they are saved: edges.astype(numpy.int64)"));
+            let advice = match (descr, &header.shape[..]) {
+                (None, _) => {
+                    "save the two columns with the ends of edges, such as numpy.column_stack([edges['u'], edges['v']])"
+                }
+                (_, [rows, columns]) if rows == columns && *rows > 2 => OF_MATRIX,
+                _ => "convert them before they are saved: edges.astype(numpy.int64)",
+            };
+            return Err(wrong(found).expected("integers of 1, 2, 4 or 8 bytes").advice(advice));
         };
         let length = header.elements().filter(|length| length.checked_mul(8).is_some());
         let expected = length.and_then(|length| (length * integers.bytes()).checked_add(header.end));

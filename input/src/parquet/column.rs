@@ -130,9 +130,13 @@ impl ParquetFile {
             },
             other => other,
         };
-        self.wrong(group, column, &error.to_string())
+        let (found, advice) = match error {
+            ParquetError::NYI(found) => (found, "write it again, compressed by zstd, and plain or with a dictionary"),
+            other => (other.to_string(), "write or fetch the file again"),
+        };
+        self.wrong(group, column, &found)
             .expected("pages that are whole, plain or compressed by snappy, zstd, gzip or LZ4")
-            .advice("write or fetch the file again")
+            .advice(advice)
     }
 }
 

@@ -1,11 +1,13 @@
 //! The pages of a column, each checked before it is decoded. The library reserves memory for what a page announces, and relies on pages in the order
 //! in which a writer writes them. So sizes are compared with the bytes that are there, and a page that needs a dictionary must come after one.
+//! Checksums of pages are compared where the writer added them.
 
 use std::io::{self, Cursor};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use parquet::basic::Encoding;
+use flate2::Crc;
+use parquet::basic::{Compression, Encoding};
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
@@ -39,6 +41,8 @@ pub(super) struct PageBytes {
     file: Arc<InputFile>,
     /// For a remote object: fetches the pages of the column.
     forward: Option<Mutex<Box<dyn ForwardReader>>>,
+    /// The checksum of the page whose header was read last, if it has one.
+    checksum: Mutex<Option<u32>>,
 }
 
 impl Pages {
@@ -58,10 +62,15 @@ impl Pages {
         if column.file_path().is_some() {
             return Err(wrong("pages in another file"));
         }
+        match column.compression() {
+            Compression::BROTLI(_) => return Err(not_read("pages compressed by brotli")),
+            Compression::LZO => return Err(not_read("pages compressed by LZO")),
+            _ => {}
+        }
         let (start, end) = (start as u64, start as u64 + column.compressed_size() as u64);
         // The bytes read for the last page's header may reach beyond that page.
         let forward = file.file.forward(start..end + HEADER, ReadOrder::Pages).map(Mutex::new);
-        let bytes = PageBytes { file: Arc::clone(file), forward };
+        let bytes = PageBytes { file: Arc::clone(file), forward, checksum: Mutex::default() };
         let pages = SerializedPageReader::new(Arc::new(bytes), column, rows, None)?;
         let nullable = column.column_descr().max_def_level() > 0;
         Ok(Self { pages, values, nullable, has_dictionary: false })
@@ -117,9 +126,9 @@ impl Pages {
             }
             (Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY, _) if self.has_dictionary => Ok(()),
             (Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY, _) => Err(wrong("a page before its dictionary")),
-            (other, Some(_)) => Err(wrong(&format!("integers in the encoding {other}"))),
+            (other, Some(_)) => Err(not_read(&format!("integers in the encoding {other}"))),
             (other, None) => {
-                Err(wrong(&format!("text in the encoding {other}, which is read plain or by a dictionary only")))
+                Err(not_read(&format!("text in the encoding {other}, which is read plain or by a dictionary only")))
             }
         }
     }
@@ -138,6 +147,11 @@ fn texts(mut page: &[u8]) -> Option<u64> {
 
 fn wrong(found: &str) -> ParquetError {
     ParquetError::General(found.into())
+}
+
+/// The error for pages that are whole.
+fn not_read(found: &str) -> ParquetError {
+    ParquetError::NYI(found.into())
 }
 
 impl Iterator for Pages {
@@ -186,7 +200,7 @@ impl ChunkReader for PageBytes {
     fn get_read(&self, start: u64) -> Result<Self::T> {
         let mut header = vec![0; HEADER.min(self.file.bytes.saturating_sub(start)) as usize];
         self.read(&mut header, start)?;
-        check_header(&header)?;
+        *lock(&self.checksum) = check_header(&header)?;
         Ok(Cursor::new(header))
     }
 
@@ -195,17 +209,26 @@ impl ChunkReader for PageBytes {
         end.ok_or_else(|| wrong("a page that ends after the file"))?;
         let mut bytes = vec![0; length];
         self.read(&mut bytes, start)?;
+        if let Some(checksum) = lock(&self.checksum).take() {
+            let mut found = Crc::new();
+            found.update(&bytes);
+            if found.sum() != checksum {
+                return Err(wrong("a page whose checksum differs"));
+            }
+        }
         Ok(bytes.into())
     }
 }
 
-fn check_header(bytes: &[u8]) -> Result<()> {
-    let (mut plain, mut packed, mut wrong_part) = (0, 0, false);
+/// The page's checksum, if it has one.
+fn check_header(bytes: &[u8]) -> Result<Option<u32>> {
+    let (mut plain, mut packed, mut checksum, mut wrong_part) = (0, 0, None, false);
     let walked = walk(bytes, &mut |path, found| {
         if let ThriftItem::Integer(value) = found {
             match path {
                 [2] => plain = value,
                 [3] => packed = value,
+                [4] => checksum = Some(value as u32),
                 // Numbers of values and nulls; lengths of levels.
                 [5 | 7, 1] | [8, 1 | 2 | 3 | 5 | 6] => wrong_part |= !(0..=i64::from(i32::MAX / 2)).contains(&value),
                 _ => {}
@@ -221,7 +244,7 @@ fn check_header(bytes: &[u8]) -> Result<()> {
             "a page of {plain} bytes from {packed} compressed ones; expected at most {SMALL}, or {MOST_GROWTH} times as many"
         )));
     }
-    Ok(())
+    Ok(checksum)
 }
 
 #[cfg(test)]

@@ -24,10 +24,13 @@ pub(super) fn open_reader(
     how: &HowToOpen<'_>,
 ) -> Result<(u64, Box<dyn Reader>)> {
     let HowToOpen { sizes, work_dir, control, .. } = *how;
-    let readable = |file: InputFile| match format {
-        Format::Text | Format::Graphalytics => Ok(file),
-        Format::BinU32 | Format::BinU64 | Format::Graph500 | Format::GapbsSg => file.unpacked(work_dir, control),
-        _ => file.decompressed(work_dir, control),
+    let readable = |file: InputFile| {
+        let file = file.packed_once()?;
+        match format {
+            Format::Text | Format::Graphalytics => Ok(file),
+            Format::BinU32 | Format::BinU64 | Format::Graph500 | Format::GapbsSg => file.unpacked(work_dir, control),
+            _ => file.decompressed(work_dir, control),
+        }
     };
     let files: Vec<InputFile> = files.into_iter().map(readable).collect::<Result<_>>()?;
     let bytes = files.iter().map(|file| file.bytes).sum();

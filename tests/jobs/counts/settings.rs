@@ -105,6 +105,7 @@ proptest! {
             settings
         };
         let format_of = match format {
+            "bin-u32" => "input.format = 'bin-u32'",
             "bin-u64" => "input.format = 'bin-u64'",
             // The first arc of a short list could be taken for a header.
             "text" | "sparse" | "gz" | "zip" => "input.header = 'no'",

@@ -75,7 +75,8 @@ fn they_are_read_from_parquet() {
         (table(TEXT, &arc(None), Some(Encoding::PLAIN)), "a page with nulls"),
         (
             table(TEXT, &ends, Some(Encoding::DELTA_BYTE_ARRAY)),
-            "text in the encoding DELTA_BYTE_ARRAY, which is read plain",
+            "text in the encoding DELTA_BYTE_ARRAY, which is read plain or by a dictionary only; expected pages that are whole, plain or \
+             compressed by snappy, zstd, gzip or LZ4; write it again, compressed by zstd, and plain or with a dictionary",
         ),
     ] {
         std::fs::write(dir.path().join("n.parquet"), bytes).unwrap();

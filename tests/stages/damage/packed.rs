@@ -4,10 +4,12 @@ use std::io::{Cursor, Read, Write};
 
 use rayon::prelude::*;
 use trimill::Kind;
+use trimill::testing::input::Source;
+use trimill::testing::input::format::Format;
 use zip::CompressionMethod;
 
 use crate::common::packed::{gz, tarred, zipped_by};
-use crate::readers::support::read;
+use crate::readers::support::{Folder, read, work_dir};
 
 fn zst_with(checksum: bool, bytes: &[u8]) -> Vec<u8> {
     let mut zst = zstd::Encoder::new(Vec::new(), 3).unwrap();
@@ -134,8 +136,12 @@ fn what_follows_a_stream_is_zeros_or_another_one() {
                 assert!(error.contains("the gzip stream is damaged (bytes after its padding)"), "{error}");
             }
         }
-        let error = read(name, &[&whole[..], b"more"].concat()).unwrap_err();
-        assert!(error.contains("the gzip stream is"), "{error}");
+        for after in [&b"more"[..], b"\r\n", b"a line that is longer than the header of a member\n"] {
+            let error = read(name, &[&whole[..], after].concat()).unwrap_err();
+            assert!(error.contains("the gzip stream is damaged (bytes after its end)"), "{error}");
+        }
+        let error = read(name, &[&whole[..], &gz(&text)[..5]].concat()).unwrap_err();
+        assert!(error.contains("the gzip stream is truncated"), "{error}");
     }
     assert_eq!(read("two.txt.gz", &[gz(&text), gz(&text), vec![0; 9]].concat()), Ok(24));
     // The members of an archive may be in several streams, too.
@@ -145,4 +151,64 @@ fn what_follows_a_stream_is_zeros_or_another_one() {
     assert_eq!(read("parts.tar.bz2", &[bz2(begin), bz2(end)].concat()), Ok(12));
     assert_eq!(read("parts.tar.zst", &[zst_with(true, begin), zst_with(true, end)].concat()), Ok(12));
     assert!(read("half.tar.gz", &gz(begin)).unwrap_err().contains("it ends before the mark of its end"));
+}
+
+#[test]
+fn what_other_programs_compressed_is_named() {
+    let folder = Folder::new();
+    let said = |name: &str, bytes: &[u8], format: Option<Format>| {
+        let source = Source::open(&[folder.write(name, bytes)], format, &work_dir());
+        let error = source.map(|source| source.format()).expect_err(name);
+        assert!(error.kind() == Kind::Data && error.to_string().contains(name), "{error}");
+        error.to_string()
+    };
+    for (begin, end, program, command) in [
+        (&b"\xfd7zXZ\0"[..], "xz", "xz", "xz -dc"),
+        (b"7z\xbc\xaf\x27\x1c", "7z", "7-Zip", "7z x -so"),
+        (b"Rar!\x1a\x07", "rar", "RAR", "unrar p -inul"),
+        (b"\x5d\0\0\x80\0", "lzma", "lzma", "xz -dc"),
+        (b"\x04\x22\x4d\x18", "lz4", "lz4", "lz4 -dc"),
+        (b"\x1f\x9d\x90", "Z", "compress", "gzip -dc"),
+    ] {
+        let bytes = [begin, &[0; 24]].concat();
+        let expected = format!("is compressed by {program}, which is not read; expected a plain file");
+        for format in [None, Some(Format::Text), Some(Format::BinU32)] {
+            let error = said(&format!("g.txt.{end}"), &bytes, format);
+            assert!(
+                error.contains(&expected) && error.ends_with(&format!("{command} FILE | trimill count -")),
+                "{error}"
+            );
+        }
+        for name in ["g", "g.gz"] {
+            let bytes = if name == "g" { bytes.clone() } else { gz(&bytes) };
+            assert!(said(name, &bytes, None).contains(&expected), "{name} of {program}");
+        }
+        // A few bytes may begin raw numbers, too.
+        let is_sure = begin.len() == 6;
+        let raw = [begin, &[0; 8]].concat();
+        let raw = folder.write("g.bin", &raw[..8]);
+        assert_eq!(Source::open(&[raw], None, &work_dir()).is_err(), is_sure, "{program}");
+    }
+    let (text, _) = graph();
+    for (name, format) in [("g.txt.gz.gz", None), ("g.txt.gz.gz", Some(Format::Text)), ("g.txt.gz", None)] {
+        let error = said(name, &gz(gz(&text)), format);
+        assert!(error.contains("is compressed twice") && error.ends_with("gzip -dc FILE | trimill count -"), "{error}");
+    }
+    // Compressed once, in spite of its name.
+    assert_eq!(read(&folder.write("g.txt.gz.gz", gz(&text))).unwrap().len(), 12);
+}
+
+#[test]
+fn a_zstd_window_that_is_too_large_is_told_from_damage() {
+    let folder = Folder::new();
+    let mut frame = zst_with(false, &graph().0);
+    // The window's size, with no flag that the frame is its own window; as --long=31 writes it.
+    assert_eq!(frame[4] & 0x20, 0);
+    frame[5] = (31 - 10) << 3;
+    for (name, bytes) in [("one.txt.zst", frame.clone()), ("two.txt.zst", frame.repeat(2))] {
+        for threads in [1, 4] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| folder.refuses(name, &bytes, &["a window of more than 128 MiB", "zstd -dc --long=31"]));
+        }
+    }
 }

@@ -135,6 +135,17 @@ fn damaged_and_hostile_archives_are_refused() {
         folder.refuses("cut.tar", &whole[..cut], &["it ends before the mark of its end", "it was cut"]);
     }
     folder.refuses("cut.tar.gz", &gz(&whole)[..60], &["gzip stream is truncated"]);
+    // Tapes have longer padding; other bytes may be another archive.
+    assert_eq!(read(&folder.write("tape.tar", [&whole[..], &[0; 1 << 19]].concat())).unwrap().len(), 2);
+    let twice = [&whole[..], &whole].concat();
+    for (name, bytes) in [
+        ("two.tar", twice.clone()),
+        ("one.tar.gz", gz(&twice)),
+        ("two.tar.gz", gz(&whole).repeat(2)),
+        ("more.tar", [&whole[..], &[0; 999], b"x"].concat()),
+    ] {
+        folder.refuses(name, bytes, &["bytes behind the end of the tar archive", "--ignore-zeros"]);
+    }
     let mut second = ended(&[file("g.txt", "0 1\n"), file("h.html", "x")]);
     second[1024] = b'i';
     folder.refuses("sum.tar", second, &["a header with a wrong checksum"]);
@@ -186,6 +197,9 @@ fn damaged_and_hostile_archives_are_refused() {
         error.contains("4294967294 bytes of 'g.txt' from 28; expected a size that compression can lead to"),
         "{error}"
     );
+
+    let joined = [zipped(&[("g.txt", b"0 1\n")]), zip.clone()].concat();
+    folder.refuses("joined.zip", joined, &["bytes before the first member that is listed", "name them one by one"]);
 
     // A name that is there twice, in the list and before the contents; and a list that is shorter than its length.
     let two = zipped(&[("a.txt", b"0 1\n"), ("b.txt", b"1 2\n")]);

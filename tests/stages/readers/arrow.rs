@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array};
+use arrow_ipc::writer::FileWriter;
 use trimill::Kind;
 use trimill::testing::input::Source;
 use trimill::testing::input::arcs::ArcSource;
@@ -118,6 +119,12 @@ fn a_batch_is_counted_once() {
     // A footer with a longer list at its end: that place 1,000 times, and then one that is not reached.
     let (begin, list) = (whole.len() - 10 - u32_at(&whole, whole.len() - 10) as usize, at - 28);
     assert_eq!(u32_at(&whole, list), 2);
+    // A list of none, or of the first batch alone.
+    for listed in [0u32, 1] {
+        let mut fewer = whole.clone();
+        fewer[list..list + 4].copy_from_slice(&listed.to_le_bytes());
+        folder.refuses("fewer.arrow", fewer, &["bytes that the footer does not describe"]);
+    }
     let reference = (begin..list).step_by(4).find(|&field| field + u32_at(&whole, field) as usize == list).unwrap();
     let mut many = whole[..whole.len() - 10].to_vec();
     many.resize(begin + (many.len() - begin).next_multiple_of(8), 0);
@@ -133,6 +140,24 @@ fn a_batch_is_counted_once() {
     let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     one_thread.install(|| folder.refuses("many.arrow", many, &["a footer with batches that share bytes"]));
     assert_eq!(read(&folder.write("whole.arrow", whole)).unwrap().len(), 4);
+}
+
+#[test]
+fn joined_files_are_refused() {
+    let folder = Folder::new();
+    let of = |arcs: &[[i64; 2]]| {
+        let ends = |end: usize| ints(&arcs.iter().map(|arc| arc[end]).collect::<Vec<_>>());
+        arrow(&[batch(vec![("a", ends(0)), ("b", ends(1))])], true)
+    };
+    let (first, second) = (of(&[[0, 1], [1, 2], [2, 0]]), of(&[[0, 3], [1, 3]]));
+    for joined in [[&first[..], &second[..]], [&second[..], &first[..]], [&first[..], &first[..]]] {
+        folder.refuses("joined.arrow", joined.concat(), &["the footer does not describe", "name them one by one"]);
+    }
+    // A table without a batch.
+    let (mut none, schema) = (Vec::<u8>::new(), batch(vec![("a", ints(&[])), ("b", ints(&[]))]).schema());
+    FileWriter::try_new(&mut none, &schema).unwrap().finish().unwrap();
+    let paths = [folder.write("none.arrow", none), folder.write("some.arrow", first)];
+    assert_eq!(arcs(&Source::open(&paths, None, &work_dir()).unwrap()).unwrap(), [(0, 1), (1, 2), (2, 0)]);
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

@@ -6,7 +6,7 @@ use trimill::Kind;
 use trimill::testing::input::Source;
 use trimill::testing::input::format::Format;
 
-use super::support::{Folder, TINY, arcs, data, open, read, sg, work_dir};
+use super::support::{Folder, TINY, arcs, data, gz, open, read, sg, work_dir};
 
 #[test]
 fn bad_binary_files_are_refused() {
@@ -34,6 +34,41 @@ fn bad_binary_files_are_refused() {
     folder.refuses("head.sg", altered(17 + 8 * 7, 6), &["neighbour 6 of vertex 0", "from 0 to 5"]);
     folder.refuses("negative.sg", altered(17 + 8 * 7 + 3, 0xff), &["neighbour -"]);
     folder.refuses("vertices.sg", altered(9 + 4, 1), &["4294967302 vertices"]);
+
+    // With weights: each neighbour, which follow 7 offsets, and a number.
+    let weighted = |csr: &[u8]| {
+        let neighbours = csr[56..].as_chunks::<4>().0.iter().flat_map(|&id| [id, [9, 0, 0, 0]]);
+        [csr[..56].to_vec(), neighbours.flatten().collect()].concat()
+    };
+    for directed in [false, true] {
+        let whole = sg(6, &TINY, directed);
+        let bytes: Vec<u8> = whole[17..].chunks(56 + 4 * TINY.len()).flat_map(weighted).collect();
+        for name in ["w.wsg", "w.sg"] {
+            let bytes = [&whole[..17], &bytes].concat();
+            folder.refuses(name, bytes, &["a weighted graph", "converter -f FILE -w -e NEW.wel"]);
+        }
+    }
+}
+
+#[test]
+fn pairs_of_64_bits_are_told_from_pairs_of_32() {
+    let folder = Folder::new();
+    let wide: Vec<u8> = TINY.iter().flat_map(|&(u, v)| [u, v]).flat_map(u64::to_le_bytes).collect();
+    for (name, bytes) in [("wide.bin", wide.clone()), ("wide.bin.gz", gz(&wide))] {
+        folder.refuses(name, &bytes, &["looks like bin-u64", "--format bin-u64", "--format bin-u32"]);
+        for (format, first) in [(Format::BinU64, (0, 1)), (Format::BinU32, (0, 0))] {
+            let named = Source::open(&[folder.path(name)], Some(format), &work_dir()).unwrap();
+            assert_eq!(arcs(&named).unwrap()[0], first, "{name} as {format}");
+        }
+    }
+    let pairs =
+        |arcs: &[(u32, u32)]| arcs.iter().flat_map(|&(u, v)| [u, v]).flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
+    // A star, loops, and arcs in the order of their heads, of which more than 64 KiB lead to 0.
+    let by_heads: Vec<(u32, u32)> = (0..20_000).map(|i| (i * 7919 % 20_011, i / 10_000)).collect();
+    for narrow in [&[(1, 0), (2, 0), (3, 0), (9, 0)][..], &[(0, 0); 4], &by_heads] {
+        let path = folder.write("narrow.bin", pairs(narrow));
+        assert_eq!(read(&path).unwrap().len(), narrow.len());
+    }
 }
 
 fn altered_crawl(folder: &Folder, name: &str, alter: impl FnOnce(&mut Vec<u8>, &mut String)) -> PathBuf {

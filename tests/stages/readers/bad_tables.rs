@@ -35,6 +35,7 @@ fn arrays_that_are_no_edges_are_refused() {
     let folder = Folder::new();
     let pairs = words::<8>(&[0, 1, 1, 2, 2, 0]);
     let of = |descr: &str, shape: &str| npy(1, descr, false, shape, &pairs);
+    let records = b"{'descr': [('u', '<i8'), ('v', '<i8')], 'fortran_order': False, 'shape': (3,), }\n";
     assert_eq!(read(&folder.write("good.npy", of("<i8", "(3, 2)"))).unwrap(), [(0, 1), (1, 2), (2, 0)]);
     for (bytes, parts) in [
         (of("<i8", "(2, 3)"), &["an array of 2 rows and 3 columns", "edges.T"][..]),
@@ -44,6 +45,9 @@ fn arrays_that_are_no_edges_are_refused() {
         (of("<i8", "()"), &["176 bytes; expected 136 for an array of shape ()"]),
         (of("<f8", "(3, 2)"), &["elements of type '<f8'", "astype(numpy.int64)"]),
         (of("|b1", "(24, 2)"), &["elements of type '|b1'"]),
+        (npy(1, "|b1", false, "(3, 3)", &[0; 9]), &["elements of type '|b1'", "scipy.sparse.csr_array"]),
+        (npy(1, "|i1", false, "(3, 3)", &[0; 9]), &["an array of 3 rows and 3 columns", "scipy.sparse.csr_array"]),
+        ([b"\x93NUMPY\x01\x00", &[records.len() as u8, 0][..], records, &pairs].concat(), &["records", "column_stack"]),
         (of("|O", "(3, 2)"), &["elements of type '|O'"]),
         (of("<i8", "(4, 2)"), &["expected 192 for an array of shape (4, 2)", "is cut, or holds more than one"]),
         ([of("<i8", "(3, 2)"), of("<i8", "(3, 2)")].concat(), &["352 bytes; expected 176"]),
@@ -188,6 +192,8 @@ fn tables_of_anything_else_than_edges_are_refused() {
         "optional int64 a; required int32 b;",
         "required int32 a (UINT_32); optional int64 b (INTEGER(64,false)); optional double c;",
         "required int32 source (INT_8); required int32 target; required int64 n;",
+        "required int64 user_id; required int64 item_id; required int64 n;",
+        "required int64 id; required int64 friend; required double weight;",
     ] {
         let path = folder.write("good.parquet", good(schema));
         assert_eq!(read(&path).unwrap(), pairs, "{schema}");
@@ -209,6 +215,8 @@ fn tables_of_anything_else_than_edges_are_refused() {
         ("repeated int64 a; required int64 b;", &["the column 'a' is nested"]),
         ("required int64 x; required int64 src; required int64 dst;", &["the first two", "--columns TAIL,HEAD"]),
         ("required int64 index; required int64 a; required int64 b;", &["the ends of edges in the first two"]),
+        ("required int64 edge_id; required int64 a; required int64 b;", &["the ends of edges in the first two"]),
+        ("required int64 n; required int64 from_node; required int64 to_node;", &["the first two", "--columns"]),
     ] {
         folder.refuses("bad.parquet", good(schema), parts);
     }
@@ -281,11 +289,45 @@ fn a_page_must_have_the_values_that_its_header_counts() {
     }
 }
 
+fn fixture(name: &str) -> Vec<u8> {
+    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/inputs").join(name)).unwrap()
+}
+
+#[test]
+fn checksums_of_pages_are_compared() {
+    let (folder, whole) = (Folder::new(), fixture("checksums.parquet"));
+    let expected = read(&folder.write("whole.parquet", &whole)).unwrap();
+    let metadata = u32::from_le_bytes(*whole[..whole.len() - 4].last_chunk().unwrap()) as usize;
+    let (pages, mut differ) = (4..whole.len() - 8 - metadata, 0);
+    for at in pages.clone().step_by(3) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 8);
+        // Some bits are of headers, which have no checksum.
+        match read(&folder.write("flipped.parquet", bytes)) {
+            Ok(arcs) => assert_eq!(arcs, expected, "byte {at}"),
+            Err(error) => differ += usize::from(error.to_string().contains("a page whose checksum differs")),
+        }
+    }
+    assert!(6 * differ > pages.len(), "{differ}");
+}
+
+#[test]
+fn tables_that_are_whole_and_not_read_are_told_from_damaged_ones() {
+    let (folder, mut table) = (Folder::new(), fixture("checksums.parquet"));
+    // The codec comes after the column's name.
+    let name = b"\x19\x18\x03src\x15";
+    let codec = table.windows(name.len()).position(|part| part == name).unwrap() + name.len();
+    for (number, name) in [(8, "brotli"), (6, "LZO")] {
+        table[codec] = number;
+        let said = format!("pages compressed by {name}; expected pages that are whole, plain or compressed by snappy");
+        folder.refuses("other.parquet", &table, &[&said, "write it again, compressed by zstd"]);
+    }
+}
+
 #[test]
 fn damaged_tables_are_refused_or_read() {
     let folder = Folder::new();
-    let whole =
-        std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/inputs/arrow.parquet")).unwrap();
+    let whole = fixture("arrow.parquet");
     let expected = read(&folder.write("whole.parquet", &whole)).unwrap();
     folder.refuses("cut.parquet", &whole[..whole.len() - 1], &["no mark PAR1 at its end"]);
     folder.refuses("short.parquet", b"PAR1PAR1", &["metadata of 827474256 bytes in a file of 8"]);

@@ -57,6 +57,14 @@ fn legal_dialects_are_read() {
         ("names.csv", format!("{}0,1,New York, NY\n", lines(0, ",", ",Boston")), 0),
         ("networkx.edgelist", format!("{}0 1 {{}}\n", lines(0, " ", " {'weight': 3, 'x': 1}")), 0),
         ("spaced.csv", lines(0, " , ", " "), 0),
+        ("padded.tsv", lines(0, " \t ", ""), 0),
+        ("decimal-commas.txt", lines(0, " ", " 0,5"), 0),
+        ("times.csv", lines(0, ",", ",2020-01-01 10:00:00"), 0),
+        ("blanks.tsv", format!("From Node\tTo Node\n{}", lines(0, "\t", "")), 0),
+        ("quoted.csv", format!("\"Source, id\",\"Target, id\"\n{}", lines(0, ",", "")), 0),
+        ("alike.csv", format!("user_id,item_id,count\n{}", lines(0, ",", ",7")), 0),
+        ("coordinates.csv", format!("row,col,data\n{}", lines(0, ",", ",1")), 0),
+        ("weights.csv", format!("id,friend,weight\n{}", lines(0, ",", ",0.5")), 0),
         ("count.txt", format!("6\n{}", lines(0, "\t", "")), 0),
         ("graph.jlg", format!("6,7,u,graph,2,Int64,simplegraph\n{}", lines(1, ",", "")), 1),
         ("enron.txt", format!("6 7\n{}", lines(0, " ", "")), 0),
@@ -82,9 +90,22 @@ fn a_column_that_numbers_the_lines_is_no_end_of_an_arc() {
     is_kite(&folder, "r.csv", &format!("\"\",\"from\",\"to\"\n{}", numbered("\"", ",", "")), 0);
     is_kite(&folder, "ids.tsv", &format!("id\tsource\ttarget\n{}", numbered("", "\t", "")), 0);
     is_kite(&folder, "index.csv", &format!("index,a,b\n{}", numbered("", ",", "")), 0);
+    is_kite(&folder, "times.csv", &format!("time,user1,user2\n{}", numbered("", ",", "")), 0);
+    is_kite(&folder, "nodes.tsv", &format!("Edge Id\tFrom Node\tTo Node\n{}", numbered("", "\t", "")), 0);
+    is_kite(&folder, "index.tsv", &format!("\tsource\ttarget\n{}", numbered("", "\t", "")), 0);
     is_kite(&folder, "none.txt", &format!("a b c\n{}", lines(0, " ", " 1")), 0);
     let away = format!("id,weight,source,target\n{}", numbered("", ",", ",1"));
     folder.refuses("away.csv", away, &["away.csv:", "columns 3 and 4", "first two columns"]);
+    for (separator, cut) in [(",", "cut -d, -f"), ("\t", "cut -f"), (" ", "cut -d' ' -f")] {
+        let header = |names: [&str; 3]| format!("{}\n{}", names.join(separator), numbered("", separator, ""));
+        let between = header(["source", "weight", "target"]);
+        folder.refuses("between.csv", between, &["columns 1 and 3", &format!("{cut}1,3 FILE")]);
+        for key in ["id", "edge_id", "X", "year"] {
+            let keyed = header([key, "a", "b"]);
+            folder.refuses("key.csv", keyed, &["key.csv:1: ", "may number the lines", &format!("{cut}2,3 FILE")]);
+            assert_eq!(read_as(&folder.path("key.csv"), None, Some(Header::Yes)).unwrap().len(), KITE.len());
+        }
+    }
     // As R writes a table: one name fewer than columns.
     let unnamed = format!("source target\n{}", numbered("", " ", ""));
     folder.refuses("unnamed.txt", &unnamed, &["unnamed.txt:2: a line with 3 columns; expected 2", "--header yes"]);
@@ -117,6 +138,28 @@ fn columns_are_settled_once_a_file() {
     // Two files may have different numbers of columns.
     let paths = [folder.write("a.txt", "0 1\n"), folder.write("b.txt", "1 2 9\n")];
     assert_eq!(arcs(&Source::open(&paths, None, &work_dir()).unwrap()).unwrap(), [(0, 1), (1, 2)]);
+}
+
+#[test]
+fn a_dense_matrix_is_no_edge_list() {
+    let folder = Folder::new();
+    let k4 = ["0 1 1 1", "1 0 1 1", "1 1 0 1", "1 1 1 0"];
+    let comma = k4.join("\n").replace(' ', ",");
+    let rows: String = comma.split('\n').map(|row| format!("x,{row}\n")).collect();
+    let numbered = format!(",ann,bob,cleo,dan\n{rows}");
+    for (name, text, how) in [
+        ("k4.txt", format!("# K4\n{}\n", k4.join("\n")), "loadtxt('FILE', skiprows=1, usecols=range(0, 4))"),
+        ("k4.csv", comma, "loadtxt('FILE', delimiter=',', skiprows=0, usecols=range(0, 4))"),
+        ("k4-names.csv", numbered, "loadtxt('FILE', delimiter=',', skiprows=1, usecols=range(1, 5))"),
+    ] {
+        folder.refuses(name, &text, &["look like a dense adjacency matrix", how]);
+        folder.refuses(&format!("{name}.gz"), gz(text.as_bytes()), &["a dense adjacency matrix"]);
+        assert_eq!(read_as(&folder.path(name), Some(Format::Text), None).unwrap().len(), 4, "{name}");
+    }
+    // Not square, or with another number.
+    for text in ["0 1 1 1\n1 0 1 1\n1 1 0 1\n", "0 1 1\n1 0 1\n1 0 5\n"] {
+        assert_eq!(read(&folder.write("list.txt", text)).unwrap().len(), 3, "{text}");
+    }
 }
 
 #[test]

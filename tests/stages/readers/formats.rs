@@ -172,17 +172,40 @@ fn a_graph_may_lie_in_several_files() {
 }
 
 #[test]
+fn a_directory_stands_for_its_regular_files_if_they_are_the_current_ones() {
+    let folder = Folder::new();
+    for (place, arc) in [("d/a.txt", "0 1\n"), ("d/_year=1/b.txt", "1 2\n"), ("d/_tmp/c.txt", "2 3\n"), ("e", "3 4\n")]
+    {
+        std::fs::create_dir_all(folder.path(place).parent().unwrap()).unwrap();
+        folder.write(place, arc);
+    }
+    std::os::unix::fs::symlink("../e", folder.path("d/e.txt")).unwrap();
+    pipe_at(&folder.path("d/pipe"));
+    let dir = [folder.path("d")];
+    assert_eq!(arcs(&Source::open(&dir, None, &work_dir()).unwrap()).unwrap(), [(0, 1), (1, 2), (3, 4)]);
+    for (log, kind) in
+        [("_delta_log/0.json", "Delta Lake"), (".hoodie/x", "Apache Hudi"), ("metadata/v1.metadata.json", "Iceberg")]
+    {
+        let log = folder.path("d/_year=1").join(log);
+        std::fs::create_dir(log.parent().unwrap()).unwrap();
+        std::fs::write(&log, "{}").unwrap();
+        let error = Source::open(&dir, None, &work_dir()).unwrap_err();
+        assert!(error.kind() == Kind::Data && error.to_string().contains(kind), "{error}");
+        assert!(error.to_string().contains("files with removed rows; expected"), "{error}");
+        std::fs::remove_dir_all(log.parent().unwrap()).unwrap();
+    }
+}
+
+fn pipe_at(path: &Path) {
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+}
+
+#[test]
 fn a_pipe_is_read_as_a_file_is() {
     let folder = Folder::new();
     let pipe = folder.path("pipe");
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        &pipe,
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
-        0,
-    )
-    .unwrap();
+    pipe_at(&pipe);
     let to = pipe.clone();
     let writer = std::thread::spawn(move || std::fs::write(to, gz(text_of(&TINY, " ", "\n").as_bytes())).unwrap());
     let source = open(&pipe).unwrap();

@@ -1,0 +1,25 @@
+//! Names in a directory of part files that are not part of its graph.
+
+use std::path::Path;
+
+use trimill_system::Error;
+
+/// Whether a name is that of a note of the program that wrote the files, and not of a value of a column.
+pub(super) fn is_note(name: &[u8]) -> bool {
+    name.starts_with(b".") || name.starts_with(b"_") && !name.contains(&b'=')
+}
+
+/// The error if `path` is where a table logs its versions: its folder may also have files with removed rows.
+pub(super) fn keeps_versions(path: &Path) -> Option<Error> {
+    let kind = match path.file_name()?.to_str()? {
+        "_delta_log" => "Delta Lake",
+        ".hoodie" => "Apache Hudi",
+        name if name.ends_with(".metadata.json") && path.parent()?.ends_with("metadata") => "Apache Iceberg",
+        _ => return None,
+    };
+    Some(
+        Error::data(path, format!("is of a table of {kind}, whose folder may also have files with removed rows"))
+            .expected("a directory with files of one graph")
+            .advice("write the table's current rows to other files, and name these"),
+    )
+}
