@@ -80,7 +80,7 @@ pub fn bench(
     let selection = contestants::select_methods(request, !found.gpus.is_empty())?;
     let job = |graph: &BenchGraph| Job::resolve(None, &graph.tables, Path::new(""));
     let jobs = request.graphs.iter().map(job).collect::<Result<Vec<_>>>()?;
-    jobs.iter().try_for_each(Job::check_files)?;
+    jobs.iter().try_for_each(|job| job.check_files().and_then(|()| job.check_is_graph()))?;
     let Tables { count, memory, partition, .. } = jobs.first().map(|job| job.settings.clone()).unwrap_or_default();
     let mut report = BenchReport {
         schema_version: SCHEMA_VERSION,

@@ -6,11 +6,12 @@
 //! | --- | --- |
 //! | two outputs in one file; an output where a directory of the job is to be | always |
 //! | an output that is an input, or among the files of a directory or pattern that is one; a cache there: of this job or of another one of the batch | always |
-//! | anything in the run directory of this job or of another one of the batch; a run directory or kept spills of two jobs | always |
+//! | anything, a cache too, in the run directory of this job or of another one of the batch; a run directory or kept spills of two jobs | always |
 //! | a file of counts or a result that is there, a kept spill's name with something else | unless forced, or an earlier start in the run directory announced it |
 //! | a report, a trace or a comparison whose name holds something else | always |
+//! | an output in a directory that is not there, and that no job makes; an output that cannot be written | always |
 //!
-//! Files that exist are compared by device and inode, at the end of all links; others by their directory and name. Devices, pipes and the
+//! Files that exist are compared by device and inode, at the end of all links; others, also inputs, by their directory and name. Devices, pipes and the
 //! file of standard output lose nothing, so they may be named twice. Costs a few system calls for each path.
 
 pub mod place;
@@ -37,6 +38,8 @@ pub struct Paths {
     job: Option<String>,
     force: bool,
     announced: Vec<PathBuf>,
+    /// Directories that are made for outputs before these are written, with links resolved.
+    made: Vec<PathBuf>,
     all: Vec<AnnouncedPaths>,
 }
 
@@ -53,7 +56,7 @@ type Check = fn(&Path) -> Result<()>;
 #[derive(Debug, Clone, Copy)]
 enum How {
     Read,
-    /// A directory or a pattern whose files are all inputs.
+    /// A directory or a pattern whose files are all inputs; also what is not there yet, and may become a directory.
     ReadAll,
     /// An output. If there is a check, it alone decides whether an existing file is replaced.
     Write(Option<Check>),
@@ -69,15 +72,19 @@ impl Job {
     /// What the job reads and writes.
     pub fn paths(&self) -> Paths {
         let announced = self.settings.run.dir.as_deref().map(run_dir::announced).unwrap_or_default();
+        let kept = self.settings.spill.dir.as_deref().filter(|_| self.settings.spill.keep());
+        let made = self.settings.output.dir.as_deref().into_iter().chain(kept).map(place).collect();
         let mut paths =
-            Paths { job: self.name.clone(), force: self.settings.output.force(), announced, all: Vec::new() };
+            Paths { job: self.name.clone(), force: self.settings.output.force(), announced, made, all: Vec::new() };
+        let is_graph = self.kept_spills().is_none();
         // An input that cannot be listed is refused when it is opened.
-        let listed = if self.kept_spills().is_some() { None } else { files_of(&self.inputs).ok() };
+        let listed = if is_graph { files_of(&self.inputs).ok() } else { None };
         for input in listed.as_ref().unwrap_or(&self.inputs) {
             paths = paths.reads("the input", input);
         }
-        let is_several = |input: &&PathBuf| input.is_dir() || InputPattern::of(input).is_some();
-        for several in self.inputs.iter().filter(|_| listed.is_some()).filter(is_several) {
+        let is_absent = |input: &Path| !is_url(input) && input != Path::new(STANDARD_INPUT) && !input.exists();
+        let is_several = |input: &&PathBuf| input.is_dir() || InputPattern::of(input).is_some() || is_absent(input);
+        for several in self.inputs.iter().filter(|_| is_graph).filter(is_several) {
             paths = paths.with("the input", several, How::ReadAll);
         }
         if let Partitioner::File(path) = self.settings.partition.partitioner() {
@@ -98,9 +105,9 @@ impl Job {
         if let Some(dir) = self.settings.cache.dir.as_deref().filter(|_| self.settings.cache.enabled()) {
             paths = paths.with("the cache directory", dir, How::Cache);
         }
-        match &self.settings.spill.dir {
-            Some(dir) if self.settings.spill.keep() => paths.with("the spilled partitions", dir, How::Spills),
-            _ => paths,
+        match kept {
+            Some(dir) => paths.with("the spilled partitions", dir, How::Spills),
+            None => paths,
         }
     }
 
@@ -139,7 +146,8 @@ impl Paths {
         if path == Path::new(STANDARD_INPUT) {
             return self.with(what, Path::new("/dev/stdin"), How::Read);
         }
-        for companion in trimill_input::read_together(path).into_iter().chain([path.join(MANIFEST_NAME)]) {
+        let companions = trimill_input::read_together(path).into_iter().chain([path.join(MANIFEST_NAME)]);
+        for companion in companions.filter(|file| file.is_file()) {
             self = self.with(what, &companion, How::Read);
         }
         self.with(what, path, How::Read)
@@ -163,7 +171,7 @@ pub fn file_of(output: &Path) -> Option<PathBuf> {
 }
 
 /// Compares the paths of all jobs with each other and with existing files; changes none. Errors: `Kind::Usage`, see the table above;
-/// `Kind::Resource`: a report or a trace that cannot be written.
+/// `Kind::Resource`: an output that cannot be written.
 pub fn check(all: &[Paths]) -> Result<()> {
     let mut found: Vec<ResolvedPath<'_>> = Vec::new();
     for paths in all {
@@ -200,15 +208,16 @@ pub fn check(all: &[Paths]) -> Result<()> {
         }
         let writes = !matches!(how, How::Read | How::ReadAll);
         let matched = || patterns.iter().find(|(pattern, _)| pattern.matches(&this.place)).map(|(_, input)| input);
-        let among = || this.place.ancestors().find_map(|dir| inputs.get(dir)).or_else(matched);
+        // In an input that is empty yet, a job may keep its spills for a later one. A file there is found with the inputs.
+        let may_be_made = |dir: &Path| matches!(how, How::Write(_) | How::Spills) && dir == this.place && is_empty(dir);
+        let among =
+            || this.place.ancestors().filter(|dir| !may_be_made(dir)).find_map(|dir| inputs.get(dir)).or_else(matched);
         if let Some(input) = writes.then(among).flatten() {
             return Err(this.among(input));
         }
-        if let How::Cache = how {
-            continue;
-        }
+        let is_cache = matches!(how, How::Cache);
         for (above, dir) in this.place.ancestors().enumerate() {
-            if let Some(output) = files.get(dir).filter(|_| above > 0 || is_dir) {
+            if let Some(output) = files.get(dir).filter(|_| !is_cache && (above > 0 || is_dir)) {
                 return Err(this.same(output));
             }
             if let Some(run) = own.get(dir).filter(|_| above > 0 || !is_dir) {
@@ -226,7 +235,37 @@ pub fn check(all: &[Paths]) -> Result<()> {
             _ => {}
         }
     }
-    found.iter().try_for_each(ResolvedPath::is_free)
+    found.iter().try_for_each(ResolvedPath::is_free)?;
+    let mut made: Vec<&Path> = Vec::new();
+    for paths in all {
+        made.extend(paths.made.iter().map(PathBuf::as_path));
+        let of_job = |error: Error| match &paths.job {
+            Some(job) => error.while_doing(&format!("job '{job}'")),
+            None => error,
+        };
+        let mut outputs = paths.all.iter().filter(|announced| matches!(announced.how, How::Write(None)));
+        outputs.try_for_each(|output| can_be_written(&output.path, &made)).map_err(of_job)?;
+    }
+    Ok(())
+}
+
+/// Whether nothing is in `dir`, or it is not there.
+fn is_empty(dir: &Path) -> bool {
+    std::fs::read_dir(dir).map_or(true, |mut entries| entries.next().is_none())
+}
+
+/// Checks that an output can be written. Of one in a directory that is `made` later, only that a directory can be made there.
+fn can_be_written(path: &Path, made: &[&Path]) -> Result<()> {
+    let file = file_of(path).unwrap_or_else(|| place(path));
+    let dir = disk::parent(&file);
+    let there = dir.ancestors().find(|dir| dir.exists()).unwrap_or(dir);
+    if !there.is_dir() {
+        return Err(Error::resource("is not a directory").at(there).expected("a directory, for an output below it"));
+    }
+    match there != dir && made.iter().any(|made| made.starts_with(dir)) {
+        true => Ok(()),
+        false => disk::check_output(path),
+    }
 }
 
 struct ResolvedPath<'a> {
@@ -237,14 +276,16 @@ struct ResolvedPath<'a> {
 }
 
 impl<'a> ResolvedPath<'a> {
-    /// `None` if no data can be lost: an input that is not a regular file, an output that makes no file.
+    /// `None` if no data can be lost: an input that is there and is no regular file, an output that makes no file.
     fn of(of: &'a Paths, announced: &'a AnnouncedPaths) -> Option<Self> {
         let path = &announced.path;
         let (place, inode) = match announced.how {
-            How::Read => {
-                let read = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
-                (place(path), Some((read.dev(), read.ino())))
-            }
+            How::Read => match path.metadata() {
+                Ok(read) if read.is_file() => (place(path), Some((read.dev(), read.ino()))),
+                Ok(_) => return None,
+                // An earlier job of the batch might write it.
+                Err(_) => (place(path), None),
+            },
             How::Write(_) => {
                 let file = file_of(path)?;
                 let inode = file.metadata().ok().map(|there| (there.dev(), there.ino()));

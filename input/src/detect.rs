@@ -11,7 +11,7 @@ use super::bvgraph::BvGraphFiles;
 use super::compression::{Compression, not_read};
 use super::file::InputFile;
 use super::format::Format;
-use super::hints::{BYTE_ORDER_MARK, foreign, is_mostly_text, is_utf16, utf16};
+use super::hints::{BYTE_ORDER_MARK, foreign, is_job_file, is_mostly_text, is_utf16, utf16};
 use super::number::{columns, whole};
 use super::pairs::is_blank_or_comment;
 use super::{gapbs, metis, npy};
@@ -78,6 +78,11 @@ pub(super) fn detect(file: &InputFile) -> Result<Format> {
     }
     if !text {
         return known(by_suffix, head, file);
+    }
+    if is_job_file(head) {
+        return Err(Error::data(&file.path, "is a job file, not a graph")
+            .expected("a file that holds a graph")
+            .advice("run its jobs: trimill run FILE"));
     }
     if let Some((name, read)) = foreign(head) {
         let advice = match read {

@@ -132,6 +132,13 @@ fn is_name<'l>(columns: impl IntoIterator<Item = &'l [u8]>) -> bool {
 
 const NAMES: &str = "if ids are names, add --names";
 
+/// Whether a text is a job file of this program.
+pub(super) fn is_job_file(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(&head[..head.len().min(4096)]);
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
+    first.is_some_and(|line| ["[[job", "[job", "[defaults", "defaults."].iter().any(|begin| line.starts_with(begin)))
+}
+
 /// What a text in a graph format that is not read is, and how NetworkX reads it, if it does.
 pub(super) fn foreign(head: &[u8]) -> Option<(&'static str, Option<&'static str>)> {
     let text = String::from_utf8_lossy(&head[..head.len().min(4096)]).to_lowercase();
@@ -233,6 +240,16 @@ mod tests {
             let (_, found) = foreign(text.as_bytes()).unwrap_or_else(|| unreachable!("{text}"));
             assert_eq!(found.is_some(), read.is_some(), "{text}");
             assert!(found.zip(read).is_none_or(|(found, read)| found.contains(read)), "{text}");
+        }
+    }
+
+    #[test]
+    fn job_files_are_told_from_lists_in_json() {
+        for text in ["[[job]]\n", "#:schema s.json\n\n# A study.\n[defaults]\n", "[defaults.input]", "[job.input]"] {
+            assert!(is_job_file(text.as_bytes()), "{text}");
+        }
+        for text in ["[[0, 1]]", "[\n [0, 1]]", "[\"job\"]", "# [[job]]\n0 1\n", ""] {
+            assert!(!is_job_file(text.as_bytes()), "{text}");
         }
     }
 

@@ -39,11 +39,12 @@ pub(super) fn prepared(job: Job, control: &Control) -> Result<GraphReport> {
         .at(&input)
         .advice("raise --cache-max, or name a --cache-dir on a larger disk"));
     }
+    let probes = parallel::within(&opened.session.pool, || probes(&graph, control));
     Ok(GraphReport {
         graph: title,
         vertices: u64::from(graph.vertices()),
         edges: graph.edges(),
-        probes: parallel::within(&opened.session.pool, || probes(&graph, control))?,
+        probes: Session::unless_graph_damaged(probes, graph.path())?,
         preparation,
         ..GraphReport::default()
     })

@@ -21,9 +21,6 @@ const MOST_AT_ONCE: u64 = 128;
 
 const VARIABLE: &str = "TRIMILL_BATCH";
 
-/// Spills are assumed to compress at best to their bound divided by this: with less free disk space a job fails at once.
-const COMPRESSED: u64 = 5;
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Building {
     pub many: usize,
@@ -64,11 +61,6 @@ impl Planned {
 impl Building {
     pub fn waiting(&self, devices: usize) -> usize {
         self.many.max(devices)
-    }
-
-    /// With less free disk space, spilling is bound to fail.
-    pub fn disk_at_least(&self) -> Bytes {
-        Bytes(self.disk.get() / COMPRESSED)
     }
 }
 

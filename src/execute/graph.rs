@@ -9,7 +9,7 @@ use crate::job::Prepare;
 use crate::prepare::device::is_worthwhile;
 use crate::prepare::{OnDevice, Preparation};
 use crate::report::Stage;
-use crate::run_dir::JobRecord;
+use crate::run_dir::{JobRecord, RunDir};
 use crate::vertices::lcc;
 use trimill_graph::OrientedGraph;
 use trimill_input::arcs::{ArcSource, EdgeSource, checked};
@@ -95,13 +95,24 @@ impl Session {
     }
 
     /// Removes the graph file at `path`, which must not be shared, if reading it showed that it is damaged, so that the next start makes it again.
-    pub(super) fn unless_graph_damaged<T>(outcome: Result<T>, path: Option<&Path>) -> Result<T> {
+    pub(crate) fn unless_graph_damaged<T>(outcome: Result<T>, path: Option<&Path>) -> Result<T> {
         outcome.map_err(|error| match path {
             Some(path) if error.kind() == Kind::Data && error.path() == Some(path) && disk::remove(path).is_ok() => {
                 error.advice("it was removed: start again, and it is made again")
             }
             _ => error,
         })
+    }
+}
+
+impl Session {
+    /// Removes directories that this start made in `run`, which belongs to another job. Only empty ones can be removed.
+    fn leave(&self, run: &RunDir) {
+        for dir in [&self.work_dir, &self.spill_dir, &run.graphs()] {
+            if dir.starts_with(run.path()) {
+                let _ = std::fs::remove_dir(dir);
+            }
+        }
     }
 }
 
@@ -114,7 +125,7 @@ impl Opened<'_> {
         let Session { job, run, pool, control, .. } = &self.session;
         let Some(run) = run else { return Ok(()) };
         let mut claimed = JobRecord::new(&job.settings, self.origin.as_ref(), control)?;
-        parallel::within(pool, || run.claim(&mut claimed, control))?;
+        parallel::within(pool, || run.claim(&mut claimed, control)).inspect_err(|_| self.session.leave(run))?;
         if let Some(origin) = &mut self.origin {
             origin.identity = claimed.input();
         }

@@ -20,7 +20,7 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
         [
             (*job.settings.partition.partitioner() != Partitioner::Auto, "a partitioner"),
             (job.settings.partition.parts() != Parts::Auto, "a number of parts"),
-            (job.settings.mode().is_some(), "a prune level"),
+            (job.settings.partition.prune.is_some(), "a prune level"),
             (job.settings.partition.seed() != PartitionTable::default().seed(), "a seed"),
             (job.settings.memory.block.is_some(), "a size of row blocks"),
             (job.settings.input.format.is_some(), "a format"),

@@ -24,7 +24,7 @@ use trimill_system::{Bytes, Control, Result, parallel};
 pub fn plan(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, control: &Control) -> Result<PlanReport> {
     let opened = Session::open(job, Purpose::Plan, metis, control)?.input(edges)?;
     let has_rows = opened.has_rows();
-    opened.prepare()?.plan(1)?.report(has_rows)
+    opened.prepare()?.plan(1)?.unless_damaged(|planned| planned.report(has_rows))
 }
 
 impl Planned {

@@ -23,6 +23,7 @@ use crate::rates::{MachineRates, Rates};
 use crate::report::doctor::Directory;
 use crate::run_dir::{self, RunDir};
 use trimill_partitioners::spill::Manifest;
+use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_system::child::Helper;
 use trimill_system::disk::faults::hook;
 use trimill_system::disk::{self, TemporaryDir};
@@ -184,12 +185,14 @@ impl Session {
         !self.job.settings.spill.keep() || Manifest::read(dir).is_ok_and(is_whole)
     }
 
-    /// Removes intermediate files of a finished job from its run directory, except kept spills.
+    /// Removes intermediate files of a finished job from its run directory, except kept spills; also spills of an earlier start without --spill-dir.
     pub fn tidy(&self) {
         let Some(run) = &self.run else { return };
         run.remove_counts();
         let spills = Some(&self.spill_dir).filter(|_| !self.job.settings.spill.keep());
-        for dir in [Some(&self.work_dir), Some(&run.graphs()), spills].into_iter().flatten() {
+        let earlier = run.spills(None);
+        let earlier = Some(&earlier).filter(|dir| **dir != self.spill_dir && !dir.join(MANIFEST_NAME).exists());
+        for dir in [Some(&self.work_dir), Some(&run.graphs()), spills, earlier].into_iter().flatten() {
             run_dir::remove_tree(dir);
         }
     }

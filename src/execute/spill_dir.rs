@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_partitioners::spill::{Manifest, fingerprint_of, spills_in};
-use trimill_system::disk::{self, TemporaryDir};
-use trimill_system::{Error, Result};
+use trimill_system::disk::{self, FileLock, TemporaryDir};
+use trimill_system::{Error, Kind, Result};
 
 pub enum SpillDir {
     /// Removed when dropped: after the job, an error, or an interruption.
@@ -15,33 +15,40 @@ pub enum SpillDir {
         dir: PathBuf,
         /// Whether spills stay when the job has ended.
         keep: bool,
+        /// Held if spills stay: other run directories may name the same place.
+        _lock: Option<FileLock>,
     },
     /// Kept; files written are removed when this is dropped, unless [`SpillDir::complete`] was called.
     Kept {
         dir: PathBuf,
         /// Files written by this job so far.
         written: Vec<PathBuf>,
+        /// Held until files that are not to stay are removed.
+        _lock: FileLock,
     },
 }
 
 impl SpillDir {
-    /// Makes the directory for a job with this fingerprint. `force` replaces spills of other jobs without a manifest.
+    /// Makes the directory for a job with this fingerprint. `force` replaces spills of other jobs without a readable manifest.
     pub fn open(parent: &Path, keep: bool, force: bool, fingerprint: u128) -> Result<Self> {
         if !keep {
             let dir = TemporaryDir::new(parent, "trimill-spill-")
                 .map_err(|e| e.advice("name a directory that can be written with --spill-dir"))?;
             return Ok(Self::Temporary(dir));
         }
-        take_over(parent, fingerprint, |spill| !force && spill != Some(fingerprint))?;
-        Ok(Self::Kept { dir: parent.to_path_buf(), written: Vec::new() })
+        let lock = locked(parent)?;
+        take_over(parent, fingerprint, force, |spill| !force && spill != Some(fingerprint))?;
+        Ok(Self::Kept { dir: parent.to_path_buf(), written: Vec::new(), _lock: lock })
     }
 
     /// For a job that is resumed in a run directory. Spills that are kept may be elsewhere, where `force` replaces those of other jobs.
     pub fn lasting(dir: &Path, keep: bool, force: bool, fingerprint: u128) -> Result<Self> {
+        let lock = keep.then(|| locked(dir)).transpose()?;
         // A damaged spill is built again, and so is one that a damaged header makes another job's, if the manifest is this job's.
         let mine = !keep || force || dir.join(MANIFEST_NAME).exists();
-        take_over(dir, fingerprint, |spill| !mine && spill.is_some_and(|other| other != fingerprint))?;
-        Ok(Self::Lasting { dir: dir.to_path_buf(), keep })
+        // Another program's manifest was refused before (`crate::paths`), unless forced.
+        take_over(dir, fingerprint, true, |spill| !mine && spill.is_some_and(|other| other != fingerprint))?;
+        Ok(Self::Lasting { dir: dir.to_path_buf(), keep, _lock: lock })
     }
 
     /// For a job that is prepared in its run directory. An existing manifest is removed, with a warning if it is damaged or another job's.
@@ -53,7 +60,7 @@ impl SpillDir {
             }
             disk::remove(&manifest)?;
         }
-        Ok(Self::Lasting { dir: dir.to_path_buf(), keep: true })
+        Ok(Self::Lasting { dir: dir.to_path_buf(), keep: true, _lock: None })
     }
 
     pub fn path(&self) -> &Path {
@@ -87,33 +94,51 @@ impl SpillDir {
     }
 }
 
-/// Removes the manifest of an earlier, equal job: there must be none while spills are written. Errors: `dir` has the manifest of another job, or
-/// a spill whose fingerprint, none if it cannot be read, shows that it `is_other`.
-fn take_over(dir: &Path, fingerprint: u128, is_other: impl Fn(Option<u128>) -> bool) -> Result<()> {
-    let manifest = manifest_of(dir, fingerprint)?;
+fn locked(dir: &Path) -> Result<FileLock> {
+    FileLock::of_dir(dir)?.ok_or_else(|| {
+        Error::resource("is in use by another process, which keeps its spilled partitions there")
+            .at(dir)
+            .advice("wait until it has ended, or name another --spill-dir")
+    })
+}
+
+/// Removes the manifest of an earlier, equal job: there must be none while spills are written. If `replace`, also one that cannot be read, with the
+/// spills of other jobs, after a warning. Errors: `dir` has the manifest of another job, or a spill whose fingerprint, none if it cannot be read,
+/// shows that it `is_other`.
+fn take_over(dir: &Path, fingerprint: u128, replace: bool, is_other: impl Fn(Option<u128>) -> bool) -> Result<()> {
+    let path = dir.join(MANIFEST_NAME);
+    let mut unreadable = false;
+    match path.exists().then(|| Manifest::read(dir)) {
+        None => {}
+        Some(Ok(there)) if there.fingerprint == fingerprint => {}
+        Some(Ok(_)) => {
+            return Err(Error::resource("holds the spilled partitions of another job")
+                .at(dir)
+                .advice("name another --spill-dir, or remove its manifest.json and part-*.spill"));
+        }
+        Some(Err(error)) if replace && error.kind() == Kind::Data => {
+            tracing::warn!("{error}: it is replaced");
+            unreadable = true;
+        }
+        Some(Err(_)) => {
+            return Err(Error::resource("is the manifest of another job, or of another program, or is damaged")
+                .at(path)
+                .advice("name another --spill-dir, or replace it with --force"));
+        }
+    }
     if let Some(other) = spills_in(dir).find(|spill| is_other(fingerprint_of(spill))) {
         return Err(Error::resource("is not a spilled partition of this job")
             .at(other)
             .advice("name another --spill-dir, remove what is there, or replace it with --force"));
     }
-    manifest.map_or(Ok(()), |manifest| disk::remove(&manifest))
-}
-
-/// The manifest of an earlier, equal job in `dir`.
-fn manifest_of(dir: &Path, fingerprint: u128) -> Result<Option<PathBuf>> {
-    let manifest = dir.join(MANIFEST_NAME);
-    if !manifest.exists() {
-        return Ok(None);
+    if unreadable {
+        for spill in spills_in(dir) {
+            if fingerprint_of(&spill).is_some_and(|other| other != fingerprint) {
+                disk::remove(&spill)?;
+            }
+        }
     }
-    match Manifest::read(dir) {
-        Ok(there) if there.fingerprint == fingerprint => Ok(Some(manifest)),
-        Ok(_) => Err(Error::resource("holds the spilled partitions of another job")
-            .at(dir)
-            .advice("name another --spill-dir, or remove its manifest.json and part-*.spill")),
-        Err(_) => Err(Error::resource("is the manifest of another job, or of another program, or is damaged")
-            .at(manifest)
-            .advice("name another --spill-dir")),
-    }
+    disk::remove(&path)
 }
 
 impl Drop for SpillDir {
@@ -123,6 +148,54 @@ impl Drop for SpillDir {
                 // If removal fails, no manifest is beside it, so it is not mistaken for a job's result.
                 let _ = std::fs::remove_file(file);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_job_at_a_time_keeps_spills_in_a_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let refused = || {
+            let all = [SpillDir::open(dir.path(), true, true, 7), SpillDir::lasting(dir.path(), true, true, 7)];
+            for error in all.map(|opened| opened.err().unwrap()) {
+                assert!(error.kind() == Kind::Resource && error.to_string().contains("in use"), "{error}");
+            }
+        };
+        let lock = FileLock::of_dir(dir.path()).unwrap().unwrap();
+        refused();
+        drop(lock);
+        let mut kept = SpillDir::open(dir.path(), true, false, 7).unwrap();
+        refused();
+        let spill = dir.path().join("part-00000.spill");
+        std::fs::write(&spill, "spill").unwrap();
+        kept.wrote(&spill);
+        drop(kept);
+        assert!(!spill.exists());
+        let lasting = SpillDir::lasting(dir.path(), true, false, 7).unwrap();
+        refused();
+        lasting.complete();
+        SpillDir::open(dir.path(), true, false, 7).unwrap().complete();
+    }
+
+    #[test]
+    fn a_manifest_that_cannot_be_read_is_replaced_only_by_force_or_in_a_job_that_goes_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let manifest = dir.path().join(MANIFEST_NAME);
+        for text in ["", "{\"name\": \"an extension\"}"] {
+            std::fs::write(&manifest, text).unwrap();
+            let error = SpillDir::open(dir.path(), true, false, 7).err().unwrap();
+            assert!(error.to_string().contains("--force"), "{error}");
+            assert_eq!(std::fs::read_to_string(&manifest).unwrap(), text);
+            SpillDir::open(dir.path(), true, true, 7).unwrap();
+            assert!(!manifest.exists());
+            std::fs::write(&manifest, text).unwrap();
+            SpillDir::lasting(dir.path(), true, false, 7).unwrap();
+            assert!(!manifest.exists());
         }
     }
 }

@@ -70,6 +70,17 @@ impl Job {
         }
     }
 
+    /// Refuses kept spills as the input of what needs the graph.
+    pub fn check_is_graph(&self) -> Result<()> {
+        match self.kept_spills() {
+            Some(dir) => Err(Error::usage("holds spilled partitions, which can only be counted")
+                .at(dir)
+                .expected("the graph itself")
+                .advice("count them with 'trimill count DIR', or name the file of the graph")),
+            None => Ok(()),
+        }
+    }
+
     /// The job without the files of counts and kept spills.
     #[must_use]
     pub fn without_counts(mut self) -> Self {
@@ -104,6 +115,9 @@ impl Job {
             readable(path, "a file that assigns the vertices")?;
         }
         let Tables { work, cache, spill, run, output, .. } = &self.settings;
+        if let Some(path) = &output.against {
+            readable(path, "the result of an earlier count")?;
+        }
         for dir in [&work.dir, &cache.dir, &spill.dir, &run.dir, &output.dir].into_iter().flatten() {
             if dir.exists() && !dir.is_dir() {
                 return Err(Error::resource("is not a directory").at(dir).expected("a directory, or nothing yet"));

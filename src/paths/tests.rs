@@ -52,9 +52,16 @@ fn one_place_is_one_however_it_is_written() {
         refused(dir, &[settings], "cannot both be here");
     }
     refused(dir, &["run.dir = 'r'", "run.dir = 'r/work'"], "in the run directory of job 'job-1'");
-    for settings in ["run.dir = 'r'\noutput.dir = 'r'", "output.by_degree = 'r.tsv'\nrun.dir = 'r.tsv'"] {
+    for settings in [
+        "run.dir = 'r'\noutput.dir = 'r'",
+        "output.by_degree = 'r.tsv'\nrun.dir = 'r.tsv'",
+        "run.dir = 'r'\ncache.dir = 'r'",
+        "run.dir = 'r'\ncache.dir = 'r/work/cache'",
+    ] {
         refused(dir, &[settings], "in the run directory");
     }
+    refused(dir, &["cache.dir = 'x/../r/cache'", "run.dir = 'r'"], "in the run directory of job 'job-2'");
+    jobs(dir, &["run.dir = 'r'\ncache.dir = 'c'"]).unwrap();
     refused(dir, &["output.per_edge = 'e.tsv'", "output.per_vertex = 'e.tsv'"], "both write to");
     jobs(dir, &["output = { dir = 'there', per_vertex = 'there/v.tsv', report = 'there/r.html' }"]).unwrap();
     symlink("/dev/null", dir.join("null.tsv")).unwrap();
@@ -134,4 +141,56 @@ fn files_that_are_there_are_replaced_by_force_alone() {
     assert!(check(std::slice::from_ref(&resumed)).is_err());
     resumed.announced = vec![place(&at("v.tsv"))];
     check(&[resumed]).unwrap();
+}
+
+#[test]
+fn what_is_not_there_yet_is_compared_too() {
+    let dir = folder();
+    let dir = dir.path();
+    fs::create_dir(dir.join("empty")).unwrap();
+    for (output, input) in [
+        ("output.per_vertex = 'new.tsv'", "input.path = 'x/../new.tsv'"),
+        ("output.per_vertex = 'new.tsv'", "partition.partitioner = 'file:new.tsv'"),
+    ] {
+        refused(dir, &[output, input], "of job 'job-1' would replace it");
+        refused(dir, &[input, output], "of job 'job-2' would replace it");
+    }
+    for (output, input) in [
+        ("output.per_vertex = 'empty/v.tsv'", "empty"),
+        ("run.dir = 'empty'", "empty"),
+        ("cache.dir = 'empty'", "empty"),
+        ("output.dir = 'o'", "o"),
+        ("output.dir = 'o'", "o/*.tsv"),
+    ] {
+        refused(dir, &[output, &format!("input.path = '{input}'")], "every file that this names is part of");
+    }
+    for spills in ["empty", "new"] {
+        let keep = format!("spill = {{ dir = '{spills}', keep = true }}");
+        jobs(dir, &[&keep, &format!("input.path = '{spills}'")]).unwrap();
+    }
+}
+
+#[test]
+fn outputs_that_cannot_be_written_are_refused_before_the_first_job() {
+    let dir = folder();
+    let dir = dir.path();
+    fs::create_dir(dir.join("v.tsv")).unwrap();
+    for (settings, kind, words) in [
+        ("output.per_vertex = 'nowhere/v.tsv'", Kind::Resource, "does not exist"),
+        ("output = { dir = 'o/p', by_degree = 'o/q/d.tsv' }", Kind::Resource, "does not exist"),
+        ("output.per_edge = 'g.txt/e.tsv'", Kind::Resource, "g.txt: job 'job-2': is not a directory"),
+        ("output.dir = 'g.txt/o'", Kind::Resource, "g.txt: job 'job-2': is not a directory"),
+        ("output.dir = 'g.txt'", Kind::Resource, "g.txt: job 'job-2': is not a directory"),
+        ("output.per_vertex = 'v.tsv'", Kind::Usage, "job 'job-2'"),
+    ] {
+        let error = jobs(dir, &["", settings]).expect_err(words);
+        assert_eq!(error.kind(), kind, "{settings}: {error}");
+        assert!(error.to_string().contains(words), "{settings}: {error}");
+    }
+    // The directory of a result is made before its job, and those of spills before the next one.
+    jobs(dir, &["output = { dir = 'o/p', per_vertex = 'o/p/v.tsv', by_degree = 'o/d.tsv' }"]).unwrap();
+    jobs(dir, &["spill = { dir = 's', keep = true }", "output.per_vertex = 's/v.tsv'"]).unwrap();
+    let early = jobs(dir, &["output.per_vertex = 'o/v.tsv'", "output.dir = 'o'"]).unwrap_err();
+    assert!(early.to_string().contains("does not exist"), "{early}");
+    assert!(!dir.join("o").exists() && !dir.join("s").exists(), "nothing is made");
 }

@@ -1,15 +1,15 @@
-//! Allows one process at a time in a run directory; warns if the file system cannot lock files. The kernel locks the file `lock` while the process
-//! has it open, so it is released however the process ends. Its text identifies the directory and the process. It appears atomically, locked and with
-//! its text, so a file of that name without the text, and its directory, are not this program's; such a file is never written to.
+//! Allows one process at a time in a run directory; warns if the file system cannot lock files. The file `lock` is locked while the process has it
+//! open; its text identifies the directory and the process. It appears atomically, locked and with its text on disk, so a file of that name without
+//! the text, and its directory, are not this program's; such a file is never written to. Only an empty one is, if the record of a job is beside it:
+//! a power failure may have taken its text.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
-
-use trimill_system::disk::{self, NewFile, SHARED};
+use super::record::JobRecord;
+use super::{JOB, sealed_file};
+use trimill_system::disk::{self, FileLock, NewFile, SHARED};
 use trimill_system::{Error, Result};
 
 pub(super) const NAME: &str = "lock";
@@ -18,13 +18,8 @@ const MAGIC: &str = "trimill run directory, in use by process ";
 const TEXT: u64 = 64;
 
 #[derive(Debug)]
-pub(super) struct Lock(File);
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        // A process that another thread starts has the file open, too, until its program is loaded; closing it here would not unlock it.
-        let _ = flock(&self.0, FlockOperation::Unlock);
-    }
+pub(super) struct Lock {
+    _held: FileLock,
 }
 
 impl Lock {
@@ -36,12 +31,12 @@ impl Lock {
         if there.all(|entry| disk::is_temporary(&entry.file_name()))
             && let Some(lock) = begin(dir, &path)?
         {
-            return Ok(Self(lock));
+            return Ok(Self { _held: FileLock::of_new(lock) });
         }
         let mut said = String::new();
         let file = match disk::open_plain_to_write(&path).map_err(|e| Error::write(&path, e))? {
             // Only the beginning is read: it may be any file.
-            Some(file) if (&file).take(TEXT).read_to_string(&mut said).is_ok() && said.starts_with(MAGIC) => file,
+            Some(file) if (&file).take(TEXT).read_to_string(&mut said).is_ok() && is_ours(&said, dir) => file,
             _ => {
                 return Err(Error::resource("holds files and is no run directory")
                     .at(dir)
@@ -49,25 +44,24 @@ impl Lock {
                     .advice("name another --run-dir"));
             }
         };
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => {
-                let who =
-                    said.strip_prefix(MAGIC).map_or("another process".into(), |pid| format!("process {}", pid.trim()));
-                return Err(Error::resource(format!("the run directory is in use by {who}"))
-                    .at(dir)
-                    .advice("wait until it has ended, or name another --run-dir"));
-            }
-            // All files here appear by an atomic rename, so a count stays right even if two processes use the directory.
-            Err(_) => tracing::warn!(
-                "{}: its file system cannot lock files: see that no other job runs in this directory at the same time",
-                dir.display()
-            ),
-        }
+        // All files here appear by an atomic rename, so a count stays right even if two processes use the directory because nothing can be locked.
+        let Some(lock) = FileLock::take(file, dir) else {
+            let who =
+                said.strip_prefix(MAGIC).map_or("another process".into(), |pid| format!("process {}", pid.trim()));
+            return Err(Error::resource(format!("the run directory is in use by {who}"))
+                .at(dir)
+                .advice("wait until it has ended, or name another --run-dir"));
+        };
         // The text has a fixed length and is overwritten in place, so that the magic is always there.
-        disk::write_at(&file, &path, text().as_bytes(), 0)?;
-        Ok(Self(file))
+        disk::write_at(lock.as_file(), &path, text().as_bytes(), 0)?;
+        Ok(Self { _held: lock })
     }
+}
+
+/// Whether a lock file in `dir` that begins with the text `said` is this program's.
+fn is_ours(said: &str, dir: &Path) -> bool {
+    let has_job = || sealed_file::read::<JobRecord>(&dir.join(JOB)).is_ok_and(|job| job.is_some());
+    said.starts_with(MAGIC) || said.is_empty() && has_job()
 }
 
 fn text() -> String {
@@ -78,7 +72,13 @@ fn text() -> String {
 fn begin(dir: &Path, path: &Path) -> Result<Option<File>> {
     let file = NewFile::create(dir, ".trimill-", ".tmp", SHARED)?.known_as(path);
     file.write_at(text().as_bytes(), 0)?;
-    file.into_temporary().persist_new(path)
+    // The name must not outlast the text.
+    file.sync()?;
+    let lock = file.into_temporary().persist_new(path)?;
+    if lock.is_some() {
+        disk::sync_dir(dir)?;
+    }
+    Ok(lock)
 }
 
 #[cfg(test)]
@@ -132,7 +132,7 @@ mod tests {
         let error = Lock::take(dir.path()).unwrap_err().to_string();
         assert!(error.contains(&format!("in use by process {}", std::process::id())), "{error}");
         // Unlocks even while a copy of the open file exists, as in a process that is being started.
-        let copy = first.0.try_clone().unwrap();
+        let copy = first._held.as_file().try_clone().unwrap();
         drop(first);
         fs::write(dir.path().join("job.json"), "x").unwrap();
         Lock::take(dir.path()).unwrap();

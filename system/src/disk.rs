@@ -4,6 +4,7 @@
 //! also read here, so [`faults`] can make any such read fail.
 
 pub mod faults;
+mod file_lock;
 mod new_file;
 mod output;
 mod overflow;
@@ -16,6 +17,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+pub use file_lock::FileLock;
 pub use new_file::{NewFile, PRIVATE, SHARED};
 pub use output::{Output, check_output, end_of_links, file_of_output, write_outputs};
 pub use overflow::{MemoryLimit, Overflow, WaitingBytes};

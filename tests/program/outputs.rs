@@ -66,6 +66,37 @@ fn the_answer_is_printed_when_the_disk_of_its_files_is_full() {
 }
 
 #[test]
+fn a_batch_goes_on_when_standard_output_is_full() {
+    let place = place();
+    let jobs =
+        "[[job]]\nname = 'a'\n[[job]]\nname = 'b'\ninput.path = 'none.txt'\n[[job]]\nname = 'c'\noutput.dir = 'o'\n";
+    fs::write(place.path("j.toml"), format!("[defaults]\ninput.path = '{}'\n{jobs}", karate())).unwrap();
+    for arguments in [&["run", "j.toml", "--json"][..], &["run", "j.toml"]] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = place.command(arguments).stdout(full).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(place.path("o/result.json").is_file(), "{said}");
+        for (job, outcome) in [("a", "counted; resource"), ("b", "none.txt"), ("c", "counted; resource")] {
+            let is_line = |line: &&str| line.contains(&format!(" {job} ")) && line.contains('│');
+            assert!(said.lines().find(is_line).is_some_and(|line| line.contains(outcome)), "{job}: {said}");
+        }
+        fs::remove_dir_all(place.path("o")).unwrap();
+    }
+}
+
+#[test]
+fn a_quiet_batch_has_only_errors_on_standard_error() {
+    let place = place();
+    fs::write(place.path("j.toml"), format!("[[job]]\ninput.path = '{}'\n", karate())).unwrap();
+    for set in ["count.backend=cpu", "output.by_degree=-"] {
+        let output = place.run(&["run", "j.toml", "--json", "-q", "--set", set]);
+        let said = text(&output.stderr);
+        assert!(output.status.success() && !output.stdout.is_empty() && !said.contains("outcome"), "{set}: {said}");
+    }
+}
+
+#[test]
 fn links_and_pipes_are_written_through() {
     let place = place();
     fs::create_dir(place.path("o")).unwrap();

@@ -27,6 +27,8 @@ pub(crate) struct CommandContext<'a> {
     /// Standard error: errors of a batch's jobs, and its summary if results are JSON.
     pub(crate) err: &'a mut dyn Write,
     pub(crate) terminal: bool,
+    /// Whether nothing but errors is wanted on standard error.
+    pub(crate) quiet: bool,
     pub(crate) control: Control,
     /// This program, in which METIS and the methods of a comparison run, too.
     pub(crate) program: Option<PathBuf>,
@@ -102,6 +104,7 @@ impl CommandContext<'_> {
                 out: &mut *self.err,
                 err: &mut std::io::sink(),
                 terminal: self.terminal,
+                quiet: self.quiet,
                 control: self.control.clone(),
                 program: None,
             }

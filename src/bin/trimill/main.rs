@@ -111,7 +111,8 @@ fn execute(command: Command, global: &Global, out: &mut dyn Write, err: &mut dyn
     }
     let control = Control::new(stop, Arc::clone(&progress.observer));
     let program = std::env::current_exe().ok();
-    let mut context = CommandContext { out, err, terminal: io::stdout().is_terminal(), control, program };
+    let (terminal, quiet) = (io::stdout().is_terminal(), global.quiet);
+    let mut context = CommandContext { out, err, terminal, quiet, control, program };
     commands::run(command, &mut context)
 }
 

@@ -119,6 +119,7 @@ fn missing_and_empty_inputs_are_data_errors() {
         ("input.path = 'empty'", "is empty"),
         ("input.path = 'nothing'", "has no file that could be a graph"),
         ("input.path = 'full'\npartition.partitioner = 'file:parts'", "No such file"),
+        ("input.path = 'full'\noutput = { report = 'r.html', against = 'nope.json' }", "nope.json"),
     ] {
         let error = job(text).check_files().unwrap_err();
         assert_eq!(error.kind(), Kind::Data, "{error}");
@@ -128,4 +129,16 @@ fn missing_and_empty_inputs_are_data_errors() {
     assert_eq!(error.kind(), Kind::Resource);
     job("input.path = 'full'\noutput.dir = 'new'").check_files().unwrap();
     job("input.path = 'crawl'").check_files().unwrap();
+}
+
+#[test]
+fn kept_spills_are_no_graph() {
+    let dir = tempfile::tempdir().unwrap();
+    let job = Job::resolve(None, &parse("input.path = 's'", Path::new("test")).unwrap(), dir.path()).unwrap();
+    std::fs::create_dir(dir.path().join("s")).unwrap();
+    job.check_is_graph().unwrap();
+    std::fs::write(dir.path().join("s/manifest.json"), "{}").unwrap();
+    let error = job.check_is_graph().unwrap_err();
+    assert_eq!(error.kind(), Kind::Usage);
+    assert!(error.to_string().contains("expected the graph itself"), "{error}");
 }

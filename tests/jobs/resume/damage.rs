@@ -112,6 +112,19 @@ fn a_damaged_plan_list_of_locals_or_graph_is_made_again() {
     assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 2);
 }
 
+#[test]
+fn a_damaged_cached_graph_is_removed_by_a_plan_too() {
+    let place = Place::new();
+    let routers = data(ROUTERS.0);
+    place.prints(&["count", &routers, "--backend", "cpu"]);
+    let graph = files(&place.path("cache")).remove(0);
+    flip(&graph, read_layout(&graph).unwrap().range("rows").start as usize + 100);
+    let plan = ["plan", &routers, "--backend", "cpu"];
+    place.refuses(&plan, 1, &["it was removed: start again"]);
+    assert!(!graph.exists());
+    place.prints(&plan);
+}
+
 /// If the plan is lost and the new one differs, the records are invalid, and none of them is added.
 #[test]
 fn records_of_another_plan_are_not_added() {
@@ -204,6 +217,22 @@ fn a_damaged_result_is_put_together_again_from_the_records() {
         assert!(result.partitions.iter().all(|partition| partition.counted().resumed));
         assert_eq!(result.partitions.len(), first.partitions.len());
     }
+}
+
+/// As a power failure leaves it: the file has its name, but not its text.
+#[test]
+fn an_empty_lock_beside_the_record_of_the_job_is_used() {
+    let place = Place::new();
+    killed_when(&place, &data(ROUTERS.0), &PARTS, |place| place.records().len() == 2);
+    fs::write(place.path("run/lock"), "").unwrap();
+    let (result, _) = place.completes(ROUTERS, &PARTS);
+    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 2);
+    assert!(fs::read_to_string(place.path("run/lock")).unwrap().starts_with("trimill run directory"));
+    fs::write(place.path("run/lock"), "").unwrap();
+    flip(&place.path("run/job.json"), 33);
+    let output = place.start(&data(ROUTERS.0), &PARTS);
+    assert!(stderr(&output).contains("is no run directory"), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(place.path("run/lock")).unwrap(), "");
 }
 
 #[test]

@@ -230,6 +230,15 @@ fn folders_elsewhere_are_found_again_and_removed_in_the_end() {
     assert!(spills(&place).is_empty());
 }
 
+#[test]
+fn spills_of_an_earlier_start_are_removed_if_later_ones_are_elsewhere() {
+    let place = Place::new();
+    let parts = ["--partitioner", "contiguous", "--parts", "4", "--no-cache"];
+    killed_when(&place, &data(COLLABORATION.0), &parts, |place| !files(&place.path("run/spills")).is_empty());
+    place.completes(COLLABORATION, &[&parts[..], &["--spill-dir", "tmp/spill"]].concat());
+    assert!(!place.path("run/spills").exists());
+}
+
 /// A worker that panics ends its job, not the batch.
 #[test]
 fn the_next_job_of_a_batch_runs_after_a_panic() {

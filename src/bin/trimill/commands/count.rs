@@ -78,6 +78,7 @@ pub(super) fn write_tables(result: &RunResult, dir: Option<&Path>) -> Result<()>
 
 pub(super) fn plan(command: &PlanCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(&command.graph.tables())?;
+    job.check_is_graph()?;
     // Of a count's outputs, a plan writes only the report.
     paths::check(&[job.clone().without_counts().paths()])?;
     let report = execute::plan(job.clone(), None, context.metis(), &context.control)?;
@@ -91,6 +92,7 @@ pub(super) fn plan(command: &PlanCommand, context: &mut CommandContext<'_>) -> R
 
 pub(super) fn partition(command: &PartitionCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
+    job.check_is_graph()?;
     paths::check(&[job.paths()])?;
     job.settings.spill.dir.as_deref().map_or(Ok(()), files::prepare)?;
     let report = execute::partition(job, context.metis(), &context.control)?;
@@ -100,6 +102,7 @@ pub(super) fn partition(command: &PartitionCommand, context: &mut CommandContext
 
 pub(super) fn verify(command: &VerifyCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(&command.tables())?;
+    job.check_is_graph()?;
     paths::check(&[job.paths()])?;
     let (report, written) = Error::answered(execute::verify(job.clone(), &context.control))?;
     let said =

@@ -50,11 +50,14 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
         }
     }
     let summary = printable(&summary(&done.lines)).into_owned();
-    if command.answer.json || table {
+    let mut beside = command.answer.json || table;
+    if !beside && let Err(error) = context.say(&summary) {
+        done.worst = done.worst.max(Some(context.tell("", &error)));
+        beside = true;
+    }
+    if beside && !context.quiet {
         // A failure to write the summary is ignored: the results are on standard output.
         let _ = context.err.write_all(summary.as_bytes());
-    } else {
-        context.say(&summary)?;
     }
     if let Some(file) = report
         && let Err(error) = views::write_report(file, &done.entries)
@@ -106,8 +109,8 @@ impl JobsDone {
                 }
                 let (shown, threads) = (context.shown(&self.answer), Some(threads(job.settings.count.threads)));
                 let text = |result: &RunResult| format!("{}\n", result::result(result, threads, shown));
-                context.report_beside(self.table, self.answer.json, &result, text)?;
-                if let Err(error) = written {
+                let said = context.report_beside(self.table, self.answer.json, &result, text).map(drop);
+                if let Err(error) = Error::worst_of([written, said]) {
                     let kind = context.tell(&of_job(name), &error);
                     self.worst = self.worst.max(Some(kind));
                     line.outcome = format!("counted; {}: {error}", kind_name(kind));
@@ -125,10 +128,13 @@ impl JobsDone {
         let failure = Failure::new(Some(name), error);
         self.entries.push(PageEntry::new(ResultKind::Failure, name.into(), &failure)?);
         context.tell(&of_job(name), error);
-        match (self.answer.json, self.table) {
-            (true, false) => json::write_line(context.out, &failure)?,
-            (true, true) => json::write_line(context.err, &failure)?,
-            (false, _) => {}
+        let said = match (self.answer.json, self.table) {
+            (true, false) => json::write_line(context.out, &failure),
+            (true, true) => json::write_line(context.err, &failure),
+            (false, _) => Ok(()),
+        };
+        if let Err(error) = said {
+            self.worst = self.worst.max(Some(context.tell(&of_job(name), &error)));
         }
         Ok(match error.kind() {
             Kind::Interrupted => "interrupted".into(),
@@ -180,7 +186,7 @@ fn check(batch: &Batch, as_json: bool, context: &mut CommandContext<'_>) -> Resu
         if as_json {
             json::write_line(context.out, job)?;
         }
-        if let Err(error) = job.check_files() {
+        for error in [job.check_machine(), job.check_files()].into_iter().filter_map(Result::err) {
             worst = worst.max(Some(context.tell(&of_job(name), &error)));
         }
     }

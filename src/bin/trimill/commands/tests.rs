@@ -35,7 +35,8 @@ fn parsed(dir: &Path, line: &str) -> Command {
 
 fn within(control: Control, command: impl FnOnce(&mut CommandContext<'_>) -> Result<CommandOutcome>) -> Run {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let end = command(&mut CommandContext { out: &mut out, err: &mut err, terminal: false, control, program: None });
+    let (terminal, quiet, program) = (false, false, None);
+    let end = command(&mut CommandContext { out: &mut out, err: &mut err, terminal, quiet, control, program });
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Run { end, out: text(out), err: text(err) }
 }
@@ -292,6 +293,20 @@ fn check_runs_nothing_and_looks_for_every_file() {
     assert!(!dir.join("cache").exists(), "nothing is read");
     assert!(check.out.contains(" 5 ") && check.out.contains("random"), "{}", check.out);
     assert!(check.err.contains("job 'gone'") && check.err.contains("missing.txt"), "{}", check.err);
+    // What a run would refuse before its first job.
+    for (set, kind, words) in [
+        ("job.last.memory.host=\"1EiB\"", Kind::Usage, "job 'last': a host budget"),
+        ("job.last.output.per_vertex=nowhere/v.tsv", Kind::Resource, "job 'last': cannot be written"),
+        ("job.last.output.by_degree=g.txt/d.tsv", Kind::Resource, "job 'last': is not a directory"),
+        ("job.last.output.dir=g.txt/o", Kind::Resource, "job 'last': is not a directory"),
+    ] {
+        for more in ["", " --check"] {
+            let run = run(&dir, &format!("run @/b.toml --only good --only last --set {set}{more}"));
+            assert_eq!(run.kind(), Some(kind), "{set}{more}");
+            let said = run.end.err().map_or(run.err, |error| error.to_string());
+            assert!(said.contains(words) && !dir.join("cache").exists(), "{set}{more}: {said}");
+        }
+    }
     let json = run(&dir, "run @/b.toml --check --json --only last");
     assert_eq!(json.kind(), None);
     let job: serde_json::Value = serde_json::from_str(&json.out).unwrap();
