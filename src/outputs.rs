@@ -98,7 +98,7 @@ impl OutputTable {
                 TableFormat::Text(TextTable { compress: Compress::No, .. }) => {
                     [(least, fewest), (most, rows)].map(|(bytes, rows)| Bytes(bytes.saturating_mul(rows)))
                 }
-                TableFormat::Npy => [Bytes::of::<u64>(array_len.unwrap_or_default()); 2],
+                TableFormat::Npy => [vertices::npy::bytes(array_len.unwrap_or_default()); 2],
                 _ => [Bytes::ZERO, Bytes(most.saturating_mul(rows))],
             };
             needs.push(DiskNeed {

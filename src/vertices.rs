@@ -3,7 +3,7 @@
 pub mod degrees;
 pub mod files;
 pub mod lcc;
-mod npy;
+pub(crate) mod npy;
 pub mod order;
 pub mod summary;
 

@@ -7,7 +7,7 @@ use super::order::VertexRows;
 use crate::table::columns::{CountRows, CountsInOrder};
 use trimill_system::disk::Output;
 use trimill_system::ordered::make_and_write;
-use trimill_system::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 const CHUNK: u64 = 1 << 16;
 
@@ -51,6 +51,11 @@ fn write_entries(to: &mut Output, all: Range<u64>, put: impl Fn(Range<u64>, &mut
 fn write(to: &mut Output, bytes: &[u8]) -> Result<()> {
     let name = to.name().to_path_buf();
     to.write_all(bytes).map_err(|e| Error::write(name, e))
+}
+
+/// The size of the file of so many entries.
+pub(crate) fn bytes(len: u64) -> Bytes {
+    Bytes(header(len).len() as u64) + Bytes::of::<u64>(len)
 }
 
 /// The header: magic, version, length, and a Python dictionary, padded so that entries begin at a multiple of 64.
