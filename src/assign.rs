@@ -35,6 +35,8 @@ pub struct Assigner<'a> {
     /// How METIS is run; `None` if the calling program did not say.
     pub helper: Option<&'a Helper>,
     pub host_memory: Bytes,
+    /// What this process takes of it while METIS runs.
+    pub beside_metis: Bytes,
     /// Bytes of a row block when rows are read for METIS.
     pub block: Bytes,
     pub work_dir: &'a Path,
@@ -120,6 +122,7 @@ impl Assigner<'_> {
             seed: self.seed,
             contract,
             host_memory: self.host_memory,
+            beside: self.beside_metis,
             work_dir: self.work_dir,
             helper,
             control: self.control,

@@ -28,6 +28,8 @@ pub mod spill;
 pub use contiguous::{contiguous_by_weight, contiguous_vertices};
 pub use random::random;
 
+use trimill_system::Bytes;
+
 /// The most parts that [`metis::assign`] and [`file::read`] allow.
 pub const MAX_PARTS: u32 = 1 << 20;
 
@@ -52,6 +54,11 @@ impl RowsById {
 
     pub fn vertices(&self) -> u32 {
         (self.begins.len() - 1) as u32
+    }
+
+    /// The bytes of a graph of this size.
+    pub fn bytes(vertices: u32, edges: u64) -> Bytes {
+        Bytes::of::<u64>(u64::from(vertices) + 1) + Bytes::of::<u32>(edges)
     }
 
     /// The number of undirected edges.

@@ -13,7 +13,7 @@
 //!
 //! METIS's limits, 2^31 - 1 arcs and the budget at about [`BYTES_PER_ARC`] bytes per arc, are checked before anything large is allocated;
 //! [`MetisOptions::contract`] makes larger graphs coarser. This process makes the symmetric CSR in less than a third of the memory that
-//! METIS needs, and holds nothing of that size while METIS runs. Time: about 0.6 us per arc in METIS, on one thread; all else is parallel.
+//! METIS needs, and holds only the oriented rows while METIS runs. Time: about 0.6 us per arc in METIS, on one thread; all else is parallel.
 
 mod child;
 mod exchange;
@@ -47,6 +47,8 @@ pub struct MetisOptions<'a> {
     /// `Some(k)`: every run of `k` consecutive vertices (such as a host's pages) is contracted to one vertex, so all go to one part.
     pub contract: Option<u32>,
     pub host_memory: Bytes,
+    /// What this process takes of it while METIS runs.
+    pub beside: Bytes,
     /// The directory for temporary files: 4 bytes per arc and 8 per vertex, twice that when contracted.
     pub work_dir: &'a Path,
     /// How the program calls [`child_main`]; the arguments that it takes are appended.
@@ -102,7 +104,7 @@ pub fn assign(graph: &RowsById, options: &MetisOptions<'_>) -> Result<MetisAssig
 fn of_contracted(graph: &RowsById, run: u32, options: &MetisOptions<'_>) -> Result<(Vec<u32>, u64)> {
     let vertices = graph.vertices().div_ceil(run);
     limits::check(if run == 1 { 2 * graph.edges() } else { 0 }, vertices, options)?;
-    let most_arcs = limits::most_arcs(options.host_memory);
+    let most_arcs = limits::most_arcs(options);
     let made = match symmetric::build(graph, run, most_arcs, options.control)? {
         symmetric::BuiltGraph::Fits(made) => made,
         symmetric::BuiltGraph::TooMany(arcs, count) => return Err(limits::refusal(arcs, count, vertices, options)),

@@ -11,7 +11,7 @@ use crate::clean::workspace::{AfterPreparing, GraphToPrepare, IdCount, InputForm
 use crate::count::cpu::Cpu;
 use crate::count::cuda::Cuda;
 use crate::count::method::{Choice, CpuMethod, CudaMethod};
-use crate::job::{Devices, Mode};
+use crate::job::{Devices, Mode, Partitioner};
 use crate::outputs::CountsWanted;
 use crate::plan::{Floor, floor, is_ample};
 use trimill_counting::CountBackend;
@@ -48,6 +48,7 @@ impl Session {
             spill_to: job.settings.spill.to(),
             spilled: job.kept_spills().is_some(),
             shard: self.is_shard(),
+            metis: *job.settings.partition.partitioner() == Partitioner::Metis,
             device_peels: None,
         }
     }

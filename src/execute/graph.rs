@@ -9,7 +9,7 @@ use crate::job::Prepare;
 use crate::prepare::device::is_worthwhile;
 use crate::prepare::{OnDevice, Preparation};
 use crate::report::Stage;
-use crate::run_dir::{JobRecord, RunDir};
+use crate::run_dir::JobRecord;
 use crate::vertices::lcc;
 use trimill_graph::OrientedGraph;
 use trimill_input::arcs::{ArcSource, EdgeSource, checked};
@@ -105,17 +105,6 @@ impl Session {
     }
 }
 
-impl Session {
-    /// Removes directories that this start made in `run`, which belongs to another job. Only empty ones can be removed.
-    fn leave(&self, run: &RunDir) {
-        for dir in [&self.work_dir, &self.spill_dir, &run.graphs()] {
-            if dir.starts_with(run.path()) {
-                let _ = std::fs::remove_dir(dir);
-            }
-        }
-    }
-}
-
 impl Opened<'_> {
     pub(super) fn has_rows(&self) -> bool {
         self.source.facts().has_rows
@@ -125,7 +114,7 @@ impl Opened<'_> {
         let Session { job, run, pool, control, .. } = &self.session;
         let Some(run) = run else { return Ok(()) };
         let mut claimed = JobRecord::new(&job.settings, self.origin.as_ref(), control)?;
-        parallel::within(pool, || run.claim(&mut claimed, control)).inspect_err(|_| self.session.leave(run))?;
+        parallel::within(pool, || run.claim(&mut claimed, control))?;
         if let Some(origin) = &mut self.origin {
             origin.identity = claimed.input();
         }

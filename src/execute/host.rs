@@ -11,6 +11,7 @@ use crate::sums::{ByArc, ByRank};
 use crate::truss;
 use trimill_counting::{Footprint, smallest_row_block_limit};
 use trimill_graph::GraphSize;
+use trimill_partitioners::RowsById;
 use trimill_partitioners::build::spills::{BUFFERS, HELD};
 use trimill_partitioners::partition::kept::Kept;
 use trimill_partitioners::partition::sizes;
@@ -31,6 +32,9 @@ pub(super) const LEAST_BLOCK: Bytes = Bytes::mib(1);
 
 /// Bytes a vertex while partitions are planned: the partition where it is local, and what [`sizes`] takes.
 const PER_PLANNED: u64 = 4 + sizes::PER_VERTEX;
+
+/// Bytes a vertex of a plan: its partition, its place there, its degree and its rank.
+const PER_PLAN: u64 = 16;
 
 const PER_BUILT: u64 = 4;
 
@@ -57,6 +61,8 @@ pub(super) struct HostNeeds {
     pub(super) spilled: bool,
     /// Whether this is a shard of a prepared job, which builds no partitions and adds up no counts.
     pub(super) shard: bool,
+    /// Whether METIS assigns the vertices, for which this process holds the graph by id.
+    pub(super) metis: bool,
     /// Host memory for a device that peels the graph; none if the cores peel it.
     pub(super) device_peels: Option<Bytes>,
 }
@@ -268,9 +274,21 @@ impl HostNeeds {
         self.host.beside(self.held + self.beside_directions())
     }
 
+    /// What this process takes while partitions are planned, beside METIS in its child.
+    pub(super) fn to_plan(&self) -> Bytes {
+        self.host.floor(&self.planning()).bytes
+    }
+
+    /// Whether partitions may be planned a second time beside a plan.
+    pub(super) fn can_plan_again(&self) -> bool {
+        self.to_plan() + Bytes(PER_PLAN * u64::from(self.size.vertices)) <= self.host.budget()
+    }
+
     fn planning(&self) -> Needs {
+        let rows = if self.metis { RowsById::bytes(self.size.vertices, self.size.edges) } else { Bytes::ZERO };
         self.always(Needs::to("plan partitions"))
             .array(PER_PLANNED, self.size.vertices.into(), "vertices")
+            .fixed("the graph as METIS reads it", rows)
             .buffers(Bytes(3 * LEAST_BLOCK.get()))
     }
 

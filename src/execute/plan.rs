@@ -145,7 +145,7 @@ impl Planned {
 }
 
 impl Planning<'_> {
-    /// The costs of several numbers of parts, without splitting; none if running the partitioner again is expensive.
+    /// The costs of several numbers of parts, without splitting; none if running the partitioner again is expensive, or takes too much memory.
     fn alternatives(&self, mode: Mode, row_block_limit: Bytes, partitioner: &Partitioner) -> Result<Vec<Alternative>> {
         const PARTS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
         let Self { graph, footprint, .. } = *self;
@@ -169,6 +169,9 @@ impl Planning<'_> {
         if mode == Mode::InPlace {
             let of = |parts| Ok(alternative(parts, planner.even_ranges(parts)?));
             return PARTS.into_iter().map(of).collect();
+        }
+        if !self.session.host_needs(graph, Some(mode)).can_plan_again() {
+            return Ok(Vec::new());
         }
         let (vertices, child_peak) = (VertexInfo::of(graph)?, AtomicU64::new(0));
         let weight = |vertex: u32| footprint.resident(1, vertices.out_degrees[vertex as usize].into()).get();

@@ -108,6 +108,7 @@ impl<'a> Planning<'a> {
             weight,
             helper: metis.as_ref(),
             host_memory: host.budget(),
+            beside_metis: self.session.host_needs(self.graph, job.settings.mode()).to_plan(),
             block: self.limits.host_block,
             work_dir,
             control,

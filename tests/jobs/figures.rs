@@ -12,15 +12,13 @@ use trimill::{Kind, RunResult};
 use crate::common::job::{count, data, listing};
 
 /// Degree and triangles of each vertex.
-pub(crate) type AtVertices = BTreeMap<u64, (u32, u64)>;
+pub(crate) type AtVertices<K = u64> = BTreeMap<K, (u32, u64)>;
 
 /// Triangles on edges, with the smaller id first.
-pub(crate) type OnEdges = BTreeMap<(u64, u64), u32>;
+pub(crate) type OnEdges<K = u64> = BTreeMap<(K, K), u32>;
 
 /// Degree and triangles of each vertex of a simple graph, and the triangles on each edge, from the common neighbours of the ends of edges.
-pub(crate) fn by_all_pairs<K: Ord + Clone>(
-    edges: &BTreeSet<(K, K)>,
-) -> (BTreeMap<K, (u32, u64)>, BTreeMap<(K, K), u32>) {
+pub(crate) fn by_all_pairs<K: Ord + Clone>(edges: &BTreeSet<(K, K)>) -> (AtVertices<K>, OnEdges<K>) {
     let mut neighbours = BTreeMap::<&K, BTreeSet<&K>>::new();
     for (u, v) in edges {
         neighbours.entry(u).or_default().insert(v);

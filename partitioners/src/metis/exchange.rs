@@ -122,8 +122,10 @@ mod tests {
 
     fn written(graph: &Symmetric, dir: &Path, control: &Control) -> Result<File> {
         let helper = &Helper { program: "helper".into(), arguments: Vec::new() };
-        let (host_memory, contract) = (Bytes::ZERO, None);
-        let options = MetisOptions { parts: 3, seed: 1 << 40, contract, host_memory, work_dir: dir, helper, control };
+        let (host_memory, beside, contract) = (Bytes::ZERO, Bytes::ZERO, None);
+        let work_dir = dir;
+        let options =
+            MetisOptions { parts: 3, seed: 1 << 40, contract, host_memory, beside, work_dir, helper, control };
         write_graph(graph, &options)
     }
 

@@ -15,13 +15,13 @@ pub(super) enum Count {
     AtLeast,
 }
 
-pub(super) fn most_arcs(host_memory: Bytes) -> u64 {
-    MOST_ARCS.min(host_memory.get() / BYTES_PER_ARC)
+pub(super) fn most_arcs(options: &MetisOptions<'_>) -> u64 {
+    MOST_ARCS.min(options.host_memory.saturating_sub(options.beside).get() / BYTES_PER_ARC)
 }
 
 /// Fails unless METIS can process `arcs` arcs (each edge twice) and `vertices` vertices.
 pub(super) fn check(arcs: u64, vertices: u32, options: &MetisOptions<'_>) -> Result<()> {
-    if arcs > most_arcs(options.host_memory) || u64::from(vertices) >= MOST_ARCS {
+    if arcs > most_arcs(options) || u64::from(vertices) >= MOST_ARCS {
         return Err(refusal(arcs, Count::Exact, vertices, options));
     }
     Ok(())
@@ -46,10 +46,13 @@ pub(super) fn refusal(arcs: u64, count: Count, vertices: u32, options: &MetisOpt
     }
     let needed = arcs * BYTES_PER_ARC;
     let gib = needed as f64 / f64::from(1 << 30);
-    Error::memory(format!("METIS needs {at_least}{needed} bytes ({gib:.2} GiB) for {graph}"))
-        .expected(format!("no more than the host budget of {} bytes", options.host_memory.get()))
-        .advice(format!("use {coarser}, the partitioner contiguous, or more --host-memory"))
-        .wanting(Bytes(needed))
+    let beside = options.beside.get();
+    Error::memory(format!(
+        "METIS needs {at_least}{needed} bytes ({gib:.2} GiB) for {graph}, beside {beside} bytes of this process"
+    ))
+    .expected(format!("no more than the host budget of {} bytes", options.host_memory.get()))
+    .advice(format!("use {coarser}, the partitioner contiguous, or more --host-memory"))
+    .wanting(Bytes(needed) + options.beside)
 }
 
 #[cfg(test)]
@@ -64,9 +67,12 @@ mod tests {
     #[test]
     fn larger_graphs_are_refused_with_the_numbers() {
         let (helper, control) = (Helper::metis("none".into()), Control::silent());
-        let refused = |arcs, vertices, host_memory, words: &[&str]| {
+        let options = |host_memory, beside| {
             let (work_dir, helper, control) = (Path::new("none"), &helper, &control);
-            let options = MetisOptions { parts: 4, seed: 1, contract: None, host_memory, work_dir, helper, control };
+            MetisOptions { parts: 4, seed: 1, contract: None, host_memory, beside, work_dir, helper, control }
+        };
+        let refused = |arcs, vertices, host_memory, words: &[&str]| {
+            let options = options(host_memory, Bytes(4096));
             let error = check(arcs, vertices, &options).unwrap_err();
             let message = error.to_string();
             assert_eq!(error.kind(), Kind::Resource, "{message}");
@@ -78,5 +84,8 @@ mod tests {
         refused(20, u32::MAX - 1, all, &["4294967294 vertices", "2147483647"]);
         let words = ["1500000000 bytes (1.40 GiB)", "20000000 arcs", "budget of 1073741824 bytes", "--host-memory"];
         refused(20_000_000, 1 << 20, gib, &words);
+        // What this process takes is part of the budget.
+        refused(1000, 1 << 10, Bytes(75_000 + 4095), &["METIS needs 75000 bytes", "beside 4096 bytes of this process"]);
+        check(1000, 1 << 10, &options(Bytes(75_000 + 4096), Bytes(4096))).unwrap();
     }
 }

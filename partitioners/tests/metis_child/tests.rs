@@ -42,6 +42,7 @@ pub(crate) fn options(parts: u32, dir: &TempDir) -> MetisOptions<'_> {
         seed: 1,
         contract: None,
         host_memory: Bytes::mib(1 << 10),
+        beside: Bytes::ZERO,
         work_dir: dir.path(),
         helper: &HELPER,
         control: &SILENT,
