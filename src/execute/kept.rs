@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::details::Details;
 use super::results::result_of;
 use super::session::{Purpose, Session};
+use super::spilled::SpillsToCount;
 use crate::job::file::PartitionTable;
 use crate::job::{Job, Mode, Partitioner, Parts};
 use crate::report::RunResult;
@@ -50,7 +51,8 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
     let (device, driver) = (chosen.device, chosen.driver);
     let (backend, method) = (chosen.backends[0].name(), chosen.backends[0].method());
     let start = Instant::now();
-    let (all, devices) = chosen.count(&manifest, dir, |_| true, None, &Details::Total, &session)?;
+    let spills = SpillsToCount { manifest: &manifest, dir, wanted: &|_| true, journal: None };
+    let (all, devices) = chosen.count(&spills, &Details::Total, &session)?;
     control.did_stage("count", start);
     let spilled = manifest.partitions.iter().map(|partition| Bytes(partition.bytes)).sum();
     let result = RunResult {

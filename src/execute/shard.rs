@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::details::Details;
 use super::graph::Prepared;
 use super::session::Session;
+use super::spilled::SpillsToCount;
 use super::work::{DeviceOutcome, Item};
 use crate::count::method::Choice;
 use crate::job::{Job, Mode};
@@ -116,6 +117,7 @@ fn count_spills(prepared: &Prepared, journal: &Journal, parts: &[u32]) -> Result
     let mut chosen = session.backends(&session.host_needs(graph, session.job.settings.mode()), None)?;
     let details = Details::new(session, graph, journal.fingerprint)?;
     let wanted = |part| parts.contains(&part);
-    let (all, _) = chosen.count(&manifest, &dir, wanted, Some(journal), &details, session)?;
+    let spills = SpillsToCount { manifest: &manifest, dir: &dir, wanted: &wanted, journal: Some(journal) };
+    let (all, _) = chosen.count(&spills, &details, session)?;
     Ok((chosen.backends, all))
 }

@@ -18,17 +18,23 @@ use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_partitioners::spill::{Manifest, SpillReader};
 use trimill_system::{Bytes, Error, Result};
 
+pub(super) struct SpillsToCount<'a> {
+    pub(super) manifest: &'a Manifest,
+    pub(super) dir: &'a Path,
+    /// Those that are counted.
+    pub(super) wanted: &'a dyn Fn(u32) -> bool,
+    pub(super) journal: Option<&'a Journal>,
+}
+
 impl ChosenBackends {
-    /// Opens the `wanted` spills of `manifest` in `dir`, compares them with the manifest, and counts them.
+    /// Opens spills, compares them with the manifest, and counts them.
     pub(super) fn count(
         &mut self,
-        manifest: &Manifest,
-        dir: &Path,
-        wanted: impl Fn(u32) -> bool,
-        journal: Option<&Journal>,
+        spills: &SpillsToCount<'_>,
         details: &Details<'_>,
         session: &Session,
     ) -> Result<(DeviceOutcome, Vec<DeviceResult>)> {
+        let &SpillsToCount { manifest, dir, wanted, journal } = spills;
         let footprint = self.backends[0].footprint();
         let (mut items, mut sizes, mut predictions) = (Vec::new(), Vec::new(), Vec::new());
         for (i, partition) in manifest.partitions.iter().enumerate() {
