@@ -275,13 +275,13 @@ impl HostNeeds {
     }
 
     /// What this process takes while partitions are planned, beside METIS in its child.
-    pub(super) fn to_plan(&self) -> Bytes {
+    pub(super) fn floor_of_planning(&self) -> Bytes {
         self.host.floor(&self.planning()).bytes
     }
 
     /// Whether partitions may be planned a second time beside a plan.
     pub(super) fn can_plan_again(&self) -> bool {
-        self.to_plan() + Bytes(PER_PLAN * u64::from(self.size.vertices)) <= self.host.budget()
+        self.floor_of_planning() + Bytes(PER_PLAN * u64::from(self.size.vertices)) <= self.host.budget()
     }
 
     fn planning(&self) -> Needs {

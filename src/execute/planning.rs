@@ -108,7 +108,7 @@ impl<'a> Planning<'a> {
             weight,
             helper: metis.as_ref(),
             host_memory: host.budget(),
-            beside_metis: self.session.host_needs(self.graph, job.settings.mode()).to_plan(),
+            beside_metis: self.session.host_needs(self.graph, job.settings.mode()).floor_of_planning(),
             block: self.limits.host_block,
             work_dir,
             control,
