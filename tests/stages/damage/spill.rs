@@ -17,7 +17,7 @@ fn flipped_bits_are_found() {
         let whole = std::fs::read(&path).unwrap();
         let path = dir.path().join("flipped.spill");
         // A bit of each byte, of a compressed one two or three.
-        let chosen = |bit: &usize| if codec == Codec::Plain { bit % 8 == bit / 8 % 8 } else { bit % 3 == 0 };
+        let chosen = |bit: &usize| if codec == Codec::Plain { bit % 8 == bit / 8 % 8 } else { bit.is_multiple_of(3) };
         for bit in (0..8 * whole.len()).filter(chosen) {
             let mut flipped = whole.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
