@@ -293,7 +293,7 @@ fn check_runs_nothing_and_looks_for_every_file() {
     assert!(!dir.join("cache").exists(), "nothing is read");
     assert!(check.out.contains(" 5 ") && check.out.contains("random"), "{}", check.out);
     assert!(check.err.contains("job 'gone'") && check.err.contains("missing.txt"), "{}", check.err);
-    // What a run would refuse before its first job.
+    // What a run refuses before its first job; a check lets pass budgets of other machines.
     for (set, kind, words) in [
         ("job.last.memory.host=\"1EiB\"", Kind::Usage, "job 'last': a host budget"),
         ("job.last.output.per_vertex=nowhere/v.tsv", Kind::Resource, "job 'last': cannot be written"),
@@ -302,9 +302,11 @@ fn check_runs_nothing_and_looks_for_every_file() {
     ] {
         for more in ["", " --check"] {
             let run = run(&dir, &format!("run @/b.toml --only good --only last --set {set}{more}"));
-            assert_eq!(run.kind(), Some(kind), "{set}{more}");
+            let kind = Some(kind).filter(|_| !(set.contains("memory.host") && more == " --check"));
+            assert_eq!(run.kind(), kind, "{set}{more}");
             let said = run.end.err().map_or(run.err, |error| error.to_string());
-            assert!(said.contains(words) && !dir.join("cache").exists(), "{set}{more}: {said}");
+            assert!(kind.is_none() || said.contains(words), "{set}{more}: {said}");
+            assert!(!dir.join("cache").exists(), "nothing is read");
         }
     }
     let json = run(&dir, "run @/b.toml --check --json --only last");
