@@ -30,7 +30,7 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use serde::Serialize;
-use trimill_counting::{Footprint, PartitionExtent, RowBlockSize, smallest_row_block_limit};
+use trimill_counting::{Footprint, PartitionExtent, RowBlockSize, Scope, smallest_row_block_limit};
 
 use crate::job::Mode;
 use crate::stream::row_blocks::RowBlocks;
@@ -55,15 +55,6 @@ pub enum BudgetFrom {
 }
 
 impl BudgetFrom {
-    fn advice(self, bytes: Bytes) -> String {
-        match self {
-            Self::Device => format!("raise --device-memory to {} or more", bytes.get()),
-            Self::Host => {
-                format!("raise --host-memory to {} or more, of which counting may take half", 2 * bytes.get())
-            }
-        }
-    }
-
     fn flag(self) -> &'static str {
         match self {
             Self::Device => "--device-memory",
@@ -155,7 +146,7 @@ impl Plan {
         order
     }
 
-    fn largest_peak(&self) -> Bytes {
+    pub fn largest_peak(&self) -> Bytes {
         self.predictions.iter().map(|predicted| predicted.peak).max().unwrap_or_default()
     }
 }
@@ -166,13 +157,21 @@ pub struct Floor {
     pub row_block: Bytes,
 }
 
+/// The least that a method takes: for a partition of the vertex with the longest row, or for the whole graph if it counts nothing less.
 pub fn floor(graph: &GraphSize, footprint: &Footprint) -> Floor {
     let longest = graph.longest_row;
     let row_block = smallest_row_block_limit(longest);
     let least = Footprint { workers: 1, ..*footprint };
     let row_blocks = Bytes(row_block.get() * space::passing(footprint));
-    let device = least.resident(1, u64::from(longest)) + least.overhead(graph.vertices) + row_blocks;
+    let vertex = least.resident(1, u64::from(longest)) + least.overhead(graph.vertices) + row_blocks;
+    let device = if footprint.scope == Scope::Partitions { vertex } else { vertex.max(at_once(graph, footprint)) };
     Floor { device, row_block }
+}
+
+/// The device bytes of the whole graph as one partition.
+fn at_once(graph: &GraphSize, footprint: &Footprint) -> Bytes {
+    let space = Space::new(graph, footprint, Bytes(u64::MAX), Bytes(u64::MAX));
+    space.whole + space.overhead
 }
 
 /// Whether more device memory would not help to count a graph.
@@ -187,8 +186,7 @@ pub fn is_ample(graph: &GraphSize, footprint: &Footprint, device: Bytes) -> bool
 
 /// The least device memory that holds the whole graph as one partition, if the method can number all its arcs.
 pub fn whole(graph: &GraphSize, footprint: &Footprint) -> Bytes {
-    let space = Space::new(graph, footprint, Bytes(u64::MAX), Bytes(u64::MAX));
-    (space.whole + space.overhead).max(floor(graph, footprint).device)
+    at_once(graph, footprint).max(floor(graph, footprint).device)
 }
 
 #[derive(Clone, Copy)]
@@ -211,10 +209,23 @@ impl Planner<'_> {
         let (size, footprint, limits) = (self.graph.size(), self.footprint, self.limits);
         let Floor { device: least, row_block: least_row_block } = floor(&size, footprint);
         let PlanLimits { device, largest_row_block, row_block, .. } = *limits;
+        // Where the host's budget limits the device's, it was refused before if it is too small.
+        let advice = |bytes: Bytes| format!("raise --device-memory to {} or more", bytes.get());
+        let space = Space::new(&size, footprint, device, largest_row_block);
+        if let Some(method) = limits.whole.filter(|_| !space.whole_fits()) {
+            let needed = at_once(&size, footprint);
+            return Err(Error::resource(format!(
+                "method {method} counts whole graphs only; this one takes {} bytes ({needed}) at once, and the device budget is \
+                 {device}",
+                needed.get(),
+            ))
+            .advice(format!("{}, or take a method that counts partitions", advice(needed)))
+            .wanting(needed));
+        }
         if device < least {
             return Err(Error::memory(format!("a device budget of {device} ({} bytes)", device.get()))
                 .expected(format!("at least {} bytes ({least}) for this graph and method", least.get()))
-                .advice(limits.device_from.advice(least))
+                .advice(advice(least))
                 .wanting(least));
         }
         if let Some(row_block) =
@@ -224,7 +235,6 @@ impl Planner<'_> {
                 .expected(format!("between {} bytes, which hold the longest row, and 8 GiB", least_row_block.get()))
                 .advice("change --block-bytes or leave it out"));
         }
-        let space = Space::new(&size, footprint, device, largest_row_block);
         let row_block_limit = row_block.unwrap_or(space.row_block);
         if row_block_limit > space.for_row_block {
             return Err(Error::memory(format!(
@@ -233,19 +243,7 @@ impl Planner<'_> {
             .expected(format!("row blocks of at most {} bytes", space.for_row_block.get()))
             .advice(format!("lower --block-bytes or raise {}", limits.device_from.flag())));
         }
-        match limits.whole {
-            Some(method) if !space.whole_fits() => {
-                let needed = space.whole + space.overhead;
-                Err(Error::resource(format!(
-                "method {method} counts whole graphs only; this one takes {} bytes ({needed}) at once, and the device budget is \
-                 {device}",
-                needed.get(),
-            ))
-            .advice(format!("{}, or take a method that counts partitions", limits.device_from.advice(needed)))
-                .wanting(needed))
-            }
-            _ => Ok(Divided { most: space.most(row_block_limit), space, row_block_limit }),
-        }
+        Ok(Divided { most: space.most(row_block_limit), space, row_block_limit })
     }
 }
 

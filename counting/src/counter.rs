@@ -13,7 +13,7 @@ use rayon::ThreadPool;
 
 use crate::{
     Detail, EdgeShare, Footprint, GraphToPeel, Lent, NumberRuns, PartitionExtent, Peeling, Resident, ResidentSize,
-    RowBlock, RowBlockView, Scope, VertexCounters,
+    RowBlock, RowBlockView, VertexCounters,
 };
 use trimill_system::control::Progress;
 use trimill_system::timeline::TimedWork;
@@ -70,9 +70,6 @@ pub trait CountBackend: Send {
         None
     }
     fn footprint(&self) -> Footprint;
-    fn scope(&self) -> Scope {
-        Scope::Partitions
-    }
     /// Memory for `words` words of rows or counts, which the device accesses without another copy; `None` if plain memory does as well.
     fn lend(&mut self, words: u64) -> Option<Box<dyn Lent>> {
         let _ = words;

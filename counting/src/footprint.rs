@@ -1,5 +1,6 @@
 //! What a method takes of its device's memory, for the planner.
 
+use crate::Scope;
 use trimill_system::Bytes;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +16,7 @@ pub struct PartitionExtent {
 /// The memory of a method for a partition: linear in its size, and never less than what is really taken.
 #[derive(Debug, Clone, Copy)]
 pub struct Footprint {
+    pub scope: Scope,
     pub per_resident_arc: u64,
     /// Bytes per local vertex: its number, the offset of its row, and what the method adds.
     pub per_local: u64,
@@ -54,8 +56,9 @@ impl RowBlockRoom {
 }
 
 impl Footprint {
-    /// Zero in every field; a method sets the fields that it needs.
+    /// Zero in every field, for partitions; a method sets the fields that it needs.
     pub const NOTHING: Self = Self {
+        scope: Scope::Partitions,
         per_resident_arc: 0,
         per_local: 0,
         table: |_| Bytes::ZERO,

@@ -3,9 +3,7 @@
 
 use std::fmt::Debug;
 
-use trimill_counting::{
-    Detail, DeviceTimes, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent, Scope,
-};
+use trimill_counting::{Detail, DeviceTimes, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent};
 
 use crate::Gpu;
 use crate::error::GpuResult;
@@ -27,10 +25,6 @@ impl From<MethodCount> for PartitionCount {
 
 pub trait CountingMethod: Debug + Send {
     fn name(&self) -> &'static str;
-
-    fn scope(&self) -> Scope {
-        Scope::Partitions
-    }
 
     fn footprint(&self) -> Footprint;
 

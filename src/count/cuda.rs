@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use trimill_counting::{
     COUNTER_BYTES, CountBackend, Detail, Device, EdgeShare, Footprint, GraphToPeel, Lent, PartitionCounter,
-    PartitionExtent, Peeling, Scope,
+    PartitionExtent, Peeling,
 };
 use trimill_kernels::truss::PeelingDevice;
 use trimill_kernels::{ALIGNMENT, CountingMethod, Gpu, GpuError, ImageForm, Lstc, Packed, Shape, packed_takes};
@@ -211,10 +211,6 @@ impl CountBackend for Cuda {
 
     fn method(&self) -> &'static str {
         self.name.name()
-    }
-
-    fn scope(&self) -> Scope {
-        self.method.scope()
     }
 
     fn device(&self) -> Option<Device> {

@@ -132,11 +132,11 @@ impl Choice {
         let on_cpu = |method| match method {
             CpuMethod::Bitmap => true,
             #[cfg(feature = "baselines")]
-            CpuMethod::Serial(method) => method.scope() == Scope::Partitions,
+            CpuMethod::Serial(method) => method.footprint().scope == Scope::Partitions,
         };
         let on_gpu = |method| match method {
             #[cfg(feature = "baselines")]
-            CudaMethod::Baseline(_, method) => method.scope() == Scope::Partitions,
+            CudaMethod::Baseline(_, method) => method.footprint().scope == Scope::Partitions,
             CudaMethod::Auto | CudaMethod::Lstc | CudaMethod::Packed => true,
         };
         self.all(on_cpu, on_gpu)

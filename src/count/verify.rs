@@ -4,7 +4,7 @@
 //! neighbourhood of every vertex, and merges both neighbourhoods of every edge, so that each triangle is found three times.
 //!
 //! Time: the sum of `deg(u) + deg(v)` over the edges `{u, v}`, that is of squared degrees, on all threads. Memory: at most
-//! [`BYTES_PER_ARC`] an arc. `brute_force` checks the verifier itself, on tiny graphs.
+//! [`Verifier::bytes_per_arc`]. `brute_force` checks the verifier itself, on tiny graphs.
 
 #[cfg(feature = "testing")]
 mod brute_force;
@@ -18,7 +18,7 @@ use rayon::prelude::*;
 
 use neighbourhoods::STEPS;
 use trimill_input::ArcSink;
-use trimill_system::{Bytes, Control, Result, parallel};
+use trimill_system::{Control, Result, parallel};
 
 #[cfg(feature = "testing")]
 pub use brute_force::{BRUTE_FORCE_IDS, brute_force};
@@ -55,9 +55,6 @@ pub struct VerifiedVertices {
     pub largest_id: Option<u64>,
 }
 
-/// The most memory for each arc of the input: 32 bytes for it and its reverse, as ids; 16 for both as neighbours; 32 for two new vertices.
-pub const BYTES_PER_ARC: u64 = 80;
-
 #[derive(Debug, Default)]
 pub struct Verifier(Mutex<Vec<(u64, u64)>>);
 
@@ -77,9 +74,14 @@ impl Verifier {
         Self(Mutex::new(Vec::with_capacity(arcs as usize)))
     }
 
-    /// The most bytes that it takes for `arcs` arcs.
-    pub fn bytes(arcs: u64) -> Bytes {
-        Bytes(arcs.saturating_mul(BYTES_PER_ARC))
+    /// The most memory for each arc of the input. While counting: 32 bytes for it and its reverse, as ids; 16 for both as neighbours; 32 for two new
+    /// vertices. If counts are written, their summary sorts 16 more a vertex; peeling takes 5 for each neighbour, up to 16 an edge and 4 a vertex.
+    pub const fn bytes_per_arc(written: bool, peels: bool) -> u64 {
+        match (written, peels) {
+            (false, false) => 80,
+            (true, false) => 112,
+            (_, true) => 128,
+        }
     }
 
     #[cfg(feature = "testing")]

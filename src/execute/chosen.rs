@@ -1,6 +1,6 @@
 //! The backends that count a job, and their memory.
 
-use super::host::Division;
+use super::host::{Division, HostNeeds};
 use crate::count::method::CudaMethod;
 use crate::plan::Floor;
 use crate::plan::choose::{Candidate, MethodEstimate, choose};
@@ -31,6 +31,26 @@ pub(super) struct ChosenBackends {
 impl ChosenBackends {
     pub(super) fn gpus(&self) -> usize {
         self.backends.iter().filter(|backend| backend.device().is_some()).count()
+    }
+
+    /// Refuses partitions that are fixed, the largest of which takes `largest` bytes, if they exceed the device's budget, which is `asked` or part of
+    /// the host's.
+    pub(super) fn holds(&self, largest: Bytes, what: &str, needs: &HostNeeds, asked: Option<Bytes>) -> Result<()> {
+        if largest <= self.device {
+            return Ok(());
+        }
+        // A quarter more than what is missing, since a method's tables may grow with the budget.
+        let enough = Bytes(self.device.get() + (largest - self.device).get() * 5 / 4);
+        let on_device = asked.filter(|&asked| asked < enough).or((self.gpus() > 0).then_some(enough)).map(|_| enough);
+        // Counting on the CPU takes half of what is left if no budget is named.
+        let of_host = Bytes(enough.get() * if asked.is_some() { 1 } else { 2 });
+        let on_host = (self.gpus() == 0).then(|| needs.enough(of_host, 0)).filter(|&host| host > needs.host.budget());
+        let raised = |flag: &str, bytes: Option<Bytes>| bytes.map(|bytes| format!("{flag} to {}", bytes.get()));
+        let flags: Vec<String> =
+            [raised("--device-memory", on_device), raised("--host-memory", on_host)].into_iter().flatten().collect();
+        Err(Error::memory(format!("{what} takes {} bytes ({largest})", largest.get()))
+            .expected(format!("at most {}, the device budget", self.device))
+            .advice(format!("raise {} or more", flags.join(" and "))))
     }
 }
 

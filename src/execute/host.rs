@@ -79,15 +79,22 @@ impl HostNeeds {
 
     /// A budget, at least this one, that suffices for counting. Found by iteration, since the need may grow with the budget.
     pub(super) fn enough(&self, least: Bytes, gpus: u64) -> Bytes {
-        let mut budget = self.host.budget();
+        self.enough_for(|with| with.least(least, gpus))
+    }
+
+    fn enough_for(&self, needed: impl Fn(&Self) -> Bytes) -> Bytes {
+        let mut with = *self;
         loop {
-            let with = Self { host: HostMemory::new(budget, self.host.threads() as usize), ..*self };
-            let needed = with.least(least, gpus);
-            if needed <= budget {
-                return budget;
+            let needed = needed(&with);
+            if needed <= with.host.budget() {
+                return with.host.budget();
             }
-            budget = needed;
+            with = with.within(needed);
         }
+    }
+
+    pub(super) fn within(&self, budget: Bytes) -> Self {
+        Self { host: HostMemory::new(budget, self.host.threads() as usize), ..*self }
     }
 
     fn least(&self, least: Bytes, gpus: u64) -> Bytes {
@@ -142,6 +149,15 @@ impl HostNeeds {
             directions::check_size(self.size.vertices)?;
         }
         self.after_counting(least, gpus).try_for_each(|needs| self.host.left(&needs).map(drop))
+    }
+
+    /// Checks that all stages of a merge fit. The error names what one needs, and advises what suffices for all.
+    pub(super) fn can_merge(&self) -> Result<()> {
+        let floor = |with: &Self| with.after_counting(Bytes::ZERO, 0).map(|needs| with.host.floor(&needs).bytes).max();
+        self.can_write(Bytes::ZERO, 0).map_err(|error| {
+            let enough = self.enough_for(|with| floor(with).unwrap_or_default());
+            error.advice(HostMemory::advice(enough)).wanting(enough)
+        })
     }
 
     fn after_counting(&self, least: Bytes, gpus: u64) -> impl Iterator<Item = Needs> {

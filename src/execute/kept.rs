@@ -42,8 +42,9 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
     let size = manifest.graph.size;
     let session = Session::open(job.without_cache(), Purpose::Count, None, control)?;
     let Session { job, control, .. } = &session;
-    let mut chosen = session.backends(&session.host_needs_of(size, Bytes::ZERO, job.settings.mode()), None)?;
-    if chosen.backends[0].scope() != Scope::Partitions && manifest.partitions.len() > 1 {
+    let needs = session.host_needs_of(size, Bytes::ZERO, job.settings.mode());
+    let mut chosen = session.backends(&needs, None)?;
+    if chosen.backends[0].footprint().scope != Scope::Partitions && manifest.partitions.len() > 1 {
         return Err(Error::usage(format!("method {} counts whole graphs only", chosen.backends[0].method()))
             .at(dir)
             .expected("a method that counts partitions"));
@@ -52,7 +53,7 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
     let (backend, method) = (chosen.backends[0].name(), chosen.backends[0].method());
     let start = Instant::now();
     let spills = SpillsToCount { manifest: &manifest, dir, wanted: &|_| true, journal: None };
-    let (all, devices) = chosen.count(&spills, &Details::Total, &session)?;
+    let (all, devices) = chosen.count(&spills, &Details::Total, &needs, &session)?;
     control.did_stage("count", start);
     let spilled = manifest.partitions.iter().map(|partition| Bytes(partition.bytes)).sum();
     let result = RunResult {

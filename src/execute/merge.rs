@@ -34,7 +34,7 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
     run.check(&prepared)?;
     job.check_counts()?;
     let graph = run.graph(&prepared)?;
-    session.host_needs(&graph, job.settings.mode()).can_write(Bytes::ZERO, 0)?;
+    session.host_needs(&graph, job.settings.mode()).can_merge()?;
     let details = Details::new(&session, &graph, prepared.fingerprint)?;
 
     let start = Instant::now();

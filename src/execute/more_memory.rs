@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicU64;
 
 use super::chosen::ChosenBackends;
 use super::estimates::{Estimating, JobEstimate};
-use super::host::HostNeeds;
 use super::planning::Planning;
 use crate::job::Parts;
 use crate::plan::{BudgetFrom, PlanLimits, whole};
@@ -100,7 +99,7 @@ impl Estimating<'_> {
 
     fn chosen(&self, device: Option<Bytes>, host: Bytes) -> Result<ChosenBackends> {
         let Planning { session, graph, limits, .. } = self.planning;
-        let needs = HostNeeds { host: self.host(host), ..session.host_needs(graph, session.job.settings.mode()) };
+        let needs = session.host_needs(graph, session.job.settings.mode()).within(host);
         session.backends_within(&needs, limits.machine.gpus > 0, device)
     }
 

@@ -14,6 +14,7 @@ use crate::plan::{Assign, PlanLimits, Planner};
 use crate::report::plan::{Alternative, PartsReason};
 use crate::report::{PartitionFigures, PlanReport};
 use trimill_input::arcs::EdgeSource;
+use trimill_partitioners::metis::BYTES_PER_ARC;
 use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::child::Helper;
@@ -77,7 +78,7 @@ impl Planned {
             let estimating = Estimating { planning, plan, work, has_rows };
             Ok((estimating.now(), estimating.with_more()?))
         })?;
-        let least_to_count = self.least_host_memory()?;
+        let least_to_count = self.least_host_memory();
         let mut host_floors = self.host_floors.clone();
         host_floors.insert(0, session.host.floor(&least_to_prepare(graph, session.workspace())));
         Ok(PlanReport {
@@ -133,14 +134,14 @@ impl Planned {
     }
 
     /// The least host memory for counting the graph in the plan's mode.
-    fn least_host_memory(&self) -> Result<Bytes> {
-        let Self { graph, limits, session, plan, .. } = self;
-        let gpus = limits.machine.gpus;
-        let needs = session.host_needs(graph, Some(plan.cut.mode()));
-        let device = session.job.settings.memory.device.or((gpus > 0).then_some(limits.device));
-        let chosen = session.backends_within(&needs, gpus > 0, device)?;
-        let floors = needs.floors(chosen.least_on_host, gpus as u64);
-        Ok(floors.iter().map(|floor| floor.bytes).max().unwrap_or_default())
+    fn least_host_memory(&self) -> Bytes {
+        let Self { graph, limits, session, plan, chosen, .. } = self;
+        // What a stage takes may grow with the budget, so the search starts from none.
+        let needs = session.host_needs(graph, Some(plan.cut.mode())).within(Bytes::ZERO);
+        let least = needs.enough(chosen.least_on_host, limits.machine.gpus as u64);
+        let metis = session.job.settings.partition.metis.contract.is_none() && needs.metis;
+        let child = Bytes(2 * graph.edges() * BYTES_PER_ARC);
+        least.max(if metis { needs.floor_of_planning() + child } else { Bytes::ZERO })
     }
 }
 

@@ -128,6 +128,11 @@ impl Prepared {
                 Some((record, cut)) => planning.planner().replan(cut.clone(), record.block_bytes),
                 None => planning.plan(&child_peak),
             })?;
+            if recorded.is_some() {
+                let what = "the largest partition of the recorded plan";
+                let fits = chosen.holds(plan.largest_peak(), what, &needs, job.settings.memory.device);
+                fits.map_err(|error| error.also("or start anew in another --run-dir"))?;
+            }
             Ok((plan, Bytes(child_peak.into_inner())))
         };
         let (plan, child_peak) = match planned(&chosen) {
@@ -201,7 +206,7 @@ impl Session {
             parts: backends.len() as u32,
             shards,
             machine: self.machine(chosen.gpus(), cached),
-            whole: (backends[0].scope() != Scope::Partitions).then(|| backends[0].method()),
+            whole: (backends[0].footprint().scope != Scope::Partitions).then(|| backends[0].method()),
             spills_whole: job.settings.spill.keep(),
             host_block: self.host_block(),
         }

@@ -114,10 +114,11 @@ fn count_spills(prepared: &Prepared, journal: &Journal, parts: &[u32]) -> Result
     let dir = run.spills(None);
     let manifest = Manifest::read(&dir)?;
     session.open_gpus(Bytes(u64::MAX))?;
-    let mut chosen = session.backends(&session.host_needs(graph, session.job.settings.mode()), None)?;
+    let needs = session.host_needs(graph, session.job.settings.mode());
+    let mut chosen = session.backends(&needs, None)?;
     let details = Details::new(session, graph, journal.fingerprint)?;
     let wanted = |part| parts.contains(&part);
     let spills = SpillsToCount { manifest: &manifest, dir: &dir, wanted: &wanted, journal: Some(journal) };
-    let (all, _) = chosen.count(&spills, &details, session)?;
+    let (all, _) = chosen.count(&spills, &details, &needs, session)?;
     Ok((chosen.backends, all))
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::chosen::{ChosenBackends, host_holds};
 use super::details::Details;
+use super::host::HostNeeds;
 use super::results::PlannedFigures;
 use super::session::Session;
 use super::work::{DeviceOutcome, Item, PartitionsToCount};
@@ -32,6 +33,7 @@ impl ChosenBackends {
         &mut self,
         spills: &SpillsToCount<'_>,
         details: &Details<'_>,
+        needs: &HostNeeds,
         session: &Session,
     ) -> Result<(DeviceOutcome, Vec<DeviceResult>)> {
         let &SpillsToCount { manifest, dir, wanted, journal } = spills;
@@ -47,12 +49,22 @@ impl ChosenBackends {
             if wanted(partition.id) {
                 let spill = manifest.open(dir, partition)?;
                 (size, predicted) = known(&spill, &footprint, self.device);
-                self.check(&spill, &predicted)?;
+                if self.gpus() > 0 {
+                    host_holds(predicted.largest_row_block, self.largest_row_block)
+                        .map_err(|error| error.at(spill.path()))?;
+                }
                 let built = BuiltPartition::on_disk(partition.id, spill.summary());
                 items.push(Item::Built(Box::new(built)));
             }
             sizes.push(size);
             predictions.push(predicted);
+        }
+        let largest = predictions.iter().zip(&manifest.partitions).max_by_key(|(predicted, _)| predicted.peak);
+        if let Some((predicted, partition)) = largest {
+            let what = format!("partition {}, the largest,", partition.id);
+            let advice = "or partition the graph into more parts";
+            self.holds(predicted.peak, &what, needs, session.job.settings.memory.device)
+                .map_err(|error| error.at(dir).also(advice))?;
         }
         let partitions = PartitionsToCount {
             known: PlannedFigures { sizes: &sizes, predictions: &predictions },
@@ -62,20 +74,6 @@ impl ChosenBackends {
             details,
         };
         partitions.count(items, &mut self.backends, session)
-    }
-
-    fn check(&self, spill: &SpillReader, predicted: &Prediction) -> Result<()> {
-        if self.gpus() > 0 {
-            host_holds(predicted.largest_row_block, self.largest_row_block).map_err(|error| error.at(spill.path()))?;
-        }
-        if predicted.peak <= self.device {
-            return Ok(());
-        }
-        let (part, peak) = (spill.header().partition, predicted.peak);
-        Err(Error::resource(format!("partition {part} takes {} bytes ({peak})", peak.get()))
-            .at(spill.path())
-            .expected(format!("at most {}, the device budget", self.device))
-            .advice("raise --device-memory, or partition the graph into more parts"))
     }
 }
 

@@ -18,7 +18,8 @@ use trimill_graph::Ids;
 use trimill_graph::names::Names;
 use trimill_input::arcs::ArcSource;
 use trimill_input::{ArcSink, Source};
-use trimill_system::{Bytes, Control, Error, Result, machine, parallel};
+use trimill_system::memory::Needs;
+use trimill_system::{Bytes, Control, Error, Result, parallel};
 
 /// Counts the triangles of a job's input in memory by the verifier. Errors: those of the input; `Kind::Resource` for a graph that exceeds the host's
 /// budget; when stopped. If only files could not be written, the report is the error's answer.
@@ -29,12 +30,11 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
     let Session { job, pool, work_dir, host, .. } = &session;
     parallel::within(pool, || {
         let source = Source::open_as(&job.inputs, job.settings.input.reading(), work_dir, control)?;
-        let budget = host.budget();
-        let numbered =
-            job.settings.input.names().then(|| NumberedByTree::read(&source, Bytes(budget.get() / 2), control));
-        let numbered = numbered.transpose()?;
+        let most = Bytes(host.usable().get() / 2);
+        let numbered = job.settings.input.names().then(|| NumberedByTree::read(&source, most, control)).transpose()?;
         let arcs: &dyn ArcSource = numbered.as_ref().map_or(&source, |numbered| numbered);
-        let verifier = verifier(arcs, budget, control)?;
+        let names = numbered.as_ref().map_or(Bytes::ZERO, NumberedByTree::memory);
+        let verifier = verifier(arcs, names, &session)?;
         let scanned = arcs.scan(&verifier, control);
         // If the input changed meanwhile, this is the error to report.
         source.unchanged()?;
@@ -139,23 +139,25 @@ impl ArcSink for Discard {
 /// The memory that a thread maps and holds while it reads the input.
 const READING: Bytes = Bytes::mib(16);
 
-/// A verifier for `source`, if its arcs and the verifier's own arrays fit the host's budget.
-fn verifier(source: &dyn ArcSource, host_memory: Bytes, control: &Control) -> Result<Verifier> {
-    let reading = Bytes(READING.get() * rayon::current_num_threads() as u64);
-    let held = machine::resident_memory() + reading.min(Bytes::mib(1) + Bytes(source.bytes().saturating_mul(32)));
-    let all = |arcs| Bytes(held.get().saturating_add(Verifier::bytes(arcs).get()));
-    if all(source.facts().arcs_at_most) <= host_memory {
+/// A verifier for `source`, if the arcs and all that follows from them fit the host's budget beside `names` bytes of names.
+fn verifier(source: &dyn ArcSource, names: Bytes, session: &Session) -> Result<Verifier> {
+    let Session { job, host, control, .. } = session;
+    let reading = Bytes(READING.get() * host.threads()).min(Bytes::mib(1) + Bytes(source.bytes().saturating_mul(32)));
+    let written = job.counts_vertices() || job.counts_edges();
+    let per_arc = Verifier::bytes_per_arc(written, job.settings.output.peeling().is_some());
+    let needs = |arcs| {
+        let arrays = Needs::to("verify the count in memory").array(per_arc, arcs, "arcs");
+        let of_thread = if written { job.counts().bytes_per_thread } else { Bytes::ZERO };
+        let files = Bytes(host.threads() * of_thread.get());
+        arrays
+            .fixed("the names in memory", names)
+            .fixed("the input as it is read", reading)
+            .fixed("files that are written", files)
+    };
+    if host.left(&needs(source.facts().arcs_at_most)).is_ok() {
         return Ok(Verifier::new());
     }
     // The bound that follows from the file's size may be far too high.
     let arcs = source.scan(&Discard, control)?;
-    let needed = all(arcs);
-    if needed > host_memory {
-        return Err(Error::resource(format!(
-            "the verifier takes {} bytes ({needed}) for {arcs} arcs, which it holds in memory, and the host's budget is {host_memory}",
-            needed.get()
-        ))
-        .advice(format!("raise --host-memory to {} or more", needed.get())));
-    }
-    Ok(Verifier::for_arcs(arcs))
+    host.left(&needs(arcs)).map(|_| Verifier::for_arcs(arcs))
 }

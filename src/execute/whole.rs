@@ -29,7 +29,7 @@ impl Planned {
     pub(super) fn is_shared(&self) -> bool {
         let whole = self.plan.parts() == 1 && self.plan.cut.mode() == Mode::InPlace;
         let backends = &self.chosen.backends;
-        whole && backends.len() > 1 && backends.iter().all(|backend| backend.scope() == Scope::SharesOfGraphs)
+        whole && backends.len() > 1 && backends.iter().all(|backend| backend.footprint().scope == Scope::SharesOfGraphs)
     }
 
     /// Counts the one partition in shares. The first error of a device stops the others.

@@ -105,10 +105,11 @@ impl GpuMethod {
         size: PartitionExtent,
         share: EdgeShare,
     ) -> GpuResult<Box<dyn BaselineWork<E>>> {
-        if self.scope() != Scope::Partitions && size.locals != u64::from(size.numbered) {
+        let scope = self.footprint().scope;
+        if scope != Scope::Partitions && size.locals != u64::from(size.numbered) {
             return Err(GpuError::Whole { method: self.name(), bytes: self.least_bytes(&size) });
         }
-        if self.scope() != Scope::SharesOfGraphs && share != EdgeShare::ALL {
+        if scope != Scope::SharesOfGraphs && share != EdgeShare::ALL {
             return Err(GpuError::Shape(format!("method {} does not count a share of the edges", self.name())));
         }
         machine.engine.layout().restart();
@@ -128,14 +129,6 @@ impl CountingMethod for GpuMethod {
             Self::ReverseEdge(_) => "reverse-edge",
             Self::Skiff(_) => "skiff",
             Self::RadixBinning(_) => "radix-binning",
-        }
-    }
-
-    fn scope(&self) -> Scope {
-        match self {
-            Self::Polak(_) => Scope::SharesOfGraphs,
-            Self::RadixBinning(_) => Scope::WholeGraphs,
-            Self::ReverseEdge(_) | Self::Skiff(_) => Scope::Partitions,
         }
     }
 
@@ -208,7 +201,7 @@ impl<'e, E: Engine> GpuBaselineCounter<'e, E> {
         let work = method.work(&mut machine, size, share)?;
         let peak_bytes = machine.engine.layout().used();
         let so_far = MethodCount { peak_bytes, ..MethodCount::default() };
-        let partitions = method.scope() == Scope::Partitions;
+        let partitions = method.footprint().scope == Scope::Partitions;
         Ok(Self { machine, work, partitions, size, received, so_far })
     }
 

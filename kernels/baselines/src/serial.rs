@@ -84,23 +84,17 @@ impl CountBackend for SerialMethod {
         Self::name(*self)
     }
 
-    fn scope(&self) -> Scope {
-        match self {
-            Self::Forward | Self::CompactForward => Scope::WholeGraphs,
-            Self::ReverseEdge | Self::ReverseEdgeSerial => Scope::Partitions,
-        }
-    }
-
     /// Of the host's memory; the resident section is included.
     fn footprint(&self) -> Footprint {
         // For its own lists.
-        let (per_arc, per_vertex) = match self {
-            Self::Forward => (2 * 4, 2 * VECTOR),
-            Self::CompactForward => (2 * 4, VECTOR),
-            Self::ReverseEdge => (4, VECTOR),
-            Self::ReverseEdgeSerial => (4, 0),
+        let (scope, per_arc, per_vertex) = match self {
+            Self::Forward => (Scope::WholeGraphs, 2 * 4, 2 * VECTOR),
+            Self::CompactForward => (Scope::WholeGraphs, 2 * 4, VECTOR),
+            Self::ReverseEdge => (Scope::Partitions, 4, VECTOR),
+            Self::ReverseEdgeSerial => (Scope::Partitions, 4, 0),
         };
         Footprint {
+            scope,
             per_resident_arc: 4 + per_arc,
             per_local: 4 + 8 + per_vertex,
             // The resident section has one offset more than rows.
@@ -121,7 +115,7 @@ impl CountBackend for SerialMethod {
         if detail != Detail::Total {
             return Err(GpuError::Total(method).into());
         }
-        if self.scope() != Scope::Partitions && size.locals != u64::from(size.numbered) {
+        if self.footprint().scope != Scope::Partitions && size.locals != u64::from(size.numbered) {
             return Err(GpuError::Whole { method, bytes: self.footprint().least(&size) }.into());
         }
         Ok(Box::new(SerialCounter { method: *self, resident: None, lists: None, triangles: 0 }))
@@ -156,7 +150,7 @@ impl PartitionCounter for SerialCounter {
     }
 
     fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {
-        if self.lists.is_some() && self.method.scope() != Scope::Partitions {
+        if self.lists.is_some() && self.method.footprint().scope != Scope::Partitions {
             // Everything was counted with the first row block.
             return Ok(());
         }

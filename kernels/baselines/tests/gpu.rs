@@ -122,7 +122,7 @@ fn partitions_are_counted_by_those_methods_of_the_papers_that_can() {
             agree(&mut gpu, &methods, &partition, &cuts(seed, 3000), Some(64 << 20));
         }
         for method in [&polaks()[0], &binnings()[0]] {
-            assert_ne!(method.scope(), Scope::Partitions);
+            assert_ne!(method.footprint().scope, Scope::Partitions);
             let refused = count(&mut gpu, method, EdgeShare::ALL, &partition, (&partition.row_blocks(&[]), None));
             assert!(refused.is_err_and(|error| error.to_string().contains("counts whole graphs only")));
         }

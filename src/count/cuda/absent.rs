@@ -1,6 +1,6 @@
 //! A GPU that this machine does not have, to plan for.
 
-use trimill_counting::{CountBackend, Detail, Device, EdgeShare, Footprint, PartitionCounter, PartitionExtent, Scope};
+use trimill_counting::{CountBackend, Detail, Device, EdgeShare, Footprint, PartitionCounter, PartitionExtent};
 use trimill_kernels::{CountingMethod, Lstc, Packed, packed_takes, scratch_bytes};
 
 use super::{KernelSettings, counter_bytes, footprint};
@@ -13,7 +13,6 @@ pub struct Absent {
     name: CudaMethod,
     budget: Bytes,
     footprint: Footprint,
-    scope: Scope,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +42,7 @@ impl Absent {
         };
         let absent = |name: CudaMethod, method: &dyn CountingMethod| {
             let scratch = if method.takes_encoded_rows() { scratch_bytes(budget.get()) } else { 0 };
-            Self { name, budget, footprint: footprint(method, edges, Bytes(scratch + counters)), scope: method.scope() }
+            Self { name, budget, footprint: footprint(method, edges, Bytes(scratch + counters)) }
         };
         let (lstc, packed) = (absent(CudaMethod::Lstc, &Lstc { shape }), absent(CudaMethod::Packed, &Packed));
         Ok(match name {
@@ -73,10 +72,6 @@ impl CountBackend for Absent {
     fn device(&self) -> Option<Device> {
         let (name, used) = ("a GPU that is not here".into(), Bytes::ZERO);
         Some(Device { ordinal: 0, name, budget: self.budget, context: used, used })
-    }
-
-    fn scope(&self) -> Scope {
-        self.scope
     }
 
     fn footprint(&self) -> Footprint {

@@ -43,13 +43,19 @@ fn complete_graphs_have_their_closed_form() {
 }
 
 /// The most that is held at a time, on one thread; what a reader holds is not counted.
-fn peak(alone: &rayon::ThreadPool, arcs: &[(u64, u64)]) -> u64 {
+fn peak(alone: &rayon::ThreadPool, arcs: &[(u64, u64)], written: bool, peels: bool) -> u64 {
     let measured = allocation_counter::measure(|| {
         alone.install(|| {
             let verifier = Verifier::for_arcs(arcs.len() as u64);
             arcs.chunks(1000).for_each(|batch| verifier.arcs(batch).unwrap());
             // Counting on edges takes more.
-            verifier.finish_with_counts(true, &Control::silent()).unwrap()
+            let (.., vertices, mut edges) = verifier.finish_with_counts(true, &Control::silent()).unwrap();
+            if peels {
+                edges.peel(None, &Control::silent()).unwrap();
+            }
+            if written {
+                vertices.clustering(&Control::silent()).unwrap();
+            }
         });
     });
     measured.bytes_max
@@ -66,8 +72,15 @@ fn no_graph_takes_more_than_is_said_of_its_arcs() {
     let both: Vec<_> = path.iter().flat_map(|&(u, v)| [(u, v), (v, u)]).collect();
     let dense: Vec<_> = (0..450).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
     for (name, arcs) in [("pairs", pairs), ("star", star), ("path", path), ("both", both), ("dense", dense)] {
-        let (found, most) = (peak(&alone, &arcs), Verifier::bytes(arcs.len() as u64).get());
-        assert!(found <= most + 4096, "{name}: {found} bytes for {} arcs, at most {most}", arcs.len());
+        for (written, peels) in [(false, false), (true, false), (false, true), (true, true)] {
+            let most = arcs.len() as u64 * Verifier::bytes_per_arc(written, peels);
+            let found = peak(&alone, &arcs, written, peels);
+            assert!(
+                found <= most + 4096,
+                "{name}, {written}, {peels}: {found} bytes for {} arcs, at most {most}",
+                arcs.len()
+            );
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The trussness of every edge by removing edges one by one on one thread: for each k, edges in fewer than k - 2 triangles, with their triangles.
-//! Shares nothing with `crate::truss`. Cost: one merge of neighbourhoods for each edge, and a pass over all edges for each k; 5 bytes an arc.
+//! Shares nothing with `crate::truss`. Cost: one merge of neighbourhoods for each edge, and a pass over all edges for each k.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::neighbourhoods::VerifiedEdges;
 use crate::truss::by_k::{Truss, Trusses};
@@ -14,27 +14,25 @@ impl VerifiedEdges {
         let mut triangles: Vec<u32> = self.supports.iter_mut().map(|support| *support.get_mut()).collect();
         let mut gone = vec![false; triangles.len()];
         let mut trussness = vec![0u32; triangles.len()];
-        let edges = self.edges();
-        let (mut left, mut k) = (edges.len(), 3u32);
+        let (mut left, mut k) = (self.edges().count(), 3u32);
         while left > 0 && until.is_none_or(|until| k <= until) {
             control.check()?;
-            let too_few = |&&(_, _, place): &&(usize, usize, usize)| !gone[place] && triangles[place] < k - 2;
-            let mut waiting: Vec<(usize, usize, usize)> = edges.iter().filter(too_few).copied().collect();
-            while let Some((u, v, place)) = waiting.pop() {
-                if std::mem::replace(&mut gone[place], true) {
-                    continue;
-                }
+            let too_few = |&(_, place): &(usize, usize)| !gone[place] && triangles[place] < k - 2;
+            let mut waiting: Vec<usize> = self.edges().filter(too_few).map(|(_, place)| place).collect();
+            while let Some(place) = waiting.pop() {
                 control.check()?;
-                (trussness[place], left) = (k - 1, left - 1);
+                (gone[place], trussness[place], left) = (true, k - 1, left - 1);
+                let (u, v) = (self.starts.partition_point(|&start| start <= place) - 1, self.neighbours[place]);
                 for w in self.common(u, v) {
                     let sides = [self.place(u, w), self.place(v, w)];
                     if sides.iter().any(|&side| gone[side]) {
                         continue;
                     }
-                    for (side, end) in sides.into_iter().zip([u, v]) {
+                    for side in sides {
                         triangles[side] -= 1;
-                        if triangles[side] < k - 2 {
-                            waiting.push((end.min(w), end.max(w), side));
+                        // An edge with fewer waits already.
+                        if triangles[side] == k - 3 {
+                            waiting.push(side);
                         }
                     }
                 }
@@ -42,13 +40,14 @@ impl VerifiedEdges {
             k += 1;
         }
         let mut sizes: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
-        let mut of_vertices = vec![0u32; self.starts.len() - 1];
-        for (u, v, place) in edges {
+        let mut of_vertices = vec![0u32; self.len()];
+        for (u, place) in self.edges() {
             let k = if gone[place] { trussness[place] } else { until.unwrap_or(k) };
-            self.supports[place] = AtomicU32::new(k);
+            self.supports[place].store(k, Relaxed);
             sizes.entry(k).or_default().1 += 1;
-            of_vertices[u] = of_vertices[u].max(k);
-            of_vertices[v] = of_vertices[v].max(k);
+            for end in [u, self.neighbours[place]] {
+                of_vertices[end] = of_vertices[end].max(k);
+            }
         }
         of_vertices.iter().for_each(|k| sizes.entry(*k).or_default().0 += 1);
         let (mut vertices, mut all) = (0, 0);
@@ -61,12 +60,10 @@ impl VerifiedEdges {
         Ok(Trusses { largest_k: by_k.last().map_or(0, |truss| truss.k), by_k, until, ..Trusses::default() })
     }
 
-    fn edges(&self) -> Vec<(usize, usize, usize)> {
-        let of = |u: usize| {
-            let places = self.starts[u]..self.starts[u + 1];
-            places.map(move |place| (u, self.neighbours[place], place)).filter(|&(u, v, _)| u < v)
-        };
-        (0..self.starts.len() - 1).flat_map(of).collect()
+    /// Each edge by its smaller end and the place of the larger one.
+    fn edges(&self) -> impl Iterator<Item = (usize, usize)> {
+        let of = |u: usize| (self.starts[u]..self.starts[u + 1]).map(move |place| (u, place));
+        (0..self.len()).flat_map(of).filter(|&(u, place)| u < self.neighbours[place])
     }
 
     fn common(&self, u: usize, v: usize) -> Vec<usize> {

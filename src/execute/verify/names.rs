@@ -15,6 +15,7 @@ const PER_NAME: u64 = 80;
 pub(super) struct NumberedByTree<'a> {
     source: &'a Source,
     numbers: BTreeMap<Vec<u8>, u64>,
+    memory: Bytes,
 }
 
 struct CollectedNames {
@@ -59,11 +60,15 @@ impl<'a> NumberedByTree<'a> {
     pub(super) fn read(source: &'a Source, most: Bytes, control: &Control) -> Result<Self> {
         let collected = CollectedNames { names: Mutex::default(), most };
         source.scan_names(&collected, control)?;
-        let (mut numbers, _) = collected.names.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let (mut numbers, bytes) = collected.names.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         for (number, (_, place)) in numbers.iter_mut().enumerate() {
             *place = number as u64;
         }
-        Ok(Self { source, numbers })
+        Ok(Self { source, numbers, memory: Bytes(bytes) })
+    }
+
+    pub(super) fn memory(&self) -> Bytes {
+        self.memory
     }
 
     /// The names in the order of their numbers, for files of counts.

@@ -21,7 +21,7 @@ use super::both_ways;
 use super::machine::BaselineDevice;
 use super::primitives::{self, KeyList, SUM_BYTES, ValueWidth, scan, sort, sort_bytes, tile_threads, tiles};
 use super::{BaselineWork, ROUNDING, TakePiece, bytes_of};
-use trimill_counting::{EdgeShare, Footprint, PartitionExtent, Resident};
+use trimill_counting::{EdgeShare, Footprint, PartitionExtent, Resident, Scope};
 use trimill_kernels::engine::{Engine, Grid};
 use trimill_kernels::{GpuError, GpuResult, MethodCount};
 use trimill_system::Bytes;
@@ -85,7 +85,8 @@ fn lay(take: &mut TakePiece<'_>, size: &PartitionExtent, both: bool) -> GpuResul
 
 /// The footprint of two buffers of keys, and half a byte a key for the counts of the sort.
 const fn with_keys(per_resident_arc: u64) -> Footprint {
-    Footprint { per_resident_arc, per_local: 4, fixed: Bytes(FIXED + ROUNDING), ..Footprint::NOTHING }
+    let (scope, fixed) = (Scope::SharesOfGraphs, Bytes(FIXED + ROUNDING));
+    Footprint { scope, per_resident_arc, per_local: 4, fixed, ..Footprint::NOTHING }
 }
 
 const ON_GPU: Footprint = with_keys(34);

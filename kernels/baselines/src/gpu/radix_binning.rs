@@ -21,7 +21,7 @@ use super::both_ways;
 use super::machine::BaselineDevice;
 use super::primitives::{self, KeyList, ValueWidth, scan, scan_bytes, sort, sort_bytes, tile_threads, tiles};
 use super::{BaselineWork, ROUNDING, TakePiece, bytes_of};
-use trimill_counting::{Footprint, PartitionExtent, Resident};
+use trimill_counting::{Footprint, PartitionExtent, Resident, Scope};
 use trimill_kernels::engine::Engine;
 use trimill_kernels::{ArenaLayout, GpuError, GpuResult, MethodCount};
 use trimill_system::Bytes;
@@ -90,8 +90,13 @@ fn lay(
 }
 
 /// Its footprint with the default batch, up to four candidates an edge.
-pub(super) const FOOTPRINT: Footprint =
-    Footprint { per_resident_arc: 116, per_local: 13, fixed: Bytes(FIXED + ROUNDING), ..Footprint::NOTHING };
+pub(super) const FOOTPRINT: Footprint = Footprint {
+    scope: Scope::WholeGraphs,
+    per_resident_arc: 116,
+    per_local: 13,
+    fixed: Bytes(FIXED + ROUNDING),
+    ..Footprint::NOTHING
+};
 
 pub(super) fn device_bytes(options: &RadixBinningOptions, size: &PartitionExtent) -> u64 {
     bytes_of(|take| lay(take, options, size))

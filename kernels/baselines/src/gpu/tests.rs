@@ -39,7 +39,7 @@ fn agrees(methods: &[GpuMethod], spare: u64, partitions: &[Partition]) {
         for method in methods {
             let n = partition.numbered();
             let whole = partition.local.iter().all(|&local| local);
-            if method.scope() != Scope::Partitions && !whole {
+            if method.footprint().scope != Scope::Partitions && !whole {
                 continue;
             }
             let all_cuts = if whole { vec![vec![]] } else { vec![vec![], vec![n / 3, n / 2]] };

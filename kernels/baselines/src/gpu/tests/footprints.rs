@@ -18,7 +18,7 @@ fn footprints_cover_what_is_taken_and_not_much_more() {
         let footprint = method.footprint();
         for (locals, arcs) in [(0u64, 0), (1, 0), (10, 45), (1000, 100_000), (1 << 20, 1 << 24), (1 << 24, 1 << 28)] {
             for proxies in [0, 1000, 1 << 20] {
-                let proxies = if method.scope() == Scope::Partitions { proxies } else { 0 };
+                let proxies = if method.footprint().scope == Scope::Partitions { proxies } else { 0 };
                 for row_block_limit in [16, 1 << 20, 256 << 20] {
                     let size = PartitionExtent { locals, arcs, numbered: (locals + proxies) as u32, row_block_limit };
                     let (promised, taken) = (footprint.least(&size), method.least_bytes(&size));
