@@ -74,6 +74,8 @@ pub struct Cache {
     most: Option<Bytes>,
     /// Whether a job continues without the cache if it cannot be used: unless the graph is kept for later starts of that job alone.
     optional: bool,
+    /// The option that names another place.
+    option: &'static str,
 }
 
 impl Cache {
@@ -84,7 +86,7 @@ impl Cache {
             return Err(Error::resource("is not a folder").at(dir).expected("a folder for the cache"));
         }
         disk::sweep(dir);
-        Ok(Self { dir: dir.to_path_buf(), most, optional: false })
+        Ok(Self { most, ..Self::existing(dir) })
     }
 
     /// The cache of a job; `None` (after a warning) if it cannot be used: a result is worth more than a cached graph.
@@ -104,11 +106,21 @@ impl Cache {
 
     /// The cache in `dir` as it is, to be listed or emptied; it need not exist.
     pub fn existing(dir: &Path) -> Self {
-        Self { dir: dir.to_path_buf(), most: None, optional: false }
+        Self { dir: dir.to_path_buf(), most: None, optional: false, option: "--cache-dir" }
+    }
+
+    /// A folder of the run directory, for the graphs of its job alone.
+    pub fn of_run(dir: &Path) -> Result<Self> {
+        Ok(Self { option: "--run-dir", ..Self::open(dir, Some(Bytes(u64::MAX)))? })
     }
 
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// The option that names another place for its graphs.
+    pub fn option(&self) -> &'static str {
+        self.option
     }
 
     /// Whether a job continues without the cache after `error`; if so, logs a warning.

@@ -12,6 +12,7 @@ use crate::job::file::{ClusterTable, Scheduler};
 use crate::report::ClusterReport;
 use crate::shards;
 use template::{fill, values};
+use trimill_system::memory::{HostMemory, Needs};
 use trimill_system::{Bytes, Error, Result, disk};
 
 /// What a job asks of a cluster.
@@ -38,8 +39,7 @@ pub struct ClusterJob {
 }
 
 impl ClusterJob {
-    /// The memory of a task in mebibytes; its budget is three quarters. CPUs count partitions in half of that budget, GPUs in their own memory. Never
-    /// 0, which Slurm reads as all memory of a node.
+    /// The memory of a task in mebibytes; its budget is three quarters. CPUs count partitions in half of that budget, GPUs in their own memory.
     fn mib_of_task(self, cluster: &Cluster) -> u64 {
         let partitions = if cluster.gpus_per_task() == 0 { self.partitions.get() / 3 * 8 } else { 0 };
         let usual = USUAL_MIB * u64::from(cluster.cpus_per_task().get()) + (partitions >> 20);
@@ -67,11 +67,24 @@ impl Cluster {
             ("partition of the merge", &asked.merge_partition),
         ];
         asked.shards.map_or(Ok(()), shards::check)?;
-        if asked.memory == Some(Bytes::ZERO) {
-            return Err(Error::usage("no memory for a task").expected("bytes, such as 64GiB"));
-        }
+        asked.memory.map_or(Ok(()), |memory| self.check_memory(memory))?;
         names.into_iter().try_for_each(|(what, name)| name.as_ref().map_or(Ok(()), |name| check_name(what, name)))?;
         [&asked.sbatch, &asked.merge_sbatch].into_iter().flatten().flatten().try_for_each(|line| check_line(line))
+    }
+
+    /// Refuses less than the program and its threads take, with which no graph is counted.
+    fn check_memory(&self, asked: Bytes) -> Result<()> {
+        let cores = self.cpus_per_task();
+        let taken = HostMemory::new(Bytes::ZERO, cores.get() as usize).floor(&Needs::to("count")).bytes;
+        // Three quarters are the budget.
+        let least = Bytes::mib(taken.get().div_ceil(3 << 20) * 4);
+        if asked >= least {
+            return Ok(());
+        }
+        Err(Error::usage(format!("a memory of {asked} ({} bytes) for a task", asked.get())).expected(format!(
+            "at least {least} ({} bytes): three quarters are its budget, of which the program and {cores} threads take {taken}",
+            least.get()
+        )))
     }
 }
 

@@ -125,29 +125,31 @@ impl OutputTable {
         }
     }
 
-    /// Fills the `arrays` of vertices, and writes each file, completely or not at all. Runs in the current thread pool.
+    /// Fills the `arrays` of vertices, and writes each file, completely or not at all; `finish` gives it its name. Runs in the current thread pool.
     pub fn write_vertices(
         &self,
         arrays: Option<&CountArrays>,
         counts: &impl for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>,
         array_len: Option<u64>,
         by_degree: &[OfDegree],
+        finish: impl Fn(Output) -> Result<()>,
     ) -> Result<()> {
         let vertices = self.per_vertex.as_deref().map(|path| vertices::files::vertices(path, counts, array_len));
         let degrees = self.by_degree.as_deref().map(|path| vertices::files::degrees(path, by_degree));
-        let written = vertices.into_iter().chain(degrees).map(|written| written.and_then(Output::finish));
+        let written = vertices.into_iter().chain(degrees).map(|written| written.and_then(&finish));
         Error::worst_of(arrays.into_iter().map(|arrays| arrays.take_vertices(counts)).chain(written))
     }
 
-    /// Fills the `arrays` of edges, and writes the file. Runs in the current thread pool.
+    /// Fills the `arrays` of edges, and writes the file, as [`Self::write_vertices`].
     pub fn write_edges(
         &self,
         arrays: Option<&CountArrays>,
         counts: &impl for<'r> CountsInOrder<Rows<'r> = EdgeRows<'r>>,
+        finish: impl Fn(Output) -> Result<()>,
     ) -> Result<()> {
         arrays.map_or(Ok(()), |arrays| arrays.take_edges(counts))?;
         let Some(path) = self.per_edge.as_deref() else { return Ok(()) };
         let format = TableFormat::of(path, COLUMNS)?;
-        new_file(path, |to| write(to, format, counts))?.finish()
+        finish(new_file(path, |to| write(to, format, counts))?)
     }
 }

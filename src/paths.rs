@@ -50,6 +50,9 @@ struct AnnouncedPaths {
     how: How,
 }
 
+/// What to do about a file where an output is to be.
+pub const TO_REPLACE: &str = "name another file, or replace it with --force (in a job file `output.force = true`)";
+
 /// Fails if an existing file may not be replaced.
 type Check = fn(&Path) -> Result<()>;
 
@@ -243,8 +246,13 @@ pub fn check(all: &[Paths]) -> Result<()> {
             Some(job) => error.while_doing(&format!("job '{job}'")),
             None => error,
         };
-        let mut outputs = paths.all.iter().filter(|announced| matches!(announced.how, How::Write(None)));
-        outputs.try_for_each(|output| can_be_written(&output.path, &made)).map_err(of_job)?;
+        let check_place = |output: &AnnouncedPaths| match output.how {
+            How::Write(None) => can_be_written(&output.path, &made),
+            // A report also says why a job failed, which may then make no directory.
+            How::Write(Some(_)) => can_be_written(&output.path, &[]),
+            _ => Ok(()),
+        };
+        paths.all.iter().try_for_each(check_place).map_err(of_job)?;
     }
     Ok(())
 }
@@ -343,9 +351,7 @@ impl<'a> ResolvedPath<'a> {
         match self.announced.how {
             How::Write(Some(check)) => check(path),
             How::Write(None) if self.inode.is_some() && !paths.force && !paths.announced.contains(&self.place) => {
-                Err(Error::usage("is there already")
-                    .at(path)
-                    .advice("name another file, or replace it with --force (in a job file `output.force = true`)"))
+                Err(Error::usage("is there already").at(path).advice(TO_REPLACE))
             }
             How::Spills if !paths.force => match spill::foreign_in(path) {
                 Some(foreign) => Err(Error::usage("is there already, and is no spilled partition").at(foreign).advice(

@@ -77,7 +77,7 @@ impl Preparation<'_, '_> {
     fn graph(&mut self, cache: Option<&Cache>, stages: &mut Vec<Stage>) -> Result<OrientedGraph> {
         let Self { source, space, control, .. } = *self;
         let place = match cache {
-            Some(cache) => Destination::file(cache.dir()),
+            Some(cache) => Destination { option: cache.option(), ..Destination::file(cache.dir()) },
             None => Destination::memory(space.graph, space.dir),
         };
         if let Some(of) = self.doubled {

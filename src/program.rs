@@ -67,5 +67,5 @@ pub mod paths {
 
 /// Files that the program writes itself.
 pub mod disk {
-    pub use trimill_system::disk::{file_of_output, make_dir, parent, write_outputs};
+    pub use trimill_system::disk::{file_of_output, write_outputs};
 }

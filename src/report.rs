@@ -24,7 +24,7 @@ pub use generate::GenerateReport;
 pub use partitions::{CountedFigures, PartitionFigures, PartitionReport};
 pub use plan::PlanReport;
 pub use result::{DeviceResult, InputReport, RunResult, Stage};
-pub use shards::{ClusterReport, PreparedReport, ShardReport};
+pub use shards::{ClusterJobReport, ClusterReport, PreparedReport, ShardReport};
 pub use verify::VerifyReport;
 
 /// The version of the JSON objects; fields are added without raising it.

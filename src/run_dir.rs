@@ -3,7 +3,7 @@
 //! ```text
 //! DIR/lock             locked while a process uses the directory
 //! DIR/job.json         the job: its input, how it is cut, what is pruned
-//! DIR/outputs.json     the files elsewhere that the job writes, and may therefore replace
+//! DIR/outputs.json     the files elsewhere that the job writes, and may therefore replace; the directories elsewhere that got spills
 //! DIR/plan.json        the chosen partitions, the mode and the size of row blocks, a fingerprint
 //! DIR/prepared.json    for shards: the settings, the file of the graph, what each partition is expected to cost
 //! DIR/part-00012.json  the result of a partition that was counted
@@ -41,7 +41,9 @@ pub use sealed_file::unless_damaged;
 
 use serde::{Deserialize, Serialize};
 
+use crate::job::Job;
 use crate::job::file::OutputTable;
+use crate::paths::place::place;
 use crate::plan::GraphCut;
 use crate::report::RunResult;
 use crate::sums::{ByArc, ByRank, SumKey};
@@ -58,11 +60,14 @@ const ANNOUNCED: &str = "outputs.json";
 const GRAPHS: &str = "graph";
 const SPILLS: &str = "spills";
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AnnouncedFiles {
     #[serde(with = "path_text::list")]
     files: Vec<PathBuf>,
+    /// The directories that starts named for spills that are not kept, with links resolved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "path_text::list")]
+    spill_dirs: Vec<PathBuf>,
     /// The outputs of the start that wrote the result, with absolute paths.
     #[serde(default)]
     written: Option<OutputTable>,
@@ -160,20 +165,21 @@ impl RunDir {
         if path.exists() { Ok(()) } else { sealed_file::write(&path, job) }
     }
 
-    /// Announces files elsewhere, before the first is written. Keeps an existing result if it is `complete`, with all wanted counts, else removes it.
-    pub fn announce(&self, files: Vec<PathBuf>, complete: bool) -> Result<()> {
+    /// Announces the job's files elsewhere, before the first is written. Keeps an existing result if it is `complete`, with all wanted counts, else
+    /// removes it.
+    pub fn announce(&self, job: &Job, complete: bool) -> Result<()> {
         if !complete {
             self.forget_result()?;
         }
-        let AnnouncedFiles { files: mut all, written } = known_outputs(&self.path);
-        let known = all.len();
-        all.extend(files);
-        all.sort();
-        all.dedup();
-        match all.len() == known {
-            true => Ok(()),
-            false => sealed_file::write(&self.path.join(ANNOUNCED), &AnnouncedFiles { files: all, written }),
+        let known = known_outputs(&self.path);
+        let mut all = known.clone();
+        all.files.extend(job.replaced());
+        all.spill_dirs.extend(job.settings.spill.dir.as_deref().filter(|_| !job.settings.spill.keep()).map(place));
+        for paths in [&mut all.files, &mut all.spill_dirs] {
+            paths.sort();
+            paths.dedup();
         }
+        if all == known { Ok(()) } else { sealed_file::write(&self.path.join(ANNOUNCED), &all) }
     }
 
     /// Whether the start that wrote the result wrote all files of these outputs, each for the same setting.
@@ -258,9 +264,9 @@ impl RunDir {
 
     pub fn finish(&self, fingerprint: u128, result: &RunResult, outputs: &OutputTable) -> Result<()> {
         let written = Some(outputs.absolute()?);
-        let AnnouncedFiles { files, written: before } = known_outputs(&self.path);
-        if written != before {
-            sealed_file::write(&self.path.join(ANNOUNCED), &AnnouncedFiles { files, written })?;
+        let known = known_outputs(&self.path);
+        if written != known.written {
+            sealed_file::write(&self.path.join(ANNOUNCED), &AnnouncedFiles { written, ..known })?;
         }
         sealed_file::write(&self.path.join(RESULT), &Finished { fingerprint, result })
     }
@@ -285,6 +291,12 @@ impl RunDir {
                 dir.join(format!("trimill-run-{:016x}-spills", xxh3_64(path.as_os_str().as_encoded_bytes())))
             },
         )
+    }
+
+    /// Where earlier starts may have left spills that are not to be kept.
+    pub fn earlier_spills(&self) -> Vec<PathBuf> {
+        let named = known_outputs(&self.path).spill_dirs;
+        std::iter::once(self.spills(None)).chain(named.iter().map(|dir| self.spills(Some(dir)))).collect()
     }
 
     /// Where temporary files go if no other place is named. Files of an earlier start are not used.

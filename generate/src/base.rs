@@ -10,8 +10,8 @@
 use std::ops::Range;
 
 use crate::rows::{Adjacency, GeneratedRows, RowsWanted};
-use crate::{Sequence, SizedSequence, sized};
-use trimill_system::{Control, Error, Result, parallel};
+use crate::{Sequence, SizedSequence, require, sized};
+use trimill_system::{Control, Result, parallel};
 
 /// A simple undirected graph from which another is made.
 pub trait BaseGraph: Sync {
@@ -41,16 +41,12 @@ struct Product<'a> {
 }
 
 pub(super) fn blowup<'a>(base: &'a dyn BaseGraph, copies: u64, control: &Control) -> Result<SizedSequence<'a>> {
-    if copies == 0 {
-        return Err(Error::usage("a blow-up with 0 copies has no vertices").expected("at least 1 copy"));
-    }
+    require(copies >= 1, "a blow-up with 0 copies has no vertices", "at least 1 copy")?;
     product(base, copies, true, control)
 }
 
 pub(super) fn tensor_complete<'a>(base: &'a dyn BaseGraph, q: u64, control: &Control) -> Result<SizedSequence<'a>> {
-    if q < 2 {
-        return Err(Error::usage(format!("a tensor product with K_{q} has no edges")).expected("q of at least 2"));
-    }
+    require(q >= 2, &format!("a tensor product with K_{q} has no edges"), "q of at least 2")?;
     product(base, q, false, control)
 }
 

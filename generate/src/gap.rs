@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use crate::mersenne::{Mersenne, STATE};
-use crate::{BLOCK, KnownCounts, Sequence, SizedSequence};
-use trimill_system::{Error, Result};
+use crate::{BLOCK, KnownCounts, Sequence, SizedSequence, require};
+use trimill_system::Result;
 
 const SEED: u64 = 27_491_095;
 const DRAWS_PER_VERTEX: u64 = 16;
@@ -36,9 +36,7 @@ fn sequence(
     table: &[(u32, Option<u64>, u128, u128)],
     blocks: impl Sequence + 'static,
 ) -> Result<SizedSequence<'static>> {
-    if !(1..=31).contains(&scale) {
-        return Err(Error::usage(format!("scale {scale} is out of range")).expected("1 to 31"));
-    }
+    require((1..=31).contains(&scale), &format!("scale {scale} is out of range"), "1 to 31")?;
     let known = table.iter().find(|row| row.0 == scale).map(|&(_, vertices, edges, triangles)| KnownCounts {
         vertices,
         edges: Some(edges),

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::{Sequence, SizedSequence, sized};
+use crate::{Sequence, SizedSequence, require, sized};
 use trimill_system::{Error, Result};
 
 /// `C_n(1..k)`.
@@ -52,9 +52,8 @@ struct KingsGrid {
 }
 
 pub(super) fn kings_grid(rows: u64, columns: u64) -> Result<SizedSequence<'static>> {
-    if rows == 0 || columns == 0 {
-        return Err(Error::usage(format!("a grid of {rows} rows and {columns} columns has no cells")));
-    }
+    let found = format!("a grid of {rows} rows and {columns} columns has no cells");
+    require(rows >= 1 && columns >= 1, &found, "at least 1 of each")?;
     let (r, c) = (u128::from(rows), u128::from(columns));
     let vertices = sized(r.checked_mul(c), "vertices")?;
     let edges = sized(Some(r * (c - 1) + c * (r - 1) + 2 * (r - 1) * (c - 1)), "edges")?;

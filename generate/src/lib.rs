@@ -267,6 +267,11 @@ pub fn generate_arcs(
     Ok(Generated { edges_written, bytes, vertices_declared, known })
 }
 
+/// Refuses parameters of which there is no graph, unless `holds`.
+fn require(holds: bool, found: &str, expected: &str) -> Result<()> {
+    if holds { Ok(()) } else { Err(Error::usage(found).expected(expected)) }
+}
+
 /// A checked computation's result as `u64`; if it overflowed, the error that the graph is too big.
 fn sized(number: Option<u128>, what: &str) -> Result<u64> {
     number.and_then(|number| u64::try_from(number).ok()).ok_or_else(|| {

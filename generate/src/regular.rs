@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use crate::{Sequence, SizedSequence, sized};
-use trimill_system::{Error, Result};
+use crate::{Sequence, SizedSequence, require, sized};
+use trimill_system::Result;
 
 fn pairs(q: u128) -> Option<u128> {
     Some(q.checked_mul(q.saturating_sub(1))? / 2)
@@ -21,11 +21,7 @@ fn pair_at(position: u64) -> (u64, u64) {
 }
 
 pub(super) fn complete(vertices: u64) -> Result<SizedSequence<'static>> {
-    if vertices < 2 {
-        return Err(
-            Error::usage(format!("a complete graph of {vertices} vertices has no edges")).expected("at least 2")
-        );
-    }
+    require(vertices >= 2, &format!("a complete graph of {vertices} vertices has no edges"), "at least 2")?;
     hamming(1, vertices)
 }
 
@@ -37,10 +33,8 @@ struct Hamming {
 }
 
 pub(super) fn hamming(d: u32, q: u64) -> Result<SizedSequence<'static>> {
-    if d == 0 || q < 2 {
-        return Err(Error::usage(format!("words of {d} letters of an alphabet of {q} have no edges"))
-            .expected("d of at least 1 and q of at least 2"));
-    }
+    let found = format!("words of {d} letters of an alphabet of {q} have no edges");
+    require(d >= 1 && q >= 2, &found, "d of at least 1 and q of at least 2")?;
     let cliques = |words: u64| u128::from(d) * u128::from(words);
     let vertices = sized(u128::from(q).checked_pow(d), "vertices")?;
     let words = vertices / q;
@@ -86,10 +80,8 @@ struct RingOfCliques {
 }
 
 pub(super) fn ring_of_cliques(cliques: u64, size: u64) -> Result<SizedSequence<'static>> {
-    if cliques < 3 || size < 2 {
-        return Err(Error::usage(format!("there is no ring of {cliques} cliques of {size} vertices"))
-            .expected("at least 3 cliques of at least 2 vertices"));
-    }
+    let found = format!("there is no ring of {cliques} cliques of {size} vertices");
+    require(cliques >= 3 && size >= 2, &found, "at least 3 cliques of at least 2 vertices")?;
     let all = |each: Option<u128>| each.and_then(|each| each.checked_mul(cliques.into()));
     let vertices = sized(all(Some(size.into())), "vertices")?;
     let edges = sized(all(pairs(size.into()).map(|pairs| pairs + 1)), "edges")?;

@@ -10,8 +10,8 @@
 
 use std::ops::Range;
 
-use crate::{Sequence, SizedSequence, sized};
-use trimill_system::{Error, Result};
+use crate::{Sequence, SizedSequence, require, sized};
+use trimill_system::Result;
 
 /// Which loops the factors of a product of stars have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -82,9 +82,8 @@ struct Stars {
 }
 
 pub(super) fn stars(leaves: &[u64], kind: StarKind) -> Result<SizedSequence<'static>> {
-    if leaves.is_empty() || leaves.contains(&0) {
-        return Err(Error::usage("a product of stars needs at least one star and each star a leaf"));
-    }
+    let all = !leaves.is_empty() && !leaves.contains(&0);
+    require(all, "a product of no stars, or of a star without leaves", "at least one star and a leaf of each")?;
     let mut factors = Vec::with_capacity(leaves.len());
     let mut vertices = Some(1u128);
     for &leaves in leaves.iter().rev() {

@@ -152,6 +152,13 @@ def test_tables_that_are_no_edges():
     refused(trimill.DataError, pyarrow.table({"u": pyarrow.array([1] * 4), "v": late}), "no value in row 3")
 
 
+@pytest.mark.parametrize("ends", [[1, "1", 2], ["1", 1, "2"]])
+def test_columns_of_several_types(ends):
+    for dtype in ["object", "category"]:
+        table = pandas.DataFrame({"u": ["a", "b", "c"], "v": pandas.Series(ends, dtype=dtype)})
+        refused(trimill.UsageError, table, "table: ", "column v", "expected two columns of integers, or two of text")
+
+
 def test_a_stream_that_fails():
     def batches():
         yield pyarrow.record_batch({"u": ONES, "v": ONES})

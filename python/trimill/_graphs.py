@@ -274,9 +274,15 @@ def _table(table: Any, ends: tuple[Hashable, Hashable] | None) -> Source:
         raise TypeError(
             f"a table of the type {_name(table)} without __arrow_c_stream__, which pandas has from version 2.2 on"
         )
+    try:
+        stream = table.__arrow_c_stream__()
+    except (TypeError, ValueError) as error:
+        # Of a column whose objects have several types, Arrow names the column and the first object that does not fit.
+        found = "; ".join(map(str, error.args))
+        raise UsageError(f"table: {found}; expected two columns of integers, or two of text") from error
     # What has no length is a stream. It can be read once, and has no rows afterwards.
     chosen = None if ends is None else (str(ends[0]), str(ends[1]))
-    edges = Edges.table(table.__arrow_c_stream__(), chosen, once=not hasattr(table, "__len__"))
+    edges = Edges.table(stream, chosen, once=not hasattr(table, "__len__"))
     return Source(edges, Nodes(labels=edges.labels))
 
 

@@ -7,6 +7,7 @@ use std::sync::{Mutex, OnceLock};
 
 use rayon::prelude::*;
 
+use trimill_counting::VertexSetBuilder;
 use trimill_input::ArcSink;
 use trimill_system::hash::mix;
 use trimill_system::{Result, lock, parallel};
@@ -15,7 +16,7 @@ const CHUNK_BITS: u64 = 1 << 20;
 
 /// Which plain ids occur: a bit for each, in chunks made when they are first touched.
 pub struct Seen {
-    chunks: Vec<OnceLock<Vec<AtomicU64>>>,
+    chunks: Vec<OnceLock<VertexSetBuilder>>,
 }
 
 impl Default for Seen {
@@ -28,45 +29,30 @@ impl Seen {
     /// `id` must be below 2^32.
     #[inline]
     pub fn note(&self, id: u64) {
-        let chunk = self.chunks[(id / CHUNK_BITS) as usize].get_or_init(|| {
-            let mut words = Vec::new();
-            words.resize_with((CHUNK_BITS / 64) as usize, AtomicU64::default);
-            words
+        let chunk = &self.chunks[(id / CHUNK_BITS) as usize];
+        chunk.get_or_init(|| VertexSetBuilder::new(CHUNK_BITS as u32)).set((id % CHUNK_BITS) as u32);
+    }
+
+    /// The words with a bit set, each with the id of its lowest bit.
+    fn words(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let chunks = (0u64..).step_by(CHUNK_BITS as usize).zip(&self.chunks);
+        let words = chunks.flat_map(|(first, chunk)| {
+            (first..).step_by(64).zip(chunk.get().into_iter().flat_map(VertexSetBuilder::words))
         });
-        let (word, bit) = (&chunk[(id % CHUNK_BITS / 64) as usize], 1u64 << (id % 64));
-        if word.load(Ordering::Relaxed) & bit == 0 {
-            word.fetch_or(bit, Ordering::Relaxed);
-        }
+        words.filter(|(_, bits)| *bits != 0)
     }
 
     pub fn members(&self) -> impl Iterator<Item = u64> + '_ {
-        let chunks = self
-            .chunks
-            .iter()
-            .enumerate()
-            .flat_map(|(c, chunk)| chunk.get().into_iter().flatten().zip((c as u64 * CHUNK_BITS..).step_by(64)));
-        chunks.flat_map(|(word, base)| {
-            let bits = word.load(Ordering::Relaxed);
-            (0..64).filter(move |bit| bits >> bit & 1 != 0).map(move |bit| base + bit)
-        })
+        self.words().flat_map(|(base, bits)| (0..64).filter(move |bit| bits >> bit & 1 != 0).map(move |bit| base + bit))
     }
 
     /// The number of distinct ids, the smallest and the largest.
     pub fn extent(&self) -> Option<(u64, u64, u64)> {
-        let mut extent = None;
-        for (c, chunk) in self.chunks.iter().enumerate() {
-            for (w, word) in chunk.get().into_iter().flatten().enumerate() {
-                let bits = word.load(Ordering::Relaxed);
-                if bits != 0 {
-                    let base = c as u64 * CHUNK_BITS + w as u64 * 64;
-                    let (low, high) =
-                        (base + u64::from(bits.trailing_zeros()), base + 63 - u64::from(bits.leading_zeros()));
-                    let (count, first, _) = extent.unwrap_or((0, low, high));
-                    extent = Some((count + u64::from(bits.count_ones()), first, high));
-                }
-            }
-        }
-        extent
+        self.words().fold(None, |extent, (base, bits)| {
+            let (low, high) = (base + u64::from(bits.trailing_zeros()), base + 63 - u64::from(bits.leading_zeros()));
+            let (count, first, _) = extent.unwrap_or((0, low, high));
+            Some((count + u64::from(bits.count_ones()), first, high))
+        })
     }
 }
 

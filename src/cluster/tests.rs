@@ -71,7 +71,7 @@ fn every_value_is_filled_in_and_lines_without_one_are_left_out() {
 
 #[test]
 fn the_files_of_hq_have_the_same_length_for_any_number_of_shards() {
-    for memory in [None, Some(Bytes(1))] {
+    for memory in [None, Some(Bytes::mib(24))] {
         let some = cluster(Scheduler::Hq, ClusterTable { memory, ..ClusterTable::default() });
         let [few, many] = [10, shards::MOST_SHARDS].map(|shards| written(&some, job(shards)));
         for (few, many) in few.iter().zip(&many) {
@@ -84,7 +84,7 @@ fn the_files_of_hq_have_the_same_length_for_any_number_of_shards() {
         assert_eq!(asked(&count["array"], "gpus/nvidia"), Some(1));
         assert_eq!(asked(&merge["task"][0], "gpus/nvidia"), None);
         for task in [&count["array"], &merge["task"][0]] {
-            assert_eq!((asked(task, "cpus"), asked(task, "mem")), (Some(4), memory.map(|_| 1)));
+            assert_eq!((asked(task, "cpus"), asked(task, "mem")), (Some(4), memory.map(|_| 24)));
         }
     }
 }
@@ -194,7 +194,11 @@ fn what_scripts_would_misread_is_refused() {
     for (asked, word) in [
         (ClusterTable { partition: Some("a;rm".into()), ..some.clone() }, "partition 'a;rm'"),
         (ClusterTable { merge_time: Some("1 hour".into()), ..some.clone() }, "'1 hour'"),
-        (ClusterTable { memory: Some(Bytes::ZERO), ..some.clone() }, "no memory"),
+        (ClusterTable { memory: Some(Bytes(1)), ..some.clone() }, "at least 24.0 MiB (25165824 bytes)"),
+        (
+            ClusterTable { memory: Some(Bytes::mib(63)), cpus_per_task: NonZeroU32::new(128), ..some.clone() },
+            "at least 64.0 MiB",
+        ),
         (ClusterTable { sbatch: Some(vec!["--qos=a".into()]), ..some.clone() }, "#SBATCH --qos=long"),
         (ClusterTable { merge_sbatch: Some(vec!["a\nb".into()]), ..some.clone() }, "one line"),
     ] {

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::count::count_prepared;
 use super::session::{Purpose, Session};
-use crate::job::Job;
+use crate::job::{Backend, Job};
 use crate::report::GenerateReport;
 use trimill_generate::{BaseGraph, Family, RowArcs, generate_arcs as write};
 use trimill_graph::{Direction, OrientedGraph};
@@ -66,7 +66,9 @@ struct Cleaned {
     triangles: u128,
 }
 
-fn base(job: Job, control: &Control) -> Result<Cleaned> {
+fn base(mut job: Job, control: &Control) -> Result<Cleaned> {
+    // The graph is small enough for memory, so the cores count it, and nothing is said of a GPU.
+    job.settings.count.backend = Some(Backend::Cpu);
     let opened = Session::open(job.clone(), Purpose::Count, None, control)?.input(None)?;
     let (graph, _) = opened.graph(&mut Vec::new())?;
     // The input may be a pipe, which is read once.

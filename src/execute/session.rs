@@ -18,6 +18,7 @@ use crate::clean::Workspace;
 use crate::count::method::Choice;
 use crate::job::file::{CountTable, Tables};
 use crate::job::{Job, Partitioner, Parts, Prepare, SpillTo};
+use crate::paths::TO_REPLACE;
 use crate::plan::cost::Machine;
 use crate::rates::{MachineRates, Rates};
 use crate::report::doctor::Directory;
@@ -26,7 +27,7 @@ use trimill_partitioners::spill::Manifest;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_system::child::Helper;
 use trimill_system::disk::faults::hook;
-use trimill_system::disk::{self, TemporaryDir};
+use trimill_system::disk::{self, Output, TemporaryDir};
 use trimill_system::memory::{self, HostMemory};
 use trimill_system::threads::{self, JobPool};
 use trimill_system::{Bytes, Control, Error, Result, lock, machine};
@@ -61,6 +62,8 @@ pub struct Session {
     pub(crate) cache: Option<Cache>,
     pub(super) metis: Option<Helper>,
     pub(super) run: Option<RunDir>,
+    /// The files of counts that were there when the job began: [`crate::paths`] has allowed to replace them.
+    replaced: Vec<PathBuf>,
     /// The temporary work directory of a job with a run directory, if the user named its parent.
     _work: Option<TemporaryDir>,
     /// Host memory that the oriented graph may take if it is not cached.
@@ -106,6 +109,7 @@ impl Session {
     fn within(job: Job, run: Option<RunDir>, control: &Control) -> Result<Self> {
         machine::reset_peak();
         let begin = Instant::now();
+        let replaced = job.settings.output.count_files().filter(|path| path.exists()).cloned().collect();
         let pool = Arc::new(threads::pool(job.settings.count.threads)?);
         let host = |budget| HostMemory::new(budget, pool.current_num_threads());
         let budget = job.settings.memory.host.unwrap_or(memory::default_budget());
@@ -124,7 +128,7 @@ impl Session {
         let cache = cached.then(|| cache(job.settings.cache.dir.as_deref(), job.settings.cache.max)).flatten();
         let cache = match (cache, &run) {
             // Without the cache the graph is kept for later starts of this job.
-            (None, Some(run)) if !run.is_shared() => Some(Cache::open(&run.graphs(), Some(Bytes(u64::MAX)))?),
+            (None, Some(run)) if !run.is_shared() => Some(Cache::of_run(&run.graphs())?),
             (cache, _) => cache,
         };
         let graph_memory =
@@ -144,6 +148,7 @@ impl Session {
             cache,
             metis: None,
             run,
+            replaced,
             _work: temporary,
             graph_memory,
             gpus: Mutex::default(),
@@ -153,6 +158,26 @@ impl Session {
 
     pub fn is_shard(&self) -> bool {
         self.run.as_ref().is_some_and(RunDir::is_shared)
+    }
+
+    /// Gives a file of counts its name. Unless forced, replaces only what was there when the job began.
+    pub(super) fn finish_file(&self, file: Output) -> Result<()> {
+        let path = file.name().to_path_buf();
+        if self.job.settings.output.force() || self.replaced.contains(&path) {
+            return file.finish();
+        }
+        if file.finish_new()? {
+            return Ok(());
+        }
+        let error = Error::resource("cannot be written: a file has appeared there since the job began")
+            .at(path)
+            .expected("no file of that name")
+            .advice(TO_REPLACE);
+        Err(match self.run {
+            // The run directory has announced the name, and nothing says that the file is not the job's.
+            Some(_) => error.also("move it away before you start the job again, which would replace it"),
+            None => error,
+        })
     }
 
     pub(super) fn seconds(&self) -> f64 {
@@ -185,14 +210,14 @@ impl Session {
         !self.job.settings.spill.keep() || Manifest::read(dir).is_ok_and(is_whole)
     }
 
-    /// Removes intermediate files of a finished job from its run directory, except kept spills; also spills of an earlier start without --spill-dir.
+    /// Removes intermediate files of a finished job from its run directory, except kept spills; also spills of starts with another --spill-dir.
     pub fn tidy(&self) {
         let Some(run) = &self.run else { return };
         run.remove_counts();
         let spills = Some(&self.spill_dir).filter(|_| !self.job.settings.spill.keep());
-        let earlier = run.spills(None);
-        let earlier = Some(&earlier).filter(|dir| **dir != self.spill_dir && !dir.join(MANIFEST_NAME).exists());
-        for dir in [Some(&self.work_dir), Some(&run.graphs()), spills, earlier].into_iter().flatten() {
+        let earlier = run.earlier_spills();
+        let earlier = earlier.iter().filter(|dir| **dir != self.spill_dir && !dir.join(MANIFEST_NAME).exists());
+        for dir in [Some(&self.work_dir), Some(&run.graphs()), spills].into_iter().flatten().chain(earlier) {
             run_dir::remove_tree(dir);
         }
     }

@@ -38,7 +38,7 @@ impl Planned {
         needs.push(up_to("the sums of counts", work_dir, sums, "--work-dir"));
         if job.lcc_wanted.is_some_and(|lcc| lcc.directed) && RarerEdges::of(graph).count > 0 {
             let (directory, option) = match cache {
-                Some(cache) => (cache.dir(), "--cache-dir"),
+                Some(cache) => (cache.dir(), cache.option()),
                 None => (&**work_dir, "--work-dir"),
             };
             needs.push(up_to("the doubled graph", directory, DoubledGraph::bytes_at_most(&graph.size()), option));

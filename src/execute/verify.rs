@@ -53,7 +53,7 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
             true => {
                 let array_len = array_len(&source, &vertices, found.arcs);
                 let names = numbered.as_ref().map(|numbered| numbered.names(work_dir)).transpose()?;
-                job.write_verified(ToWrite { vertices, array_len, names }, &edges, control)?
+                session.write_verified(ToWrite { vertices, array_len, names }, &edges, control)?
             }
             false => (None, Ok(())),
         };
@@ -71,7 +71,8 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
             ..VerifyReport::default()
         };
         let report = report.complete();
-        let by_k = |path: &PathBuf| report.truss.as_ref().map_or(Ok(()), |trusses| trusses.write(path)?.finish());
+        let by_k =
+            |path: &PathBuf| report.truss.as_ref().map_or(Ok(()), |trusses| session.finish_file(trusses.write(path)?));
         let written = Error::worst_of([written, job.settings.output.by_k.as_ref().map_or(Ok(()), by_k)]);
         match written {
             Ok(()) => Ok(report),
@@ -96,7 +97,7 @@ struct ToWrite {
     names: Option<Arc<Names>>,
 }
 
-impl Job {
+impl Session {
     /// Writes the files of counts; returns the summary of vertices, if wanted, and whether the files could be written.
     fn write_verified(
         &self,
@@ -105,7 +106,8 @@ impl Job {
         control: &Control,
     ) -> Result<(Option<Clustering>, Result<()>)> {
         let ToWrite { vertices, array_len, names } = to_write;
-        let found = if self.counts_vertices() { Some(vertices.clustering(control)?) } else { None };
+        let job = &self.job;
+        let found = if job.counts_vertices() { Some(vertices.clustering(control)?) } else { None };
         let (mut summary, by_degree) = found.unzip();
         if let (Some(summary), Some(names)) = (&mut summary, &names)
             && let Some(number) = summary.most_triangles_vertex.take()
@@ -116,13 +118,12 @@ impl Job {
         let VerifiedVertices { ids, degrees, triangles, .. } = vertices;
         let ids = names.into_iter().fold(Ids::listed(ids), Ids::named);
         let counts = ListedVertices { ids, degrees, triangles, control: control.clone() };
-        let output = &self.settings.output;
-        let of_vertices =
-            output.write_vertices(self.arrays.as_ref(), &counts, array_len, &by_degree.unwrap_or_default());
+        let (output, arrays, finish) = (&job.settings.output, job.arrays.as_ref(), |file| self.finish_file(file));
+        let of_vertices = output.write_vertices(arrays, &counts, array_len, &by_degree.unwrap_or_default(), finish);
         let ListedVertices { ids, degrees, .. } = &counts;
         let (vertices, edges_of) = (degrees.len() as u32, |u| edges.of(u));
         let edges = ListedEdges { ids, vertices, control, truss: output.peeling(), edges_of };
-        let of_edges = output.write_edges(self.arrays.as_ref(), &edges);
+        let of_edges = output.write_edges(arrays, &edges, finish);
         Ok((summary, Error::worst_of([of_vertices, of_edges])))
     }
 }

@@ -126,10 +126,12 @@ impl<'g> VertexSums<'g> {
                 result.degrees = Some(DegreeBin::of_sums(&by_degree));
             }
             let counts = VerticesOfGraph { graph, sums, memory };
-            let written =
-                job.settings.output.write_vertices(job.arrays.as_ref(), &counts, array_len(graph), &by_degree);
+            let (arrays, len, finish) = (job.arrays.as_ref(), array_len(graph), |file| session.finish_file(file));
+            let written = job.settings.output.write_vertices(arrays, &counts, len, &by_degree, finish);
             let all = match &job.settings.output.lcc {
-                Some(path) => again.and_then(|again| write_lcc(counts, again, path)).map(|lcc| summary.lcc = Some(lcc)),
+                Some(path) => {
+                    again.and_then(|again| write_lcc(counts, again, path, session)).map(|lcc| summary.lcc = Some(lcc))
+                }
                 None => Ok(()),
             };
             result.clustering = Some(summary);
@@ -175,7 +177,7 @@ impl ReadAgain {
 }
 
 /// Writes the coefficients of all vertices of the input. Runs in the current thread pool.
-fn write_lcc(counts: VerticesOfGraph<'_>, again: ReadAgain, path: &Path) -> Result<LccSummary> {
+fn write_lcc(counts: VerticesOfGraph<'_>, again: ReadAgain, path: &Path, session: &Session) -> Result<LccSummary> {
     let graph = counts.graph;
     let all = again.listed.map_or_else(|| AllVertices::of(graph), AllVertices::Listed);
     if matches!(all, AllVertices::WithEdge) && graph.report().vertices_declared > graph.vertices().into() {
@@ -185,6 +187,6 @@ fn write_lcc(counts: VerticesOfGraph<'_>, again: ReadAgain, path: &Path) -> Resu
     let counts = VerticesOfGraph { sums: again.arcs.as_ref().unwrap_or(counts.sums), ..counts };
     let names = graph.names()?;
     let of_all = LccOfVertices { counts: &counts, all: &all, names: names.as_deref(), directed: again.arcs.is_some() };
-    files::lcc(path, &of_all)?.finish()?;
+    session.finish_file(files::lcc(path, &of_all)?)?;
     of_all.summary()
 }

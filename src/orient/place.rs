@@ -17,17 +17,19 @@ pub struct Destination<'a> {
     pub dir: &'a Path,
     /// The graph stays in memory if it takes at most this; `None`: it always goes to a file.
     pub memory: Option<Bytes>,
+    /// The option that names another directory.
+    pub option: &'static str,
     /// The names of its ids, if these are text.
     pub names: Option<&'a Arc<Names>>,
 }
 
 impl<'a> Destination<'a> {
     pub fn file(dir: &'a Path) -> Self {
-        Self { dir, memory: None, names: None }
+        Self { dir, memory: None, option: "--cache-dir", names: None }
     }
 
     pub fn memory(most: Bytes, dir: &'a Path) -> Self {
-        Self { memory: Some(most), ..Self::file(dir) }
+        Self { memory: Some(most), option: "--work-dir", ..Self::file(dir) }
     }
 
     /// Whether a graph of this size always goes to a file, since memory cannot hold it.
@@ -43,7 +45,6 @@ impl<'a> Destination<'a> {
     }
 
     fn need(&self, layout: &Layout) -> DiskNeed {
-        let option = if self.memory.is_none() { "--cache-dir" } else { "--work-dir" };
         let names = self.names.map_or(Bytes::ZERO, |names| names.bytes());
         let least_bytes = layout.file_at_least() + names;
         DiskNeed {
@@ -51,7 +52,7 @@ impl<'a> Destination<'a> {
             directory: self.dir.to_path_buf(),
             least_bytes,
             most_bytes: least_bytes.max(layout.sections_at_most() + names),
-            option: option.into(),
+            option: self.option.into(),
         }
     }
 }

@@ -180,6 +180,8 @@ fn outputs_that_cannot_be_written_are_refused_before_the_first_job() {
         ("output = { dir = 'o/p', by_degree = 'o/q/d.tsv' }", Kind::Resource, "does not exist"),
         ("output.per_edge = 'g.txt/e.tsv'", Kind::Resource, "g.txt: job 'job-2': is not a directory"),
         ("output.dir = 'g.txt/o'", Kind::Resource, "g.txt: job 'job-2': is not a directory"),
+        ("output.report = 'g.txt/r.html'", Kind::Resource, "g.txt: job 'job-2': is not a directory"),
+        ("output = { dir = 'o', trace = 'o/t.json' }", Kind::Resource, "does not exist"),
         ("output.dir = 'g.txt'", Kind::Resource, "g.txt: job 'job-2': is not a directory"),
         ("output.per_vertex = 'v.tsv'", Kind::Usage, "job 'job-2'"),
     ] {

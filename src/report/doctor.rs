@@ -55,6 +55,9 @@ pub struct Directory {
     pub writable: bool,
     /// Whether it is in RAM (tmpfs), so that a spill saves no memory.
     pub in_ram: bool,
+    /// Whether it, or one above it, is a file and no directory.
+    #[serde(default)]
+    pub is_file: bool,
 }
 
 /// A GPU.
@@ -73,8 +76,11 @@ impl Directory {
     pub fn survey(path: PathBuf) -> Self {
         const TMPFS: i64 = 0x0102_1994;
         const RAMFS: i64 = 0x8584_58f6;
-        let Some(there) = path.ancestors().find(|dir| dir.is_dir()) else {
-            return Self { path, ..Self::default() };
+        // The nearest one above a relative path may be the current directory.
+        let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
+        let there = absolute.ancestors().find(|there| there.exists());
+        let Some(there) = there.filter(|there| there.is_dir()) else {
+            return Self { path, is_file: there.is_some(), ..Self::default() };
         };
         let free = disk::free_space(there).ok();
         let kind = rustix::fs::statfs(there).ok().map(|found| found.f_type);
@@ -82,6 +88,7 @@ impl Directory {
             free,
             writable: rustix::fs::access(there, rustix::fs::Access::WRITE_OK).is_ok(),
             in_ram: kind.is_some_and(|kind| kind == TMPFS || kind == RAMFS),
+            is_file: false,
             path,
         }
     }
@@ -89,6 +96,9 @@ impl Directory {
     /// The directory in one line.
     pub fn describe(&self) -> String {
         let mut text = self.path.display().to_string();
+        if self.is_file {
+            return text + ", NOT usable: it, or one above it, is a file and no directory";
+        }
         match self.free {
             Some(free) => text.push_str(&format!(", {free} free")),
             None => text.push_str(", free space unknown"),
@@ -114,5 +124,17 @@ mod tests {
         let found = Directory::survey(dir.path().join("a/b"));
         assert!(found.writable && found.free.unwrap() > Bytes::ZERO);
         assert_eq!(found.path, dir.path().join("a/b"));
+        assert!(Directory::survey("not/there/yet".into()).free.is_some());
+    }
+
+    #[test]
+    fn a_file_is_no_directory_that_can_be_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        for path in [file.join("below"), file] {
+            let found = Directory::survey(path);
+            assert!(found.is_file && !found.writable && found.describe().contains("a file and no directory"));
+        }
     }
 }

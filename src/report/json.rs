@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::{
-    BenchReport, CacheReport, ClusterReport, DoctorReport, Failure, GenerateReport, PartitionReport, PlanReport,
-    PreparedReport, RunResult, ShardReport, VerifyReport,
+    BenchReport, CacheReport, ClusterJobReport, ClusterReport, DoctorReport, Failure, GenerateReport, PartitionReport,
+    PlanReport, PreparedReport, RunResult, ShardReport, VerifyReport,
 };
 use crate::job::Job;
 use trimill_system::{Error, Result};
@@ -31,8 +31,8 @@ macro_rules! as_json {
 }
 
 as_json! {
-    BenchReport CacheReport ClusterReport DoctorReport Failure GenerateReport Job PartitionReport PlanReport PreparedReport RunResult
-    ShardReport Value VerifyReport
+    BenchReport CacheReport ClusterJobReport ClusterReport DoctorReport Failure GenerateReport Job PartitionReport PlanReport
+    PreparedReport RunResult ShardReport Value VerifyReport
 }
 
 /// Writes `report` as one line.
@@ -66,7 +66,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::job::Mode;
     use crate::report::result::example::example;
-    use crate::report::{ClusterReport, PreparedReport, ShardReport};
+    use crate::report::{ClusterJobReport, ClusterReport, PreparedReport, ShardReport};
     use crate::vertices::degrees::DegreeBin;
     use trimill_system::timeline::{Recorder, SpanPlace, TimedWork, TrackKind};
 
@@ -220,10 +220,12 @@ pub(crate) mod tests {
     fn the_fields_of_shards_are_documented() {
         let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clusters.md")).unwrap();
         let one = std::num::NonZeroU32::MIN;
+        let cluster = ClusterReport::new("run".into(), one, Vec::new(), Vec::new());
         let fields = [
             ("trimill prepare --json", keys_of(&PreparedReport::default())),
             ("trimill count --shard --json", keys_of(&ShardReport::new("run".into(), "0/1".into(), 1, Mode::InPlace))),
-            ("trimill cluster --json", keys_of(&ClusterReport::new("run".into(), one, Vec::new(), Vec::new()))),
+            ("trimill cluster --json", keys_of(&cluster)),
+            ("trimill run --json", keys_of(&ClusterJobReport::new("job", PreparedReport::default(), cluster))),
         ];
         for (command, keys) in fields {
             let listed = documented.split(&format!("`{command}`:")).nth(1).unwrap().split("\n\n").next().unwrap();

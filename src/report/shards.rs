@@ -1,5 +1,6 @@
 //! The reports of a job that several processes count: of `trimill prepare`, the ready partitions and their disk space; of `trimill count --shard`, a
-//! shard's partitions, without a total, which would be mistaken for the job's; of `trimill cluster`, the files and the commands that submit them.
+//! shard's partitions, without a total, which would be mistaken for the job's; of `trimill cluster`, the files and the commands that submit them; of
+//! `trimill run`, the first and the last together.
 
 #![allow(missing_docs)]
 
@@ -95,5 +96,22 @@ impl ClusterReport {
     /// A report of `files`.
     pub fn new(directory: PathBuf, shards: NonZeroU32, files: Vec<PathBuf>, commands: Vec<String>) -> Self {
         Self { schema_version: SCHEMA_VERSION, version: VERSION.into(), directory, shards, files, commands }
+    }
+}
+
+/// What `trimill run` made for a job that a cluster counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClusterJobReport {
+    pub schema_version: u32,
+    pub version: String,
+    pub job: String,
+    pub prepared: PreparedReport,
+    pub cluster: ClusterReport,
+}
+
+impl ClusterJobReport {
+    /// A report of the job called `job`.
+    pub fn new(job: &str, prepared: PreparedReport, cluster: ClusterReport) -> Self {
+        Self { schema_version: SCHEMA_VERSION, version: VERSION.into(), job: job.into(), prepared, cluster }
     }
 }

@@ -25,23 +25,22 @@ const SPANS: usize = 5000;
 /// A result with a million partitions is smaller.
 const LARGEST_RESULT: u64 = 1 << 30;
 
-/// Checks that a report can be written to `path`. Errors: `Kind::Usage` for a directory, or a file that is no report; `Kind::Resource`.
+/// Checks that a report may take the place of `path`: of nothing, an empty file or an earlier report. Errors: `Kind::Usage` for another file.
 pub fn check_report(path: &Path) -> Result<()> {
     check(path, page::MARK, "a report")
 }
 
-/// Checks that a trace can be written to `path`. Errors: as [`check_report`].
+/// As [`check_report`], for a trace.
 pub fn check_trace(path: &Path) -> Result<()> {
     check(path, trace::MARK, "a trace")
 }
 
-/// Checks that a comparison as JSON can be written to `path`. Errors: as [`check_report`].
+/// As [`check_report`], for a comparison as JSON.
 pub fn check_comparison(path: &Path) -> Result<()> {
     check(path, "{\n  \"schema_version\": ", "a comparison")
 }
 
 fn check(path: &Path, mark: &str, what: &str) -> Result<()> {
-    disk::check_output(path)?;
     let replaced = disk::file_of_output(path)?.and_then(|file| file.metadata().ok());
     if replaced.is_none_or(|found| found.len() == 0) {
         return Ok(());

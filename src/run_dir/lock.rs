@@ -1,14 +1,14 @@
 //! Allows one process at a time in a run directory; warns if the file system cannot lock files. The file `lock` is locked while the process has it
 //! open; its text identifies the directory and the process. It appears atomically, locked and with its text on disk, so a file of that name without
 //! the text, and its directory, are not this program's; such a file is never written to. Only an empty one is, if the record of a job is beside it:
-//! a power failure may have taken its text.
+//! a power failure may have taken its text. If there is none beside a prepared job, which may have been copied without it, it is made again.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use super::record::JobRecord;
-use super::{JOB, sealed_file};
+use super::{JOB, PreparedJob, sealed_file};
 use trimill_system::disk::{self, FileLock, NewFile, SHARED};
 use trimill_system::{Error, Result};
 
@@ -23,18 +23,18 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Locks `dir`, which must be empty or a run directory.
+    /// Locks `dir`, which must be empty, a run directory, or hold a prepared job.
     pub(super) fn take(dir: &Path) -> Result<Self> {
         let path = dir.join(NAME);
         let mut there = std::fs::read_dir(dir).map_err(|e| Error::write(dir, e))?.flatten();
         // A lock file that still has its temporary name does not count as another file.
-        if there.all(|entry| disk::is_temporary(&entry.file_name()))
+        if (there.all(|entry| disk::is_temporary(&entry.file_name())) || lacks_lock_alone(dir, &path))
             && let Some(lock) = begin(dir, &path)?
         {
             return Ok(Self { _held: FileLock::of_new(lock) });
         }
         let mut said = String::new();
-        let file = match disk::open_plain_to_write(&path).map_err(|e| Error::write(&path, e))? {
+        let file = match disk::open_plain_to_write(&path).map_err(|e| not_opened(&path, e))? {
             // Only the beginning is read: it may be any file.
             Some(file) if (&file).take(TEXT).read_to_string(&mut said).is_ok() && is_ours(&said, dir) => file,
             _ => {
@@ -62,6 +62,22 @@ impl Lock {
 fn is_ours(said: &str, dir: &Path) -> bool {
     let has_job = || sealed_file::read::<JobRecord>(&dir.join(JOB)).is_ok_and(|job| job.is_some());
     said.starts_with(MAGIC) || said.is_empty() && has_job()
+}
+
+/// Whether `dir` has no file `lock`, but a valid prepared job, so that it is this program's.
+fn lacks_lock_alone(dir: &Path, lock: &Path) -> bool {
+    lock.symlink_metadata().is_err_and(|e| e.kind() == io::ErrorKind::NotFound)
+        && PreparedJob::read(dir).is_ok_and(|prepared| prepared.is_some())
+}
+
+fn not_opened(lock: &Path, error: io::Error) -> Error {
+    if error.kind() != io::ErrorKind::PermissionDenied {
+        return Error::write(lock, error);
+    }
+    Error::resource(format!("cannot be read and written ({error}): it may be another user's"))
+        .at(lock)
+        .expected("the lock of a run directory of your own")
+        .advice("run trimill as the user who started the job, or name another --run-dir")
 }
 
 fn text() -> String {
@@ -121,6 +137,16 @@ mod tests {
         fs::remove_file(&lock).unwrap();
         fs::create_dir(&lock).unwrap();
         refused(dir.path());
+    }
+
+    #[test]
+    fn a_lock_that_this_user_may_not_open_is_no_reason_to_say_that_there_is_none() {
+        let said = |number| not_opened(Path::new("run/lock"), io::Error::from_raw_os_error(number)).to_string();
+        let denied = said(rustix::io::Errno::ACCESS.raw_os_error());
+        for part in ["run/lock: ", "Permission denied", "another user's", "another --run-dir"] {
+            assert!(denied.contains(part), "{denied}");
+        }
+        assert!(!said(rustix::io::Errno::IO.raw_os_error()).contains("user"));
     }
 
     #[test]

@@ -374,6 +374,8 @@ fn a_job_file_names_the_cluster() {
         "{script}"
     );
 
+    let answer = place.answer(&["run", "jobs.toml"]);
+    assert_eq!([&answer["job"], &answer["cluster"]["shards"]], [&Value::from("crawl"), &prepared["report"]["shards"]]);
     fs::write(place.path("jobs.toml"), text.replace("run.dir = 'run'\n", "")).unwrap();
     place.refuses(&["run", "jobs.toml"], 2, &["crawl", "run.dir"]);
 }

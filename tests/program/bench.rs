@@ -93,6 +93,23 @@ fn what_cannot_count_is_a_row_and_a_wrong_count_an_exit_code() {
 }
 
 #[test]
+fn a_comparison_that_cannot_be_written_is_refused_and_no_folder_is_made_for_it() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("file"), "").unwrap();
+    for (flag, name, words) in [
+        ("--output", "new/b.json", "new does not exist; make it first"),
+        ("--report", "new/b.html", "new does not exist; make it first"),
+        ("--output", "file/b.json", "file: is not a directory"),
+    ] {
+        let file = dir.path().join(name);
+        let refused = bench(dir.path(), &[&path("karate.mtx"), "--runs", "1", flag, file.to_str().unwrap()]);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(3), "{said}");
+        assert!(said.contains(words) && !dir.path().join("new").exists(), "{said}");
+    }
+}
+
+#[test]
 fn one_bad_graph_does_not_stop_the_others() {
     let dir = tempfile::tempdir().unwrap();
     let bad = dir.path().join("bad.txt");

@@ -58,6 +58,15 @@ fn what_may_not_fit_is_a_warning_and_the_job_goes_on() {
 }
 
 #[test]
+fn a_graph_in_a_run_directory_that_cannot_fit_is_told_of_that_directory() {
+    let (place, crawl) = (Place::new(), crawl());
+    let Some(_small) = SmallDisk::mount(&place, "512k") else { return };
+    let count = ["count", &crawl, "--no-cache", "--run-dir", "small/run", "--work-dir", "tmp"];
+    let output = place.refuses(&count, 3, &["for the graph file", "--run-dir names another", "small/run/graph"]);
+    assert!(!stderr(&output).contains("--cache-dir"), "{}", stderr(&output));
+}
+
+#[test]
 fn reversed_arcs_that_fit_neither_memory_nor_the_disk_end_the_job() {
     let (place, crawl) = (Place::new(), crawl());
     let Some(_small) = SmallDisk::mount(&place, "64k") else { return };

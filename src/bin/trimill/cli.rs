@@ -2,12 +2,13 @@
 //! [`trimill::program::Job::resolve`] turns either into a job.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Parser, Subcommand, ValueEnum};
 
-use trimill::Bytes;
-use trimill::program::Override;
+use trimill::program::{Failure, Override, json};
+use trimill::{Bytes, Result};
 
 mod args;
 mod bench;
@@ -128,8 +129,8 @@ pub(crate) enum Command {
     },
     /// Print the manual page, of trimill or of one command
     Man {
-        /// The command; without it the page of trimill itself
-        command: Option<String>,
+        /// The command, such as count or generate gap-kron; without it the page of trimill itself
+        command: Vec<String>,
     },
     /// Print the JSON schema of job files
     Schema,
@@ -174,7 +175,7 @@ pub(crate) struct RunCommand {
 }
 
 impl RunCommand {
-    pub(crate) fn overrides(&self) -> trimill::Result<Vec<Override>> {
+    pub(crate) fn overrides(&self) -> Result<Vec<Override>> {
         self.set.iter().map(|typed| Override::parse(typed)).collect()
     }
 }
@@ -269,10 +270,24 @@ impl JsonTo {
         }
         let mut files = typed.try_get_many::<clap::Id>("files").ok().flatten().into_iter().flatten();
         let values = |id: &clap::Id| typed.try_get_raw(id.as_str()).ok().flatten().into_iter().flatten();
-        match typed.try_get_one("json") {
-            Ok(Some(true)) if files.any(|id| values(id).any(|value| value == "-")) => Self::Error,
-            Ok(Some(true)) => Self::Output,
-            _ => Self::Nowhere,
+        let as_json = matches!(typed.try_get_one("json"), Ok(Some(true)));
+        Self::new(as_json, files.any(|id| values(id).any(|value| value == "-")))
+    }
+
+    /// `table`: whether a table of counts takes standard output.
+    pub(crate) fn new(as_json: bool, table: bool) -> Self {
+        match (as_json, table) {
+            (false, _) => Self::Nowhere,
+            (true, false) => Self::Output,
+            (true, true) => Self::Error,
+        }
+    }
+
+    pub(crate) fn write(self, failure: &Failure, out: &mut dyn Write, err: &mut dyn Write) -> Result<()> {
+        match self {
+            Self::Nowhere => Ok(()),
+            Self::Output => json::write_line(out, failure),
+            Self::Error => json::write_line(err, failure),
         }
     }
 }

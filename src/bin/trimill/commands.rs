@@ -56,7 +56,7 @@ pub(crate) fn run(command: Command, context: &mut CommandContext<'_>) -> Result<
         Command::Doctor(command) => inspect::doctor(&command, context),
         Command::Cache(command) => inspect::cache(command, context),
         Command::Completions { shell } => shell::completions(shell, context),
-        Command::Man { command } => shell::man(command.as_deref(), context),
+        Command::Man { command } => shell::man(&command, context),
         Command::Schema => context.say(&schema(Method::names(Backend::Auto))),
         Command::MetisChild { arguments } => trimill::metis_child(arguments).map(|()| None),
     }

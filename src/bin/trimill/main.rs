@@ -59,13 +59,8 @@ fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8
         Ok(None) => 0,
         Ok(Some(worst)) => code(worst),
         Err(error) => {
-            let failure = Failure::new(None, &error);
             // If even that cannot be written, standard error and the exit code report the error.
-            let _ = match json_to {
-                JsonTo::Nowhere => Ok(()),
-                JsonTo::Output => json::write_line(out, &failure),
-                JsonTo::Error => json::write_line(err, &failure),
-            };
+            let _ = json_to.write(&Failure::new(None, &error), out, err);
             let _ = writeln!(err, "error: {}", printable(&error.to_string()));
             code(error.kind())
         }

@@ -91,7 +91,7 @@ fn standard(found: &Metadata) -> Option<io::Result<OwnedFd>> {
     Some(open.as_fd().try_clone_to_owned())
 }
 
-/// An output that is being written; if dropped without [`Output::finish`], a new file is removed.
+/// An output that is being written; if dropped before it has its name ([`Output::finish`]), a new file is removed.
 #[derive(Debug)]
 pub struct Output {
     name: PathBuf,
@@ -136,6 +136,14 @@ impl Output {
         match self.sink {
             OutputSink::New(file, to) => file.persist(&to),
             OutputSink::Existing(_) => Ok(()),
+        }
+    }
+
+    /// As [`Self::finish`], but never replaces a file: returns whether the name was free.
+    pub fn finish_new(self) -> Result<bool> {
+        match self.sink {
+            OutputSink::New(file, to) => file.into_temporary().persist_if_free(&to),
+            OutputSink::Existing(_) => Ok(true),
         }
     }
 

@@ -22,12 +22,12 @@ fn options(read: bool, write: bool) -> OpenOptions {
 
 /// `None` if there is no such file, or it is not this user's.
 pub fn open_own(path: &Path) -> io::Result<Option<File>> {
-    opened(options(true, false), path, is_own)
+    opened_own(options(true, false), path)
 }
 
 /// As [`open_own`], for overwriting its bytes.
 pub fn open_own_to_write(path: &Path) -> io::Result<Option<File>> {
-    opened(options(false, true), path, is_own)
+    opened_own(options(false, true), path)
 }
 
 fn is_own(metadata: &Metadata) -> bool {
@@ -38,14 +38,22 @@ fn opened(how: OpenOptions, path: &Path, will_do: fn(&Metadata) -> bool) -> io::
     match how.open(path) {
         Ok(file) => Ok(will_do(&file.metadata()?).then_some(file)),
         Err(e) => match Errno::from_io_error(&e) {
-            // Missing, a link, a pipe or a socket, a folder, another user's file.
-            Some(Errno::NOENT | Errno::LOOP | Errno::NXIO | Errno::ISDIR | Errno::ACCESS | Errno::PERM) => Ok(None),
+            // Missing, a link, a pipe or a socket, a folder.
+            Some(Errno::NOENT | Errno::LOOP | Errno::NXIO | Errno::ISDIR) => Ok(None),
             _ => Err(e),
         },
     }
 }
 
-/// Opens a regular file of any user for reading and writing; `None` if there is none.
+fn opened_own(how: OpenOptions, path: &Path) -> io::Result<Option<File>> {
+    match opened(how, path, is_own) {
+        // Another user's file.
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+        other => other,
+    }
+}
+
+/// Opens a regular file of any user for reading and writing; `None` if there is none. Errors: this user may not read and write it.
 pub fn open_plain_to_write(path: &Path) -> io::Result<Option<File>> {
     opened(options(true, true), path, |metadata| metadata.is_file())
 }
@@ -106,6 +114,11 @@ mod tests {
         let root = rustix::process::geteuid().is_root();
         assert_eq!(open_own(Path::new("/etc/passwd")).unwrap().is_some(), root);
         assert!(open_plain_to_write(&path("link")).unwrap().is_none() && !path("nowhere").exists());
+        // Only root may open a file without any rights.
+        fs::set_permissions(path("file"), Permissions::from_mode(0)).unwrap();
+        assert_eq!(open_own(&path("file")).unwrap().is_some(), root);
+        let denied = |e: io::Error| e.kind() == io::ErrorKind::PermissionDenied;
+        assert_eq!(open_plain_to_write(&path("file")).is_err_and(denied), !root);
     }
 
     #[test]

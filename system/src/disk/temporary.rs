@@ -84,6 +84,19 @@ impl TemporaryFile {
         Ok(())
     }
 
+    /// As [`Self::persist`], unless a file has that name, which then stays. Returns whether the name was free.
+    pub(super) fn persist_if_free(self, to: &Path) -> Result<bool> {
+        let Self { path, lock } = self;
+        let named = step(|| match path.persist_noclobber(to) {
+            Ok(()) => Ok(true),
+            Err(_) if to.symlink_metadata().is_ok() => Ok(false),
+            // Some file systems have neither such a rename nor hard links.
+            Err(error) => error.path.persist(to).map(|()| true).map_err(|error| error.error),
+        });
+        drop(lock);
+        named.map_err(|e| Error::write(to, e))
+    }
+
     /// Gives the file its final name if that is free; returns the file, still locked. Errors: `Kind::Resource`; the file is removed.
     pub fn persist_new(self, to: &Path) -> Result<Option<File>> {
         let Self { path, lock } = self;

@@ -184,6 +184,24 @@ fn no_file_of_another_job_is_counted() {
     }
 }
 
+/// As a copy of the directory without its lock leaves it.
+#[test]
+fn a_prepared_job_that_lost_its_lock_is_merged() {
+    let place = Shared::new();
+    place.prepare("run", "2", &["--partitioner", "rank"]);
+    place.count("run", "0/1");
+    let (lock, prepared) = (place.path("run/lock"), place.path("run/prepared.json"));
+    fs::remove_file(&lock).unwrap();
+    let good = fs::read_to_string(&prepared).unwrap();
+    fs::write(&prepared, good.replace("prepared job", "other job")).unwrap();
+    let again = ["prepare", &place.input(), "--run-dir", "run", "--partitioner", "rank"];
+    place.refuses(&again, 3, &["holds files and is no run directory"]);
+    assert!(!lock.exists());
+    fs::write(&prepared, good).unwrap();
+    place.merge("run");
+    assert!(fs::read_to_string(&lock).unwrap().starts_with("trimill run directory"));
+}
+
 /// Spills of another seed, whole: each fits its manifest, and none the job.
 #[test]
 fn all_spills_of_another_job_are_refused() {
@@ -209,7 +227,7 @@ fn prepared_again_what_is_damaged_is_made_again() {
         let settings = [mode, &["--parts", "3", "--per-vertex", "v.tsv"]].concat();
         let _ = fs::remove_dir_all(place.path("good"));
         place.prepare("good", "3", &settings);
-        // The lock says that the directory is this program's: without it nothing there is touched.
+        // A lock with another text says that the directory is not this program's: nothing there is touched.
         for file in files_in(&place.path("good")).into_iter().filter(|file| file != Path::new("lock")) {
             let length = fs::metadata(place.path("good").join(&file)).unwrap().len();
             // The header, the middle, the end; and no file at all.

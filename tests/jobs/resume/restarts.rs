@@ -232,11 +232,17 @@ fn folders_elsewhere_are_found_again_and_removed_in_the_end() {
 
 #[test]
 fn spills_of_an_earlier_start_are_removed_if_later_ones_are_elsewhere() {
-    let place = Place::new();
     let parts = ["--partitioner", "contiguous", "--parts", "4", "--no-cache"];
-    killed_when(&place, &data(COLLABORATION.0), &parts, |place| !files(&place.path("run/spills")).is_empty());
-    place.completes(COLLABORATION, &[&parts[..], &["--spill-dir", "tmp/spill"]].concat());
-    assert!(!place.path("run/spills").exists());
+    let elsewhere = [&parts[..], &["--spill-dir", "tmp/spill"]].concat();
+    let [usual, elsewhere] = [&parts[..], &elsewhere[..]];
+    for (first, later, dir) in [(usual, elsewhere, "run/spills"), (elsewhere, usual, "tmp/spill")] {
+        let place = Place::new();
+        killed_when(&place, &data(COLLABORATION.0), first, |place| !files(&place.path(dir)).is_empty());
+        place.completes(COLLABORATION, later);
+        assert!(!place.path("run/spills").exists());
+        // The folder that the user named stays.
+        assert_eq!(fs::read_dir(place.path("tmp/spill")).unwrap().count(), 0);
+    }
 }
 
 /// A worker that panics ends its job, not the batch.

@@ -1,10 +1,11 @@
 //! The answer is printed, or returned, even if files that belong to it cannot be written.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 use serde_json::Value;
 use trimill::{Graph, Kind, Options, RunResult};
@@ -143,6 +144,33 @@ fn with_a_run_directory_the_next_start_counts_nothing_again_and_writes_what_is_m
     let direct = count(&["--force"]);
     assert_eq!(direct.status.code(), Some(0), "{}", text(&direct.stderr));
     assert!(fs::read(place.path("e.tsv")).unwrap() == edges && fs::read(place.path("v.tsv")).unwrap() == vertices);
+}
+
+#[test]
+fn a_file_that_appears_while_a_job_counts_is_replaced_by_force_alone() {
+    let place = place();
+    // More than a pipe holds: once all is written, the job has begun, and has found no file there.
+    let edges: String = (0..50_000).map(|id| format!("{id} {}\n", id + 1)).collect();
+    for (more, code) in [(&["--force"][..], 0), (&[], 3)] {
+        let mut command = place.command(&[&["count", "-", "--json", "--per-vertex", "v.tsv"], more].concat());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut job = command.spawn().unwrap();
+        let mut input = job.stdin.take().unwrap();
+        input.write_all(edges.as_bytes()).unwrap();
+        fs::write(place.path("v.tsv"), "mine").unwrap();
+        drop(input);
+        let output = job.wait_with_output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert_eq!(answer(&output)["edges"], 50_000);
+        let written = fs::read_to_string(place.path("v.tsv")).unwrap();
+        match code {
+            0 => assert!(written.starts_with("id\t"), "{written}"),
+            _ => assert!(written == "mine" && said.contains("v.tsv: cannot be written: a file has appeared"), "{said}"),
+        }
+        assert!(listing(&place.path("")).iter().all(|name| !name.ends_with(".tmp")), "the new file is removed");
+        fs::remove_file(place.path("v.tsv")).unwrap();
+    }
 }
 
 #[test]

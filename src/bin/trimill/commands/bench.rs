@@ -19,9 +19,6 @@ pub(super) fn run(command: &BenchCommand, context: &mut CommandContext<'_>) -> R
         Ok(job.paths())
     };
     let graphs = request.graphs.iter().map(job).collect::<Result<Vec<_>>>()?;
-    for file in [&command.output, &command.report.report].into_iter().flatten() {
-        disk::make_dir(disk::parent(file))?;
-    }
     let mut files = Paths::default();
     if let Some(file) = &command.output {
         files = files.writes("the comparison", file, Some(views::check_comparison));

@@ -10,7 +10,8 @@ use std::time::Instant;
 use super::cluster::check_merged;
 use super::count::{CountAnswer, threads};
 use super::{CommandContext, CommandOutcome, checks, count};
-use crate::cli::{AnswerArgs, RunCommand};
+use crate::cli::{AnswerArgs, JsonTo, RunCommand};
+use trimill::program::report::ClusterJobReport;
 use trimill::program::{
     Batch, BatchJob, Cluster, Failure, Job, PageEntry, Paths, ResultKind, WORKER, execute, guarded, json, kind_name,
     paths, printable, shown, views,
@@ -88,8 +89,13 @@ struct JobsDone {
 
 impl JobsDone {
     fn prepare(&mut self, name: &str, job: &Job, cluster: &Cluster, context: &mut CommandContext<'_>) -> Result<()> {
-        let begun = Instant::now();
-        let outcome = match for_cluster(job, cluster, &self.answer, context) {
+        let (begun, shown) = (Instant::now(), context.shown(&self.answer));
+        let text = |report: &ClusterJobReport| reports::cluster_job(report, shown);
+        let prepared = for_cluster(name, job, cluster, context).and_then(|report| {
+            context.report_beside(self.table, self.answer.json, &report, text)?;
+            Ok(report.cluster.commands.into_iter().next().unwrap_or_default())
+        });
+        let outcome = match prepared {
             Ok(command) => format!("prepared: {command}"),
             Err(error) => self.failed(name, &error, context)?,
         };
@@ -128,11 +134,7 @@ impl JobsDone {
         let failure = Failure::new(Some(name), error);
         self.entries.push(PageEntry::new(ResultKind::Failure, name.into(), &failure)?);
         context.tell(&of_job(name), error);
-        let said = match (self.answer.json, self.table) {
-            (true, false) => json::write_line(context.out, &failure),
-            (true, true) => json::write_line(context.err, &failure),
-            (false, _) => Ok(()),
-        };
+        let said = JsonTo::new(self.answer.json, self.table).write(&failure, context.out, context.err);
         if let Err(error) = said {
             self.worst = self.worst.max(Some(context.tell(&of_job(name), &error)));
         }
@@ -165,8 +167,8 @@ fn of_job(name: &str) -> String {
     format!("job '{}': ", printable(name))
 }
 
-/// Prepares a job for its cluster and writes the scripts; returns the command that submits them.
-fn for_cluster(job: &Job, cluster: &Cluster, how: &AnswerArgs, context: &mut CommandContext<'_>) -> Result<String> {
+/// Prepares a job for its cluster and writes the scripts.
+fn for_cluster(name: &str, job: &Job, cluster: &Cluster, context: &CommandContext<'_>) -> Result<ClusterJobReport> {
     job.check_files()?;
     check_merged(job.settings.output.take_standard_output())?;
     let prepared =
@@ -174,10 +176,7 @@ fn for_cluster(job: &Job, cluster: &Cluster, how: &AnswerArgs, context: &mut Com
             .and_then(|done| done)?;
     let run = job.settings.run.dir.as_deref().unwrap_or(Path::new(""));
     let written = execute::cluster(run, cluster, context.program.as_deref())?;
-    let shown = context.shown(how);
-    context.report(how.json, &prepared, |prepared| reports::prepared(prepared, shown))?;
-    context.report(how.json, &written, |written| format!("{}\n", reports::cluster(written)))?;
-    Ok(written.commands.first().cloned().unwrap_or_default())
+    Ok(ClusterJobReport::new(name, prepared, written))
 }
 
 fn check(batch: &Batch, as_json: bool, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {

@@ -1,6 +1,6 @@
 //! `trimill completions` and `trimill man`: both made from the command line's own description.
 
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 
 use super::{CommandContext, CommandOutcome};
 use crate::cli::Cli;
@@ -14,20 +14,19 @@ pub(super) fn completions(shell: clap_complete::Shell, context: &mut CommandCont
     context.say(&String::from_utf8_lossy(&script))
 }
 
-pub(super) fn man(command: Option<&str>, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
+/// `command`: the names of a command and of those below it; none: trimill itself.
+pub(super) fn man(command: &[String], context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let mut root = Cli::command();
     root.build();
-    let described = match command {
-        None => root,
-        Some(name) => {
-            let names: Vec<String> =
-                root.get_subcommands().filter(|c| !c.is_hide_set()).map(|c| c.get_name().to_owned()).collect();
-            let hint = suggest::did_you_mean(name, names.iter().map(String::as_str));
-            let found = root.find_subcommand(name).cloned();
-            found.ok_or_else(|| Error::usage(format!("trimill has no command '{name}'{hint}")))?
-        }
-    };
+    let (mut described, mut called) = (&root, "trimill".to_owned());
+    for name in command {
+        let names = described.get_subcommands().filter(|c| !c.is_hide_set()).map(Command::get_name);
+        let hint = suggest::did_you_mean(name, names);
+        let found = described.find_subcommand(name);
+        described = found.ok_or_else(|| Error::usage(format!("{called} has no command '{name}'{hint}")))?;
+        called = format!("{called} {name}");
+    }
     let mut page = Vec::new();
-    clap_mangen::Man::new(described).render(&mut page).map_err(unwritten)?;
+    clap_mangen::Man::new(described.clone()).render(&mut page).map_err(unwritten)?;
     context.say(&String::from_utf8_lossy(&page))
 }

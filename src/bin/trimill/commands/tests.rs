@@ -357,6 +357,9 @@ fn the_other_commands_do_what_was_typed() {
     assert!(said("cache remove @/g.txt --max 1KiB --cache-dir @/cache").contains("g.txt"));
     said("cache clear --cache-dir @/cache");
     assert!(said("man count").contains("trimill"));
+    assert!(said("man generate gap-kron").contains(r"\-\-scale"));
+    let unknown = run(&dir, "man generate gap-krom").end.unwrap_err().to_string();
+    assert_eq!(unknown, "trimill generate has no command 'gap-krom'; did you mean `gap-kron`?");
     for shell in ["bash", "zsh", "fish"] {
         assert!(said(&format!("completions {shell}")).contains("trimill"));
     }

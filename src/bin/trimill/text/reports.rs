@@ -8,8 +8,8 @@ use trimill::Bytes;
 use trimill::program::report::doctor::Directory;
 use trimill::program::report::partitions::TableOfPartitions;
 use trimill::program::report::{
-    CacheEntry, CacheReport, ClusterReport, DoctorReport, GenerateReport, PartitionReport, PreparedReport, ShardReport,
-    VerifyReport,
+    CacheEntry, CacheReport, ClusterJobReport, ClusterReport, DoctorReport, GenerateReport, PartitionReport,
+    PreparedReport, ShardReport, VerifyReport,
 };
 use trimill::program::{ArcRates, Mode, Rates, for_shell};
 
@@ -45,6 +45,10 @@ pub(crate) fn cluster(report: &ClusterReport) -> String {
     let files: String = report.files.iter().map(|file| format!("wrote {}\n", file.display())).collect();
     let commands = report.commands.join("\nor, without the program hq: ");
     format!("{files}\nto count {} shards and merge them: {commands}\n", report.shards)
+}
+
+pub(crate) fn cluster_job(report: &ClusterJobReport, shown: ShownTables) -> String {
+    format!("{}{}\n", prepared(&report.prepared, shown), cluster(&report.cluster))
 }
 
 pub(crate) fn doctor(report: &DoctorReport) -> String {
