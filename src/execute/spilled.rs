@@ -64,7 +64,7 @@ impl ChosenBackends {
             let what = format!("partition {}, the largest,", partition.id);
             let advice = "or partition the graph into more parts";
             self.holds(predicted.peak, &what, needs, session.job.settings.memory.device)
-                .map_err(|error| error.at(dir).also(advice))?;
+                .map_err(|error| error.at(dir.join(&partition.file)).also(advice))?;
         }
         let partitions = PartitionsToCount {
             known: PlannedFigures { sizes: &sizes, predictions: &predictions },

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common::job::typed;
-use crate::common::place::{Place, files};
+use crate::common::place::{Place, files, stderr};
 use serde_json::Value;
 use trimill::testing::sealed;
 
@@ -136,6 +136,13 @@ fn what_was_fixed_by_partitioning_cannot_be_named_again() {
 #[test]
 fn a_partition_beyond_the_budget_is_named_with_what_it_takes() {
     let place = partitioned().0;
-    let parts = ["part-", "bytes", "--device-memory"];
-    refuses(&place, 3, &["count", "spills", "--device-memory", "10000"], &parts);
+    let count = |budget: &str| place.run(&["count", "spills", "--backend", "cpu", "--json", "--device-memory", budget]);
+    let refused = count("10000");
+    let said = stderr(&refused);
+    assert_eq!(refused.status.code(), Some(3), "{said}");
+    assert!(refused.stdout.is_empty() && said.contains("part-") && said.contains("the largest, takes "), "{said}");
+    // The first budget that is advised is enough.
+    let advised = said.split("--device-memory to ").nth(1).and_then(|rest| rest.split(' ').next()).expect(&said);
+    let counted = count(advised);
+    assert_eq!(counted.status.code(), Some(0), "{}", stderr(&counted));
 }
