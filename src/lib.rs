@@ -22,9 +22,20 @@
 //! some [`Kind`].
 //!
 //! The library prints nothing, sets no signal handlers and no limits of the process. It counts with all cores unless told otherwise,
-//! keeps prepared graphs in the user's cache directory unless told otherwise, and writes temporary files.
+//! keeps prepared graphs of files in the user's cache directory unless told otherwise ([`Options::without_cache`]), and writes temporary files.
 //!
-//! The program of the same name runs the same stages, which `ARCHITECTURE.md` describes.
+//! The program of the same name runs the same stages, which `ARCHITECTURE.md` describes. Run the program to count in shards, on a cluster
+//! or by several processes, and merge them; to verify a count; to cut a graph without counting; to look into partitions and the cache; to
+//! generate graphs; and to compare methods: the library has none of these.
+//!
+//! # Features
+//!
+//! - `cli`, a default: what only the program needs. A library's user takes `default-features = false`.
+//! - `parquet`: reads and writes Parquet files, and reads those of Arrow.
+//! - `remote`: reads inputs from servers, by http, https and S3.
+//! - `baselines`, part of `cli`: published methods, for comparison.
+//!
+//! Counting on a GPU needs no feature: the driver is looked for when a count begins.
 
 // The stages are public to this package's tests alone.
 #![cfg_attr(not(feature = "testing"), allow(unreachable_pub))]
@@ -42,11 +53,22 @@ pub use trimill_input::format::Format;
 pub use trimill_system::bytes::Bytes;
 pub use trimill_system::control::{Control, Observer, Unit};
 pub use trimill_system::error::{Error, Kind, Result};
-pub use trimill_system::expected::ExpectedStage;
+pub use trimill_system::expected::{ExpectedStage, JobShare};
 pub use trimill_system::timeline::{Span, Timeline, Track, TrackKind};
 pub use truss::by_k::{Truss, Trusses};
 pub use vertices::degrees::DegreeBin;
 pub use vertices::summary::{Clustering, LccSummary, Quantile};
+
+/// What [`RunResult`] and [`PlanReport`] are made of, besides the types of the crate's root.
+pub mod reports {
+    pub use crate::job::Mode;
+    pub use crate::report::plan::{
+        Alternative, DiskNeed, DiskNeeds, Estimates, MemoryBudget, MoreMemory, PartsReason, PreparingFigures,
+    };
+    pub use crate::report::result::MethodEstimate;
+    pub use crate::report::{InputReport, Stage};
+    pub use trimill_system::memory::{FloorPart, HostFloor};
+}
 
 mod assign;
 mod bench;

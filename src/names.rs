@@ -103,13 +103,9 @@ fn number_in_runs<'a>(
 /// Bytes of temporary files if memory holds nothing: at most all names and, for each line, a pair of places; and their numbers.
 fn on_disk(source: &dyn ArcSource, space: Workspace<'_>) -> DiskNeed {
     let held = space.memory.usable().get() / NAMES_THAT_WAIT;
-    DiskNeed {
-        what: "the names and arcs that do not fit in memory while names are sorted".into(),
-        directory: space.dir.to_path_buf(),
-        least_bytes: Bytes::ZERO,
-        most_bytes: Bytes(3 * source.bytes()).saturating_sub(Bytes(held)),
-        option: "--work-dir".into(),
-    }
+    let what = "the names and arcs that do not fit in memory while names are sorted";
+    let most = Bytes(3 * source.bytes()).saturating_sub(Bytes(held));
+    DiskNeed::new(what, space.dir, [Bytes::ZERO, most], "--work-dir")
 }
 
 /// The memory for merging `runs`; an error if that is too little.

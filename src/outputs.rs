@@ -94,20 +94,14 @@ impl OutputTable {
                 "--lcc" => TableFormat::Text(vertices::files::lcc_table(path)?),
                 _ => TableFormat::of(path, ALL)?,
             };
-            let [least, most] = match format {
+            let bytes = match format {
                 TableFormat::Text(TextTable { compress: Compress::No, .. }) => {
                     [(least, fewest), (most, rows)].map(|(bytes, rows)| Bytes(bytes.saturating_mul(rows)))
                 }
                 TableFormat::Npy => [vertices::npy::bytes(array_len.unwrap_or_default()); 2],
                 _ => [Bytes::ZERO, Bytes(most.saturating_mul(rows))],
             };
-            needs.push(DiskNeed {
-                what: format!("the file of {option}"),
-                directory: parent(&file).to_path_buf(),
-                least_bytes: least,
-                most_bytes: most,
-                option: option.into(),
-            });
+            needs.push(DiskNeed::new(&format!("the file of {option}"), parent(&file), bytes, option));
         }
         Ok(needs)
     }

@@ -224,7 +224,7 @@ impl Planner<'_> {
         }
         if device < least {
             return Err(Error::memory(format!("a device budget of {device} ({} bytes)", device.get()))
-                .expected(format!("at least {} bytes ({least}) for this graph and method", least.get()))
+                .expected(format!("at least {} bytes ({}) for this graph and method", least.get(), least.rounded_up()))
                 .advice(advice(least))
                 .wanting(least));
         }

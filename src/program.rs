@@ -27,9 +27,10 @@ pub use crate::shards::ShardChoice;
 pub use trimill_generate::{Family, RowArcs, SUFFIXES};
 pub use trimill_input::{ColumnNames, Header};
 pub use trimill_system::control::{NOTE, Silent};
-pub use trimill_system::expected::JobShare;
 pub use trimill_system::lock;
+#[cfg(feature = "cli")]
 pub use trimill_system::machine::own_process;
+#[cfg(feature = "cli")]
 pub use trimill_system::mapped::{end_at_once, report_failed_reads};
 pub use trimill_system::text::{printable, shown};
 pub use trimill_system::threads::{WORKER, guarded};

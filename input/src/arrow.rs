@@ -41,6 +41,8 @@ use values::{ArrowBatch, BatchBody};
 /// The first bytes of a file, before padding, and its last ones.
 pub(super) const MAGIC: &[u8] = b"ARROW1";
 
+const FEATHER_1: &[u8] = b"FEA1";
+
 const FIRST: u64 = 8;
 
 /// Bytes after the footer: its length and the magic.
@@ -115,6 +117,11 @@ impl ArrowFile {
     fn open(file: InputFile, reading: &InputSettings, control: &Control) -> Result<Self> {
         let mut mark = [0; MAGIC.len()];
         let is_file = file.bytes >= FIRST && file.read_exact_at(&mut mark, 0).map(|()| mark == MAGIC)?;
+        if mark.starts_with(FEATHER_1) {
+            return Err(Error::data("", "is of version 1 of Feather, which is not read")
+                .expected("version 2, which is an Arrow file")
+                .advice("write it again: pyarrow.feather.write_feather(table, 'NEW.feather', version=2)"));
+        }
         let FoundMessages { columns, dictionaries, batches } =
             if is_file { by_footer(&file, reading, control)? } else { one_by_one(&file, reading, control)? };
         let rows = batches.iter().try_fold(0u64, |sum, batch| sum.checked_add(batch.layout.rows));

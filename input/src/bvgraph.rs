@@ -56,7 +56,7 @@ pub(super) struct Bvgraph {
 impl Bvgraph {
     pub(super) fn open(files: &BvGraphFiles, work_dir: &Path, control: &Control) -> Result<Self> {
         if !files.graph.exists() {
-            return Err(Error::data(&files.graph, "does not exist").expected("a BVGraph's .graph beside .properties"));
+            return Err(Error::missing(&files.graph).expected("a BVGraph's .graph beside .properties"));
         }
         let properties = Properties::read(files)?;
         let file = InputFile::open(&files.graph)?.or_else(|pipe| InputFile::copied(pipe, work_dir, control))?;

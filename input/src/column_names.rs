@@ -6,6 +6,7 @@ use std::str::FromStr;
 #[cfg(feature = "cli")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use trimill_system::Error;
 
 /// The columns with the tails and with the heads of arcs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -17,12 +18,13 @@ impl ColumnNames {
     ///
     /// # Errors
     /// An empty name, or the same one twice.
-    pub fn new(tail: &str, head: &str) -> Result<Self, String> {
+    pub fn new(tail: &str, head: &str) -> Result<Self, Error> {
         if tail.is_empty() || head.is_empty() {
-            return Err("a column has an empty name; expected the names of two columns".into());
+            return Err(Error::usage("a column has an empty name").expected("the names of two columns"));
         }
         if tail == head {
-            return Err(format!("the column '{tail}' is named twice; expected the columns of both ends of an edge"));
+            let found = format!("the column '{tail}' is named twice");
+            return Err(Error::usage(found).expected("the columns of both ends of an edge"));
         }
         Ok(Self([tail.into(), head.into()]))
     }
@@ -52,9 +54,9 @@ impl JsonSchema for ColumnNames {
 }
 
 impl TryFrom<[String; 2]> for ColumnNames {
-    type Error = String;
+    type Error = Error;
 
-    fn try_from([tail, head]: [String; 2]) -> Result<Self, String> {
+    fn try_from([tail, head]: [String; 2]) -> Result<Self, Error> {
         Self::new(&tail, &head)
     }
 }
@@ -66,12 +68,15 @@ impl From<ColumnNames> for [String; 2] {
 }
 
 impl FromStr for ColumnNames {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         match *text.split(',').map(str::trim).collect::<Vec<_>>() {
             [tail, head] => Self::new(tail, head),
-            _ => Err(format!("'{text}' does not name two columns; expected TAIL,HEAD such as src,dst")),
+            _ => {
+                let found = format!("'{text}' does not name two columns");
+                Err(Error::usage(found).expected("TAIL,HEAD such as src,dst"))
+            }
         }
     }
 }

@@ -43,7 +43,7 @@ impl InputFile {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let opened = rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(io::Error::from);
         let file = opened.map_err(|e| match e.kind() {
-            io::ErrorKind::NotFound => Error::data(path, "does not exist").advice("check the path"),
+            io::ErrorKind::NotFound => Error::missing(path).advice("check the path"),
             _ => Error::read(path, e),
         })?;
         let metadata = file.metadata().map_err(|e| Error::read(path, e))?;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use trimill_system::Error;
 
 /// A format of graph files. Its name is the same on the command line, in job files and in results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -62,6 +63,7 @@ impl Format {
         Self::KNOWN.map(|(format, _)| format)
     }
 
+    /// Its name on the command line, in job files and in results.
     pub const fn name(self) -> &'static str {
         Self::KNOWN[self as usize].1
     }
@@ -92,13 +94,13 @@ impl fmt::Display for Format {
 }
 
 impl FromStr for Format {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         Self::all()
             .into_iter()
             .find(|format| format.name() == text)
-            .ok_or_else(|| format!("'{text}' is not a format; expected one of {}", Self::names()))
+            .ok_or_else(|| Error::usage(format!("'{text}' is not a format; expected one of {}", Self::names())))
     }
 }
 
@@ -112,11 +114,11 @@ mod tests {
         let schema = serde_json::to_string(&schemars::schema_for!(Format)).unwrap();
         for format in Format::all() {
             let name = format.to_string();
-            assert_eq!(name.parse(), Ok(format));
+            assert_eq!(name.parse::<Format>().unwrap(), format);
             assert_eq!(serde_json::to_value(format).unwrap(), serde_json::Value::String(name.clone()));
             assert_eq!(serde_json::from_str::<Format>(&format!("\"{name}\"")).unwrap(), format);
             assert!(schema.contains(&format!("\"{name}\"")), "{name} in {schema}");
         }
-        assert!("edgelist".parse::<Format>().unwrap_err().contains("matrix-market"));
+        assert!("edgelist".parse::<Format>().unwrap_err().to_string().contains("matrix-market"));
     }
 }

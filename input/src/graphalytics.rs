@@ -74,7 +74,7 @@ impl GraphalyticsFiles {
             let expected =
                 format!("{what} of a Graphalytics graph, which is three files: NAME.properties, NAME.v and NAME.e");
             if !path.exists() {
-                return Err(Error::data(path, "does not exist").expected(expected).advice(
+                return Err(Error::missing(path).expected(expected).advice(
                     "fetch it, too; to count the edges alone, copy the .e to a name that ends with .txt and count that",
                 ));
             }

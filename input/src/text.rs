@@ -216,9 +216,14 @@ impl FirstLine {
 impl List {
     /// Logs that the first line is a header; returns where the arcs begin.
     fn told(&self) -> Start {
-        let FirstLine { line, text, header, .. } = &self.first;
+        let FirstLine { line, text, header, kind, .. } = &self.first;
         let path = self.file.path.display();
-        tracing::info!(target: NOTE, "{path}:{line}: '{text}' is a header; with --header no it is read as an arc");
+        // One number cannot be an arc.
+        let otherwise = match kind {
+            FirstLineKind::Count => "",
+            _ => "; with --header no it is read as an arc",
+        };
+        tracing::info!(target: NOTE, "{path}:{line}: '{text}' is a header{otherwise}");
         *header
     }
 

@@ -8,7 +8,7 @@ use trimill::{Error, Kind, RunResult};
 /// of Python's arguments.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     let class = match error.kind() {
-        Kind::Data if is_missing(error) => "MissingFileError",
+        Kind::Data if error.io_kind() == Some(std::io::ErrorKind::NotFound) => "MissingFileError",
         Kind::Data => "DataError",
         Kind::Usage => "UsageError",
         Kind::Resource if error.is_for_memory() => "MemoryBudgetError",
@@ -27,13 +27,6 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
         Ok(raised)
     };
     made().map_or_else(|failed| failed, PyErr::from_value)
-}
-
-/// Whether a file is not there. A reader says so in its own words, other errors have the system's.
-fn is_missing(error: &Error) -> bool {
-    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<std::io::Error>());
-    source.is_some_and(|source| source.kind() == std::io::ErrorKind::NotFound)
-        || error.path().is_some_and(|path| !path.exists() && error.to_string().contains(": does not exist"))
 }
 
 /// A message of the library, with the names of Python's arguments.

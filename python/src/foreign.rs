@@ -117,7 +117,7 @@ impl Column for Array {
         self.len as u64
     }
 
-    fn read(&self, first: u64, ids: &mut [u64]) -> Result<()> {
+    fn read_ids(&self, first: u64, ids: &mut [u64]) -> Result<()> {
         match self.number {
             Number::I8 => self.load(first, ids, load!(AtomicI8)),
             Number::I16 => self.load(first, ids, load!(AtomicI16)),

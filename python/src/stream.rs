@@ -192,14 +192,14 @@ impl Column for Chunks {
         self.len
     }
 
-    fn read(&self, first: u64, ids: &mut [u64]) -> Result<()> {
+    fn read_ids(&self, first: u64, ids: &mut [u64]) -> Result<()> {
         self.places(first, ids.len())?;
         let (mut at, mut rest) = (first, ids);
         let mut number = self.starts.partition_point(|&start| start <= first).saturating_sub(1);
         while !rest.is_empty() {
             let end = self.starts.get(number + 1).copied().unwrap_or(self.len);
             let (now, later) = rest.split_at_mut(rest.len().min((end - at) as usize));
-            self.chunks[number].read(at, now)?;
+            self.chunks[number].read_ids(at, now)?;
             at += now.len() as u64;
             (rest, number) = (later, number + 1);
         }
@@ -232,7 +232,7 @@ where
         self.start + self.values.len() as u64
     }
 
-    fn read(&self, first: u64, ids: &mut [u64]) -> Result<()> {
+    fn read_ids(&self, first: u64, ids: &mut [u64]) -> Result<()> {
         let values = &self.values.values()[(first - self.start) as usize..];
         for ((place, id), &value) in (first..).zip(ids).zip(values) {
             *id = Self::id(value.into(), place)?;

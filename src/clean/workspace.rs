@@ -202,8 +202,7 @@ impl Shares<'_> {
     }
 
     pub fn on_disk(&self, what: &str, bytes: [Bytes; 2]) -> DiskNeed {
-        let ([least_bytes, most_bytes], option) = (bytes, "--work-dir".into());
-        DiskNeed { what: what.into(), directory: self.space.dir.to_path_buf(), least_bytes, most_bytes, option }
+        DiskNeed::new(what, self.space.dir, bytes, "--work-dir")
     }
 
     /// Bytes of rows that had to be decoded before they are oriented.

@@ -105,6 +105,11 @@ impl CountTable {
     pub fn choice(&self) -> Result<Choice> {
         Choice::of(self.backend(), self.method.as_deref())
     }
+
+    /// Whether a GPU may count: one is allowed, and there is a driver.
+    pub fn may_use_gpu(&self) -> bool {
+        !matches!(self.choice(), Ok(Choice::Cpu(_))) && trimill_kernels::has_driver()
+    }
 }
 
 impl Choice {
@@ -153,10 +158,14 @@ impl Choice {
 
     /// None if the method can do what is asked, else the names of those that can.
     fn others(asked: &CountTable, can: fn(Self) -> bool) -> Result<Option<String>> {
-        let backend = asked.backend();
+        let choice = asked.choice()?;
+        let backend = match (asked.backend(), choice) {
+            (Backend::Auto, Self::Cpu(_)) if !trimill_kernels::has_driver() => Backend::Cpu,
+            (backend, _) => backend,
+        };
         let able = |name: &&str| Self::of(backend, Some(name)).is_ok_and(can);
         let names = || Method::names(backend).filter(able).collect::<Vec<_>>().join(", ");
-        asked.choice().map(|choice| (!can(choice)).then(names))
+        Ok((!can(choice)).then(names))
     }
 
     /// Whether the threads of a block can be chosen, if a GPU counts.
@@ -289,11 +298,11 @@ mod tests {
         for name in Method::names(Backend::Auto) {
             let refused = Choice::check_partitions(&asked(Backend::Auto, Some(name)), "there are 2 parts").err();
             assert_eq!(refused.is_some(), whole.contains(&name), "{name}");
-            let text = refused.map(|error| error.to_string()).unwrap_or_default();
-            assert!(
-                text.is_empty() || text.contains(name) && text.contains("2 parts") && text.contains("lstc"),
-                "{text}"
-            );
+            let Some(text) = refused.map(|error| error.to_string()) else { continue };
+            assert!(text.contains(name) && text.contains("2 parts") && text.contains("bitmap"), "{text}");
+            // A method of the CPU is replaced by one of a GPU only where that could count.
+            let on_cpu = matches!(asked(Backend::Auto, Some(name)).choice(), Ok(Choice::Cpu(_)));
+            assert_eq!(text.contains("lstc"), !on_cpu || trimill_kernels::has_driver(), "{text}");
         }
     }
 

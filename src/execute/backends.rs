@@ -250,8 +250,7 @@ impl AfterPreparing for Session {
         let ids = if graph.ids == 0 { edges / 8 } else { graph.ids }.min(MOST_VERTICES);
         let graph = &GraphToPrepare { ids, arcs, edges, ..*graph };
         let on_gpu = graph.form == InputForm::ArcsOnGpu;
-        let counts_there =
-            on_gpu || trimill_kernels::has_driver() && !matches!(self.job.settings.count.choice(), Ok(Choice::Cpu(_)));
+        let counts_there = on_gpu || self.job.settings.count.may_use_gpu();
         let machine = self.machine(usize::from(counts_there), true);
         let needed = needs(IdCount::Plain(ids), arcs, space).array(graph.form.more_per_id(), ids, "rows");
         let gpu = self.job.settings.memory.device.unwrap_or(Bytes(u64::MAX));

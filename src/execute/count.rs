@@ -202,9 +202,8 @@ impl Planned {
 impl Session {
     /// The stages after the plan: counting, which takes `seconds`, and peeling, if trusses are wanted.
     pub(super) fn counting_stages(&self, machine: &Machine, seconds: f64, edges: u64) -> Vec<ExpectedStage> {
-        let count = ExpectedStage { task: "count", seconds };
-        let peel =
-            self.job.settings.output.peeling().map(|_| ExpectedStage { task: "peel", seconds: machine.peeling(edges) });
+        let count = ExpectedStage::new("count", seconds);
+        let peel = self.job.settings.output.peeling().map(|_| ExpectedStage::new("peel", machine.peeling(edges)));
         std::iter::once(count).chain(peel).collect()
     }
 

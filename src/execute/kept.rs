@@ -30,11 +30,10 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
             (job.settings.input.names(), "names"),
             (job.settings.run.dir.is_some(), "a run directory"),
             (job.settings.spill.keep(), "to keep the spills"),
-            (job.counts_vertices(), "the triangles at each vertex, whose ids and degrees only the graph has"),
-            (job.counts_edges(), "the triangles on each edge, whose ids only the graph has"),
         ],
         dir,
     )?;
+    refuse_counts(&job, dir)?;
     let manifest = Manifest::read(dir)?;
     let seed: u64 = manifest.job.seed.parse().map_err(|_| {
         Error::data(dir.join(MANIFEST_NAME), format!("the seed '{}'", manifest.job.seed)).expected("a whole number")
@@ -74,6 +73,22 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
         ..result_of(&session, &manifest.graph)
     };
     Ok(RunResult { timeline: control.timeline(result.seconds), ..result.complete() })
+}
+
+/// Refuses all counts but the total.
+fn refuse_counts(job: &Job, dir: &Path) -> Result<()> {
+    let asked = [
+        (job.settings.output.peeling().is_some(), "the trussness of edges"),
+        (job.counts_vertices(), "the triangles at each vertex"),
+        (job.counts_edges(), "the triangles on each edge"),
+    ];
+    match asked.into_iter().find(|(asked, _)| *asked) {
+        Some((_, what)) => Err(Error::usage(format!("holds spilled partitions, from which {what} cannot be found"))
+            .at(dir)
+            .expected("the total alone: ids and degrees are not in spills")
+            .advice("name the graph's file")),
+        None => Ok(()),
+    }
 }
 
 /// Refuses explicit settings of how a graph is read or partitioned.

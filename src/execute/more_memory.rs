@@ -137,7 +137,7 @@ mod tests {
         {
             let rounded = rounded_up(Bytes(bytes));
             assert!(rounded.get() >= bytes && rounded.to_string() == text, "{rounded}");
-            assert_eq!(text.replace(' ', "").parse(), Ok(rounded));
+            assert_eq!(text.replace(' ', "").parse::<Bytes>().ok(), Some(rounded));
         }
     }
 }

@@ -89,7 +89,7 @@ impl Planned {
         check_room([self.spills_needed(&building)])?;
         let room = SharedBudget::new(Bytes::ZERO);
         let builder = self.builder(locals, &directory, &room, true);
-        control.expect(&[ExpectedStage { task: "spill", seconds: self.counting_seconds() }]);
+        control.expect(&[ExpectedStage::new("spill", self.counting_seconds())]);
         let task = control.task("spill", Some(u64::from(parts)), Unit::Partitions);
         let (mut spills, mut times) = (Vec::new(), StageTimes::default());
         order.iter().for_each(|&part| dir.wrote(&directory.join(file_name(part))));

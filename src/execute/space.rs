@@ -19,12 +19,8 @@ impl Planned {
         let Self { graph, plan, session, .. } = self;
         let Session { job, run, cache, work_dir, .. } = session;
         let mut needs: Vec<DiskNeed> = building.map(|building| self.spills_needed(building)).into_iter().collect();
-        let up_to = |what: &str, directory: &std::path::Path, most_bytes, option: &str| DiskNeed {
-            what: what.into(),
-            directory: directory.to_path_buf(),
-            least_bytes: Bytes::ZERO,
-            most_bytes,
-            option: option.into(),
+        let up_to = |what: &str, directory: &std::path::Path, most: Bytes, option: &str| {
+            DiskNeed::new(what, directory, [Bytes::ZERO, most], option)
         };
         if let Some(run) = run {
             let counts = counts_bytes(job.counts(), plan);
@@ -51,14 +47,9 @@ impl Planned {
     }
 
     pub(super) fn spills_needed(&self, building: &Building) -> DiskNeed {
-        DiskNeed {
-            what: "the spilled partitions".into(),
-            directory: self.session.spill_dir.clone(),
-            // Nothing is certain: blocks are compressed.
-            least_bytes: Bytes::ZERO,
-            most_bytes: building.disk,
-            option: "--spill-dir".into(),
-        }
+        // Nothing is certain: blocks are compressed.
+        let bytes = [Bytes::ZERO, building.disk];
+        DiskNeed::new("the spilled partitions", &self.session.spill_dir, bytes, "--spill-dir")
     }
 
     fn sums_bytes<K: SumKey>(&self, keys: u64) -> Bytes {

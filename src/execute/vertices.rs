@@ -125,7 +125,7 @@ impl<'g> VertexSums<'g> {
             if control.is_recorded() {
                 result.degrees = Some(DegreeBin::of_sums(&by_degree));
             }
-            let counts = VerticesOfGraph { graph, sums, memory };
+            let counts = VerticesOfGraph { graph, sums, memory, control };
             let (arrays, len, finish) = (job.arrays.as_ref(), array_len(graph), |file| session.finish_file(file));
             let written = job.settings.output.write_vertices(arrays, &counts, len, &by_degree, finish);
             let all = match &job.settings.output.lcc {

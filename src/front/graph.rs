@@ -5,12 +5,13 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Options, counted, titled};
+use super::{Options, apart, counted, resolved, titled};
 use crate::job::Job;
 use crate::job::file::Tables;
 use crate::job::job::STANDARD_INPUT;
 use crate::report::{PlanReport, RunResult};
 use crate::{execute, paths};
+use trimill_input::InputPattern;
 use trimill_input::arcs::{ArcList, EdgeSource};
 use trimill_input::format::Format;
 use trimill_system::{Control, Error, Result};
@@ -30,6 +31,7 @@ use trimill_system::{Control, Error, Result};
 /// # Ok::<(), trimill::Error>(())
 /// ```
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct Graph<'a> {
     source: GraphSource<'a>,
     format: Option<Format>,
@@ -55,6 +57,13 @@ impl<'a> Graph<'a> {
     /// `.npz`, LDBC Graphalytics, or Parquet and Arrow (with the feature `parquet`); also `.gz`, `.bz2` or `.zst` or, except a BVGraph, alone in
     /// a `.tar` or `.zip`. Its format is found from content and suffix.
     ///
+    /// # Input files
+    /// A directory stands for all files in it and below it, a list (`NAME.paths`) or a description of GraphAr for the files that it names, `-` for
+    /// standard input; with the feature `remote`, a URL for an object of a server, and `s3://BUCKET/PREFIX/`, or a key with `*` or `[...]`, for
+    /// several. Any other name is that of one file, whatever characters it has: only the program takes names of files as patterns.
+    ///
+    /// A file must not be shortened while it is read: it is mapped into memory, and reading what is no longer there ends the process by SIGBUS.
+    ///
     /// ```
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("triangle.txt");
@@ -67,7 +76,7 @@ impl<'a> Graph<'a> {
         Self::from_files([path])
     }
 
-    /// The graph of the edges of several files.
+    /// The graph of the edges of several files, each as in [`Self::from_file`]; `-` only alone.
     pub fn from_files<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Self {
         Self { source: GraphSource::Files(paths.into_iter().map(Into::into).collect()), format: None }
     }
@@ -84,7 +93,6 @@ impl<'a> Graph<'a> {
     }
 
     /// Sets the format, for files whose content and suffix do not determine it.
-    #[must_use]
     pub fn with_format(mut self, format: Format) -> Self {
         self.format = Some(format);
         self
@@ -93,7 +101,8 @@ impl<'a> Graph<'a> {
     /// Counts its triangles, exactly.
     ///
     /// Time: reading and cleaning, then the sum over all edges of the length of the shorter row of its ends. Memory: within the
-    /// budgets of `options`. Disk: 2 to 5 bytes an arc while the graph is prepared, if that does not fit in memory.
+    /// budgets of `options`. Disk: 2 to 5 bytes an arc while the graph is prepared, if that does not fit in memory. The prepared graph of
+    /// a file is kept in the user's cache directory, usually `~/.cache/trimill`: [`Options::without_cache`] keeps none.
     ///
     /// # Errors
     /// [`Kind::Data`](crate::Kind::Data): a file is missing, malformed or damaged. [`Kind::Usage`](crate::Kind::Usage): options that
@@ -120,6 +129,10 @@ impl<'a> Graph<'a> {
     ///
     /// # Errors
     /// As [`Self::count`]; [`Kind::Interrupted`](crate::Kind::Interrupted) once it was stopped.
+    ///
+    /// # Panics
+    /// Where the [`EdgeSource`] or the [`Observer`](crate::Observer) of the caller panics, unless that becomes an error of
+    /// [`Kind::Defect`](crate::Kind::Defect). Later counts work.
     pub fn count_with(&self, options: &Options, control: &Control) -> Result<RunResult> {
         let job = self.job(options)?;
         paths::check(&[job.paths()])?;
@@ -152,9 +165,11 @@ impl<'a> Graph<'a> {
         let job = self.job(options)?;
         let shown = titled(job.clone()).without_counts();
         paths::check(&[shown.paths()])?;
-        let plan = execute::plan::plan(job, self.edges(), options.helper.clone(), control)?;
-        shown.write_plan(&plan)?;
-        Ok(plan)
+        apart(job.settings.count.may_use_gpu(), || {
+            let plan = execute::plan::plan(job, self.edges(), options.helper.clone(), control)?;
+            shown.write_plan(&plan)?;
+            Ok(plan)
+        })
     }
 
     pub(super) fn edges(&self) -> Option<&dyn EdgeSource> {
@@ -168,10 +183,23 @@ impl<'a> Graph<'a> {
         let mut tables = options.tables.clone();
         tables.input.format = self.format.or(tables.input.format);
         match &self.source {
-            GraphSource::Files(paths) => tables.input.paths = Some(paths.clone()),
+            GraphSource::Files(paths) => {
+                paths.iter().try_for_each(|path| check_is_no_pattern(path))?;
+                tables.input.paths = Some(paths.clone());
+            }
             GraphSource::Edges(edges) => in_memory(&mut tables, edges.arcs())?,
         }
-        Job::resolve(None, &tables, Path::new(""))
+        resolved(&tables)
+    }
+}
+
+/// Refuses a name that does not exist and would match others: the program takes it as a pattern.
+fn check_is_no_pattern(path: &Path) -> Result<()> {
+    match std::fs::metadata(path) {
+        Err(error) if InputPattern::of(path).is_some() => {
+            Err(Error::read(path, error).expected("the name of one file: only the program takes patterns"))
+        }
+        _ => Ok(()),
     }
 }
 

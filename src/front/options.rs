@@ -28,6 +28,7 @@ use trimill_system::{Bytes, Result};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default)]
+#[must_use]
 pub struct Options {
     pub(super) tables: Tables,
     pub(super) helper: Option<Helper>,
@@ -40,35 +41,30 @@ impl Options {
     }
 
     /// What counts: the CPU, a GPU, or a GPU where there is one.
-    #[must_use]
     pub fn backend(mut self, backend: Backend) -> Self {
         self.tables.count.backend = Some(backend);
         self
     }
 
     /// The counting method, by its name: `docs/methods.md` lists them.
-    #[must_use]
     pub fn method(mut self, name: &str) -> Self {
         self.tables.count.method = Some(name.into());
         self
     }
 
     /// The GPUs that count; by default the first one of the driver.
-    #[must_use]
     pub fn devices(mut self, devices: Devices) -> Self {
         self.tables.count.devices = Some(devices);
         self
     }
 
     /// The number of CPU threads; by default one for each core, but one alone for fewer than 65,536 edges in memory.
-    #[must_use]
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.tables.count.threads = Some(threads);
         self
     }
 
     /// The most bytes of device memory (on the CPU: of memory for counting), never exceeded.
-    #[must_use]
     pub fn device_memory(mut self, bytes: Bytes) -> Self {
         self.tables.memory.device = Some(bytes);
         self
@@ -76,49 +72,42 @@ impl Options {
 
     /// The most bytes of host memory that the job may take in addition to what the process holds already; by default half of the
     /// machine's, or of the limit of the process's control groups.
-    #[must_use]
     pub fn host_memory(mut self, bytes: Bytes) -> Self {
         self.tables.memory.host = Some(bytes);
         self
     }
 
     /// How vertices are assigned to partitions. METIS runs in a child process: see [`Self::program`].
-    #[must_use]
     pub fn partitioner(mut self, partitioner: Partitioner) -> Self {
         self.tables.partition.partitioner = Some(partitioner);
         self
     }
 
     /// METIS sees runs of this many consecutive vertices as one; for graphs above its limits.
-    #[must_use]
     pub fn metis_contract(mut self, vertices: NonZeroU32) -> Self {
         self.tables.partition.metis.contract = Some(vertices);
         self
     }
 
     /// The number of partitions; by default as few as fit the budget.
-    #[must_use]
     pub fn parts(mut self, parts: NonZeroU32) -> Self {
         self.tables.partition.parts = Some(Parts::Exactly(parts));
         self
     }
 
     /// What is dropped of each partition before it is spilled.
-    #[must_use]
     pub fn prune(mut self, level: Prune) -> Self {
         self.tables.partition.prune = Some(level);
         self
     }
 
     /// The seed of random choices; by default 1. The count does not depend on it.
-    #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.tables.partition.seed = Some(seed);
         self
     }
 
     /// The columns of a Parquet or Arrow file that hold the ends of edges; by default the first two.
-    #[must_use]
     pub fn columns(mut self, columns: ColumnNames) -> Self {
         self.tables.input.columns = Some(columns);
         self
@@ -126,14 +115,12 @@ impl Options {
 
     /// Whether the ids of edge lists, Parquet or Arrow files are names: text, whose numbers follow the order of its bytes. Counts at each vertex or on each edge are
     /// then written to files only.
-    #[must_use]
     pub fn names(mut self, names: bool) -> Self {
         self.tables.input.names = Some(names);
         self
     }
 
     /// The directory for temporary files, spilled partitions among them; by default the system's.
-    #[must_use]
     pub fn work_dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.tables.work.dir = Some(dir.into());
         self.tables.spill.dir.clone_from(&self.tables.work.dir);
@@ -142,14 +129,12 @@ impl Options {
 
     /// The directory where prepared graphs are kept, so that the next count of the same file begins at partitioning; by default
     /// `trimill` in the user's cache directory.
-    #[must_use]
     pub fn cache_dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.tables.cache.dir = Some(dir.into());
         self
     }
 
     /// Prepares the graph each time and keeps nothing.
-    #[must_use]
     pub fn without_cache(mut self) -> Self {
         self.tables.cache.enabled = Some(false);
         self
@@ -167,7 +152,6 @@ impl Options {
     /// assert_eq!(clustering.average_clustering_of_degree_2, (1.0 + 1.0 + 1.0 / 3.0) / 3.0);
     /// # Ok::<(), trimill::Error>(())
     /// ```
-    #[must_use]
     pub fn clustering(mut self) -> Self {
         self.tables.output.clustering = Some(true);
         self
@@ -176,14 +160,12 @@ impl Options {
     /// Writes the triangles at each vertex to `file`, a new one: `.tsv` or `.csv` (either with `.gz` or `.zst`), `.npy` or
     /// `.parquet`
     /// ([`Kind::Usage`](crate::Kind::Usage) otherwise, and for a file that is there, without [`Self::force`]).
-    #[must_use]
     pub fn per_vertex(mut self, file: impl Into<PathBuf>) -> Self {
         self.tables.output.per_vertex = Some(file.into());
         self
     }
 
     /// Writes the vertices of each degree, their triangles and their average clustering to `file`, as [`Self::per_vertex`].
-    #[must_use]
     pub fn by_degree(mut self, file: impl Into<PathBuf>) -> Self {
         self.tables.output.by_degree = Some(file.into());
         self
@@ -192,14 +174,12 @@ impl Options {
     /// Writes the local clustering coefficient of every vertex of the input to `file`, a new one: lines of its id and the value, in the order
     /// of the ids, 0 for those without an edge; `.gz` and `.zst` are compressed. Edges of a graph whose files say that it is directed count by
     /// their direction; see [`Self::directed`]. Not of a [`PreparedGraph`](crate::PreparedGraph).
-    #[must_use]
     pub fn lcc(mut self, file: impl Into<PathBuf>) -> Self {
         self.tables.output.lcc = Some(file.into());
         self
     }
 
     /// Says whether the arcs of the input's files have a direction, for [`Self::lcc`]; by default they do if the files say so.
-    #[must_use]
     pub fn directed(mut self, directed: bool) -> Self {
         self.tables.output.directed = Some(directed);
         self
@@ -207,7 +187,6 @@ impl Options {
 
     /// Writes the triangles on each edge to `file`, as [`Self::per_vertex`]: `.tsv` or `.csv` (either with `.gz` or `.zst`), or `.parquet`. The sums take
     /// 4 bytes an edge.
-    #[must_use]
     pub fn per_edge(mut self, file: impl Into<PathBuf>) -> Self {
         self.tables.output.per_edge = Some(file.into());
         self
@@ -225,42 +204,36 @@ impl Options {
     /// assert_eq!((trusses.largest_k, trusses.by_k[1].edges), (4, 6));
     /// # Ok::<(), trimill::Error>(())
     /// ```
-    #[must_use]
     pub fn truss(mut self) -> Self {
         self.tables.output.truss = Some(true);
         self
     }
 
     /// Writes the vertices and edges of the truss of each k to `file`, as [`Self::by_degree`].
-    #[must_use]
     pub fn by_k(mut self, file: impl Into<PathBuf>) -> Self {
         self.tables.output.by_k = Some(file.into());
         self
     }
 
     /// Writes a page that shows the result to `file`, an HTML file that opens in a browser. A page of an earlier count is replaced.
-    #[must_use]
     pub fn report(mut self, file: impl Into<PathBuf>) -> Self {
         self.tables.output.report = Some(file.into());
         self
     }
 
     /// Has that page compare with an earlier result: `file` holds what [`RunResult`](crate::RunResult) is as JSON.
-    #[must_use]
     pub fn against(mut self, file: impl Into<PathBuf>) -> Self {
         self.tables.output.against = Some(file.into());
         self
     }
 
     /// Replaces files that are there already under the names of outputs; inputs are never replaced.
-    #[must_use]
     pub fn force(mut self) -> Self {
         self.tables.output.force = Some(true);
         self
     }
 
     /// The directory that records finished work, so that the same count, started again after any end, continues from there.
-    #[must_use]
     pub fn run_dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.tables.run.dir = Some(dir.into());
         self
@@ -268,7 +241,6 @@ impl Options {
 
     /// The program `trimill`, which is started for the partitioner METIS: that library traps signals and may end its process, so it
     /// never runs in this one. A program that is not `trimill` names another command: [`Self::metis_command`].
-    #[must_use]
     pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
         self.helper = Some(Helper::metis(program.into()));
         self
@@ -276,7 +248,6 @@ impl Options {
 
     /// The command that is started for the partitioner METIS: a program, and its first arguments. The library adds arguments of its
     /// own, with which that process calls [`metis_child`](crate::metis_child).
-    #[must_use]
     pub fn metis_command<A: Into<OsString>>(
         mut self,
         program: impl Into<PathBuf>,

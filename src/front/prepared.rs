@@ -1,12 +1,10 @@
 //! A graph that is prepared once, and then asked any number of questions.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use super::graph::in_memory;
-use super::{Graph, Options, counted};
+use super::{Graph, Options, apart, check_no_run_dir, counted, resolved};
 use crate::execute::session::{Purpose, Session};
-use crate::job::Job;
 use crate::job::file::{InputTable, Tables};
 use crate::outputs::arrays::{CountArrays, EdgeColumns, VertexColumns, filled};
 use crate::report::{RunResult, Stage};
@@ -57,17 +55,16 @@ impl Graph<'_> {
     /// # Errors
     /// As [`Self::count_with`].
     pub fn prepare_with(&self, options: &Options, control: &Control) -> Result<PreparedGraph> {
-        if options.tables.run.dir.is_some() {
-            return Err(Error::usage("a run directory for a graph that stays prepared")
-                .expected("one question, which a later start goes on with")
-                .advice("use Graph::count"));
-        }
-        let session = Session::open(self.job(options)?, Purpose::Count, None, control)?;
-        let opened = session.input(self.edges())?;
-        opened.open_gpus()?;
-        let mut stages = Vec::new();
-        let (graph, _) = opened.graph(&mut stages)?;
-        Ok(PreparedGraph { graph, stages })
+        check_no_run_dir(options)?;
+        let job = self.job(options)?;
+        apart(job.settings.count.may_use_gpu(), || {
+            let session = Session::open(job, Purpose::Count, None, control)?;
+            let opened = session.input(self.edges())?;
+            opened.open_gpus()?;
+            let mut stages = Vec::new();
+            let (graph, _) = opened.graph(&mut stages)?;
+            Ok(PreparedGraph { graph, stages })
+        })
     }
 }
 
@@ -92,12 +89,23 @@ impl PreparedGraph {
     /// # Errors
     /// Where the graph's file cannot be read any more; threads that the system refuses.
     pub fn degrees(&self, options: &Options) -> Result<VertexColumns> {
+        self.degrees_with(options, &Control::silent())
+    }
+
+    /// As [`Self::degrees`], but it can be stopped.
+    ///
+    /// # Errors
+    /// As [`Self::degrees`]; [`Kind::Interrupted`](crate::Kind::Interrupted) once it was stopped.
+    pub fn degrees_with(&self, options: &Options, control: &Control) -> Result<VertexColumns> {
         self.check_numbers()?;
-        let (graph, sums) = (&self.graph, &Sums::<ByRank>::in_memory(self.graph.vertices().into()));
         let arrays = Arc::default();
-        let to = CountArrays::Vertices(Arc::clone(&arrays));
-        let pool = threads::pool(options.tables.count.threads)?;
-        parallel::within(&pool, || to.take_vertices(&VerticesOfGraph { graph, sums, memory: Bytes(u64::MAX) }))?;
+        apart(false, || {
+            let (graph, sums) = (&self.graph, &Sums::<ByRank>::in_memory(self.graph.vertices().into()));
+            let to = CountArrays::Vertices(Arc::clone(&arrays));
+            let pool = threads::pool(options.tables.count.threads)?;
+            let memory = Bytes(u64::MAX);
+            parallel::within(&pool, || to.take_vertices(&VerticesOfGraph { graph, sums, memory, control }))
+        })?;
         Ok(filled(&arrays))
     }
 
@@ -119,6 +127,9 @@ impl PreparedGraph {
 
     /// Counts the triangles at each vertex.
     ///
+    /// # Memory
+    /// The arrays take 20 bytes a vertex, outside of [`Options::host_memory`].
+    ///
     /// # Errors
     /// As [`Graph::count`].
     pub fn vertices(&self, options: &Options) -> Result<(RunResult, VertexColumns)> {
@@ -136,6 +147,9 @@ impl PreparedGraph {
     }
 
     /// Counts the triangles on each edge or, with [`Options::truss`], finds its trussness.
+    ///
+    /// # Memory
+    /// The arrays take 20 bytes an edge, outside of [`Options::host_memory`].
     ///
     /// # Errors
     /// As [`Graph::count`].
@@ -163,13 +177,14 @@ impl PreparedGraph {
     }
 
     fn asked(&self, options: &Options, arrays: Option<CountArrays>, control: &Control) -> Result<RunResult> {
+        check_no_run_dir(options)?;
         let mut tables = Tables { input: InputTable::default(), ..options.tables.clone() };
         in_memory(&mut tables, self.graph.edges())?;
         if arrays.is_some() {
             self.check_numbers()?;
         }
         tables.input.names = self.graph.has_names().then_some(true);
-        let mut job = Job::resolve(None, &tables, Path::new(""))?;
+        let mut job = resolved(&tables)?;
         job.arrays = arrays;
         paths::check(&[job.paths()])?;
         let Self { graph, stages } = self.clone();

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use crate::job::file::Tables;
 use crate::job::parse::likely;
 use crate::job::suggest::did_you_mean;
-use trimill_system::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 /// The value of a setting that is made by its name.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,33 +29,28 @@ pub enum Setting {
     List(Vec<Setting>),
 }
 
-impl From<bool> for Setting {
-    fn from(flag: bool) -> Self {
-        Self::Flag(flag)
+macro_rules! setting_from {
+    ($($type:ty => $variant:ident),*) => {$(
+        impl From<$type> for Setting {
+            fn from(value: $type) -> Self {
+                Self::$variant(value.into())
+            }
+        }
+    )*};
+}
+
+setting_from!(bool => Flag, i32 => Integer, u32 => Integer, i64 => Integer, u64 => Integer, f64 => Real);
+setting_from!(&str => Text, String => Text);
+
+impl From<usize> for Setting {
+    fn from(number: usize) -> Self {
+        (number as u64).into()
     }
 }
 
-impl From<i32> for Setting {
-    fn from(number: i32) -> Self {
-        Self::Integer(number.into())
-    }
-}
-
-impl From<u64> for Setting {
-    fn from(number: u64) -> Self {
-        Self::Integer(number.into())
-    }
-}
-
-impl From<&str> for Setting {
-    fn from(text: &str) -> Self {
-        Self::Text(text.into())
-    }
-}
-
-impl From<String> for Setting {
-    fn from(text: String) -> Self {
-        Self::Text(text)
+impl From<Bytes> for Setting {
+    fn from(bytes: Bytes) -> Self {
+        bytes.get().into()
     }
 }
 
@@ -66,18 +61,22 @@ impl<T: Into<Self>> From<Vec<T>> for Setting {
 }
 
 impl Setting {
-    /// The value as a job's tables read it; `None` for a whole number of more than 64 bits.
-    fn value(self) -> Option<Value> {
-        Some(match self {
+    /// The value as a job's tables read it.
+    fn value(self) -> Result<Value> {
+        Ok(match self {
             Self::Default => Value::Null,
             Self::Flag(flag) => flag.into(),
-            Self::Integer(number) => match u64::try_from(number) {
-                Ok(number) => number.into(),
-                Err(_) => i64::try_from(number).ok()?.into(),
+            Self::Integer(number) => match (u64::try_from(number), i64::try_from(number)) {
+                (Ok(number), _) => number.into(),
+                (_, Ok(number)) => number.into(),
+                _ => return Err(Error::usage("a number of more than 64 bits").expected("a smaller one")),
             },
-            Self::Real(number) => number.into(),
+            Self::Real(number) => match Number::from_f64(number) {
+                Some(number) => number.into(),
+                None => return Err(Error::usage(number.to_string()).expected("a finite number")),
+            },
             Self::Text(text) => text.into(),
-            Self::List(list) => list.into_iter().map(Self::value).collect::<Option<Vec<_>>>()?.into(),
+            Self::List(list) => list.into_iter().map(Self::value).collect::<Result<Vec<_>>>()?.into(),
         })
     }
 }
@@ -127,9 +126,7 @@ pub(super) fn set(tables: &mut Tables, name: &str, setting: Setting) -> Result<(
     let Some(place) = PLACES.get(name) else {
         return Err(Error::usage(format!("unknown setting `{name}`{}", did_you_mean(name, names()))));
     };
-    let Some(value) = setting.value() else {
-        return Err(Error::usage("a number of more than 64 bits").at(name).expected("a smaller one"));
-    };
+    let value = setting.value().map_err(|error| error.at(name))?;
     let work_before = tables.work.dir.clone();
     let changed = serde_json::to_value(&*tables).and_then(|mut all| {
         if let Some(old) = all.pointer_mut(place) {
@@ -181,10 +178,12 @@ mod tests {
         set(&mut tables, "cache", false.into()).unwrap();
         set(&mut tables, "spill_dir", "spill".into()).unwrap();
         set(&mut tables, "work_dir", "work".into()).unwrap();
+        set(&mut tables, "block_bytes", Bytes(70_000).into()).unwrap();
+        set(&mut tables, "threads", 2_usize.into()).unwrap();
         set(&mut tables, "parts", 3.into()).unwrap();
         set(&mut tables, "parts", Setting::Default).unwrap();
-        let text = "memory.device = 16_000_000_000\ncount.devices = [0, 1]\ncache.enabled = false\nspill.dir = 'spill'\n\
-                    work.dir = 'work'";
+        let text = "memory = { device = 16_000_000_000, block = 70_000 }\ncount = { devices = [0, 1], threads = 2 }\n\
+                    cache.enabled = false\nspill.dir = 'spill'\nwork.dir = 'work'";
         let mut expected: Tables = toml::from_str(text).unwrap();
         expected.partition.seed = Some(u64::MAX);
         assert_eq!(tables, expected);
@@ -199,6 +198,8 @@ mod tests {
             ("parst", 3.into(), "did you mean `parts`?"),
             ("parts", 0.into(), "parts: 0 is not a number of parts"),
             ("parts", Setting::Real(1.5), "parts: "),
+            ("parts", f64::NAN.into(), "parts: NaN; expected a finite number"),
+            ("devices", vec![f64::INFINITY].into(), "devices: inf; expected a finite number"),
             ("seed", Setting::Integer(-1), "seed: "),
             ("seed", Setting::Integer(1 << 64), "64 bits"),
             ("prune", "direkt".into(), "did you mean `direct`?"),

@@ -10,12 +10,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde::{de, ser};
 use trimill_partitioners::MAX_PARTS;
+use trimill_system::Error;
 use trimill_system::whole::text_or_whole;
 
 use super::suggest;
 
 /// How the vertices are assigned to partitions.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Partitioner {
     /// `rank` or `contiguous`, whichever is estimated to be faster.
@@ -40,13 +41,13 @@ impl Partitioner {
     pub const NAMES: [&'static str; 6] = ["auto", "rank", "random", "contiguous", "contiguous-vertices", "metis"];
 
     /// Whether assigning the vertices again, to another number of parts, costs little.
-    pub fn is_cheap(&self) -> bool {
+    pub(crate) fn is_cheap(&self) -> bool {
         !matches!(self, Self::Metis | Self::File(_))
     }
 
     /// The same with a relative path taken from `base`.
     #[must_use]
-    pub fn based(self, base: &Path) -> Self {
+    pub(crate) fn based(self, base: &Path) -> Self {
         match self {
             Self::File(path) => Self::File(base.join(path)),
             other => other,
@@ -69,9 +70,10 @@ impl fmt::Display for Partitioner {
 }
 
 impl FromStr for Partitioner {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let no_file = || Error::usage(format!("'{text}' names no file")).expected("file:PATH");
         match text {
             "auto" => Ok(Self::Auto),
             "rank" => Ok(Self::Rank),
@@ -80,14 +82,14 @@ impl FromStr for Partitioner {
             "contiguous-vertices" => Ok(Self::ContiguousVertices),
             "metis" => Ok(Self::Metis),
             _ => match text.strip_prefix("file:") {
-                Some("") => Err("'file:' names no file; expected file:PATH".into()),
+                Some("") => Err(no_file()),
                 Some(path) => Ok(Self::File(path.into())),
-                None if text == "file" => Err("'file' names no file; expected file:PATH".into()),
-                None => Err(format!(
-                    "'{text}' is not a partitioner; expected {} or file:PATH{}",
+                None if text == "file" => Err(no_file()),
+                None => Err(Error::usage(format!("'{text}' is not a partitioner")).expected(format!(
+                    "{} or file:PATH{}",
                     Self::NAMES.join(", "),
                     suggest::did_you_mean(text, Self::NAMES)
-                )),
+                ))),
             },
         }
     }

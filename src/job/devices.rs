@@ -7,10 +7,11 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use trimill_system::Error;
 use trimill_system::whole::exact;
 
 /// The GPUs that count, by the driver's numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Devices {
     /// Every GPU that the driver shows.
@@ -38,14 +39,14 @@ impl fmt::Display for Devices {
 }
 
 impl FromStr for Devices {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         if text == "all" {
             return Ok(Self::All);
         }
         let list = text.split(',').map(|number| number.trim().parse()).collect::<Result<_, _>>();
-        list.map(Self::List).map_err(|_| format!("'{text}' names no GPUs; expected {EXPECTED}"))
+        list.map(Self::List).map_err(|_| Error::usage(format!("'{text}' names no GPUs")).expected(EXPECTED))
     }
 }
 
@@ -134,7 +135,7 @@ mod tests {
             ("0", "[0]", Devices::default()),
             ("2,0,0", "[2,0,0]", Devices::List(vec![2, 0, 0])),
         ] {
-            assert_eq!(text.parse(), Ok(devices.clone()));
+            assert_eq!(text.parse::<Devices>().unwrap(), devices);
             assert_eq!(devices.to_string(), text);
             assert_eq!(serde_json::to_string(&devices).unwrap(), json);
             assert_eq!(serde_json::from_str::<Devices>(json).unwrap(), devices);

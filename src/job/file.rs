@@ -240,7 +240,7 @@ pub struct MetisTable {
 #[cfg_attr(feature = "cli", command(next_help_heading = "Memory"))]
 pub struct MemoryTable {
     /// The most memory of the device, such as 512MiB or 16GB [default: on a GPU what the input can need, at most 90% of
-    /// what is free; on the CPU half of the host memory]
+    /// what is free; on the CPU half of what the host's budget leaves]
     #[cfg_attr(feature = "cli", schemars(schema_with = "budget"))]
     #[cfg_attr(feature = "cli", arg(id = "device_memory", long = "device-memory", value_name = "BYTES"))]
     pub device: Option<Bytes>,

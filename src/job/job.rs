@@ -104,7 +104,7 @@ impl Job {
         memory::check(self.settings.memory.host)
     }
 
-    /// Checks that files to read exist, not empty, and no output directory is a file. Errors: `Kind::Data` (a file), `Kind::Resource` (a directory).
+    /// Checks that files to read exist, not empty, and no directory is a file or below one. Errors: `Kind::Data` (a file), `Kind::Resource` (a directory).
     pub fn check_files(&self) -> Result<()> {
         if self.kept_spills().is_none() {
             let files = trimill_input::files_of(&self.inputs)?;
@@ -118,12 +118,13 @@ impl Job {
         if let Some(path) = &output.against {
             readable(path, "the result of an earlier count")?;
         }
-        for dir in [&work.dir, &cache.dir, &spill.dir, &run.dir, &output.dir].into_iter().flatten() {
-            if dir.exists() && !dir.is_dir() {
-                return Err(Error::resource("is not a directory").at(dir).expected("a directory, or nothing yet"));
-            }
+        // A cache below a file is done without.
+        let above =
+            [&work.dir, &spill.dir, &run.dir, &output.dir].into_iter().flatten().flat_map(|dir| dir.ancestors());
+        match above.chain(cache.dir.as_deref()).find(|dir| dir.exists() && !dir.is_dir()) {
+            Some(file) => Err(Error::resource("is not a directory").at(file).expected("a directory, or nothing yet")),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Whether its input is standard input, or edges in memory.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::choices::Partitioner;
-use super::devices::SpillTo;
+use super::devices::{Devices, SpillTo};
 use super::file::{
     CacheTable, ClusterTable, CountTable, InputTable, MemoryTable, MetisTable, OutputTable, PartitionTable, RunTable,
     Scheduler, SpillTable, Tables, WorkTable,
@@ -15,6 +15,7 @@ use crate::count::cuda::KernelSettings;
 use crate::table::format::{COLUMNS, STANDARD_OUTPUT};
 use crate::truss::{LEAST, MOST_K};
 use crate::vertices::lcc::LccWanted;
+use trimill_partitioners::MAX_PARTS;
 use trimill_system::url::{is_url, public};
 use trimill_system::{Bytes, Error, Result, threads};
 
@@ -190,6 +191,9 @@ impl TypedJob<'_> {
             (None, true) => Some("the spill is to be kept".into()),
             (None, false) => None,
         };
+        if let Some(parts) = typed.parts().asked().filter(|parts| *parts > MAX_PARTS) {
+            return Err(self.refuse(format!("{parts} parts")).expected(format!("at most {MAX_PARTS}")));
+        }
         let partitioner = typed.partitioner().clone().based(self.base);
         let metis = match partitioner {
             Partitioner::Metis => typed.metis.clone(),
@@ -212,6 +216,9 @@ impl TypedJob<'_> {
     }
 
     fn count(&self, typed: &CountTable) -> Result<CountTable> {
+        if matches!(&typed.devices, Some(Devices::List(list)) if list.is_empty()) {
+            return Err(self.refuse("no GPUs are named").expected("`all`, or at least one number"));
+        }
         KernelSettings::from(typed).shape().map_err(|error| self.in_job(error))?;
         threads::check(typed.threads).map_err(|error| self.in_job(error))?;
         Ok(CountTable { backend: Some(typed.backend()), ..typed.clone() })

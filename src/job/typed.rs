@@ -77,7 +77,8 @@ In a directed graph (--directed, or by its .properties) neighbours are joined by
 of all possible arcs between them that exist; the input is then read twice.";
 
 pub(super) const PER_EDGE: &str = "\
-Write the triangles on each edge to FILE, whose name decides the format; rows are in the order of u and v, ids of the input:
+Write the triangles on each edge to FILE, whose name decides the format; rows are in the order of u and v, ids of the input. \
+With --truss the trussness is written instead of the triangles:
   .tsv, .csv  u, v, triangles of each edge, u below v; also with .gz
               or .zst
   .parquet    the same columns, in builds with that feature

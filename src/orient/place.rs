@@ -46,14 +46,9 @@ impl<'a> Destination<'a> {
 
     fn need(&self, layout: &Layout) -> DiskNeed {
         let names = self.names.map_or(Bytes::ZERO, |names| names.bytes());
-        let least_bytes = layout.file_at_least() + names;
-        DiskNeed {
-            what: "the graph file".into(),
-            directory: self.dir.to_path_buf(),
-            least_bytes,
-            most_bytes: least_bytes.max(layout.sections_at_most() + names),
-            option: self.option.into(),
-        }
+        let least = layout.file_at_least() + names;
+        let bytes = [least, least.max(layout.sections_at_most() + names)];
+        DiskNeed::new("the graph file", self.dir, bytes, self.option)
     }
 }
 

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use crate::edges::rows::{EdgeCount, EdgeRows};
 use crate::table::columns::{CountRows, CountsInOrder};
 use crate::vertices::order::{VertexCount, VertexRows};
-use trimill_system::mapped::zeros;
-use trimill_system::{Result, lock};
+use trimill_system::mapped::try_zeros;
+use trimill_system::{Error, Result, lock};
 
 const AT_A_TIME: usize = 1 << 14;
 
@@ -99,8 +99,7 @@ impl CountArrays {
         *arrays = VertexColumns::default();
         let VertexColumns { ids, degrees, triangles } = arrays;
         counts.in_order(&mut |rows| {
-            append(rows, ids, degrees, triangles, |VertexCount { id, degree, triangles }| (id, degree, triangles));
-            Ok(())
+            append(rows, ids, degrees, triangles, |VertexCount { id, degree, triangles }| (id, degree, triangles))
         })
     }
 
@@ -110,10 +109,7 @@ impl CountArrays {
         let arrays = &mut *lock(arrays);
         *arrays = EdgeColumns::default();
         let EdgeColumns { u, v, counts: numbers } = arrays;
-        counts.in_order(&mut |rows| {
-            append(rows, u, v, numbers, |EdgeCount { u, v, triangles }| (u, v, triangles));
-            Ok(())
-        })
+        counts.in_order(&mut |rows| append(rows, u, v, numbers, |EdgeCount { u, v, triangles }| (u, v, triangles)))
     }
 }
 
@@ -127,12 +123,12 @@ fn append<R: CountRows, A: Pod + Send, B: Pod + Send, C: Pod + Send>(
     second: &mut Vec<B>,
     third: &mut Vec<C>,
     values: impl Fn(R::Row) -> (A, B, C) + Sync,
-) {
+) -> Result<()> {
     let count = rows.count();
-    let columns = grown(first, count)
+    let columns = grown(first, count)?
         .par_chunks_mut(AT_A_TIME)
-        .zip(grown(second, count).par_chunks_mut(AT_A_TIME))
-        .zip(grown(third, count).par_chunks_mut(AT_A_TIME));
+        .zip(grown(second, count)?.par_chunks_mut(AT_A_TIME))
+        .zip(grown(third, count)?.par_chunks_mut(AT_A_TIME));
     columns.enumerate().for_each(|(chunk, ((first, second), third))| {
         let begin = chunk * AT_A_TIME;
         let places = first.iter_mut().zip(second).zip(third);
@@ -140,14 +136,39 @@ fn append<R: CountRows, A: Pod + Send, B: Pod + Send, C: Pod + Send>(
             (*first, *second, *third) = values(row);
         }
     });
+    Ok(())
 }
 
-/// Appends zeros. A column that comes as a whole is allocated in large pages.
-fn grown<T: Pod>(column: &mut Vec<T>, by: usize) -> &mut [T] {
+/// Appends zeros. A column that comes as a whole is allocated in large pages. Too little memory is an error instead of an abort.
+fn grown<T: Pod>(column: &mut Vec<T>, by: usize) -> Result<&mut [T]> {
     let before = column.len();
+    let refused = || {
+        let found =
+            format!("no memory for an array of {} counts of {} bytes", before.saturating_add(by), size_of::<T>());
+        Error::memory(found).advice("raise the memory limit, or write the counts to a file: per_vertex or per_edge")
+    };
     match before {
-        0 => *column = zeros(by),
-        _ => column.resize(before + by, T::zeroed()),
+        0 => *column = try_zeros(by).ok_or_else(refused)?,
+        _ => {
+            column.try_reserve(by).map_err(|_| refused())?;
+            column.resize(before + by, T::zeroed());
+        }
     }
-    &mut column[before..]
+    Ok(&mut column[before..])
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_beyond_all_memory_are_refused() {
+        let most = usize::MAX / size_of::<u64>();
+        for mut column in [vec![], vec![7u64]] {
+            let error = grown(&mut column, most).unwrap_err();
+            assert!(error.is_for_memory() && error.to_string().contains("counts of 8 bytes"), "{error}");
+            assert_eq!(grown(&mut column, 2).unwrap(), [0, 0]);
+        }
+    }
 }

@@ -12,6 +12,7 @@ use trimill_system::{Bytes, Result};
 
 /// Seconds from the plan to the result, without the counting itself.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Estimates {
     /// By the in-place mode.
     pub in_place: f64,

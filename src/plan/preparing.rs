@@ -54,7 +54,7 @@ impl Machine {
         let (n, m) = (arcs as f64, edges as f64);
         let per_core = |many: f64, rate: f64| many / (rate * self.cores as f64);
         let written = |bytes: f64| bytes / self.rates.write_bytes;
-        let stage = |task, seconds| ExpectedStage { task, seconds };
+        let stage = ExpectedStage::new;
         let beyond = |bytes: f64, memory: u64| (bytes - memory as f64).max(0.0);
         // Rows are kept until the last pass, and then written.
         let rows = row_bytes.map_or(IN_ROW * m, |bytes| bytes.get() as f64);

@@ -31,7 +31,7 @@ pub struct DoctorReport {
     pub no_gpu: Option<String>,
     /// The host's budget without --host-memory.
     pub default_host_memory: Bytes,
-    /// The device's budget without --device-memory.
+    /// The most that the device's budget is without --device-memory.
     pub default_device_memory: Bytes,
     /// The backend that `auto` means here.
     pub default_backend: String,

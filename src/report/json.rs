@@ -1,6 +1,6 @@
 //! Reports as JSON: one object a line. Nothing goes through `serde_json::Value`, which holds no integer above 64 bits.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use serde_json::Value;
@@ -43,7 +43,10 @@ pub fn write_line(out: &mut dyn Write, report: &dyn Json) -> Result<()> {
 
 /// An error of standard output.
 pub fn unwritten(error: std::io::Error) -> Error {
-    Error::write("standard output", error)
+    let is_full = matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
+    let error = Error::write("standard output", error);
+    // Not about the disk of the current directory.
+    if is_full { error.advice("free some space where it goes, or have it go elsewhere") } else { error }
 }
 
 /// Reads a result back and checks it. Errors: `Kind::Data` when the file cannot be read, is no result, or contradicts itself.

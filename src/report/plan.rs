@@ -90,6 +90,7 @@ pub struct PlanReport {
 /// The reason for the number of partitions of a graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum PartsReason {
     /// The whole graph fits at once.
     #[default]
@@ -107,6 +108,7 @@ pub enum PartsReason {
 /// A budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum MemoryBudget {
     /// Of the device: `--device-memory`.
     Device,
@@ -116,6 +118,7 @@ pub enum MemoryBudget {
 
 /// The job with a larger budget.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct MoreMemory {
     /// Which budget is larger.
     pub budget: MemoryBudget,
@@ -166,7 +169,7 @@ pub struct Alternative {
 impl PlanReport {
     /// Fills in the versions and what follows from partitions and disks: `fits`, that of each partition, `parts`, `stream_bytes` and `duplication`.
     #[must_use]
-    pub fn complete(mut self) -> Self {
+    pub(crate) fn complete(mut self) -> Self {
         (self.schema_version, self.version) = (SCHEMA_VERSION, VERSION.into());
         for partition in &mut self.partitions {
             partition.fits = Some(partition.peak_bytes_predicted <= self.device_memory);

@@ -147,12 +147,12 @@ pub struct Stage {
 
 impl Stage {
     /// A stage that took `time`.
-    pub fn new(name: &str, time: Duration, bytes_in: Bytes, bytes_out: Bytes) -> Self {
+    pub(crate) fn new(name: &str, time: Duration, bytes_in: Bytes, bytes_out: Bytes) -> Self {
         Self { name: name.into(), seconds: time.as_secs_f64(), bytes_in, bytes_out }
     }
 
     /// A stage that began at `start` and ends now.
-    pub fn since(name: &str, start: Instant, bytes_in: Bytes, bytes_out: Bytes) -> Self {
+    pub(crate) fn since(name: &str, start: Instant, bytes_in: Bytes, bytes_out: Bytes) -> Self {
         Self::new(name, start.elapsed(), bytes_in, bytes_out)
     }
 }
@@ -160,7 +160,7 @@ impl Stage {
 impl RunResult {
     /// Sorts the partitions by id and fills in versions, `triangles`, `transitivity`, `parts`, `duplication` and `compression_ratio`.
     #[must_use]
-    pub fn complete(mut self) -> Self {
+    pub(crate) fn complete(mut self) -> Self {
         (self.schema_version, self.version) = (SCHEMA_VERSION, VERSION.into());
         self.partitions.sort_by_key(|partition| partition.id);
         self.parts = self.partitions.len() as u32;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::json::Json;
 use super::page::{self, EarlierResult, PageEntry, ResultKind};
-use super::{PlanReport, RunResult, VERSION, trace};
+use super::{PlanReport, RunResult, SCHEMA_VERSION, VERSION, trace};
 use crate::job::Job;
 use crate::job::repeat::ChosenSettings;
 use crate::rates::MachineRates;
@@ -73,14 +73,16 @@ fn earlier(path: &Path) -> Result<EarlierResult> {
     let value: Value =
         serde_json::from_slice(&text).map_err(|error| wrong(format!("is not one JSON object ({error})")))?;
     let has = |name| value.get(name).is_some();
+    let version =
+        value.get("schema_version").and_then(Value::as_u64).filter(|&version| version != u64::from(SCHEMA_VERSION));
     let other = match (has("error"), has("graphs"), has("parts_reason")) {
-        (true, ..) => Some("is a failure"),
-        (_, true, _) => Some("is a comparison of methods"),
-        (.., true) => Some("is a plan"),
-        _ => None,
+        (true, ..) => Some("is a failure".into()),
+        (_, true, _) => Some("is a comparison of methods".into()),
+        (.., true) => Some("is a plan".into()),
+        _ => version.map(|version| format!("has version {version}, this program knows {SCHEMA_VERSION}")),
     };
     if let Some(other) = other {
-        return Err(wrong(other.into()));
+        return Err(wrong(other));
     }
     let result: RunResult = serde_json::from_slice(&text).map_err(|error| wrong(format!("is no result ({error})")))?;
     let shown = RunResult { timeline: None, degrees: None, ..result };

@@ -106,7 +106,7 @@ impl Trusses {
     }
 
     /// Writes the sizes of all trusses; the file appears once it is finished. Runs in the current thread pool.
-    pub fn write(&self, path: &Path) -> Result<Output> {
+    pub(crate) fn write(&self, path: &Path) -> Result<Output> {
         new_text(path, &["k", "vertices", "edges"], self.by_k.len(), |place, then, text| {
             let Truss { k, vertices, edges } = self.by_k[place];
             let _ = writeln!(text, "{k}{then}{vertices}{then}{edges}");

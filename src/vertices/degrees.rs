@@ -29,7 +29,7 @@ pub struct DegreeBin {
 
 impl DegreeBin {
     /// The ranges of a graph whose triangles were not counted at vertices; `runs` are by falling degree.
-    pub fn of_runs(runs: &[DegreeRun]) -> Vec<Self> {
+    pub(crate) fn of_runs(runs: &[DegreeRun]) -> Vec<Self> {
         let mut bins = Vec::new();
         for run in runs.iter().rev() {
             let bin = bin_of(&mut bins, run.degree);
@@ -39,7 +39,7 @@ impl DegreeBin {
     }
 
     /// The ranges of a graph with triangles at vertices; `sums` are by ascending degree.
-    pub fn of_sums(sums: &[OfDegree]) -> Vec<Self> {
+    pub(crate) fn of_sums(sums: &[OfDegree]) -> Vec<Self> {
         let mut bins: Vec<Self> = Vec::new();
         // Of the last range: the sum of coefficients, and the vertices that have one.
         let (mut local, mut with_pairs) = (0.0, 0);

@@ -103,6 +103,7 @@ pub struct VerticesOfGraph<'a> {
     pub graph: &'a OrientedGraph,
     pub sums: &'a Sums<ByRank>,
     pub memory: Bytes,
+    pub control: &'a Control,
 }
 
 /// The length of an array of counts: one more than the largest declared id. `None` if most entries would have no edge.
@@ -133,7 +134,7 @@ impl CountsInOrder for VerticesOfGraph<'_> {
     }
 
     fn in_order(&self, write: &mut dyn FnMut(&VertexRows<'_>) -> Result<()>) -> Result<()> {
-        let Self { graph, sums, memory } = self;
+        let Self { graph, sums, memory, control } = self;
         let (order, ids, degrees) = (graph.order()?, graph.ids()?, DegreeFinder::of(graph));
         let window = (memory.max(&Bytes::mib(1)).get() / PER_VERTEX).min(u64::from(graph.vertices()).max(1)) as usize;
         for first in (0..graph.vertices()).step_by(window) {
@@ -145,6 +146,7 @@ impl CountsInOrder for VerticesOfGraph<'_> {
                 vertices: vertices.clone(),
             };
             sums.each_block(|from, sums| {
+                control.check()?;
                 let from = from as u32;
                 for (degree, ranks) in degrees.of_ranks(from..from + sums.len() as u32) {
                     for rank in ranks {

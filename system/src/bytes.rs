@@ -3,13 +3,14 @@
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
-use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::whole::text_or_whole;
 
 /// A number of bytes. Parsed from the usual notations (`512MiB`, `16GB`, `1073741824`) and printed with a binary unit; in JSON a bare number.
+///
+/// A sum that is too large is `u64::MAX` bytes, more than any budget.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
@@ -18,14 +19,14 @@ impl Bytes {
     /// No bytes.
     pub const ZERO: Self = Self(0);
 
-    /// `count` elements of type `T`.
+    /// `count` elements of type `T`; at most `u64::MAX` bytes.
     pub const fn of<T>(count: u64) -> Self {
-        Self(count * size_of::<T>() as u64)
+        Self(count.saturating_mul(size_of::<T>() as u64))
     }
 
-    /// `n` mebibytes.
+    /// `n` mebibytes; at most `u64::MAX` bytes.
     pub const fn mib(n: u64) -> Self {
-        Self(n << 20)
+        Self(n.saturating_mul(1 << 20))
     }
 
     /// The bare number.
@@ -38,6 +39,18 @@ impl Bytes {
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
+
+    /// The least size that is no smaller and that its text, which has one decimal, names: so that a floor which is shown is enough as a budget.
+    #[must_use]
+    pub fn rounded_up(self) -> Self {
+        let bytes = u128::from(self.0);
+        let unit = 1u128 << (bytes.max(1).ilog2() / 10 * 10);
+        if unit == 1 {
+            return self;
+        }
+        let tenths = (10 * bytes).div_ceil(unit);
+        Self(u64::try_from(tenths * unit / 10).unwrap_or(u64::MAX))
+    }
 }
 
 /// The pattern of sizes as text, for the schema: whole bytes, or a number and a unit.
@@ -49,10 +62,8 @@ impl fmt::Display for Bytes {
     }
 }
 
-impl FromStr for Bytes {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
+impl Bytes {
+    pub(crate) fn of_text(text: &str) -> Result<Self, String> {
         text.parse::<bytesize::ByteSize>().map(|size| Self(size.0)).map_err(|_| {
             format!("'{text}' is not a size; expected a number of bytes such as 512MiB, 16GB or 1073741824")
         })
@@ -62,7 +73,7 @@ impl FromStr for Bytes {
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let expected = "a size: a number of bytes from 0, or text such as \"512MiB\" or \"16GB\"";
-        text_or_whole(deserializer, expected, str::parse, |number| Ok(Self(number)))
+        text_or_whole(deserializer, expected, Self::of_text, |number| Ok(Self(number)))
     }
 }
 
@@ -85,18 +96,23 @@ impl schemars::JsonSchema for Bytes {
 impl Add for Bytes {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        Self(self.0 + other.0)
+        Self(self.0.saturating_add(other.0))
     }
 }
 
 impl AddAssign for Bytes {
     fn add_assign(&mut self, other: Self) {
-        self.0 += other.0;
+        self.0 = self.0.saturating_add(other.0);
     }
 }
 
 impl Sub for Bytes {
     type Output = Self;
+
+    /// As of integers: `other` must not be larger. [`Bytes::saturating_sub`] takes any.
+    ///
+    /// # Panics
+    /// Where `other` is larger, in builds that check for overflow; others wrap.
     fn sub(self, other: Self) -> Self {
         Self(self.0 - other.0)
     }
@@ -104,7 +120,7 @@ impl Sub for Bytes {
 
 impl Sum for Bytes {
     fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
-        Self(iter.map(|b| b.0).sum())
+        iter.fold(Self::ZERO, Add::add)
     }
 }
 
@@ -117,10 +133,39 @@ mod tests {
         for (text, bytes) in
             [("512MiB", 512 << 20), ("16GB", 16_000_000_000), ("1073741824", 1 << 30), ("2 GiB", 2 << 30)]
         {
-            assert_eq!(text.parse::<Bytes>(), Ok(Bytes(bytes)), "{text}");
+            assert_eq!(Bytes::of_text(text), Ok(Bytes(bytes)), "{text}");
         }
         for text in ["", "many", "-1", "12parsecs"] {
-            assert!(text.parse::<Bytes>().is_err(), "{text}");
+            assert!(Bytes::of_text(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_shown_of_a_size_rounded_up_is_enough() {
+        let ends = (0..50).flat_map(|bit| [(1u64 << bit) - 1, 1 << bit, (1 << bit) + 1]);
+        let others = (0..40).flat_map(|i| (1..20).map(move |k: u64| (k << i) + k * 37));
+        let mut beyond = 0;
+        for bytes in ends.chain(others).map(Bytes) {
+            let up = bytes.rounded_up();
+            let shown = Bytes::of_text(&up.to_string()).unwrap();
+            assert!(up >= bytes && shown >= bytes, "{} is shown as {up}, of {} bytes", bytes.get(), shown.get());
+            assert!(up.get() - bytes.get() <= bytes.get() / 10, "{} and {}", bytes.get(), up.get());
+            assert_eq!(up.rounded_up(), up);
+            beyond += u32::from(Bytes::of_text(&bytes.to_string()).unwrap() < bytes);
+        }
+        assert!(beyond > 100, "{beyond} are shown as less");
+        assert_eq!(Bytes(51_201).rounded_up().to_string(), "50.1 KiB");
+    }
+
+    #[test]
+    fn sums_that_are_too_large_are_more_than_any_budget() {
+        const MOST: Bytes = Bytes(u64::MAX);
+        let mut grown = MOST;
+        grown += Bytes(1);
+        let sum: Bytes = [Bytes::mib(1 << 43), Bytes::mib(1 << 43)].into_iter().sum();
+        for bytes in [Bytes::mib(1 << 44), Bytes::of::<u64>(1 << 61), MOST + Bytes(1), grown, sum] {
+            assert_eq!(bytes, MOST);
+        }
+        assert_eq!((Bytes::mib((1 << 44) - 1).get(), Bytes::of::<u16>(3).get()), (u64::MAX - (1 << 20) + 1, 6));
     }
 }

@@ -13,6 +13,43 @@ use crate::timeline::{Name, Recorder, SpanPlace, TimedWork, Timeline, TrackKind}
 pub const NOTE: &str = "trimill::note";
 
 /// Receives progress reports. Implemented by the program (bars or plain lines); the library itself prints nothing.
+///
+/// Threads of the job call it, several at the same time, and wait for it, so its functions must be quick. Tasks may overlap. Their names
+/// are for people, and later versions may have others:
+///
+/// | tasks | when |
+/// | --- | --- |
+/// | `header`, `vertices`, `read`, `sort names`, `clean`, `orient` | an input of arcs is prepared |
+/// | `header`, `vertices`, `reverse arcs`, `orient rows`, `read rows again` | an input of rows is prepared |
+/// | `size`, `spill` | partitions are planned and written |
+/// | `count`, `merge`, `peel` | triangles are counted, counts added up, trusses found |
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use std::sync::atomic::{AtomicU64, Ordering};
+/// # use trimill_system::control::{Control, Observer, Unit};
+/// #[derive(Default)]
+/// struct Lines {
+///     tasks: AtomicU64,
+/// }
+///
+/// impl Observer for Lines {
+///     fn begin(&self, name: &str, _: Option<u64>, _: Unit) -> u64 {
+///         let task = self.tasks.fetch_add(1, Ordering::Relaxed);
+///         println!("task {task} begins: {name}");
+///         task
+///     }
+///     fn advance(&self, _: u64, _: u64) {}
+///     fn end(&self, task: u64) {
+///         println!("task {task} is over");
+///     }
+/// }
+///
+/// let control = Control::new(Arc::default(), Arc::new(Lines::default()));
+/// // Another thread may do so while a graph is counted with it.
+/// control.stop();
+/// assert!(control.is_stopped());
+/// ```
 pub trait Observer: Send + Sync {
     /// A task begins, with `total` units of `unit` if known. Returns the task's number.
     fn begin(&self, name: &str, total: Option<u64>, unit: Unit) -> u64;
@@ -50,7 +87,7 @@ impl Observer for Silent {
     fn end(&self, _: u64) {}
 }
 
-/// A stop flag and an [`Observer`]; cheap to clone, shared by all threads of a job.
+/// A stop flag and an [`Observer`]; cheap to clone, shared by all threads of a job. A stop is for good, so each job needs one of its own.
 #[derive(Clone)]
 pub struct Control {
     stop: Arc<AtomicBool>,
@@ -79,7 +116,7 @@ impl Control {
         }
     }
 
-    /// Without progress reports, and stopped by [`Self::stop`] only: for tests and for use as a library.
+    /// Without progress reports, and stopped by [`Self::stop`] only.
     pub fn silent() -> Self {
         Self::new(Arc::default(), Arc::new(Silent::default()))
     }
@@ -91,6 +128,27 @@ impl Control {
         Self { watch: Some(Arc::new(watch)), ..self.clone() }
     }
 
+    /// Asks the job, or the part of it that this is for, to stop at the next check.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the job was asked to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.outer.iter().any(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    /// Fails with [`crate::error::Kind::Interrupted`] once the job was asked to stop. Long work calls it about every 10 ms.
+    pub fn check(&self) -> Result<()> {
+        #[cfg(feature = "testing")]
+        self.watch.iter().for_each(|watch| watch());
+        if self.is_stopped() { Err(Error::interrupted()) } else { Ok(()) }
+    }
+}
+
+// For the crates of this workspace.
+#[doc(hidden)]
+impl Control {
     /// A copy for a part of the job: it stops when the whole job does, and can be stopped on its own.
     #[must_use]
     pub fn part(&self) -> Self {
@@ -164,23 +222,6 @@ impl Control {
         self.recorder.as_ref().map(|recorder| recorder.timeline(seconds))
     }
 
-    /// Asks the job, or the part of it that this is for, to stop at the next check.
-    pub fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether the job was asked to stop.
-    pub fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.outer.iter().any(|stop| stop.load(Ordering::Relaxed))
-    }
-
-    /// Fails with [`crate::error::Kind::Interrupted`] once the job was asked to stop. Long work calls it about every 10 ms.
-    pub fn check(&self) -> Result<()> {
-        #[cfg(feature = "testing")]
-        self.watch.iter().for_each(|watch| watch());
-        if self.is_stopped() { Err(Error::interrupted()) } else { Ok(()) }
-    }
-
     pub fn expect(&self, stages: &[ExpectedStage]) {
         self.observer.expect(stages);
     }
@@ -188,6 +229,12 @@ impl Control {
     /// Begins a task, which ends when the value is dropped.
     pub fn task(&self, name: &str, total: Option<u64>, unit: Unit) -> Task {
         Task { number: self.observer.begin(name, total, unit), observer: Arc::clone(&self.observer) }
+    }
+}
+
+impl std::fmt::Debug for Control {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Control").field("is_stopped", &self.is_stopped()).finish_non_exhaustive()
     }
 }
 

@@ -2,7 +2,9 @@
 //! [`Kind`] into an exit code.
 
 use std::any::Any;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::{fmt, io};
 
 use rustix::io::Errno;
@@ -44,6 +46,7 @@ struct Inner {
     advice: Option<String>,
     source: Option<io::Error>,
     memory: bool,
+    missing: bool,
     wanted: Option<Bytes>,
     answer: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -59,6 +62,7 @@ impl Error {
             advice: None,
             source: None,
             memory: false,
+            missing: false,
             wanted: None,
             answer: None,
         }))
@@ -77,18 +81,6 @@ impl Error {
     /// A budget, disk, directory or device that does not allow what was asked.
     pub fn resource(found: impl Into<String>) -> Self {
         Self::new(Kind::Resource, None, found)
-    }
-
-    /// A budget of memory that does not suffice, or memory that the system does not give.
-    pub fn memory(found: impl Into<String>) -> Self {
-        let mut error = Self::resource(found);
-        error.0.memory = true;
-        error
-    }
-
-    /// A mistake of this program.
-    pub fn defect(found: impl Into<String>) -> Self {
-        Self::new(Kind::Defect, None, found).advice("this is a defect; please report it")
     }
 
     /// Stopped from outside.
@@ -111,10 +103,120 @@ impl Error {
         error
     }
 
+    /// Adds the line of the file, from 1.
+    #[must_use]
+    pub fn at_line(mut self, line: u64) -> Self {
+        self.0.line = Some(line);
+        self
+    }
+
+    /// Adds the file, where it was not known when the error was made.
+    #[must_use]
+    pub fn at(mut self, path: impl AsRef<Path>) -> Self {
+        self.0.path = Some(path.as_ref().to_path_buf());
+        self
+    }
+
+    /// Adds what was expected instead.
+    #[must_use]
+    pub fn expected(mut self, expected: impl Into<String>) -> Self {
+        self.0.expected = Some(expected.into());
+        self
+    }
+
+    /// Adds what to do.
+    #[must_use]
+    pub fn advice(mut self, advice: impl Into<String>) -> Self {
+        self.0.advice = Some(advice.into());
+        self
+    }
+
+    /// What was computed before the error, if it is a `T`: a `RunResult` if triangles were counted and only files of it are missing.
+    pub fn answer<T: Any>(&self) -> Option<&T> {
+        self.0.answer.as_ref()?.downcast_ref()
+    }
+
+    /// Whether the disk, the quota or a limit left no room for what was to be written.
+    pub fn is_for_room(&self) -> bool {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        self.0.source.as_ref().is_some_and(|e| matches!(e.kind(), StorageFull | QuotaExceeded | FileTooLarge))
+    }
+
+    /// Whether memory is short, in a budget or in the system.
+    pub fn is_for_memory(&self) -> bool {
+        self.0.memory || self.0.source.as_ref().is_some_and(|e| e.kind() == io::ErrorKind::OutOfMemory)
+    }
+
+    /// The file or directory that it is about.
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
+    /// The line in that file, from 1.
+    pub fn line(&self) -> Option<u64> {
+        self.0.line
+    }
+
+    /// What was found.
+    pub fn found(&self) -> &str {
+        &self.0.found
+    }
+
+    /// What was expected instead, if the error says so.
+    pub fn was_expected(&self) -> Option<&str> {
+        self.0.expected.as_deref()
+    }
+
+    /// What to do, if the error says so.
+    pub fn what_to_do(&self) -> Option<&str> {
+        self.0.advice.as_deref()
+    }
+
+    /// The kind of the system's error that is the cause, which the text contains: `NotFound` if a file is missing.
+    pub fn io_kind(&self) -> Option<io::ErrorKind> {
+        let missing = self.0.missing.then_some(io::ErrorKind::NotFound);
+        missing.or_else(|| self.0.source.as_ref().map(io::Error::kind))
+    }
+
+    /// The bytes of memory or disk that would have been enough, if known; of a budget, the smallest that is accepted.
+    pub fn bytes_wanted(&self) -> Option<Bytes> {
+        self.0.wanted
+    }
+
+    /// Whose fault it is.
+    pub fn kind(&self) -> Kind {
+        self.0.kind
+    }
+}
+
+// For the crates of this workspace.
+#[doc(hidden)]
+impl Error {
+    /// A file that is not there.
+    pub fn missing(path: impl AsRef<Path>) -> Self {
+        let mut error = Self::data(path, "does not exist");
+        error.0.missing = true;
+        error
+    }
+
+    /// A budget of memory that does not suffice, or memory that the system does not give.
+    pub fn memory(found: impl Into<String>) -> Self {
+        let mut error = Self::resource(found);
+        error.0.memory = true;
+        error
+    }
+
+    /// A mistake of this program.
+    pub fn defect(found: impl Into<String>) -> Self {
+        Self::new(Kind::Defect, None, found).advice("this is a defect; please report it")
+    }
+
     /// Writing `path` failed: the disk or the directory is at fault (exit code 3).
     pub fn write(path: impl AsRef<Path>, source: io::Error) -> Self {
         let mut error = Self::new(Kind::Resource, Some(path.as_ref()), "cannot be written");
+        let is_device = |path: &Path| path.metadata().is_ok_and(|there| there.file_type().is_char_device());
         error.0.advice = match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded if is_device(path.as_ref()) => None,
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 let dir = error.directory();
                 let free = free_disk(&dir).map(|free| format!(" ({free} are free in {})", shown(&dir)));
@@ -134,24 +236,10 @@ impl Error {
             .advice("start the job again; if that does not help, check the disk, or name another directory")
     }
 
-    /// Adds the line of the file, from 1.
-    #[must_use]
-    pub fn at_line(mut self, line: u64) -> Self {
-        self.0.line = Some(line);
-        self
-    }
-
     /// Adds the bytes that would be enough.
     #[must_use]
     pub fn wanting(mut self, bytes: Bytes) -> Self {
         self.0.wanted = Some(bytes);
-        self
-    }
-
-    /// Adds the file, where it was not known when the error was made.
-    #[must_use]
-    pub fn at(mut self, path: impl AsRef<Path>) -> Self {
-        self.0.path = Some(path.as_ref().to_path_buf());
         self
     }
 
@@ -160,20 +248,6 @@ impl Error {
     pub fn at_if_unset(self, path: impl AsRef<Path>) -> Self {
         let is_set = self.0.path.as_ref().is_some_and(|path| !path.as_os_str().is_empty());
         if is_set { self } else { self.at(path) }
-    }
-
-    /// Adds what was expected instead.
-    #[must_use]
-    pub fn expected(mut self, expected: impl Into<String>) -> Self {
-        self.0.expected = Some(expected.into());
-        self
-    }
-
-    /// Adds what to do.
-    #[must_use]
-    pub fn advice(mut self, advice: impl Into<String>) -> Self {
-        self.0.advice = Some(advice.into());
-        self
     }
 
     /// Prepends what the job was doing.
@@ -195,11 +269,6 @@ impl Error {
     pub fn with_answer<T: Any + Send + Sync>(mut self, answer: T) -> Self {
         self.0.answer = Some(Box::new(answer));
         self
-    }
-
-    /// What was computed before the error, if it is a `T`: a `RunResult` if triangles were counted and only files of it are missing.
-    pub fn answer<T: Any>(&self) -> Option<&T> {
-        self.0.answer.as_ref()?.downcast_ref()
     }
 
     /// The value of `outcome`, or the answer of its error together with what failed after it.
@@ -225,41 +294,10 @@ impl Error {
         worst.map_or(Ok(()), Err)
     }
 
-    /// Whether the disk, the quota or a limit left no room for what was to be written.
-    pub fn is_for_room(&self) -> bool {
-        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-        self.0.source.as_ref().is_some_and(|e| matches!(e.kind(), StorageFull | QuotaExceeded | FileTooLarge))
-    }
-
-    /// Whether memory is short, in a budget or in the system.
-    pub fn is_for_memory(&self) -> bool {
-        self.0.memory || self.0.source.as_ref().is_some_and(|e| e.kind() == io::ErrorKind::OutOfMemory)
-    }
-
     fn directory(&self) -> PathBuf {
         let path = self.0.path.as_deref().unwrap_or(Path::new(""));
         let dir = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
         if dir.as_os_str().is_empty() { ".".into() } else { dir.to_path_buf() }
-    }
-
-    /// The file or directory that it is about.
-    pub fn path(&self) -> Option<&Path> {
-        self.0.path.as_deref()
-    }
-
-    /// The line in that file, from 1.
-    pub fn line(&self) -> Option<u64> {
-        self.0.line
-    }
-
-    /// The bytes of memory or disk that would have been enough, if known; of a budget, the smallest that is accepted.
-    pub fn bytes_wanted(&self) -> Option<Bytes> {
-        self.0.wanted
-    }
-
-    /// Whose fault it is.
-    pub fn kind(&self) -> Kind {
-        self.0.kind
     }
 }
 
@@ -296,34 +334,20 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {
+    /// What caused the system's error: that one itself is part of the text.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source.as_ref().map(|e| e as _)
+        std::error::Error::source(self.0.source.as_ref()?)
+    }
+}
+
+/// Here, since `bytes` knows no errors.
+impl FromStr for Bytes {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::of_text(text).map_err(Error::usage)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_limit_of_the_system_is_not_the_fault_of_the_data() {
-        for (errno, read, advice) in [
-            (Errno::NOENT, Kind::Data, ""),
-            (Errno::ACCESS, Kind::Data, ""),
-            (Errno::NOMEM, Kind::Resource, "memory"),
-            (Errno::MFILE, Kind::Resource, "ulimit -n"),
-            (Errno::NFILE, Kind::Resource, "ulimit -n"),
-        ] {
-            let error = Error::read("graph", errno.into());
-            assert_eq!(error.kind(), read, "{error}");
-            assert!(error.to_string().starts_with("graph: cannot be read (") && error.to_string().contains(advice));
-            assert_eq!(Error::write("graph", errno.into()).kind(), Kind::Resource);
-        }
-        assert!(Error::write("graph", Errno::FBIG.into()).to_string().contains("ulimit -f"));
-    }
-
-    #[test]
-    fn names_of_files_do_not_steer_a_terminal() {
-        assert!(Error::data("a\u{1b}[2J\nb", "is odd").to_string().starts_with(r"a\u{1b}[2J\nb: is odd"));
-    }
-}
+mod tests;

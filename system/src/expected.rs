@@ -7,6 +7,7 @@ use std::time::Duration;
 
 /// A stage that a job will go through.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct ExpectedStage {
     /// The name of its task.
     pub task: &'static str,
@@ -14,9 +15,18 @@ pub struct ExpectedStage {
     pub seconds: f64,
 }
 
+impl ExpectedStage {
+    /// A stage that takes about so many `seconds`.
+    pub const fn new(task: &'static str, seconds: f64) -> Self {
+        Self { task, seconds }
+    }
+}
+
 /// From this share of a stage on, its time so far alone tells how long the rest takes.
 const TELLING: f64 = 0.1;
 
+/// The share of a job that is done, for an [`Observer`](crate::control::Observer) that shows it: it hands on which stages are expected and which
+/// tasks begin, each with the time since the job began.
 #[derive(Debug, Default)]
 pub struct JobShare {
     stages: Vec<ExpectedStage>,

@@ -134,6 +134,13 @@ pub fn zeros<T: Zeroable>(len: usize) -> Vec<T> {
     zeros
 }
 
+/// As [`zeros`]; `None` if the system does not give the memory.
+pub fn try_zeros<T: Zeroable>(len: usize) -> Option<Vec<T>> {
+    let mut zeros = bytemuck::try_zeroed_vec(len).ok()?;
+    large_pages(&mut zeros[..]);
+    Some(zeros)
+}
+
 /// Asks the system for the pages of zeros before counters are increased: a first read would map a shared page, whose copy later interrupts all cores.
 pub fn populate<T>(zeros: &mut [T]) {
     advise(zeros, rustix::mm::Advice::LinuxPopulateWrite);

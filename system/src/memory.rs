@@ -167,22 +167,29 @@ impl Needs {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct HostFloor {
+    /// The stage.
     pub stage: String,
+    /// The budget.
     pub bytes: Bytes,
+    /// What it is made of.
     pub parts: Vec<FloorPart>,
 }
 
 impl HostFloor {
+    /// The parts as a list in words.
     pub fn parts_text(&self) -> String {
         let parts: Vec<String> = self.parts.iter().map(|part| format!("{} for {}", part.bytes, part.what)).collect();
         parts.join(", ")
     }
 }
 
+/// What takes a part of a budget.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FloorPart {
+    /// What takes memory.
     pub what: String,
+    /// How much.
     pub bytes: Bytes,
 }
 

@@ -1,6 +1,7 @@
 //! Edges in memory: every form of a graph is read as the same arcs, and what is wrong is refused with its place.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +16,7 @@ use trimill_input::arcs::pairs::Pairs;
 use trimill_input::arcs::{ArcList, ArcSource};
 use trimill_system::{Control, Kind, Result, lock};
 
-use trimill::{Graph, Options};
+use trimill::{Backend, Devices, Graph, Options};
 
 /// How often each arc came.
 #[derive(Default)]
@@ -166,10 +167,34 @@ fn what_is_wrong_with_arrays_is_named_with_its_place() {
 fn columns_have_no_places_beyond_their_end() {
     let column = vec![1u16, 2, 3];
     let mut ids = [0; 2];
-    column.read(1, &mut ids).unwrap();
+    column.read_ids(1, &mut ids).unwrap();
     assert_eq!(ids, [2, 3]);
     for first in [2, 3, 4, u64::MAX] {
-        assert_eq!(column.read(first, &mut ids).unwrap_err().kind(), Kind::Data);
+        assert_eq!(column.read_ids(first, &mut ids).unwrap_err().kind(), Kind::Data);
+    }
+}
+
+#[test]
+fn arrays_and_holders_of_columns_are_columns() {
+    let columns: [(Box<dyn Column>, u64); 4] = [
+        (Box::new([1usize, 2, 3]), 8),
+        (Box::new(Arc::new(vec![1isize, 2, 3])), 8),
+        (Box::new(Box::<[u8]>::from([1, 2, 3])), 1),
+        (Box::new(&[1u16, 2, 3]), 2),
+    ];
+    for (column, width) in columns {
+        let mut ids = [0; 2];
+        column.read_ids(1, &mut ids).unwrap();
+        assert_eq!((ids, column.len(), column.width()), ([2, 3], 3, width));
+    }
+}
+
+#[test]
+fn boxes_and_arcs_of_sources_are_sources() {
+    let triangle = ArcList { arcs: vec![(0, 1), (1, 2), (2, 0)], declared: None };
+    let shared: Arc<dyn EdgeSource> = Arc::new(triangle.clone());
+    for graph in [Graph::from_source(shared), Graph::from_source(Box::new(triangle))] {
+        assert_eq!(graph.count(&Options::new()).unwrap().triangles, 1);
     }
 }
 
@@ -198,6 +223,27 @@ impl EdgeSource for Wrong {
     }
 }
 
+/// A source that delivers an arc too many, and whose rows do not end at its last vertex.
+struct Unending;
+
+impl EdgeSource for Unending {
+    fn arcs(&self) -> u64 {
+        2
+    }
+
+    fn vertices(&self) -> Option<u64> {
+        Some(2)
+    }
+
+    fn read(&self, _: Range<u64>, take: &mut TakeArcs<'_>) -> Result<()> {
+        take(&[(0, 1), (1, 0), (1, 0)])
+    }
+
+    fn row_end(&self, tail: u64) -> Option<u64> {
+        Some((tail + 1).min(2))
+    }
+}
+
 #[test]
 fn a_source_that_contradicts_itself_is_refused_or_its_arcs_are_counted() {
     let triangle = vec![(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)];
@@ -207,6 +253,7 @@ fn a_source_that_contradicts_itself_is_refused_or_its_arcs_are_counted() {
         assert!(words.contains(&format!("6 arcs from number 0 on were delivered; expected {arcs}")), "{words}");
     }
     assert!(refusal(wrong(u64::MAX, &[])).contains("18446744073709551615 arcs; expected at most"));
+    assert!(refusal(Unending).contains("3 arcs from number 0 on were delivered; expected 2"));
     // Tails that are not those of the rows.
     assert!(refusal(wrong(6, &[1, 2, 6, 6])).contains("the tail 0 of arc 1; expected 1"));
     // Row ends that are invalid: the arcs are cleaned instead.
@@ -214,6 +261,28 @@ fn a_source_that_contradicts_itself_is_refused_or_its_arcs_are_counted() {
         assert_eq!(Graph::from_source(wrong(6, row_ends)).count(&Options::new()).unwrap().triangles, 1);
     }
     assert_eq!(Graph::from_source(wrong(6, &[2, 4, 6, 6])).count(&Options::new()).unwrap().triangles, 1);
+}
+
+#[test]
+fn settings_that_only_the_library_can_make_are_refused() {
+    let graph = Graph::from_edges([(0, 1), (1, 2), (2, 0)]);
+    let prepared = graph.prepare(&Options::new()).unwrap();
+    let on_gpu = Options::new().backend(Backend::Cuda);
+    for (options, words) in [
+        (on_gpu.devices(Devices::List(Vec::new())), "no GPUs are named; expected `all`, or at least one number"),
+        (Options::new().parts(NonZeroU32::MAX), "4294967295 parts; expected at most 1048576"),
+        (Options::new().per_vertex("-"), "standard output, as the file of `per_vertex`; expected the path of a file"),
+        (Options::new().by_degree("-"), "the file of `by_degree`"),
+        (Options::new().lcc("-"), "the file of `lcc`"),
+        (Options::new().per_edge("-"), "the file of `per_edge`"),
+        (Options::new().by_k("-"), "the file of `by_k`"),
+    ] {
+        let [counted, asked] = [graph.count(&options), prepared.count(&options)].map(|outcome| outcome.map(drop));
+        for outcome in [counted, asked, graph.plan(&options).map(drop), graph.prepare(&options).map(drop)] {
+            let error = outcome.unwrap_err();
+            assert!(error.kind() == Kind::Usage && error.to_string().contains(words), "{error}");
+        }
+    }
 }
 
 #[test]

@@ -129,6 +129,14 @@ fn what_was_fixed_by_partitioning_cannot_be_named_again() {
     }
     let keep = ["count", "spills", "--keep-spill", "--spill-dir", "other"];
     refuses(&place, 2, &keep, &["to keep the spills is named, too"]);
+    for (asked, named) in [
+        (&["--per-vertex", "v.tsv"][..], "the triangles at each vertex"),
+        (&["--per-edge", "e.tsv"], "the triangles on each edge"),
+        (&["--truss"], "the trussness of edges"),
+    ] {
+        let command = [&["count", "spills"], asked].concat();
+        refuses(&place, 2, &command, &[named, "the total alone", "name the graph's file"]);
+    }
     refuses(&place, 2, &["count", "spills", "--method", "polak", "--backend", "cpu"], &["polak"]);
     assert!(!place.path("run").exists());
 }

@@ -1,7 +1,7 @@
 //! A graph that is prepared once: each question has the answer of all pairs of neighbours, in every mode, wherever the graph is.
 
 use proptest::prelude::*;
-use trimill::{Bytes, Graph, Kind, Options};
+use trimill::{Bytes, Control, Graph, Kind, Options};
 
 use super::figures::{by_all_pairs, some_arcs};
 use crate::common::{simple, triangles};
@@ -75,7 +75,11 @@ fn a_question_that_fails_leaves_the_graph_as_it_was() {
     let small = Options::new().backend(trimill::Backend::Cpu).device_memory(Bytes(16));
     assert_eq!(graph.count(&small).unwrap_err().kind(), Kind::Resource);
     assert_eq!(graph.vertices(&small).unwrap_err().kind(), Kind::Resource);
-    assert_eq!(graph.edges(&Options::new().run_dir("run")).unwrap_err().kind(), Kind::Usage);
+    let refused = graph.edges(&Options::new().run_dir("run")).unwrap_err();
+    assert!(refused.kind() == Kind::Usage && refused.to_string().contains("a graph that stays prepared"), "{refused}");
+    let stopped = Control::silent();
+    stopped.stop();
+    assert_eq!(graph.degrees_with(&Options::new(), &stopped).unwrap_err().kind(), Kind::Interrupted);
     if !trimill_kernels::has_driver() {
         let on_a_gpu = Options::new().backend(trimill::Backend::Cuda).device_memory(Bytes::mib(64));
         assert_eq!(graph.count(&on_a_gpu).unwrap_err().kind(), Kind::Resource);
@@ -115,6 +119,26 @@ fn a_graph_in_a_file_is_asked_with_the_options_that_it_was_read_with() {
     assert_eq!(graph.count(&options).unwrap().triangles, 1);
     let refused = Graph::from_file(&path).prepare(&options.run_dir(dir.path().join("run"))).unwrap_err();
     assert!(refused.kind() == Kind::Usage && !dir.path().join("run").exists(), "{refused}");
+}
+
+#[test]
+fn names_of_files_are_no_patterns_in_the_library() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("data1.txt"), "1 2\n2 3\n3 1\n").unwrap();
+    let options = Options::new().without_cache();
+    for name in ["data[1].txt", "data?.txt", "*"] {
+        let path = dir.path().join(name);
+        for refused in [
+            Graph::from_file(&path).count(&options).unwrap_err(),
+            Graph::from_files([&dir.path().join("data1.txt"), &path]).prepare(&options).unwrap_err(),
+        ] {
+            assert_eq!((refused.kind(), refused.path()), (Kind::Data, Some(&*path)), "{refused}");
+        }
+        std::fs::write(&path, "1 2\n").unwrap();
+        assert_eq!(Graph::from_file(&path).count(&options).unwrap().edges, 1, "{name}");
+        std::fs::remove_file(&path).unwrap();
+    }
+    assert_eq!(Graph::from_file(dir.path()).count(&options).unwrap().triangles, 1);
 }
 
 #[test]

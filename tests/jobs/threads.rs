@@ -1,12 +1,16 @@
 //! How many threads a job starts: as many as requested, and none of rayon's global pool.
 
+use std::num::NonZeroUsize;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use rayon::prelude::*;
 
 use crate::common::job::{data, job, program};
-use trimill::Control;
 use trimill::testing::child::Helper;
 use trimill::testing::execute;
 use trimill::testing::execute::generate::GenerateRequest;
+use trimill::{Backend, Control, Graph, Options};
 use trimill_generate::Family;
 
 /// The size of rayon's global pool, which starts if anything runs outside the pool of a job.
@@ -30,7 +34,7 @@ fn child() {
         family: Family::GapKron { scale: 12 },
         graph: None,
         output: base.join("k.bin"),
-        threads: std::num::NonZeroUsize::new(1),
+        threads: NonZeroUsize::new(1),
     };
     execute::generate::generate(&request, &control).unwrap();
     alone("generate");
@@ -80,6 +84,24 @@ fn one_thread_is_one_thread() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+/// A worker of the caller's pool that waits for a count must not begin the next one of its pool meanwhile, within the first one.
+#[test]
+fn counts_from_a_pool_of_the_caller_do_not_pile_up() {
+    let (begun, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let options = Options::new().backend(Backend::Cpu).threads(NonZeroUsize::MIN);
+    let count = |_: u32| {
+        most.fetch_max(begun.fetch_add(1, Relaxed) + 1, Relaxed);
+        let edges = (0..30).flat_map(|u| (0..u).map(move |v| (u, v)));
+        let triangles = Graph::from_edges(edges).count(&options).unwrap().triangles;
+        begun.fetch_sub(1, Relaxed);
+        triangles
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let counts: Vec<u128> = pool.install(|| (0..60_u32).into_par_iter().map(count).collect());
+    assert_eq!(counts, [30 * 29 * 28 / 6; 60]);
+    assert!(most.into_inner() <= 2, "a count began within another one");
 }
 
 /// Each thread, and each pool, is one that cannot be started, one after another.

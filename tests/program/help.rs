@@ -63,6 +63,18 @@ fn the_program_alone_ends_with_what_to_try_first() {
 }
 
 #[test]
+fn the_file_of_edges_is_described_as_it_is_written() {
+    let described = |command: &str| {
+        let help = text(&trimill(&[command, "--help"]).stdout);
+        help.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(described("truss").contains("u, v, trussness") && !described("truss").contains("u, v, triangles"));
+    assert!(
+        described("count").contains("u, v, triangles") && described("count").contains("With --truss the trussness")
+    );
+}
+
+#[test]
 fn help_is_wrapped_to_the_terminal_alone() {
     let help = |command: &str, flag: &str, columns: &str| {
         let mut program = Command::new(env!("CARGO_BIN_EXE_trimill"));

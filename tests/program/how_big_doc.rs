@@ -188,7 +188,7 @@ impl MeasuredJob {
     fn expected(&self) -> Vec<ExpectedStage> {
         let seconds = machine().counting_about(self.graph.size.edges, self.graph.size.probes, self.gpu);
         let preparing = self.preparing().map(|preparing| preparing.stages).unwrap_or_default();
-        preparing.into_iter().chain([ExpectedStage { task: "count", seconds }]).collect()
+        preparing.into_iter().chain([ExpectedStage::new("count", seconds)]).collect()
     }
 }
 

@@ -140,6 +140,8 @@ fn a_report_compares_with_an_earlier_result() {
         place.prints(&["bench", &input, "--methods", "bitmap", "--runs", "1", "--json", "--backend", "cpu"]),
     );
     place.write("other.json", "{\"triangles\": 3}");
+    let newer = fs::read_to_string(place.path("earlier.json")).unwrap();
+    place.write("newer.json", newer.replacen("\"schema_version\":1", "\"schema_version\":2", 1));
     for (file, said) in [
         ("nowhere.json", "nowhere.json: cannot be read"),
         ("plan.json", "plan.json: is a plan"),
@@ -147,6 +149,7 @@ fn a_report_compares_with_an_earlier_result() {
         ("bench.json", "bench.json: is a comparison of methods"),
         ("lines.jsonl", "lines.jsonl: is not one JSON object"),
         ("other.json", "other.json: is no result (missing field"),
+        ("newer.json", "newer.json: has version 2"),
     ] {
         let output = place.refuses(&["count", &input, "--report", "r.html", "--against", file], 1, &[said]);
         assert!(output.stdout.is_empty() && !place.path("r.html").exists(), "{file}");

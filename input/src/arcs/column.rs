@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use trimill_system::{Error, Result};
 
-/// Numbers in memory that are read as ids, from any place on, by many threads: slices, vectors and `Arc<[T]>` of integers are columns.
+/// Numbers in memory that are read as ids, from any place on, by many threads: slices, arrays and vectors of integers are columns, and so are
+/// references to columns, `Box`es and `Arc`s of them.
 pub trait Column: Send + Sync {
     /// How many numbers there are.
     fn len(&self) -> u64;
@@ -19,7 +20,7 @@ pub trait Column: Send + Sync {
     ///
     /// # Errors
     /// [`Kind::Data`](trimill_system::error::Kind::Data): a number that is no id ([`Self::id`]); places that do not exist ([`Self::places`]).
-    fn read(&self, first: u64, ids: &mut [u64]) -> Result<()>;
+    fn read_ids(&self, first: u64, ids: &mut [u64]) -> Result<()>;
 
     /// The bytes of a number, for reports.
     fn width(&self) -> u64 {
@@ -52,7 +53,7 @@ pub trait Column: Send + Sync {
 
 pub(super) fn get(column: &dyn Column, place: u64) -> Result<u64> {
     let mut id = [0];
-    column.read(place, &mut id)?;
+    column.read_ids(place, &mut id)?;
     Ok(id[0])
 }
 
@@ -66,6 +67,25 @@ fn beyond(first: u64, count: usize, len: u64) -> Error {
     Error::data("", format!("{len} numbers")).expected(format!("{count} more from place {first} on"))
 }
 
+/// Implements [`Column`] for a type that holds a column.
+macro_rules! holder {
+    ([$($generics:tt)*] $holder:ty, $column:ty) => {
+        impl<$($generics)*> Column for $holder {
+            fn len(&self) -> u64 {
+                <$column as Column>::len(self)
+            }
+
+            fn read_ids(&self, first: u64, ids: &mut [u64]) -> Result<()> {
+                <$column as Column>::read_ids(self, first, ids)
+            }
+
+            fn width(&self) -> u64 {
+                <$column as Column>::width(self)
+            }
+        }
+    };
+}
+
 macro_rules! columns {
     ($($number:ty),*) => { $(
         impl Column for [$number] {
@@ -73,10 +93,10 @@ macro_rules! columns {
                 <[$number]>::len(self) as u64
             }
 
-            fn read(&self, first: u64, ids: &mut [u64]) -> Result<()> {
+            fn read_ids(&self, first: u64, ids: &mut [u64]) -> Result<()> {
                 let numbers = &self[self.places(first, ids.len())?];
                 for ((place, id), &number) in (first..).zip(ids).zip(numbers) {
-                    *id = <&Self as Column>::id(number.into(), place)?;
+                    *id = <&Self as Column>::id(number as i128, place)?;
                 }
                 Ok(())
             }
@@ -85,30 +105,12 @@ macro_rules! columns {
                 size_of::<$number>() as u64
             }
         }
-        holder!(&[$number]);
-        holder!(Vec<$number>);
-        holder!(Arc<[$number]>);
+        holder!([const N: usize] [$number; N], [$number]);
+        holder!([] Vec<$number>, [$number]);
     )* };
 }
 
-/// Implements [`Column`] for a type that holds a column.
-macro_rules! holder {
-    ($holder:ty) => {
-        impl Column for $holder {
-            fn len(&self) -> u64 {
-                Column::len(&**self)
-            }
-
-            fn read(&self, first: u64, ids: &mut [u64]) -> Result<()> {
-                (**self).read(first, ids)
-            }
-
-            fn width(&self) -> u64 {
-                (**self).width()
-            }
-        }
-    };
-}
-
-columns!(u8, u16, u32, u64, i8, i16, i32, i64);
-holder!(Box<dyn Column + '_>);
+columns!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
+holder!([T: Column + ?Sized] &T, T);
+holder!([T: Column + ?Sized] Box<T>, T);
+holder!([T: Column + ?Sized] Arc<T>, T);

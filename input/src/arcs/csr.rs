@@ -71,7 +71,7 @@ impl<'a> Csr<'a> {
     }
 
     fn bounds(&self, first: u64, bounds: &mut [u64]) -> Result<()> {
-        self.indptr.read(first, bounds).map_err(|error| error.at("indptr"))
+        self.indptr.read_ids(first, bounds).map_err(|error| error.at("indptr"))
     }
 
     fn rows(&self) -> u64 {
@@ -101,7 +101,7 @@ impl EdgeSource for Csr<'_> {
         let mut at = arcs.start;
         while at < arcs.end {
             let count = (arcs.end - at).min(BATCH as u64) as usize;
-            self.indices.read(at, &mut heads[..count]).map_err(|error| error.at("indices"))?;
+            self.indices.read_ids(at, &mut heads[..count]).map_err(|error| error.at("indices"))?;
             batch.clear();
             let mut rest = &heads[..count];
             while !rest.is_empty() {
@@ -132,6 +132,7 @@ impl EdgeSource for Csr<'_> {
     }
 
     fn bytes(&self) -> u64 {
-        self.arcs() * self.indices.width() + self.indptr.len() * self.indptr.width()
+        let bytes = |column: &dyn Column| column.len().saturating_mul(column.width());
+        bytes(&*self.indices).saturating_add(bytes(&*self.indptr))
     }
 }

@@ -2,6 +2,7 @@
 //! they read a file. Nothing is copied whole: a thread holds one batch. [`Pairs`](super::pairs::Pairs) and [`Csr`](super::csr::Csr) are sources.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use trimill_system::Result;
 
@@ -64,24 +65,33 @@ pub trait EdgeSource: Send + Sync {
     }
 }
 
-impl<T: EdgeSource + ?Sized> EdgeSource for &T {
-    fn arcs(&self) -> u64 {
-        (**self).arcs()
-    }
+/// Implements [`EdgeSource`] for a type that holds a source.
+macro_rules! holder {
+    ($holder:ty) => {
+        impl<T: EdgeSource + ?Sized> EdgeSource for $holder {
+            fn arcs(&self) -> u64 {
+                (**self).arcs()
+            }
 
-    fn vertices(&self) -> Option<u64> {
-        (**self).vertices()
-    }
+            fn vertices(&self) -> Option<u64> {
+                (**self).vertices()
+            }
 
-    fn read(&self, arcs: Range<u64>, take: &mut TakeArcs<'_>) -> Result<()> {
-        (**self).read(arcs, take)
-    }
+            fn read(&self, arcs: Range<u64>, take: &mut TakeArcs<'_>) -> Result<()> {
+                (**self).read(arcs, take)
+            }
 
-    fn row_end(&self, tail: u64) -> Option<u64> {
-        (**self).row_end(tail)
-    }
+            fn row_end(&self, tail: u64) -> Option<u64> {
+                (**self).row_end(tail)
+            }
 
-    fn bytes(&self) -> u64 {
-        (**self).bytes()
-    }
+            fn bytes(&self) -> u64 {
+                (**self).bytes()
+            }
+        }
+    };
 }
+
+holder!(&T);
+holder!(Box<T>);
+holder!(Arc<T>);

@@ -64,9 +64,9 @@ impl<T: EdgeSource + ?Sized> ArcSource for T {
         EdgeSource::bytes(self)
     }
 
-    fn rows(&self, _: Bytes, _: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
+    fn rows(&self, _: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
         let has_rows = self.vertices().is_some_and(|n| n > 0) && self.row_end(0).is_some();
-        Ok(has_rows.then(|| Box::new(InMemory(self)) as Box<dyn AdjacencyRows>))
+        Ok(has_rows.then(|| Box::new(InMemory { edges: self, control: control.clone() }) as Box<dyn AdjacencyRows>))
     }
 }
 
@@ -89,16 +89,19 @@ fn complete(asked: &Range<u64>, at: u64) -> Result<()> {
     Err(Error::data(NAME, found).expected(format!("{}", asked.end - asked.start)))
 }
 
-struct InMemory<'a, T: ?Sized>(&'a T);
+struct InMemory<'a, T: ?Sized> {
+    edges: &'a T,
+    control: Control,
+}
 
 impl<T: EdgeSource + ?Sized> AdjacencyRows for InMemory<'_, T> {
     fn lengths(&self, _: bool, _: &Control) -> Result<Option<Vec<u32>>> {
-        let n = self.0.vertices().unwrap_or(0);
-        if n > 0 && self.0.row_end(n - 1) != Some(self.0.arcs()) {
+        let n = self.edges.vertices().unwrap_or(0);
+        if n > 0 && self.edges.row_end(n - 1) != Some(self.edges.arcs()) {
             return Ok(None);
         }
-        let begin = |tail: u64| if tail == 0 { Some(0) } else { self.0.row_end(tail - 1) };
-        let length = |tail| u32::try_from(self.0.row_end(tail)?.checked_sub(begin(tail)?)?).ok();
+        let begin = |tail: u64| if tail == 0 { Some(0) } else { self.edges.row_end(tail - 1) };
+        let length = |tail| u32::try_from(self.edges.row_end(tail)?.checked_sub(begin(tail)?)?).ok();
         Ok((0..n).into_par_iter().map(length).collect())
     }
 
@@ -109,15 +112,19 @@ impl<T: EdgeSource + ?Sized> AdjacencyRows for InMemory<'_, T> {
         take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
     ) -> Result<()> {
         let (mut tail, mut at) = (chunk.ids.start, chunk.arcs.start);
-        let mut row_end = self.0.row_end(tail);
+        let mut row_end = self.edges.row_end(tail);
         while at < chunk.arcs.end {
             let wanted = at..chunk.arcs.end.min(at + PART as u64);
             part.clear();
-            self.0.read(wanted.clone(), &mut |batch| {
+            self.edges.read(wanted.clone(), &mut |batch| {
+                self.control.check()?;
+                if batch.len() as u64 > wanted.end - at {
+                    return complete(&wanted, at + batch.len() as u64);
+                }
                 for &(from, head) in batch {
                     while row_end.is_some_and(|end| end <= at) {
                         tail += 1;
-                        row_end = self.0.row_end(tail);
+                        row_end = if tail < chunk.ids.end { self.edges.row_end(tail) } else { None };
                     }
                     if from != tail || row_end.is_none() {
                         return Err(Error::data(NAME, format!("the tail {from} of arc {at}"))

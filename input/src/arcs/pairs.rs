@@ -68,8 +68,8 @@ impl EdgeSource for Pairs<'_> {
         while at < arcs.end {
             let count = (arcs.end - at).min(BATCH as u64) as usize;
             let [tail_name, head_name] = &self.names;
-            self.tails.read(at, &mut tails[..count]).map_err(|error| error.at(tail_name))?;
-            self.heads.read(at, &mut heads[..count]).map_err(|error| error.at(head_name))?;
+            self.tails.read_ids(at, &mut tails[..count]).map_err(|error| error.at(tail_name))?;
+            self.heads.read_ids(at, &mut heads[..count]).map_err(|error| error.at(head_name))?;
             batch.clear();
             batch.extend(tails[..count].iter().copied().zip(heads[..count].iter().copied()));
             take(&batch)?;
@@ -79,6 +79,6 @@ impl EdgeSource for Pairs<'_> {
     }
 
     fn bytes(&self) -> u64 {
-        self.arcs() * (self.tails.width() + self.heads.width())
+        self.arcs().saturating_mul(self.tails.width().saturating_add(self.heads.width()))
     }
 }

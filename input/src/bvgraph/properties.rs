@@ -23,7 +23,7 @@ impl Properties {
     pub(super) fn read(files: &BvGraphFiles) -> Result<Self> {
         let path = &files.properties;
         if !path.is_file() {
-            return Err(Error::data(path, "does not exist")
+            return Err(Error::missing(path)
                 .expected("the properties of a BVGraph beside its .graph")
                 .advice("fetch it too, or name both if it is in another folder; if the .graph is of another format, name that with --format"));
         }

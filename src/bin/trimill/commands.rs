@@ -130,8 +130,17 @@ impl CommandContext<'_> {
 
 /// The job of a command line whose flags are `tables`; checks that its files exist.
 fn job_of(tables: &Tables) -> Result<Job> {
+    job_by(tables, checks::check)
+}
+
+/// As [`job_of`], for a plan.
+fn job_to_plan(tables: &Tables) -> Result<Job> {
+    job_by(tables, checks::check_plan)
+}
+
+fn job_by(tables: &Tables, check: impl FnOnce(&mut Job, &Tables) -> Result<()>) -> Result<Job> {
     let mut job = Job::resolve(None, tables, Path::new(""))?;
-    checks::check(&mut job, tables)?;
+    check(&mut job, tables)?;
     job.check_files()?;
     Ok(job)
 }

@@ -49,8 +49,14 @@ fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8
             return code(Kind::Usage);
         }
         Err(error) => {
-            let _ = error.print();
-            return 0;
+            return match error.print() {
+                Err(failed) if failed.kind() != io::ErrorKind::BrokenPipe => {
+                    let unwritten = json::unwritten(failed);
+                    let _ = writeln!(err, "error: {unwritten}");
+                    code(unwritten.kind())
+                }
+                _ => 0,
+            };
         }
     };
     // A worker thread's panic arrives here; its message is on standard error already.

@@ -12,8 +12,8 @@ use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 use crate::cli::ProgressMode;
 use crate::text::table::{prefixed, seconds};
-use trimill::program::{JobShare, Silent, lock};
-use trimill::{Bytes, ExpectedStage, Observer, Unit};
+use trimill::program::{Silent, lock};
+use trimill::{Bytes, ExpectedStage, JobShare, Observer, Unit};
 
 /// When the first plain line comes, and the shortest time between two of them.
 const FIRST: Duration = Duration::from_secs(1);

@@ -11,12 +11,15 @@ use crate::free_disk::free_disk;
 
 /// What will be written to a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DiskNeed {
     /// For messages: `the graph file`.
     pub what: String,
+    /// The directory.
     pub directory: PathBuf,
-    /// The bytes that it takes at least, and at most. All that a job needs of a disk is there at the same time.
+    /// The bytes that it takes at least. All that a job needs of a disk is there at the same time.
     pub least_bytes: Bytes,
+    /// The bytes that it takes at most.
     pub most_bytes: Bytes,
     /// The option that names another directory.
     pub option: String,
@@ -24,11 +27,15 @@ pub struct DiskNeed {
 
 /// What will be written to the directories of one disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DiskNeeds {
     /// The free space for unprivileged users.
     pub free_bytes: Bytes,
+    /// The bytes of all `needs` at least.
     pub least_bytes: Bytes,
+    /// The bytes of all `needs` at most.
     pub most_bytes: Bytes,
+    /// What will be written there.
     pub needs: Vec<DiskNeed>,
 }
 
@@ -42,6 +49,17 @@ pub fn check_room(needs: impl IntoIterator<Item = DiskNeed>) -> Result<()> {
     DiskNeeds::by_disk(needs)?.iter().try_for_each(DiskNeeds::check)
 }
 
+impl DiskNeed {
+    /// `bytes`: at least, and at most. For the crates of this workspace.
+    #[doc(hidden)]
+    pub fn new(what: &str, directory: &Path, bytes: [Bytes; 2], option: &str) -> Self {
+        let [least_bytes, most_bytes] = bytes;
+        Self { what: what.into(), directory: directory.into(), least_bytes, most_bytes, option: option.into() }
+    }
+}
+
+// For the crates of this workspace.
+#[doc(hidden)]
 impl DiskNeeds {
     pub fn by_disk(needs: impl IntoIterator<Item = DiskNeed>) -> Result<Vec<Self>> {
         let mut disks: Vec<(u64, Self)> = Vec::new();
@@ -123,9 +141,8 @@ mod tests {
     use crate::error::Kind;
 
     fn need(what: &str, directory: &str, gib: [u64; 2]) -> DiskNeed {
-        let [least_bytes, most_bytes] = gib.map(|gib| Bytes(gib << 30));
         let option = if what == "the graph file" { "--cache-dir" } else { "--work-dir" };
-        DiskNeed { what: what.into(), directory: directory.into(), least_bytes, most_bytes, option: option.into() }
+        DiskNeed::new(what, Path::new(directory), gib.map(|gib| Bytes(gib << 30)), option)
     }
 
     fn with_room(free: Bytes, needs: &[DiskNeed]) -> Result<()> {

@@ -65,6 +65,7 @@ fn a_stream_is_whole_and_alone() {
     folder.refuses("cut.arrows", &open[..open.len() - 1], &["a message that is cut"]);
     folder.refuses("two.arrows", [&whole[..], &whole[..]].concat(), &["more bytes behind the mark of a stream's end"]);
     folder.refuses("other.arrows", [1, 2, 3, 4, 0, 0, 0, 0, 0], &["no mark of a message"]);
+    folder.refuses("old.feather", b"FEA1\0\0\0\0\xff\x01", &["version 1 of Feather", "version=2"]);
     folder.refuses("end.arrows", END, &["does not begin with a schema"]);
     folder.refuses("long.arrows", [&END[..4], &[0, 0, 0, 0x7f]].concat(), &["metadata of 2130706432 bytes"]);
     let path = folder.write("more.arrow", arrow(&batches[..1], true));

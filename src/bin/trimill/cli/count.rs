@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args};
 
 use super::args::{AnswerArgs, usual, without};
+use super::help;
 use trimill::program::{ShardChoice, Tables};
 
 /// What `trimill plan` does not take: it writes a report alone.
@@ -65,7 +66,9 @@ impl GraphJobArgs {
 /// `trimill truss`
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| usual(without(arg, NOT_OF_TRUSS), &["k", "by_k"])))]
-#[command(mut_arg("per_edge", |file| file.help("Write the ids and the trussness of each edge: .tsv, .csv (or with .gz, .zst), .parquet, or `-`")))]
+#[command(mut_arg("per_edge", |file| {
+    file.help("Write the ids and the trussness of each edge: .tsv, .csv (or with .gz, .zst), .parquet, or `-`").long_help(help::TRUSS_PER_EDGE)
+}))]
 pub(crate) struct TrussCommand {
     #[command(flatten)]
     pub(crate) graph: GraphJobArgs,

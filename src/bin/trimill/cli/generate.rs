@@ -23,7 +23,9 @@ pub(crate) struct GenerateCommand {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FileArgs {
     /// The file: .bin for pairs of u32, little-endian; .txt for text; .graph for a BVGraph, with .properties and .offsets beside it; .sg
-    /// for GAP's format; - for pairs of u32 on standard output, such as '| trimill count - --format bin-u32' reads. The last two have rows; all but those made from a given graph take 8 bytes an edge of memory for them
+    /// for GAP's format; - for pairs of u32 on standard output, such as '| trimill count - --format bin-u32' reads.
+    /// Files .graph and .sg list the neighbours of each vertex; unless they are made from a given graph, this takes 8 bytes of memory for each edge
+    /// and 16 for each vertex
     #[arg(short, long, value_name = "FILE", value_parser = edge_file, help_heading = "Output")]
     pub(crate) output: PathBuf,
 

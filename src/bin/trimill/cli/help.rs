@@ -72,6 +72,13 @@ Examples:
 The k-truss is the largest subgraph in which each edge is in k - 2 triangles of the subgraph or more. An \
 edge's trussness is the largest k whose truss has it: see docs/truss.md.";
 
+pub(crate) const TRUSS_PER_EDGE: &str = "\
+Write the trussness of each edge to FILE, whose name decides the format; rows are in the order of u and v, ids of the input:
+  .tsv, .csv  u, v, trussness of each edge, u below v; also with .gz
+              or .zst
+  .parquet    the same columns, in builds with that feature
+  -           as .tsv, on standard output";
+
 pub(crate) const RUN: &str = "\
 Examples:
   trimill run study.toml --check

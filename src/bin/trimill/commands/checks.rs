@@ -6,6 +6,17 @@ use trimill::{Backend, Error, Partitioner, Result};
 /// Checks the method of `job` and settings that apply only to some backends, methods and partitioners. A setting without effect is refused if it
 /// is `stated` for this very job, and ignored if it comes from the settings of many jobs.
 pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
+    check_on(job, stated, false)
+}
+
+/// As [`check`], for `trimill plan`: with the memory of a device, it plans for a GPU that need not be here.
+pub(super) fn check_plan(job: &mut Job, stated: &Tables) -> Result<()> {
+    let elsewhere = job.settings.memory.device.is_some();
+    check_on(job, stated, elsewhere)
+}
+
+/// `elsewhere`: a GPU is taken to be there.
+fn check_on(job: &mut Job, stated: &Tables, elsewhere: bool) -> Result<()> {
     let name = job.name.clone();
     let of_job = |error: Error| match &name {
         Some(name) => error.while_doing(&format!("job '{name}'")),
@@ -26,7 +37,7 @@ pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
     let (devices, timeout) = (count.devices.is_some(), count.device_timeout.is_some());
     let (block_threads, tile) = (count.block_threads.is_some(), count.tile.is_some());
     // Looking for a GPU takes time.
-    let absent = match (choice, devices || timeout || block_threads || tile) {
+    let absent = match (choice, !elsewhere && (devices || timeout || block_threads || tile)) {
         (Choice::Either(..), true) => trimill_kernels::find().err(),
         _ => None,
     };

@@ -1,6 +1,6 @@
 //! `trimill count`, `truss`, `plan`, `partition` and `verify`: commands on one graph.
 
-use super::{CommandContext, CommandOutcome, checks, job_of};
+use super::{CommandContext, CommandOutcome, checks, job_of, job_to_plan};
 use crate::cli::{AnswerArgs, CountCommand, PartitionCommand, PlanCommand, TrussCommand, VerifyCommand};
 use crate::text::{self, reports, result};
 use std::num::NonZeroUsize;
@@ -77,7 +77,7 @@ pub(super) fn write_tables(result: &RunResult, dir: Option<&Path>) -> Result<()>
 }
 
 pub(super) fn plan(command: &PlanCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    let job = job_of(&command.graph.tables())?;
+    let job = job_to_plan(&command.graph.tables())?;
     job.check_is_graph()?;
     // Of a count's outputs, a plan writes only the report.
     paths::check(&[job.clone().without_counts().paths()])?;

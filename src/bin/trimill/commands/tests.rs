@@ -139,8 +139,10 @@ fn settings_for_a_gpu_are_refused_where_none_counts_and_those_of_a_method_where_
             assert!(text.contains("has no effect on the CPU, which counts here: "), "{text}");
         }
         // A GPU need not exist for a plan.
-        let planned = run(&dir, &format!("plan @/g.txt --backend cuda --device-memory 1GiB {setting}"));
-        assert_eq!(planned.kind(), None, "{setting}");
+        for backend in ["auto", "cuda"] {
+            let planned = run(&dir, &format!("plan @/g.txt --backend {backend} --device-memory 1GiB {setting}"));
+            assert_eq!(planned.kind(), None, "{backend} {setting}: {:?}", planned.end);
+        }
     }
     if !there {
         assert_eq!(run(&dir, "bench @/g.txt --devices all").kind(), Some(Kind::Usage));
@@ -308,6 +310,11 @@ fn check_runs_nothing_and_looks_for_every_file() {
             assert!(kind.is_none() || said.contains(words), "{set}{more}: {said}");
             assert!(!dir.join("cache").exists(), "nothing is read");
         }
+    }
+    for place in ["spill.dir=g.txt/s", "run.dir=g.txt/r", "work.dir=g.txt/w/x"] {
+        let check = run(&dir, &format!("run @/b.toml --check --only last --set job.last.{place}"));
+        assert_eq!(check.kind(), Some(Kind::Resource), "{place}");
+        assert!(check.err.contains("g.txt: is not a directory"), "{place}: {}", check.err);
     }
     let json = run(&dir, "run @/b.toml --check --json --only last");
     assert_eq!(json.kind(), None);

@@ -16,7 +16,7 @@ impl Write for Buffer {
 }
 
 fn expected(stages: &[(&'static str, f64)]) -> Vec<ExpectedStage> {
-    stages.iter().map(|&(task, seconds)| ExpectedStage { task, seconds }).collect()
+    stages.iter().map(|&(task, seconds)| ExpectedStage::new(task, seconds)).collect()
 }
 
 fn lines(every: Duration, work: impl Fn(&ShownProgress)) -> Vec<String> {

@@ -35,7 +35,7 @@ fn preparing(figures: &PreparingFigures) -> String {
 }
 
 fn needed(disk: &DiskNeeds) -> String {
-    let DiskNeeds { free_bytes, least_bytes, most_bytes, needs } = disk;
+    let DiskNeeds { free_bytes, least_bytes, most_bytes, needs, .. } = disk;
     let of = |need: &DiskNeed| format!("{} in {}", need.what, need.directory.display());
     let parts: Vec<String> = needs.iter().map(of).collect();
     format!("disk for {}: {least_bytes} to {most_bytes}, of {free_bytes} free\n", parts.join(", "))
@@ -58,7 +58,7 @@ fn answer(plan: &PlanReport, threads: usize) -> String {
         ),
         ("counted", method),
         ("partitions", format!("{} by {}: {}", thousands(plan.parts), plan.partitioner, reason(plan.parts_reason))),
-        (memory, format!("{largest} of {}; {} would do", plan.device_memory, plan.smallest_device_memory)),
+        (memory, format!("{largest} of {}; {} would do", plan.device_memory, plan.smallest_device_memory.rounded_up())),
         ("host memory", host_memory(plan)),
         ("disk", disk(plan)),
         ("time, about", time(plan)),
@@ -76,7 +76,7 @@ const SAVES: f64 = 0.95;
 fn more(more: &MoreMemory) -> String {
     let flag = match more.budget {
         MemoryBudget::Device => "--device-memory",
-        MemoryBudget::Host => "--host-memory",
+        _ => "--host-memory",
     };
     format!(
         "{flag} {}: {}, about {}",
@@ -93,14 +93,15 @@ fn reason(reason: PartsReason) -> &'static str {
         PartsReason::Asked => "as was asked for",
         PartsReason::Split => "what was asked for does not fit",
         PartsReason::Devices => "one for each device",
+        _ => "for another reason",
     }
 }
 
 fn host_memory(plan: &PlanReport) -> String {
     let (least, budget) = (plan.smallest_host_memory, plan.host_memory);
     match least <= budget {
-        true => format!("{least} to {budget}"),
-        false => format!("{budget} with the cached graph; {least} to prepare it anew"),
+        true => format!("{} to {budget}", least.rounded_up().min(budget)),
+        false => format!("{budget} with the cached graph; {} to prepare it anew", least.rounded_up()),
     }
 }
 
@@ -144,7 +145,8 @@ fn details(plan: &PlanReport, shown: ShownTables) -> String {
     ]));
     plan.disks.iter().for_each(|disk| text.push_str(&needed(disk)));
     for floor in &plan.host_floors {
-        text.push_str(&format!("host memory to {}: {} at least ({})\n", floor.stage, floor.bytes, floor.parts_text()));
+        let least = floor.bytes.rounded_up();
+        text.push_str(&format!("host memory to {}: {least} at least ({})\n", floor.stage, floor.parts_text()));
     }
     if plan.mode == Mode::Spilled {
         let duplication = format!("{:.3} (arcs kept over all partitions / edges)", plan.duplication);

@@ -68,7 +68,7 @@ pub(crate) fn doctor(report: &DoctorReport) -> String {
     entries.extend([
         ("default backend", report.default_backend.clone()),
         ("default --host-memory", report.default_host_memory.to_string()),
-        ("default --device-memory", report.default_device_memory.to_string()),
+        ("default --device-memory", format!("at most {}", report.default_device_memory)),
     ]);
     entries.extend(report.versions.iter().map(|(name, version)| (name.as_str(), version.clone())));
     let origin = match report.rates_measured {
