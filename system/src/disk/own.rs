@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(open_own(Path::new("/etc/passwd")).unwrap().is_some(), root);
         assert!(open_plain_to_write(&path("link")).unwrap().is_none() && !path("nowhere").exists());
         // Only root may open a file without any rights.
-        fs::set_permissions(path("file"), Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(path("file"), Permissions::from_mode(0o000)).unwrap();
         assert_eq!(open_own(&path("file")).unwrap().is_some(), root);
         let denied = |e: io::Error| e.kind() == io::ErrorKind::PermissionDenied;
         assert_eq!(open_plain_to_write(&path("file")).is_err_and(denied), !root);
