@@ -133,11 +133,11 @@ impl Planned {
         }
     }
 
-    /// The least host memory for counting the graph in the plan's mode.
+    /// The least host memory for counting the graph, whatever parts that takes.
     fn least_host_memory(&self) -> Bytes {
-        let Self { graph, limits, session, plan, chosen, .. } = self;
+        let Self { graph, limits, session, chosen, .. } = self;
         // What a stage takes may grow with the budget, so the search starts from none.
-        let needs = session.host_needs(graph, Some(plan.cut.mode())).within(Bytes::ZERO);
+        let needs = session.host_needs(graph, session.job.settings.mode()).within(Bytes::ZERO);
         let least = needs.enough(chosen.least_on_host, limits.machine.gpus as u64);
         let metis = session.job.settings.partition.metis.contract.is_none() && needs.metis;
         let child = Bytes(2 * graph.edges() * BYTES_PER_ARC);

@@ -50,7 +50,7 @@ pub struct PlanReport {
     pub block_bytes: Bytes,
     /// The budget of the host.
     pub host_memory: Bytes,
-    /// The smallest budget of the host with which the graph is prepared and counted in the mode of the plan; above `host_memory` only where the graph
+    /// The smallest budget of the host with which the graph is prepared and counted; above `host_memory` only where the graph
     /// is in the cache, so that it is not prepared.
     pub smallest_host_memory: Bytes,
     /// The smallest budgets of the host with which its graph is prepared and counted in either mode.

@@ -135,15 +135,16 @@ fn a_plan_says_why_there_are_so_many_partitions() {
 #[test]
 fn the_least_host_memory_suffices() {
     let place = Place::new();
-    let plan = planned(&place, &[&["--no-cache", "--threads", "2"], &ON_CPU[..]].concat());
-    let least = plan["smallest_host_memory"].as_u64().unwrap();
-    let count = |bytes: u64| {
-        let bytes = bytes.to_string();
-        let words = ["count", &crawl(), "--no-cache", "--threads", "2", "--backend", "cpu", "--host-memory", &bytes];
-        place.run(&words).status.code()
-    };
-    assert_eq!(count(least), Some(0));
-    assert_eq!(count(least / 2), Some(3));
+    for more in [&[][..], &["--partitioner", "contiguous"], &["--partitioner", "random", "--per-edge", "e.tsv"]] {
+        let common = [&["--no-cache", "--threads", "2"], &ON_CPU[..], more].concat();
+        let least = planned(&place, &common)["smallest_host_memory"].as_u64().unwrap();
+        let count = |bytes: u64| {
+            let bytes = bytes.to_string();
+            let words = [&["count", &crawl(), "--force", "--host-memory", &bytes], &common[..]].concat();
+            place.run(&words).status.code()
+        };
+        assert_eq!((count(least), count(least / 2)), (Some(0), Some(3)), "{more:?}: {least}");
+    }
 }
 
 /// A graph in the cache need not be prepared: less of the host's memory than that takes is enough, and the plan says with what.
