@@ -40,6 +40,12 @@ impl PyPrepared {
         self.0.edge_count()
     }
 
+    /// Those with an edge.
+    #[getter]
+    fn vertices(&self) -> u32 {
+        self.0.vertex_count()
+    }
+
     /// The ids of the vertices with an edge, ascending, and their degrees.
     fn degrees<'py>(&self, py: Python<'py>, settings: &Bound<'_, PyDict>) -> PyResult<(Array64<'py>, Array32<'py>)> {
         let (graph, options) = (&self.0, options(settings, Vec::new())?);

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use trimill::{Error, Options, Setting};
@@ -49,8 +50,11 @@ fn setting(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Setting> {
         };
     }
     let path = value.py().import("os")?.getattr("fspath")?;
-    let text =
-        if value.cast::<PyString>().is_ok() { value.clone() } else { path.call1((value,)).unwrap_or(value.clone()) };
+    let text = match path.call1((value,)) {
+        // It is no path.
+        Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => value.clone(),
+        text => text?,
+    };
     match text.extract() {
         Ok(text) => Ok(Setting::Text(text)),
         Err(_) if text.cast::<PyString>().is_ok() => refuse("a name that is not UTF-8".into(), "another name"),

@@ -61,7 +61,7 @@ pub(crate) fn pairs(
             let chunk = batch.column(place);
             column.check(field.name(), chunk)?;
             match &mut labels {
-                Some(labels) => column.push(field.name(), &labels.numbers(chunk)?)?,
+                Some(labels) => column.push(field.name(), &labels.numbers(chunk, control)?)?,
                 None => column.push(field.name(), chunk)?,
             }
         }
@@ -75,11 +75,15 @@ fn names(schema: &Schema) -> Vec<&str> {
     schema.fields().iter().map(|field| field.name().as_str()).collect()
 }
 
-/// Where the column of this name is.
+/// Where the only column of this name is.
 fn place(schema: &Schema, name: &str) -> Result<usize> {
-    schema.index_of(name).map_err(|_| {
-        Error::usage(format!("no column {name}")).at("table").expected(format!("one of {}", names(schema).join(", ")))
-    })
+    let mut found = (0..schema.fields().len()).filter(|&place| schema.field(place).name() == name);
+    let error = match (found.next(), found.next()) {
+        (Some(place), None) => return Ok(place),
+        (Some(_), Some(_)) => Error::usage(format!("several columns '{name}'")).expected("one"),
+        (None, _) => Error::usage(format!("no column {name}")).expected(format!("one of {}", names(schema).join(", "))),
+    };
+    Err(error.at("table"))
 }
 
 fn is_text(of: &DataType) -> bool {
@@ -88,6 +92,13 @@ fn is_text(of: &DataType) -> bool {
         DataType::Dictionary(_, values) => is_text(values),
         _ => false,
     }
+}
+
+/// The rows between two looks at whether the count is to stop.
+const ROWS: usize = 1 << 16;
+
+fn check(row: usize, control: &Control) -> Result<()> {
+    if row.is_multiple_of(ROWS) { control.check() } else { Ok(()) }
 }
 
 /// Texts and their numbers, which are consecutive from 0 on.
@@ -104,12 +115,17 @@ impl Labels {
         Ok(next)
     }
 
+    fn all<'a>(&mut self, texts: impl Iterator<Item = &'a str>, control: &Control) -> Result<Vec<u32>> {
+        let number = |(row, text)| check(row, control).and_then(|()| self.number(text));
+        texts.enumerate().map(number).collect()
+    }
+
     /// The numbers of a chunk of texts without nulls.
-    fn numbers(&mut self, chunk: &ArrayRef) -> Result<ArrayRef> {
+    fn numbers(&mut self, chunk: &ArrayRef, control: &Control) -> Result<ArrayRef> {
         let numbers: Result<Vec<u32>> = match chunk.data_type() {
-            DataType::Utf8 => chunk.as_string::<i32>().iter().flatten().map(|text| self.number(text)).collect(),
-            DataType::LargeUtf8 => chunk.as_string::<i64>().iter().flatten().map(|text| self.number(text)).collect(),
-            DataType::Utf8View => chunk.as_string_view().iter().flatten().map(|text| self.number(text)).collect(),
+            DataType::Utf8 => self.all(chunk.as_string::<i32>().iter().flatten(), control),
+            DataType::LargeUtf8 => self.all(chunk.as_string::<i64>().iter().flatten(), control),
+            DataType::Utf8View => self.all(chunk.as_string_view().iter().flatten(), control),
             _ => {
                 let Some(coded) = chunk.as_any_dictionary_opt().filter(|_| is_text(chunk.data_type())) else {
                     return Err(wrong(format!("a chunk of the type {}", chunk.data_type())).expected("text"));
@@ -120,12 +136,13 @@ impl Labels {
                 let mut number = |key: usize| match known[key] {
                     Some(number) => Ok(number),
                     None => {
-                        let number = self.numbers(&values.slice(key, 1))?.as_primitive::<UInt32Type>().value(0);
+                        let one = values.slice(key, 1);
+                        let number = self.numbers(&one, control)?.as_primitive::<UInt32Type>().value(0);
                         known[key] = Some(number);
                         Ok(number)
                     }
                 };
-                keys.into_iter().map(&mut number).collect()
+                keys.into_iter().enumerate().map(|(row, key)| check(row, control).and_then(|()| number(key))).collect()
             }
         };
         Ok(Arc::new(UInt32Array::from(numbers?)))

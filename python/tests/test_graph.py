@@ -310,6 +310,47 @@ def test_graphs_that_change(library):
     assert sorted(first.tolist()) == sorted(networkx.triangles(before).values())
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, trimill.MemoryBudgetError])
+def test_a_graph_whose_reading_failed_is_read_again(error, monkeypatch):
+    base = networkx.path_graph(3)
+    graph = trimill.Graph(base)
+    assert graph.count().triangles == 0
+    base.add_edge(0, 2)
+
+    def fail(*_):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trimill._native, "prepare", fail)
+        for _ in range(2):
+            with pytest.raises(error):
+                graph.count()
+    assert graph.count().triangles == 1
+
+
+def test_what_changes_while_a_graph_is_read_is_not_missed(monkeypatch):
+    base = networkx.path_graph(4)
+    read = trimill._graph.source_of
+
+    def change_after(edge):
+        def source_of(*arguments):
+            found = read(*arguments)
+            base.add_edge(*edge)
+            return found
+
+        return source_of
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trimill._graph, "source_of", change_after((0, 2)))
+        graph = trimill.Graph(base)
+    assert graph.count().triangles == 1
+    base.remove_edge(0, 2)
+    with monkeypatch.context() as patch:
+        patch.setattr(trimill._graph, "source_of", change_after((1, 3)))
+        assert graph.count().triangles == 0
+    assert graph.count().triangles == 1
+
+
 def test_answers_are_kept_and_cannot_be_changed():
     graph = trimill.Graph(networkx.complete_graph(5))
     assert graph.count() is graph.count() and graph.supports() is graph.supports() and graph.truss(3) is graph.truss(3)
@@ -353,6 +394,76 @@ def test_settings_that_a_graph_does_not_have(name):
         trimill.Graph([(0, 1)], **{name: "file.tsv"})
     with pytest.raises(trimill.UsageError, match="did you mean `threads`"):
         trimill.Graph([(0, 1)], thread=3)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"names": True}, {"columns": ["u", "v"]}, {"format": "text"}, {"header": "no"}, {"cloud_credentials": True}],
+)
+def test_settings_of_reading_are_refused_once_a_graph_was_read(settings):
+    with pytest.raises(trimill.UsageError, match=rf"^{next(iter(settings))}: .*Graph\(\)"):
+        trimill.Graph([(0, 1)]).count(**settings)
+
+
+def test_a_file_with_names(tmp_path):
+    path = tmp_path / "names.txt"
+    path.write_text("ann bob\nbob cid\ncid ann\ncid dee\n")
+    graph = trimill.Graph(path, names=True, format="text", header="no", cache=False)
+    assert repr(graph) == "<trimill.Graph: 4 vertices, 4 edges>" and "4 vertices" in graph._repr_html_()
+    assert (len(graph), graph.edge_count, graph.count().triangles, graph.transitivity()) == (4, 4, 1, 0.6)
+    assert graph.average_clustering() == pytest.approx((1 + 1 + 1 / 3 + 0) / 4, rel=1e-14)
+    for ask in [graph.table, graph.degrees, graph.supports, graph.truss, lambda: graph.vertices]:
+        with pytest.raises(trimill.UsageError, match="names"):
+            ask()
+
+
+@pytest.mark.parametrize("form", ["pairs", "table", "networkx", "tuples"])
+def test_files_and_summaries_of_names(form, tmp_path):
+    edges = [*NAMED, ("ann", "eve"), ("eve", "bob")]
+    expected = "ann"
+    match form:
+        case "pairs":
+            given = edges
+        case "table":
+            given = pyarrow.table({"u": [u for u, _ in edges], "v": [v for _, v in edges]})
+        case "networkx":
+            given = networkx.Graph(edges)
+        case "tuples":
+            given, expected = [((u, 1), (v, 1)) for u, v in edges], "('ann', 1)"
+    graph = trimill.Graph(given)
+    file = tmp_path / "file.tsv"
+    for name in ["per_vertex", "per_edge", "lcc"]:
+        for function in [trimill.count, trimill.plan, lambda _, **settings: graph.count(**settings)]:
+            with pytest.raises(trimill.UsageError, match=rf"^{name}: .* names; .* Graph\(\.\.\)"):
+                function(given, **{name: file})
+    for function in [trimill.count, lambda _, **settings: graph.count(**settings), trimill.clustering]:
+        with pytest.raises(trimill.UsageError, match=r"^report: .* names"):
+            function(given, report=tmp_path / "page.html", clustering=True)
+    assert list(tmp_path.iterdir()) == [tmp_path / "tmp"]
+    for result in [trimill.count(given, clustering=True), graph.count(clustering=True), graph.table().result]:
+        summary = result.clustering
+        assert (summary.most_triangles, summary.most_triangles_vertex) == (3, None)
+        assert summary.most_triangles_name == expected
+    full = tmp_path / "full.tsv"
+    full.symlink_to("/dev/full")
+    for function in [trimill.count, lambda _, **settings: graph.count(**settings)]:
+        with pytest.raises(trimill.ResourceError) as caught:
+            function(given, by_degree=full)
+        assert caught.value.result.clustering.most_triangles_name == expected
+    # Those of numbers have ids.
+    assert "most_triangles_name" not in trimill.count([(0, 1)], clustering=True).clustering
+
+
+def test_a_file_of_all_vertices_is_refused_where_nodes_were_removed(tmp_path):
+    graph = networkit.Graph(4)
+    for u, v in [(0, 1), (1, 3), (3, 0)]:
+        graph.addEdge(u, v)
+    answer = trimill.count(graph, lcc=tmp_path / "all.txt")
+    assert answer.clustering.lcc.vertices == 4
+    graph.removeNode(2)
+    for function in [trimill.count, trimill.clustering]:
+        with pytest.raises(trimill.UsageError, match="nodes were removed"):
+            function(graph, lcc=tmp_path / "left.txt")
 
 
 @pytest.mark.parametrize(
@@ -419,7 +530,7 @@ assert graph.count(threads=1).triangles == 4060
 
 def test_degrees_are_found_with_the_threads_of_the_graph():
     graph = trimill.Graph(complete(30), threads=1)
-    graph._prepared.settings["threads"] = 10**6
+    graph._now().settings["threads"] = 10**6
     with pytest.raises(trimill.UsageError, match="1000000 threads"):
         graph.degrees()
 

@@ -1,6 +1,8 @@
 """The backend of NetworkX answers as NetworkX does, to the last bit and in the same order."""
 
+import copy
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -124,6 +126,40 @@ def test_what_is_left_to_networkx(graph, arguments, reason):
                 networkx.clustering(graph)
         else:
             assert networkx.clustering(graph, **arguments) == networkx.clustering.orig_func(graph, **arguments)
+
+
+@pytest.mark.parametrize("kind", ["subgraph", "undirected", "restricted"])
+def test_views_are_left_to_networkx(kind):
+    graph = networkx.gnp_random_graph(100, 0.5, seed=1)
+    match kind:
+        case "subgraph":
+            view = graph.subgraph(range(80))
+        case "undirected":
+            view = graph.to_undirected(as_view=True)
+        case "restricted":
+            view = networkx.restricted_view(graph, [99], [])
+    found = _networkx.can_run("triangles", (view,), {})
+    assert isinstance(found, str) and "view" in found
+    with pytest.raises(NotImplementedError):
+        networkx.triangles(view, backend="trimill")
+    with networkx.config(backend_priority=["trimill"], fallback_to_nx=True):
+        before = networkx.triangles(view)
+        graph.remove_edges_from(list(graph.edges(0)))
+        assert networkx.triangles(view) == networkx.triangles.orig_func(view) != before
+
+
+@pytest.mark.parametrize(
+    "again", [copy.deepcopy, lambda graph: pickle.loads(pickle.dumps(graph))], ids=["copy", "pickle"]
+)
+def test_a_graph_that_was_counted_is_copied_and_pickled(again):
+    graph = networkx.relabel_nodes(networkx.gnp_random_graph(40, 0.2, seed=6), str)
+    expected = asked("triangles", graph)
+    other = again(graph)
+    assert networkx.utils.graphs_equal(other, graph)
+    assert asked("triangles", other) == expected
+    other.remove_edges_from(list(other.edges)[:20])
+    assert asked("triangles", other) != expected
+    assert asked("triangles", graph) == expected
 
 
 def test_small_graphs_and_single_nodes_are_left_to_networkx():

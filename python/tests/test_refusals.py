@@ -117,9 +117,32 @@ def test_arrays_in_another_order_of_bytes_or_not_aligned():
     refused(trimill.UsageError, (bytes_[1:].view("int64"), ONES), "not aligned", "astype('int64')")
 
 
+def without_masked(graph, **names):
+    """What the code that the refusal advises makes of a graph."""
+    with pytest.raises(trimill.DataError, match="masked entries") as caught:
+        trimill.count(graph)
+    *first, last = str(caught.value).split("drop them: ")[1].split("; ")
+    names["numpy"] = numpy
+    exec("; ".join(first), names)
+    return eval(last, names)
+
+
 def test_masked_arrays():
-    masked = numpy.ma.array(ONES, mask=[False, True, False])
-    refused(trimill.DataError, (masked, ONES), "masked entries", "compressed()")
+    first = numpy.ma.array(ONES, mask=[False, True, False])
+    second = numpy.ma.array(ONES + 4, mask=[False, False, True])
+    for u, v, expected in [
+        (first, ONES + 4, [[1, 3], [5, 7]]),
+        (ONES + 4, first, [[5, 7], [1, 3]]),
+        (first, second, [[1], [5]]),
+    ]:
+        kept = without_masked((u, v), u=u, v=v)
+        assert [column.tolist() for column in kept] == expected
+        assert trimill.count(kept).edges == len(expected[0])
+    rows = numpy.ma.array([[0, 1], [1, 2], [2, 0], [5, 1]])
+    rows[3, 0] = numpy.ma.masked
+    for array in [rows, rows.T]:
+        kept = without_masked(array, array=array)
+        assert (trimill.count(kept).triangles, trimill.count(kept).edges) == (1, 3)
     assert trimill.count((numpy.ma.array(ONES), ONES + 1)).edges == 3
 
 
@@ -145,6 +168,10 @@ def test_tables_that_are_no_edges():
         refused(trimill.UsageError, table, "only one of source and target", source="u")
         refused(trimill.UsageError, table, "the column 'u' is named twice; expected", source="u", target="u")
     refused(trimill.UsageError, (ONES, ONES), "source and target for builtins.tuple", source="u", target="v")
+    twice = pyarrow.Table.from_arrays([pyarrow.array(ONES)] * 3, names=["u", "u", "v"])
+    for table in [twice, pandas.DataFrame(numpy.ones((3, 3), "int64"), columns=["u", "u", "v"])]:
+        for source, target in ["uv", "vu"]:
+            refused(trimill.UsageError, table, "several columns 'u'; expected one", source=source, target=target)
     coded = pyarrow.array(["a", None, "b"]).dictionary_encode()
     refused(trimill.DataError, pyarrow.table({"u": ["a"] * 3, "v": coded}), "the column v has no value in row 1")
     refused(trimill.DataError, pyarrow.table({"u": ONES, "v": [1, None, 3]}), "the column v has no value in row 1")
@@ -210,6 +237,12 @@ def test_a_stream_that_was_taken():
         (pandas.Series([0, 1, 2]), "Series; if it has pairs of vertices: list(graph)"),
         (pandas.Series([(0, 1), (1, 2)]), "list(graph)"),
         (pandas.Series(["a", "b"], dtype="category"), "Series"),
+        (polars.Series([0, 1, 2]), "Series; if it has pairs of vertices: list(graph)"),
+        (pyarrow.chunked_array([[0, 1], [2]]), "ChunkedArray; if it has pairs of vertices: list(graph)"),
+        (
+            polars.LazyFrame({"u": ONES, "v": ONES}),
+            "LazyFrame, whose rows are not there yet; collect it: frame.collect()",
+        ),
         # As tables of earlier versions are.
         (types.SimpleNamespace(columns=["u", "v"], ndim=2), "__arrow_c_stream__"),
     ],
@@ -236,6 +269,8 @@ def test_files(tmp_path):
     (tmp_path / "wrong.txt").write_text("0 1\n1 x\n")
     refused(trimill.DataError, tmp_path / "wrong.txt", "wrong.txt:2")
     refused(trimill.UsageError, "-", "standard input")
+    for empty in ["", b"", [""], [tmp_path / "wrong.txt", ""]]:
+        refused(trimill.UsageError, empty, "an empty path; expected the path of a file")
     refused(trimill.DataError, "a\0b", "cannot be read")
 
 

@@ -61,6 +61,9 @@ def test_none_is_the_default():
         ({"device_memory": -5}, ["device_memory: ", "-5"]),
         ({"device_memory": 1.5}, ["device_memory: ", "1.5"]),
         ({"device_memory": 0}, ["device memory is 0"]),
+        ({"device_memory": float("nan")}, ["device_memory: ", "a finite number"]),
+        ({"host_memory": float("inf")}, ["host_memory: ", "a finite number"]),
+        ({"seed": float("-inf")}, ["seed: ", "a finite number"]),
         ({"device_memory": 2**70}, ["device_memory: ", "64 bits"]),
         ({"seed": 2**200}, ["seed: ", "64 bits"]),
         ({"backend": "cude"}, ["backend: ", "did you mean `cuda`?"]),
@@ -89,6 +92,15 @@ def test_wrong_settings(function, settings, words):
         function(TRIANGLE, **settings)
     for word in words:
         assert word in str(caught.value), str(caught.value)
+
+
+def test_a_path_that_fails_raises_its_own_exception():
+    class Lost(os.PathLike):
+        def __fspath__(self):
+            raise LookupError("the path is lost")
+
+    with pytest.raises(LookupError, match="the path is lost"):
+        trimill.count(TRIANGLE, per_vertex=Lost())
 
 
 def test_settings_change_how_it_is_counted(random_graph, tmp_path):
@@ -126,8 +138,11 @@ def test_metis_runs_in_another_process(random_graph, tmp_path, monkeypatch):
 
 def test_without_an_interpreter_metis_is_refused(monkeypatch):
     monkeypatch.setattr("sys.executable", "")
-    with pytest.raises(trimill.UsageError, match="metis"):
-        trimill.count(TRIANGLE, partitioner="metis", parts=2)
+    graph = trimill.Graph(TRIANGLE, partitioner="metis", parts=2)
+    for ask in [lambda: trimill.count(TRIANGLE, partitioner="metis", parts=2), graph.count]:
+        with pytest.raises(trimill.UsageError, match=r"^partitioner: metis .* set sys\.executable"):
+            ask()
+    assert trimill.count(TRIANGLE).triangles == 1
 
 
 def test_files_and_directories(tmp_path, random_graph):

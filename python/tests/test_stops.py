@@ -1,5 +1,6 @@
 """Counts run without the GIL, and stop on signals and exceptions; bars show what they do."""
 
+import contextlib
 import io
 import os
 import signal
@@ -10,6 +11,7 @@ import time
 from pathlib import Path
 
 import numpy
+import pyarrow
 import pytest
 from conftest import complete
 
@@ -20,12 +22,20 @@ from trimill import _progress
 LONG = tuple(numpy.tile(column, 12) for column in complete(1500))
 
 
+def threads():
+    """The names of the threads of this process."""
+    for thread in Path("/proc/self/task").glob("*/comm"):
+        # It may end meanwhile.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            yield thread.read_text().strip()
+
+
 @pytest.fixture
 def stopped(tmp_path):
     """Checks that a count that was stopped leaves nothing behind."""
     yield
     deadline = time.monotonic() + 60
-    while "trimill" in {thread.read_text().strip() for thread in Path("/proc/self/task").glob("*/comm")}:
+    while "trimill" in set(threads()):
         assert time.monotonic() < deadline, "the thread of the count goes on"
         time.sleep(0.05)
     assert not list((tmp_path / "tmp").iterdir())
@@ -45,6 +55,22 @@ def test_an_interrupt_stops_the_count(interrupts, stopped):
     assert fired.is_set()
     # The next one is not concerned.
     assert trimill.count(complete(10)).triangles == 120
+
+
+def test_an_interrupt_stops_the_numbering_of_names(interrupts, stopped):
+    names = pyarrow.array([f"name {number}" for number in range(1000)])
+    column = names.take(pyarrow.array(numpy.random.default_rng(1).integers(0, 1000, 8_000_000)))
+    table = pyarrow.table({"u": column, "v": column})
+
+    def seconds():
+        begun = time.monotonic()
+        with contextlib.suppress(KeyboardInterrupt):
+            trimill._native.Edges.table(table.__arrow_c_stream__())
+        return time.monotonic() - begun
+
+    whole = seconds()
+    threading.Timer(whole / 10, os.kill, (os.getpid(), signal.SIGINT)).start()
+    assert seconds() < whole / 2
 
 
 def test_an_exception_of_a_signal_handler_is_raised(stopped):

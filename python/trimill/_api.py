@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from trimill import _native, _progress
 from trimill._graph import Prepared
-from trimill._graphs import GraphLike, source_of
+from trimill._graphs import GraphLike, Source, source_of
 from trimill._metis import command
-from trimill._result import Plan, Result, Trusses, Vertices
+from trimill._result import Plan, Result, Trusses, Vertices, naming, result_of
 from trimill._settings import refuse
 
 if TYPE_CHECKING:
@@ -45,7 +45,10 @@ def count(
         written, its ``result`` is the result
     :raises TypeError: an object that is no graph
     """
-    return Result.from_json(_run(_native.count, graph, source, target, progress, settings))
+    found = _checked(graph, source, target, settings)
+    labels = found.nodes.labels
+    with naming(labels):
+        return result_of(_run(_native.count, found, progress, settings), labels)
 
 
 def plan(
@@ -65,7 +68,7 @@ def plan(
 
     Parameters and exceptions are those of :func:`count`.
     """
-    return Plan.from_json(_run(_native.plan, graph, source, target, progress, settings))
+    return Plan.from_json(_run(_native.plan, _checked(graph, source, target, settings), progress, settings))
 
 
 def clustering(
@@ -133,8 +136,11 @@ def _prepared(
 _Work: TypeAlias = Callable[["_native.Edges", "Settings", "list[str]", "_progress.Bars | None"], str]
 
 
-def _run(
-    work: _Work, graph: GraphLike, source: Hashable, target: Hashable, progress: bool | None, settings: Settings
-) -> str:
-    edges = source_of(graph, source, target).edges
-    return _progress.shown(progress, lambda bars: work(edges, settings, command(), bars))
+def _run(work: _Work, found: Source, progress: bool | None, settings: Settings) -> str:
+    return _progress.shown(progress, lambda bars: work(found.edges, settings, command(settings), bars))
+
+
+def _checked(graph: GraphLike, source: Hashable, target: Hashable, settings: Settings) -> Source:
+    found = source_of(graph, source, target)
+    found.nodes.check_files(settings)
+    return found

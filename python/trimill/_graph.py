@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from trimill import _native, _progress
 from trimill._graphs import GraphLike, Source, source_of, watched
 from trimill._metis import command
-from trimill._result import Result, Supports, Trusses, Vertices
+from trimill._result import Result, Supports, Trusses, Vertices, naming, result_of
 from trimill._settings import refuse
 
 if TYPE_CHECKING:
@@ -40,6 +40,9 @@ _OF_COUNTS = (
     "against",
     "run_dir",
 )
+
+#: Settings of how files are read, which a single count of what was read does not take.
+_OF_READING = ("format", "header", "columns", "names", "cloud_credentials")
 
 
 class Graph:
@@ -86,20 +89,24 @@ class Graph:
         **settings: Unpack[Settings],
     ) -> None:
         refuse("Graph", _OF_COUNTS, settings)
-        self._prepared = Prepared(source_of(graph, source, target), settings, progress)
-        self._followed = graph if follow and self._prepared.nodes.read else None
-        self._unchanged = watched(self._followed)
+        # What changes while it is read is a change.
+        unchanged = watched(graph) if follow else None
+        prepared = Prepared(source_of(graph, source, target), settings, progress)
+        self._followed = graph if follow and prepared.nodes.read else None
+        #: What was read last, and whether that is still so; set together, once it is prepared.
+        self._state = prepared, unchanged
 
     def _now(self) -> Prepared:
         """What is prepared, anew if a graph of another library was changed."""
-        prepared = self._prepared
-        if self._followed is None or (self._unchanged and self._unchanged()):
+        prepared, unchanged = self._state
+        if self._followed is None or (unchanged and unchanged()):
             return prepared
+        unchanged = watched(self._followed)
         source = source_of(self._followed)
-        self._unchanged = watched(self._followed)
         if not source.nodes.equals(prepared.nodes):
-            self._prepared = Prepared(source, prepared.settings, prepared.progress)
-        return self._prepared
+            prepared = Prepared(source, prepared.settings, prepared.progress)
+        self._state = prepared, unchanged
+        return prepared
 
     @property
     def vertices(self) -> _Names:
@@ -113,13 +120,14 @@ class Graph:
 
     def __len__(self) -> int:
         """The number of vertices."""
-        return len(self.vertices)
+        return self._now().vertex_count
 
     def count(self, **settings: Unpack[Settings]) -> Result:
         """Counts the triangles.
 
         :param settings: settings of this count alone, also files that it writes, as for :func:`trimill.count`
         """
+        refuse("Graph.count", _OF_READING, settings, "counts what was read before; expected this setting in Graph()")
         prepared = self._now()
         return prepared.count(settings) if settings else prepared.counted
 
@@ -185,6 +193,7 @@ class Prepared:
     """What was read of a graph, prepared, with the answers so far."""
 
     def __init__(self, source: Source, settings: Settings, progress: bool | None) -> None:
+        source.nodes.check_files(settings)
         # The edges are no longer needed.
         self.nodes = source.nodes
         self.settings = settings
@@ -195,12 +204,17 @@ class Prepared:
 
     def _ask(self, question: _Question[_Answer], more: Settings) -> _Answer:
         """The answer to a question, with ``more`` settings than those of the graph."""
+        self.nodes.check_files(more)
         settings: Settings = {**self.settings, **more}
-        return _progress.shown(self.progress, lambda bars: question(settings, command(), bars))
+        with naming(self.nodes.labels):
+            return _progress.shown(self.progress, lambda bars: question(settings, command(settings), bars))
+
+    def _result(self, text: str) -> Result:
+        return result_of(text, self.nodes.labels)
 
     def count(self, more: Settings) -> Result:
         """Counts the triangles."""
-        return Result.from_json(self._ask(self.native.count, more))
+        return self._result(self._ask(self.native.count, more))
 
     @cached_property
     def counted(self) -> Result:
@@ -210,6 +224,8 @@ class Prepared:
         """Counts the triangles at each vertex."""
         import numpy
 
+        # These are summarised, as with the setting.
+        self.nodes.check_files({**more, "clustering": True})
         result, ids, degrees, triangles = self._ask(self.native.at_vertices, more)
         self._with_edge = ids, degrees
         degree, corners = self.degrees, self._of_all(ids, triangles.view(numpy.int64))
@@ -221,7 +237,7 @@ class Prepared:
             "triangles": corners,
             "coefficient": coefficient,
         }
-        return Vertices(columns, Result.from_json(result))
+        return Vertices(columns, self._result(result))
 
     @cached_property
     def table(self) -> Vertices:
@@ -271,6 +287,13 @@ class Prepared:
         vertices.flags.writeable = False
         return vertices
 
+    @property
+    def vertex_count(self) -> int:
+        nodes = self.nodes
+        if nodes.ids is not None:
+            return len(nodes.ids)
+        return self.native.vertices if nodes.count is None else nodes.count
+
     @cached_property
     def degrees(self) -> NDArray[numpy.int64]:
         import numpy
@@ -280,6 +303,10 @@ class Prepared:
 
     @cached_property
     def average_clustering(self) -> float:
+        if self.settings.get("names"):
+            # There are no arrays of them. All vertices of files have an edge.
+            clustering = self.count({"clustering": True}).clustering
+            return clustering.average_clustering if clustering else 0.0
         coefficients = self.table.coefficient
         return math.fsum(coefficients) / len(coefficients) if len(coefficients) else 0.0
 
@@ -291,12 +318,12 @@ class Prepared:
     @cached_property
     def supports(self) -> Supports:
         result, u, v, triangles = self._ask(self.native.on_edges, {})
-        return Supports({"u": self._named(u), "v": self._named(v), "triangles": triangles}, Result.from_json(result))
+        return Supports({"u": self._named(u), "v": self._named(v), "triangles": triangles}, self._result(result))
 
     def peel(self, more: Settings) -> Trusses:
         """Finds the trussness of each edge."""
         result, u, v, trussness = self._ask(self.native.on_edges, {**more, "truss": True})
-        return Trusses({"u": self._named(u), "v": self._named(v), "trussness": trussness}, Result.from_json(result))
+        return Trusses({"u": self._named(u), "v": self._named(v), "trussness": trussness}, self._result(result))
 
     def _named(self, ids: NDArray[numpy.uint64]) -> _Names:
         return ids if self._labels is None else self._labels[ids]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
+    from trimill._settings import Settings
+
 
 class Table(Protocol):
     """A table with Arrow's PyCapsule interface."""
@@ -103,6 +105,32 @@ class Nodes:
     #: What was read of a graph of another library, whose changes are followed.
     read: tuple[NDArray[numpy.int64], ...] = ()
 
+    def check_files(self, settings: Settings) -> None:
+        """Refuses files that name vertices, where the compiled part does not have their ids.
+
+        :raises UsageError: one of these settings
+        """
+        for name in ("per_vertex", "per_edge", "lcc"):
+            if self.labels is not None and settings.get(name) is not None:
+                method = "supports" if name == "per_edge" else "table"
+                if name == "per_edge" and settings.get("truss"):
+                    method = "truss"
+                raise UsageError(
+                    f"{name}: a file of a graph in memory whose vertices have names; expected ids that are numbers "
+                    f"there; Graph(..).{method}() has the names"
+                )
+        summarises = settings.get("clustering") or settings.get("by_degree") is not None
+        if self.labels is not None and summarises and settings.get("report") is not None:
+            raise UsageError(
+                "report: a page that names the vertex with the most triangles by its id, of a graph in memory whose "
+                "vertices have names; expected it without clustering and by_degree"
+            )
+        if self.ids is not None and settings.get("lcc") is not None:
+            raise UsageError(
+                "lcc: a graph of which nodes were removed, which the file would have; expected one without gaps in its "
+                "numbers; Graph(..).table() has the nodes that are left"
+            )
+
     def equals(self, other: Nodes) -> bool:
         """Whether both have read the same of a graph of another library."""
         import numpy
@@ -138,8 +166,16 @@ def source_of(graph: GraphLike, source: Hashable = None, target: Hashable = None
     if source is not None and source == target:
         raise UsageError(f"the column {source!r} is named twice; expected the columns of both ends of an edge")
     ends = None if source is None else (source, target)
-    # A series of pandas is one column of a table, whatever interfaces it has.
-    is_series = hasattr(thing, "iloc") and not hasattr(thing, "columns")
+    if hasattr(thing, "collect") and hasattr(thing, "collect_schema"):
+        raise TypeError(
+            f"cannot count an object of the type {_name(graph)}, whose rows are not there yet; collect it: "
+            "frame.collect()"
+        )
+    # A series of pandas or polars, or a column of Arrow, is one column of a table, whatever interfaces it has.
+    is_series = not (hasattr(thing, "columns") or hasattr(thing, "schema")) and (
+        hasattr(thing, "iloc")
+        or (hasattr(thing, "__arrow_c_stream__") and (hasattr(thing, "dtype") or hasattr(thing, "type")))
+    )
     if not is_series and (hasattr(thing, "__arrow_c_stream__") or hasattr(thing, "columns")):
         return _table(thing, ends)
     if ends is not None:
@@ -173,6 +209,8 @@ def source_of(graph: GraphLike, source: Hashable = None, target: Hashable = None
 
 def _files(paths: list[FilePath]) -> Edges:
     names = [os.fsencode(path) for path in paths]
+    if b"" in names:
+        raise UsageError("an empty path; expected the path of a file")
     if b"-" in names:
         raise UsageError("standard input cannot be counted from Python; expected the path of a file")
     return Edges.files([os.fsdecode(name) for name in names])
@@ -257,6 +295,8 @@ def _table(table: Any, ends: tuple[Hashable, Hashable] | None) -> Source:
             for name in ends:
                 if name not in table.columns:
                     raise UsageError(f"no column {name!r}; expected one of {', '.join(map(repr, table.columns))}")
+                if list(table.columns).count(name) > 1:
+                    raise UsageError(f"several columns {name!r}; expected one")
             table = table[list(ends)]
         if len(table.columns) == 2:
             # Columns of NumPy need no Arrow.
@@ -381,7 +421,8 @@ def _integers(column: Any, name: str) -> NDArray[Any]:
     import numpy
 
     if isinstance(column, numpy.ma.MaskedArray) and numpy.ma.is_masked(column):
-        raise DataError(f"{name}: masked entries; expected a vertex in every place; drop them: array.compressed()")
+        found = f"{name}: masked entries"
+        raise DataError(f"{found}; expected a vertex in every place; drop them: {_without_masked(column)}")
     if isinstance(column, numpy.ndarray):
         array = numpy.asarray(column)
     elif hasattr(column, "__dlpack__") and hasattr(column, "__dlpack_device__"):
@@ -399,6 +440,16 @@ def _integers(column: Any, name: str) -> NDArray[Any]:
         found = "in the other byte order" if not array.dtype.isnative else "that is not aligned"
         raise UsageError(f"{name}: an array {found}; convert it: array.astype('{array.dtype.newbyteorder('=').name}')")
     return array
+
+
+def _without_masked(column: Any) -> str:
+    """Code that drops the edges with a masked end."""
+    if column.ndim == 2:
+        return f"numpy.ma.compress_{'rows' if column.shape[1] == 2 else 'cols'}(array)"
+    return (
+        "keep = ~(numpy.ma.getmaskarray(u) | numpy.ma.getmaskarray(v)); "
+        "(numpy.ma.getdata(u)[keep], numpy.ma.getdata(v)[keep])"
+    )
 
 
 def _from_dlpack(column: Any, name: str) -> NDArray[Any]:

@@ -1,14 +1,30 @@
 """Runs METIS in a process of its own, which a count starts with this file as the program."""
 
+from __future__ import annotations
+
 import os
 import signal
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trimill._settings import Settings
 
 
-def command() -> list[str]:
-    """The command of that process: this interpreter, with nothing of its surroundings. Empty where there is none."""
+def command(settings: Settings) -> list[str]:
+    """The command of that process: this interpreter, with nothing of its surroundings. Empty where there is none.
+
+    :raises UsageError: the settings ask for METIS, and there is none
+    """
     if not sys.executable:
+        if settings.get("partitioner") == "metis":
+            from trimill._errors import UsageError
+
+            raise UsageError(
+                "partitioner: metis runs in a process of this interpreter, and sys.executable is empty; "
+                "set sys.executable to the path of a Python, or use another partitioner"
+            )
         return []
     return [sys.executable, "-I", "-S", os.path.abspath(__file__)]
 

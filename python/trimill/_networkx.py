@@ -7,6 +7,7 @@ and the converted graph keeps its answers.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trimill._graph import Graph
@@ -27,12 +28,24 @@ class ConvertedGraph:
     __networkx_backend__ = "trimill"
 
     def __init__(self, graph: NetworkXGraph) -> None:
-        self.graph = Graph(graph, follow=False)
         #: What a result that is the graph itself is converted back to.
         self.original = graph
+        # It is prepared now, and not as what it has become when it is first asked.
+        len(self)
+
+    @cached_property
+    def graph(self) -> Graph:
+        return Graph(self.original, follow=False)
+
+    @cached_property
+    def _adj(self) -> dict[Hashable, int]:
+        """The place of each node, in the order of the graph; NetworkX's functions find them under this name."""
         nodes = self.graph.vertices.tolist()
-        #: The place of each node, in the order of the graph; NetworkX's functions find them under this name.
-        self._adj: dict[Hashable, int] = dict(zip(nodes, range(len(nodes)), strict=True))
+        return dict(zip(nodes, range(len(nodes)), strict=True))
+
+    def __getstate__(self) -> dict[str, object]:
+        """NetworkX copies and pickles what it keeps with a graph; a copy is prepared when it is first asked."""
+        return {"original": self.original}
 
     def is_directed(self) -> bool:
         return False
@@ -95,6 +108,9 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
         return "the graph is directed, and trimill counts undirected graphs"
     if graph.is_multigraph():
         return "the graph is a multigraph, and trimill counts simple graphs"
+    if hasattr(graph, "_graph"):
+        # NetworkX would go on using what was converted before the graph behind the view was changed.
+        return "the graph is a view, of whose changes NetworkX does not tell"
     if given.get("weight") is not None:
         return "a weight is given, and trimill counts without weights"
     return True

@@ -6,8 +6,12 @@ None of it can be changed.
 from __future__ import annotations
 
 import json
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias, TypeVar, Union
+
+from trimill._errors import Error
 
 _Value = TypeVar("_Value")
 
@@ -192,6 +196,8 @@ class Clustering(Record):
         most_triangles: int
         #: None where ids are names.
         most_triangles_vertex: int | None
+        #: Its name as text; only where ids are names.
+        most_triangles_name: str
         quantiles: tuple[Quantile, ...]
         #: With the setting ``lcc``.
         lcc: AllVertices | None
@@ -303,6 +309,27 @@ class Result(Record):
                 "time": f"{self.seconds:.3g} s",
             }
         )
+
+
+def result_of(text: str, labels: Sequence[Hashable] | None) -> Result:
+    """The result of a count from its JSON; where ids have ``labels``, the vertex that it names has its label."""
+    fields = json.loads(text)
+    clustering = fields.get("clustering")
+    if labels is not None and clustering and clustering["most_triangles_vertex"] is not None:
+        clustering["most_triangles_name"] = str(labels[clustering["most_triangles_vertex"]])
+        clustering["most_triangles_vertex"] = None
+    return Result._of(fields)
+
+
+@contextmanager
+def naming(labels: Sequence[Hashable] | None) -> Iterator[None]:
+    """The result that comes with an error has labels as that of :func:`result_of`."""
+    try:
+        yield
+    except Error as error:
+        if error.result is not None:
+            error.result = result_of(error.result.to_json(), labels)
+        raise
 
 
 class HostFloor(Record):

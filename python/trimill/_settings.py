@@ -65,13 +65,16 @@ class Settings(TypedDict, total=False):
     run_dir: Path | None
 
 
-def refuse(function: str, names: Iterable[str], settings: Settings) -> None:
+def refuse(
+    function: str,
+    names: Iterable[str],
+    settings: Settings,
+    why: str = "returns its answers as arrays; expected this setting in count() only",
+) -> None:
     """Refuses settings that a function does not have.
 
     :raises UsageError: one of the ``names``
     """
     for name in names:
         if settings.get(name) is not None:
-            raise UsageError(
-                f"{name}: {function}() returns its answers as arrays; expected this setting in count() only"
-            )
+            raise UsageError(f"{name}: {function}() {why}")
