@@ -4,7 +4,6 @@ pub mod arrays;
 
 use std::path::PathBuf;
 
-use arrays::CountArrays;
 
 use crate::edges::rows::EdgeRows;
 use crate::job::file::OutputTable;
@@ -119,10 +118,9 @@ impl OutputTable {
         }
     }
 
-    /// Fills the `arrays` of vertices, and writes each file, completely or not at all; `finish` gives it its name. Runs in the current thread pool.
+    /// Writes each file of vertices, completely or not at all; `finish` gives it its name. Runs in the current thread pool.
     pub fn write_vertices(
         &self,
-        arrays: Option<&CountArrays>,
         counts: &impl for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>,
         array_len: Option<u64>,
         by_degree: &[OfDegree],
@@ -130,18 +128,15 @@ impl OutputTable {
     ) -> Result<()> {
         let vertices = self.per_vertex.as_deref().map(|path| vertices::files::vertices(path, counts, array_len));
         let degrees = self.by_degree.as_deref().map(|path| vertices::files::degrees(path, by_degree));
-        let written = vertices.into_iter().chain(degrees).map(|written| written.and_then(&finish));
-        Error::worst_of(arrays.into_iter().map(|arrays| arrays.take_vertices(counts)).chain(written))
+        Error::worst_of(vertices.into_iter().chain(degrees).map(|written| written.and_then(&finish)))
     }
 
-    /// Fills the `arrays` of edges, and writes the file, as [`Self::write_vertices`].
+    /// Writes the file of edges, as [`Self::write_vertices`].
     pub fn write_edges(
         &self,
-        arrays: Option<&CountArrays>,
         counts: &impl for<'r> CountsInOrder<Rows<'r> = EdgeRows<'r>>,
         finish: impl Fn(Output) -> Result<()>,
     ) -> Result<()> {
-        arrays.map_or(Ok(()), |arrays| arrays.take_edges(counts))?;
         let Some(path) = self.per_edge.as_deref() else { return Ok(()) };
         let format = TableFormat::of(path, COLUMNS)?;
         finish(new_file(path, |to| write(to, format, counts))?)

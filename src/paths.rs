@@ -119,6 +119,11 @@ impl Job {
         self.outputs().filter_map(|(_, path)| file_of(&path)).collect()
     }
 
+    /// The directory that the job names for spills that it does not keep.
+    pub fn temporary_spills(&self) -> Option<&Path> {
+        self.settings.spill.dir.as_deref().filter(|_| !self.settings.spill.keep())
+    }
+
     fn outputs(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
         let OutputTable { dir, per_vertex, by_degree, lcc, per_edge, by_k, .. } = &self.settings.output;
         let counts = [
@@ -239,6 +244,11 @@ pub fn check(all: &[Paths]) -> Result<()> {
         }
     }
     found.iter().try_for_each(ResolvedPath::is_free)?;
+    check_places(all)
+}
+
+/// Refuses outputs in directories that are not there, and that no job makes.
+fn check_places(all: &[Paths]) -> Result<()> {
     let mut made: Vec<&Path> = Vec::new();
     for paths in all {
         made.extend(paths.made.iter().map(PathBuf::as_path));

@@ -41,7 +41,6 @@ pub use sealed_file::unless_damaged;
 
 use serde::{Deserialize, Serialize};
 
-use crate::job::Job;
 use crate::job::file::OutputTable;
 use crate::paths::place::place;
 use crate::plan::GraphCut;
@@ -165,16 +164,16 @@ impl RunDir {
         if path.exists() { Ok(()) } else { sealed_file::write(&path, job) }
     }
 
-    /// Announces the job's files elsewhere, before the first is written. Keeps an existing result if it is `complete`, with all wanted counts, else
+    /// Announces the job's files elsewhere, and the directory of its temporary spills, before the first is written. Keeps an existing result if it is `complete`, with all wanted counts, else
     /// removes it.
-    pub fn announce(&self, job: &Job, complete: bool) -> Result<()> {
+    pub fn announce(&self, files: Vec<PathBuf>, spills: Option<&Path>, complete: bool) -> Result<()> {
         if !complete {
             self.forget_result()?;
         }
         let known = known_outputs(&self.path);
         let mut all = known.clone();
-        all.files.extend(job.replaced());
-        all.spill_dirs.extend(job.settings.spill.dir.as_deref().filter(|_| !job.settings.spill.keep()).map(place));
+        all.files.extend(files);
+        all.spill_dirs.extend(spills.map(place));
         for paths in [&mut all.files, &mut all.spill_dirs] {
             paths.sort();
             paths.dedup();

@@ -112,7 +112,7 @@ impl Opened<'_> {
         let whole = |result: &RunResult| job.is_done(run, result);
         let Some(result) = result.filter(whole) else { return Ok(None) };
         tracing::info!("{}: counted on an earlier start", run.path().display());
-        run.announce(job, true)?;
+        run.announce(job.replaced(), job.temporary_spills(), true)?;
         self.session.tidy();
         Ok(Some(RunResult { job: job.name.clone(), ..result }))
     }

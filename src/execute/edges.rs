@@ -95,7 +95,8 @@ impl<'g> OnEdges<'g> {
         let by_k = |path: &Path| result.truss.as_ref().map_or(Ok(()), |trusses| finish(trusses.write(path)?));
         parallel::within(pool, || {
             let sizes = job.settings.output.by_k.as_deref().map_or(Ok(()), by_k);
-            Error::worst_of([sizes, job.settings.output.write_edges(job.arrays.as_ref(), &counts, finish)])
+            let taken = job.arrays.as_ref().map_or(Ok(()), |arrays| arrays.take_edges(&counts));
+            Error::worst_of([sizes, taken, job.settings.output.write_edges(&counts, finish)])
         })?;
         let written =
             job.settings.output.per_edge.as_deref().and_then(|path| path.metadata().ok()).map_or(0, |file| file.len());

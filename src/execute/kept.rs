@@ -10,6 +10,7 @@ use super::session::{Purpose, Session};
 use super::spilled::SpillsToCount;
 use crate::job::file::PartitionTable;
 use crate::job::{Job, Mode, Partitioner, Parts};
+use crate::outputs::CountsWanted;
 use crate::report::RunResult;
 use trimill_counting::Scope;
 use trimill_partitioners::spill::Manifest;
@@ -33,7 +34,7 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
         ],
         dir,
     )?;
-    refuse_counts(&job, dir)?;
+    refuse_counts(job.counts(), dir)?;
     let manifest = Manifest::read(dir)?;
     let seed: u64 = manifest.job.seed.parse().map_err(|_| {
         Error::data(dir.join(MANIFEST_NAME), format!("the seed '{}'", manifest.job.seed)).expected("a whole number")
@@ -76,11 +77,11 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
 }
 
 /// Refuses all counts but the total.
-fn refuse_counts(job: &Job, dir: &Path) -> Result<()> {
+fn refuse_counts(counts: CountsWanted, dir: &Path) -> Result<()> {
     let asked = [
-        (job.settings.output.peeling().is_some(), "the trussness of edges"),
-        (job.counts_vertices(), "the triangles at each vertex"),
-        (job.counts_edges(), "the triangles on each edge"),
+        (counts.truss.is_some(), "the trussness of edges"),
+        (counts.vertices, "the triangles at each vertex"),
+        (counts.edges, "the triangles on each edge"),
     ];
     match asked.into_iter().find(|(asked, _)| *asked) {
         Some((_, what)) => Err(Error::usage(format!("holds spilled partitions, from which {what} cannot be found"))

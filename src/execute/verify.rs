@@ -118,12 +118,12 @@ impl Session {
         let VerifiedVertices { ids, degrees, triangles, .. } = vertices;
         let ids = names.into_iter().fold(Ids::listed(ids), Ids::named);
         let counts = ListedVertices { ids, degrees, triangles, control: control.clone() };
-        let (output, arrays, finish) = (&job.settings.output, job.arrays.as_ref(), |file| self.finish_file(file));
-        let of_vertices = output.write_vertices(arrays, &counts, array_len, &by_degree.unwrap_or_default(), finish);
+        let (output, finish) = (&job.settings.output, |file| self.finish_file(file));
+        let of_vertices = output.write_vertices(&counts, array_len, &by_degree.unwrap_or_default(), finish);
         let ListedVertices { ids, degrees, .. } = &counts;
         let (vertices, edges_of) = (degrees.len() as u32, |u| edges.of(u));
         let edges = ListedEdges { ids, vertices, control, truss: output.peeling(), edges_of };
-        let of_edges = output.write_edges(arrays, &edges, finish);
+        let of_edges = output.write_edges(&edges, finish);
         Ok((summary, Error::worst_of([of_vertices, of_edges])))
     }
 }

@@ -126,8 +126,9 @@ impl<'g> VertexSums<'g> {
                 result.degrees = Some(DegreeBin::of_sums(&by_degree));
             }
             let counts = VerticesOfGraph { graph, sums, memory, control };
-            let (arrays, len, finish) = (job.arrays.as_ref(), array_len(graph), |file| session.finish_file(file));
-            let written = job.settings.output.write_vertices(arrays, &counts, len, &by_degree, finish);
+            let taken = job.arrays.as_ref().map_or(Ok(()), |arrays| arrays.take_vertices(&counts));
+            let finish = |file| session.finish_file(file);
+            let written = job.settings.output.write_vertices(&counts, array_len(graph), &by_degree, finish);
             let all = match &job.settings.output.lcc {
                 Some(path) => {
                     again.and_then(|again| write_lcc(counts, again, path, session)).map(|lcc| summary.lcc = Some(lcc))
@@ -135,7 +136,7 @@ impl<'g> VertexSums<'g> {
                 None => Ok(()),
             };
             result.clustering = Some(summary);
-            Error::worst_of([written, all])
+            Error::worst_of([taken, written, all])
         })?;
         let OutputTable { per_vertex, by_degree, lcc, .. } = &job.settings.output;
         let files = [per_vertex, by_degree, lcc];
