@@ -4,7 +4,6 @@ pub mod arrays;
 
 use std::path::PathBuf;
 
-
 use crate::edges::rows::EdgeRows;
 use crate::job::file::OutputTable;
 use crate::table::columns::{CountsInOrder, line_bytes};
