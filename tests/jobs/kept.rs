@@ -144,7 +144,7 @@ fn what_was_fixed_by_partitioning_cannot_be_named_again() {
 #[test]
 fn a_partition_beyond_the_budget_is_named_with_what_it_takes() {
     let place = partitioned().0;
-    let count = |budget: &str| place.run(&["count", "spills", "--backend", "cpu", "--json", "--device-memory", budget]);
+    let count = |budget: &str| place.run(&["count", "spills", "--backend", "cpu", "--device-memory", budget]);
     let refused = count("10000");
     let said = stderr(&refused);
     assert_eq!(refused.status.code(), Some(3), "{said}");
