@@ -126,7 +126,7 @@ impl Session {
         (least, least_on_cpu(least.device, &footprint, graph).min(most))
     }
 
-    /// The CPU backend, with `asked` bytes for counting, else half of the host's budget.
+    /// The CPU backend, with `asked` bytes for counting, else half of what the host's budget leaves.
     fn cpu(&self, method: CpuMethod, needs: &HostNeeds, asked: Option<Bytes>) -> Result<ChosenBackends> {
         let (least, least_on_host) = self.least_on_cpu(&method, &needs.size);
         let division = needs.divided(least_on_host, 0)?;
