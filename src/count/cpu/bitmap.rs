@@ -6,7 +6,7 @@ use trimill_counting::Resident;
 
 use super::by_head::{self, HeadBuckets};
 use super::hubs::Hubs;
-use super::locals::{count_postponed, count_run};
+use super::locals::{count_postponed, count_run, count_run_at_vertices};
 use super::pack::{self, BitRows};
 use super::postponed::PostponedArc;
 use super::vertices::HostVertexCounters;
@@ -66,7 +66,7 @@ impl BitmapState {
                 let arcs = heads.of_batch(resident, &batch, &mut self.by_head);
                 let counted = parallel::try_map(heads.parts(&arcs, self.sorted_by_head), |part| {
                     progress.map_or(Ok(()), Progress::check)?;
-                    Ok(by_head::count_part(&mut free(workers), &part, successors, counters))
+                    Ok(part.count(&mut free(workers), successors, counters))
                 })?;
                 self.triangles += counted.into_iter().sum::<u64>();
             }
@@ -75,7 +75,10 @@ impl BitmapState {
                 progress.map_or(Ok(()), Progress::check)?;
                 // The run's arcs count as done in proportion to the row block's share of the numbering.
                 let share = run.arcs(resident) * u64::from(range.end - range.start) / u64::from(numbered.max(1));
-                let triangles = count_run(&mut free(workers), run, &around, heads, counters);
+                let triangles = match counters {
+                    None => count_run(&mut free(workers), run, &around, heads),
+                    Some(all) => count_run_at_vertices(&mut free(workers), run, &around, heads, all),
+                };
                 progress.into_iter().for_each(|progress| progress.advance(share));
                 Ok(triangles)
             })?;

@@ -271,6 +271,19 @@ impl HeadPart<'_> {
     pub(super) fn sort<'a>(&self, room: &'a mut SortedArcs) -> &'a [PostponedArc] {
         room.sort(self.pieces.iter().copied().flatten(), 0)
     }
+
+    /// Counts the triangles for which one of these arcs joins the largest and the middle corner.
+    pub(super) fn count(
+        &self,
+        worker: &mut CpuWorker,
+        successors: &SuccessorRows<'_>,
+        counters: Option<&HostVertexCounters>,
+    ) -> u64 {
+        match counters {
+            None => count_part(worker, self, successors),
+            Some(all) => count_part_at_vertices(worker, self, successors, all),
+        }
+    }
 }
 
 fn batches_of(resident: &Resident, room: usize) -> u64 {
@@ -319,16 +332,19 @@ fn sample(resident: &Resident, range: &Range<u32>, entries: impl Fn(u32) -> usiz
     (0..groups).into_par_iter().with_min_len(1 << 10).map(sum).collect()
 }
 
-/// Counts the triangles for which one of these arcs joins the largest and the middle corner. With `counters`, adds the triangles at each vertex to
-/// those, or to the worker's own.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-pub(super) fn count_part(
+fn count_part(worker: &mut CpuWorker, part: &HeadPart<'_>, successors: &SuccessorRows<'_>) -> u64 {
+    count_of_part(worker, part, successors, &mut TotalOnly)
+}
+
+/// As [`count_part`], and adds the triangles at each vertex to the counters of `worker` or to `all`.
+#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+fn count_part_at_vertices(
     worker: &mut CpuWorker,
     part: &HeadPart<'_>,
     successors: &SuccessorRows<'_>,
-    counters: Option<&HostVertexCounters>,
+    all: &HostVertexCounters,
 ) -> u64 {
-    let Some(all) = counters else { return count_of_part(worker, part, successors, &mut TotalOnly) };
     let mut near = std::mem::take(&mut worker.near);
     let count = count_of_part(worker, part, successors, &mut WorkerVertices { all, near: &mut near });
     worker.near = near;

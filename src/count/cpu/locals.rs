@@ -17,8 +17,7 @@ use trimill_system::parallel;
 const PART: usize = 1 << 13;
 
 /// Counts the triangles that start in the run and whose middle corner is in the row block, except for arcs that are counted by `heads`, and
-/// advances the cursors. Arcs that it postpones are counted by later runs of the row block, or by [`count_postponed`]. With `counters`, adds the
-/// triangles at each vertex to those, or to the worker's own.
+/// advances the cursors. Arcs that it postpones are counted by later runs of the row block, or by [`count_postponed`].
 ///
 /// Compiled for several instruction sets, chosen at run time: without a popcount instruction, counting takes twice as long. Callees must be
 /// inlined, and count bits in loops: an iterator's `sum` may become a function of its own, compiled for the oldest processor.
@@ -28,9 +27,19 @@ pub(super) fn count_run(
     run: LocalsRun<'_>,
     around: &RowBlockContext<'_>,
     heads: &HeadBuckets,
-    counters: Option<&HostVertexCounters>,
 ) -> u64 {
-    let Some(all) = counters else { return count_of_run(worker, run, around, heads, &mut TotalOnly) };
+    count_of_run(worker, run, around, heads, &mut TotalOnly)
+}
+
+/// As [`count_run`], and adds the triangles at each vertex to the counters of `worker` or to `all`.
+#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+pub(super) fn count_run_at_vertices(
+    worker: &mut CpuWorker,
+    run: LocalsRun<'_>,
+    around: &RowBlockContext<'_>,
+    heads: &HeadBuckets,
+    all: &HostVertexCounters,
+) -> u64 {
     let mut near = std::mem::take(&mut worker.near);
     let count = count_of_run(worker, run, around, heads, &mut WorkerVertices { all, near: &mut near });
     worker.near = near;
@@ -110,10 +119,9 @@ pub(super) fn count_postponed(
         parts.extend((0..arcs).step_by(PART).map(|first| (&**worker, first..arcs.min(first + PART))));
     }
     let nears: Vec<Mutex<NearCounters>> = nears.into_iter().map(Mutex::new).collect();
-    let part = |(worker, arcs)| {
-        let mut near = counters.map(|_| free(&nears));
-        let corners = counters.zip(near.as_deref_mut()).map(|(all, near)| WorkerVertices { all, near });
-        count_sorted(worker, arcs, hubs, corners)
+    let part = |(worker, arcs)| match counters {
+        None => count_sorted(worker, arcs, hubs),
+        Some(all) => count_sorted_at_vertices(worker, arcs, hubs, WorkerVertices { all, near: &mut free(&nears) }),
     };
     let count = parallel::map(parts, part).into_iter().sum();
     for (worker, near) in workers.iter_mut().zip(nears) {
@@ -124,10 +132,17 @@ pub(super) fn count_postponed(
 }
 
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-fn count_sorted(worker: &CpuWorker, arcs: Range<usize>, hubs: &Hubs, corners: Option<WorkerVertices<'_>>) -> u64 {
-    let Some(mut corners) = corners else {
-        return worker.intersect_sorted(arcs, hubs, &mut TotalOnly, |_, _, _| ());
-    };
+fn count_sorted(worker: &CpuWorker, arcs: Range<usize>, hubs: &Hubs) -> u64 {
+    worker.intersect_sorted(arcs, hubs, &mut TotalOnly, |_, _, _| ())
+}
+
+#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+fn count_sorted_at_vertices(
+    worker: &CpuWorker,
+    arcs: Range<usize>,
+    hubs: &Hubs,
+    mut corners: WorkerVertices<'_>,
+) -> u64 {
     worker
         .intersect_sorted(arcs, hubs, &mut corners, |corners, tail, found| corners.local(worker.local_at(tail), found))
 }
