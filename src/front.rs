@@ -65,7 +65,7 @@ fn apart<T: Send>(on_gpu: bool, work: impl FnOnce() -> Result<T> + Send) -> Resu
     })
 }
 
-/// The job of a library's caller, whose standard output is not for the library to write to.
+/// Resolves a job of the library, which must not write to its caller's standard output.
 fn resolved(tables: &Tables) -> Result<Job> {
     let names = ["per_vertex", "by_degree", "lcc", "per_edge", "by_k"];
     let mut files = names.into_iter().zip(tables.output.count_settings());

@@ -258,7 +258,7 @@ fn check_places(all: &[Paths]) -> Result<()> {
         };
         let check_place = |output: &AnnouncedPaths| match output.how {
             How::Write(None) => can_be_written(&output.path, &made),
-            // A report also says why a job failed, which may then make no directory.
+            // A report is also written for a job that fails before it makes its directory.
             How::Write(Some(_)) => can_be_written(&output.path, &[]),
             _ => Ok(()),
         };

@@ -209,7 +209,7 @@ impl Planner<'_> {
         let (size, footprint, limits) = (self.graph.size(), self.footprint, self.limits);
         let Floor { device: least, row_block: least_row_block } = floor(&size, footprint);
         let PlanLimits { device, largest_row_block, row_block, .. } = *limits;
-        // Where the host's budget limits the device's, it was refused before if it is too small.
+        // A host budget that leaves too little for counting was refused before.
         let advice = |bytes: Bytes| format!("raise --device-memory to {} or more", bytes.get());
         let space = Space::new(&size, footprint, device, largest_row_block);
         if let Some(method) = limits.whole.filter(|_| !space.whole_fits()) {

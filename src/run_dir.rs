@@ -49,6 +49,7 @@ use crate::sums::{ByArc, ByRank, SumKey};
 use lock::Lock;
 use trimill_graph::OrientedGraph;
 use trimill_graph::file as graph_file;
+use trimill_input::Identity;
 use trimill_partitioners::spill::Manifest;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_system::{Control, Error, Kind, Result, disk, hex, path_text};
@@ -158,14 +159,19 @@ impl RunDir {
         if now == before { Ok(()) } else { sealed_file::write(&path, &now) }
     }
 
+    /// The input of the recorded job.
+    pub fn input(&self) -> Result<Option<Identity>> {
+        Ok(sealed_file::read::<JobRecord>(&self.path.join(JOB))?.map(|job| job.input()))
+    }
+
     /// Records the directory's job, once its input is hashed, and before anything is kept here that another job could take for its own.
     pub fn record(&self, job: &JobRecord) -> Result<()> {
         let path = self.path.join(JOB);
         if path.exists() { Ok(()) } else { sealed_file::write(&path, job) }
     }
 
-    /// Announces the job's files elsewhere, and the directory of its temporary spills, before the first is written. Keeps an existing result if it is `complete`, with all wanted counts, else
-    /// removes it.
+    /// Announces the job's files elsewhere, and the directory of its temporary spills, before the first is written. Keeps an existing result if it
+    /// is `complete`, with all wanted counts, else removes it.
     pub fn announce(&self, files: Vec<PathBuf>, spills: Option<&Path>, complete: bool) -> Result<()> {
         if !complete {
             self.forget_result()?;

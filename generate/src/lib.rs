@@ -267,7 +267,7 @@ pub fn generate_arcs(
     Ok(Generated { edges_written, bytes, vertices_declared, known })
 }
 
-/// Refuses parameters of which there is no graph, unless `holds`.
+/// Fails with a usage error unless `holds`.
 fn require(holds: bool, found: &str, expected: &str) -> Result<()> {
     if holds { Ok(()) } else { Err(Error::usage(found).expected(expected)) }
 }

@@ -94,7 +94,7 @@ fn is_text(of: &DataType) -> bool {
     }
 }
 
-/// The rows between two looks at whether the count is to stop.
+/// Rows between two checks for a stop.
 const ROWS: usize = 1 << 16;
 
 fn check(row: usize, control: &Control) -> Result<()> {

@@ -41,10 +41,13 @@ impl ChosenBackends {
         }
         // A quarter more than what is missing, since a method's tables may grow with the budget.
         let enough = Bytes(self.device.get() + (largest - self.device).get() * 5 / 4);
-        let on_device = asked.filter(|&asked| asked < enough).or((self.gpus() > 0).then_some(enough)).map(|_| enough);
+        let on_device = (self.gpus() > 0 || asked.is_some_and(|asked| asked < enough)).then_some(enough);
         // Counting on the CPU takes half of what is left if no budget is named.
-        let of_host = Bytes(enough.get() * if asked.is_some() { 1 } else { 2 });
-        let on_host = (self.gpus() == 0).then(|| needs.enough(of_host, 0)).filter(|&host| host > needs.host.budget());
+        let share = if asked.is_some() { 1 } else { 2 };
+        let (budget, missing) = (needs.host.budget(), enough - self.device);
+        let least = if on_device.is_none() { budget + Bytes(share * missing.get()) } else { budget };
+        let host = || needs.enough(Bytes(share * enough.get()), 0).max(least);
+        let on_host = (self.gpus() == 0).then(host).filter(|&host| host > budget);
         let raised = |flag: &str, bytes: Option<Bytes>| bytes.map(|bytes| format!("{flag} to {}", bytes.get()));
         let flags: Vec<String> =
             [raised("--device-memory", on_device), raised("--host-memory", on_host)].into_iter().flatten().collect();

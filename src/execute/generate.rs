@@ -67,7 +67,7 @@ struct Cleaned {
 }
 
 fn base(mut job: Job, control: &Control) -> Result<Cleaned> {
-    // The graph is small enough for memory, so the cores count it, and nothing is said of a GPU.
+    // The base graph fits in memory, so it is counted on the CPU, without looking for a GPU.
     job.settings.count.backend = Some(Backend::Cpu);
     let opened = Session::open(job.clone(), Purpose::Count, None, control)?.input(None)?;
     let (graph, _) = opened.graph(&mut Vec::new())?;

@@ -9,7 +9,7 @@ use crate::job::Prepare;
 use crate::prepare::device::is_worthwhile;
 use crate::prepare::{OnDevice, Preparation};
 use crate::report::Stage;
-use crate::run_dir::JobRecord;
+use crate::run_dir::{JobRecord, RunDir};
 use crate::vertices::lcc;
 use trimill_graph::OrientedGraph;
 use trimill_input::arcs::{ArcSource, EdgeSource, checked};
@@ -89,9 +89,20 @@ impl Session {
         Ok(())
     }
 
+    /// Opens the input a second time. Errors: `Kind::Data` if it changed since the run directory's graph was prepared.
     pub(super) fn input_again(&self) -> Result<Source> {
-        let job = &self.job;
-        Source::open_within(&job.inputs, job.settings.input.reading(), &self.work_dir, self.host, &self.control)
+        let Self { job, control, .. } = self;
+        let source =
+            Source::open_within(&job.inputs, job.settings.input.reading(), &self.work_dir, self.host, control)?;
+        let recorded = self.run.as_ref().map_or(Ok(None), RunDir::input)?;
+        if let (Some(recorded), Some(mut now)) = (recorded, source.identity(control)?)
+            && !now.is(&recorded, control)?
+        {
+            return Err(Error::data(&job.inputs[0], "changed since the graph was prepared")
+                .expected("the input as it was, with its time of modification")
+                .advice("restore it, or start anew in another --run-dir"));
+        }
+        Ok(source)
     }
 
     /// Removes the graph file at `path`, which must not be shared, if reading it showed that it is damaged, so that the next start makes it again.

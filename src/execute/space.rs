@@ -47,7 +47,7 @@ impl Planned {
     }
 
     pub(super) fn spills_needed(&self, building: &Building) -> DiskNeed {
-        // Nothing is certain: blocks are compressed.
+        // The lower bound is 0, since blocks are compressed.
         let bytes = [Bytes::ZERO, building.disk];
         DiskNeed::new("the spilled partitions", &self.session.spill_dir, bytes, "--spill-dir")
     }

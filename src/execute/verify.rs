@@ -140,7 +140,7 @@ impl ArcSink for Discard {
 /// The memory that a thread maps and holds while it reads the input.
 const READING: Bytes = Bytes::mib(16);
 
-/// A verifier for `source`, if the arcs and all that follows from them fit the host's budget beside `names` bytes of names.
+/// A verifier for `source`, if its arcs and the arrays made from them fit the host's budget beside `names` bytes of names.
 fn verifier(source: &dyn ArcSource, names: Bytes, session: &Session) -> Result<Verifier> {
     let Session { job, host, control, .. } = session;
     let reading = Bytes(READING.get() * host.threads()).min(Bytes::mib(1) + Bytes(source.bytes().saturating_mul(32)));

@@ -118,7 +118,7 @@ impl Job {
         if let Some(path) = &output.against {
             readable(path, "the result of an earlier count")?;
         }
-        // A cache below a file is done without.
+        // A job whose cache directory cannot be made runs without a cache.
         let above =
             [&work.dir, &spill.dir, &run.dir, &output.dir].into_iter().flatten().flat_map(|dir| dir.ancestors());
         match above.chain(cache.dir.as_deref()).find(|dir| dir.exists() && !dir.is_dir()) {

@@ -340,7 +340,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// Here, since `bytes` knows no errors.
+/// In this file, because `bytes` does not depend on errors.
 impl FromStr for Bytes {
     type Err = Error;
 

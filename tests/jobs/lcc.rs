@@ -362,3 +362,16 @@ fn graphs_in_memory_have_coefficients_without_directions() {
         assert!(error.kind() == Kind::Usage && error.to_string().contains(words) && !other.exists(), "{error}");
     }
 }
+
+/// Directions are read from the input again, which must be the one whose graph was counted.
+#[test]
+fn a_merge_refuses_an_input_that_has_changed() {
+    let place = Place::new();
+    place.write("d.txt", "1 2\n2 1\n2 3\n3 1\n3 4\n4 2\n4 5\n");
+    place.prints(&["prepare", "d.txt", "--lcc", "o.lcc", "--directed", "--run-dir", "run", "--shards", "2"]);
+    place.prints(&["count", "--run-dir", "run", "--shard", "0/1"]);
+    // Another pair has both directions: as many edges as before.
+    place.write("d.txt", "1 2\n4 3\n2 3\n3 1\n3 4\n4 2\n4 5\n");
+    place.refuses(&["merge", "run"], 1, &["d.txt", "changed since the graph was prepared"]);
+    assert!(!place.path("o.lcc").exists());
+}

@@ -130,17 +130,13 @@ impl CommandContext<'_> {
 
 /// The job of a command line whose flags are `tables`; checks that its files exist.
 fn job_of(tables: &Tables) -> Result<Job> {
-    job_by(tables, checks::check)
+    job_for(tables, false)
 }
 
-/// As [`job_of`], for a plan.
-fn job_to_plan(tables: &Tables) -> Result<Job> {
-    job_by(tables, checks::check_plan)
-}
-
-fn job_by(tables: &Tables, check: impl FnOnce(&mut Job, &Tables) -> Result<()>) -> Result<Job> {
+/// As [`job_of`]; `elsewhere`: for another machine, which has a GPU.
+fn job_for(tables: &Tables, elsewhere: bool) -> Result<Job> {
     let mut job = Job::resolve(None, tables, Path::new(""))?;
-    check(&mut job, tables)?;
+    checks::check(&mut job, tables, elsewhere)?;
     job.check_files()?;
     Ok(job)
 }

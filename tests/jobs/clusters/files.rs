@@ -184,7 +184,7 @@ fn no_file_of_another_job_is_counted() {
     }
 }
 
-/// As a copy of the directory without its lock leaves it.
+/// A run directory that was copied without its lock.
 #[test]
 fn a_prepared_job_that_lost_its_lock_is_merged() {
     let place = Shared::new();

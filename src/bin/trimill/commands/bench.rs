@@ -15,7 +15,7 @@ pub(super) fn run(command: &BenchCommand, context: &mut CommandContext<'_>) -> R
     let request = command.request()?;
     let job = |graph: &BenchGraph| -> Result<_> {
         let mut job = Job::resolve(None, &graph.tables, Path::new(""))?;
-        check(&mut job, &graph.tables)?;
+        check(&mut job, &graph.tables, false)?;
         Ok(job.paths())
     };
     let graphs = request.graphs.iter().map(job).collect::<Result<Vec<_>>>()?;

@@ -5,18 +5,8 @@ use trimill::{Backend, Error, Partitioner, Result};
 
 /// Checks the method of `job` and settings that apply only to some backends, methods and partitioners. A setting without effect is refused if it
 /// is `stated` for this very job, and ignored if it comes from the settings of many jobs.
-pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
-    check_on(job, stated, false)
-}
-
-/// As [`check`], for `trimill plan`: with the memory of a device, it plans for a GPU that need not be here.
-pub(super) fn check_plan(job: &mut Job, stated: &Tables) -> Result<()> {
-    let elsewhere = job.settings.memory.device.is_some();
-    check_on(job, stated, elsewhere)
-}
-
-/// `elsewhere`: a GPU is taken to be there.
-fn check_on(job: &mut Job, stated: &Tables, elsewhere: bool) -> Result<()> {
+/// `elsewhere`: the job is planned for another machine, which has a GPU.
+pub(super) fn check(job: &mut Job, stated: &Tables, elsewhere: bool) -> Result<()> {
     let name = job.name.clone();
     let of_job = |error: Error| match &name {
         Some(name) => error.while_doing(&format!("job '{name}'")),
@@ -82,5 +72,5 @@ pub(super) fn check_machine(jobs: &[BatchJob]) -> Result<()> {
 }
 
 pub(super) fn check_all(jobs: &mut [BatchJob]) -> Result<()> {
-    jobs.iter_mut().try_for_each(|BatchJob { job, stated, .. }| check(job, stated))
+    jobs.iter_mut().try_for_each(|BatchJob { job, stated, .. }| check(job, stated, false))
 }

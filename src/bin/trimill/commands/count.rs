@@ -1,6 +1,6 @@
 //! `trimill count`, `truss`, `plan`, `partition` and `verify`: commands on one graph.
 
-use super::{CommandContext, CommandOutcome, checks, job_of, job_to_plan};
+use super::{CommandContext, CommandOutcome, checks, job_for, job_of};
 use crate::cli::{AnswerArgs, CountCommand, PartitionCommand, PlanCommand, TrussCommand, VerifyCommand};
 use crate::text::{self, reports, result};
 use std::num::NonZeroUsize;
@@ -13,7 +13,7 @@ use trimill::{Control, Error, Kind, Result, RunResult};
 pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     if let Some(shard) = command.shard {
         let mut how = Job::resolve(None, &command.tables(), Path::new(""))?;
-        checks::check(&mut how, &command.tables())?;
+        checks::check(&mut how, &command.tables(), false)?;
         let report = guarded(WORKER, || execute::shard(how, shard, &context.control)).and_then(|counted| counted)?;
         let shown = context.shown(&command.graph.answer);
         return context.report(command.graph.answer.json, &report, |report| reports::shard(report, shown));
@@ -77,7 +77,9 @@ pub(super) fn write_tables(result: &RunResult, dir: Option<&Path>) -> Result<()>
 }
 
 pub(super) fn plan(command: &PlanCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    let job = job_to_plan(&command.graph.tables())?;
+    let tables = command.graph.tables();
+    // With the memory of a device, the plan is for a GPU that need not be here.
+    let job = job_for(&tables, tables.memory.device.is_some())?;
     job.check_is_graph()?;
     // Of a count's outputs, a plan writes only the report.
     paths::check(&[job.clone().without_counts().paths()])?;

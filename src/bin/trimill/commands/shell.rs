@@ -25,7 +25,7 @@ pub(super) fn man(command: &[String], context: &mut CommandContext<'_>) -> Resul
 }
 
 fn page(command: &[String]) -> Result<String> {
-    // Nothing refers to a page of `help`.
+    // There are no pages of `help`.
     let mut root = shown_commands().disable_help_subcommand(true);
     root.build();
     let (mut described, mut called) = (&root, "trimill".to_owned());
@@ -56,12 +56,12 @@ fn shown(command: &Command) -> Command {
         use ArgAction::{Help, HelpLong, HelpShort, Version};
         !arg.is_hide_set() && !matches!(arg.get_action(), Help | HelpShort | HelpLong | Version)
     };
-    // An argument may name only others that are there.
+    // Clap asserts that all arguments which another one names exist.
     let alone = |arg: &Arg| {
         let conflicts = command.get_arg_conflicts_with(arg).into_iter().filter(is_shown).map(Arg::get_id);
         let none = || Resettable::<Id>::Reset;
         let alone = arg.clone().requires(none()).required_unless_present(none()).conflicts_with(none());
-        // The page of an option that `-h` hides would say nothing about it.
+        // clap_mangen leaves out the description of an option that `-h` hides.
         alone.conflicts_with_all(conflicts).hide_short_help(false)
     };
     let below = command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help");
@@ -108,7 +108,7 @@ mod tests {
         }
         for (names, command) in commands() {
             let help = command.clone().render_long_help().to_string();
-            // What an option does is indented further.
+            // Descriptions are indented further than the options.
             let options = help.lines().filter(|line| line.starts_with("  -") || line.starts_with("      --"));
             let shown: BTreeSet<&str> = options
                 .filter_map(|line| line.split([' ', '[', '=', '.']).find(|word| word.starts_with("--")))
