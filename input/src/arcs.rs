@@ -9,6 +9,8 @@ pub mod pairs;
 pub use edges::EdgeSource;
 pub use memory::{ArcList, checked};
 
+use std::path::Path;
+
 use crate::rows::AdjacencyRows;
 use crate::{ArcSink, NameSink, VertexList};
 use trimill_system::{Bytes, Control, Error, Result};
@@ -42,6 +44,11 @@ pub struct SourceFacts {
 /// Delivers the arcs of a graph, any number of times unless it [can be read only once](SourceFacts::is_read_once).
 pub trait ArcSource: Sync {
     fn facts(&self) -> SourceFacts;
+
+    /// What errors call it: its first file, if it has one.
+    fn name(&self) -> &Path {
+        Path::new("input")
+    }
 
     /// Delivers each arc once to `sink`, from the current pool's threads; returns their number. Errors: the first in the data, the sink's, a stop.
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64>;

@@ -78,6 +78,7 @@ pub use identity::{FileIdentity, Identity};
 pub use names::{NameSink, NamedArcs};
 pub use settings::InputSettings;
 pub use source::Source;
+pub use stat::changed;
 
 use arcs::SourceFacts;
 use graphalytics::GraphalyticsFiles;

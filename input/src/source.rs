@@ -228,6 +228,10 @@ impl Source {
 }
 
 impl ArcSource for Source {
+    fn name(&self) -> &Path {
+        self.watched.first().map_or(Path::new("input"), |file| file.path.as_path())
+    }
+
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
         control.check()?;
         let task = control.task(READ, Some(self.bytes).filter(|_| !self.facts().is_read_once), Unit::Bytes);

@@ -61,7 +61,8 @@ impl Stat {
     }
 }
 
-pub(super) fn changed(path: &Path, how: &str) -> Error {
+/// The error for an input that is not the same in every pass.
+pub fn changed(path: &Path, how: &str) -> Error {
     Error::data(path, format!("changed while it was read ({how})"))
         .expected("an input that stays as it is until it is read")
         .advice("start again when nothing writes to it any more")

@@ -12,8 +12,8 @@ use super::ranges::{BySmallerId, IdRanges};
 use super::unite::CleanGraph;
 use super::unite::{ArcsRead, InputIds};
 use super::workspace::{GraphToPrepare, IdCount, InputForm, PER_ID, PER_VERTEX, Workspace, needs};
-use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::{ArcSource, READ};
+use trimill_input::{MOST_VERTICES, changed};
 use trimill_system::disk::check_room;
 use trimill_system::memory::Needs;
 use trimill_system::{Bytes, Control, Error, Result};
@@ -129,7 +129,7 @@ fn read_by_table(
     let ranked = Distribute::new(classes, buckets, rank, None, MOST_VERTICES);
     let scanned = source.scan(&ranked, control);
     if ranked.overflow.load(Ordering::Relaxed) {
-        return Err(Error::usage("the input changed while it was read").advice("run again when it is complete"));
+        return Err(changed(source.name(), "it has other ids"));
     }
     let arcs = scanned?;
     let n = table.len() as u64;
@@ -225,6 +225,7 @@ mod tests {
     use super::*;
     use trimill_input::ArcSink;
     use trimill_input::arcs::SourceFacts;
+    use trimill_system::Kind;
     use trimill_system::memory::HostMemory;
 
     /// An arc whose head is another id in each pass, too large to index arrays.
@@ -245,7 +246,8 @@ mod tests {
     fn an_id_that_only_a_later_pass_has_is_a_change_of_the_input() {
         let dir = tempfile::tempdir().unwrap();
         let space = Workspace::new(HostMemory::new(Bytes::mib(64), 1), dir.path());
-        let error = read(&Changing(AtomicU64::new(0)), space, &Control::silent()).map(drop).unwrap_err().to_string();
-        assert!(error.contains("the input changed while it was read"), "{error}");
+        let error = read(&Changing(AtomicU64::new(0)), space, &Control::silent()).map(drop).unwrap_err();
+        assert_eq!(error.kind(), Kind::Data);
+        assert!(error.to_string().starts_with("input: changed while it was read"), "{error}");
     }
 }

@@ -2,13 +2,14 @@
 //! larger rank. Rows exceed the caches, so each step would stall on memory: searches are interleaved, and prefetch what their next steps read.
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
 
 use trimill_graph::{Ids, OrientedGraph};
-use trimill_input::ArcSink;
+use trimill_input::{ArcSink, changed};
 use trimill_system::mapped::{prefetch, zeros};
 use trimill_system::{Error, Result};
 
@@ -96,8 +97,8 @@ impl MarkedRows {
 }
 
 /// The error for an input that is not what the graph was made of.
-pub(super) fn changed() -> Error {
-    Error::usage("the input changed while the job ran").advice("run again when it is complete")
+pub(super) fn other_arcs(input: &Path) -> Error {
+    changed(input, "its arcs are not those of the graph")
 }
 
 pub(super) enum RankFinder {
@@ -145,6 +146,7 @@ pub(super) struct Marking<'a> {
     pub(super) ranks: &'a RankFinder,
     /// Whether each arc stands for its reverse, too.
     pub(super) both: bool,
+    pub(super) input: &'a Path,
 }
 
 impl Marking<'_> {
@@ -154,7 +156,7 @@ impl Marking<'_> {
         if tail == head {
             return Ok(None);
         }
-        let (tail, head) = self.ranks.rank(tail).zip(self.ranks.rank(head)).ok_or_else(changed)?;
+        let (tail, head) = self.ranks.rank(tail).zip(self.ranks.rank(head)).ok_or_else(|| other_arcs(self.input))?;
         let bits = if self.both {
             3
         } else if tail > head {
@@ -187,13 +189,13 @@ impl ArcSink for Marking<'_> {
             for (arc, (above, below, bits)) in arcs.iter_mut().zip(&found[..many]) {
                 let row = self.rows.places(*above);
                 if row.is_empty() {
-                    return Err(changed());
+                    return Err(other_arcs(self.input));
                 }
                 *arc = ArcToMark { below: *below, bits: *bits, first: row.start, many: row.len() };
                 prefetch(heads, row.start + row.len() / 2);
             }
             if !self.rows.mark(&mut arcs[..many]) {
-                return Err(changed());
+                return Err(other_arcs(self.input));
             }
         }
         Ok(())

@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::arcs::{MarkedRows, Marking, RankFinder, changed};
+use super::arcs::{MarkedRows, Marking, RankFinder, other_arcs};
 use super::{MOST_VERTICES, RarerEdges, band_bytes};
 use crate::orient::joined::{BlocksInOrder, BucketBlocks};
 use crate::orient::{BLOCK, Destination, MadeGraph, VertexSections, Write, make};
@@ -79,7 +79,8 @@ impl DoubledGraph<'_> {
         while first < graph.vertices() {
             let end = graph.last_fitting(first, |rows, arcs| band_bytes(rows, arcs) <= band)?;
             let rows = MarkedRows::read(graph, first..end)?;
-            source.scan(&Marking { rows: &rows, ranks: &ranks, both: source.facts().symmetric }, control)?;
+            let (both, input) = (source.facts().symmetric, source.name());
+            source.scan(&Marking { rows: &rows, ranks: &ranks, both, input }, control)?;
             let of_band = rows.marked();
             (marked[0], marked[1]) = (marked[0] + of_band[0], marked[1] + of_band[1]);
             let ranges = file_blocks(&rows);
@@ -90,7 +91,7 @@ impl DoubledGraph<'_> {
         }
         let of_kind = if edges.mutual { marked[1] } else { marked[0] - marked[1] };
         if marked[0] != graph.edges() || of_kind != edges.count {
-            return Err(changed());
+            return Err(other_arcs(source.name()));
         }
         Ok(RowsWritten { probes: graph.size().probes.saturating_mul(2), ..blocks.finish() })
     }

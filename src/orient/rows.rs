@@ -28,11 +28,11 @@ use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm, ORIENT_ROWS, R
 use crate::clean::{CleanReport, InputIds, Shares, Workspace, is_sparse, needs};
 use trimill_graph::file::Layout;
 use trimill_graph::numbering::{numbers, order};
-use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::ArcSource;
 use trimill_input::rows::{AdjacencyRows, Symmetry};
+use trimill_input::{MOST_VERTICES, changed};
 use trimill_system::control::{Control, NOTE, Unit};
-use trimill_system::{Bytes, Error, Result};
+use trimill_system::{Bytes, Result};
 
 /// Orients `source` if its rows are those of a clean graph. `note`, called when all was read, returns the input's identity.
 pub fn orient_rows(
@@ -180,8 +180,7 @@ impl RowsToOrient<'_> {
             );
             match in_order.arcs() == edges {
                 true => Ok(in_order.finish()),
-                false => Err(Error::data("", "the rows of the input changed while they were read")
-                    .advice("run again when nothing writes to it")),
+                false => Err(changed(source.name(), "its rows differ")),
             }
         };
         let vertices = VertexSections { degrees: &degrees, order, ids: vertices.ids(&InputIds::Plain) };

@@ -6,14 +6,16 @@
 //! tails, 0.2 to 4 bytes each, within a share of the budget, and beyond it in a file; 12 bytes an id for lengths.
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 
 use super::tails::{BandTails, RowsToReverse, read_tails};
 use crate::clean::Shares;
+use trimill_input::changed;
 use trimill_input::rows::{AdjacencyRows, RowChunk};
+use trimill_system::Result;
 use trimill_system::control::{Control, NOTE};
 use trimill_system::mapped::zeros;
-use trimill_system::{Error, Result};
 
 pub(super) struct UnitedRows<'a> {
     rows: RowsToReverse<'a>,
@@ -77,10 +79,7 @@ impl AdjacencyRows for UnitedRows<'_> {
             // Drops the old band first, whose memory the new one needs.
             *tails = BandTails::default();
             let found = self.rows.tails(chunks.clone(), None, control)?;
-            *tails = found.ok_or_else(|| {
-                Error::data("", "the rows of the input changed while they were read")
-                    .advice("run again when nothing writes to it")
-            })?;
+            *tails = found.ok_or_else(|| changed(Path::new("input"), "its rows differ"))?;
         }
         Ok(self.rows.chunks[chunks.start].whole.ids.start)
     }

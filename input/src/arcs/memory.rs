@@ -2,6 +2,7 @@
 //! rows. Checks ids (below the declared number, or 2^64 - 1), the number of arcs, and that rows agree with tails. Memory: a batch per thread.
 
 use std::ops::Range;
+use std::path::Path;
 
 use rayon::prelude::*;
 
@@ -33,6 +34,10 @@ pub fn checked(edges: &dyn EdgeSource) -> Result<&dyn EdgeSource> {
 }
 
 impl<T: EdgeSource + ?Sized> ArcSource for T {
+    fn name(&self) -> &Path {
+        Path::new(NAME)
+    }
+
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
         let arcs = self.arcs();
         let task = control.task(READ, Some(arcs), Unit::Arcs);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use trimill_graph::names::{Names, NamesWriter};
 use trimill_input::arcs::{ArcSource, SourceFacts};
-use trimill_input::{ArcSink, NameSink, NamedArcs, Source};
+use trimill_input::{ArcSink, NameSink, NamedArcs, Source, changed};
 use trimill_system::{Bytes, Control, Error, Result, lock};
 
 /// Bytes of a name in the tree, beside its own.
@@ -44,6 +44,7 @@ impl NameSink for CollectedNames {
 struct NumberArcs<'a> {
     numbers: &'a BTreeMap<Vec<u8>, u64>,
     sink: &'a dyn ArcSink,
+    input: &'a Path,
 }
 
 impl NameSink for NumberArcs<'_> {
@@ -51,8 +52,7 @@ impl NameSink for NumberArcs<'_> {
         let number = |name: &[u8]| self.numbers.get(name).copied();
         let arcs = batch.iter().map(|[tail, head]| number(tail).zip(number(head)));
         let arcs: Option<Vec<(u64, u64)>> = arcs.collect();
-        let changed = || Error::usage("the input changed while it was read").advice("run again when it is complete");
-        self.sink.arcs(&arcs.ok_or_else(changed)?)
+        self.sink.arcs(&arcs.ok_or_else(|| changed(self.input, "it has other names"))?)
     }
 }
 
@@ -81,7 +81,7 @@ impl<'a> NumberedByTree<'a> {
 
 impl ArcSource for NumberedByTree<'_> {
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
-        self.source.scan_names(&NumberArcs { numbers: &self.numbers, sink }, control)
+        self.source.scan_names(&NumberArcs { numbers: &self.numbers, sink, input: self.source.name() }, control)
     }
 
     fn facts(&self) -> SourceFacts {
