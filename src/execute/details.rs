@@ -13,7 +13,6 @@ use crate::report::RunResult;
 use crate::run_dir::{self, RunDir};
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use crate::truss::TrussWanted;
-use crate::vertices::order::array_len;
 use trimill_counting::{CountBackend, EdgeShare, PartitionSource};
 use trimill_graph::OrientedGraph;
 use trimill_system::{Error, Kind, Result};
@@ -59,7 +58,6 @@ pub(super) fn keeps_answer(error: &Error) -> bool {
 impl<'g> Details<'g> {
     pub(super) fn new(session: &Session, graph: &'g OrientedGraph, fingerprint: u128) -> Result<Self> {
         let job = &session.job;
-        job.settings.output.check_ids(array_len(graph))?;
         match (job.counts_edges(), job.counts_vertices()) {
             (true, _) => OnEdges::new(session, graph, fingerprint).map(Self::Edges),
             (false, true) => VertexSums::new(session, graph, fingerprint).map(Self::Vertices),

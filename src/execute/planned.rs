@@ -17,6 +17,7 @@ use crate::job::{Partitioner, Parts};
 use crate::plan::{BudgetFrom, GraphCut, Plan, PlanLimits, refuse_parts};
 use crate::report::Stage;
 use crate::run_dir::{PREPARE_AGAIN, PlanRecord};
+use crate::vertices::order::array_len;
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::build::Builder;
 use trimill_partitioners::partition::locals::Locals;
@@ -109,6 +110,7 @@ impl Prepared {
     fn planned(self, shards: u32) -> Result<Planned> {
         let Self { session, graph, origin, mut stages } = self;
         let Session { job, control, .. } = &session;
+        job.settings.output.check_ids(array_len(&graph))?;
         let identity = origin.map_or(Ok(String::new()), |origin| origin.lasting())?;
         let recorded = session.recorded(&identity, graph.vertices())?;
         // The recorded mode needs its share of host memory, even if this start would choose another mode.

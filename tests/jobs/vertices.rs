@@ -8,6 +8,8 @@ use crate::common::job::{SETTINGS, count, data, job};
 use crate::common::published::published;
 use parquet::file::reader::FileReader;
 use parquet::record::RowAccessor;
+use trimill::testing::execute::plan::plan;
+use trimill::testing::execute::prepare::prepare;
 use trimill::testing::execute::verify::verify;
 use trimill::testing::report::VerifyReport;
 use trimill::testing::vertices::summary::Clustering;
@@ -194,9 +196,16 @@ fn arrays_have_a_place_for_every_declared_id() {
 fn an_array_for_ids_with_large_gaps_is_refused_before_anything_is_counted() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("far.txt"), "1 2\n2 90000000000\n90000000000 1\n").unwrap();
-    let error = count("input.path = 'far.txt'\noutput.per_vertex = 'v.npy'", dir.path()).unwrap_err();
-    assert_eq!(error.kind(), Kind::Usage);
-    assert!(error.to_string().contains("v.npy") && error.to_string().contains(".tsv.zst"), "{error}");
+    let asks = "input.path = 'far.txt'\noutput.per_vertex = 'v.npy'";
+    let (asked, control) = (|more: &str| job(&format!("{asks}\n{more}"), dir.path()).unwrap(), Control::silent());
+    for error in [
+        count(asks, dir.path()).unwrap_err(),
+        plan(asked("cache.enabled = false"), None, None, &control).unwrap_err(),
+        prepare(asked("run.dir = 'r'"), None, None, &control).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), Kind::Usage);
+        assert!(error.to_string().contains("v.npy") && error.to_string().contains(".tsv.zst"), "{error}");
+    }
     assert!(!dir.path().join("v.npy").exists());
     let found = rows(std::str::from_utf8(&file("per_vertex", "input.path = 'far.txt'", "v.tsv", dir.path())).unwrap());
     assert_eq!(found, [(1, (2, 1)), (2, (2, 1)), (90_000_000_000, (2, 1))].into());
