@@ -51,9 +51,13 @@ impl ChosenBackends {
         let raised = |flag: &str, bytes: Option<Bytes>| bytes.map(|bytes| format!("{flag} to {}", bytes.get()));
         let flags: Vec<String> =
             [raised("--device-memory", on_device), raised("--host-memory", on_host)].into_iter().flatten().collect();
-        Err(Error::memory(format!("{what} takes {} bytes ({largest})", largest.get()))
+        let error = Error::memory(format!("{what} takes {} bytes ({largest})", largest.get()))
             .expected(format!("at most {}, the device budget", self.device))
-            .advice(format!("raise {} or more", flags.join(" and "))))
+            .advice(format!("raise {} or more", flags.join(" and ")));
+        Err(match (on_device, on_host) {
+            (None, Some(host)) => error.wanting(host),
+            _ => error,
+        })
     }
 }
 

@@ -8,12 +8,13 @@ use trimill_counting::Scope;
 
 use super::chosen::ChosenBackends;
 use super::graph::Prepared;
+use super::host::HostNeeds;
 use super::plan_record::{fingerprint, recorded, resolved};
 use super::planning::Planning;
 use super::session::Session;
 use crate::count::method::LEAST_MEMORY_METHOD;
 use crate::job::file::PartitionTable;
-use crate::job::{Partitioner, Parts};
+use crate::job::{Mode, Partitioner, Parts};
 use crate::plan::{BudgetFrom, GraphCut, Plan, PlanLimits, refuse_parts};
 use crate::report::Stage;
 use crate::run_dir::{PREPARE_AGAIN, PlanRecord};
@@ -24,8 +25,10 @@ use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::spill::manifest::MANIFEST_VERSION;
 use trimill_partitioners::spill::{Manifest, ManifestJob, ManifestPartition, SpillSummary};
 use trimill_system::mapped::trim_heap;
-use trimill_system::memory::{HostFloor, SharedBudget};
+use trimill_system::memory::{HostFloor, HostMemory, SharedBudget};
 use trimill_system::{Bytes, Error, Kind, Result, machine, parallel};
+
+const LARGEST_RECORDED: &str = "the largest partition of the recorded plan";
 
 pub(super) struct Planned {
     pub(super) stages: Vec<Stage>,
@@ -117,7 +120,9 @@ impl Prepared {
         let mode = recorded.as_ref().map(|(record, _)| record.mode).or(job.settings.mode());
         let needs = session.host_needs(&graph, mode);
         let start = Instant::now();
-        let mut chosen = session.backends(&needs, None)?;
+        let mut chosen = session
+            .backends(&needs, None)
+            .map_err(|error| session.with_recorded(error, recorded.as_ref(), &graph, &needs))?;
         control.did_stage("open devices", start);
         let start = Instant::now();
         let host_floors = needs.floors(chosen.least_on_host, chosen.gpus() as u64);
@@ -131,8 +136,7 @@ impl Prepared {
                 None => planning.plan(&child_peak),
             })?;
             if recorded.is_some() {
-                let what = "the largest partition of the recorded plan";
-                let fits = chosen.holds(plan.largest_peak(), what, &needs, job.settings.memory.device);
+                let fits = chosen.holds(plan.largest_peak(), LARGEST_RECORDED, &needs, job.settings.memory.device);
                 fits.map_err(|error| error.also("or start anew in another --run-dir"))?;
             }
             Ok((plan, Bytes(child_peak.into_inner())))
@@ -193,6 +197,34 @@ impl Session {
             );
         }
         Ok(recorded)
+    }
+
+    /// `error`; if it advises a host budget that does not hold the recorded partitions, counted on the cores, it advises one that does.
+    fn with_recorded(
+        &self,
+        error: Error,
+        recorded: Option<&(PlanRecord, GraphCut)>,
+        graph: &OrientedGraph,
+        needs: &HostNeeds,
+    ) -> Error {
+        let Some(((record, cut), enough)) = recorded.zip(error.bytes_wanted()) else { return error };
+        // To find the sizes of sets of vertices takes memory, too.
+        if record.mode == Mode::Spilled && needs.floor_of_planning() > needs.host.budget() {
+            return error;
+        }
+        let (needs, asked) = (needs.within(enough), self.job.settings.memory.device);
+        let held = || {
+            let chosen = self.backends_within(&needs, false, asked)?;
+            let limits = self.plan_limits(&chosen, graph, 1);
+            let planning = Planning::new(self, graph, &chosen, &limits);
+            let replan = || planning.planner().replan(cut.clone(), record.block_bytes);
+            let plan = parallel::within(&self.pool, replan)?;
+            chosen.holds(plan.largest_peak(), LARGEST_RECORDED, &needs, asked)
+        };
+        match held().err().and_then(|more| more.bytes_wanted()) {
+            Some(more) => error.advice(HostMemory::advice(more)).wanting(more),
+            None => error,
+        }
     }
 
     fn plan_limits(&self, chosen: &ChosenBackends, graph: &OrientedGraph, shards: u32) -> PlanLimits {

@@ -9,7 +9,7 @@ use trimill::testing::report::RunResult;
 
 use crate::common::place::{goes_on, stopped};
 
-use super::support::{COLLABORATION, Place, ROUTERS, STRIKES, data, files, stderr};
+use super::support::{COLLABORATION, FRIENDS, Place, ROUTERS, STRIKES, data, files, stderr};
 
 const PARTS: [&str; 7] = ["--partitioner", "contiguous", "--parts", "6", "--no-cache", "--threads", "2"];
 
@@ -110,6 +110,23 @@ fn threads_budgets_and_method_may_change_and_the_parts_stay() {
     let (result, _) = place.completes(COLLABORATION, &enough);
     assert!(result.parts > 2, "{}", result.parts);
     assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 2);
+}
+
+#[test]
+fn the_budget_of_the_host_that_a_start_is_told_holds_the_recorded_parts_too() {
+    let place = Place::new();
+    let within = |budget: &'static str| ["--partitioner", "rank", "--threads", "1", "--host-memory", budget];
+    place.completes(FRIENDS, &within("1GiB"));
+    for name in ["result.json", "part-00000.json"] {
+        fs::remove_file(place.path("run").join(name)).unwrap();
+    }
+    // The graph is in the cache: what is refused is counting.
+    let output = place.start(&data(FRIENDS.0), &within("17MiB"));
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    let needed = said.split("--host-memory to ").nth(1).unwrap().split(',').next().unwrap();
+    let (result, _) = place.completes(FRIENDS, &[&within("1GiB")[..5], &[needed]].concat());
+    assert_eq!(result.parts, 1);
 }
 
 #[test]

@@ -23,6 +23,7 @@ use crate::common::read_all;
 pub(crate) type Known = (&'static str, u128);
 
 pub(crate) const COLLABORATION: Known = ("ca-HepTh.txt", 28_339);
+pub(crate) const FRIENDS: Known = ("soc-Slashdot0902.txt.gz", 602_592);
 pub(crate) const ROUTERS: Known = ("as20000102.txt", 6_584);
 /// A graph in a format that is read more than once.
 pub(crate) const MESH: Known = ("delaunay_n15.graph", 65_872);
