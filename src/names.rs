@@ -43,10 +43,15 @@ const MERGING: u64 = 3;
 const NAMES_THAT_WAIT: u64 = 4;
 const ARCS_THAT_WAIT: u64 = 8;
 
+/// The arcs for which a budget is advised before the input is read: what more of them take is known only then.
+const FEW: u64 = 1 << 12;
+
 /// Reads the arcs of `source`, whose ids are names, and numbers these. Errors: of the input; above 2^32 - 2 names; `Kind::Resource` below the floor.
 pub fn number<'a>(source: &'a dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<NumberedArcs<'a>> {
     let threads = space.memory.threads();
-    space.memory.left(&least(space))?;
+    let needs = least(space);
+    let refused = |_| space.memory.refused(&needs, space.enough(IdCount::Plain(2 * FEW), FEW));
+    space.memory.left(&needs).map_err(refused)?;
     check_room([on_disk(source, space)])?;
     let of_run = (space.memory.usable().get() / COLLECTING / threads).clamp(LEAST_RUN, LARGEST_RUN);
     number_in_runs(source, space, of_run, control)
@@ -67,7 +72,8 @@ fn number_in_runs<'a>(
     let collecting = Collecting { waiting, of_run, builders: Mutex::default(), runs: Mutex::default() };
     let arcs = source.scan_names(&collecting, control)?;
     let (waiting, runs) = collecting.finish(control)?;
-    let merged = Merging { waiting: &waiting, runs: &runs, memory: merging_memory(&runs, space)?, control }.run()?;
+    let merged =
+        Merging { waiting: &waiting, runs: &runs, memory: merging_memory(&runs, arcs, space)?, control }.run()?;
 
     let mut names = NamesWriter::create(space.dir)?;
     let mut firsts = Vec::with_capacity(merged.len());
@@ -109,7 +115,7 @@ fn on_disk(source: &dyn ArcSource, space: Workspace<'_>) -> DiskNeed {
 }
 
 /// The memory for merging `runs`; an error if that is too little.
-fn merging_memory(runs: &[NameRun], space: Workspace<'_>) -> Result<Bytes> {
+fn merging_memory(runs: &[NameRun], arcs: u64, space: Workspace<'_>) -> Result<Bytes> {
     let usable = space.memory.usable().get();
     let memory = Bytes(usable / MERGING);
     let least = Merging::least_memory(runs);
@@ -118,7 +124,9 @@ fn merging_memory(runs: &[NameRun], space: Workspace<'_>) -> Result<Bytes> {
     }
     // With more memory runs are longer, and fewer, about in proportion.
     let wanted = (1.1 * least.get() as f64 * MERGING as f64 * usable as f64).sqrt() as u64;
-    Err(space.memory.refused(&Needs::to("sort names").buffers(Bytes(wanted)), Bytes::ZERO))
+    let names = runs.iter().map(|run| run.names).max().unwrap_or_default();
+    let enough = space.enough(IdCount::Plain(names.into()), arcs);
+    Err(space.memory.refused(&Needs::to("sort names").buffers(Bytes(wanted)), enough))
 }
 
 struct Collecting {

@@ -170,8 +170,7 @@ fn refused(space: Workspace<'_>, arcs: u64, ways: [IdCount; 2]) -> Error {
     let [one, other] = ways.map(|ids| (needs(ids, arcs, space), ids));
     let floor = |needs: &Needs| space.memory.floor(needs).bytes;
     let (needs, ids) = if floor(&other.0) < floor(&one.0) { other } else { one };
-    let least = floor(&needs).max(space.later.map_or(Bytes::ZERO, |later| later.floor(ids.many(), arcs)));
-    space.memory.refused(&needs, least)
+    space.memory.refused(&needs, space.enough(ids, arcs))
 }
 
 /// The most ids of the sample that estimates the number of distinct ids.

@@ -164,6 +164,12 @@ impl<'a> Workspace<'a> {
         }
     }
 
+    /// The smallest budget that suffices to prepare a graph of this size, and for what the job does with it.
+    pub(crate) fn enough(&self, ids: IdCount, arcs: u64) -> Bytes {
+        let later = self.later.map_or(Bytes::ZERO, |later| later.floor(ids.many(), arcs));
+        self.memory.floor(&needs(ids, arcs, *self)).bytes.max(later)
+    }
+
     pub fn beside(&self, needs: &Needs) -> Result<Shares<'a>> {
         Ok(Shares { left: self.memory.left(needs)?, space: *self })
     }

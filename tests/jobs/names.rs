@@ -306,6 +306,20 @@ fn the_least_memory_that_plan_names_is_enough() {
     assert_eq!(count(least - 4096).status.code(), Some(3));
 }
 
+/// With one thread, counting takes more than sorting names.
+#[test]
+fn the_budget_that_sorting_names_asks_for_is_enough_to_count() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("n.txt"), "ann bob\nbob cleo\ncleo ann\n").unwrap();
+    let within = |bytes: u64| {
+        let input = "input = { path = 'n.txt', names = true }\ncount = { threads = 1, backend = 'cpu' }";
+        count(&format!("{input}\nmemory.host = '{bytes}'"), dir.path())
+    };
+    let error = within(17 << 20).unwrap_err();
+    assert!(error.to_string().contains("to sort names"), "{error}");
+    assert_eq!(within(error.bytes_wanted().unwrap().get()).unwrap().triangles, 1);
+}
+
 #[test]
 fn what_is_no_list_of_names_is_refused() {
     let dir = tempfile::tempdir().unwrap();
