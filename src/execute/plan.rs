@@ -79,8 +79,10 @@ impl Planned {
             Ok((estimating.now(), estimating.with_more()?))
         })?;
         let least_to_count = self.least_host_memory();
-        let mut host_floors = self.host_floors.clone();
-        host_floors.insert(0, session.host.floor(&least_to_prepare(graph, session.workspace())));
+        // What a stage takes may grow with the budget: the floors are those with the least one.
+        let needs = session.host_needs(graph, job.settings.mode()).within(least_to_count);
+        let mut host_floors = vec![session.host.floor(&least_to_prepare(graph, session.workspace()))];
+        host_floors.extend(needs.floors(chosen.least_on_host, limits.machine.gpus as u64));
         Ok(PlanReport {
             vertices: graph.vertices().into(),
             edges: graph.edges(),

@@ -25,7 +25,7 @@ use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::spill::manifest::MANIFEST_VERSION;
 use trimill_partitioners::spill::{Manifest, ManifestJob, ManifestPartition, SpillSummary};
 use trimill_system::mapped::trim_heap;
-use trimill_system::memory::{HostFloor, HostMemory, SharedBudget};
+use trimill_system::memory::{HostMemory, SharedBudget};
 use trimill_system::{Bytes, Error, Kind, Result, machine, parallel};
 
 const LARGEST_RECORDED: &str = "the largest partition of the recorded plan";
@@ -37,7 +37,6 @@ pub(super) struct Planned {
     pub(super) partitioner: Partitioner,
     pub(super) plan: Plan,
     pub(super) limits: PlanLimits,
-    pub(super) host_floors: Vec<HostFloor>,
     pub(super) chosen: ChosenBackends,
     pub(super) fingerprint: u128,
     /// Peak resident memory up to the plan, including a child process but not what drivers mapped (if GPUs were opened meanwhile, perhaps a part of
@@ -125,7 +124,6 @@ impl Prepared {
             .map_err(|error| session.with_recorded(error, recorded.as_ref(), &graph, &needs))?;
         control.did_stage("open devices", start);
         let start = Instant::now();
-        let host_floors = needs.floors(chosen.least_on_host, chosen.gpus() as u64);
         let limits = session.plan_limits(&chosen, &graph, shards);
         let until_here = machine::peak_memory();
         machine::reset_peak();
@@ -179,7 +177,6 @@ impl Prepared {
             plan,
             limits,
             chosen,
-            host_floors,
             fingerprint,
             peak,
         })
