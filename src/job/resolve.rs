@@ -240,6 +240,9 @@ impl TypedJob<'_> {
             ..typed.clone()
         };
         output.check_names().map_err(|error| self.in_job(error))?;
+        if output.count_files().filter(|path| path.as_os_str() == STANDARD_OUTPUT).nth(1).is_some() {
+            return Err(self.refuse("several tables on standard output").expected("one, and files for the others"));
+        }
         if let Some(k) = output.k.filter(|k| !(LEAST + 1..=MOST_K).contains(k)) {
             return Err(self.refuse(format!("k is {k}")).expected(format!("a k from {} to {MOST_K}", LEAST + 1)));
         }

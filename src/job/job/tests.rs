@@ -98,6 +98,7 @@ fn contradictions_are_usage_errors() {
         ("input.path = '-'\nrun.dir = 'r'", "read again"),
         ("input.path = 'a'\noutput.report = 'r.htm'", "ends with .html"),
         ("input.path = 'a'\noutput.trace = 'r'", "ends with .json"),
+        ("input.path = 'a'\noutput = { per_vertex = '-', per_edge = '-' }", "several tables on standard output"),
         ("input.path = 'a'\nrun.dir = 'r'\ncluster.engine = 'hq'\noutput.report = 'r.html'", "that a cluster counts"),
     ] {
         let error = job(text).unwrap_err();
