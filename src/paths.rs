@@ -114,6 +114,11 @@ impl Job {
         }
     }
 
+    /// As [`Self::paths`], of a plan: files of counts that are there are no obstacle, since it does not replace them.
+    pub fn paths_of_plan(&self) -> Paths {
+        Paths { force: true, ..self.paths() }
+    }
+
     /// The files that it writes outside of its directories, with links resolved: what its run directory records.
     pub fn replaced(&self) -> Vec<PathBuf> {
         self.outputs().filter_map(|(_, path)| file_of(&path)).collect()

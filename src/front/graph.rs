@@ -164,7 +164,7 @@ impl<'a> Graph<'a> {
     pub fn plan_with(&self, options: &Options, control: &Control) -> Result<PlanReport> {
         let job = self.job(options)?;
         let shown = titled(job.clone()).without_counts();
-        paths::check(&[shown.paths()])?;
+        paths::check(&[job.paths_of_plan()])?;
         apart(job.settings.count.may_use_gpu(), || {
             let plan = execute::plan::plan(job, self.edges(), options.helper.clone(), control)?;
             shown.write_plan(&plan)?;

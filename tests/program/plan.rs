@@ -152,6 +152,18 @@ fn the_least_host_memory_suffices() {
     }
 }
 
+#[test]
+fn outputs_that_counting_would_refuse_are_refused_and_those_that_are_there_stay() {
+    let place = Place::new();
+    place.write("g.txt", "0 1\n1 2\n2 0\n");
+    place.write("v.tsv", "mine\n");
+    let with = |more: &[&'static str]| [&["plan", "g.txt", "--no-cache", "--quiet"], &ON_CPU[..], more].concat();
+    place.refuses(&with(&["--per-edge", "nowhere/e.tsv"]), 3, &["nowhere does not exist"]);
+    place.refuses(&with(&["--per-edge", "e.tsv", "--per-vertex", "e.tsv"]), 2, &["cannot both be here"]);
+    place.prints(&with(&["--per-vertex", "v.tsv"]));
+    assert_eq!(std::fs::read_to_string(place.path("v.tsv")).unwrap(), "mine\n");
+}
+
 /// A graph in the cache need not be prepared: less of the host's memory than that takes is enough, and the plan says with what.
 #[test]
 fn a_cached_graph_fits_a_budget_in_which_it_cannot_be_prepared() {

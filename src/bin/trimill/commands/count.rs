@@ -81,8 +81,7 @@ pub(super) fn plan(command: &PlanCommand, context: &mut CommandContext<'_>) -> R
     // With the memory of a device, the plan is for a GPU that need not be here.
     let job = job_for(&tables, tables.memory.device.is_some())?;
     job.check_is_graph()?;
-    // Of a count's outputs, a plan writes only the report.
-    paths::check(&[job.clone().without_counts().paths()])?;
+    paths::check(&[job.paths_of_plan()])?;
     let report = execute::plan(job.clone(), None, context.metis(), &context.control)?;
     let shown = context.shown(&command.graph.answer);
     let threads = threads(job.settings.count.threads);
