@@ -7,7 +7,7 @@
 //! | two outputs in one file; an output where a directory of the job is to be | always |
 //! | an output that is an input, or among the files of a directory or pattern that is one; a cache there: of this job or of another one of the batch | always |
 //! | anything, a cache too, in the run directory of this job or of another one of the batch; a run directory or kept spills of two jobs | always |
-//! | a file of counts or a result that is there, a kept spill's name with something else | unless forced, or an earlier start in the run directory announced it |
+//! | a file of counts or a result that is there, a kept spill's name with something else | unless forced, or an earlier start in the run directory announced it, and nobody changed it |
 //! | a report, a trace or a comparison whose name holds something else | always |
 //! | an output in a directory that is not there, and that no job makes; an output that cannot be written | always |
 //!

@@ -29,6 +29,7 @@ mod prepared;
 mod record;
 mod sealed_file;
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -42,7 +43,7 @@ pub use sealed_file::unless_damaged;
 use serde::{Deserialize, Serialize};
 
 use crate::job::file::OutputTable;
-use crate::paths::place::place;
+use crate::paths::{file_of, place::place};
 use crate::plan::GraphCut;
 use crate::report::RunResult;
 use crate::sums::{ByArc, ByRank, SumKey};
@@ -71,6 +72,31 @@ struct AnnouncedFiles {
     /// The outputs of the start that wrote the result, with absolute paths.
     #[serde(default)]
     written: Option<OutputTable>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    left: Vec<WrittenFile>,
+}
+
+/// A file of counts as a job that was done left it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenFile {
+    #[serde(with = "path_text::exact")]
+    path: PathBuf,
+    bytes: u64,
+    /// Seconds since 1970 and nanoseconds.
+    modified: (i64, i64),
+}
+
+impl WrittenFile {
+    /// `None` if it is not there.
+    fn of(path: PathBuf) -> Option<Self> {
+        let found = path.metadata().ok()?;
+        Some(Self { path, bytes: found.len(), modified: (found.mtime(), found.mtime_nsec()) })
+    }
+
+    fn has_changed(&self) -> bool {
+        Self::of(self.path.clone()).is_some_and(|now| now != *self)
+    }
 }
 
 fn known_outputs(path: &Path) -> AnnouncedFiles {
@@ -78,9 +104,11 @@ fn known_outputs(path: &Path) -> AnnouncedFiles {
     sealed_file::read(&path.join(ANNOUNCED)).ok().flatten().unwrap_or_default()
 }
 
-/// The files outside of the run directory that earlier starts announced: the job's own, which may be replaced.
+/// The files outside of the run directory that earlier starts announced, and nobody changed since the job was done: its own, which may be replaced.
 pub fn announced(path: &Path) -> Vec<PathBuf> {
-    known_outputs(path).files
+    let AnnouncedFiles { mut files, left, .. } = known_outputs(path);
+    files.retain(|file| !left.iter().any(|left| left.path == *file && left.has_changed()));
+    files
 }
 
 /// What to do about a file of a prepared job that is missing, damaged, or of another job.
@@ -178,6 +206,8 @@ impl RunDir {
         }
         let known = known_outputs(&self.path);
         let mut all = known.clone();
+        // Once this start has written a file, a later one must not take it for changed by others.
+        all.left.retain(|left| complete || !files.contains(&left.path));
         all.files.extend(files);
         all.spill_dirs.extend(spills.map(place));
         for paths in [&mut all.files, &mut all.spill_dirs] {
@@ -268,10 +298,14 @@ impl RunDir {
     }
 
     pub fn finish(&self, fingerprint: u128, result: &RunResult, outputs: &OutputTable) -> Result<()> {
-        let written = Some(outputs.absolute()?);
         let known = known_outputs(&self.path);
-        if written != known.written {
-            sealed_file::write(&self.path.join(ANNOUNCED), &AnnouncedFiles { written, ..known })?;
+        let mut all = AnnouncedFiles { written: Some(outputs.absolute()?), ..known.clone() };
+        for file in outputs.count_files().filter_map(|path| file_of(path)).filter_map(WrittenFile::of) {
+            all.left.retain(|other| other.path != file.path);
+            all.left.push(file);
+        }
+        if all != known {
+            sealed_file::write(&self.path.join(ANNOUNCED), &all)?;
         }
         sealed_file::write(&self.path.join(RESULT), &Finished { fingerprint, result })
     }

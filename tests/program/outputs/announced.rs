@@ -268,6 +268,11 @@ fn a_start_in_a_run_directory_replaces_only_what_an_earlier_one_announced() {
     }
     fs::remove_file(place.path("mine.tsv")).unwrap();
     assert!(count(&["--per-vertex", "mine.tsv"]).0 == Some(0) && is_written());
+    // What somebody changed since the job was done is not its own any more.
+    fs::write(place.path("mine.tsv"), TRIANGLE).unwrap();
+    let (code, said) = count(&["--per-vertex", "mine.tsv"]);
+    assert!(code == Some(2) && said.contains("mine.tsv: is there already"), "{said}");
+    assert!(count(&["--per-vertex", "mine.tsv", "--force"]).0 == Some(0) && is_written());
 }
 
 #[test]
