@@ -13,6 +13,7 @@ use crate::report::ClusterReport;
 use crate::shards;
 use template::{fill, values};
 use trimill_system::memory::{HostMemory, Needs};
+use trimill_system::text::plural;
 use trimill_system::{Bytes, Error, Result, disk};
 
 /// What a job asks of a cluster.
@@ -82,8 +83,9 @@ impl Cluster {
             return Ok(());
         }
         Err(Error::usage(format!("a memory of {asked} ({} bytes) for a task", asked.get())).expected(format!(
-            "at least {least} ({} bytes): three quarters are its budget, of which the program and {cores} threads take {taken}",
-            least.get()
+            "at least {least} ({} bytes): three quarters are its budget, of which the program and {} take {taken}",
+            least.get(),
+            plural(cores, "thread", "threads")
         )))
     }
 }

@@ -32,7 +32,7 @@ pub use trimill_system::lock;
 pub use trimill_system::machine::own_process;
 #[cfg(feature = "cli")]
 pub use trimill_system::mapped::{end_at_once, report_failed_reads};
-pub use trimill_system::text::{printable, shown};
+pub use trimill_system::text::{plural, printable, shown};
 pub use trimill_system::threads::{WORKER, guarded};
 
 /// What commands report, as values.

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::{Sequence, SizedSequence, require, sized};
 use trimill_system::Result;
+use trimill_system::text::plural;
 
 fn pairs(q: u128) -> Option<u128> {
     Some(q.checked_mul(q.saturating_sub(1))? / 2)
@@ -21,7 +22,11 @@ fn pair_at(position: u64) -> (u64, u64) {
 }
 
 pub(super) fn complete(vertices: u64) -> Result<SizedSequence<'static>> {
-    require(vertices >= 2, &format!("a complete graph of {vertices} vertices has no edges"), "at least 2")?;
+    require(
+        vertices >= 2,
+        &format!("a complete graph of {} has no edges", plural(vertices, "vertex", "vertices")),
+        "at least 2",
+    )?;
     hamming(1, vertices)
 }
 

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use super::java_properties::PropertyValues;
 use places::GrapharFiles;
+use trimill_system::text::plural;
 use trimill_system::url::{is_url, public};
 use trimill_system::{Error, Result};
 
@@ -180,9 +181,16 @@ fn listed_chunks(files: &dyn GrapharFiles, dir: &Path, size: u64) -> Result<Vec<
         let expected = edges.get(&number).map_or(found.len() as u64, |edges| edges.div_ceil(size));
         if !found.iter().map(|chunk| chunk.0).eq(0..expected) {
             let numbers: Vec<String> = found.iter().take(MOST_LISTED).map(|chunk| chunk.0.to_string()).collect();
-            return Err(Error::data(&part, format!("{} chunks (numbers {})", found.len(), numbers.join(", ")))
-                .expected(format!("{expected} chunks of {size} edges, from chunk0 on"))
-                .advice("fetch the graph again"));
+            return Err(Error::data(
+                &part,
+                format!("{} (numbers {})", plural(found.len(), "chunk", "chunks"), numbers.join(", ")),
+            )
+            .expected(format!(
+                "{} of {}, from chunk0 on",
+                plural(expected, "chunk", "chunks"),
+                plural(size, "edge", "edges")
+            ))
+            .advice("fetch the graph again"));
         }
         all.extend(found.into_iter().map(|chunk| chunk.1));
     }

@@ -18,6 +18,7 @@ use super::pairs::{self, Dialect};
 use super::parallel::{chunks, in_order};
 use super::{ArcSink, Reader, check_vertices};
 use trimill_system::control::{Control, NOTE, Task};
+use trimill_system::text::plural;
 use trimill_system::{Error, Kind, Result};
 
 pub(super) struct MatrixMarket {
@@ -71,7 +72,7 @@ impl MatrixMarket {
         };
         if rows != cols {
             let error = head
-                .error(format!("a matrix of {rows} rows and {cols} columns"))
+                .error(format!("a matrix of {} and {}", plural(rows, "row", "rows"), plural(cols, "column", "columns")))
                 .expected("a square matrix")
                 .advice("a rectangular matrix is not a graph; give its rows and columns different ids");
             return Err(if has_banner { error } else { without_banner(error) });
@@ -144,9 +145,9 @@ impl MatrixMarket {
             return Ok(found);
         }
         let line = if found > self.entries { self.first_surplus()? } else { self.file.line_of(self.file.bytes)? };
-        Err(Error::data(&self.file.path, format!("{found} entries"))
+        Err(Error::data(&self.file.path, plural(found, "entry", "entries"))
             .at_line(line)
-            .expected(format!("{} entries, as the header says", self.entries))
+            .expected(format!("{}, as the header says", plural(self.entries, "entry", "entries")))
             .advice("the file may be cut or joined; fetch it again"))
     }
 }

@@ -25,6 +25,7 @@ use super::row_store::RowStore;
 use super::rows::{AdjacencyRows, unless_damaged};
 use super::{ArcSink, Reader, check_vertices};
 use trimill_system::control::{Control, Task, Unit};
+use trimill_system::text::plural;
 use trimill_system::{Bytes, Error, Result};
 
 pub(super) struct Metis {
@@ -173,7 +174,7 @@ impl Reader for Metis {
         };
         let lines = first_vertices.last().map_or(0, |next| next - 1);
         if lines < vertices {
-            wrong(format!("{lines} lines of vertices"), format!("{vertices}, as the header says"))
+            wrong(plural(lines, "line of a vertex", "lines of vertices"), format!("{vertices}, as the header says"))
         } else if Some(found) != edges.checked_mul(2) {
             wrong(
                 format!("{found} neighbours in all lines"),

@@ -15,6 +15,7 @@ use super::parallel::{chunks, in_order};
 use super::{ArcSink, Reader};
 use array::{Negative, NpyArray, NpyIntegers, OF_MATRIX};
 use trimill_system::control::{Control, Task};
+use trimill_system::text::plural;
 use trimill_system::{Error, Result};
 
 pub(super) struct Npy {
@@ -45,14 +46,14 @@ impl NpyPairs {
         let arcs = match header.shape[..] {
             [arcs, 2] => arcs,
             [2, columns] => {
-                return Err(error(format!("an array of 2 rows and {columns} columns"))
+                return Err(error(format!("an array of 2 rows and {}", plural(columns, "column", "columns")))
                     .advice("save it transposed: numpy.save(file, edges.T)"));
             }
             [rows, columns] if rows == columns && rows > 2 => {
                 return Err(error(format!("an array of {rows} rows and {columns} columns")).advice(OF_MATRIX));
             }
             [rows, columns] if columns > 2 => {
-                return Err(error(format!("an array of {rows} rows and {columns} columns"))
+                return Err(error(format!("an array of {} and {columns} columns", plural(rows, "row", "rows")))
                     .advice("save the two columns with the ends of edges: numpy.save(file, edges[:, :2])"));
             }
             _ => {

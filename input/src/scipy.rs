@@ -17,6 +17,7 @@ use super::{Reader, check_vertices};
 use arrays::Arrays;
 use compressed_rows::CompressedMatrix;
 use pairs::CoordinatePairs;
+use trimill_system::text::plural;
 use trimill_system::{Control, Error, Result};
 
 pub(super) fn open(file: &InputFile, sizes: ReadSizes, work_dir: &Path, control: &Control) -> Result<Box<dyn Reader>> {
@@ -34,13 +35,19 @@ pub(super) fn open(file: &InputFile, sizes: ReadSizes, work_dir: &Path, control:
     let vertices = match shape[..] {
         [rows, columns] if rows == columns => rows,
         [rows, columns] => {
-            return Err(Error::data(&file.path, format!("a matrix of {rows} rows and {columns} columns"))
-                .expected("a square matrix")
-                .advice("a rectangular matrix is not a graph; give its rows and columns different ids"));
+            return Err(Error::data(
+                &file.path,
+                format!("a matrix of {} and {}", plural(rows, "row", "rows"), plural(columns, "column", "columns")),
+            )
+            .expected("a square matrix")
+            .advice("a rectangular matrix is not a graph; give its rows and columns different ids"));
         }
         _ => {
-            return Err(Error::data(&file.path, format!("an array of {} dimensions", shape.len()))
-                .expected("a square matrix, which has two"));
+            return Err(Error::data(
+                &file.path,
+                format!("an array of {}", plural(shape.len(), "dimension", "dimensions")),
+            )
+            .expected("a square matrix, which has two"));
         }
     };
     check_vertices(vertices).map_err(|error| error.at(&file.path))?;

@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::cluster::{self, Cluster, ClusterJob};
 use crate::report::ClusterReport;
 use crate::run_dir::RunDir;
+use trimill_system::text::plural;
 use trimill_system::{Error, Result};
 
 /// Writes the scripts, which count with `program`.
@@ -17,8 +18,9 @@ pub fn cluster(run: &Path, cluster: &Cluster, program: Option<&Path>) -> Result<
     let shards = asked.min(parts);
     if asked > parts {
         tracing::warn!(
-            "{asked} shards of {parts} partitions: {parts} tasks are enough, and no more are written; 'trimill prepare --shards {asked}' \
-             in another run directory makes more partitions"
+            "{asked} shards of {}: no more tasks are written than partitions; 'trimill prepare --shards {asked}' in another run directory \
+             makes more partitions",
+            plural(parts, "partition", "partitions")
         );
     }
     let program = program.ok_or_else(|| Error::usage("the program that counts is not known"))?;

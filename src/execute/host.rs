@@ -16,6 +16,7 @@ use trimill_partitioners::build::spills::{BUFFERS, HELD};
 use trimill_partitioners::partition::kept::Kept;
 use trimill_partitioners::partition::sizes;
 use trimill_system::memory::{HostFloor, HostMemory, Needs};
+use trimill_system::text::plural;
 use trimill_system::{Bytes, Result};
 
 /// For each thread: an encoded file block, and the lengths of its rows. Long rows take more.
@@ -181,9 +182,10 @@ impl HostNeeds {
     fn always(&self, needs: Needs) -> Needs {
         let threads = self.host.threads();
         let row = 12 * u64::from(self.size.longest_row);
-        needs
-            .fixed("the graph in memory", self.held)
-            .fixed(format!("file blocks of {threads} threads"), Bytes(threads * (FILE_BLOCK + row) + RECENT_BLOCKS))
+        needs.fixed("the graph in memory", self.held).fixed(
+            format!("file blocks of {}", plural(threads, "thread", "threads")),
+            Bytes(threads * (FILE_BLOCK + row) + RECENT_BLOCKS),
+        )
     }
 
     fn streaming(&self, gpus: u64) -> Needs {
@@ -324,7 +326,7 @@ impl HostNeeds {
         let (threads, n) = (self.host.threads(), self.size.vertices);
         self.spilled(gpus)
             .array(PER_BUILT, n.into(), "vertices")
-            .fixed(format!("blocks of spills of {threads} threads"), Bytes(threads * CODERS))
+            .fixed(format!("blocks of spills of {}", plural(threads, "thread", "threads")), Bytes(threads * CODERS))
             .fixed("a partition that is built", self.least_building())
     }
 

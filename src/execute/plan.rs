@@ -19,6 +19,7 @@ use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::child::Helper;
 use trimill_system::disk::DiskNeeds;
+use trimill_system::text::plural;
 use trimill_system::{Bytes, Control, Result, parallel};
 
 /// Plans a job for `edges`, else for its input.
@@ -33,7 +34,8 @@ impl Planned {
         let (asked, parts, device) = (self.plan.parts_asked, self.plan.parts(), self.limits.device);
         (asked != parts).then(|| {
             format!(
-                "{asked} parts do not fit {device}: they were split into {parts}; --parts {parts} or more avoids that"
+                "in {} the graph does not fit {device}: it was split into {parts}; --parts {parts} or more avoids that",
+                plural(asked, "part", "parts")
             )
         })
     }

@@ -26,6 +26,7 @@ use trimill_partitioners::spill::manifest::MANIFEST_VERSION;
 use trimill_partitioners::spill::{Manifest, ManifestJob, ManifestPartition, SpillSummary};
 use trimill_system::mapped::trim_heap;
 use trimill_system::memory::{HostMemory, SharedBudget};
+use trimill_system::text::plural;
 use trimill_system::{Bytes, Error, Kind, Result, machine, parallel};
 
 const LARGEST_RECORDED: &str = "the largest partition of the recorded plan";
@@ -248,8 +249,8 @@ impl Session {
 fn tell_other_parts(plan: &Plan, asked: &PartitionTable, device: Bytes) {
     if plan.parts() != plan.parts_asked {
         tracing::warn!(
-            "{} parts do not fit the device budget of {device}: they were split into {}",
-            plan.parts_asked,
+            "in {} the graph does not fit the device budget of {device}: it was split into {}",
+            plural(plan.parts_asked, "part", "parts"),
             plan.parts()
         );
     }

@@ -19,6 +19,7 @@ use crate::shards::check as check_shards;
 use trimill_graph::Direction;
 use trimill_partitioners::spill::Manifest;
 use trimill_system::child::Helper;
+use trimill_system::text::plural;
 use trimill_system::url::is_url;
 use trimill_system::{Bytes, Control, Error, Kind, Result, disk, parallel};
 
@@ -82,8 +83,9 @@ impl Session {
                 .advice("ask for the same ones, name another --run-dir, or remove this one"));
         }
         if shards.is_some() && shards != prepared.report.shards {
-            let found = prepared.report.shards.map_or("no number of".into(), |shards| shards.to_string());
-            return Err(Error::resource(format!("is prepared for {found} shards"))
+            let found = prepared.report.shards;
+            let found = found.map_or("no number of shards".into(), |shards| plural(shards, "shard", "shards"));
+            return Err(Error::resource(format!("is prepared for {found}"))
                 .at(run.path())
                 .expected("the same --shards")
                 .advice("leave --shards out: the partitions can be counted by any number of shards; or name another --run-dir"));

@@ -21,6 +21,7 @@ use crate::vertices::summary::{LccSummary, quantiles, summarised};
 use trimill_counting::{PartitionExtent, PartitionOutline, PartitionSource, VertexCounters, VertexCounts};
 use trimill_graph::OrientedGraph;
 use trimill_input::arcs::ArcSource;
+use trimill_system::text::plural;
 use trimill_system::{Bytes, Error, Result, parallel};
 
 pub(super) struct VertexSums<'g> {
@@ -183,7 +184,8 @@ fn write_lcc(counts: VerticesOfGraph<'_>, again: ReadAgain, path: &Path, session
     let all = again.listed.map_or_else(|| AllVertices::of(graph), AllVertices::Listed);
     if matches!(all, AllVertices::WithEdge) && graph.report().vertices_declared > graph.vertices().into() {
         let more = graph.report().vertices_declared - u64::from(graph.vertices());
-        tracing::warn!("{}: lacks {more} vertices that have loops alone", path.display());
+        let more = plural(more, "vertex", "vertices");
+        tracing::warn!("{}: lacks {more} with loops alone", path.display());
     }
     let counts = VerticesOfGraph { sums: again.arcs.as_ref().unwrap_or(counts.sums), ..counts };
     let names = graph.names()?;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::machine;
+use crate::text::plural;
 
 pub use shared::{SharedBudget, TakenMemory};
 
@@ -102,7 +103,10 @@ impl HostMemory {
 
     pub fn floor(self, needs: &Needs) -> HostFloor {
         let rest = with_allocator(needs.total());
-        let own = FloorPart { what: format!("the program and {} threads", self.threads), bytes: self.program() };
+        let own = FloorPart {
+            what: format!("the program and {}", plural(self.threads, "thread", "threads")),
+            bytes: self.program(),
+        };
         let allocator = FloorPart { what: "the allocator".into(), bytes: rest.saturating_sub(needs.total()) };
         let parts = std::iter::once(own).chain(needs.parts.iter().cloned()).chain([allocator]).collect();
         HostFloor { stage: needs.stage.to_owned(), bytes: self.program() + rest, parts }

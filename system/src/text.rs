@@ -1,7 +1,7 @@
 //! Escapes text from outside, mostly file names, so that it cannot control the terminal that shows it.
 
 use std::borrow::Cow;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use std::path::Path;
 
 use crate::url::public;
@@ -34,9 +34,22 @@ pub fn shown(path: &Path) -> String {
     escaped(&public(path).to_string_lossy(), |_| false).into_owned()
 }
 
+/// A number with the word for what it counts: `1 vertex`, `2 vertices`.
+pub fn plural(many: impl Display, one: &str, more: &str) -> String {
+    let many = many.to_string();
+    let word = if many == "1" { one } else { more };
+    many + " " + word
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_thing_is_not_several() {
+        let counted = [0, 1, 2, 11].map(|many| plural(many, "vertex", "vertices"));
+        assert_eq!(counted, ["0 vertices", "1 vertex", "2 vertices", "11 vertices"]);
+    }
 
     #[test]
     fn what_would_steer_a_terminal_is_written_out() {

@@ -40,7 +40,7 @@ fn arrays_that_are_no_edges_are_refused() {
     for (bytes, parts) in [
         (of("<i8", "(2, 3)"), &["an array of 2 rows and 3 columns", "edges.T"][..]),
         (of("<i8", "(6,)"), &["an array of shape (6,)", "two columns"]),
-        (of("<i8", "(1, 6)"), &["1 rows and 6 columns", "edges[:, :2]"]),
+        (of("<i8", "(1, 6)"), &["1 row and 6 columns", "edges[:, :2]"]),
         (of("<i8", "(3, 2, 1)"), &["shape (3, 2, 1)"]),
         (of("<i8", "()"), &["176 bytes; expected 136 for an array of shape ()"]),
         (of("<f8", "(3, 2)"), &["elements of type '<f8'", "astype(numpy.int64)"]),
@@ -103,7 +103,7 @@ fn matrices_that_are_inconsistent_are_refused() {
         }
         for (format, other, parts) in [
             ("csr", &[("shape.npy", shape(&[3, 4]))][..], &["3 rows and 4 columns", "a square matrix"][..]),
-            ("csr", &[("shape.npy", shape(&[3]))], &["1 dimensions"]),
+            ("csr", &[("shape.npy", shape(&[3]))], &["an array of 1 dimension;"]),
             ("csr", &[("shape.npy", shape(&[-3, -3]))], &["the negative number -3"]),
             ("csr", &[("shape.npy", shape(&[1 << 32, 1 << 32]))], &["4294967296 vertices"]),
             ("csr", &[("indptr.npy", ints(&[0, 1, 3]))], &["indptr.npy: 3 numbers; expected 4, one more than rows"]),

@@ -133,12 +133,12 @@ fn bad_matrices_are_refused() {
         (format!("{banner}\n3 3\n1 1\n"), &["bad.mtx:2: '3 3'", "rows, columns, entries"]),
         (format!("{banner}\n3 3 2\n1 1\n1 4\n"), &["bad.mtx:4:", "outside of the matrix", "1 to 3"]),
         (format!("{banner}\n3 3 2\n0 1\n1 1\n"), &["bad.mtx:3:", "outside of the matrix"]),
-        (format!("{banner}\n3 3 2\n1 1\n"), &["bad.mtx:4: 1 entries", "expected 2 entries"]),
-        (format!("{banner}\n3 3 1\n1 1\n% c\n2 2\n3 3\n"), &["bad.mtx:5: 3 entries", "expected 1 entries"]),
+        (format!("{banner}\n3 3 2\n1 1\n"), &["bad.mtx:4: 1 entry;", "expected 2 entries"]),
+        (format!("{banner}\n3 3 1\n1 1\n% c\n2 2\n3 3\n"), &["bad.mtx:5: 3 entries", "expected 1 entry,"]),
         (format!("{banner}\n3 3 1\n1 x\n"), &["bad.mtx:3: 'x'"]),
         (format!("{banner}\n4294967295 4294967295 0\n"), &["bad.mtx:2: 4294967295 vertices", "at most 4294967294"]),
         ("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1\n".into(), &["bad.mtx:3:", "without a value"]),
-        ("34 34 78\n1 2\n".into(), &["bad.mtx:3: 1 entries; expected 78", "banner"]),
+        ("34 34 78\n1 2\n".into(), &["bad.mtx:3: 1 entry; expected 78", "banner"]),
     ] {
         folder.refuses("bad.mtx", text, parts);
     }

@@ -38,7 +38,7 @@ fn what_is_not_certainly_a_matrix_is_refused_with_advice() {
     let advice = ["the file lacks the banner '%%MatrixMarket matrix coordinate", "--format text"];
     for (text, parts) in [
         (lines(" ", ""), &["g.mtx:1: '2 1'; expected the size of the matrix"][..]),
-        (lines(" ", " 7"), &["g.mtx:1: a matrix of 2 rows and 1 columns"]),
+        (lines(" ", " 7"), &["g.mtx:1: a matrix of 2 rows and 1 column;"]),
         (format!("5 4 5\n{}", lines(" ", "")), &["5 rows and 4 columns", "a square matrix"]),
         (format!("5 5 6\n{}", lines(" ", "")), &["5 entries; expected 6 entries"]),
         (format!("5 5 4\n{}", lines(" ", "")), &["g.mtx:6: 5 entries; expected 4 entries"]),

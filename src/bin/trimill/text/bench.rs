@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use super::table::{TableColumn, grid, or_dash, prefixed, seconds, thousands, three_digits};
+use trimill::program::plural;
 use trimill::program::report::bench::{BenchReport, GraphReport, MethodReport, Spread};
 
 /// Ordered by importance, the last ones most important: a narrow terminal omits columns from the second on.
@@ -59,7 +60,7 @@ pub(crate) fn hardware(report: &BenchReport) -> String {
         }
     }
     let threads = report.settings.count.threads.map_or(machine.cores, NonZeroUsize::get);
-    parts.push(format!("{threads} threads of {}", machine.processor));
+    parts.push(format!("{} of {}", plural(threads, "thread", "threads"), machine.processor));
     parts.join("; ")
 }
 

@@ -2,11 +2,11 @@
 
 use super::result::{ShownTables, method, mode, partitions, parts, used_of_budget};
 use super::table::{TableColumn, grid, list, seconds, thousands, yes};
-use trimill::program::Mode;
 use trimill::program::report::partitions::TableOfPartitions;
 use trimill::program::report::plan::{
     Alternative, DiskNeed, DiskNeeds, Estimates, MemoryBudget, MoreMemory, PartsReason, PreparingFigures,
 };
+use trimill::program::{Mode, plural};
 use trimill::{Bytes, PlanReport};
 
 const ALTERNATIVES: [TableColumn<Alternative>; 7] = [
@@ -46,7 +46,7 @@ fn answer(plan: &PlanReport, threads: usize) -> String {
     let mut entries: Vec<(&str, String)> = plan.job.iter().map(|job| ("job", job.clone())).collect();
     let largest = plan.partitions.iter().map(|p| p.peak_bytes_predicted).max().unwrap_or_default();
     let (on, memory) = match plan.backend.as_str() {
-        "cpu" => (format!("by {threads} threads of the CPU"), "counting memory"),
+        "cpu" => (format!("by {} of the CPU", plural(threads, "thread", "threads")), "counting memory"),
         _ => ("by a GPU".into(), "device memory"),
     };
     let method = format!("{on}, method {}, {} mode", plan.method, plan.mode);
@@ -54,7 +54,12 @@ fn answer(plan: &PlanReport, threads: usize) -> String {
         ("fits", yes(plan.fits)),
         (
             "graph",
-            format!("{} vertices, {} edges, {}", thousands(plan.vertices), thousands(plan.edges), plan.graph_bytes),
+            format!(
+                "{} vertices, {}, {}",
+                thousands(plan.vertices),
+                plural(thousands(plan.edges), "edge", "edges"),
+                plan.graph_bytes
+            ),
         ),
         ("counted", method),
         ("partitions", format!("{} by {}: {}", thousands(plan.parts), plan.partitioner, reason(plan.parts_reason))),

@@ -11,7 +11,7 @@ use trimill::program::report::{
     CacheEntry, CacheReport, ClusterJobReport, ClusterReport, DoctorReport, GenerateReport, PartitionReport,
     PreparedReport, ShardReport, VerifyReport,
 };
-use trimill::program::{ArcRates, Mode, Rates, for_shell};
+use trimill::program::{ArcRates, Mode, Rates, for_shell, plural};
 
 /// `what` is `holds` or `removed`.
 pub(crate) fn cache(report: &CacheReport, what: &str) -> String {
@@ -28,7 +28,7 @@ pub(crate) fn cache(report: &CacheReport, what: &str) -> String {
     ];
     let mut text = list(&[
         ("cache", report.directory.display().to_string()),
-        (what, format!("{} graphs, {}", report.entries.len(), report.bytes)),
+        (what, format!("{}, {}", plural(report.entries.len(), "graph", "graphs"), report.bytes)),
     ]);
     if !report.entries.is_empty() {
         text.push_str(&grid(&COLUMNS, &report.entries));
@@ -44,7 +44,7 @@ fn argument(path: &Path) -> String {
 pub(crate) fn cluster(report: &ClusterReport) -> String {
     let files: String = report.files.iter().map(|file| format!("wrote {}\n", file.display())).collect();
     let commands = report.commands.join("\nor, without the program hq: ");
-    format!("{files}\nto count {} shards and merge them: {commands}\n", report.shards)
+    format!("{files}\nto count {} and merge: {commands}\n", plural(report.shards, "shard", "shards"))
 }
 
 pub(crate) fn cluster_job(report: &ClusterJobReport, shown: ShownTables) -> String {
@@ -192,7 +192,9 @@ pub(crate) fn shard(report: &ShardReport, shown: ShownTables) -> String {
     }
     text.push_str(&match report.missing {
         0 => format!("\nall partitions are counted; to add them: trimill merge {}\n", argument(&report.directory)),
-        missing => format!("\n{} partitions of other shards are not counted yet\n", thousands(missing)),
+        missing => {
+            format!("\nnot counted yet: {} of other shards\n", plural(thousands(missing), "partition", "partitions"))
+        }
     });
     text
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::iter::once;
 
 use super::table::{TableColumn, grid, list, or_dash, plain_grid, rate, seconds, thousands, yes};
-use trimill::program::Mode;
 use trimill::program::report::Stage;
 use trimill::program::report::partitions::{Figure, PartitionColumn, TableOfPartitions, columns};
 use trimill::program::report::result::MethodEstimate;
+use trimill::program::{Mode, plural};
 use trimill::{Bytes, Clustering, DeviceResult, PartitionFigures, Prune, Quantile, RunResult, Truss, Trusses};
 
 /// The most partitions that a table on a terminal shows; `partitions.tsv` has all.
@@ -81,9 +81,9 @@ pub(crate) fn clustering(summary: &Clustering) -> Vec<(&'static str, String)> {
         (
             "local clustering",
             format!(
-                "{:.6} on average over the {} vertices of degree 2 and more, {:.6} over all; quantiles {}",
+                "{:.6} on average over the {} of degree 2 and more, {:.6} over all; quantiles {}",
                 summary.average_clustering_of_degree_2,
-                thousands(summary.vertices_of_degree_2),
+                plural(thousands(summary.vertices_of_degree_2), "vertex", "vertices"),
                 summary.average_clustering,
                 quantiles(|quantile| format!("{:.4}", quantile.local))
             ),
@@ -91,8 +91,8 @@ pub(crate) fn clustering(summary: &Clustering) -> Vec<(&'static str, String)> {
         (
             "at a vertex",
             format!(
-                "at most {} triangles{at}; quantiles {}",
-                thousands(summary.most_triangles),
+                "at most {}{at}; quantiles {}",
+                plural(thousands(summary.most_triangles), "triangle", "triangles"),
                 quantiles(|quantile| thousands(quantile.triangles))
             ),
         ),
@@ -113,8 +113,8 @@ pub(crate) fn truss(trusses: &Trusses) -> String {
         None => "none, there is no edge".into(),
         Some(Truss { k, vertices, edges, .. }) => {
             let is = if trusses.until == Some(*k) { "the k that was asked for is" } else { "the largest k is" };
-            let (vertices, edges) = (thousands(*vertices), thousands(*edges));
-            format!("{is} {k}, whose truss has {vertices} vertices and {edges} edges")
+            let (vertices, edges) = (thousands(*vertices), plural(thousands(*edges), "edge", "edges"));
+            format!("{is} {k}, whose truss has {vertices} vertices and {edges}")
         }
     }
 }
@@ -128,14 +128,23 @@ fn answer(result: &RunResult, threads: Option<usize>) -> String {
         ("triangles", thousands(result.triangles)),
         ("vertices", thousands(result.vertices)),
         ("edges", thousands(result.edges)),
-        ("transitivity", format!("{:.6}, of {} wedges", result.transitivity, thousands(result.wedges))),
+        (
+            "transitivity",
+            format!("{:.6}, of {}", result.transitivity, plural(thousands(result.wedges), "wedge", "wedges")),
+        ),
     ]);
     entries.extend(result.clustering.iter().flat_map(clustering));
-    let declared = input.vertices_declared.map(|vertices| format!(", {} declared vertices", thousands(vertices)));
-    let [loops, duplicates, added] = [input.loops_removed, input.duplicates_removed, input.arcs_added].map(thousands);
+    let declared = |many: u64| format!(", {}", plural(thousands(many), "declared vertex", "declared vertices"));
+    let [arcs, loops, duplicates, added] = [
+        (input.arcs, ["arc", "arcs"]),
+        (input.loops_removed, ["loop", "loops"]),
+        (input.duplicates_removed, ["duplicate", "duplicates"]),
+        (input.arcs_added, ["reverse arc", "reverse arcs"]),
+    ]
+    .map(|(many, [one, more])| plural(thousands(many), one, more));
     entries.extend([
-        ("input", format!("{} arcs{}", thousands(input.arcs), declared.unwrap_or_default())),
-        ("cleaned", format!("removed {loops} loops, {duplicates} duplicates; added {added} reverse arcs")),
+        ("input", format!("{arcs}{}", input.vertices_declared.map(declared).unwrap_or_default())),
+        ("cleaned", format!("removed {loops}, {duplicates}; added {added}")),
         ("counted", format!("{}, {} by {}", counter(result, threads), parts(result.parts), result.partitioner)),
         ("peak memory", memory(result)),
         ("time", time(result)),
@@ -148,7 +157,9 @@ fn counter(result: &RunResult, threads: Option<usize>) -> String {
     let on = match (gpus.values().next(), threads) {
         (Some(name), _) if gpus.len() == 1 => format!("by {name}"),
         (Some(name), _) => format!("by {} x {name}", gpus.len()),
-        (None, Some(threads)) if result.backend == "cpu" => format!("by {threads} threads of the CPU"),
+        (None, Some(threads)) if result.backend == "cpu" => {
+            format!("by {} of the CPU", plural(threads, "thread", "threads"))
+        }
         (None, _) => format!("by {}", result.backend),
     };
     format!("{on}, method {}", result.method)
@@ -262,7 +273,7 @@ fn totals(result: &RunResult) -> String {
 }
 
 pub(crate) fn parts(parts: u32) -> String {
-    if parts == 1 { "1 part".into() } else { format!("{} parts", thousands(parts)) }
+    plural(thousands(parts), "part", "parts")
 }
 
 /// `in-place mode`, or `spilled mode, prune direct`.
