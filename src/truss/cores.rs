@@ -2,25 +2,25 @@
 //!
 //! Falling edges are sorted by both ends ([`super::ends`]). Rows of neighbours are lists, where an edge's triangles are found at one end
 //! ([`super::triangles`]), or bits if these are dense, where each end lowers the edges of its own row ([`super::bits`]). Many rounds are short, so a
-//! round has few parallel steps: ends of edges, their order, marks in rows, triangles, rows without these edges. Very many falling edges are treated
-//! in several groups; edges of later groups still count as left.
+//! round has four parallel steps: ends of edges, marks in rows, triangles, rows without these edges. Very many falling edges are treated in several
+//! groups; edges of later groups still count as left.
 //!
 //! Cost of a round: for each falling edge, the row of one end, up to the last triangle, as lists, or of both ends as bits; and the row of each end,
-//! once or twice. Memory: that of [`Neighbours`] and, if free, of [`NeighbourBits`]; 32 bytes for each edge of a group, which has at most an eighth
-//! of the edges; for each thread 6 bytes a vertex, and some for the edges of a task.
+//! once or twice. Memory: that of [`Neighbours`] and, if free, of [`NeighbourBits`]; up to 40 bytes for each edge of a group, which has about a tenth
+//! of the edges at most; for each thread 6 bytes a vertex, and some for the edges of a task.
 
 use std::mem::take;
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use super::bits::NeighbourBits;
 use super::bits::search::{self, BitScratch};
-use super::ends::{EndsPart, FallingEnd, FallingEnds, vertex};
-use super::falling::{EdgeValues, TakenTriangles};
+use super::ends::{CutLists, FallingEnd, vertex};
+use super::falling::{EdgeValues, Reached, TakenTriangles};
 use super::neighbours::{Neighbours, gallop};
 use super::remaining::{RemainingEdges, is_left};
 use super::triangles::{self, ListScratch};
@@ -29,18 +29,42 @@ use trimill_system::mapped::zeros;
 use trimill_system::{Control, Result, lock, parallel};
 
 /// Below these numbers of edges or row entries, one thread is used.
-const FEW: usize = 1 << 11;
-const FEW_ENTRIES: usize = 1 << 15;
+const FEW: usize = 1 << 10;
+const FEW_ENTRIES: usize = 1 << 12;
 
-/// Row entries that a task reads, about at least; and the most ends of one vertex that it has.
-const TASK_ENTRIES: usize = 1 << 13;
+/// Row entries that a task reads, about at least, and with edges of several vertices about at most; and the most ends of one vertex that it has.
+const TASK_ENTRIES: usize = 1 << 11;
+const LARGE_TASK: usize = 1 << 15;
 const GROUP_ENDS: usize = 1 << 14;
 
+/// Parts of a round's edges or of the gathered ones, for each thread; a part has at least `PART` edges.
 const TASKS: usize = 4;
+const PART: usize = 1 << 8;
+
+/// Falling edges, ascending, and the ends of those with triangles, ascending by tail and by head.
+struct FallingPart {
+    edges: Vec<u32>,
+    of_tails: Vec<FallingEnd>,
+    of_heads: Vec<FallingEnd>,
+}
+
+/// The ends of falling edges at some vertices, and their tasks.
+struct EndsPart {
+    ends: Vec<FallingEnd>,
+    tasks: Vec<EndsTask>,
+}
 
 struct EndsTask {
     ends: Range<usize>,
     entries: usize,
+}
+
+/// What is left to do in a round once its triangles are taken.
+enum LastStep<'r> {
+    Settle(&'r EndsPart),
+    Store(&'r FallingPart),
+    /// The edges that fall next, of one thread.
+    Sort(Vec<u32>),
 }
 
 enum Rows {
@@ -97,8 +121,8 @@ pub(super) struct OnCores<'a> {
     /// The gathered edges, in parts that threads search in parallel.
     gathered: Vec<Vec<u32>>,
     bound: u32,
-    falling: Vec<u32>,
-    ends: FallingEnds,
+    /// The edges that fall in the next round, in ascending lists.
+    falling: Vec<Vec<u32>>,
     /// Buffers that are free for reuse.
     idle: Mutex<Vec<Scratch>>,
 }
@@ -109,8 +133,16 @@ impl<'a> OnCores<'a> {
         let values: Vec<AtomicU32> = values.into_iter().map(AtomicU32::new).collect();
         let lists = Neighbours::new(&edges.firsts, &edges.heads);
         let rows = NeighbourBits::new(lists, room).map_or_else(Rows::Lists, Rows::Bits);
-        let (gathered, falling, ends) = (Vec::new(), Vec::new(), FallingEnds::default());
-        Self { edges, values, control, rows, gathered, bound: 0, falling, ends, idle: Mutex::default() }
+        Self {
+            edges,
+            values,
+            control,
+            rows,
+            gathered: Vec::new(),
+            bound: 0,
+            falling: Vec::new(),
+            idle: Mutex::default(),
+        }
     }
 
     /// Bytes for peeling, besides the edges: neighbours; falling and gathered edges, at worst all; ends of a group; buffers of threads.
@@ -122,54 +154,66 @@ impl<'a> OnCores<'a> {
         self.values[edge as usize].load(Relaxed)
     }
 
+    fn number_falling(&self) -> u64 {
+        self.falling.iter().map(|list| list.len() as u64).sum()
+    }
+
     fn most_removed(&self) -> usize {
-        FEW.max(self.edges.edges() / 8)
+        FEW.max(self.edges.edges() / 10)
     }
 
-    /// Removes ascending edges, and lowers the values of the others.
-    fn remove(&mut self, falling: &[u32], level: u32) {
-        let is_much = falling.len() >= FEW;
-        let tasks = if is_much { TASKS * rayon::current_num_threads() } else { 1 };
-        let mut ends = take(&mut self.ends);
-        if ends.all.is_empty() {
-            ends = FallingEnds::new(self.most_removed());
-        }
-        let each = falling.len().div_ceil(tasks);
-        let put = falling.chunks(each).zip(ends.of_tails.chunks_mut(each).zip(ends.of_heads.chunks_mut(each)));
-        let put =
-            in_parallel(is_much, put, |(falling, (of_tails, of_heads))| self.put_ends(falling, of_tails, of_heads));
-        let parts = ends.sort(each, &put, tasks);
-        let FallingEnds { of_tails, of_heads, all } = &mut ends;
-        let merged = parts.iter().zip(parallel::cut(all, parts.iter().map(|part| part.all().len())));
-        let tasks = in_parallel(is_much, merged, |(part, ends): (&EndsPart, &mut [FallingEnd])| {
-            part.merge(of_tails, of_heads, ends);
-            self.mark(part.all().start, ends)
-        });
-        let entries = tasks.iter().flatten().map(|task| task.entries).sum::<usize>();
+    /// Removes some parts of the falling edges, and lowers the values of the others.
+    fn remove(&mut self, falling: &CutLists<'_, u32>, parts: Range<usize>, level: u32) {
+        let is_much = falling.parts() > 1;
+        let falling = in_parallel(is_much, parts, |i| self.put_ends(falling.part(i)));
+        // One after another, those of tails ascend.
+        let lists = falling.iter().map(|part| &part.of_tails[..]).chain(falling.iter().map(|part| &part.of_heads[..]));
+        let ends = CutLists::new(lists, falling.len(), |end| end >> 32 << 32);
+        let ends = in_parallel(is_much, 0..ends.parts(), |i| self.mark(ends.part(i)));
+        let entries = ends.iter().flat_map(|part| &part.tasks).map(|task| task.entries).sum::<usize>();
         let most = TASK_ENTRIES.max(entries / (TASKS * rayon::current_num_threads()));
-        let tasks = tasks.into_iter().flatten().flat_map(|task| self.divide(task, all, most));
+        let tasks = ends.iter().flat_map(|part| self.divide(part, most));
         in_parallel(entries >= FEW_ENTRIES, tasks, |ends| self.take_triangles(ends, level));
-        in_parallel(is_much, parts, |part| {
-            for ends in all[part.all()].chunk_by(|&a, &b| vertex(a) == vertex(b)) {
-                self.rows.settle(ends);
+        let mut idle = take(&mut self.idle);
+        let scratches = idle.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut steps: Vec<LastStep<'_>> =
+            ends.iter().map(LastStep::Settle).chain(falling.iter().map(LastStep::Store)).collect();
+        for Scratch { taken, .. } in scratches {
+            let Reached { falling, gathered } = take(&mut taken.reached);
+            steps.push(LastStep::Sort(falling));
+            match self.gathered.first_mut() {
+                Some(first) if gathered.len() < PART => first.extend(gathered),
+                _ => self.gathered.push(gathered),
             }
-        });
-        in_parallel(is_much, falling.chunks(each), |falling| {
-            falling.iter().for_each(|&edge| self.values[edge as usize].store(FALLEN | level, Relaxed));
-        });
-        for (i, Scratch { taken, .. }) in lock(&self.idle).iter_mut().enumerate() {
-            self.falling.append(&mut taken.reached.falling);
-            let part = i % self.gathered.len();
-            self.gathered[part].append(&mut taken.reached.gathered);
         }
-        self.ends = ends;
+        let reached = in_parallel(is_much, steps, |step| self.end(step, level));
+        self.falling.extend(reached.into_iter().filter(|list| !list.is_empty()));
+        self.idle = idle;
     }
 
-    /// Marks the values of ascending edges, which keep their triangles, and writes the ends of those with triangles; returns how many these are.
-    fn put_ends(&self, falling: &[u32], of_tails: &mut [FallingEnd], of_heads: &mut [FallingEnd]) -> usize {
+    fn end(&self, step: LastStep<'_>, level: u32) -> Vec<u32> {
+        match step {
+            LastStep::Settle(part) => {
+                let ends = part.ends.chunk_by(|&a, &b| vertex(a) == vertex(b));
+                ends.for_each(|ends| self.rows.settle(ends));
+            }
+            LastStep::Store(part) => {
+                part.edges.iter().for_each(|&edge| self.values[edge as usize].store(FALLEN | level, Relaxed));
+            }
+            LastStep::Sort(mut edges) => {
+                edges.sort_unstable();
+                return edges;
+            }
+        }
+        Vec::new()
+    }
+
+    /// Marks the values of ascending edges, which keep their triangles, and lists the ends of those with triangles.
+    fn put_ends(&self, edges: Vec<u32>) -> FallingPart {
         let RemainingEdges { firsts, heads, .. } = self.edges;
-        let (mut tail, mut put) = (0, 0);
-        for &edge in falling {
+        let (mut of_tails, mut of_heads) = (Vec::with_capacity(edges.len()), Vec::with_capacity(edges.len()));
+        let mut tail = 0;
+        for &edge in &edges {
             let value = &self.values[edge as usize];
             let triangles = value.load(Relaxed);
             value.store(FALLEN | triangles, Relaxed);
@@ -181,17 +225,18 @@ impl<'a> OnCores<'a> {
                 tail += gallop(&firsts[tail..], 0, |&first| first <= u64::from(edge)) - 1;
             }
             let (tail, head) = (tail as u64, u64::from(heads[edge as usize]));
-            (of_tails[put], of_heads[put]) = (tail << 32 | head, head << 32 | tail);
-            put += 1;
+            of_tails.push(tail << 32 | head);
+            of_heads.push(head << 32 | tail);
         }
-        put
+        of_heads.sort_unstable();
+        FallingPart { edges, of_tails, of_heads }
     }
 
-    /// Marks edges in the rows of their sorted ends, which begin at index `first`, and cuts these into tasks between vertices.
-    fn mark(&self, first: usize, ends: &mut [FallingEnd]) -> Vec<EndsTask> {
+    /// Marks edges in the rows of their sorted ends, and cuts these into tasks between vertices.
+    fn mark(&self, mut ends: Vec<FallingEnd>) -> EndsPart {
         let rows = &self.rows;
         let mut tasks = Vec::new();
-        let mut task = EndsTask { ends: first..first, entries: 0 };
+        let mut task = EndsTask { ends: 0..0, entries: 0 };
         for group in ends.chunk_by_mut(|&a, &b| vertex(a) == vertex(b)) {
             let length = rows.length(vertex(group[0]));
             let read = group.iter().map(|&end| length.min(rows.length(end as u32))).sum::<usize>();
@@ -204,15 +249,26 @@ impl<'a> OnCores<'a> {
             rows.mark(group);
         }
         tasks.push(task);
-        tasks
+        EndsPart { ends, tasks }
     }
 
-    /// Cuts a task with many edges of one vertex into parts that read about `most` entries, or four times the vertex's row if that is more.
-    fn divide<'e>(&self, task: EndsTask, ends: &'e [FallingEnd], most: usize) -> std::slice::Chunks<'e, FallingEnd> {
-        let ends = &ends[task.ends];
-        let length = ends.first().map_or(0, |&end| self.rows.length(vertex(end)));
-        let parts = (task.entries / most.max(4 * length)).max(ends.len().div_ceil(GROUP_ENDS)).max(1);
-        ends.chunks(ends.len().div_ceil(parts).max(1))
+    /// The tasks of a part: joined up to `LARGE_TASK` entries, and cut where they have many edges of one vertex, to read about `most` entries, or four
+    /// times the vertex's row if that is more.
+    fn divide<'e>(&self, part: &'e EndsPart, most: usize) -> Vec<&'e [FallingEnd]> {
+        let mut tasks = Vec::new();
+        let (mut first, mut entries) = (0, 0);
+        for (task, next) in part.tasks.iter().zip(part.tasks[1..].iter().map(Some).chain([None])) {
+            entries += task.entries;
+            if next.is_some_and(|next| entries + next.entries <= most.min(LARGE_TASK)) {
+                continue;
+            }
+            let ends = &part.ends[first..task.ends.end];
+            let length = ends.first().map_or(0, |&end| self.rows.length(vertex(end)));
+            let parts = (entries / most.max(4 * length)).max(ends.len().div_ceil(GROUP_ENDS)).max(1);
+            tasks.extend(ends.chunks(ends.len().div_ceil(parts).max(1)));
+            (first, entries) = (task.ends.end, 0);
+        }
+        tasks
     }
 
     fn take_triangles(&self, ends: &[FallingEnd], level: u32) {
@@ -272,24 +328,26 @@ impl Peeling for OnCores<'_> {
 
     fn begin(&mut self, level: u32) -> Result<u64> {
         let is_much = self.gathered.iter().map(Vec::len).sum::<usize>() >= FEW;
-        let falls =
-            |part: &Vec<u32>| -> Vec<u32> { part.iter().copied().filter(|&edge| self.value(edge) <= level).collect() };
-        self.falling = in_parallel(is_much, &self.gathered, falls).concat();
-        Ok(self.falling.len() as u64)
+        self.falling = in_parallel(is_much, &self.gathered, |part| {
+            let mut falling: Vec<u32> = part.iter().copied().filter(|&edge| self.value(edge) <= level).collect();
+            falling.sort_unstable();
+            falling
+        });
+        Ok(self.number_falling())
     }
 
     fn round(&mut self, level: u32) -> Result<u64> {
-        let mut falling = take(&mut self.falling);
-        if falling.len() >= FEW {
-            falling.par_sort_unstable()
-        } else {
-            falling.sort_unstable()
-        }
-        for falling in falling.chunks(self.most_removed()) {
+        let many = self.number_falling() as usize;
+        let falling = take(&mut self.falling);
+        let parts = (many / PART).clamp(1, TASKS * rayon::current_num_threads());
+        let groups = many.div_ceil(self.most_removed());
+        let falling = CutLists::new(falling.iter().map(Vec::as_slice), parts.max(groups), |edge| edge);
+        let all = falling.parts();
+        for group in 0..groups {
             self.control.check()?;
-            self.remove(falling, level);
+            self.remove(&falling, all * group / groups..all * (group + 1) / groups, level);
         }
-        Ok(self.falling.len() as u64)
+        Ok(self.number_falling())
     }
 
     fn worth_leaving(&self, all: u64) -> u64 {
@@ -298,7 +356,7 @@ impl Peeling for OnCores<'_> {
 
     fn values(&mut self) -> Result<Vec<u32>> {
         // Frees the buffers of rounds, which are not in use now.
-        (self.ends, self.idle) = (FallingEnds::default(), Mutex::default());
+        self.idle = Mutex::default();
         let mut values = zeros(self.values.len());
         values.par_iter_mut().zip(&self.values).for_each(|(to, value): (&mut u32, _)| *to = value.load(Relaxed));
         Ok(values)

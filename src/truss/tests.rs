@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use proptest::prelude::*;
 
 use super::bits::NeighbourBits;
-use super::ends::FallingEnds;
+use super::ends::CutLists;
 use super::neighbours::Neighbours;
 use super::*;
 use trimill_system::lock;
@@ -265,35 +265,19 @@ fn long_rows_and_short_ones() {
 proptest! {
     /// If some edges of each chunk have no ends, the parts together have those of all others, sorted, and each vertex is in one part.
     #[test]
-    fn ends_are_sorted_by_vertex(
-        drawn in prop::collection::btree_set((0u32..40, 0u32..40), 1..300),
-        each in 1usize..40,
-        parts in 1usize..9,
-        left_out in 0u32..5,
+    fn parts_of_lists_have_all_items_in_order_and_a_vertex_is_in_one_part(
+        mut lists in prop::collection::vec(prop::collection::vec((0u64..40, 0u64..40), 0..200), 0..9),
+        parts in 0usize..99,
     ) {
-        let edges: Vec<Edge> = drawn.into_iter().filter(|(tail, head)| head < tail).collect();
-        let mut ends = FallingEnds::new(edges.len());
-        let end = |vertex: u32, other: u32| u64::from(vertex) << 32 | u64::from(other);
-        let (mut put, mut expected) = (Vec::new(), Vec::new());
-        for (chunk, edges) in edges.chunks(each).enumerate() {
-            let with_ends: Vec<Edge> = edges.iter().copied().filter(|edge| (edge.0 + edge.1) % 5 >= left_out).collect();
-            for (to, &(tail, head)) in (chunk * each..).zip(&with_ends) {
-                (ends.of_tails[to], ends.of_heads[to]) = (end(tail, head), end(head, tail));
-                expected.extend([end(tail, head), end(head, tail)]);
-            }
-            put.push(with_ends.len());
-        }
-        expected.sort_unstable();
-        let parts = ends.sort(each, &put, parts);
-        let mut merged = Vec::new();
-        for part in parts {
-            prop_assert_eq!(part.all().start, merged.len());
-            let mut some = vec![0; part.all().len()];
-            part.merge(&ends.of_tails, &ends.of_heads, &mut some);
-            prop_assert!(merged.last().is_none_or(|last| last >> 32 < some[0] >> 32));
-            merged.extend(some);
-        }
-        prop_assert_eq!(merged, expected);
+        lists.iter_mut().for_each(|list| list.sort_unstable());
+        let mut all = lists.concat();
+        all.sort_unstable();
+        let cut = CutLists::new(lists.iter().map(Vec::as_slice), parts, |(vertex, _)| (vertex, 0));
+        let found: Vec<Vec<(u64, u64)>> = (0..cut.parts()).map(|i| cut.part(i)).collect();
+        prop_assert_eq!(found.concat(), all);
+        prop_assert!(found.len() <= parts.max(1));
+        let vertices: Vec<BTreeSet<u64>> = found.iter().map(|part| part.iter().map(|end| end.0).collect()).collect();
+        prop_assert_eq!(vertices.iter().map(BTreeSet::len).sum::<usize>(), vertices.iter().flatten().collect::<BTreeSet<_>>().len());
     }
 }
 
