@@ -25,7 +25,7 @@ use crate::job::job::STANDARD_INPUT;
 use crate::job::{Job, Partitioner};
 use crate::report::{files, views};
 use crate::run_dir;
-use place::place;
+use place::{file_of, place};
 use trimill_input::{InputPattern, files_of};
 use trimill_partitioners::spill;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
@@ -176,11 +176,6 @@ impl Paths {
         self.all.push(AnnouncedPaths { path: path.to_path_buf(), what, how });
         self
     }
-}
-
-pub fn file_of(output: &Path) -> Option<PathBuf> {
-    // A path that cannot be an output is refused when it is opened.
-    disk::file_of_output(output).ok().flatten().map(|file| place(&file))
 }
 
 /// Compares the paths of all jobs with each other and with existing files; changes none. Errors: `Kind::Usage`, see the table above;

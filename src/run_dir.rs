@@ -43,7 +43,7 @@ pub use sealed_file::unless_damaged;
 use serde::{Deserialize, Serialize};
 
 use crate::job::file::OutputTable;
-use crate::paths::{file_of, place::place};
+use crate::paths::place::{file_of, place};
 use crate::plan::GraphCut;
 use crate::report::RunResult;
 use crate::sums::{ByArc, ByRank, SumKey};

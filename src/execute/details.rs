@@ -8,7 +8,7 @@ use super::session::Session;
 use super::vertices::VertexSums;
 use crate::count::method::Choice;
 use crate::job::Job;
-use crate::paths;
+use crate::paths::place;
 use crate::report::RunResult;
 use crate::run_dir::{self, RunDir};
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
@@ -39,7 +39,7 @@ impl Job {
         let counts = self.counts();
         let announced = run_dir::announced(run.path());
         // Pipes and devices get the counts again.
-        let own = |path: &PathBuf| path.exists() && paths::file_of(path).is_some_and(|file| announced.contains(&file));
+        let own = |path: &PathBuf| path.exists() && place::file_of(path).is_some_and(|file| announced.contains(&file));
         let peeled = result.truss.as_ref().map(|trusses| TrussWanted { until: trusses.until });
         let directed = result.clustering.as_ref().and_then(|summary| summary.lcc).map(|lcc| lcc.directed);
         (!counts.vertices || result.clustering.is_some())

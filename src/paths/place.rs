@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use trimill_system::disk::end_of_links;
+use trimill_system::disk::{end_of_links, file_of_output};
 
 /// The file or directory that `path` leads to, whether or not it exists yet: without symbolic links, `.` and `..`.
 pub fn place(path: &Path) -> PathBuf {
@@ -19,6 +19,12 @@ pub fn place(path: &Path) -> PathBuf {
         }
     }
     place
+}
+
+/// The file that an output goes to, if it is one.
+pub fn file_of(output: &Path) -> Option<PathBuf> {
+    // A path that cannot be an output is refused when it is opened.
+    file_of_output(output).ok().flatten().map(|file| place(&file))
 }
 
 /// The target of a link if it does not exist yet; other paths stay.
