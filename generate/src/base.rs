@@ -4,55 +4,53 @@
 //! Every edge `{u, v}` of the base becomes edges `{u k + x, v k + y}`: for all `x, y` (blow-up: `E -> k^2 E`, `T -> k^3 T`, since a
 //! triangle's corners choose freely), or for `x != y` (tensor product with `K_k`: `E -> k (k - 1) E`, `T -> k (k - 1)(k - 2) T`).
 //!
-//! The base is read twice: to count the edges of each chunk of its vertices, which locates any position of the product, and to write. A
-//! chunk has a few thousand edges or one vertex. Memory: at most 8 MiB for chunks; for the base 8 bytes per edge and 16 per vertex.
+//! Memory: 4 bytes per edge of the base and 8 per vertex; files that store rows also need the base's rows.
 
 use std::ops::Range;
 
 use crate::rows::{Adjacency, GeneratedRows, RowsWanted};
 use crate::{Sequence, SizedSequence, require, sized};
-use trimill_system::{Control, Result, parallel};
+use trimill_system::Result;
 
-/// A simple undirected graph from which another is made.
-pub trait BaseGraph: Sync {
-    /// Each vertex has an edge; ids are below this number.
-    fn vertices(&self) -> u64;
-
-    fn edges(&self) -> u64;
-
-    /// Calls `each(u, v)` once for each edge `{u, v}`, `u < v`, with `u` in `range`: always in the same order, and in that of the range's parts.
-    fn edges_of(&self, range: Range<u64>, each: &mut dyn FnMut(u64, u64));
-
-    fn triangles_known(&self) -> Option<u128>;
+/// A simple undirected graph from which another is made. Each vertex has an edge.
+pub struct BaseGraph {
+    /// How many edges have a smaller end below each vertex, and then how many edges there are.
+    pub begins: Vec<u64>,
+    /// The larger end of each edge.
+    pub neighbours: Vec<u32>,
+    pub triangles: Option<u128>,
 }
 
-/// The fewest vertices of a chunk, and the most chunks.
-const CHUNK: u64 = 256;
-const CHUNKS: u64 = 1 << 20;
+impl BaseGraph {
+    /// Ids are below this number.
+    pub fn vertices(&self) -> u64 {
+        self.begins.len() as u64 - 1
+    }
+
+    pub fn edges(&self) -> u64 {
+        self.neighbours.len() as u64
+    }
+}
 
 struct Product<'a> {
-    base: &'a dyn BaseGraph,
+    base: &'a BaseGraph,
     k: u64,
     /// Whether copies `x` and `y` are joined also if `x = y`.
     diagonal: bool,
-    chunk: u64,
-    /// How many edges of the base come before each chunk, and then how many it has.
-    starts: Vec<u64>,
 }
 
-pub(super) fn blowup<'a>(base: &'a dyn BaseGraph, copies: u64, control: &Control) -> Result<SizedSequence<'a>> {
+pub(super) fn blowup(base: &BaseGraph, copies: u64) -> Result<SizedSequence<'_>> {
     require(copies >= 1, "a blow-up with 0 copies has no vertices", "at least 1 copy")?;
-    product(base, copies, true, control)
+    product(base, copies, true)
 }
 
-pub(super) fn tensor_complete<'a>(base: &'a dyn BaseGraph, q: u64, control: &Control) -> Result<SizedSequence<'a>> {
+pub(super) fn tensor_complete(base: &BaseGraph, q: u64) -> Result<SizedSequence<'_>> {
     require(q >= 2, &format!("a tensor product with K_{q} has no edges"), "q of at least 2")?;
-    product(base, q, false, control)
+    product(base, q, false)
 }
 
-fn product<'a>(base: &'a dyn BaseGraph, k: u64, diagonal: bool, control: &Control) -> Result<SizedSequence<'a>> {
+fn product(base: &BaseGraph, k: u64, diagonal: bool) -> Result<SizedSequence<'_>> {
     let vertices = sized(u128::from(base.vertices()).checked_mul(k.into()), "vertices")?;
-    // Checked before the pass over the base, which may take long.
     let per_edge = u128::from(k) * u128::from(if diagonal { k } else { k - 1 });
     let edges = sized(per_edge.checked_mul(base.edges().into()), "edges")?;
     let wide = u128::from(k);
@@ -60,30 +58,12 @@ fn product<'a>(base: &'a dyn BaseGraph, k: u64, diagonal: bool, control: &Contro
         true => wide.checked_pow(3),
         false => wide.checked_mul(wide - 1).and_then(|pairs| pairs.checked_mul(wide - 2)),
     };
-    let triangles = base.triangles_known().zip(factor).and_then(|(known, factor)| known.checked_mul(factor));
+    let triangles = base.triangles.zip(factor).and_then(|(known, factor)| known.checked_mul(factor));
     // The base has no isolated vertices, so the product has none.
-    Ok(SizedSequence::exact(vertices, edges, triangles, Product::new(base, k, diagonal, control)?))
+    Ok(SizedSequence::exact(vertices, edges, triangles, Product { base, k, diagonal }))
 }
 
-impl<'a> Product<'a> {
-    fn new(base: &'a dyn BaseGraph, k: u64, diagonal: bool, control: &Control) -> Result<Self> {
-        let n = base.vertices();
-        let chunk = n.div_ceil(CHUNKS).max(CHUNK);
-        let counts: Vec<u64> = parallel::try_map(0..n.div_ceil(chunk) as usize, |number| {
-            control.check()?;
-            let mut count = 0;
-            base.edges_of(vertices_of(number, chunk, n), &mut |_, _| count += 1);
-            Ok(count)
-        })?;
-        let mut starts = vec![0];
-        starts.extend(counts.iter().scan(0, |sum, count| {
-            *sum += count;
-            Some(*sum)
-        }));
-        debug_assert_eq!(starts.last(), Some(&base.edges()));
-        Ok(Self { base, k, diagonal, chunk, starts })
-    }
-
+impl Product<'_> {
     fn partners(&self) -> u64 {
         if self.diagonal { self.k } else { self.k - 1 }
     }
@@ -103,31 +83,19 @@ impl<'a> Product<'a> {
     }
 }
 
-fn vertices_of(number: usize, chunk: u64, n: u64) -> Range<u64> {
-    let first = number as u64 * chunk;
-    first..n.min(first + chunk)
-}
-
 impl Sequence for Product<'_> {
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
+        let BaseGraph { begins, neighbours, .. } = self.base;
         let per_edge = self.k * self.partners();
-        let chunks = self.starts.len() - 1;
-        let first = self.starts.partition_point(|&start| start <= range.start / per_edge) - 1;
-        let mut next = range.start;
-        for number in first..chunks {
-            if next >= range.end {
-                break;
+        let places = range.start / per_edge..range.end.div_ceil(per_edge);
+        let mut u = begins.partition_point(|&begin| begin <= places.start) - 1;
+        for place in places {
+            while begins[u + 1] <= place {
+                u += 1;
             }
-            let mut start = self.starts[number] * per_edge;
-            self.base.edges_of(vertices_of(number, self.chunk, self.base.vertices()), &mut |u, v| {
-                let end = start + per_edge;
-                if next < end && next < range.end {
-                    let stop = end.min(range.end);
-                    self.append_edge([u, v], next - start..stop - start, out);
-                    next = stop;
-                }
-                start = end;
-            });
+            let (edge, start) = ([u as u64, neighbours[place as usize].into()], place * per_edge);
+            let stop = range.end.min(start + per_edge);
+            self.append_edge(edge, range.start.max(start) - start..stop - start, out);
         }
     }
 
@@ -138,7 +106,7 @@ impl Sequence for Product<'_> {
 
 impl Product<'_> {
     fn base_rows(&self, wanted: &RowsWanted<'_>) -> Result<Adjacency> {
-        Adjacency::new(&blowup(self.base, 1, wanted.control)?, wanted)
+        Adjacency::new(&blowup(self.base, 1)?, wanted)
     }
 }
 
@@ -178,11 +146,11 @@ struct Copies<'a> {
     copies: u64,
 }
 
-pub(super) fn copies<'a>(base: &'a dyn BaseGraph, copies: u64, control: &Control) -> Result<SizedSequence<'a>> {
+pub(super) fn copies(base: &BaseGraph, copies: u64) -> Result<SizedSequence<'_>> {
     let times = |of: u64, what| sized(u128::from(of).checked_mul(copies.into()), what);
     let (vertices, edges) = (times(base.vertices(), "vertices")?, times(base.edges(), "edges")?);
-    let triangles = base.triangles_known().and_then(|triangles| triangles.checked_mul(copies.into()));
-    let one = Product::new(base, 1, true, control)?;
+    let triangles = base.triangles.and_then(|triangles| triangles.checked_mul(copies.into()));
+    let one = Product { base, k: 1, diagonal: true };
     Ok(SizedSequence::exact(vertices, edges, triangles, Copies { one, copies }))
 }
 

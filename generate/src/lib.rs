@@ -202,7 +202,7 @@ impl Family {
         matches!(self, Self::Blowup { .. } | Self::Copies { .. } | Self::TensorComplete { .. })
     }
 
-    fn sequence<'a>(&self, base: Option<&'a dyn BaseGraph>, control: &Control) -> Result<SizedSequence<'a>> {
+    fn sequence<'a>(&self, base: Option<&'a BaseGraph>) -> Result<SizedSequence<'a>> {
         let given = || {
             base.ok_or_else(|| Error::usage(format!("{} is made from a given graph and none was named", self.name())))
         };
@@ -219,7 +219,7 @@ impl Family {
             Self::RingOfCliques { cliques, size } => regular::ring_of_cliques(cliques, size),
             Self::Hamming { d, q } => regular::hamming(d, q),
             Self::Blowup { copies, permute } => {
-                let plain = base::blowup(given()?, copies, control)?;
+                let plain = base::blowup(given()?, copies)?;
                 Ok(match permute.map(|seed| Permutation::new(plain.vertices, seed)) {
                     Some(permutation) => {
                         SizedSequence { blocks: Box::new(Permuted { of: plain.blocks, permutation }), ..plain }
@@ -227,28 +227,28 @@ impl Family {
                     None => plain,
                 })
             }
-            Self::Copies { copies } => base::copies(given()?, copies, control),
-            Self::TensorComplete { q } => base::tensor_complete(given()?, q, control),
+            Self::Copies { copies } => base::copies(given()?, copies),
+            Self::TensorComplete { q } => base::tensor_complete(given()?, q),
         }
     }
 }
 
 /// Writes the graph of `family` to `output`: `.bin`, `.txt`, `.graph`, `.sg`, or `-` for pairs of `u32` on standard output. A file has a
 /// temporary name beside it until it is complete; after an error or an interruption nothing is left, and an older file stays.
-pub fn generate(family: &Family, base: Option<&dyn BaseGraph>, output: &Path, control: &Control) -> Result<Generated> {
+pub fn generate(family: &Family, base: Option<&BaseGraph>, output: &Path, control: &Control) -> Result<Generated> {
     generate_arcs(family, base, RowArcs::Both, output, control)
 }
 
 /// As [`generate`]; in `.graph` and `.sg` files, rows have these arcs of each edge.
 pub fn generate_arcs(
     family: &Family,
-    base: Option<&dyn BaseGraph>,
+    base: Option<&BaseGraph>,
     arcs: RowArcs,
     output: &Path,
     control: &Control,
 ) -> Result<Generated> {
     let format = GeneratedFormat::of(output)?;
-    let sequence = family.sequence(base, control)?;
+    let sequence = family.sequence(base)?;
     if sequence.edges == 0 {
         return Err(Error::usage(format!("this {} has no edges, and an empty file is no graph", family.name())));
     }

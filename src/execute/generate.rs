@@ -1,7 +1,6 @@
 //! What `trimill generate` does: writes a graph whose triangle count is known.
 
 use std::num::NonZeroUsize;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -44,8 +43,8 @@ pub fn generate(request: &GenerateRequest, control: &Control) -> Result<Generate
     let start = Instant::now();
     let pool = threads::pool(request.threads)?;
     let base = request.graph.as_deref().map(|job| base(job.clone(), control)).transpose()?;
-    let base = base.as_ref().map(|base| base as &dyn BaseGraph);
-    let made = parallel::within(&pool, || write(&request.family, base, request.arcs, &request.output, control))?;
+    let made =
+        parallel::within(&pool, || write(&request.family, base.as_ref(), request.arcs, &request.output, control))?;
     Ok(GenerateReport {
         family: request.family.name().into(),
         file: request.output.clone(),
@@ -58,69 +57,38 @@ pub fn generate(request: &GenerateRequest, control: &Control) -> Result<Generate
     })
 }
 
-/// A cleaned graph in memory, 4 bytes an edge and 8 a vertex, and its triangle count, from which the product's follows.
-struct Cleaned {
-    /// CSR row offsets of the larger neighbours.
-    begins: Vec<u64>,
-    neighbours: Vec<u32>,
-    triangles: u128,
-}
-
-fn base(mut job: Job, control: &Control) -> Result<Cleaned> {
+fn base(mut job: Job, control: &Control) -> Result<BaseGraph> {
     // The base graph fits in memory, so it is counted on the CPU, without looking for a GPU.
     job.settings.count.backend = Some(Backend::Cpu);
     let opened = Session::open(job.clone(), Purpose::Count, None, control)?.input(None)?;
     let (graph, _) = opened.graph(&mut Vec::new())?;
     // The input may be a pipe, which is read once.
     let triangles = count_prepared(job, graph.clone(), Vec::new(), None, control)?.triangles;
-    parallel::within(&opened.session.pool, || Cleaned::new(&graph, triangles, control))
+    parallel::within(&opened.session.pool, || cleaned(&graph, triangles, control))
 }
 
-impl Cleaned {
-    /// Reads `graph` twice.
-    fn new(graph: &OrientedGraph, triangles: u128, control: &Control) -> Result<Self> {
-        let order = graph.order()?;
-        let mut begins = vec![0u64; graph.vertices() as usize + 1];
-        let each = |edge: &mut (dyn FnMut(u32, u32) + Send)| {
-            graph.pass(Bytes::mib(16), Direction::Rising, control, |block| {
-                for rank in block.ranks() {
-                    let vertex = order[rank as usize];
-                    let others = block.row(rank).iter().map(|&successor| order[successor as usize]);
-                    others.for_each(|other| edge(vertex.min(other), vertex.max(other)));
-                }
-                Ok(())
-            })
-        };
-        each(&mut |u, _| begins[u as usize + 1] += 1)?;
-        for vertex in 1..begins.len() {
-            begins[vertex] += begins[vertex - 1];
-        }
-        let (mut next, mut neighbours) = (begins.clone(), vec![0; graph.edges() as usize]);
-        each(&mut |u, v| {
-            neighbours[next[u as usize] as usize] = v;
-            next[u as usize] += 1;
-        })?;
-        Ok(Self { begins, neighbours, triangles })
+/// Reads `graph` twice.
+fn cleaned(graph: &OrientedGraph, triangles: u128, control: &Control) -> Result<BaseGraph> {
+    let order = graph.order()?;
+    let mut begins = vec![0u64; graph.vertices() as usize + 1];
+    let each = |edge: &mut (dyn FnMut(u32, u32) + Send)| {
+        graph.pass(Bytes::mib(16), Direction::Rising, control, |block| {
+            for rank in block.ranks() {
+                let vertex = order[rank as usize];
+                let others = block.row(rank).iter().map(|&successor| order[successor as usize]);
+                others.for_each(|other| edge(vertex.min(other), vertex.max(other)));
+            }
+            Ok(())
+        })
+    };
+    each(&mut |u, _| begins[u as usize + 1] += 1)?;
+    for vertex in 1..begins.len() {
+        begins[vertex] += begins[vertex - 1];
     }
-}
-
-impl BaseGraph for Cleaned {
-    fn vertices(&self) -> u64 {
-        self.begins.len() as u64 - 1
-    }
-
-    fn edges(&self) -> u64 {
-        self.neighbours.len() as u64
-    }
-
-    fn edges_of(&self, range: Range<u64>, each: &mut dyn FnMut(u64, u64)) {
-        for u in range {
-            let row = self.begins[u as usize] as usize..self.begins[u as usize + 1] as usize;
-            self.neighbours[row].iter().for_each(|&v| each(u, u64::from(v)));
-        }
-    }
-
-    fn triangles_known(&self) -> Option<u128> {
-        Some(self.triangles)
-    }
+    let (mut next, mut neighbours) = (begins.clone(), vec![0; graph.edges() as usize]);
+    each(&mut |u, v| {
+        neighbours[next[u as usize] as usize] = v;
+        next[u as usize] += 1;
+    })?;
+    Ok(BaseGraph { begins, neighbours, triangles: Some(triangles) })
 }

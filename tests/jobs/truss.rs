@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use super::figures::taken;
-use crate::common::base::Base;
+use crate::common::base::routers;
 use crate::common::job::{SETTINGS, count, data, job, program};
 use crate::common::place::Place;
 use trimill::testing::execute::verify::verify;
@@ -77,7 +77,7 @@ fn real_graphs_have_the_trusses_of_networkx_and_the_verifier() {
 #[test]
 fn closed_forms() {
     let dir = tempfile::tempdir().unwrap();
-    let made = |family: &Family, base: Option<&dyn BaseGraph>| {
+    let made = |family: &Family, base: Option<&BaseGraph>| {
         generate(family, base, &dir.path().join("made.bin"), &Control::silent()).unwrap();
         let (result, on_edges, _) = peeled("input.path = 'made.bin'\npartition.parts = 2", dir.path());
         (result.truss.unwrap(), rows(&on_edges))
@@ -92,7 +92,7 @@ fn closed_forms() {
     let [of_base, _] = verified(&format!("input.path = '{}'", data("as20000102.txt").display()), dir.path());
     let of_base = rows(&of_base);
     for copies in [2, 3] {
-        let (trusses, on_edges) = made(&Family::Blowup { copies, permute: None }, Some(&Base::routers()));
+        let (trusses, on_edges) = made(&Family::Blowup { copies, permute: None }, Some(&routers()));
         assert_eq!(on_edges.len() as u64, of_base.len() as u64 * copies * copies);
         assert_eq!(u64::from(trusses.largest_k), 2 + copies * 8);
         for ((u, v), k) in on_edges {

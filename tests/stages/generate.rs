@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::common::base::Base;
+use crate::common::base::base_of;
 use dsi_bitstream::codes::GammaRead;
 use dsi_bitstream::impls::{BufBitReader, MemWordReader};
 use dsi_bitstream::traits::BE;
@@ -36,7 +36,7 @@ fn read_text(path: &Path) -> Edges {
     fs::read_to_string(path).unwrap().lines().map(line).collect()
 }
 
-fn make_pairs(family: &Family, base: Option<&dyn BaseGraph>, folder: &Path) -> (Generated, Edges) {
+fn make_pairs(family: &Family, base: Option<&BaseGraph>, folder: &Path) -> (Generated, Edges) {
     let binary = folder.join("graph.bin");
     let generated = generate(family, base, &binary, &Control::silent()).unwrap();
     let edges = read_binary(&binary);
@@ -46,7 +46,7 @@ fn make_pairs(family: &Family, base: Option<&dyn BaseGraph>, folder: &Path) -> (
 }
 
 /// Makes a graph in all formats, which must hold the same.
-fn make(family: &Family, base: Option<&dyn BaseGraph>) -> (Generated, Edges) {
+fn make(family: &Family, base: Option<&BaseGraph>) -> (Generated, Edges) {
     let folder = tempfile::tempdir().unwrap();
     let (text, compressed) = (folder.path().join("graph.txt"), folder.path().join("crawl.graph"));
     let control = Control::silent();
@@ -116,7 +116,7 @@ fn verify(edges: &[(u64, u64)]) -> Verdict {
 }
 
 /// The file of `family` must have exactly the pairs that are `adjacent`, each once; and the reported numbers must be right.
-fn is_defined_by(family: &Family, base: Option<&dyn BaseGraph>, adjacent: impl Fn(u64, u64) -> bool) {
+fn is_defined_by(family: &Family, base: Option<&BaseGraph>, adjacent: impl Fn(u64, u64) -> bool) {
     let (generated, edges) = make(family, base);
     let n = generated.vertices_declared;
     let wanted: BTreeSet<_> =
@@ -191,9 +191,9 @@ fn cliques_follow_their_definition() {
 #[test]
 fn products_of_a_graph_follow_their_definition() {
     // A wheel and a tail: 5 triangles.
-    let edges = vec![(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 2), (1, 5), (2, 3), (3, 4), (4, 5), (5, 6)];
+    let edges = [(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 2), (1, 5), (2, 3), (3, 4), (4, 5), (5, 6)];
     let joined: BTreeSet<_> = edges.iter().flat_map(|&(u, v)| [(u, v), (v, u)]).collect();
-    let base = Base { vertices: 7, edges, triangles: Some(5) };
+    let base = base_of(7, &edges, Some(5));
     for copies in [1, 2, 3, 7] {
         let family = Family::Blowup { copies, permute: None };
         is_defined_by(&family, Some(&base), |u, v| joined.contains(&(u / copies, v / copies)));
@@ -220,14 +220,13 @@ fn products_of_a_graph_follow_their_definition() {
     }
     assert_eq!(name.values().collect::<BTreeSet<_>>().len(), name.len());
     assert!(name.iter().filter(|(id, other)| id == other).count() < name.len() / 2);
-    let uncounted = Base { triangles: None, ..base };
+    let uncounted = BaseGraph { triangles: None, ..base };
     assert_eq!(make(&Family::Blowup { copies: 2, permute: None }, Some(&uncounted)).0.known.triangles, None);
 }
 
 #[test]
 fn rows_may_have_each_edge_once() {
-    let edges = vec![(0, 1), (0, 2), (0, 3), (1, 2), (3, 4)];
-    let base = Base { vertices: 5, edges, triangles: Some(1) };
+    let base = base_of(5, &[(0, 1), (0, 2), (0, 3), (1, 2), (3, 4)], Some(1));
     let folder = tempfile::tempdir().unwrap();
     let control = Control::silent();
     for family in [
@@ -237,7 +236,7 @@ fn rows_may_have_each_edge_once() {
         Family::TensorComplete { q: 3 },
         Family::GapKron { scale: 8 },
     ] {
-        let base: Option<&dyn BaseGraph> = if family.needs_base() { Some(&base) } else { None };
+        let base = family.needs_base().then_some(&base);
         let arcs = |arcs: RowArcs| {
             let (graph, sg) = (folder.path().join("g.graph"), folder.path().join("g.sg"));
             generate_arcs(&family, base, arcs, &graph, &control).unwrap();
@@ -264,8 +263,8 @@ fn rows_may_have_each_edge_once() {
 
 #[test]
 fn rows_of_many_chunks_are_repeated_in_order() {
-    let path = (0..150_000).map(|v| (v, v + 1)).collect();
-    let base = Base { vertices: 150_001, edges: path, triangles: Some(0) };
+    let path: Edges = (0..150_000).map(|v| (v, v + 1)).collect();
+    let base = base_of(150_001, &path, Some(0));
     make(&Family::Copies { copies: 3 }, Some(&base));
     make(&Family::Blowup { copies: 2, permute: None }, Some(&base));
 }

@@ -31,7 +31,7 @@ fn an_interruption_leaves_what_was_there() {
     }
 }
 
-fn refused(family: &Family, base: Option<&dyn BaseGraph>, name: &str) -> Error {
+fn refused(family: &Family, base: Option<&BaseGraph>, name: &str) -> Error {
     let folder = tempfile::tempdir().unwrap();
     let error = generate(family, base, &folder.path().join(name), &Control::silent()).unwrap_err();
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is left after: {error}");
@@ -40,8 +40,8 @@ fn refused(family: &Family, base: Option<&dyn BaseGraph>, name: &str) -> Error {
 
 #[test]
 fn what_makes_no_graph_is_a_usage_error() {
-    let nothing = Base { vertices: 3, edges: vec![], triangles: Some(0) };
-    let pair = Base { vertices: 2, edges: vec![(0, 1)], triangles: Some(0) };
+    let nothing = base_of(3, &[], Some(0));
+    let pair = base_of(2, &[(0, 1)], Some(0));
     let stars = |leaves: &[u64]| Family::Stars { leaves: leaves.to_vec(), kind: StarKind::B1k };
     let plain = [
         Family::GapKron { scale: 0 },
