@@ -103,12 +103,8 @@ pub fn assign(graph: &RowsById, options: &MetisOptions<'_>) -> Result<MetisAssig
 
 fn of_contracted(graph: &RowsById, run: u32, options: &MetisOptions<'_>) -> Result<(Vec<u32>, u64)> {
     let vertices = graph.vertices().div_ceil(run);
-    limits::check(if run == 1 { 2 * graph.edges() } else { 0 }, vertices, options)?;
-    let most_arcs = limits::most_arcs(options);
-    let made = match symmetric::build(graph, run, most_arcs, options.control)? {
-        symmetric::BuiltGraph::Fits(made) => made,
-        symmetric::BuiltGraph::TooMany(arcs, count) => return Err(limits::refusal(arcs, count, vertices, options)),
-    };
+    limits::check(if run == 1 { 2 * graph.edges() } else { 0 }, false, vertices, options)?;
+    let made = symmetric::build(graph, run, options)?;
     if made.successors.is_empty() {
         let weights = made.vertex_weights;
         return Ok((contiguous_by_weight(vertices, options.parts, |id| weights[id as usize] as u64), 0));

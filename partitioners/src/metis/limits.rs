@@ -9,26 +9,16 @@ pub const MOST_ARCS: u64 = i32::MAX as u64;
 /// The peak memory of METIS 5.2.1 in bytes per arc, with the graph: an upper bound from measurements.
 pub const BYTES_PER_ARC: u64 = 75;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Count {
-    Exact,
-    AtLeast,
-}
-
 pub(super) fn most_arcs(options: &MetisOptions<'_>) -> u64 {
     MOST_ARCS.min(options.host_memory.saturating_sub(options.beside).get() / BYTES_PER_ARC)
 }
 
-/// Fails unless METIS can process `arcs` arcs (each edge twice) and `vertices` vertices.
-pub(super) fn check(arcs: u64, vertices: u32, options: &MetisOptions<'_>) -> Result<()> {
-    if arcs > most_arcs(options) || u64::from(vertices) >= MOST_ARCS {
-        return Err(refusal(arcs, Count::Exact, vertices, options));
+/// Fails unless METIS can process `arcs` arcs (each edge twice), or at least so many, and `vertices` vertices.
+pub(super) fn check(arcs: u64, at_least: bool, vertices: u32, options: &MetisOptions<'_>) -> Result<()> {
+    if arcs <= most_arcs(options) && u64::from(vertices) < MOST_ARCS {
+        return Ok(());
     }
-    Ok(())
-}
-
-pub(super) fn refusal(arcs: u64, count: Count, vertices: u32, options: &MetisOptions<'_>) -> Error {
-    let at_least = if count == Count::Exact { "" } else { "at least " };
+    let at_least = if at_least { "at least " } else { "" };
     let (graph, coarser) = match options.contract {
         Some(run) if run > 1 => (
             format!("{vertices} runs of {run} vertices with {at_least}{arcs} arcs between them"),
@@ -40,19 +30,19 @@ pub(super) fn refusal(arcs: u64, count: Count, vertices: u32, options: &MetisOpt
         ),
     };
     if arcs > MOST_ARCS || u64::from(vertices) >= MOST_ARCS {
-        return Error::resource(format!("{graph} are too many for METIS"))
+        return Err(Error::resource(format!("{graph} are too many for METIS"))
             .expected(format!("at most {MOST_ARCS} of each"))
-            .advice(format!("use {coarser}, or the partitioner contiguous"));
+            .advice(format!("use {coarser}, or the partitioner contiguous")));
     }
     let needed = arcs * BYTES_PER_ARC;
     let gib = needed as f64 / f64::from(1 << 30);
     let beside = options.beside.get();
-    Error::memory(format!(
+    Err(Error::memory(format!(
         "METIS needs {at_least}{needed} bytes ({gib:.2} GiB) for {graph}, beside {beside} bytes of this process"
     ))
     .expected(format!("no more than the host budget of {} bytes", options.host_memory.get()))
     .advice(format!("use {coarser}, the partitioner contiguous, or more --host-memory"))
-    .wanting(Bytes(needed) + options.beside)
+    .wanting(Bytes(needed) + options.beside))
 }
 
 #[cfg(test)]
@@ -73,7 +63,7 @@ mod tests {
         };
         let refused = |arcs, vertices, host_memory, words: &[&str]| {
             let options = options(host_memory, Bytes(4096));
-            let error = check(arcs, vertices, &options).unwrap_err();
+            let error = check(arcs, false, vertices, &options).unwrap_err();
             let message = error.to_string();
             assert_eq!(error.kind(), Kind::Resource, "{message}");
             words.iter().for_each(|word| assert!(message.contains(word), "'{word}' is not in: {message}"));
@@ -86,6 +76,6 @@ mod tests {
         refused(20_000_000, 1 << 20, gib, &words);
         // What this process takes is part of the budget.
         refused(1000, 1 << 10, Bytes(75_000 + 4095), &["METIS needs 75000 bytes", "beside 4096 bytes of this process"]);
-        check(1000, 1 << 10, &options(Bytes(75_000 + 4096), Bytes(4096))).unwrap();
+        check(1000, false, 1 << 10, &options(Bytes(75_000 + 4096), Bytes(4096))).unwrap();
     }
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use super::limits::Count;
+use super::{MetisOptions, limits};
 use crate::RowsById;
 use trimill_system::{Control, Error, Result, parallel};
 
@@ -23,12 +23,6 @@ pub(super) struct Symmetric {
     pub(super) arc_weights: Option<Vec<i32>>,
     /// For each vertex the number of its original vertices and of their arcs in the oriented graph, scaled likewise.
     pub(super) vertex_weights: Vec<i32>,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum BuiltGraph {
-    Fits(Symmetric),
-    TooMany(u64, Count),
 }
 
 struct Half {
@@ -44,23 +38,18 @@ fn successor(entry: u64) -> u32 {
     (entry >> 32) as u32
 }
 
-/// Builds the symmetric graph, unless it has more than `most_arcs` arcs.
-pub(super) fn build(graph: &RowsById, run: u32, most_arcs: u64, control: &Control) -> Result<BuiltGraph> {
-    let vertices = graph.vertices().div_ceil(run);
+/// Builds the symmetric graph, unless it has too many arcs.
+pub(super) fn build(graph: &RowsById, run: u32, options: &MetisOptions<'_>) -> Result<Symmetric> {
+    let (vertices, control) = (graph.vertices().div_ceil(run), options.control);
     let found = AtomicU64::new(0);
-    let halves = half_rows(graph, run, most_arcs, &found, control)?;
-    let found = found.into_inner();
-    if found > most_arcs {
-        return Ok(BuiltGraph::TooMany(found, Count::AtLeast));
-    }
+    let halves = half_rows(graph, run, limits::most_arcs(options), &found, control)?;
+    limits::check(found.into_inner(), true, vertices, options)?;
     let (starts, slots) = full_rows(vertices, halves);
     control.check()?;
     let (slots, lengths) = merge_rows(&starts, slots);
     control.check()?;
     let arcs: u64 = lengths.par_iter().map(|&length| u64::from(length)).sum();
-    if arcs > most_arcs {
-        return Ok(BuiltGraph::TooMany(arcs, Count::Exact));
-    }
+    limits::check(arcs, false, vertices, options)?;
     let mut offsets = Vec::with_capacity(vertices as usize + 1);
     let mut successors = Vec::with_capacity(arcs as usize);
     let mut arc_weights = (run > 1).then(|| Vec::with_capacity(arcs as usize));
@@ -76,12 +65,7 @@ pub(super) fn build(graph: &RowsById, run: u32, most_arcs: u64, control: &Contro
         end += length as i32;
         end
     }));
-    Ok(BuiltGraph::Fits(Symmetric {
-        offsets,
-        successors,
-        arc_weights,
-        vertex_weights: vertex_weights(graph, run, vertices),
-    }))
+    Ok(Symmetric { offsets, successors, arc_weights, vertex_weights: vertex_weights(graph, run, vertices) })
 }
 
 fn ids_of(c: u32, run: u32, vertices: u32) -> std::ops::Range<u32> {

@@ -1,21 +1,24 @@
 //! The symmetric graph against a simple construction from all pairs.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use proptest::prelude::*;
 
 use super::*;
-use trimill_system::Kind;
+use trimill_system::child::Helper;
+use trimill_system::{Bytes, Kind};
 
-fn built(graph: &RowsById, run: u32, most: u64) -> BuiltGraph {
-    build(graph, run, most, &Control::silent()).unwrap()
+/// With memory for `most` arcs.
+fn built(graph: &RowsById, run: u32, most: u64, control: &Control) -> Result<Symmetric> {
+    let (contract, host_memory, beside) = (Some(run), Bytes(most * limits::BYTES_PER_ARC), Bytes::ZERO);
+    let (work_dir, helper) = (Path::new("none"), &Helper::metis("none".into()));
+    let options = MetisOptions { parts: 4, seed: 1, contract, host_memory, beside, work_dir, helper, control };
+    build(graph, run, &options)
 }
 
 fn fits(graph: &RowsById, run: u32) -> Symmetric {
-    match built(graph, run, i32::MAX as u64) {
-        BuiltGraph::Fits(made) => made,
-        other => panic!("{other:?}"),
-    }
+    built(graph, run, limits::MOST_ARCS, &Control::silent()).unwrap()
 }
 
 #[test]
@@ -38,10 +41,15 @@ fn a_path_and_its_contraction() {
 fn too_many_arcs_are_counted_but_not_kept() {
     let rows: Vec<Vec<u32>> = (0..100).map(|tail| (0..tail).collect()).collect();
     let complete = RowsById::of(&rows);
-    assert_eq!(built(&complete, 1, 9899), BuiltGraph::TooMany(9900, Count::Exact));
-    assert!(matches!(built(&complete, 1, 9900), BuiltGraph::Fits(_)));
-    assert_eq!(built(&complete, 1, 100), BuiltGraph::TooMany(4950, Count::AtLeast), "the half rows alone are over");
-    assert_eq!(built(&complete, 10, 89), BuiltGraph::TooMany(90, Count::Exact));
+    let refused = |run, most, words: &str| {
+        let message = built(&complete, run, most, &Control::silent()).unwrap_err().to_string();
+        assert!(message.contains(words), "{message}");
+    };
+    refused(1, 9899, "100 vertices with 9900 arcs");
+    assert_eq!(built(&complete, 1, 9900, &Control::silent()).unwrap(), fits(&complete, 1));
+    // The half rows alone are over.
+    refused(1, 100, "100 vertices with at least 4950 arcs");
+    refused(10, 89, "10 runs of 10 vertices with 90 arcs");
     assert_eq!(fits(&complete, 10).successors.len(), 90);
     assert_eq!(fits(&complete, 10).arc_weights.unwrap(), [100; 90]);
 }
@@ -59,8 +67,8 @@ fn stops_and_errs() {
     let graph = RowsById::of(&[vec![1], vec![]]);
     let stopped = Control::silent();
     stopped.stop();
-    assert_eq!(build(&graph, 1, 10, &stopped).unwrap_err().kind(), Kind::Interrupted);
-    let outside = build(&RowsById::of(&[vec![2], vec![]]), 1, 10, &Control::silent());
+    assert_eq!(built(&graph, 1, 10, &stopped).unwrap_err().kind(), Kind::Interrupted);
+    let outside = built(&RowsById::of(&[vec![2], vec![]]), 1, 10, &Control::silent());
     assert_eq!(outside.unwrap_err().kind(), Kind::Data);
 }
 
