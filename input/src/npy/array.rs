@@ -11,17 +11,10 @@ pub(crate) const OF_MATRIX: &str =
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NpyIntegers {
-    width: IntegerWidth,
+    /// 1, 2, 4 or 8 bytes.
+    width: u8,
     signed: bool,
     big_endian: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum IntegerWidth {
-    One,
-    Two,
-    Four,
-    Eight,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -31,38 +24,23 @@ impl NpyIntegers {
     /// By the name of a type in NumPy, such as `<i8`; `None` if it is no type of integers.
     fn of(descr: &str) -> Option<Self> {
         let &[order, kind, width] = descr.as_bytes() else { return None };
-        let width = match width {
-            b'1' => IntegerWidth::One,
-            b'2' => IntegerWidth::Two,
-            b'4' => IntegerWidth::Four,
-            b'8' => IntegerWidth::Eight,
-            _ => return None,
-        };
-        let fits = match order {
-            b'|' => width == IntegerWidth::One,
-            order => matches!(order, b'<' | b'>'),
-        };
+        let fits = matches!((order, width), (b'|', b'1') | (b'<' | b'>', b'1' | b'2' | b'4' | b'8'));
         let known = fits && matches!(kind, b'i' | b'u');
-        known.then_some(Self { width, signed: kind == b'i', big_endian: order == b'>' })
+        known.then(|| Self { width: width - b'0', signed: kind == b'i', big_endian: order == b'>' })
     }
 
     pub(crate) const fn bytes(self) -> u64 {
-        match self.width {
-            IntegerWidth::One => 1,
-            IntegerWidth::Two => 2,
-            IntegerWidth::Four => 4,
-            IntegerWidth::Eight => 8,
-        }
+        self.width as u64
     }
 
     /// The integer with index `at` in `bytes`, which must be long enough.
     #[inline(always)]
     pub(crate) fn get(self, bytes: &[u8], at: usize) -> Result<u64, Negative> {
         match self.width {
-            IntegerWidth::One => self.value(bytes.as_chunks::<1>().0[at]),
-            IntegerWidth::Two => self.value(bytes.as_chunks::<2>().0[at]),
-            IntegerWidth::Four => self.value(bytes.as_chunks::<4>().0[at]),
-            IntegerWidth::Eight => self.value(bytes.as_chunks::<8>().0[at]),
+            1 => self.value(bytes.as_chunks::<1>().0[at]),
+            2 => self.value(bytes.as_chunks::<2>().0[at]),
+            4 => self.value(bytes.as_chunks::<4>().0[at]),
+            _ => self.value(bytes.as_chunks::<8>().0[at]),
         }
     }
 
