@@ -1,6 +1,10 @@
 //! Merges the names of runs: all distinct ones in order, and for each run which of them it has. Ranges of about equal numbers of names are
 //! merged in parallel, each by a heap of the runs' next names. Memory: two buffers and a name for each run that is being merged.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
 use trimill_graph::names::{next_name, put_name, shared};
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::WaitingBytes;
@@ -82,8 +86,8 @@ impl Merging<'_> {
 struct RangeMerge<'a> {
     waiting: &'a WaitingRuns,
     cursors: Vec<RunCursor<'a>>,
-    /// The cursors that have a name, as a binary min-heap.
-    heap: Vec<usize>,
+    /// The next name of each cursor that has one: [`prefix`] after the range's common prefix, the name, the cursor.
+    heap: BinaryHeap<Reverse<(u64, Vec<u8>, usize)>>,
     merged: MergedRange,
     /// Merged names that are not in a chunk yet, and the last one of them.
     names: Vec<u8>,
@@ -97,33 +101,29 @@ impl<'a> RangeMerge<'a> {
         let first = from.or_else(|| of.runs.iter().map(|run| &*run.pieces[0].first).min());
         let last = to.or_else(|| of.runs.iter().map(|run| &*run.last).max());
         let alike = first.zip(last).map_or(0, |(first, last)| shared(first, last));
-        let (mut cursors, mut heap) = (Vec::with_capacity(of.runs.len()), Vec::with_capacity(of.runs.len()));
+        let (mut cursors, mut heap) = (Vec::with_capacity(of.runs.len()), BinaryHeap::with_capacity(of.runs.len()));
         for (i, run) in of.runs.iter().enumerate() {
-            let mut cursor = RunCursor::new(run, [from, to], alike, buffer);
-            let mut is_there = cursor.next(of.waiting)?;
-            while is_there && from.is_some_and(|from| &*cursor.name < from) {
-                is_there = cursor.next(of.waiting)?;
+            let (mut cursor, mut name) = (RunCursor::new(run, [from, to], alike, buffer), Vec::new());
+            let mut prefix = cursor.next(&mut name, of.waiting)?;
+            while prefix.is_some() && from.is_some_and(|from| &*name < from) {
+                prefix = cursor.next(&mut name, of.waiting)?;
             }
-            if is_there {
-                heap.push(i);
-            }
+            heap.extend(prefix.map(|prefix| Reverse((prefix, name, i))));
             cursors.push(cursor);
         }
         let numbers = of.runs.iter().map(|_| Vec::new()).collect();
         let merged = MergedRange { count: 0, names: Vec::new(), numbers };
-        let mut merge =
-            Self { waiting: of.waiting, cursors, heap, merged, names: Vec::new(), last: Vec::new(), buffer };
-        (0..merge.heap.len() / 2).rev().for_each(|place| merge.sift(place));
-        Ok(merge)
+        Ok(Self { waiting: of.waiting, cursors, heap, merged, names: Vec::new(), last: Vec::new(), buffer })
     }
 
     fn run(mut self, control: &Control) -> Result<MergedRange> {
-        while let Some(&least) = self.heap.first() {
-            let cursor = &mut self.cursors[least];
-            if self.merged.count == 0 || cursor.name != self.last {
-                put_name(&cursor.name, shared(&cursor.name, &self.last), &mut self.names);
+        while let Some(mut least) = self.heap.peek_mut() {
+            let Reverse((prefix, name, run)) = &mut *least;
+            let (cursor, numbers) = (&mut self.cursors[*run], &mut self.merged.numbers[*run]);
+            if self.merged.count == 0 || *name != self.last {
+                put_name(name, shared(name, &self.last), &mut self.names);
                 self.last.clear();
-                self.last.extend_from_slice(&cursor.name);
+                self.last.extend_from_slice(name);
                 self.merged.count += 1;
                 if self.names.len() >= LARGEST_BUFFER as usize {
                     control.check()?;
@@ -133,13 +133,13 @@ impl<'a> RangeMerge<'a> {
             }
             cursor.numbers.push((self.merged.count - 1) as u32);
             if cursor.numbers.len() * size_of::<u32>() >= self.buffer {
-                self.merged.numbers[least].push(self.waiting.put_arcs(&cursor.numbers)?);
+                numbers.push(self.waiting.put_arcs(&cursor.numbers)?);
                 cursor.numbers.clear();
             }
-            if !cursor.next(self.waiting)? {
-                self.heap.swap_remove(0);
+            match cursor.next(name, self.waiting)? {
+                Some(next) => *prefix = next,
+                None => drop(PeekMut::pop(least)),
             }
-            self.sift(0);
         }
         let numbers = self.cursors.iter().zip(&mut self.merged.numbers);
         for (cursor, numbers) in numbers.filter(|(cursor, _)| !cursor.numbers.is_empty()) {
@@ -147,26 +147,6 @@ impl<'a> RangeMerge<'a> {
         }
         self.merged.names.push(self.waiting.names.put(self.names)?);
         Ok(self.merged)
-    }
-
-    fn sift(&mut self, mut place: usize) {
-        let before = |a: usize, b: usize| {
-            let [a, b] = [a, b].map(|i| &self.cursors[i]);
-            (a.prefix, &a.name) < (b.prefix, &b.name)
-        };
-        loop {
-            let mut least = place;
-            for below in [2 * place + 1, 2 * place + 2] {
-                if self.heap.get(below).is_some_and(|&cursor| before(cursor, self.heap[least])) {
-                    least = below;
-                }
-            }
-            if least == place {
-                return;
-            }
-            self.heap.swap(least, place);
-            place = least;
-        }
     }
 }
 
@@ -179,10 +159,8 @@ struct RunCursor<'a> {
     bytes: Vec<u8>,
     at: usize,
     buffer: usize,
-    name: Vec<u8>,
-    /// The length of the range's common prefix, and the bytes of this name that follow it.
+    /// The length of the range's common prefix.
     alike: usize,
-    prefix: u64,
     /// Numbers of merged names that are not in a chunk yet.
     numbers: Vec<u32>,
 }
@@ -190,19 +168,18 @@ struct RunCursor<'a> {
 impl<'a> RunCursor<'a> {
     fn new(run: &'a NameRun, [from, to]: [Option<&'a [u8]>; 2], alike: usize, buffer: usize) -> Self {
         let after = from.map_or(1, |from| run.pieces.partition_point(|piece| &*piece.first <= from));
-        let (bytes, name, numbers) = (Vec::new(), Vec::new(), Vec::new());
-        Self { run, to, piece: after.max(1) - 1, read: 0, bytes, at: 0, buffer, name, alike, prefix: 0, numbers }
+        let (bytes, numbers) = (Vec::new(), Vec::new());
+        Self { run, to, piece: after.max(1) - 1, read: 0, bytes, at: 0, buffer, alike, numbers }
     }
 
-    /// Goes to the next name; false if there is none in the range.
-    fn next(&mut self, waiting: &WaitingRuns) -> Result<bool> {
+    /// Changes `name` to the next name and returns its prefix, or `None` if there is none in the range.
+    fn next(&mut self, name: &mut Vec<u8>, waiting: &WaitingRuns) -> Result<Option<u64>> {
         loop {
-            if let Some(at) = next_name(&self.bytes, self.at, &mut self.name) {
+            if let Some(at) = next_name(&self.bytes, self.at, name) {
                 self.at = at;
-                self.prefix = prefix(&self.name, self.alike);
-                return Ok(self.to.is_none_or(|to| &*self.name < to));
+                return Ok(self.to.is_none_or(|to| &**name < to).then(|| prefix(name, self.alike)));
             }
-            let Some(piece) = self.run.pieces.get(self.piece) else { return Ok(false) };
+            let Some(piece) = self.run.pieces.get(self.piece) else { return Ok(None) };
             let all = piece.bytes.length() as usize;
             if self.read < all {
                 self.bytes.drain(..self.at);
