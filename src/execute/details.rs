@@ -37,16 +37,21 @@ impl Job {
     /// Whether an earlier start's `result` in `run` has all that is asked for; files that are there are known to be its own.
     pub(super) fn is_done(&self, run: &RunDir, result: &RunResult) -> bool {
         let counts = self.counts();
-        let announced = run_dir::announced(run.path());
-        // Pipes and devices get the counts again.
-        let own = |path: &PathBuf| path.exists() && place::file_of(path).is_some_and(|file| announced.contains(&file));
         let peeled = result.truss.as_ref().map(|trusses| TrussWanted { until: trusses.until });
         let directed = result.clustering.as_ref().and_then(|summary| summary.lcc).map(|lcc| lcc.directed);
         (!counts.vertices || result.clustering.is_some())
             && counts.lcc.is_none_or(|lcc| directed == Some(lcc.directed))
             && counts.truss == peeled
             && run.has_written(&self.settings.output)
-            && self.settings.output.count_files().all(own)
+            && self.output_of_others(run).is_none()
+    }
+
+    /// A file of counts that is not there as an earlier start left it.
+    pub(super) fn output_of_others(&self, run: &RunDir) -> Option<PathBuf> {
+        let announced = run_dir::announced(run.path());
+        // Pipes and devices get the counts again.
+        let own = |path: &&PathBuf| path.exists() && place::file_of(path).is_some_and(|file| announced.contains(&file));
+        self.settings.output.count_files().find(|path| !own(path)).cloned()
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::Instant;
 use super::details::{Details, keeps_answer};
 use super::results::result_of;
 use super::session::{Purpose, Session};
+use crate::cluster::for_shell;
 use crate::job::Job;
 use crate::report::{RunResult, Stage};
 use crate::run_dir::{PartitionRecord, PreparedJob, RunDir, with_prepare_advice, with_resume_advice};
@@ -26,10 +27,24 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
     let Session { job, run, .. } = &session;
     let Some(run) = run else { return Err(Error::defect("a merge without a run directory")) };
     let merged = run.finished(prepared.fingerprint).map_err(|error| with_prepare_advice(error, &path))?;
-    if let Some(result) = merged.filter(|result| job.is_done(run, result)) {
-        tracing::info!(target: trimill_system::control::NOTE, "{}: merged on an earlier start", path.display());
-        session.tidy();
-        return Ok((result, job.settings.output.dir.clone()));
+    match merged {
+        Some(result) if job.is_done(run, &result) => {
+            tracing::info!(target: trimill_system::control::NOTE, "{}: merged on an earlier start", path.display());
+            session.tidy();
+            return Ok((result, job.settings.output.dir.clone()));
+        }
+        // The merge removed the graph.
+        Some(_) if run.lacks_graph(&prepared) => {
+            let changed = job.output_of_others(run).unwrap_or_else(|| path.clone());
+            return Err(Error::resource(
+                "is not as an earlier merge left it, which removed the graph and the partitions' counts",
+            )
+            .at(changed)
+            .advice(
+                "to have it made anew, start again with 'trimill prepare', with --force if this file may be replaced",
+            ));
+        }
+        _ => {}
     }
     run.check(&prepared)?;
     job.check_counts()?;
@@ -100,7 +115,8 @@ fn not_counted(run: &Path, missing: &[u32], prepared: &PreparedJob) -> Error {
 /// The commands that count these partitions, or some of them.
 fn commands(run: &Path, missing: &[u32], prepared: &PreparedJob) -> String {
     let shards = shards_of(missing, &prepared.report.costs, prepared.report.shards.unwrap_or(NonZeroU32::MIN));
-    let command = |shard: &Shard| format!("'trimill count --run-dir {} --shard {shard}'", run.display());
+    let run = for_shell(&run.to_string_lossy());
+    let command = |shard: &Shard| format!("'trimill count --run-dir {run} --shard {shard}'");
     some_of(shards.iter().map(command))
 }
 

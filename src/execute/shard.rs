@@ -13,6 +13,8 @@ use crate::job::{Job, Mode};
 use crate::report::ShardReport;
 use crate::run_dir::{Journal, PreparedJob, RunDir, with_prepare_advice};
 use crate::shards::{self, Shard, ShardChoice, environment};
+use crate::sums::part::PartKey;
+use crate::sums::{ByArc, ByRank};
 use trimill_counting::CountBackend;
 use trimill_partitioners::spill::Manifest;
 use trimill_system::control::{Control, NOTE};
@@ -43,6 +45,16 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     run.check(&prepared)?;
     let graph = run.graph(&prepared)?;
     let journal = run.journal(prepared.fingerprint, prepared.parts());
+    let kept = (job.counts_edges(), job.counts_vertices());
+    // As `Details::resume` decides, by names alone.
+    let has_counts = |&part: &u32| {
+        let counts = PartKey { fingerprint: prepared.fingerprint, part, keys: 0 };
+        match kept {
+            (true, _) => counts.path::<ByArc>(&path).exists(),
+            (false, true) => counts.path::<ByRank>(&path).exists(),
+            (false, false) => true,
+        }
+    };
     let session = Session::of_shard(job, run, control)?;
     let mine = shard.partitions(&prepared.report.costs);
     let missing = {
@@ -60,7 +72,7 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
         report.partitions.extend(counted.results);
     }
     report.partitions.sort_by_key(|result| result.id);
-    report.missing = prepared.parts() - journal.counted()?.len() as u32;
+    report.missing = prepared.parts() - journal.counted()?.into_keys().filter(has_counts).count() as u32;
     report.seconds = begin.elapsed().as_secs_f64();
     Ok(report)
 }

@@ -109,7 +109,11 @@ fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothin
         let first = place.count(&run, "0/4");
         assert_eq!(first.parts, 9);
         assert!(first.missing > 0);
-        assert_eq!(place.count(&run, "3/4").missing, 0);
+        let last = place.count(&run, "3/4");
+        assert_eq!(last.missing, 0);
+        // A partition whose counts on edges are gone is counted again, and missing until then.
+        fs::remove_file(place.path(&format!("{run}/part-{:05}.edges", last.partitions[0].id))).unwrap();
+        assert_eq!([place.count(&run, "0/4").missing, place.count(&run, "3/4").missing], [1, 0]);
         // One more run, after all partitions were counted.
         assert!(place.count(&run, "0/4").partitions.iter().all(|partition| partition.counted().resumed));
 
@@ -123,6 +127,8 @@ fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothin
         assert!(left.iter().all(kept), "{left:?}");
         assert_eq!(place.merge(&run).partitions, result.partitions, "merged again");
         assert!(place.count(&run, "0/4").merged);
+        fs::write(place.path(&files[1]), "changed").unwrap();
+        place.refuses(&["merge", &run], 3, &[&files[1], "not as an earlier merge left it", "trimill prepare"]);
     }
     assert!(listing(&place.path("tmp")).is_empty(), "{:?}", listing(&place.path("tmp")));
 }

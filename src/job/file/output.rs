@@ -27,7 +27,7 @@ pub struct OutputTable {
     #[serde(with = "path_text::optional")]
     #[cfg_attr(feature = "cli", arg(id = "output", long = "output", value_name = "DIR", group = "files"))]
     pub dir: Option<PathBuf>,
-    /// Replace an earlier result in --output, existing files of --per-vertex, --by-degree, --lcc, --per-edge and --by-k, and kept spills
+    /// Replace an earlier result in --output, existing files of --per-vertex, --by-degree, --lcc, --per-edge and --by-k, and names of kept spills
     #[cfg_attr(feature = "cli", arg(long, action = ArgAction::SetTrue, requires = "files"))]
     pub force: Option<bool>,
     /// Count the triangles at each vertex, for the averages and quantiles of the result
