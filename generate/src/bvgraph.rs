@@ -4,6 +4,7 @@
 mod row;
 
 use std::io::{self, Write};
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::path::Path;
 
@@ -111,7 +112,8 @@ fn write_rows(
 }
 
 struct BitStrings<'a> {
-    bits: BufBitWriter<BE, WordAdapter<u64, io::BufWriter<&'a mut Output>>>,
+    /// Dropped only by [`Self::finish`]: it writes its last word when it is dropped, and panics if that fails.
+    bits: ManuallyDrop<BufBitWriter<BE, WordAdapter<u64, io::BufWriter<&'a mut Output>>>>,
     written: u64,
     path: &'a Path,
 }
@@ -119,7 +121,7 @@ struct BitStrings<'a> {
 impl<'a> BitStrings<'a> {
     fn new(file: &'a mut Output, path: &'a Path) -> Self {
         let buffered = io::BufWriter::with_capacity(1 << 20, file);
-        Self { bits: BufBitWriter::new(WordAdapter::new(buffered)), written: 0, path }
+        Self { bits: ManuallyDrop::new(BufBitWriter::new(WordAdapter::new(buffered))), written: 0, path }
     }
 
     fn add(&mut self, words: &[u64], bits: u64) -> Result<()> {
@@ -137,7 +139,7 @@ impl<'a> BitStrings<'a> {
 
     /// Pads and writes the last word; returns the bytes written.
     fn finish(self) -> Result<u64> {
-        let flushed = self.bits.into_inner().and_then(|words| words.into_inner().flush());
+        let flushed = ManuallyDrop::into_inner(self.bits).into_inner().and_then(|words| words.into_inner().flush());
         flushed.map_err(|e| Error::write(self.path, e))?;
         Ok(self.written.div_ceil(64) * 8)
     }

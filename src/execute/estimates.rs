@@ -46,7 +46,8 @@ impl Estimating<'_> {
             preparing: self.preparing(host, limits.device),
             counting: planning.counting(plan, || {
                 let streamed: Bytes = plan.predictions.iter().map(|predicted| predicted.stream).sum();
-                limits.machine.counting_on_cores(&self.work, streamed)
+                let row_blocks = plan.predictions.iter().map(|predicted| predicted.row_blocks).sum();
+                limits.machine.counting_on_cores(&self.work, streamed, row_blocks)
             }),
             peeling: session.job.settings.output.peeling().map(|_| limits.machine.peeling(graph.edges())),
         }

@@ -140,7 +140,7 @@ impl Jobs<'_> {
         let Prepared { session, graph, .. } = session.input(None)?.prepare()?;
         let usual = Machine { rates: Rates::default(), ..session.machine(0, true) };
         let work = WholeWork::of(&graph, self.control)?;
-        Ok(usual.counting_on_cores(&work, Bytes::ZERO) / self.best(WHOLE)?.seconds(&["count"]))
+        Ok(usual.counting_on_cores(&work, Bytes::ZERO, 0) / self.best(WHOLE)?.seconds(&["count"]))
     }
 
     /// The speed of a method on the GPU, as a multiple of the `usual` speed.

@@ -11,7 +11,7 @@ use super::session::{Purpose, Session};
 use crate::cluster::for_shell;
 use crate::job::Job;
 use crate::report::{RunResult, Stage};
-use crate::run_dir::{PartitionRecord, PreparedJob, RunDir, with_prepare_advice, with_resume_advice};
+use crate::run_dir::{PREPARE_AGAIN, PartitionRecord, PreparedJob, RunDir, with_prepare_advice, with_resume_advice};
 use crate::shards::{Shard, shards_of};
 use trimill_system::{Bytes, Control, Error, Result, machine};
 
@@ -36,13 +36,10 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
         // The merge removed the graph.
         Some(_) if run.lacks_graph(&prepared) => {
             let changed = job.output_of_others(run).unwrap_or_else(|| path.clone());
-            return Err(Error::resource(
-                "is not as an earlier merge left it, which removed the graph and the partitions' counts",
-            )
-            .at(changed)
-            .advice(
-                "to have it made anew, start again with 'trimill prepare', with --force if this file may be replaced",
-            ));
+            let found = "is not as an earlier merge left it, which removed the graph and the counts of partitions";
+            return Err(
+                Error::data(changed, found).advice(format!("{PREPARE_AGAIN}; --force has it replace this file"))
+            );
         }
         _ => {}
     }

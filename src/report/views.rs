@@ -37,7 +37,7 @@ pub fn check_trace(path: &Path) -> Result<()> {
 
 /// As [`check_report`], for a comparison as JSON.
 pub fn check_comparison(path: &Path) -> Result<()> {
-    check(path, "{\n  \"schema_version\": ", "a comparison")
+    check(path, "  \"machine\": {\n    \"processor\": ", "a comparison")
 }
 
 fn check(path: &Path, mark: &str, what: &str) -> Result<()> {
@@ -51,9 +51,9 @@ fn check(path: &Path, mark: &str, what: &str) -> Result<()> {
     if memchr::memmem::find(&head, mark.as_bytes()).is_some() {
         return Ok(());
     }
-    Err(Error::usage("is there already, and is not from this program")
+    Err(Error::usage(format!("is there already, and is not {what} of trimill"))
         .at(path)
-        .expected(format!("a new name, or {what} of trimill, which is replaced"))
+        .expected(format!("a new name, or {what}, which is replaced"))
         .advice("name another file"))
 }
 

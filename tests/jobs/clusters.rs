@@ -112,7 +112,7 @@ fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothin
         let last = place.count(&run, "3/4");
         assert_eq!(last.missing, 0);
         // A partition whose counts on edges are gone is counted again, and missing until then.
-        fs::remove_file(place.path(&format!("{run}/part-{:05}.edges", last.partitions[0].id))).unwrap();
+        fs::remove_file(place.path(format!("{run}/part-{:05}.edges", last.partitions[0].id))).unwrap();
         assert_eq!([place.count(&run, "0/4").missing, place.count(&run, "3/4").missing], [1, 0]);
         // One more run, after all partitions were counted.
         assert!(place.count(&run, "0/4").partitions.iter().all(|partition| partition.counted().resumed));
@@ -128,7 +128,7 @@ fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothin
         assert_eq!(place.merge(&run).partitions, result.partitions, "merged again");
         assert!(place.count(&run, "0/4").merged);
         fs::write(place.path(&files[1]), "changed").unwrap();
-        place.refuses(&["merge", &run], 3, &[&files[1], "not as an earlier merge left it", "trimill prepare"]);
+        place.refuses(&["merge", &run], 1, &[&files[1], "not as an earlier merge left it", "trimill prepare"]);
     }
     assert!(listing(&place.path("tmp")).is_empty(), "{:?}", listing(&place.path("tmp")));
 }
@@ -216,7 +216,11 @@ fn a_merged_job_is_prepared_again_only_if_its_files_are_gone() {
         // Counted again, since a file is gone.
         let vertices = fs::read(place.path("v.tsv")).unwrap();
         fs::remove_file(place.path("v.tsv")).unwrap();
-        place.refuses(&["merge", "run"], 1, &["run/graph/", "run 'trimill prepare' again with the same settings"]);
+        place.refuses(
+            &["merge", "run"],
+            1,
+            &["v.tsv: is not as", "run 'trimill prepare' again with the same settings"],
+        );
         place.prepare("run", "3", &settings);
         place.count("run", "0/1");
         place.merge("run");

@@ -82,6 +82,29 @@ fn budgets_below_the_floor_name_the_smallest_that_works() {
     is_clean(&place);
 }
 
+/// Whichever write of a BVGraph fails, the error says so, and no graph is left.
+#[test]
+fn a_disk_that_fills_while_a_graph_is_generated_is_described() {
+    let place = Place::new();
+    for write in 1..100 {
+        let _ = fs::remove_dir_all(place.path("out"));
+        fs::create_dir(place.path("out")).unwrap();
+        let output = place
+            .command(&["generate", "gap-urand", "--scale", "10", "--output", "out/u.graph"])
+            .env("TRIMILL_FAULT", format!("write:{write}"))
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.code() == Some(0) {
+            assert!(write > 6 && place.path("out/u.graph").exists(), "{write}: {text}");
+            return;
+        }
+        assert!(output.status.code() == Some(3) && text.contains("cannot be written"), "{write}: {text}");
+        assert!(!place.path("out/u.graph").exists(), "{write}");
+    }
+    panic!("no end");
+}
+
 /// The error of a disk that is full while buckets are written says where, how much was written and is needed, and what helps.
 #[test]
 fn a_disk_that_fills_while_preparing_is_described() {

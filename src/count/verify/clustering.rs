@@ -20,7 +20,8 @@ impl VerifiedVertices {
         let local: Vec<f64> = local.into_iter().map(f64::from_bits).collect();
         let mut triangles = self.triangles.clone();
         sort(&mut triangles, control)?;
-        let (n, n2, sum) = (self.ids.len() as f64, local.len() as f64, local.iter().sum::<f64>());
+        let (n, n2, sum) =
+            (self.ids.len() as f64, local.len() as f64, local.iter().fold(0.0, |sum, value| sum + value));
         let corners: u128 = triangles.iter().map(|&triangles| u128::from(triangles)).sum();
         let wedges: u128 = self.degrees.iter().map(|&degree| pairs(degree)).sum();
         let largest = both().zip(&self.ids).max_by_key(|((degree, triangles), id)| (*triangles, *degree, **id));

@@ -36,8 +36,10 @@ impl NameSink for CollectedNames {
         if *bytes <= self.most.get() {
             return Ok(());
         }
-        let found = format!("the verifier holds all names in memory, which take more than {}", self.most);
-        Err(Error::resource(found).advice("raise --host-memory"))
+        let found = format!("a host budget that leaves {} for names", self.most);
+        Err(Error::resource(found)
+            .expected("enough for all names, which the verifier holds in memory")
+            .advice("raise --host-memory"))
     }
 }
 
