@@ -137,7 +137,7 @@ def test_a_page(tmp_path):
     assert '"kind":"plan"' in file.read_text().replace(" ", "")
     (tmp_path / "mine.html").write_text("mine")
     for function in [trimill.count, trimill.plan]:
-        with pytest.raises(trimill.UsageError, match="not from this program"):
+        with pytest.raises(trimill.UsageError, match="is not a report of trimill"):
             function(complete(4), report=tmp_path / "mine.html")
         with pytest.raises(trimill.UsageError, match=r"\.html"):
             function(complete(4), report=tmp_path / "page.txt")
