@@ -260,3 +260,31 @@ fn prepared_again_what_is_damaged_is_made_again() {
         fs::remove_file(place.path("v.tsv")).unwrap();
     }
 }
+
+#[test]
+fn a_merged_job_is_prepared_again_only_if_its_files_are_gone() {
+    let place = Shared::new();
+    for mode in MODES {
+        let settings = [mode, &["--parts", "3", "--per-vertex", "v.tsv"]].concat();
+        let first = place.prepare("run", "3", &settings);
+        place.count("run", "0/1");
+        let result = place.merge("run");
+        let again = place.prepare("run", "3", &settings);
+        assert_eq!((again.parts, again.edges, again.graph_bytes), (first.parts, first.edges, first.graph_bytes));
+        assert_eq!(place.merge("run"), result);
+        // Counted again, since a file is gone.
+        let vertices = fs::read(place.path("v.tsv")).unwrap();
+        fs::remove_file(place.path("v.tsv")).unwrap();
+        place.refuses(
+            &["merge", "run"],
+            1,
+            &["v.tsv: is not as", "run 'trimill prepare' again with the same settings"],
+        );
+        place.prepare("run", "3", &settings);
+        place.count("run", "0/1");
+        place.merge("run");
+        assert_eq!(fs::read(place.path("v.tsv")).unwrap(), vertices);
+        fs::remove_dir_all(place.path("run")).unwrap();
+        fs::remove_file(place.path("v.tsv")).unwrap();
+    }
+}
