@@ -37,7 +37,7 @@ pub struct BatchJob {
 }
 
 impl Batch {
-    /// Reads and resolves `path`; `only`, unless empty, names the jobs to keep. Errors: `Kind::Data`: unreadable; `Kind::Usage`: wrong contents.
+    /// Reads and resolves `path`; `only`, unless empty, names the jobs to keep. Errors: `Kind::Data`: unreadable; `Kind::Usage`: no job file.
     pub fn read(path: &Path, overrides: &[Override], only: &[String]) -> Result<Self> {
         Self::parse(&text_of(path)?, path, overrides, only)
     }
@@ -102,7 +102,7 @@ impl Batch {
 const MOST_BYTES: Bytes = Bytes::mib(16);
 
 fn text_of(path: &Path) -> Result<String> {
-    let wrong = |found: String| Error::data(path, found).expected("a job file");
+    let wrong = |found: String| Error::usage(found).at(path).expected("a job file");
     let unreadable = |error| Error::read(path, error).expected("a job file");
     let kind = std::fs::metadata(path).map_err(unreadable)?.file_type();
     if !kind.is_file() && !kind.is_fifo() {
@@ -244,7 +244,7 @@ mod tests {
             (&odd, "is not text in UTF-8"),
         ] {
             let error = Batch::read(path, &[], &[]).unwrap_err();
-            assert_eq!(error.kind(), Kind::Data);
+            assert_eq!(error.kind(), Kind::Usage);
             assert!(error.to_string().contains(found) && error.to_string().contains("a job file"), "{error}");
         }
     }
