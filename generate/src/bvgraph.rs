@@ -48,9 +48,7 @@ pub(super) fn write(sequence: &SizedSequence<'_>, wanted: &RowsWanted<'_>) -> Re
     );
     properties.write_all(text.as_bytes()).map_err(|e| Error::write(&properties_path, e))?;
     control.check()?;
-    offsets.finish()?;
-    properties.finish()?;
-    graph_file.finish()?;
+    Output::finish_together([offsets, properties, graph_file])?;
     Ok(bytes)
 }
 

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access, fstat};
 
-use super::{NewFile, SHARED, parent, pass, step, sweep, sync_dir};
+use super::{NewFile, SHARED, parent, pass, remove, step, sweep, sync_dir};
 use crate::error::{Error, Result};
 use crate::text::shown;
 
@@ -131,6 +131,21 @@ impl Output {
         }
     }
 
+    /// Gives new files that belong together their final names. If one of them cannot have its name, those that have theirs are removed: a
+    /// part of a set is of no use, and the next start would refuse to replace it.
+    pub fn finish_together(outputs: impl IntoIterator<Item = Self>) -> Result<()> {
+        let mut renamed: Vec<PathBuf> = Vec::new();
+        for output in outputs {
+            let to = output.renamed_to().map(Path::to_path_buf);
+            if let Err(error) = output.finish() {
+                renamed.iter().for_each(|to| drop(remove(to)));
+                return Err(error);
+            }
+            renamed.extend(to);
+        }
+        Ok(())
+    }
+
     /// Gives a new file its final name.
     pub fn finish(self) -> Result<()> {
         match self.sink {
@@ -144,6 +159,13 @@ impl Output {
         match self.sink {
             OutputSink::New(file, to) => file.into_temporary().persist_if_free(&to),
             OutputSink::Existing(_) => Ok(true),
+        }
+    }
+
+    fn renamed_to(&self) -> Option<&Path> {
+        match &self.sink {
+            OutputSink::New(_, to) => Some(to),
+            OutputSink::Existing(_) => None,
         }
     }
 
@@ -195,13 +217,8 @@ pub fn write_outputs(outputs: &[(&Path, &[u8])]) -> Result<()> {
             }
         }
     }
-    let dirs: Vec<PathBuf> = written
-        .iter()
-        .filter_map(|output| match &output.sink {
-            OutputSink::New(_, to) => Some(parent(to).to_path_buf()),
-            OutputSink::Existing(_) => None,
-        })
-        .collect();
+    let dirs: Vec<PathBuf> =
+        written.iter().filter_map(|output| Some(parent(output.renamed_to()?).to_path_buf())).collect();
     written.into_iter().try_for_each(Output::finish)?;
     dirs.iter().try_for_each(|dir| sync_dir(dir))
 }
