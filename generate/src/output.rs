@@ -11,6 +11,7 @@ use std::path::Path;
 use crate::{BLOCK, SizedSequence};
 use trimill_system::control::{Control, Progress, Unit};
 use trimill_system::disk::{self, NewFile, Output};
+use trimill_system::error::STDOUT;
 use trimill_system::ordered::make_and_write;
 use trimill_system::{Bytes, Error, Result, parallel};
 
@@ -70,7 +71,7 @@ pub(super) fn write(
     let progress = task.progress(control);
     let encode = if format == GeneratedFormat::Text { as_text } else { as_pairs };
     if format == GeneratedFormat::Stdout {
-        let name = Path::new("standard output");
+        let name = Path::new(STDOUT);
         let out = std::io::stdout();
         if out.is_terminal() {
             return Err(Error::usage("pairs of u32 for a terminal").expected("a pipe behind '--output -', or a file"));

@@ -1,6 +1,6 @@
 //! Reports as JSON: one object a line. Nothing goes through `serde_json::Value`, which holds no integer above 64 bits.
 
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::Path;
 
 use serde_json::Value;
@@ -10,6 +10,7 @@ use super::{
     PlanReport, PreparedReport, RunResult, ShardReport, VerifyReport,
 };
 use crate::job::Job;
+use trimill_system::error::STDOUT;
 use trimill_system::{Error, Result};
 
 /// A report that can be written as JSON. Used as a trait object, so that its code is compiled once, not in every crate that writes reports.
@@ -43,10 +44,7 @@ pub fn write_line(out: &mut dyn Write, report: &dyn Json) -> Result<()> {
 
 /// An error of standard output.
 pub fn unwritten(error: std::io::Error) -> Error {
-    let is_full = matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
-    let error = Error::write("standard output", error);
-    // Not about the disk of the current directory.
-    if is_full { error.advice("free some space where it goes, or have it go elsewhere") } else { error }
+    Error::write(STDOUT, error)
 }
 
 /// Reads a result back and checks it. Errors: `Kind::Data` when the file cannot be read, is no result, or contradicts itself.

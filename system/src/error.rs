@@ -16,6 +16,9 @@ use crate::text::shown;
 /// The result of everything in this library that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// What errors call standard output.
+pub const STDOUT: &str = "standard output";
+
 /// Whose fault an error is; the program's exit code follows from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -214,9 +217,15 @@ impl Error {
     /// Writing `path` failed: the disk or the directory is at fault (exit code 3).
     pub fn write(path: impl AsRef<Path>, source: io::Error) -> Self {
         let mut error = Self::new(Kind::Resource, Some(path.as_ref()), "cannot be written");
-        let is_device = |path: &Path| path.metadata().is_ok_and(|there| there.file_type().is_char_device());
+        // The directory of such a name is not the one whose disk is full.
+        let is_stream = |path: &Path| {
+            [STDOUT, "/dev/stdout", "/dev/stderr"].iter().any(|name| path == Path::new(name))
+                || path.metadata().is_ok_and(|there| there.file_type().is_char_device())
+        };
         error.0.advice = match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded if is_device(path.as_ref()) => None,
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded if is_stream(path.as_ref()) => {
+                Some("free some space where it goes, or have it go elsewhere".into())
+            }
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 let dir = error.directory();
                 let free = free_disk(&dir).map(|free| format!(" ({free} are free in {})", shown(&dir)));

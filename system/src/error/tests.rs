@@ -18,7 +18,10 @@ fn a_limit_of_the_system_is_not_the_fault_of_the_data() {
     }
     assert!(Error::write("graph", Errno::FBIG.into()).to_string().contains("ulimit -f"));
     assert!(Error::write("graph", Errno::NOSPC.into()).to_string().contains("are free in"));
-    assert_eq!(Error::write("/dev/full", Errno::NOSPC.into()).what_to_do(), None);
+    for stream in ["/dev/full", "/dev/stdout", STDOUT] {
+        let said = Error::write(stream, Errno::NOSPC.into()).to_string();
+        assert!(said.contains("or have it go elsewhere") && !said.contains("are free in"), "{said}");
+    }
 }
 
 #[test]
