@@ -21,7 +21,8 @@ pub(super) fn utf16() -> Error {
 /// How many first bytes [`in_place_of_a_graph`] needs.
 pub(super) const TELLING: u64 = 1 << 10;
 
-/// The error for a failed download (a Git LFS or git-annex pointer, a web page, a server's message), which may pass as a graph. `head`: first bytes.
+/// The error for a failed download (a Git LFS or git-annex pointer, a web page, a server's message), which may pass as a graph, and for files
+/// of this program that are no inputs. `head`: first bytes.
 pub(super) fn in_place_of_a_graph(head: &[u8]) -> Option<Error> {
     let text = String::from_utf8_lossy(head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head));
     let text = text.trim_start();
@@ -34,7 +35,19 @@ pub(super) fn in_place_of_a_graph(head: &[u8]) -> Option<Error> {
             let no_list = !value.starts_with('[') || value.starts_with("[{") && key == "errors";
             matches!(key, "code" | "detail" | "error" | "errors" | "message" | "status") && no_list
         });
-    let (found, advice) = if begins(&["version https://git-lfs.github.com/spec/"]) {
+    // A magic and a version, whose upper bytes are zero.
+    let is_own = |magic: &[u8; 8]| head.strip_prefix(magic).is_some_and(|version| matches!(version, [_, 0, 0, 0, ..]));
+    let (found, advice) = if is_own(b"TRIMSPIL") {
+        (
+            "is a spilled partition, not a whole graph",
+            "count the directory of its manifest.json: trimill count DIR; to see what it holds: trimill inspect FILE",
+        )
+    } else if is_own(b"TRIMGRAF") {
+        (
+            "is a graph that trimill prepared for itself, which is no input",
+            "name the file that it was made of; that of each graph in the cache: trimill cache list",
+        )
+    } else if begins(&["version https://git-lfs.github.com/spec/"]) {
         ("is a pointer of Git LFS, which stands for the file until it is fetched", "fetch it: git lfs pull")
     } else if begins(&["/annex/objects/", ".git/annex/objects/"]) {
         ("is a pointer of git-annex, which stands for the file until it is fetched", "fetch it: git annex get FILE")
@@ -266,6 +279,8 @@ mod tests {
             ("{ \"error\": {\"code\": 403, \"errors\": [{\"reason\": \"rateLimitExceeded\"}]}}", "refused"),
             ("{\"errors\":[{\"code\":\"UNAUTHORIZED\"}]}", "refused"),
             ("<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code><Message>Access Denied", "refused"),
+            ("TRIMSPIL\u{2}\0\0\0\u{1}", "a spilled partition"),
+            ("TRIMGRAF\u{5}\0\0\0", "trimill cache list"),
         ] {
             let told = in_place_of_a_graph(text.as_bytes()).unwrap_or_else(|| unreachable!("{text}"));
             assert!(told.to_string().contains(words), "{told}");
@@ -279,6 +294,7 @@ mod tests {
             "{\"message\": [[0, 1]]}",
             "{\"nodes\": [], \"message\": \"\"}",
             "html 1\n",
+            "TRIMGRAF TRIMSPIL\n",
             "",
         ] {
             assert!(in_place_of_a_graph(text.as_bytes()).is_none(), "{text}");

@@ -31,6 +31,14 @@ fn bad_inputs_end_with_1_name_the_file_and_leave_nothing() {
     for file in ["cut.txt.gz", "cut.graph"] {
         refuses(&place, 1, &["count", file, "--no-cache"], &[file]);
     }
+    // Files that the program wrote itself.
+    for (file, words) in [
+        ("spill-v2/part-00000.spill", ["is a spilled partition", "trimill inspect FILE"]),
+        ("graph-v5/dense.trimgraf", ["is a graph that trimill prepared", "trimill cache list"]),
+    ] {
+        let file = format!("{}/tests/fixtures/{file}", env!("CARGO_MANIFEST_DIR"));
+        refuses(&place, 1, &["count", &file], &words);
+    }
 }
 
 #[test]
