@@ -74,7 +74,7 @@ impl HostNeeds {
         // The error names what one stage needs; the advice names a budget that suffices for all.
         self.divided_now(least, gpus).map_err(|error| {
             let enough = self.enough(least, gpus);
-            error.advice(HostMemory::advice(enough)).wanting(enough)
+            error.advice(self.host.advice(enough)).wanting(enough)
         })
     }
 
@@ -157,7 +157,7 @@ impl HostNeeds {
         let floor = |with: &Self| with.after_counting(Bytes::ZERO, 0).map(|needs| with.host.floor(&needs).bytes).max();
         self.can_write(Bytes::ZERO, 0).map_err(|error| {
             let enough = self.enough_for(|with| floor(with).unwrap_or_default());
-            error.advice(HostMemory::advice(enough)).wanting(enough)
+            error.advice(self.host.advice(enough)).wanting(enough)
         })
     }
 

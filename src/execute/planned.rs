@@ -25,7 +25,7 @@ use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::spill::manifest::MANIFEST_VERSION;
 use trimill_partitioners::spill::{Manifest, ManifestJob, ManifestPartition, SpillSummary};
 use trimill_system::mapped::trim_heap;
-use trimill_system::memory::{HostMemory, SharedBudget};
+use trimill_system::memory::SharedBudget;
 use trimill_system::text::plural;
 use trimill_system::{Bytes, Error, Kind, Result, machine, parallel};
 
@@ -220,7 +220,7 @@ impl Session {
             chosen.holds(plan.largest_peak(), LARGEST_RECORDED, &needs, asked)
         };
         match held().err().and_then(|more| more.bytes_wanted()) {
-            Some(more) => error.advice(HostMemory::advice(more)).wanting(more),
+            Some(more) => error.advice(needs.host.advice(more)).wanting(more),
             None => error,
         }
     }

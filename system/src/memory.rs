@@ -93,12 +93,13 @@ impl HostMemory {
         let budget = self.budget;
         Error::memory(format!("a host budget of {budget} ({} bytes) to {}", budget.get(), needs.stage))
             .expected(format!("at least {} ({} bytes): {}", floor.bytes, floor.bytes.get(), floor.parts_text()))
-            .advice(Self::advice(floor.bytes.max(all)))
+            .advice(self.advice(floor.bytes.max(all)))
             .wanting(floor.bytes.max(all))
     }
 
-    pub fn advice(bytes: Bytes) -> String {
-        format!("raise --host-memory to {}, or lower --threads", bytes.get())
+    pub fn advice(self, bytes: Bytes) -> String {
+        let fewer = if self.threads > 1 { ", or lower --threads" } else { "" };
+        format!("raise --host-memory to {}{fewer}", bytes.get())
     }
 
     pub fn floor(self, needs: &Needs) -> HostFloor {
@@ -215,6 +216,7 @@ mod tests {
             let below = below.to_string();
             let named = format!("--host-memory to {}", floor.bytes.get());
             assert!(below.contains(&named) && below.contains("12 bytes for each of 1000003 ids"), "{below}");
+            assert_eq!(below.contains("lower --threads"), threads > 1, "{below}");
         }
     }
 }
