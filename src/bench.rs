@@ -26,7 +26,7 @@ use crate::report::{DoctorReport, SCHEMA_VERSION, VERSION};
 use trimill_system::child::Helper;
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::{self, TemporaryDir};
-use trimill_system::{Error, Kind, Result, machine};
+use trimill_system::{Bytes, Error, Kind, Result, machine};
 
 use contestants::Selection;
 use reference::Reference;
@@ -136,11 +136,12 @@ impl Comparison<'_> {
             }
         };
         if let Some(dir) = &own_cache {
-            let cache = CacheTable { enabled: Some(true), dir: Some(dir.path().to_path_buf()), ..job.settings.cache };
+            let (dir, max) = (Some(dir.path().to_path_buf()), Some(Bytes(u64::MAX)));
+            let cache = CacheTable { enabled: Some(true), dir, max };
             tables.cache.clone_from(&cache);
             job.settings.cache = cache;
         }
-        let mut report = graph::prepared(job.clone(), control)?;
+        let mut report = graph::prepared(job.clone(), own_cache.is_some(), control)?;
         let mut given = graph.expected.map(|triangles| Reference { triangles, from: "--expect".into() });
         if self.request.verify {
             let triangles = verify::verify(job, control)?.triangles;

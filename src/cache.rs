@@ -111,7 +111,12 @@ impl Cache {
 
     /// A folder of the run directory, for the graphs of its job alone.
     pub fn of_run(dir: &Path) -> Result<Self> {
-        Ok(Self { option: "--run-dir", ..Self::open(dir, Some(Bytes(u64::MAX)))? })
+        Ok(Self::open(dir, Some(Bytes(u64::MAX)))?.needed("--run-dir"))
+    }
+
+    /// For a job that does not continue without it; `option` names another place.
+    pub fn needed(self, option: &'static str) -> Self {
+        Self { optional: false, option, ..self }
     }
 
     pub fn dir(&self) -> &Path {

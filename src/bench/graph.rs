@@ -10,10 +10,14 @@ use crate::report::bench::GraphReport;
 use trimill_graph::{Direction, OrientedGraph};
 use trimill_system::{Bytes, Control, Error, Result, parallel};
 
-pub(super) fn prepared(job: Job, control: &Control) -> Result<GraphReport> {
+/// `temporary`: whether the cache is one in the work directory, for this comparison alone.
+pub(super) fn prepared(job: Job, temporary: bool, control: &Control) -> Result<GraphReport> {
     let (title, input) = (job.title(), job.inputs[0].clone());
     let on_gpu = job.settings.work.prepare() != Prepare::Cpu;
-    let session = Session::open(job, Purpose::Count, None, control)?;
+    let mut session = Session::open(job, Purpose::Count, None, control)?;
+    if temporary {
+        session.cache = session.cache.map(|cache| cache.needed("--work-dir"));
+    }
     if session.cache.is_none() {
         return Err(Error::resource("a comparison prepares its graph once, and there is no cache to keep it in")
             .advice("name one with --cache-dir, or use --no-cache for a temporary one"));

@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use crate::common::job::{data, program};
+use crate::common::place::{Place, SmallDisk, stderr};
 use trimill::testing::bench::{self, BenchGraph, BenchRequest};
 use trimill::testing::job::Backend;
 use trimill::testing::job::parse::parse;
@@ -120,6 +121,26 @@ fn one_bad_graph_does_not_stop_the_others() {
     let graphs = report(&output).graphs;
     assert!(graphs[0].problem.as_ref().unwrap().message.contains("bad.txt:2"), "{:?}", graphs[0].problem);
     assert_eq!(graphs[1].methods[0].correct, Some(true));
+}
+
+#[test]
+fn without_the_cache_the_graph_takes_the_work_directory_up_to_its_last_byte() {
+    let place = Place::new().with("CUDA_VISIBLE_DEVICES", "");
+    let crawl = path("cnr-2000.graph");
+    place.prints(&["count", &crawl]);
+    let bytes = place.answer(&["cache", "list"])["entries"][0]["bytes"].as_u64().unwrap();
+    let run = |size: u64| {
+        let small = SmallDisk::mount(&place, &size.to_string())?;
+        let options = ["--methods", "bitmap", "--runs", "1", "--no-cache", "--work-dir", "small"];
+        let output = place.run(&[&["bench", &crawl], &options[..]].concat());
+        drop(small);
+        Some((output.status.code(), stderr(&output)))
+    };
+    // More than half of what is free, the most that a cache of several jobs takes by default.
+    let Some((code, said)) = run(bytes * 3 / 2) else { return };
+    assert_eq!(code, Some(0), "{said}");
+    let Some((code, said)) = run(bytes / 2) else { return };
+    assert!(code != Some(0) && said.contains("small") && !said.contains("--cache"), "{said}");
 }
 
 fn with_children(body: &str, timeout: f64) -> Vec<(String, String)> {
