@@ -97,8 +97,12 @@ impl Session {
     pub(super) fn sweep_directories(&self) {
         for dir in BTreeSet::from([&self.spill_dir, &self.work_dir]) {
             if Directory::survey(dir.clone()).in_ram {
+                // Spills without a directory of their own are among the other temporary files.
+                let apart =
+                    self.job.settings.spill.dir.is_some() || self.run.as_ref().is_some_and(|run| !run.is_shared());
+                let option = if *dir == self.spill_dir && apart { "--spill-dir" } else { "--work-dir" };
                 tracing::warn!(
-                    "{} is in RAM: what is spilled there takes memory; name a disk with --work-dir",
+                    "{} is in RAM: what is written there takes memory; name a disk with {option}",
                     dir.display()
                 );
             }

@@ -192,6 +192,10 @@ fn a_spill_directory_that_is_a_file_or_full_ends_with_3() {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{text}");
     assert!(text.contains("small") && text.contains("64.0 KiB"), "{text}");
+    let in_ram = "small is in RAM: what is written there takes memory; name a disk with ";
+    assert!(text.contains(&format!("{in_ram}--spill-dir")), "{text}");
+    let said = String::from_utf8_lossy(&counted.stderr).into_owned();
+    assert!(said.contains(&format!("{in_ram}--work-dir")), "{said}");
     assert_eq!(left, 0);
     assert!(counted.status.success() && String::from_utf8_lossy(&counted.stdout).contains("20,977,629"));
     is_clean(&place);
