@@ -44,5 +44,9 @@ pub(crate) fn without(arg: Arg, left_out: &str) -> Arg {
         return arg;
     }
     let refuse = |_: &str| Err::<String, _>("this command has no such option");
-    arg.hide(true).action(ArgAction::Set).num_args(0..=1).default_missing_value("").value_parser(refuse)
+    // What follows a flag is not its value.
+    let is_flag = matches!(arg.get_action(), ArgAction::SetTrue | ArgAction::SetFalse);
+    let equals = is_flag || arg.is_require_equals_set();
+    let arg = arg.hide(true).action(ArgAction::Set).num_args(0..=1).require_equals(equals);
+    arg.default_missing_value("").value_parser(refuse)
 }

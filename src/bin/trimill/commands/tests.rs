@@ -176,6 +176,9 @@ fn settings_that_a_command_does_not_take_are_neither_shown_nor_accepted() {
         let help = found.render_long_help().to_string();
         assert!(!help.contains(&format!("{flag} ")) && !help.contains(&format!("{flag}\n")), "{line}: {help}");
     }
+    // An input behind a flag is not taken for a value of it.
+    let error = Cli::try_parse_from(["trimill", "plan", "--force", "g"]).unwrap_err().to_string();
+    assert!(error.contains("this command has no such option") && !error.contains("'g'"), "{error}");
 }
 
 /// Every flag that takes a number from 1 on, of every command.
