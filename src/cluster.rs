@@ -82,9 +82,9 @@ impl Cluster {
         if asked >= least {
             return Ok(());
         }
-        Err(Error::usage(format!("a memory of {asked} ({} bytes) for a task", asked.get())).expected(format!(
-            "at least {least} ({} bytes): three quarters are its budget, of which the program and {} take {taken}",
-            least.get(),
+        Err(Error::usage(format!("a memory of {} for a task", asked.exactly())).expected(format!(
+            "at least {}: three quarters are its budget, of which the program and {} take {taken}",
+            least.exactly(),
             plural(cores, "thread", "threads")
         )))
     }

@@ -223,7 +223,7 @@ impl Planner<'_> {
             .wanting(needed));
         }
         if device < least {
-            return Err(Error::memory(format!("a device budget of {device} ({} bytes)", device.get()))
+            return Err(Error::memory(format!("a device budget of {}", device.exactly()))
                 .expected(format!("at least {} bytes ({}) for this graph and method", least.get(), least.rounded_up()))
                 .advice(advice(least))
                 .wanting(least));

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use crate::{Sequence, SizedSequence, require, sized};
+use trimill_system::text::plural;
 use trimill_system::{Error, Result};
 
 /// `C_n(1..k)`.
@@ -14,9 +15,12 @@ struct RingLattice {
 
 pub(super) fn ring_lattice(vertices: u64, k: u64) -> Result<SizedSequence<'static>> {
     if k == 0 || u128::from(vertices) <= 2 * u128::from(k) {
-        return Err(Error::usage(format!("there is no ring lattice of {vertices} vertices with k = {k}"))
-            .expected("k at least 1 and more than 2 k vertices")
-            .advice("to join every vertex to every other, take the complete graph"));
+        return Err(Error::usage(format!(
+            "there is no ring lattice of {} with k = {k}",
+            plural(vertices, "vertex", "vertices")
+        ))
+        .expected("k at least 1 and more than 2 k vertices")
+        .advice("to join every vertex to every other, take the complete graph"));
     }
     let edges = sized(u128::from(vertices).checked_mul(k.into()), "edges")?;
     let triangles = triangles(vertices.into(), k.into());
@@ -52,7 +56,8 @@ struct KingsGrid {
 }
 
 pub(super) fn kings_grid(rows: u64, columns: u64) -> Result<SizedSequence<'static>> {
-    let found = format!("a grid of {rows} rows and {columns} columns has no cells");
+    let (of_rows, of_columns) = (plural(rows, "row", "rows"), plural(columns, "column", "columns"));
+    let found = format!("a grid of {of_rows} and {of_columns} has no cells");
     require(rows >= 1 && columns >= 1, &found, "at least 1 of each")?;
     let (r, c) = (u128::from(rows), u128::from(columns));
     let vertices = sized(r.checked_mul(c), "vertices")?;

@@ -38,7 +38,7 @@ struct Hamming {
 }
 
 pub(super) fn hamming(d: u32, q: u64) -> Result<SizedSequence<'static>> {
-    let found = format!("words of {d} letters of an alphabet of {q} have no edges");
+    let found = format!("words of {} of an alphabet of {q} have no edges", plural(d, "letter", "letters"));
     require(d >= 1 && q >= 2, &found, "d of at least 1 and q of at least 2")?;
     let cliques = |words: u64| u128::from(d) * u128::from(words);
     let vertices = sized(u128::from(q).checked_pow(d), "vertices")?;
@@ -85,7 +85,8 @@ struct RingOfCliques {
 }
 
 pub(super) fn ring_of_cliques(cliques: u64, size: u64) -> Result<SizedSequence<'static>> {
-    let found = format!("there is no ring of {cliques} cliques of {size} vertices");
+    let (of, each) = (plural(cliques, "clique", "cliques"), plural(size, "vertex", "vertices"));
+    let found = format!("there is no ring of {of} of {each}");
     require(cliques >= 3 && size >= 2, &found, "at least 3 cliques of at least 2 vertices")?;
     let all = |each: Option<u128>| each.and_then(|each| each.checked_mul(cliques.into()));
     let vertices = sized(all(Some(size.into())), "vertices")?;

@@ -6,6 +6,7 @@ use std::ops::{Add, AddAssign, Sub};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::text::plural;
 use crate::whole::text_or_whole;
 
 /// A number of bytes. Parsed from the usual notations (`512MiB`, `16GB`, `1073741824`) and printed with a binary unit; in JSON a bare number.
@@ -38,6 +39,13 @@ impl Bytes {
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
+    }
+
+    /// As text, with the exact number where it is not that already: `1 byte`, `512.0 MiB (536870912 bytes)`.
+    #[doc(hidden)]
+    pub fn exactly(self) -> String {
+        let exact = plural(self.0, "byte", "bytes");
+        if self.0 < 1024 { exact } else { format!("{self} ({exact})") }
     }
 
     /// The least size that is no smaller and that its text, which has one decimal, names: so that a floor which is shown is enough as a budget.
@@ -138,6 +146,13 @@ mod tests {
         }
         for text in ["", "many", "-1", "12parsecs"] {
             assert!(Bytes::of_text(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_exact_size_is_said_once() {
+        for (bytes, text) in [(1, "1 byte"), (1023, "1023 bytes"), (1025, "1.0 KiB (1025 bytes)")] {
+            assert_eq!(Bytes(bytes).exactly(), text);
         }
     }
 

@@ -33,14 +33,9 @@ pub fn default_budget() -> Bytes {
 pub fn check(budget: Option<Bytes>) -> Result<()> {
     let most = machine::memory();
     match budget {
-        Some(budget) if budget > most => {
-            Err(Error::usage(format!("a host budget of {budget} ({} bytes)", budget.get()))
-                .expected(format!(
-                    "at most {most} ({} bytes), the memory of this machine and its control group",
-                    most.get()
-                ))
-                .advice("lower --host-memory; `trimill plan` plans for larger machines, too"))
-        }
+        Some(budget) if budget > most => Err(Error::usage(format!("a host budget of {}", budget.exactly()))
+            .expected(format!("at most {}, the memory of this machine and its control group", most.exactly()))
+            .advice("lower --host-memory; `trimill plan` plans for larger machines, too")),
         _ => Ok(()),
     }
 }
@@ -90,9 +85,8 @@ impl HostMemory {
     /// The error for a budget below the floor of `needs`; it advises one that is enough for other stages, too, which need `all`.
     pub fn refused(self, needs: &Needs, all: Bytes) -> Error {
         let floor = self.floor(needs);
-        let budget = self.budget;
-        Error::memory(format!("a host budget of {budget} ({} bytes) to {}", budget.get(), needs.stage))
-            .expected(format!("at least {} ({} bytes): {}", floor.bytes, floor.bytes.get(), floor.parts_text()))
+        Error::memory(format!("a host budget of {} to {}", self.budget.exactly(), needs.stage))
+            .expected(format!("at least {}: {}", floor.bytes.exactly(), floor.parts_text()))
             .advice(self.advice(floor.bytes.max(all)))
             .wanting(floor.bytes.max(all))
     }

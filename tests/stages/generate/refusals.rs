@@ -56,6 +56,7 @@ fn what_makes_no_graph_is_a_usage_error() {
         Family::RingLattice { vertices: 8, k: 0 },
         Family::RingLattice { vertices: u64::MAX, k: 2 },
         Family::KingsGrid { rows: 0, columns: 4 },
+        Family::KingsGrid { rows: 0, columns: 1 },
         Family::KingsGrid { rows: 1, columns: 1 },
         Family::KingsGrid { rows: 1 << 33, columns: 1 << 33 },
         Family::Complete { vertices: 0 },
@@ -73,6 +74,7 @@ fn what_makes_no_graph_is_a_usage_error() {
     for family in plain {
         let error = refused(&family, None, "graph.bin");
         assert_eq!(error.kind(), Kind::Usage, "{family:?}: {error}");
+        assert!(!error.to_string().contains(" 1 columns"), "{error}");
     }
     for (family, base) in [
         (Family::Blowup { copies: 0, permute: None }, &pair),

@@ -11,6 +11,7 @@ use super::{ReportArgs, help};
 use trimill::program::execute::{BenchGraph, BenchRequest};
 use trimill::program::{
     CacheTable, CountTable, InputTable, MemoryTable, PartitionTable, STANDARD_INPUT, Tables, WorkTable, from_one,
+    plural,
 };
 use trimill::{Error, Result};
 
@@ -115,9 +116,9 @@ impl BenchCommand {
         }
         if !self.expect.is_empty() && self.expect.len() != self.graphs.len() {
             return Err(Error::usage(format!(
-                "--expect has {} counts for {} graphs",
-                self.expect.len(),
-                self.graphs.len()
+                "--expect has {} for {}",
+                plural(self.expect.len(), "count", "counts"),
+                plural(self.graphs.len(), "graph", "graphs")
             ))
             .expected("one for each graph, separated by commas, in the order of the graphs"));
         }

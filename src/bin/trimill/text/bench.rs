@@ -69,12 +69,12 @@ fn of_graph(graph: &GraphReport, title: &str) -> String {
         return format!("{title}: {}\n", problem.message);
     }
     let mut text = format!(
-        "{title}: {} vertices, {} edges, {} triangles ({}), {} probes; {}\n",
-        thousands(graph.vertices),
-        thousands(graph.edges),
-        or_dash(graph.triangles, thousands),
+        "{title}: {}, {}, {} ({}), {}; {}\n",
+        plural(thousands(graph.vertices), "vertex", "vertices"),
+        plural(thousands(graph.edges), "edge", "edges"),
+        plural(or_dash(graph.triangles, thousands), "triangle", "triangles"),
         graph.reference.as_deref().unwrap_or("nothing counted"),
-        thousands(graph.probes),
+        plural(thousands(graph.probes), "probe", "probes"),
         prepared(graph),
     );
     text.push_str(&grid(&COLUMNS, &graph.methods));
@@ -102,8 +102,8 @@ pub(crate) fn wrong(method: &MethodReport, graph: &GraphReport) -> Option<String
     let reference = graph.triangles.filter(|_| method.correct == Some(false))?;
     let counts: Vec<String> = method.triangles.iter().map(|&count| thousands(count)).collect();
     Some(format!(
-        "WRONG: counted {} triangles; expected {} ({})",
-        counts.join(" and "),
+        "WRONG: counted {}; expected {} ({})",
+        plural(counts.join(" and "), "triangle", "triangles"),
         thousands(reference),
         graph.reference.as_deref().unwrap_or_default()
     ))
@@ -154,6 +154,13 @@ mod tests {
     #[test]
     fn a_table_says_it_all() {
         insta::assert_snapshot!(bench(&example()));
+    }
+
+    #[test]
+    fn one_edge_is_not_several() {
+        let graph = GraphReport { vertices: 2, edges: 1, triangles: Some(1), probes: 1, ..GraphReport::default() };
+        let text = of_graph(&graph, "k2");
+        assert!(text.starts_with("k2: 2 vertices, 1 edge, 1 triangle (nothing counted), 1 probe; "), "{text}");
     }
 
     #[test]

@@ -104,9 +104,10 @@ fn rates(rates: &Rates, with_gpu: bool) -> Vec<(&'static str, String)> {
 
 pub(crate) fn generate(report: &GenerateReport) -> String {
     let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".into());
+    let pairs = plural(thousands(report.pairs_written), "pair", "pairs");
     list(&[
         ("family", report.family.clone()),
-        ("file", format!("{} ({}, {} pairs)", report.file.display(), report.bytes, thousands(report.pairs_written))),
+        ("file", format!("{} ({}, {})", report.file.display(), report.bytes, pairs)),
         ("vertices", known(report.vertices.map(thousands))),
         ("edges", known(report.edges.map(thousands))),
         ("triangles", known(report.triangles.map(thousands))),
