@@ -18,7 +18,7 @@ use trimill_system::{Error, Result, memory, path_text, threads};
 /// The input that stands for standard input.
 pub const STANDARD_INPUT: &str = "-";
 
-/// A job, resolved and checked. Serialised, it is what `trimill run --check --json` prints, and what a prepared run directory records.
+/// A job, resolved and checked. Serialised, it is what a prepared run directory records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     /// The name in the job file; none on the command line.
@@ -54,6 +54,22 @@ impl Job {
         let output = &self.settings.output;
         let (vertices, edges, truss) = (self.counts_vertices(), self.counts_edges(), output.peeling());
         CountsWanted { vertices, edges, truss, lcc: self.lcc_wanted, bytes_per_thread: output.bytes_per_thread() }
+    }
+
+    /// What `trimill run --check --json` prints: in paths, bytes that are no UTF-8 become the replacement character.
+    pub fn shown(&self) -> Self {
+        let mut job = self.clone();
+        let Tables { partition, spill, output, cache, work, run, .. } = &mut job.settings;
+        let OutputTable { dir, per_vertex, by_degree, lcc, per_edge, by_k, report, against, trace, .. } = output;
+        let assignment = match &mut partition.partitioner {
+            Some(Partitioner::File(path)) => Some(path),
+            _ => None,
+        };
+        let dirs = [&mut spill.dir, &mut cache.dir, &mut work.dir, &mut run.dir, dir];
+        let named = dirs.into_iter().chain([per_vertex, by_degree, lcc, per_edge, by_k, report, against, trace]);
+        let all = named.flatten().chain(assignment).chain(&mut job.inputs);
+        all.for_each(|path| *path = path.to_string_lossy().into_owned().into());
+        job
     }
 
     /// The cluster that counts the job; none: this process.

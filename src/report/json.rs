@@ -32,8 +32,14 @@ macro_rules! as_json {
 }
 
 as_json! {
-    BenchReport CacheReport ClusterJobReport ClusterReport DoctorReport Failure GenerateReport Job PartitionReport PlanReport
+    BenchReport CacheReport ClusterJobReport ClusterReport DoctorReport Failure GenerateReport PartitionReport PlanReport
     PreparedReport RunResult ShardReport Value VerifyReport
+}
+
+impl Json for Job {
+    fn line(&self) -> serde_json::Result<String> {
+        serde_json::to_string(&self.shown())
+    }
 }
 
 /// Writes `report` as one line.

@@ -88,6 +88,7 @@ pub struct ClusterReport {
     #[serde(serialize_with = "path_text::shown")]
     pub directory: PathBuf,
     pub shards: NonZeroU32,
+    #[serde(serialize_with = "path_text::all_shown")]
     pub files: Vec<PathBuf>,
     pub commands: Vec<String>,
 }

@@ -229,6 +229,29 @@ fn temporary_files_have_a_place_and_are_removed() {
 }
 
 #[test]
+fn a_batch_in_a_folder_whose_name_is_not_utf_8_is_shown_as_text() {
+    let place = place();
+    let folder = place.path("").join(std::ffi::OsString::from_vec(b"d\xff".to_vec()));
+    fs::create_dir(&folder).unwrap();
+    for (name, contents) in [
+        ("g.txt", "0 1\n1 2\n2 0\n"),
+        ("p.txt", "0\n0\n1\n"),
+        ("j.toml", "[[job]]\ninput.path = 'g.txt'\nwork.dir = 'w'\npartition.partitioner = 'file:p.txt'\n"),
+    ] {
+        fs::write(folder.join(name), contents).unwrap();
+    }
+    let output = place.command(&["run", "--check", "--json"]).arg(folder.join("j.toml")).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let job = answer(&output);
+    let (input, settings) = (&job["inputs"][0], &job["settings"]);
+    for (shown, end) in
+        [(input, "g.txt"), (&settings["work"]["dir"], "w"), (&settings["partition"]["partitioner"], "p.txt")]
+    {
+        assert!(shown.as_str().is_some_and(|path| path.ends_with(&format!("/d\u{fffd}/{end}"))), "{job}");
+    }
+}
+
+#[test]
 fn methods_are_compared_on_graphs_whose_names_are_not_utf_8() {
     let place = place();
     let named = |name: &[u8]| place.path("").join(std::ffi::OsString::from_vec(name.to_vec()));
