@@ -123,6 +123,8 @@ const LINES: &[(&str, &[&str])] = &[
             "verify graph.txt --backend cpu",
             "merge folder",
             "merge graph.txt",
+            "cluster graph.txt",
+            "cluster hq graph.txt",
             "inspect folder",
             "generate gap-kron --scale 4 --output k.xyz",
             "man cuont",

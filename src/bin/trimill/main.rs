@@ -39,13 +39,12 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
-    let typed_json = arguments.iter().skip(1).any(|argument| argument == "--json");
     let parse = |typed: ArgMatches| Ok((JsonTo::of(&typed), Cli::from_arg_matches(&typed)?));
-    let (json_to, Cli { command, global }) = match Cli::command().try_get_matches_from(arguments).and_then(parse) {
+    let (json_to, Cli { command, global }) = match Cli::command().try_get_matches_from(&arguments).and_then(parse) {
         Ok(parsed) => parsed,
         // Help and version are results, everything else is a wrong command line.
         Err(error) if error.use_stderr() => {
-            refuse(error, typed_json, out, err);
+            refuse(error, &arguments, out, err);
             return code(Kind::Usage);
         }
         Err(error) => {
@@ -73,7 +72,8 @@ fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8
     }
 }
 
-fn refuse(mut error: clap::Error, as_json: bool, out: &mut dyn Write, err: &mut dyn Write) {
+fn refuse(mut error: clap::Error, arguments: &[OsString], out: &mut dyn Write, err: &mut dyn Write) {
+    let has = |word: &str| arguments.iter().skip(1).any(|argument| argument == word);
     if error.kind() == ErrorKind::UnknownArgument {
         // clap would say how to pass a value that begins with `-`, which a mistyped option is not.
         error.remove(ContextKind::Suggested);
@@ -85,11 +85,22 @@ fn refuse(mut error: clap::Error, as_json: bool, out: &mut dyn Write, err: &mut 
         Some(ContextValue::String(typed)) if Path::new(typed).exists() => Some(typed),
         _ => None,
     };
-    if let Some(file) = file {
-        let command = if file.ends_with(".toml") { "run" } else { "count" };
-        text = format!("error: '{file}' is a file, and no command; to count its triangles: trimill {command} {file}\n");
+    match (file, ["cache", "cluster", "generate"].into_iter().find(|group| has(group))) {
+        (Some(file), None) => {
+            let command = if file.ends_with(".toml") { "run" } else { "count" };
+            text = format!(
+                "error: '{file}' is a file, and no command; to count its triangles: trimill {command} {file}\n"
+            );
+        }
+        (Some(file), Some("cluster")) => {
+            text = format!(
+                "error: '{file}' is no scheduler; expected slurm or hq, and then the run directory of 'trimill prepare': \
+                 trimill cluster slurm RUN\n"
+            );
+        }
+        _ => {}
     }
-    if as_json {
+    if has("--json") {
         let message = text.trim_end().strip_prefix("error: ").unwrap_or(text.trim_end());
         let _ = json::write_line(out, &Failure::new(None, &Error::usage(message)));
     }
