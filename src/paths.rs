@@ -340,8 +340,13 @@ impl<'a> ResolvedPath<'a> {
     }
 
     fn replaces(&self, input: &Self) -> Error {
+        let output = &self.announced.path;
+        let same = match self.announced.how {
+            How::Write(_) if *output != input.announced.path => format!(": {} is the same file", output.display()),
+            _ => String::new(),
+        };
         input
-            .usage(format!("is {}, and {} would replace it", input.whose(), self.whose()))
+            .usage(format!("is {}, and {} would replace it{same}", input.whose(), self.whose()))
             .expected("another name for the output: an input is never replaced, with or without --force")
     }
 

@@ -80,6 +80,8 @@ fn inputs_are_never_replaced() {
     symlink("in.tsv", at("link.tsv")).unwrap();
     fs::hard_link(at("in.tsv"), at("hard.tsv")).unwrap();
     symlink("crawl.properties", at("p.tsv")).unwrap();
+    let linked = "input.path = 'in.tsv'\noutput.per_vertex = 'hard.tsv'";
+    refused(dir.path(), &[linked], "hard.tsv is the same file; expected another name");
     for force in [false, true] {
         for (input, outputs) in [
             ("input.path = 'in.tsv'", &["in.tsv", "link.tsv", "hard.tsv", "./link.tsv"][..]),
