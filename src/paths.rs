@@ -25,7 +25,7 @@ use crate::job::job::STANDARD_INPUT;
 use crate::job::{Job, Partitioner};
 use crate::report::{files, views};
 use crate::run_dir;
-use place::{file_of, place};
+use place::{file_of, is_empty, place};
 use trimill_input::{InputPattern, files_of};
 use trimill_partitioners::spill;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
@@ -265,11 +265,6 @@ fn check_places(all: &[Paths]) -> Result<()> {
         paths.all.iter().try_for_each(check_place).map_err(of_job)?;
     }
     Ok(())
-}
-
-/// Whether nothing is in `dir`, or it is not there.
-fn is_empty(dir: &Path) -> bool {
-    std::fs::read_dir(dir).map_or(true, |mut entries| entries.next().is_none())
 }
 
 /// Checks that an output can be written. Of one in a directory that is `made` later, only that a directory can be made there.

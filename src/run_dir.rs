@@ -50,16 +50,16 @@ use crate::sums::{ByArc, ByRank, SumKey};
 use lock::Lock;
 use trimill_graph::OrientedGraph;
 use trimill_graph::file as graph_file;
-use trimill_input::Identity;
 use trimill_partitioners::spill::Manifest;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
-use trimill_system::{Control, Error, Kind, Result, disk, hex, path_text};
+use trimill_system::{Error, Kind, Result, disk, hex, path_text};
 
 const JOB: &str = "job.json";
 const RESULT: &str = "result.json";
 const ANNOUNCED: &str = "outputs.json";
 const GRAPHS: &str = "graph";
 const SPILLS: &str = "spills";
+const WORK: &str = "work";
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -173,29 +173,6 @@ impl RunDir {
 
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Fails if the directory belongs to another job than `job`, which gets recorded hashes of contents. Any job may use it before [`Self::record`].
-    pub fn claim(&self, job: &mut JobRecord, control: &Control) -> Result<()> {
-        let path = self.path.join(JOB);
-        let before = sealed_file::read::<JobRecord>(&path)
-            .map_err(|error| error.advice("remove the run directory and start anew"))?;
-        let Some(before) = before else { return Ok(()) };
-        let plan = self.plan()?;
-        before.check(job, plan.as_ref(), &self.path, control)?;
-        let now = before.clone().refreshed(job);
-        if now == before { Ok(()) } else { sealed_file::write(&path, &now) }
-    }
-
-    /// The input of the recorded job.
-    pub fn input(&self) -> Result<Option<Identity>> {
-        Ok(sealed_file::read::<JobRecord>(&self.path.join(JOB))?.map(|job| job.input()))
-    }
-
-    /// Records the directory's job, once its input is hashed, and before anything is kept here that another job could take for its own.
-    pub fn record(&self, job: &JobRecord) -> Result<()> {
-        let path = self.path.join(JOB);
-        if path.exists() { Ok(()) } else { sealed_file::write(&path, job) }
     }
 
     /// Announces the job's files elsewhere, and the directory of its temporary spills, before the first is written. Keeps an existing result if it
@@ -340,7 +317,7 @@ impl RunDir {
 
     /// Where temporary files go if no other place is named. Files of an earlier start are not used.
     pub fn work(&self) -> PathBuf {
-        self.path.join("work")
+        self.path.join(WORK)
     }
 
     pub fn graphs(&self) -> PathBuf {

@@ -5,7 +5,7 @@ use std::fs;
 use trimill::Kind;
 use trimill::testing::run_dir::RunDir;
 
-use super::support::{Place, ROUTERS, answered, data, stderr};
+use super::support::{COLLABORATION, Place, ROUTERS, answered, data, stderr};
 
 fn refused(place: &Place, code: i32, input: &str, arguments: &[&str], parts: &[&str]) {
     let output = place.start(input, arguments);
@@ -41,6 +41,24 @@ fn another_job_is_told_what_differs() {
     refused(&place, 3, &other, &["--parts", "4"], &["recorded text, now matrix-market", "as20000102.txt, now"]);
     // The run directory is unchanged.
     place.completes(ROUTERS, &["--parts", "4"]);
+}
+
+#[test]
+fn a_start_without_a_plan_does_not_keep_other_jobs_out() {
+    let place = Place::new();
+    let routers = data(ROUTERS.0);
+    place.write("bad.txt", "no part\n");
+    let bad = ["--partitioner", "file:bad.txt", "--no-cache"];
+    refused(&place, 1, &routers, &bad, &["bad.txt:1: "]);
+    assert!(place.path("run/job.json").exists() && !place.path("run/plan.json").exists());
+    // The graph that is kept there is for later starts with its input.
+    refused(&place, 3, &data(COLLABORATION.0), &[], &["run: belongs to another job", "as20000102.txt, now"]);
+    let (result, said) = place.completes(ROUTERS, &["--parts", "4", "--no-cache"]);
+    assert!(result.stages[0].name == "cached" && !said.contains("another job"), "{said}");
+    fs::remove_dir_all(place.path("run")).unwrap();
+    refused(&place, 1, &routers, &bad[..2], &["bad.txt:1: "]);
+    place.completes(COLLABORATION, &[]);
+    assert_eq!(fs::read_to_string(place.path("run/job.json")).unwrap().matches("ca-HepTh").count(), 1);
 }
 
 #[test]
