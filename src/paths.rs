@@ -6,7 +6,8 @@
 //! | --- | --- |
 //! | two outputs in one file; an output where a directory of the job is to be | always |
 //! | an output that is an input, or among the files of a directory or pattern that is one; a cache there: of this job or of another one of the batch | always |
-//! | anything, a cache too, in the run directory of this job or of another one of the batch; a run directory or kept spills of two jobs | always |
+//! | anything, a cache too, in the run directory of this job or of another one of the batch; kept spills that are one; a run directory or kept spills of two jobs | always |
+//! | a run directory in one that is there | always |
 //! | a file of counts or a result that is there, a kept spill's name with something else | unless forced, or an earlier start in the run directory announced it, and nobody changed it |
 //! | a report, a trace or a comparison whose name holds something else | always |
 //! | an output in a directory that is not there, and that no job makes; an output that cannot be written | always |
@@ -228,8 +229,8 @@ pub fn check(all: &[Paths]) -> Result<()> {
             if let Some(output) = files.get(dir).filter(|_| !is_cache && (above > 0 || is_dir)) {
                 return Err(this.same(output));
             }
-            if let Some(run) = own.get(dir).filter(|_| above > 0 || !is_dir) {
-                return Err(this.inside(run));
+            if let Some(run) = own.get(dir).filter(|_| above > 0 || !matches!(how, How::Own)) {
+                return Err(this.inside(&run.whose(), &run.announced.path));
             }
         }
         let spills = this.place.parent().and_then(|dir| spills.get(dir)).filter(|_| !is_dir);
@@ -345,8 +346,8 @@ impl<'a> ResolvedPath<'a> {
             .expected("a place outside: every file that this names is part of the graph")
     }
 
-    fn inside(&self, run: &Self) -> Error {
-        self.usage(format!("{} in {}, {}", self.whose(), run.whose(), run.announced.path.display()))
+    fn inside(&self, run: &str, path: &Path) -> Error {
+        self.usage(format!("{} in {run}, {}", self.whose(), path.display()))
             .expected("a place outside: what is in a run directory may be removed")
     }
 
@@ -362,6 +363,10 @@ impl<'a> ResolvedPath<'a> {
                 Some(foreign) => Err(Error::usage("is there already, and is no spilled partition").at(foreign).advice(
                     "name another --spill-dir, or replace it with --force (in a job file `output.force = true`)",
                 )),
+                None => Ok(()),
+            },
+            How::Own => match run_dir::around(&self.place) {
+                Some(outer) => Err(self.inside("another run directory", outer)),
                 None => Ok(()),
             },
             _ => Ok(()),

@@ -111,6 +111,11 @@ pub fn announced(path: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// The run directory that `dir` is somewhere in, if it is in one.
+pub fn around(dir: &Path) -> Option<&Path> {
+    dir.ancestors().skip(1).find(|above| lock::is_there(above))
+}
+
 /// What to do about a file of a prepared job that is missing, damaged, or of another job.
 pub const PREPARE_AGAIN: &str = "run 'trimill prepare' again with the same settings: it checks what is there, and makes again what is wrong or missing";
 

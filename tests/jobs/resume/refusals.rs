@@ -128,6 +128,21 @@ fn a_directory_of_other_things_is_left_alone() {
 }
 
 #[test]
+fn a_run_directory_in_another_one_is_refused() {
+    let place = Place::new();
+    let routers = data(ROUTERS.0);
+    place.completes(ROUTERS, &[]);
+    for inner in ["run/work", "run/work/deep/inner", "tmp/../run/inner"] {
+        let words = ["count", &routers, "--backend", "cpu", "--run-dir", inner];
+        place.refuses(&words, 2, &[inner, ": the run directory in another run directory, ", "/run; expected a place"]);
+    }
+    assert!(!place.path("run/work").exists() && !place.path("run/inner").exists());
+    // A file of that name alone is no sign of a run directory.
+    place.write("tmp/lock", "of something else");
+    place.prints(&["count", &routers, "--backend", "cpu", "--run-dir", "tmp/run"]);
+}
+
+#[test]
 fn an_input_that_cannot_be_read_again_is_a_usage_error() {
     let place = Place::new();
     refused(&place, 2, "-", &["--format", "text"], &["standard input"]);
