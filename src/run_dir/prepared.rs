@@ -58,7 +58,7 @@ impl PreparedJob {
     }
 
     pub(super) fn read(dir: &Path) -> Result<Option<Self>> {
-        if dir.is_file() {
+        if dir.exists() && !dir.is_dir() {
             return Ok(None);
         }
         let path = dir.join(NAME);

@@ -143,6 +143,35 @@ fn a_run_directory_in_another_one_is_refused() {
 }
 
 #[test]
+fn a_pipe_and_a_link_to_nothing_are_refused_at_once() {
+    let place = Place::new();
+    let routers = data(ROUTERS.0);
+    let pipe = |name: &str| {
+        let made = std::process::Command::new("mkfifo").arg(place.path(name)).status().unwrap();
+        assert!(made.success());
+    };
+    pipe("pipe");
+    std::os::unix::fs::symlink("nowhere", place.path("link")).unwrap();
+    let count = |run| ["count", &routers, "--backend", "cpu", "--run-dir", run];
+    place.refuses(&count("pipe"), 3, &["pipe: is not a directory; expected a directory"]);
+    place.refuses(&count("link"), 3, &["link: is neither a directory nor a link to one; expected a directory"]);
+    for run in ["pipe", "link"] {
+        place.refuses(&["merge", run], 3, &[run, ": holds no prepared job; expected the run directory"]);
+    }
+    // In the place of a file of a run directory.
+    place.completes(ROUTERS, &[]);
+    for (name, then) in [("plan.json", "the job is planned anew"), ("result.json", "it is put together again")] {
+        fs::remove_file(place.path("run").join(name)).unwrap();
+        pipe(&format!("run/{name}"));
+        let (_, said) = place.completes(ROUTERS, &[]);
+        assert!(said.contains(&format!("{name}: is not a regular file")) && said.contains(then), "{said}");
+    }
+    fs::remove_file(place.path("run/job.json")).unwrap();
+    pipe("run/job.json");
+    refused(&place, 1, &routers, &[], &["job.json: is not a regular file", "remove the run directory"]);
+}
+
+#[test]
 fn an_input_that_cannot_be_read_again_is_a_usage_error() {
     let place = Place::new();
     refused(&place, 2, "-", &["--format", "text"], &["standard input"]);
