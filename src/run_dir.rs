@@ -36,7 +36,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub use journal::{CountedBy, Journal, PartitionRecord};
 pub use plan::PlanRecord;
-pub use prepared::PreparedJob;
+pub use prepared::{PreparedJob, with_prepare_advice};
 pub use record::JobRecord;
 pub use sealed_file::unless_damaged;
 
@@ -52,7 +52,7 @@ use trimill_graph::OrientedGraph;
 use trimill_graph::file as graph_file;
 use trimill_partitioners::spill::Manifest;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
-use trimill_system::{Error, Kind, Result, disk, hex, path_text};
+use trimill_system::{Error, Result, disk, hex, path_text};
 
 const JOB: &str = "job.json";
 const RESULT: &str = "result.json";
@@ -248,7 +248,7 @@ impl RunDir {
 
     /// Whether the graph of a prepared job is gone, as it is once the job is merged.
     pub fn lacks_graph(&self, prepared: &PreparedJob) -> bool {
-        !self.graphs().join(&prepared.graph).exists()
+        self.graphs().join(&prepared.graph).try_exists().is_ok_and(|there| !there)
     }
 
     /// Fails if the plan or the spills' manifest is another job's. Missing or damaged ones are errors where they are needed.
@@ -336,16 +336,6 @@ pub fn with_resume_advice(error: Error, run_dir: Option<&Path>) -> Error {
         Some(dir) => error
             .also(&format!("what is counted stays in {}: started again, the job goes on from there", dir.display())),
         None => error.also("with --run-dir a job keeps what is counted and goes on from there"),
-    }
-}
-
-/// Adds what to do to an error about the graph, the spills or the result of the job that is prepared in `run`.
-pub fn with_prepare_advice(error: Error, run: &Path) -> Error {
-    let made = [run.join(GRAPHS), run.join(SPILLS), run.join(RESULT)];
-    let ours = |path: &Path| made.iter().any(|made| path.starts_with(made));
-    match error.kind() == Kind::Data && error.path().is_some_and(ours) {
-        true => error.advice(PREPARE_AGAIN),
-        false => error,
     }
 }
 
