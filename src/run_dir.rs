@@ -32,6 +32,7 @@ mod sealed_file;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access, access};
 use xxhash_rust::xxh3::xxh3_64;
 
 pub use journal::{CountedBy, Journal, PartitionRecord};
@@ -136,16 +137,22 @@ struct Finished<'a> {
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
-    /// Held until the value is dropped; none if several processes share the directory.
+    /// Held until the value is dropped; none if several processes share the directory, or it is only read.
     lock: Option<Lock>,
+    /// Whether it cannot be written, and has a result, which can be printed.
+    read_only: bool,
 }
 
 impl RunDir {
     /// Opens or makes the directory, and removes a former process's unfinished files, unless shards of a prepared job may be writing them.
     pub fn open(path: &Path) -> Result<Self> {
         disk::make_dir(path)?;
-        let lock = Lock::take(path)?;
-        let run = Self { path: path.to_path_buf(), lock: Some(lock) };
+        let mut run = Self { path: path.to_path_buf(), lock: None, read_only: false };
+        run.read_only = run.has_result() && run.check_writable().is_err();
+        if run.read_only {
+            return Ok(run);
+        }
+        run.lock = Some(Lock::take(path)?);
         if !run.is_prepared() {
             remove_unfinished(path);
             remove_unfinished(&run.graphs());
@@ -159,13 +166,22 @@ impl RunDir {
 
     /// Opens a prepared job's directory for one of several processes that count: locks nothing, and removes nothing of other processes.
     pub fn share(path: &Path) -> Result<(Self, PreparedJob)> {
-        let run = Self { path: path.to_path_buf(), lock: None };
+        let run = Self { path: path.to_path_buf(), lock: None, read_only: false };
         let prepared = run.prepared()?;
         Ok((run, prepared))
     }
 
     pub fn is_shared(&self) -> bool {
-        self.lock.is_none()
+        self.lock.is_none() && !self.read_only
+    }
+
+    /// Whether nothing can be done here but to read a result.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    pub fn check_writable(&self) -> Result<()> {
+        access(&self.path, Access::WRITE_OK).map_err(|error| Error::write(&self.path, error.into()))
     }
 
     pub fn prepared(&self) -> Result<PreparedJob> {
@@ -196,7 +212,7 @@ impl RunDir {
             paths.sort();
             paths.dedup();
         }
-        if all == known { Ok(()) } else { sealed_file::write(&self.path.join(ANNOUNCED), &all) }
+        if all == known || self.read_only { Ok(()) } else { sealed_file::write(&self.path.join(ANNOUNCED), &all) }
     }
 
     /// Whether the start that wrote the result wrote all files of these outputs, each for the same setting.

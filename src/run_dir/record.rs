@@ -149,7 +149,7 @@ impl RunDir {
             return disk::remove(&path);
         }
         let now = before.clone().refreshed(job);
-        if now == before { Ok(()) } else { sealed_file::write(&path, &now) }
+        if now == before || self.read_only { Ok(()) } else { sealed_file::write(&path, &now) }
     }
 
     /// Whether the job `before` can go on from what is here: a plan, results, or a graph that is not that of `now`, too.
