@@ -39,6 +39,8 @@ pub struct Paths {
     job: Option<String>,
     force: bool,
     announced: Vec<PathBuf>,
+    /// What an earlier start announced, too, and somebody changed since it was written.
+    changed: Vec<PathBuf>,
     /// Directories that are made for outputs before these are written, with links resolved.
     made: Vec<PathBuf>,
     all: Vec<AnnouncedPaths>,
@@ -75,11 +77,11 @@ enum How {
 impl Job {
     /// What the job reads and writes.
     pub fn paths(&self) -> Paths {
-        let announced = self.settings.run.dir.as_deref().map(run_dir::announced).unwrap_or_default();
+        let (announced, changed) = self.settings.run.dir.as_deref().map(run_dir::announced).unwrap_or_default();
         let kept = self.settings.spill.dir.as_deref().filter(|_| self.settings.spill.keep());
         let made = self.settings.output.dir.as_deref().into_iter().chain(kept).map(place).collect();
-        let mut paths =
-            Paths { job: self.name.clone(), force: self.settings.output.force(), announced, made, all: Vec::new() };
+        let (job, force) = (self.name.clone(), self.settings.output.force());
+        let mut paths = Paths { job, force, announced, changed, made, all: Vec::new() };
         let is_graph = self.kept_spills().is_none();
         // An input that cannot be listed is refused when it is opened.
         let listed = if is_graph { files_of(&self.inputs).ok() } else { None };
@@ -357,7 +359,9 @@ impl<'a> ResolvedPath<'a> {
         match self.announced.how {
             How::Write(Some(check)) => check(path),
             How::Write(None) if self.inode.is_some() && !paths.force && !paths.announced.contains(&self.place) => {
-                Err(Error::usage("is there already").at(path).advice(TO_REPLACE))
+                let changed = paths.changed.contains(&self.place);
+                let found = if changed { "was changed since the job wrote it" } else { "is there already" };
+                Err(Error::usage(found).at(path).advice(TO_REPLACE))
             }
             How::Spills if !paths.force => match spill::foreign_in(path) {
                 Some(foreign) => Err(Error::usage("is there already, and is no spilled partition").at(foreign).advice(

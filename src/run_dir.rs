@@ -105,11 +105,11 @@ fn known_outputs(path: &Path) -> AnnouncedFiles {
     sealed_file::read(&path.join(ANNOUNCED)).ok().flatten().unwrap_or_default()
 }
 
-/// The files outside of the run directory that earlier starts announced, and nobody changed since the job was done: its own, which may be replaced.
-pub fn announced(path: &Path) -> Vec<PathBuf> {
-    let AnnouncedFiles { mut files, left, .. } = known_outputs(path);
-    files.retain(|file| !left.iter().any(|left| left.path == *file && left.has_changed()));
-    files
+/// The files outside of the run directory that earlier starts announced: the job's own, which may be replaced, and those that somebody changed since
+/// it was done.
+pub fn announced(path: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let AnnouncedFiles { files, left, .. } = known_outputs(path);
+    files.into_iter().partition(|file| !left.iter().any(|left| left.path == *file && left.has_changed()))
 }
 
 /// The run directory that `dir` is somewhere in, if it is in one.
