@@ -106,8 +106,16 @@ fn known_outputs(path: &Path) -> AnnouncedFiles {
 }
 
 /// The files outside of the run directory that earlier starts announced: the job's own, which may be replaced, and those that somebody changed since
-/// it was done.
+/// it was done. Warns if they are not known.
 pub fn announced(path: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    if path.is_dir()
+        && let Err(error) = sealed_file::read::<AnnouncedFiles>(&path.join(ANNOUNCED))
+    {
+        tracing::warn!(
+            "{error}: only --force replaces the files that the job wrote elsewhere, and spills in an earlier \
+             --spill-dir stay"
+        );
+    }
     let AnnouncedFiles { files, left, .. } = known_outputs(path);
     files.into_iter().partition(|file| !left.iter().any(|left| left.path == *file && left.has_changed()))
 }
