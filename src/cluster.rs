@@ -90,7 +90,8 @@ impl Cluster {
     }
 }
 
-pub fn write(cluster: &Cluster, run: &Path, program: &Path, job: ClusterJob) -> Result<ClusterReport> {
+/// Writes the scripts; `force` replaces those that are there and differ.
+pub fn write(cluster: &Cluster, run: &Path, program: &Path, job: ClusterJob, force: bool) -> Result<ClusterReport> {
     cluster.check()?;
     let absolute = |path: &Path| std::path::absolute(path).map_err(|error| Error::write(path, error));
     let (run, program) = (absolute(run)?, absolute(program)?);
@@ -121,13 +122,19 @@ pub fn write(cluster: &Cluster, run: &Path, program: &Path, job: ClusterJob) -> 
         Ok((name, if cluster.engine == Scheduler::Slurm { for_shell(text) } else { for_toml(text) }))
     });
     let values = values(cluster, job, [run_path?, program_path?, folder_path?]);
-    disk::make_dir(&folder)?;
-    let mut written = Vec::new();
-    for (name, text) in files {
-        let path = folder.join(name);
-        disk::replace(&path, fill(text, &values).as_bytes())?;
-        written.push(path);
+    let scripts: Vec<_> = files.iter().map(|(name, text)| (folder.join(name), fill(text, &values))).collect();
+    let differs =
+        |path: &Path, text: &str| path.is_file() && std::fs::read(path).ok().as_deref() != Some(text.as_bytes());
+    if let Some((path, _)) = scripts.iter().find(|(path, text)| !force && differs(path, text)) {
+        return Err(Error::usage("is there already, and differs: it was edited, or written with other settings")
+            .at(path)
+            .advice("move it away, or replace it with --force (in a job file `output.force = true`)"));
     }
+    disk::make_dir(&folder)?;
+    for (path, text) in &scripts {
+        disk::replace(path, text.as_bytes())?;
+    }
+    let written = scripts.into_iter().map(|(path, _)| path).collect();
     let command = |with: &str, name: &str| format!("{with} {}", for_shell(&folder.join(name).to_string_lossy()));
     let without_hq = (cluster.engine == Scheduler::Hq).then(|| command("python3", "submit.py"));
     let commands = std::iter::once(command("sh", "submit")).chain(without_hq).collect();

@@ -6,7 +6,8 @@
 //! | --- | --- |
 //! | two outputs in one file; an output where a directory of the job is to be | always |
 //! | an output that is an input, or among the files of a directory or pattern that is one; a cache there: of this job or of another one of the batch | always |
-//! | anything, a cache too, in the run directory of this job or of another one of the batch; a run directory or kept spills of two jobs | always |
+//! | anything, a cache too, in the run directory of this job or of another one of the batch; kept spills that are one; a run directory or kept spills of two jobs | always |
+//! | a run directory in one that is there | always |
 //! | a file of counts or a result that is there, a kept spill's name with something else | unless forced, or an earlier start in the run directory announced it, and nobody changed it |
 //! | a report, a trace or a comparison whose name holds something else | always |
 //! | an output in a directory that is not there, and that no job makes; an output that cannot be written | always |
@@ -25,7 +26,7 @@ use crate::job::job::STANDARD_INPUT;
 use crate::job::{Job, Partitioner};
 use crate::report::{files, views};
 use crate::run_dir;
-use place::{file_of, place};
+use place::{file_of, is_empty, place};
 use trimill_input::{InputPattern, files_of};
 use trimill_partitioners::spill;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
@@ -38,6 +39,8 @@ pub struct Paths {
     job: Option<String>,
     force: bool,
     announced: Vec<PathBuf>,
+    /// What an earlier start announced, too, and somebody changed since it was written.
+    changed: Vec<PathBuf>,
     /// Directories that are made for outputs before these are written, with links resolved.
     made: Vec<PathBuf>,
     all: Vec<AnnouncedPaths>,
@@ -74,11 +77,11 @@ enum How {
 impl Job {
     /// What the job reads and writes.
     pub fn paths(&self) -> Paths {
-        let announced = self.settings.run.dir.as_deref().map(run_dir::announced).unwrap_or_default();
+        let (announced, changed) = self.settings.run.dir.as_deref().map(run_dir::announced).unwrap_or_default();
         let kept = self.settings.spill.dir.as_deref().filter(|_| self.settings.spill.keep());
         let made = self.settings.output.dir.as_deref().into_iter().chain(kept).map(place).collect();
-        let mut paths =
-            Paths { job: self.name.clone(), force: self.settings.output.force(), announced, made, all: Vec::new() };
+        let (job, force) = (self.name.clone(), self.settings.output.force());
+        let mut paths = Paths { job, force, announced, changed, made, all: Vec::new() };
         let is_graph = self.kept_spills().is_none();
         // An input that cannot be listed is refused when it is opened.
         let listed = if is_graph { files_of(&self.inputs).ok() } else { None };
@@ -228,8 +231,8 @@ pub fn check(all: &[Paths]) -> Result<()> {
             if let Some(output) = files.get(dir).filter(|_| !is_cache && (above > 0 || is_dir)) {
                 return Err(this.same(output));
             }
-            if let Some(run) = own.get(dir).filter(|_| above > 0 || !is_dir) {
-                return Err(this.inside(run));
+            if let Some(run) = own.get(dir).filter(|_| above > 0 || !matches!(how, How::Own)) {
+                return Err(this.inside(&run.whose(), &run.announced.path));
             }
         }
         let spills = this.place.parent().and_then(|dir| spills.get(dir)).filter(|_| !is_dir);
@@ -265,11 +268,6 @@ fn check_places(all: &[Paths]) -> Result<()> {
         paths.all.iter().try_for_each(check_place).map_err(of_job)?;
     }
     Ok(())
-}
-
-/// Whether nothing is in `dir`, or it is not there.
-fn is_empty(dir: &Path) -> bool {
-    std::fs::read_dir(dir).map_or(true, |mut entries| entries.next().is_none())
 }
 
 /// Checks that an output can be written. Of one in a directory that is `made` later, only that a directory can be made there.
@@ -355,8 +353,8 @@ impl<'a> ResolvedPath<'a> {
             .expected("a place outside: every file that this names is part of the graph")
     }
 
-    fn inside(&self, run: &Self) -> Error {
-        self.usage(format!("{} in {}, {}", self.whose(), run.whose(), run.announced.path.display()))
+    fn inside(&self, run: &str, path: &Path) -> Error {
+        self.usage(format!("{} in {run}, {}", self.whose(), path.display()))
             .expected("a place outside: what is in a run directory may be removed")
     }
 
@@ -366,12 +364,18 @@ impl<'a> ResolvedPath<'a> {
         match self.announced.how {
             How::Write(Some(check)) => check(path),
             How::Write(None) if self.inode.is_some() && !paths.force && !paths.announced.contains(&self.place) => {
-                Err(Error::usage("is there already").at(path).advice(TO_REPLACE))
+                let changed = paths.changed.contains(&self.place);
+                let found = if changed { "was changed since the job wrote it" } else { "is there already" };
+                Err(Error::usage(found).at(path).advice(TO_REPLACE))
             }
             How::Spills if !paths.force => match spill::foreign_in(path) {
                 Some(foreign) => Err(Error::usage("is there already, and is no spilled partition").at(foreign).advice(
                     "name another --spill-dir, or replace it with --force (in a job file `output.force = true`)",
                 )),
+                None => Ok(()),
+            },
+            How::Own => match run_dir::around(&self.place) {
+                Some(outer) => Err(self.inside("another run directory", outer)),
                 None => Ok(()),
             },
             _ => Ok(()),

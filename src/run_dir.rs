@@ -32,11 +32,12 @@ mod sealed_file;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access, access};
 use xxhash_rust::xxh3::xxh3_64;
 
 pub use journal::{CountedBy, Journal, PartitionRecord};
 pub use plan::PlanRecord;
-pub use prepared::PreparedJob;
+pub use prepared::{PreparedJob, with_prepare_advice};
 pub use record::JobRecord;
 pub use sealed_file::unless_damaged;
 
@@ -50,16 +51,16 @@ use crate::sums::{ByArc, ByRank, SumKey};
 use lock::Lock;
 use trimill_graph::OrientedGraph;
 use trimill_graph::file as graph_file;
-use trimill_input::Identity;
 use trimill_partitioners::spill::Manifest;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
-use trimill_system::{Control, Error, Kind, Result, disk, hex, path_text};
+use trimill_system::{Error, Result, disk, hex, path_text};
 
 const JOB: &str = "job.json";
 const RESULT: &str = "result.json";
 const ANNOUNCED: &str = "outputs.json";
 const GRAPHS: &str = "graph";
 const SPILLS: &str = "spills";
+const WORK: &str = "work";
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -104,11 +105,24 @@ fn known_outputs(path: &Path) -> AnnouncedFiles {
     sealed_file::read(&path.join(ANNOUNCED)).ok().flatten().unwrap_or_default()
 }
 
-/// The files outside of the run directory that earlier starts announced, and nobody changed since the job was done: its own, which may be replaced.
-pub fn announced(path: &Path) -> Vec<PathBuf> {
-    let AnnouncedFiles { mut files, left, .. } = known_outputs(path);
-    files.retain(|file| !left.iter().any(|left| left.path == *file && left.has_changed()));
-    files
+/// The files outside of the run directory that earlier starts announced: the job's own, which may be replaced, and those that somebody changed since
+/// it was done. Warns if they are not known.
+pub fn announced(path: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    if path.is_dir()
+        && let Err(error) = sealed_file::read::<AnnouncedFiles>(&path.join(ANNOUNCED))
+    {
+        tracing::warn!(
+            "{error}: only --force replaces the files that the job wrote elsewhere, and spills in an earlier \
+             --spill-dir stay"
+        );
+    }
+    let AnnouncedFiles { files, left, .. } = known_outputs(path);
+    files.into_iter().partition(|file| !left.iter().any(|left| left.path == *file && left.has_changed()))
+}
+
+/// The run directory that `dir` is somewhere in, if it is in one.
+pub fn around(dir: &Path) -> Option<&Path> {
+    dir.ancestors().skip(1).find(|above| lock::is_there(above))
 }
 
 /// What to do about a file of a prepared job that is missing, damaged, or of another job.
@@ -131,16 +145,22 @@ struct Finished<'a> {
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
-    /// Held until the value is dropped; none if several processes share the directory.
+    /// Held until the value is dropped; none if several processes share the directory, or it is only read.
     lock: Option<Lock>,
+    /// Whether it cannot be written, and has a result, which can be printed.
+    read_only: bool,
 }
 
 impl RunDir {
     /// Opens or makes the directory, and removes a former process's unfinished files, unless shards of a prepared job may be writing them.
     pub fn open(path: &Path) -> Result<Self> {
         disk::make_dir(path)?;
-        let lock = Lock::take(path)?;
-        let run = Self { path: path.to_path_buf(), lock: Some(lock) };
+        let mut run = Self { path: path.to_path_buf(), lock: None, read_only: false };
+        run.read_only = run.has_result() && run.check_writable().is_err();
+        if run.read_only {
+            return Ok(run);
+        }
+        run.lock = Some(Lock::take(path)?);
         if !run.is_prepared() {
             remove_unfinished(path);
             remove_unfinished(&run.graphs());
@@ -154,13 +174,22 @@ impl RunDir {
 
     /// Opens a prepared job's directory for one of several processes that count: locks nothing, and removes nothing of other processes.
     pub fn share(path: &Path) -> Result<(Self, PreparedJob)> {
-        let run = Self { path: path.to_path_buf(), lock: None };
+        let run = Self { path: path.to_path_buf(), lock: None, read_only: false };
         let prepared = run.prepared()?;
         Ok((run, prepared))
     }
 
     pub fn is_shared(&self) -> bool {
-        self.lock.is_none()
+        self.lock.is_none() && !self.read_only
+    }
+
+    /// Whether nothing can be done here but to read a result.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    pub fn check_writable(&self) -> Result<()> {
+        access(&self.path, Access::WRITE_OK).map_err(|error| Error::write(&self.path, error.into()))
     }
 
     pub fn prepared(&self) -> Result<PreparedJob> {
@@ -173,29 +202,6 @@ impl RunDir {
 
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Fails if the directory belongs to another job than `job`, which gets recorded hashes of contents. Any job may use it before [`Self::record`].
-    pub fn claim(&self, job: &mut JobRecord, control: &Control) -> Result<()> {
-        let path = self.path.join(JOB);
-        let before = sealed_file::read::<JobRecord>(&path)
-            .map_err(|error| error.advice("remove the run directory and start anew"))?;
-        let Some(before) = before else { return Ok(()) };
-        let plan = self.plan()?;
-        before.check(job, plan.as_ref(), &self.path, control)?;
-        let now = before.clone().refreshed(job);
-        if now == before { Ok(()) } else { sealed_file::write(&path, &now) }
-    }
-
-    /// The input of the recorded job.
-    pub fn input(&self) -> Result<Option<Identity>> {
-        Ok(sealed_file::read::<JobRecord>(&self.path.join(JOB))?.map(|job| job.input()))
-    }
-
-    /// Records the directory's job, once its input is hashed, and before anything is kept here that another job could take for its own.
-    pub fn record(&self, job: &JobRecord) -> Result<()> {
-        let path = self.path.join(JOB);
-        if path.exists() { Ok(()) } else { sealed_file::write(&path, job) }
     }
 
     /// Announces the job's files elsewhere, and the directory of its temporary spills, before the first is written. Keeps an existing result if it
@@ -214,7 +220,7 @@ impl RunDir {
             paths.sort();
             paths.dedup();
         }
-        if all == known { Ok(()) } else { sealed_file::write(&self.path.join(ANNOUNCED), &all) }
+        if all == known || self.read_only { Ok(()) } else { sealed_file::write(&self.path.join(ANNOUNCED), &all) }
     }
 
     /// Whether the start that wrote the result wrote all files of these outputs, each for the same setting.
@@ -266,7 +272,7 @@ impl RunDir {
 
     /// Whether the graph of a prepared job is gone, as it is once the job is merged.
     pub fn lacks_graph(&self, prepared: &PreparedJob) -> bool {
-        !self.graphs().join(&prepared.graph).exists()
+        self.graphs().join(&prepared.graph).try_exists().is_ok_and(|there| !there)
     }
 
     /// Fails if the plan or the spills' manifest is another job's. Missing or damaged ones are errors where they are needed.
@@ -340,7 +346,7 @@ impl RunDir {
 
     /// Where temporary files go if no other place is named. Files of an earlier start are not used.
     pub fn work(&self) -> PathBuf {
-        self.path.join("work")
+        self.path.join(WORK)
     }
 
     pub fn graphs(&self) -> PathBuf {
@@ -354,16 +360,6 @@ pub fn with_resume_advice(error: Error, run_dir: Option<&Path>) -> Error {
         Some(dir) => error
             .also(&format!("what is counted stays in {}: started again, the job goes on from there", dir.display())),
         None => error.also("with --run-dir a job keeps what is counted and goes on from there"),
-    }
-}
-
-/// Adds what to do to an error about the graph, the spills or the result of the job that is prepared in `run`.
-pub fn with_prepare_advice(error: Error, run: &Path) -> Error {
-    let made = [run.join(GRAPHS), run.join(SPILLS), run.join(RESULT)];
-    let ours = |path: &Path| made.iter().any(|made| path.starts_with(made));
-    match error.kind() == Kind::Data && error.path().is_some_and(ours) {
-        true => error.advice(PREPARE_AGAIN),
-        false => error,
     }
 }
 

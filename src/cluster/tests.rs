@@ -16,7 +16,7 @@ fn without_gpus(engine: Scheduler) -> Cluster {
 
 fn written(cluster: &Cluster, job: ClusterJob) -> Vec<String> {
     let dir = tempfile::Builder::new().prefix("run").tempdir().unwrap();
-    let report = write(cluster, dir.path(), Path::new("/usr/bin/trimill"), job).unwrap();
+    let report = write(cluster, dir.path(), Path::new("/usr/bin/trimill"), job, false).unwrap();
     report.files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
 }
 
@@ -130,7 +130,7 @@ fn nothing_in_a_path_is_interpreted() {
         std::fs::create_dir_all(&run).unwrap();
         let [shown, called] = [&run, &program].map(|path| path.to_str().unwrap().to_owned());
 
-        let slurm = write(&without_gpus(Scheduler::Slurm), &run, &program, job(2)).unwrap();
+        let slurm = write(&without_gpus(Scheduler::Slurm), &run, &program, job(2), false).unwrap();
         let how = ["--threads", "3", "--host-memory", "24576MiB"];
         let count = ["count", "--run-dir", &shown, "--shard", "1/2", "--backend", "cpu"];
         assert_eq!(words_of(&slurm.files[0], dir.path())[..], [&[&called[..]], &count[..], &how].concat());
@@ -168,7 +168,7 @@ fn nothing_in_a_path_is_interpreted() {
         };
         submitted(&slurm.commands[0]);
 
-        let hq = write(&without_gpus(Scheduler::Hq), &run, &program, job(2)).unwrap();
+        let hq = write(&without_gpus(Scheduler::Hq), &run, &program, job(2), false).unwrap();
         submitted(&hq.commands[0]);
         let texts: Vec<String> = hq.files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
         let [count_file, merge_file]: [toml::Table; 2] = [0, 1].map(|at| texts[at].parse().unwrap());
@@ -202,18 +202,39 @@ fn what_scripts_would_misread_is_refused() {
         (ClusterTable { sbatch: Some(vec!["--qos=a".into()]), ..some.clone() }, "#SBATCH --qos=long"),
         (ClusterTable { merge_sbatch: Some(vec!["a\nb".into()]), ..some.clone() }, "one line"),
     ] {
-        let error =
-            write(&cluster(Scheduler::Slurm, asked), dir.path(), Path::new("trimill"), job(1)).unwrap_err().to_string();
+        let error = write(&cluster(Scheduler::Slurm, asked), dir.path(), Path::new("trimill"), job(1), false)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(word), "{error}");
     }
     for (engine, folder) in [(Scheduler::Slurm, "50%"), (Scheduler::Slurm, "a\\b"), (Scheduler::Hq, "%{JOB_ID}")] {
-        let error = write(&cluster(engine, some.clone()), &dir.path().join(folder), Path::new("trimill"), job(1));
+        let error =
+            write(&cluster(engine, some.clone()), &dir.path().join(folder), Path::new("trimill"), job(1), false);
         assert!(error.unwrap_err().to_string().contains("rename the directory"), "{folder}");
     }
     let not_text: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"\xff");
-    let error = write(&cluster(Scheduler::Slurm, some), &dir.path().join(not_text), Path::new("trimill"), job(1))
-        .unwrap_err()
-        .to_string();
+    let error =
+        write(&cluster(Scheduler::Slurm, some), &dir.path().join(not_text), Path::new("trimill"), job(1), false)
+            .unwrap_err()
+            .to_string();
     assert!(error.contains("not UTF-8"), "{error}");
     assert!(std::fs::read_dir(dir.path()).unwrap().next().is_none());
+}
+
+#[test]
+fn a_script_that_differs_is_replaced_by_force_alone() {
+    let dir = tempfile::Builder::new().prefix("run").tempdir().unwrap();
+    let slurm = without_gpus(Scheduler::Slurm);
+    let write = |shards, force| write(&slurm, dir.path(), Path::new("/usr/bin/trimill"), job(shards), force);
+    let files = write(2, false).unwrap().files;
+    write(2, false).unwrap();
+    std::fs::write(&files[1], "mine").unwrap();
+    for (shards, name) in [(2, "merge.sbatch: is there already"), (3, "count.sbatch: is there already")] {
+        let error = write(shards, false).unwrap_err().to_string();
+        assert!(error.contains(name) && error.contains("--force"), "{error}");
+    }
+    let texts = || [0, 1].map(|at| std::fs::read_to_string(&files[at]).unwrap());
+    assert!(texts()[0].contains("--array=0-1") && texts()[1] == "mine");
+    write(3, true).unwrap();
+    assert!(texts()[0].contains("--array=0-2") && texts()[1] != "mine");
 }

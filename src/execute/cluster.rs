@@ -9,8 +9,8 @@ use crate::run_dir::RunDir;
 use trimill_system::text::plural;
 use trimill_system::{Error, Result};
 
-/// Writes the scripts, which count with `program`.
-pub fn cluster(run: &Path, cluster: &Cluster, program: Option<&Path>) -> Result<ClusterReport> {
+/// Writes the scripts, which count with `program`; `force` replaces those that are there and differ.
+pub fn cluster(run: &Path, cluster: &Cluster, program: Option<&Path>, force: bool) -> Result<ClusterReport> {
     cluster.check()?;
     let prepared = RunDir::share(run)?.1;
     let parts = NonZeroU32::new(prepared.parts()).unwrap_or(NonZeroU32::MIN);
@@ -25,5 +25,5 @@ pub fn cluster(run: &Path, cluster: &Cluster, program: Option<&Path>) -> Result<
     }
     let program = program.ok_or_else(|| Error::usage("the program that counts is not known"))?;
     let (partitions, peels) = (prepared.report.device_memory, prepared.job.counts().truss.is_some());
-    cluster::write(cluster, run, program, ClusterJob { shards, partitions, peels })
+    cluster::write(cluster, run, program, ClusterJob { shards, partitions, peels }, force)
 }

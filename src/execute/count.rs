@@ -50,6 +50,7 @@ pub fn count(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, co
     if let Some(result) = opened.finished()? {
         return Ok(result);
     }
+    opened.session.run.as_ref().map_or(Ok(()), RunDir::check_writable)?;
     let planned = opened.prepare()?.plan(1)?;
     tracing::debug!("partitions are planned");
     planned.count()

@@ -48,9 +48,9 @@ impl Job {
 
     /// A file of counts that is not there as an earlier start left it.
     pub(super) fn output_of_others(&self, run: &RunDir) -> Option<PathBuf> {
-        let announced = run_dir::announced(run.path());
         // Pipes and devices get the counts again.
-        let own = |path: &&PathBuf| path.exists() && place::file_of(path).is_some_and(|file| announced.contains(&file));
+        let is_announced = |file: PathBuf| run_dir::announced(run.path()).0.contains(&file);
+        let own = |path: &&PathBuf| path.exists() && place::file_of(path).is_some_and(is_announced);
         self.settings.output.count_files().find(|path| !own(path)).cloned()
     }
 }

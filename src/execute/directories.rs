@@ -27,7 +27,8 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Creates the directories, private unless named by the user; in a run directory removes earlier work files, and in a shared one creates none.
+    /// Creates the directories, private unless named by the user; in a run directory removes earlier work files, and in one that is shared
+    /// or only read creates none.
     pub(super) fn make(
         spill_dir: Option<&Path>,
         work_dir: Option<&Path>,
@@ -43,7 +44,8 @@ impl Places {
             disk::make_dir(&spill)?;
             return Ok(Self { spill, work, temporary: None });
         };
-        let (work, temporary) = match work_dir {
+        let elsewhere = run.is_read_only().then(disk::temporary_folder);
+        let (work, temporary) = match work_dir.or(elsewhere.as_deref()) {
             Some(dir) => {
                 disk::sweep(dir);
                 let work = TemporaryDir::new(dir, "trimill-run-")?;
@@ -59,7 +61,9 @@ impl Places {
             Some(dir) if keep_spill => dir.to_path_buf(),
             dir => {
                 let spill = run.spills(dir);
-                disk::private_dir(&spill)?;
+                if !run.is_read_only() {
+                    disk::private_dir(&spill)?;
+                }
                 spill
             }
         };

@@ -43,7 +43,8 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
     let session = Session::open(job.without_cache(), Purpose::Count, None, control)?;
     let Session { job, control, .. } = &session;
     let needs = session.host_needs_of(size, Bytes::ZERO, job.settings.mode());
-    let mut chosen = session.backends(&needs, None)?;
+    let spills = SpillsToCount { manifest: &manifest, dir, wanted: &|_| true, journal: None };
+    let mut chosen = spills.backends(&needs, &session)?;
     if chosen.backends[0].footprint().scope != Scope::Partitions && manifest.partitions.len() > 1 {
         return Err(Error::usage(format!("method {} counts whole graphs only", chosen.backends[0].method()))
             .at(dir)
@@ -52,7 +53,6 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
     let (device, driver) = (chosen.device, chosen.driver);
     let (backend, method) = (chosen.backends[0].name(), chosen.backends[0].method());
     let start = Instant::now();
-    let spills = SpillsToCount { manifest: &manifest, dir, wanted: &|_| true, journal: None };
     let (all, devices) = chosen.count(&spills, &Details::Total, &needs, &session)?;
     control.did_stage("count", start);
     let spilled = manifest.partitions.iter().map(|partition| Bytes(partition.bytes)).sum();

@@ -43,6 +43,7 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
         }
         _ => {}
     }
+    run.check_writable()?;
     run.check(&prepared)?;
     job.check_counts()?;
     let graph = run.graph(&prepared)?;

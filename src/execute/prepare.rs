@@ -41,9 +41,10 @@ pub fn prepare(
     job.check_counts()?;
     // The graph and the spills are in the run directory, where all nodes find them.
     let session = Session::open(job.without_cache(), Purpose::Shards, metis, control)?;
-    if session.run.is_none() {
+    let Some(run) = &session.run else {
         return Err(Error::usage("no run directory").advice("name it with --run-dir"));
-    }
+    };
+    run.check_writable()?;
     let mut opened = session.input(None)?;
     opened.claim()?;
     if let Some(report) = opened.session.prepared_earlier(shards)? {

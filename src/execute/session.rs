@@ -132,7 +132,7 @@ impl Session {
         let cache = cached.then(|| cache(job.settings.cache.dir.as_deref(), job.settings.cache.max)).flatten();
         let cache = match (cache, &run) {
             // Without the cache the graph is kept for later starts of this job.
-            (None, Some(run)) if !run.is_shared() => Some(Cache::of_run(&run.graphs())?),
+            (None, Some(run)) if !run.is_shared() && !run.is_read_only() => Some(Cache::of_run(&run.graphs())?),
             (cache, _) => cache,
         };
         let graph_memory =
@@ -216,7 +216,7 @@ impl Session {
 
     /// Removes intermediate files of a finished job from its run directory, except kept spills; also spills of starts with another --spill-dir.
     pub fn tidy(&self) {
-        let Some(run) = &self.run else { return };
+        let Some(run) = self.run.as_ref().filter(|run| !run.is_read_only()) else { return };
         run.remove_counts();
         let spills = Some(&self.spill_dir).filter(|_| !self.job.settings.spill.keep());
         let earlier = run.earlier_spills();

@@ -127,10 +127,10 @@ fn count_spills(prepared: &Prepared, journal: &Journal, parts: &[u32]) -> Result
     let manifest = Manifest::read(&dir)?;
     session.open_gpus(Bytes(u64::MAX))?;
     let needs = session.host_needs(graph, session.job.settings.mode());
-    let mut chosen = session.backends(&needs, None)?;
-    let details = Details::new(session, graph, journal.fingerprint)?;
     let wanted = |part| parts.contains(&part);
     let spills = SpillsToCount { manifest: &manifest, dir: &dir, wanted: &wanted, journal: Some(journal) };
+    let mut chosen = spills.backends(&needs, session)?;
+    let details = Details::new(session, graph, journal.fingerprint)?;
     let (all, _) = chosen.count(&spills, &details, &needs, session)?;
     Ok((chosen.backends, all))
 }

@@ -17,6 +17,7 @@ use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_partitioners::partition::totals::RowBlockTotals;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_partitioners::spill::{Manifest, SpillReader};
+use trimill_system::memory::HostMemory;
 use trimill_system::{Bytes, Error, Result};
 
 pub(super) struct SpillsToCount<'a> {
@@ -25,6 +26,34 @@ pub(super) struct SpillsToCount<'a> {
     /// Those that are counted.
     pub(super) wanted: &'a dyn Fn(u32) -> bool,
     pub(super) journal: Option<&'a Journal>,
+}
+
+impl SpillsToCount<'_> {
+    /// The backends that count them.
+    pub(super) fn backends(&self, needs: &HostNeeds, session: &Session) -> Result<ChosenBackends> {
+        session.backends(needs, None).map_err(|error| self.with_enough(error, needs, session))
+    }
+
+    /// `error`; if it advises a host budget that does not hold these spills, counted on the cores, it advises one that does.
+    fn with_enough(&self, mut error: Error, needs: &HostNeeds, session: &Session) -> Error {
+        let &Self { manifest, dir, wanted, .. } = self;
+        let asked = session.job.settings.memory.device;
+        let held = |enough| {
+            let needs = needs.within(enough);
+            let chosen = session.backends_within(&needs, false, asked)?;
+            let footprint = chosen.backends[0].footprint();
+            let partitions = manifest.partitions.iter().filter(|partition| wanted(partition.id));
+            let spills = partitions.filter_map(|partition| manifest.open(dir, partition).ok());
+            let largest = spills.map(|spill| known(&spill, &footprint, chosen.device).1.peak).max().unwrap_or_default();
+            chosen.holds(largest, "the largest partition", &needs, asked)
+        };
+        while let Some(enough) = error.bytes_wanted()
+            && let Some(more) = held(enough).err().and_then(|more| more.bytes_wanted()).filter(|more| *more > enough)
+        {
+            error = error.advice(HostMemory::advice(more)).wanting(more);
+        }
+        error
+    }
 }
 
 impl ChosenBackends {
@@ -64,6 +93,7 @@ impl ChosenBackends {
             let what = format!("partition {}, the largest,", partition.id);
             let advice = "or partition the graph into more parts";
             self.holds(predicted.peak, &what, needs, session.job.settings.memory.device)
+                .map_err(|error| spills.with_enough(error, needs, session))
                 .map_err(|error| error.at(dir.join(&partition.file)).also(advice))?;
         }
         let partitions = PartitionsToCount {

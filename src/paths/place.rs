@@ -27,6 +27,11 @@ pub fn file_of(output: &Path) -> Option<PathBuf> {
     file_of_output(output).ok().flatten().map(|file| place(&file))
 }
 
+/// Whether nothing is in `dir`, or it is not there.
+pub fn is_empty(dir: &Path) -> bool {
+    std::fs::read_dir(dir).map_or(true, |mut entries| entries.next().is_none())
+}
+
 /// The target of a link if it does not exist yet; other paths stay.
 fn to_nowhere(path: PathBuf) -> PathBuf {
     match path.is_symlink() {

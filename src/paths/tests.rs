@@ -57,9 +57,12 @@ fn one_place_is_one_however_it_is_written() {
         "output.by_degree = 'r.tsv'\nrun.dir = 'r.tsv'",
         "run.dir = 'r'\ncache.dir = 'r'",
         "run.dir = 'r'\ncache.dir = 'r/work/cache'",
+        "run.dir = 'r'\nspill = { dir = 'x/../r', keep = true }",
     ] {
         refused(dir, &[settings], "in the run directory");
     }
+    let kept = "spill = { dir = 'r', keep = true }";
+    refused(dir, &[kept, "run.dir = 'r'"], "the spilled partitions of job 'job-1' in the run directory of job 'job-2'");
     refused(dir, &["cache.dir = 'x/../r/cache'", "run.dir = 'r'"], "in the run directory of job 'job-2'");
     jobs(dir, &["run.dir = 'r'\ncache.dir = 'c'"]).unwrap();
     refused(dir, &["output.per_edge = 'e.tsv'", "output.per_vertex = 'e.tsv'"], "both write to");

@@ -58,6 +58,13 @@ impl Lock {
     }
 }
 
+/// Whether `dir` has a lock of this program and this user.
+pub(super) fn is_there(dir: &Path) -> bool {
+    let mut said = String::new();
+    let file = disk::open_own(&dir.join(NAME)).ok().flatten();
+    file.is_some_and(|file| file.take(TEXT).read_to_string(&mut said).is_ok()) && is_ours(&said, dir)
+}
+
 /// Whether a lock file in `dir` that begins with the text `said` is this program's.
 fn is_ours(said: &str, dir: &Path) -> bool {
     let has_job = || sealed_file::read::<JobRecord>(&dir.join(JOB)).is_ok_and(|job| job.is_some());

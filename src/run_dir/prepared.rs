@@ -1,14 +1,15 @@
 //! A job that is prepared for shards: `prepared.json`. With plan, graph and spills beside it, a process can count partitions, or add them all.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{PREPARE_AGAIN, sealed_file};
+use super::{GRAPHS, PREPARE_AGAIN, RESULT, SPILLS, sealed_file};
 use crate::job::file::{MemoryTable, PartitionTable, Tables, WorkTable};
 use crate::job::{Job, Mode, Partitioner};
 use crate::report::PreparedReport;
-use trimill_system::{Error, Result, hex};
+use trimill_system::{Error, Kind, Result, hex};
 
 pub(super) const NAME: &str = "prepared.json";
 
@@ -58,7 +59,7 @@ impl PreparedJob {
     }
 
     pub(super) fn read(dir: &Path) -> Result<Option<Self>> {
-        if dir.is_file() {
+        if dir.exists() && !dir.is_dir() {
             return Ok(None);
         }
         let path = dir.join(NAME);
@@ -68,7 +69,40 @@ impl PreparedJob {
                     .expected(format!("a '{}'", Self::KIND))
                     .advice(PREPARE_AGAIN))
             }
-            other => other.map_err(|error| error.advice(PREPARE_AGAIN)),
+            other => other.map_err(with_advice),
         }
+    }
+}
+
+/// Adds what to do to an error about the graph, the spills or the result of the job that is prepared in `run`.
+pub fn with_prepare_advice(error: Error, run: &Path) -> Error {
+    let made = [run.join(GRAPHS), run.join(SPILLS), run.join(RESULT)];
+    let ours = |path: &Path| made.iter().any(|made| path.starts_with(made));
+    match error.kind() == Kind::Data && error.path().is_some_and(ours) {
+        true => with_advice(error),
+        false => error,
+    }
+}
+
+/// Adds what to do to an error about a file that `trimill prepare` made.
+fn with_advice(error: Error) -> Error {
+    let denied = error.io_kind() == Some(ErrorKind::PermissionDenied);
+    error.advice(if denied { "run trimill as the user who prepared the job" } else { PREPARE_AGAIN })
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::io::Errno;
+
+    use super::*;
+
+    #[test]
+    fn what_another_user_may_not_read_is_not_to_be_prepared_again() {
+        let run = Path::new("run");
+        let said = |errno: Errno| with_prepare_advice(Error::read("run/graph/g", errno.into()), run).to_string();
+        let denied = said(Errno::ACCESS);
+        assert!(denied.starts_with("run/graph/g: cannot be read (Permission denied"), "{denied}");
+        assert!(denied.ends_with("; run trimill as the user who prepared the job"), "{denied}");
+        assert!(said(Errno::NOENT).ends_with(PREPARE_AGAIN));
     }
 }

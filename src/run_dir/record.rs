@@ -1,6 +1,7 @@
 //! The job of a run directory: the settings that determine its partitions, in `job.json`, and on a later start what differs. Threads,
 //! budgets, backend, method and directories are not part of it and may change from start to start.
 
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -8,10 +9,12 @@ use serde::{Deserialize, Serialize};
 use crate::cache::Origin;
 use crate::job::Partitioner;
 use crate::job::file::Tables;
+use crate::paths::place::is_empty;
 use trimill_input::{FileIdentity, Identity};
-use trimill_system::{Control, Error, Result};
+use trimill_system::{Control, Error, Kind, Result, disk};
 
 use super::plan::PlanRecord;
+use super::{ANNOUNCED, GRAPHS, JOB, RunDir, SPILLS, WORK, lock, sealed_file};
 
 const KIND: &str = "trimill run directory 3";
 
@@ -129,6 +132,47 @@ impl JobRecord {
     }
 }
 
+impl RunDir {
+    /// Fails if the directory belongs to another job than `job`, which gets recorded hashes of contents. Any job may use it before [`Self::record`],
+    /// and as long as the recorded job has nothing here to go on from.
+    pub fn claim(&self, job: &mut JobRecord, control: &Control) -> Result<()> {
+        let path = self.path.join(JOB);
+        let before = sealed_file::read::<JobRecord>(&path)
+            .map_err(|error| error.advice("remove the run directory and start anew"))?;
+        let Some(before) = before else { return Ok(()) };
+        let plan = self.plan()?;
+        if let Err(error) = before.check(job, plan.as_ref(), &self.path, control) {
+            if error.kind() != Kind::Resource || self.has_work(&before, job) {
+                return Err(error);
+            }
+            disk::remove(&self.path.join(ANNOUNCED))?;
+            return disk::remove(&path);
+        }
+        let now = before.clone().refreshed(job);
+        if now == before || self.read_only { Ok(()) } else { sealed_file::write(&path, &now) }
+    }
+
+    /// Whether the job `before` can go on from what is here: a plan, results, or a graph that is not that of `now`, too.
+    fn has_work(&self, before: &JobRecord, now: &JobRecord) -> bool {
+        const OF_ANY_START: [&str; 6] = [lock::NAME, JOB, ANNOUNCED, GRAPHS, SPILLS, WORK];
+        let same_graph = before.format == now.format && before.input().paths_only() == now.input().paths_only();
+        let of_any_start = |entry: DirEntry| OF_ANY_START.iter().any(|name| entry.file_name() == *name);
+        let is_bare = std::fs::read_dir(&self.path).is_ok_and(|mut there| there.all(|it| it.is_ok_and(of_any_start)));
+        !is_bare || !same_graph && !is_empty(&self.graphs())
+    }
+
+    /// The input of the recorded job.
+    pub fn input(&self) -> Result<Option<Identity>> {
+        Ok(sealed_file::read::<JobRecord>(&self.path.join(JOB))?.map(|job| job.input()))
+    }
+
+    /// Records the directory's job, once its input is hashed, and before anything is kept here that another job could take for its own.
+    pub fn record(&self, job: &JobRecord) -> Result<()> {
+        let path = self.path.join(JOB);
+        if path.exists() { Ok(()) } else { sealed_file::write(&path, job) }
+    }
+}
+
 fn files_differ(
     what: &str,
     before: &[FileIdentity],
@@ -182,7 +226,6 @@ mod tests {
     use crate::job::Mode;
     use trimill_input::identity::Stat;
     use trimill_system::bytes::Bytes;
-    use trimill_system::error::Kind;
 
     fn record() -> JobRecord {
         let stat = Stat { bytes: 10, modified: (5, 7), changed: (6, 8), inode: 3 };

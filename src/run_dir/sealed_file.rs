@@ -14,6 +14,10 @@ pub(super) fn write(path: &Path, value: &impl Serialize) -> Result<()> {
 
 /// Reads the value back; `None` if there is no file.
 pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    // To read a pipe would wait for its writer.
+    if path.metadata().is_ok_and(|there| !there.is_file()) {
+        return Err(Error::data(path, "is not a regular file").expected("a file that trimill wrote"));
+    }
     let text = match std::fs::read(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         other => other.map_err(|error| Error::read(path, error))?,

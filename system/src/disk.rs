@@ -68,7 +68,12 @@ pub fn make_dir(dir: &Path) -> Result<()> {
     if dir.is_dir() {
         return Ok(());
     }
-    step(|| std::fs::create_dir_all(dir)).map_err(|e| Error::write(dir, e))
+    step(|| std::fs::create_dir_all(dir)).map_err(|e| match e.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Error::resource("is neither a directory nor a link to one").at(dir).expected("a directory, or nothing yet")
+        }
+        _ => Error::write(dir, e),
+    })
 }
 
 /// A new file without a name on the disk of `dir`; removed when its last handle is closed.

@@ -154,3 +154,18 @@ fn a_partition_beyond_the_budget_is_named_with_what_it_takes() {
     let counted = count(advised);
     assert_eq!(counted.status.code(), Some(0), "{}", stderr(&counted));
 }
+
+#[test]
+fn the_host_budget_that_the_first_refusal_names_holds_the_spills() {
+    let (place, _) = partitioned();
+    let random = ["--partitioner", "random", "--parts", "2", "--per-vertex", "v.tsv", "--backend", "cpu"];
+    place.prints(&[&["prepare", &typed("soc-Slashdot0902.txt.gz"), "--run-dir", "run"], &random[..]].concat());
+    for words in [&["count", "spills"][..], &["count", "--run-dir", "run", "--shard", "0/1"]] {
+        let budget =
+            |bytes: &str| place.run(&[words, &["--backend", "cpu", "--threads", "4", "--host-memory", bytes]].concat());
+        let said = stderr(&budget("1MiB"));
+        let enough = said.split("raise --host-memory to ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+        let output = budget(enough);
+        assert_eq!(output.status.code(), Some(0), "{said}{}", stderr(&output));
+    }
+}

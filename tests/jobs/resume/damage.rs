@@ -236,6 +236,22 @@ fn an_empty_lock_beside_the_record_of_the_job_is_used() {
 }
 
 #[test]
+fn a_damaged_record_of_outputs_is_told_with_what_follows() {
+    let place = Place::new();
+    let settings = ["--partitioner", "rank", "--per-vertex", "v.tsv"];
+    place.completes(ROUTERS, &settings);
+    flip(&place.path("run/outputs.json"), 40);
+    let output = place.start(&data(ROUTERS.0), &settings);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("v.tsv: is there already") && said.contains("only --force replaces the files"), "{said}");
+    let (_, said) = place.completes(ROUTERS, &[&settings[..], &["--force"]].concat());
+    assert_eq!(said.matches("run/outputs.json: is damaged").count(), 1, "{said}");
+    let (_, said) = place.completes(ROUTERS, &settings);
+    assert!(!said.contains("outputs.json"), "{said}");
+}
+
+#[test]
 fn without_knowing_the_job_nothing_is_done() {
     let place = Place::new();
     place.completes(ROUTERS, &PARTS);

@@ -5,7 +5,7 @@ use std::fs;
 use trimill::Kind;
 use trimill::testing::run_dir::RunDir;
 
-use super::support::{Place, ROUTERS, answered, data, stderr};
+use super::support::{COLLABORATION, Place, ROUTERS, answered, data, stderr};
 
 fn refused(place: &Place, code: i32, input: &str, arguments: &[&str], parts: &[&str]) {
     let output = place.start(input, arguments);
@@ -41,6 +41,24 @@ fn another_job_is_told_what_differs() {
     refused(&place, 3, &other, &["--parts", "4"], &["recorded text, now matrix-market", "as20000102.txt, now"]);
     // The run directory is unchanged.
     place.completes(ROUTERS, &["--parts", "4"]);
+}
+
+#[test]
+fn a_start_without_a_plan_does_not_keep_other_jobs_out() {
+    let place = Place::new();
+    let routers = data(ROUTERS.0);
+    place.write("bad.txt", "no part\n");
+    let bad = ["--partitioner", "file:bad.txt", "--no-cache"];
+    refused(&place, 1, &routers, &bad, &["bad.txt:1: "]);
+    assert!(place.path("run/job.json").exists() && !place.path("run/plan.json").exists());
+    // The graph that is kept there is for later starts with its input.
+    refused(&place, 3, &data(COLLABORATION.0), &[], &["run: belongs to another job", "as20000102.txt, now"]);
+    let (result, said) = place.completes(ROUTERS, &["--parts", "4", "--no-cache"]);
+    assert!(result.stages[0].name == "cached" && !said.contains("another job"), "{said}");
+    fs::remove_dir_all(place.path("run")).unwrap();
+    refused(&place, 1, &routers, &bad[..2], &["bad.txt:1: "]);
+    place.completes(COLLABORATION, &[]);
+    assert_eq!(fs::read_to_string(place.path("run/job.json")).unwrap().matches("ca-HepTh").count(), 1);
 }
 
 #[test]
@@ -107,6 +125,50 @@ fn a_directory_of_other_things_is_left_alone() {
     fs::remove_dir_all(place.path("run")).unwrap();
     fs::write(place.path("run"), "a file").unwrap();
     refused(&place, 3, &routers, &[], &["run"]);
+}
+
+#[test]
+fn a_run_directory_in_another_one_is_refused() {
+    let place = Place::new();
+    let routers = data(ROUTERS.0);
+    place.completes(ROUTERS, &[]);
+    for inner in ["run/work", "run/work/deep/inner", "tmp/../run/inner"] {
+        let words = ["count", &routers, "--backend", "cpu", "--run-dir", inner];
+        place.refuses(&words, 2, &[inner, ": the run directory in another run directory, ", "/run; expected a place"]);
+    }
+    assert!(!place.path("run/work").exists() && !place.path("run/inner").exists());
+    // A file of that name alone is no sign of a run directory.
+    place.write("tmp/lock", "of something else");
+    place.prints(&["count", &routers, "--backend", "cpu", "--run-dir", "tmp/run"]);
+}
+
+#[test]
+fn a_pipe_and_a_link_to_nothing_are_refused_at_once() {
+    let place = Place::new();
+    let routers = data(ROUTERS.0);
+    let pipe = |name: &str| {
+        let made = std::process::Command::new("mkfifo").arg(place.path(name)).status().unwrap();
+        assert!(made.success());
+    };
+    pipe("pipe");
+    std::os::unix::fs::symlink("nowhere", place.path("link")).unwrap();
+    let count = |run| ["count", &routers, "--backend", "cpu", "--run-dir", run];
+    place.refuses(&count("pipe"), 3, &["pipe: is not a directory; expected a directory"]);
+    place.refuses(&count("link"), 3, &["link: is neither a directory nor a link to one; expected a directory"]);
+    for run in ["pipe", "link"] {
+        place.refuses(&["merge", run], 3, &[run, ": holds no prepared job; expected the run directory"]);
+    }
+    // In the place of a file of a run directory.
+    place.completes(ROUTERS, &[]);
+    for (name, then) in [("plan.json", "the job is planned anew"), ("result.json", "it is put together again")] {
+        fs::remove_file(place.path("run").join(name)).unwrap();
+        pipe(&format!("run/{name}"));
+        let (_, said) = place.completes(ROUTERS, &[]);
+        assert!(said.contains(&format!("{name}: is not a regular file")) && said.contains(then), "{said}");
+    }
+    fs::remove_file(place.path("run/job.json")).unwrap();
+    pipe("run/job.json");
+    refused(&place, 1, &routers, &[], &["job.json: is not a regular file", "remove the run directory"]);
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! What a start reuses from an earlier one, and which settings may change.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use trimill::testing::job::Mode;
 use trimill::testing::report::RunResult;
 
-use crate::common::place::{goes_on, stopped};
+use crate::common::place::{SmallDisk, goes_on, stopped};
 
 use super::support::{COLLABORATION, FRIENDS, Place, ROUTERS, STRIKES, data, files, stderr};
 
@@ -58,6 +59,37 @@ fn a_done_job_is_answered_at_once_with_the_recorded_result() {
     assert_eq!(before.iter().zip(&after).filter(|(before, after)| before != after).count(), 1);
     let recorded = trimill::testing::report::json::read_result(&place.path("run/result.json")).unwrap();
     assert_eq!(recorded, first);
+}
+
+/// Root can write in any directory, except on a file system that is mounted read-only.
+#[test]
+fn a_done_job_is_answered_from_a_directory_that_cannot_be_written() {
+    let place = Place::new();
+    let small = if rustix::process::geteuid().is_root() { SmallDisk::mount(&place, "4m") } else { None };
+    let (routers, run) = (data(ROUTERS.0), place.path("small/run"));
+    fs::create_dir_all(&run).unwrap();
+    let words = ["count", &routers, "--backend", "cpu", "--run-dir", "small/run", "--per-vertex", "v.tsv"];
+    let first = place.answer(&words);
+    let mode = |mode| fs::set_permissions(&run, fs::Permissions::from_mode(mode)).unwrap();
+    match &small {
+        Some(_) => {
+            let remounted = Command::new("mount").args(["-o", "remount,ro"]).arg(place.path("small")).status();
+            assert!(remounted.unwrap().success());
+        }
+        None => mode(0o555),
+    }
+    for more in [&[][..], &["--no-cache"], &["--work-dir", "work"]] {
+        assert_eq!(place.answer(&[&words[..], more].concat()), first, "{more:?}");
+    }
+    if rustix::fs::access(&run, rustix::fs::Access::WRITE_OK).is_err() {
+        let refused = |more: &[&str], said| place.refuses(&[&words[..], more].concat(), 3, &["small/run: ", said]);
+        refused(&["--by-degree", "d.tsv"], "run: cannot be written (");
+        refused(&["--seed", "9"], "run: belongs to another job (seed: recorded 1, now 9)");
+    }
+    assert!(files(&place.path("tmp")).is_empty() && files(&place.path("work")).is_empty());
+    if small.is_none() {
+        mode(0o755);
+    }
 }
 
 #[test]

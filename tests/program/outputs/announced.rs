@@ -271,7 +271,7 @@ fn a_start_in_a_run_directory_replaces_only_what_an_earlier_one_announced() {
     // What somebody changed since the job was done is not its own any more.
     fs::write(place.path("mine.tsv"), TRIANGLE).unwrap();
     let (code, said) = count(&["--per-vertex", "mine.tsv"]);
-    assert!(code == Some(2) && said.contains("mine.tsv: is there already"), "{said}");
+    assert!(code == Some(2) && said.contains("mine.tsv: was changed since the job wrote it; name"), "{said}");
     assert!(count(&["--per-vertex", "mine.tsv", "--force"]).0 == Some(0) && is_written());
 }
 

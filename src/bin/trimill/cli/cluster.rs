@@ -83,6 +83,10 @@ pub(crate) struct TaskArgs {
     #[command(flatten)]
     pub(crate) cluster: ClusterTable,
 
+    /// Replace scripts that are there already and differ
+    #[arg(long, help_heading = "Output")]
+    pub(crate) force: bool,
+
     /// Print one JSON object instead of text
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

@@ -38,6 +38,6 @@ pub(super) fn merge(command: &MergeCommand, context: &mut CommandContext<'_>) ->
 pub(super) fn cluster(command: &ClusterCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let (engine, tasks) = command.tasks();
     let cluster = Cluster { engine, asked: tasks.cluster.clone() };
-    let written = execute::cluster(&tasks.run, &cluster, context.program.as_deref())?;
+    let written = execute::cluster(&tasks.run, &cluster, context.program.as_deref(), tasks.force)?;
     context.report(tasks.json, &written, reports::cluster)
 }

@@ -175,7 +175,7 @@ fn for_cluster(name: &str, job: &Job, cluster: &Cluster, context: &CommandContex
         guarded(WORKER, || execute::prepare(job.clone(), cluster.asked.shards, context.metis(), &context.control))
             .and_then(|done| done)?;
     let run = job.settings.run.dir.as_deref().unwrap_or(Path::new(""));
-    let written = execute::cluster(run, cluster, context.program.as_deref())?;
+    let written = execute::cluster(run, cluster, context.program.as_deref(), job.settings.output.force())?;
     Ok(ClusterJobReport::new(name, prepared, written))
 }
 
