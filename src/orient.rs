@@ -64,8 +64,10 @@ pub fn orient(
     let later = space.later_needs(layout.vertices.into(), edges);
     place.check_room(&layout, std::iter::once(waiting).chain(later))?;
     let arcs = RankedArcs::new(&degrees, edges, &shares);
-    // Frees the small blocks that cleaning took.
-    trim_heap();
+    if 3 * 8 * edges > shares.left.get() {
+        // The blocks that cleaning took were small. They would do for arcs, but other threads may have taken them.
+        trim_heap();
+    }
     let rank_of = numbers(&degrees);
     drop(degrees);
     let task = control.task("orient", Some(2 * edges), Unit::Arcs);
@@ -76,17 +78,18 @@ pub fn orient(
         parallel::try_each(0..pairs.buckets(), |bucket| {
             control.check()?;
             let taken = budget.take(Bytes(8 * pairs.len(bucket)));
-            let keys = pairs.take(bucket)?;
-            arcs.extend(keys.iter().enumerate().map(|(i, &key)| {
-                if let Some(&ahead) = keys.get(i + AHEAD) {
-                    prefetch(&rank_of, (ahead >> 32) as usize);
-                    prefetch(&rank_of, ahead as u32 as usize);
-                }
-                let (a, b) = (rank_of[(key >> 32) as usize], rank_of[key as u32 as usize]);
-                (a.max(b), a.min(b))
-            }))?;
-            task.advance(keys.len() as u64);
-            drop((keys, taken));
+            for keys in pairs.take(bucket)? {
+                arcs.extend(keys.iter().enumerate().map(|(i, &key)| {
+                    if let Some(&ahead) = keys.get(i + AHEAD) {
+                        prefetch(&rank_of, (ahead >> 32) as usize);
+                        prefetch(&rank_of, ahead as u32 as usize);
+                    }
+                    let (a, b) = (rank_of[(key >> 32) as usize], rank_of[key as u32 as usize]);
+                    (a.max(b), a.min(b))
+                }))?;
+                task.advance(keys.len() as u64);
+            }
+            drop(taken);
             Ok(())
         })?;
         drop(rank_of);

@@ -10,10 +10,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::pair_hash::PairHash;
-use super::sort::sort_in;
+use super::sort::sort_pairs;
 use trimill_graph::arcs::{self, LEAST_BITS, MOST_BYTES};
 use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
-use trimill_system::mapped::{with_capacity, zeros};
+use trimill_system::mapped::{trim_heap, zeros};
 use trimill_system::{Bytes, Error, Result, lock};
 
 /// Keys that a thread stages for a bucket before it locks the bucket to add them.
@@ -196,6 +196,10 @@ impl Buckets {
         for bucket in (0..self.buckets.len()).take_while(|_| is_beyond()) {
             self.write(&mut lock(&self.buckets[bucket]))?;
         }
+        if self.encoded.load(Ordering::Relaxed) + self.bytes_written() > 0 {
+            // The blocks of keys that were encoded were small.
+            trim_heap();
+        }
         Ok(())
     }
 
@@ -258,21 +262,22 @@ impl Buckets {
         lock(&self.buckets[bucket]).len
     }
 
-    pub fn take(&self, bucket: usize) -> Result<Vec<u64>> {
-        let mut keys = Vec::new();
-        self.take_in_chunks(bucket, usize::MAX, |chunk| {
-            keys = chunk;
+    /// Takes all blocks of a bucket.
+    pub fn take(&self, bucket: usize) -> Result<Vec<Vec<u64>>> {
+        let mut all = Vec::new();
+        self.take_in_chunks(bucket, usize::MAX, |blocks| {
+            all = blocks;
             Ok(())
         })?;
-        Ok(keys)
+        Ok(all)
     }
 
-    /// Takes a bucket in chunks of up to `most` keys; there is at least one chunk, maybe empty.
+    /// Takes a bucket in chunks: blocks of up to `most` keys together, or one that is longer. There is at least one chunk, maybe empty.
     pub fn take_in_chunks(
         &self,
         bucket: usize,
         most: usize,
-        mut each: impl FnMut(Vec<u64>) -> Result<()>,
+        mut each: impl FnMut(Vec<Vec<u64>>) -> Result<()>,
     ) -> Result<()> {
         let slot = std::mem::take(&mut *lock(&self.buckets[bucket]));
         let mut left = slot.len;
@@ -283,31 +288,18 @@ impl Buckets {
             full: slot.full.into_iter(),
             runs: slot.runs.into_iter(),
         };
-        let mut spare = Vec::new();
-        loop {
-            let want = left.min(most as u64) as usize;
-            let mut chunk = Vec::new();
-            while chunk.len() < want {
-                if spare.is_empty() {
-                    spare = taking.next_keys()?;
-                }
-                // A bucket that was put as one block is moved, not copied.
-                if chunk.is_empty() && spare.len() == want {
-                    chunk = std::mem::take(&mut spare);
-                    break;
-                }
-                if chunk.capacity() == 0 {
-                    chunk = with_capacity(want);
-                }
-                let from = spare.len() - (want - chunk.len()).min(spare.len());
-                chunk.extend(spare.drain(from..));
+        let (mut blocks, mut keys) = (Vec::new(), 0);
+        while left > 0 {
+            let block = taking.next_block()?;
+            if keys > 0 && keys + block.len() > most {
+                each(std::mem::take(&mut blocks))?;
+                keys = 0;
             }
-            left -= want as u64;
-            each(chunk)?;
-            if left == 0 {
-                return Ok(());
-            }
+            keys += block.len();
+            left -= block.len() as u64;
+            blocks.push(block);
         }
+        each(blocks)
     }
 }
 
@@ -320,8 +312,8 @@ struct TakenBucket<'a> {
 }
 
 impl TakenBucket<'_> {
-    /// The next keys, maybe none; there must be some left.
-    fn next_keys(&mut self) -> Result<Vec<u64>> {
+    /// The next block, maybe empty; there must be keys left.
+    fn next_block(&mut self) -> Result<Vec<u64>> {
         let Self { buckets, class, .. } = *self;
         if let Some(filling) = self.filling.take() {
             return Ok(filling);
@@ -352,7 +344,8 @@ impl RunMaker {
         if !keys.is_sorted() {
             let tails =
                 keys.iter().fold((u64::MAX, 0), |(first, last), key| (first.min(key >> 32), last.max(key >> 32)));
-            sort_in(keys, &(tails.0..tails.1 + 1), sorted);
+            sort_pairs(std::slice::from_ref(keys), &(tails.0..tails.1 + 1), sorted);
+            std::mem::swap(keys, sorted);
         }
         keys.iter_mut().for_each(|key| *key = hash.shortened(*key));
         encoded.clear();

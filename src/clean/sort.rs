@@ -10,43 +10,43 @@ const PER_CELL: usize = 4;
 /// The most cells, so that their offsets stay in a core's cache.
 const MOST_CELLS: usize = 1 << 18;
 
-/// Sorts keys whose smaller ids are in `ids`. Takes as much memory again.
-pub(super) fn sort_pairs(mut keys: Vec<u64>, ids: &Range<u64>) -> Vec<u64> {
-    let mut sorted = if keys.len() < 2 * PER_CELL { Vec::new() } else { zeros(keys.len()) };
-    sort_in(&mut keys, ids, &mut sorted);
-    keys
-}
-
-/// As [`sort_pairs`], in `sorted`, which is left with arbitrary content.
-pub(super) fn sort_in(keys: &mut Vec<u64>, ids: &Range<u64>, sorted: &mut Vec<u64>) {
-    if keys.len() < 2 * PER_CELL || u32::try_from(keys.len()).is_err() {
-        return keys.sort_unstable();
+/// Writes the keys of `blocks`, whose smaller ids are in `ids`, to `sorted`, in place of what is there; its memory is used again.
+pub(super) fn sort_pairs(blocks: &[Vec<u64>], ids: &Range<u64>, sorted: &mut Vec<u64>) {
+    let len = blocks.iter().map(Vec::len).sum::<usize>();
+    if len < 2 * PER_CELL || u32::try_from(len).is_err() {
+        sorted.clear();
+        blocks.iter().for_each(|block| sorted.extend_from_slice(block));
+        return sorted.sort_unstable();
     }
-    sorted.resize(keys.len(), 0);
-    let cells = (keys.len() / PER_CELL).min(MOST_CELLS);
+    match sorted.capacity() < len {
+        true => *sorted = zeros(len),
+        false => sorted.resize(len, 0),
+    }
+    let cells = (len / PER_CELL).min(MOST_CELLS);
     // The cell index is in the upper 32 bits of the scaled id.
     let scale = ((cells as u64) << 32) / (ids.end - ids.start);
     let cell_of = |key: u64| ((((key >> 32) - ids.start) * scale) >> 32) as usize;
     // First the cell sizes, then the next free place of each cell, finally the ends.
     let mut ends = vec![0_u32; cells];
-    for &key in &*keys {
-        ends[cell_of(key)] += 1;
+    for block in blocks {
+        block.iter().for_each(|&key| ends[cell_of(key)] += 1);
     }
     let mut sum = 0;
     for end in &mut ends {
         sum += std::mem::replace(end, sum);
     }
-    for &key in &*keys {
-        let next = &mut ends[cell_of(key)];
-        sorted[*next as usize] = key;
-        *next += 1;
+    for block in blocks {
+        for &key in block {
+            let next = &mut ends[cell_of(key)];
+            sorted[*next as usize] = key;
+            *next += 1;
+        }
     }
     let mut begin = 0;
     for end in ends {
         sorted[begin..end as usize].sort_unstable();
         begin = end as usize;
     }
-    std::mem::swap(keys, sorted);
 }
 
 #[cfg(test)]
@@ -61,13 +61,16 @@ mod tests {
             mut keys in prop::collection::vec(any::<u64>(), 1..5000),
             shift in 0..64u32,
             copies in 0..2000usize,
+            cut in 1..4000usize,
+            left in 0..9000usize,
         ) {
             keys.iter_mut().for_each(|key| *key >>= shift);
             let repeated = keys[0];
             keys.extend(std::iter::repeat_n(repeated, copies));
             let first = keys.iter().map(|key| key >> 32).min().unwrap_or(0);
             let end = keys.iter().map(|key| (key >> 32) + 1).max().unwrap_or(1);
-            let sorted = sort_pairs(keys.clone(), &(first..end));
+            let mut sorted = vec![1; left];
+            sort_pairs(&keys.chunks(cut).map(<[u64]>::to_vec).collect::<Vec<_>>(), &(first..end), &mut sorted);
             keys.sort_unstable();
             prop_assert_eq!(sorted, keys);
         }

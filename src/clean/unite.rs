@@ -10,7 +10,7 @@ use super::sort::sort_pairs;
 use super::workspace::{IdCount, PER_KEY, Workspace, check_bucket, needs};
 use trimill_graph::CleanReport;
 use trimill_system::control::{Control, Unit};
-use trimill_system::mapped::{prefetch, trim_heap, with_capacity, zeros};
+use trimill_system::mapped::{prefetch, with_capacity, zeros};
 use trimill_system::{Bytes, Result, parallel};
 
 /// How many keys ahead degrees are prefetched.
@@ -64,23 +64,26 @@ impl ArcsRead {
         let of_ids = if matches!(ids, InputIds::Plain) { IdCount::Plain(range) } else { IdCount::Ranked(range) };
         let shares = space.beside(&needs(of_ids, arcs, space))?;
         buckets.keep_at_most(shares.buckets())?;
-        // Staging areas and the blocks of buckets were small.
-        trim_heap();
         let chunk = shares.keys_at_once() as usize;
         let budget = shares.sorting_budget();
         let degrees: Vec<AtomicU32> = zeros(range as usize);
         let pairs = classes.buckets(1, arcs, &shares);
         let task = control.task("clean", Some(arcs), Unit::Arcs);
-        let found = parallel::try_map(0..buckets.buckets() / 2, |class| -> Result<(u64, u64, u64)> {
+        let found = parallel::try_map_with(0..buckets.buckets() / 2, Default::default, |sorted, class| {
             control.check()?;
             let incoming = buckets.len(2 * class) + buckets.len(2 * class + 1);
             let (taken, ids) = (budget.take(Bytes(incoming * PER_KEY)), classes.ids(class, range));
             let check = |keys: u64| check_bucket(&taken, keys * PER_KEY);
-            let forward = distinct_keys(&buckets, 2 * class, &ids, chunk, check)?;
+            let [forward, backward]: &mut [Vec<u64>; 2] = sorted;
+            distinct_keys(&buckets, 2 * class, &ids, chunk, check, forward)?;
             let before = forward.len() as u64;
-            let backward = distinct_keys(&buckets, 2 * class + 1, &ids, chunk, |keys| check(before + keys))?;
+            distinct_keys(&buckets, 2 * class + 1, &ids, chunk, |keys| check(before + keys), backward)?;
             let distinct = (forward.len() + backward.len()) as u64;
             let union = merge(forward, backward);
+            if incoming * PER_KEY > shares.sorting() {
+                // Threads that wait for the budget keep only small arrays.
+                *sorted = Default::default();
+            }
             let edges = union.len() as u64;
             add_degrees(&union, &degrees);
             pairs.put(class, union)?;
@@ -138,29 +141,31 @@ fn add_degrees(union: &[u64], degrees: &[AtomicU32]) {
     }
 }
 
-/// The distinct keys of a bucket, ascending. A bucket longer than `chunk` (one pair repeated very often) is sorted chunk by chunk, so memory is
-/// proportional to the distinct keys; `check` gets their number after each chunk.
+/// Writes the distinct keys of a bucket, ascending, to `keys`, in place of what is there. A bucket longer than `chunk` (one pair repeated very
+/// often) is sorted chunk by chunk, so memory is proportional to the distinct keys; `check` gets their number after each chunk.
 fn distinct_keys(
     buckets: &Buckets,
     bucket: usize,
     ids: &Range<u64>,
     chunk: usize,
     check: impl Fn(u64) -> Result<()>,
-) -> Result<Vec<u64>> {
-    let mut all = Vec::new();
-    buckets.take_in_chunks(bucket, chunk, |keys| {
-        let mut keys = sort_pairs(keys, ids);
+    keys: &mut Vec<u64>,
+) -> Result<()> {
+    let mut is_first = true;
+    buckets.take_in_chunks(bucket, chunk, |blocks| {
+        let earlier = if is_first { Vec::new() } else { std::mem::take(keys) };
+        is_first = false;
+        sort_pairs(&blocks, ids, keys);
+        drop(blocks);
         keys.dedup();
-        all = merge(std::mem::take(&mut all), keys);
-        check(all.len() as u64)
-    })?;
-    Ok(all)
+        if !earlier.is_empty() {
+            *keys = merge(&earlier, keys);
+        }
+        check(keys.len() as u64)
+    })
 }
 
-fn merge(a: Vec<u64>, b: Vec<u64>) -> Vec<u64> {
-    if a.is_empty() || b.is_empty() {
-        return if a.is_empty() { b } else { a };
-    }
+fn merge(a: &[u64], b: &[u64]) -> Vec<u64> {
     let mut out = with_capacity(a.len() + b.len());
     let (mut i, mut j) = (0, 0);
     while i < a.len() && j < b.len() {

@@ -17,7 +17,6 @@ use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_partitioners::partition::totals::RowBlockTotals;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_partitioners::spill::{Manifest, SpillReader};
-use trimill_system::memory::HostMemory;
 use trimill_system::{Bytes, Error, Result};
 
 pub(super) struct SpillsToCount<'a> {
@@ -50,7 +49,7 @@ impl SpillsToCount<'_> {
         while let Some(enough) = error.bytes_wanted()
             && let Some(more) = held(enough).err().and_then(|more| more.bytes_wanted()).filter(|more| *more > enough)
         {
-            error = error.advice(HostMemory::advice(more)).wanting(more);
+            error = error.advice(needs.host.advice(more)).wanting(more);
         }
         error
     }

@@ -3,7 +3,7 @@
 //! in buckets, or 1 to 4 on disk if they do not fit in memory; `O(m log d)` for rows of `d` successors. Memory: the buckets' share, and that of
 //! sorting ([`crate::clean::workspace`]).
 
-use super::blocks::{BlockBuckets, PER_ARC};
+use super::blocks::{BlockBuckets, PER_ARC, sort_row};
 use super::joined::{BlocksInOrder, BucketBlocks};
 use super::place::Write;
 use crate::clean::Shares;
@@ -46,7 +46,7 @@ impl RankedArcs {
             let taken = self.budget.take(Bytes(arcs * PER_ARC));
             check_bucket(&taken, arcs * PER_ARC)?;
             let keys = self.buckets.take(bucket)?;
-            let made = self.made(bucket, &keys);
+            let made = self.made(bucket, &keys, arcs);
             task.advance(arcs);
             Ok(made)
         };
@@ -54,9 +54,9 @@ impl RankedArcs {
         Ok(in_order.finish())
     }
 
-    fn made(&self, bucket: usize, keys: &[u64]) -> BucketBlocks {
+    fn made(&self, bucket: usize, keys: &[Vec<u64>], arcs: u64) -> BucketBlocks {
         let ranks = self.blocks.ranks(bucket);
-        let (mut lengths, mut successors) = (zeros(ranks.len()), zeros(keys.len()));
+        let (mut lengths, mut successors) = (zeros(ranks.len()), zeros(arcs as usize));
         let mut rest = rows(keys, ranks.start, &mut lengths, &mut successors);
         self.blocks.made(bucket, &lengths, |rows, distances| {
             for &length in &lengths[rows] {
@@ -69,9 +69,9 @@ impl RankedArcs {
 }
 
 /// Makes the rows of the ranks from `start` on: adds to `lengths`, which are 0 before, and returns the successors.
-fn rows<'a>(keys: &[u64], start: u32, lengths: &mut [u32], successors: &'a mut [u32]) -> &'a [u32] {
+fn rows<'a>(keys: &[Vec<u64>], start: u32, lengths: &mut [u32], successors: &'a mut [u32]) -> &'a [u32] {
     let place = |key: u64| ((key >> 32) as u32 - start) as usize;
-    keys.iter().for_each(|&key| lengths[place(key)] += 1);
+    keys.iter().flatten().for_each(|&key| lengths[place(key)] += 1);
     let mut end = 0;
     let mut next: Vec<u32> = lengths
         .iter()
@@ -80,15 +80,17 @@ fn rows<'a>(keys: &[u64], start: u32, lengths: &mut [u32], successors: &'a mut [
             end - length
         })
         .collect();
-    for &key in keys {
-        let next = &mut next[place(key)];
-        successors[*next as usize] = key as u32;
-        *next += 1;
+    for block in keys {
+        for &key in block {
+            let next = &mut next[place(key)];
+            successors[*next as usize] = key as u32;
+            *next += 1;
+        }
     }
     let mut rest = &mut *successors;
     for &length in &*lengths {
         let (row, after) = rest.split_at_mut(length as usize);
-        row.sort_unstable();
+        sort_row(row);
         rest = after;
     }
     successors

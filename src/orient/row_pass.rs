@@ -7,6 +7,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::blocks::sort_row;
 use super::waiting::{WaitingRows, encode_row};
 use trimill_counting::VertexSet;
 use trimill_input::rows::{AdjacencyRows, RowChunk};
@@ -17,9 +18,6 @@ use trimill_system::{Result, parallel};
 
 /// The most arcs of a chunk, unless the source says where chunks begin.
 const CHUNK: u64 = 1 << 18;
-
-/// Shorter rows are sorted by comparing.
-const FEW: usize = 256;
 
 #[derive(Clone, Copy)]
 pub(super) struct RowInputs<'a> {
@@ -162,11 +160,7 @@ impl RowPass<'_> {
                     }
                     sums.kept += scratch.kept.len() as u64;
                     if !scratch.kept.is_empty() {
-                        // For many successors, sorting by comparing takes two to three times as long.
-                        match scratch.kept.len() {
-                            0..FEW => scratch.kept.sort_unstable(),
-                            FEW.. => radsort::sort(&mut scratch.kept),
-                        }
+                        sort_row(&mut scratch.kept);
                         encode_row(&mut scratch.kept, &mut scratch.encoded);
                         self.waiting.add(row.rank, scratch.kept.len() as u32, &scratch.encoded, &mut stage)?;
                     }
