@@ -14,7 +14,6 @@ pub mod row_blocks;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
-pub mod totals;
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
