@@ -16,7 +16,7 @@ use trimill::testing::partition::prune::Prune;
 use trimill::testing::spill::{Manifest, SpillReader};
 use trimill::testing::stream::DeviceThread;
 use trimill::{Bytes, Control};
-use trimill_counting::{EdgeShare, Resident, RowBlock, smallest_row_block_limit};
+use trimill_counting::{Detail, EdgeShare, Resident, RowBlock, smallest_row_block_limit};
 use trimill_partitioners::spill::Spilled;
 
 proptest! {
@@ -48,8 +48,8 @@ proptest! {
             let defined = by_definition(&arcs_by_rank, &own, level);
             holds(&spill, &own, &defined);
             let mut cpu = Cpu::new(Bytes::mib(64), graph.vertices());
-            let counted = DeviceThread { backend: &mut cpu, pool: &pool, control: &Control::silent() }.count(&mut Spilled::new(spill), EdgeShare::ALL);
-            total += counted.map_err(|failed| failed.error()).unwrap().triangles;
+            let counted = DeviceThread { backend: &mut cpu, pool: &pool, control: &Control::silent() }.count(&mut Spilled::new(spill), EdgeShare::ALL, Detail::Total, None);
+            total += counted.map_err(|failed| failed.error()).unwrap().0.triangles;
         }
         prop_assert_eq!(total, triangles(&edges), "level {}", level);
     }

@@ -16,7 +16,7 @@ use trimill::testing::spill::{PartitionHeader, SpillReader, SpillSummary, SpillW
 use trimill::testing::stream::ranges::RankRange;
 use trimill::testing::stream::{CountedPartition, DeviceThread};
 use trimill::{Bytes, Control};
-use trimill_counting::{CountBackend, EdgeShare, PartitionSource};
+use trimill_counting::{CountBackend, Detail, EdgeShare, PartitionSource};
 use trimill_generate::{Family, StarKind, generate, parse_leaves};
 use trimill_partitioners::spill::Spilled;
 use trimill_system::hash::mix;
@@ -86,7 +86,10 @@ impl Known {
 
 pub(crate) fn passed(mut source: Box<dyn PartitionSource + '_>, backend: &mut dyn CountBackend) -> CountedPartition {
     static POOL: LazyLock<ThreadPool> = LazyLock::new(|| ThreadPoolBuilder::new().num_threads(1).build().unwrap());
-    DeviceThread { backend, pool: &POOL, control: &Control::silent() }.count(source.as_mut(), EdgeShare::ALL).unwrap()
+    DeviceThread { backend, pool: &POOL, control: &Control::silent() }
+        .count(source.as_mut(), EdgeShare::ALL, Detail::Total, None)
+        .unwrap()
+        .0
 }
 
 pub(crate) fn graph_of(family: &Family, dir: &Path) -> OrientedGraph {
