@@ -15,7 +15,6 @@ use trimill_partitioners::build::{Builder, BuiltPartition};
 use trimill_partitioners::partition::GraphPasses;
 use trimill_partitioners::partition::assignment::Assignment;
 use trimill_partitioners::partition::kept::kept;
-use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::partition::prune::Prune;
 use trimill_partitioners::partition::sizes::{PartitionSize, sizes};
 use trimill_partitioners::partition::totals::RowBlockTotals;
@@ -26,14 +25,14 @@ use trimill_system::memory::SharedBudget;
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
 
 struct Cut {
-    locals: Locals,
+    locals: Assignment,
     level: Prune,
     sizes: Vec<PartitionSize>,
     row_block_limit: Bytes,
 }
 
 impl Cut {
-    fn new(graph: &OrientedGraph, locals: Locals, level: Prune, row_block_limit: Bytes) -> Self {
+    fn new(graph: &OrientedGraph, locals: Assignment, level: Prune, row_block_limit: Bytes) -> Self {
         let passes = GraphPasses { graph, block: Bytes::mib(1), control: &Control::silent() };
         let sizes = sizes(passes, &locals, level).unwrap();
         Self { locals, level, sizes, row_block_limit }
@@ -105,7 +104,7 @@ fn assert_same(graph: &OrientedGraph, assignment: &Assignment, limits: &[u64], b
     for level in LEVELS {
         for &limit in limits {
             let limit = smallest_row_block_limit(graph.size().longest_row).max(Bytes(limit));
-            let cut = Cut::new(graph, Locals::of(assignment, &graph.order().unwrap()), level, limit);
+            let cut = Cut::new(graph, assignment.by_rank(&graph.order().unwrap()), level, limit);
             let together = pool.install(|| spills(&cut, graph, block, many));
             let alone = one.install(|| spills(&cut, graph, Bytes::mib(1), 1));
             let (kept, _) = kept(passes, &cut.locals, &parts, level).unwrap();

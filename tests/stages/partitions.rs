@@ -5,14 +5,13 @@ mod spills;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::sections::sections;
-use crate::common::{degrees_by_rank, ids_by_rank, oriented, rank_of, rows_of, simple, triangles};
+use crate::common::{degrees_by_rank, ids_by_rank, oriented, rows_of, simple, triangles};
 use proptest::prelude::*;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::partition::GraphPasses;
 use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::partition::kept::{Kept, kept};
-use trimill::testing::partition::locals::Locals;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::sizes::{PartitionSize, sizes};
 use trimill::{Bytes, Control};
@@ -106,7 +105,7 @@ fn by_definition(arcs: &BTreeSet<(u32, u32)>, locals: &BTreeSet<u32>, level: Pru
     Defined { size, vertices: kept_vertices, arcs: kept }
 }
 
-fn locals_of(locals: &Locals, part: u32) -> BTreeSet<u32> {
+fn locals_of(locals: &Assignment, part: u32) -> BTreeSet<u32> {
     (0..).zip(locals.part_of()).filter(|&(_, &its)| its == part).map(|(rank, _)| rank).collect()
 }
 
@@ -122,7 +121,7 @@ fn is_as_defined(kept: &Kept, rows: &[Vec<u32>], locals: &BTreeSet<u32>, defined
 }
 
 /// Builds a partition, checks its invariants against its size, and counts it.
-fn build_and_count(rows: &[Vec<u32>], kept: &Kept, locals: &Locals, limit: Bytes, size: &PartitionSize) -> u64 {
+fn build_and_count(rows: &[Vec<u32>], kept: &Kept, locals: &Assignment, limit: Bytes, size: &PartitionSize) -> u64 {
     let (resident, row_blocks) = sections(rows, kept, locals, limit);
     assert_eq!((resident.size().locals, resident.size().arcs), (size.locals, size.resident_arcs));
     assert_eq!(u64::from(kept.kept.count()), size.numbered());
@@ -199,7 +198,7 @@ proptest! {
         let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
         let (control, block) = (Control::silent(), BLOCKS[(salt % 2) as usize]);
         let part_of = (0..graph.vertices()).map(|vertex| part(vertex, salt, parts)).collect();
-        let locals = Locals::of(&Assignment::new(part_of, parts), &graph.order().unwrap());
+        let locals = Assignment::new(part_of, parts).by_rank(&graph.order().unwrap());
         let rows = rows_of(&graph);
         let arcs_by_rank = by_rank(&rows);
         let limit = Bytes(smallest_row_block_limit(graph.size().longest_row).get() + rows_a_row_block * 16);
@@ -234,7 +233,7 @@ fn more_than_64_partitions_are_sized_in_groups() {
     let dir = tempfile::tempdir().unwrap();
     let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
     let part_of = (0..graph.vertices()).map(|id| id % 150).collect();
-    let locals = Locals::of(&Assignment::new(part_of, 150), &graph.order().unwrap());
+    let locals = Assignment::new(part_of, 150).by_rank(&graph.order().unwrap());
     let (rows, control) = (rows_of(&graph), Control::silent());
     let arcs_by_rank = by_rank(&rows);
     for (level, block) in LEVELS.into_iter().flat_map(|level| BLOCKS.map(|block| (level, block))) {
@@ -252,7 +251,7 @@ fn more_than_64_partitions_are_sized_in_groups() {
 }
 
 /// The ranks that a level of pruning keeps, by one pass in descending order.
-fn kept_by_one_sweep(rows: &[Vec<u32>], locals: &[u32], level: Prune) -> Vec<u32> {
+fn kept_by_one_sweep(rows: &[Vec<u32>], locals: &BTreeSet<u32>, level: Prune) -> Vec<u32> {
     let n = rows.len();
     let mut local = vec![false; n];
     locals.iter().for_each(|&rank| local[rank as usize] = true);
@@ -297,18 +296,16 @@ fn pruning_is_right_on_long_chains_and_dense_graphs() {
         } else {
             (0..vertices).map(|id| (mix(u64::from(id) << 8 | salt) % u64::from(parts)) as u32).collect()
         };
-        let assignment = Assignment::new(part_of, parts.max(2));
-        let locals = Locals::of(&assignment, &graph.order().unwrap());
-        let (rows, ranks, control) = (rows_of(&graph), rank_of(&graph), Control::silent());
-        let all: Vec<u32> = (0..assignment.parts()).collect();
+        let locals = Assignment::new(part_of, parts.max(2)).by_rank(&graph.order().unwrap());
+        let (rows, control) = (rows_of(&graph), Control::silent());
+        let all: Vec<u32> = (0..locals.parts()).collect();
         for level in [Prune::ZeroIndegree, Prune::Direct] {
             let [sizes, others] = BLOCKS.map(|block| {
                 let passes = GraphPasses { graph: &graph, block, control: &control };
                 let (kept, _) = kept(passes, &locals, &all, level).unwrap();
                 let sizes = sizes(passes, &locals, level).unwrap();
                 for (part, (found, size)) in (0..).zip(kept.iter().zip(&sizes)) {
-                    let own: Vec<u32> = assignment.locals(part).iter().map(|&vertex| ranks[vertex as usize]).collect();
-                    let expected = kept_by_one_sweep(&rows, &own, level);
+                    let expected = kept_by_one_sweep(&rows, &locals_of(&locals, part), level);
                     assert!(
                         found.kept.iter(0..vertices).eq(expected.iter().copied()),
                         "part {part} of {parts}, {level}, {block}"

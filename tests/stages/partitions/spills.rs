@@ -11,7 +11,6 @@ use proptest::prelude::*;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::execute::partition::partition;
 use trimill::testing::partition::assignment::Assignment;
-use trimill::testing::partition::locals::Locals;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::spill::{Manifest, SpillReader};
 use trimill::testing::stream::DeviceThread;
@@ -36,7 +35,7 @@ proptest! {
         let manifest = spilled(&arcs, &ids_and_parts(&ids, &part_of), level, limit, dir.path());
         let inhabited: Vec<u32> = part_of.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect();
         prop_assert_eq!(manifest.partitions.len(), inhabited.len());
-        let locals = Locals::of(&Assignment::new(part_of, parts), &graph.order().unwrap());
+        let locals = Assignment::new(part_of, parts).by_rank(&graph.order().unwrap());
         let arcs_by_rank = by_rank(&rows_of(&graph));
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let mut total = 0;

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::LazyLock;
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::partition::GraphPasses;
+use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::partition::kept::{Kept, kept};
-use trimill::testing::partition::locals::Locals;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::plan::{GraphCut, Plan};
 use trimill::testing::spill::{PartitionHeader, SpillReader, SpillSummary, SpillWriter};
@@ -64,7 +64,7 @@ impl Known {
         }
     }
 
-    fn build(&self, plan: &Plan, locals: &Locals, found: &Kept) -> SpillSummary {
+    fn build(&self, plan: &Plan, locals: &Assignment, found: &Kept) -> SpillSummary {
         let size = &plan.sizes[found.part as usize];
         let (resident, row_blocks) = sections(&self.rows, found, locals, plan.row_block_limit);
         let (numbered, ranks) = (found.kept.count(), found.kept.members());
