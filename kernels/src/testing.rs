@@ -7,7 +7,6 @@ pub mod prepared;
 pub mod sources;
 
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use double::{Double, Pace};
@@ -15,20 +14,12 @@ pub use emulated::has_compiler;
 
 use crate::{Gpu, ImageForm, Nvrtc, find};
 
-/// Reports that the calling test is skipped, even where output of passing tests is captured, and appends that to [`skipped_list`].
+/// Reports that the calling test is skipped, even where output of passing tests is captured.
 pub fn skipped(reason: &dyn std::fmt::Display) {
     let test = std::thread::current();
     let line = format!("skipped: {}: {reason}\n", test.name().unwrap_or("a test"));
     // A failure to print does not fail a skipped test.
     let _ = std::io::stderr().write_all(line.as_bytes());
-    let list = skipped_list().and_then(|path| std::fs::OpenOptions::new().append(true).create(true).open(path).ok());
-    let _ = list.map(|mut list| list.write_all(line.as_bytes()));
-}
-
-/// The list of skipped tests of this run of `cargo test`, beside the test programs: the program `skipped` prints it at the end.
-pub fn skipped_list() -> Option<PathBuf> {
-    let program = std::env::current_exe().ok()?;
-    Some(program.with_file_name(format!("skipped-tests-{}", std::os::unix::process::parent_id())))
 }
 
 /// A GPU, for one test at a time, so that memory can be measured. `None`, with a printed reason: there is none; with
