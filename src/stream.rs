@@ -88,13 +88,6 @@ pub enum PartitionFailure {
 }
 
 impl PartitionFailure {
-    #[cfg(feature = "testing")]
-    pub fn error(self) -> Error {
-        match self {
-            Self::Device(error) | Self::Job(error) => error,
-        }
-    }
-
     /// Adds to a device's error which partition it was counting.
     #[must_use]
     pub fn at_partition(self, part: u32) -> Self {

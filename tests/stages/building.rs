@@ -60,13 +60,13 @@ fn spills(cut: &Cut, graph: &OrientedGraph, block: Bytes, many: usize) -> Vec<(V
     let parts: Vec<u32> = (0..cut.locals.parts()).collect();
     let batches = SpillsBuilder::new(builder, block);
     let built = parts.chunks(many).flat_map(|parts| batches.build(parts, &control).unwrap());
-    let read = |built: BuiltPartition| (built.part, (std::fs::read(&built.spill.path).unwrap(), contents(&built)));
+    let read = |built: BuiltPartition| (built.part, (std::fs::read(&built.spill.path).unwrap(), contents(cut, &built)));
     let spills: BTreeMap<_, _> = built.map(read).collect();
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), parts.len());
     spills.into_values().collect()
 }
 
-fn contents(built: &BuiltPartition) -> Sections {
+fn contents(cut: &Cut, built: &BuiltPartition) -> Sections {
     let spill = SpillReader::reopen(&built.spill).unwrap();
     let (mut resident, mut row_blocks) = (Resident::default(), Vec::new());
     spill.read_resident(&mut resident).unwrap();
@@ -74,6 +74,10 @@ fn contents(built: &BuiltPartition) -> Sections {
         row_blocks.push(RowBlock::default());
         spill.read_row_block(i, &mut row_blocks[i]).unwrap();
     }
+    let (size, row_block_arcs) =
+        (cut.sizes[built.part as usize], row_blocks.iter().map(|row_block| row_block.view().size().arcs));
+    let found = (spill.size(), u64::from(spill.header().numbered), row_block_arcs.sum::<u64>());
+    assert_eq!(found, (size, size.numbered(), size.arcs_kept - size.resident_arcs));
     // Each block but the last one of its section ends with the row that fills it.
     let weights = |lengths: &mut dyn Iterator<Item = u64>| {
         let mut blocks = vec![0];

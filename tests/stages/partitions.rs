@@ -1,13 +1,9 @@
-//! Cleaning, orienting, inducing, pruning and counting against literal implementations of their definitions.
-
-mod spills;
+//! Cleaning, orienting, inducing and pruning against literal implementations of their definitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::common::sections::sections;
-use crate::common::{degrees_by_rank, ids_by_rank, oriented, rows_of, simple, triangles};
+use crate::common::{degrees_by_rank, ids_by_rank, oriented, rows_of, simple};
 use proptest::prelude::*;
-use trimill::testing::count::cpu::Cpu;
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::partition::GraphPasses;
 use trimill::testing::partition::assignment::Assignment;
@@ -15,7 +11,6 @@ use trimill::testing::partition::kept::{Kept, kept};
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::sizes::{PartitionSize, sizes};
 use trimill::{Bytes, Control};
-use trimill_counting::{CountBackend, Detail, EdgeShare, PartitionExtent, smallest_row_block_limit};
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
 
@@ -120,33 +115,6 @@ fn is_as_defined(kept: &Kept, rows: &[Vec<u32>], locals: &BTreeSet<u32>, defined
     assert_eq!(arcs.collect::<BTreeSet<_>>(), defined.arcs, "arcs of partition {}", kept.part);
 }
 
-/// Builds a partition, checks its invariants against its size, and counts it.
-fn build_and_count(rows: &[Vec<u32>], kept: &Kept, locals: &Assignment, limit: Bytes, size: &PartitionSize) -> u64 {
-    let (resident, row_blocks) = sections(rows, kept, locals, limit);
-    assert_eq!((resident.size().locals, resident.size().arcs), (size.locals, size.resident_arcs));
-    assert_eq!(u64::from(kept.kept.count()), size.numbered());
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    let mut cpu = Cpu::new(Bytes::mib(64), rows.len() as u32);
-    let (rows_of, numbered) = (resident.size(), kept.kept.count());
-    let whole = PartitionExtent { locals: rows_of.locals, arcs: rows_of.arcs, numbered, row_block_limit: limit.get() };
-    let mut counter = cpu.begin(whole, EdgeShare::ALL, Detail::Total).unwrap();
-    let (mut next, mut proxies, mut arcs) = (0, 0, resident.successors.len() as u64);
-    counter.resident(resident, &pool).unwrap();
-    for row_block in &row_blocks {
-        let row_block = row_block.view();
-        assert_eq!(row_block.range.start, next);
-        next = row_block.range.end;
-        proxies += row_block.size().rows;
-        arcs += row_block.size().arcs;
-        for i in 0..row_block.offsets.len() - 1 {
-            assert!(row_block.row(i).is_sorted_by(|a, b| a < b));
-        }
-        counter.row_block(&row_block, &pool).unwrap();
-    }
-    assert_eq!((next, proxies, arcs), (kept.kept.count(), size.proxies_kept, size.arcs_kept));
-    counter.finish().unwrap().triangles
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
@@ -191,8 +159,8 @@ proptest! {
     }
 
     #[test]
-    fn every_partition_has_the_size_of_its_definition_and_the_sum_is_exact(
-        arcs in any_arcs(), parts in 1u32..9, salt in any::<u64>(), rows_a_row_block in 1u64..20,
+    fn every_partition_has_the_size_of_its_definition(
+        arcs in any_arcs(), parts in 1u32..9, salt in any::<u64>(),
     ) {
         let dir = tempfile::tempdir().unwrap();
         let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
@@ -201,23 +169,19 @@ proptest! {
         let locals = Assignment::new(part_of, parts).by_rank(&graph.order().unwrap());
         let rows = rows_of(&graph);
         let arcs_by_rank = by_rank(&rows);
-        let limit = Bytes(smallest_row_block_limit(graph.size().longest_row).get() + rows_a_row_block * 16);
         let all: Vec<u32> = (0..parts).collect();
         let passes = GraphPasses { graph: &graph, block, control: &control };
         for level in LEVELS {
             let sizes = sizes(passes, &locals, level).unwrap();
             prop_assert_eq!(sizes.len(), parts as usize);
             let (kept, _) = kept(passes, &locals, &all, level).unwrap();
-            let mut total = 0;
             for (part, kept) in (0..parts).zip(&kept) {
                 let own = locals_of(&locals, part);
                 let defined = by_definition(&arcs_by_rank, &own, level);
                 prop_assert_eq!(sizes[part as usize], defined.size, "level {}", level);
                 prop_assert_eq!((kept.part, locals.count(part)), (part, defined.size.locals));
                 is_as_defined(kept, &rows, &own, &defined);
-                total += build_and_count(&rows, kept, &locals, limit, &defined.size);
             }
-            prop_assert_eq!(total, triangles(&simple(&arcs)), "level {}", level);
         }
     }
 }
