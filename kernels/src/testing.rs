@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub use double::{Double, Pace};
 pub use emulated::has_compiler;
 
-use crate::{Gpu, ImageForm, Nvrtc, find};
+use crate::{Gpu, ImageForm, find};
 
 /// Reports that the calling test is skipped, even where output of passing tests is captured.
 pub fn skipped(reason: &dyn std::fmt::Display) {
@@ -35,18 +35,6 @@ pub fn gpu() -> Option<(Gpu, MutexGuard<'static, ()>)> {
     let portable = std::env::var_os("TRIMILL_TEST_PTX").is_some_and(|v| v == "1");
     let form = if portable { ImageForm::Portable } else { ImageForm::Best };
     Some((Gpu::open(0, form).unwrap_or_else(|error| panic!("{error}")), alone))
-}
-
-/// NVRTC, or `None` with a printed reason. With `TRIMILL_REQUIRE_NVRTC=1` its absence fails the test.
-pub fn nvrtc() -> Option<Nvrtc> {
-    match Nvrtc::open() {
-        Ok(nvrtc) => Some(nvrtc),
-        Err(reason) => {
-            assert!(std::env::var_os("TRIMILL_REQUIRE_NVRTC").is_none_or(|v| v != "1"), "{reason}");
-            skipped(&reason);
-            None
-        }
-    }
 }
 
 /// The names of the fields of a struct in a source.
