@@ -40,7 +40,6 @@ use predict::Prediction;
 use space::Space;
 use trimill_graph::{GraphSize, OrientedGraph};
 use trimill_partitioners::partition::assignment::Assignment;
-use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::partition::prune::Prune;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_partitioners::partition::sizes::PartitionSize;
@@ -98,7 +97,7 @@ pub enum GraphCut {
     /// Rank ranges, which [tile](LocalsAndHeads::tile) the ranks; each streams the row blocks of the plan.
     Ranges(Vec<LocalsAndHeads>),
     /// Any sets of locals; each streams the rows of its proxies.
-    Sets(Locals),
+    Sets(Assignment),
 }
 
 impl GraphCut {

@@ -14,7 +14,6 @@ pub mod row_blocks;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
-pub mod totals;
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
@@ -27,7 +26,7 @@ use edges::EdgeReader;
 use meter::Meter;
 use trimill_counting::{
     CountBackend, CounterMemory, Detail, DeviceTimes, EdgeShare, PartitionExtent, PartitionOutline, PartitionSource,
-    Resident, ResidentSize, RowBlock, VertexCounters, VertexCounts,
+    Resident, ResidentSize, RowBlock, VertexCounts,
 };
 use trimill_system::disk::faults;
 use trimill_system::threads::{self, joined, spawn};
@@ -89,13 +88,6 @@ pub enum PartitionFailure {
 }
 
 impl PartitionFailure {
-    #[cfg(feature = "testing")]
-    pub fn error(self) -> Error {
-        match self {
-            Self::Device(error) | Self::Job(error) => error,
-        }
-    }
-
     /// Adds to a device's error which partition it was counting.
     #[must_use]
     pub fn at_partition(self, part: u32) -> Self {
@@ -130,41 +122,15 @@ pub struct DeviceThread<'a> {
 }
 
 impl DeviceThread<'_> {
-    /// Counts one partition, or a share of the edges of a whole graph. Errors: [`PartitionFailure::Device`] if the device refuses; else
+    /// Counts one partition, or a share of the edges of a whole graph, with what `detail` wants besides the total. `sink` gets the triangles on
+    /// arcs when they are complete, even if counting fails afterwards. Errors: [`PartitionFailure::Device`] if the device refuses; else
     /// damaged or unreadable spills ([`trimill_system::error::Kind::Data`]); when stopped.
     pub fn count(
         &mut self,
         source: &mut dyn PartitionSource,
         share: EdgeShare,
-    ) -> Result<CountedPartition, PartitionFailure> {
-        Ok(self.counted(source, WantedCounts { share, ..WantedCounts::default() })?.0)
-    }
-
-    /// As [`Self::count`], and the triangles at the vertices of a window.
-    pub fn count_at_vertices(
-        &mut self,
-        source: &mut dyn PartitionSource,
-        vertices: VertexCounters,
-    ) -> Result<(CountedPartition, VertexCounts), PartitionFailure> {
-        let wanted = WantedCounts { detail: Detail::Vertices(vertices), ..WantedCounts::default() };
-        let (counted, vertices) = self.counted(source, wanted)?;
-        Ok((counted, vertices.ok_or_else(|| Error::defect("no counters of vertices"))?))
-    }
-
-    /// As [`Self::count`], and the triangles on each arc, which `sink` gets when they are complete, even if counting fails afterwards.
-    pub fn count_on_edges(
-        &mut self,
-        source: &mut dyn PartitionSource,
-        sink: PartitionEdgeSink<'_>,
-    ) -> Result<CountedPartition, PartitionFailure> {
-        let wanted = WantedCounts { detail: Detail::Edges, sink: Some(sink), ..WantedCounts::default() };
-        Ok(self.counted(source, wanted)?.0)
-    }
-
-    fn counted(
-        &mut self,
-        source: &mut dyn PartitionSource,
-        wanted: WantedCounts<'_>,
+        detail: Detail,
+        sink: Option<PartitionEdgeSink<'_>>,
     ) -> Result<(CountedPartition, Option<VertexCounts>), PartitionFailure> {
         let Self { backend, pool, control } = self;
         let (backend, pool, control) = (&mut **backend, *pool, *control);
@@ -194,11 +160,11 @@ impl DeviceThread<'_> {
         let counting = CounterThread { partition, pool, meter: &meter, control, messages, give_chunk, give_row_block };
         let (reading, counted) = if small {
             // The channel has room for everything that is read, so no other thread is needed, and all runs in the pool.
-            parallel::within(pool, move || Ok((reading.all_of(source)?, counting.count(wanted, backend))))
+            parallel::within(pool, move || Ok((reading.all_of(source)?, counting.count(share, detail, sink, backend))))
         } else {
             std::thread::scope(|scope| {
                 let reader = spawn(scope, "reading", || reading.all_of(source))?;
-                let counted = counting.count(wanted, backend);
+                let counted = counting.count(share, detail, sink, backend);
                 // If the reader failed, the counter only saw a closed channel, so the reader's error comes first.
                 Ok((joined("the thread that reads partitions", reader.join())??, counted))
             })
@@ -207,18 +173,6 @@ impl DeviceThread<'_> {
         let (counted, vertices) = counted?;
         let peak = if counted.own_memory { counted.peak } else { counted.peak.max(meter.peak()) };
         Ok((CountedPartition { reading, peak, ..counted }, vertices))
-    }
-}
-
-struct WantedCounts<'a> {
-    share: EdgeShare,
-    detail: Detail,
-    sink: Option<PartitionEdgeSink<'a>>,
-}
-
-impl Default for WantedCounts<'_> {
-    fn default() -> Self {
-        Self { share: EdgeShare::ALL, detail: Detail::Total, sink: None }
     }
 }
 
@@ -305,7 +259,9 @@ impl CounterThread<'_> {
     /// Counts what the reader sends. Closes the channels when it returns, so that the reader ends, too.
     fn count(
         self,
-        wanted: WantedCounts<'_>,
+        share: EdgeShare,
+        detail: Detail,
+        sink: Option<PartitionEdgeSink<'_>>,
         backend: &mut dyn CountBackend,
     ) -> Result<(CountedPartition, Option<VertexCounts>), PartitionFailure> {
         let Self { partition, pool, meter, control, messages, give_chunk, give_row_block } = self;
@@ -314,7 +270,6 @@ impl CounterThread<'_> {
         let PartitionOutline { resident, numbered, largest_row_block, row_blocks, .. } = partition;
         let ResidentSize { locals, arcs } = resident;
         let size = PartitionExtent { locals, arcs, numbered, row_block_limit: largest_row_block.get() };
-        let WantedCounts { share, detail, sink } = wanted;
         let at_vertices = matches!(detail, Detail::Vertices(_));
         let mut edges = sink.map(|sink| EdgeReader::new(sink, backend, [largest_row_block.get() / 4, arcs], pool));
         let mut counter = asked(|| backend.begin(size, share, detail))?;

@@ -22,7 +22,7 @@ pub use footprint::{Footprint, PartitionExtent, RowBlockRoom};
 pub use numbers::{AscendingNumbers, NumberRuns};
 pub use peeling::{FALLEN, GraphToPeel, Peeling};
 pub use sections::{
-    Resident, ResidentSize, RowBlock, RowBlockSize, RowBlockView, RowsLocation, longest_row_block_range,
+    Resident, ResidentSize, RowBlock, RowBlockSize, RowBlockView, RowPlace, RowsLocation, longest_row_block_range,
     smallest_row_block_limit,
 };
 pub use words::{Lent, WordBuffer};

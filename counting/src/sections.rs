@@ -124,6 +124,31 @@ pub enum RowsLocation {
     },
 }
 
+/// Where the row of a number in a row block's range is.
+#[derive(Debug, Clone, Copy)]
+pub enum RowPlace {
+    Resident(usize),
+    RowBlock(usize),
+}
+
+impl RowsLocation {
+    /// The place of the row of `number`, which is counted from the range's start.
+    #[inline(always)]
+    pub fn place(&self, number: u32) -> RowPlace {
+        match self {
+            Self::Resident { first } => RowPlace::Resident(first + number as usize),
+            Self::RowBlock { .. } => RowPlace::RowBlock(number as usize),
+            Self::Both { first, local } => {
+                let before = local.rank(number);
+                match local.contains(number) {
+                    true => RowPlace::Resident(first + before as usize),
+                    false => RowPlace::RowBlock((number - before) as usize),
+                }
+            }
+        }
+    }
+}
+
 /// A bounded slice of rows: of all proxies whose local number is in `range`, or of all its numbers. Locals in the range have no row here (theirs are
 /// resident), so row `i` belongs to the range's `i`-th proxy. If there are as many rows as the range is long, every number has its row here, local
 /// or not: in the in-place mode, and in a spill where the range has no local. A partition's row blocks tile `0..numbered`, ascending. Invariants:

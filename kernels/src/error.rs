@@ -60,8 +60,6 @@ pub enum GpuError {
         /// The image's name, or what is wrong with all images.
         name: String,
     },
-    #[error("NVRTC did not compile {source_name} for {architecture} ({code}):\n{log}")]
-    Compile { source_name: &'static str, architecture: String, code: String, log: String },
     /// A kernel could not be started, or failed while it ran.
     #[error("a kernel failed: {doing}: {reason}")]
     Launch { doing: &'static str, reason: String },

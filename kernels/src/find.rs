@@ -1,5 +1,5 @@
-//! Looks for GPUs, and never panics. Each check needs those before: whether the driver's library exists, starts, is new enough, sees a device. NVRTC,
-//! which compiles kernels, is found separately (`nvrtc.rs`), as embedded kernels need only the driver. Creates no context, so takes no device memory.
+//! Looks for GPUs, and never panics. Each check needs those before: whether the driver's library exists, starts, is new enough, sees a device.
+//! Creates no context, so takes no device memory.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -52,13 +52,6 @@ pub enum Absence {
     DriverTooOld { found: Version },
     #[error("the CUDA driver sees no GPU; if there is one, look at CUDA_VISIBLE_DEVICES")]
     NoDevice,
-    #[error(
-        "NVRTC, which compiles kernels, is not installed: libnvrtc.so was not found; it comes with the CUDA toolkit, and \
-         as the Python wheel nvidia-cuda-nvrtc, whose libnvrtc.so.13 the variable TRIMILL_NVRTC may name"
-    )]
-    NoCompiler,
-    #[error("NVRTC does not work (error {0})")]
-    CompilerNotReady(u32),
 }
 
 impl From<result::DriverError> for Absence {

@@ -10,7 +10,6 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::Version;
 use crate::error::{GpuError, GpuResult};
-use crate::nvrtc::Nvrtc;
 use crate::source::CudaSource;
 
 /// The compute capabilities for which there are CUBINs.
@@ -46,15 +45,21 @@ pub(crate) fn image(source: &CudaSource, capability: Version, form: ImageForm) -
     found.map(|(_, bytes)| bytes).ok_or_else(missing)
 }
 
-pub fn make(nvrtc: &Nvrtc, sources: &[&'static CudaSource]) -> GpuResult<Vec<u8>> {
+/// The archive of images of `sources`. `compile` makes the image for a target: a CUBIN for `sm_*`, zero-terminated PTX for `compute_*`.
+pub fn make(
+    compile: impl Fn(&CudaSource, &str) -> Result<Vec<u8>, String>,
+    sources: &[&'static CudaSource],
+) -> Result<Vec<u8>, String> {
     let mut made = vec![(STAMP.to_owned(), stamp(sources).into_bytes())];
     for source in sources {
         for architecture in ARCHITECTURES {
-            made.push((cubin_name(source, architecture), nvrtc.cubin(source, architecture)?));
+            let target = format!("sm_{}{}", architecture.major, architecture.minor);
+            made.push((cubin_name(source, architecture), compile(source, &target)?));
         }
-        made.push((ptx_name(source), nvrtc.ptx(source, PORTABLE)?));
+        let target = format!("compute_{}{}", PORTABLE.major, PORTABLE.minor);
+        made.push((ptx_name(source), compile(source, &target)?));
     }
-    archive(&made).map_err(|error| GpuError::Image { name: error.to_string() })
+    archive(&made).map_err(|error| error.to_string())
 }
 
 /// The contents of an archive's first entry: names and hashes of these sources.

@@ -7,28 +7,19 @@ pub mod prepared;
 pub mod sources;
 
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use double::{Double, Pace};
 pub use emulated::has_compiler;
 
-use crate::{Gpu, ImageForm, Nvrtc, find};
+use crate::{Gpu, ImageForm, find};
 
-/// Reports that the calling test is skipped, even where output of passing tests is captured, and appends that to [`skipped_list`].
+/// Reports that the calling test is skipped, even where output of passing tests is captured.
 pub fn skipped(reason: &dyn std::fmt::Display) {
     let test = std::thread::current();
     let line = format!("skipped: {}: {reason}\n", test.name().unwrap_or("a test"));
     // A failure to print does not fail a skipped test.
     let _ = std::io::stderr().write_all(line.as_bytes());
-    let list = skipped_list().and_then(|path| std::fs::OpenOptions::new().append(true).create(true).open(path).ok());
-    let _ = list.map(|mut list| list.write_all(line.as_bytes()));
-}
-
-/// The list of skipped tests of this run of `cargo test`, beside the test programs: the program `skipped` prints it at the end.
-pub fn skipped_list() -> Option<PathBuf> {
-    let program = std::env::current_exe().ok()?;
-    Some(program.with_file_name(format!("skipped-tests-{}", std::os::unix::process::parent_id())))
 }
 
 /// A GPU, for one test at a time, so that memory can be measured. `None`, with a printed reason: there is none; with
@@ -44,18 +35,6 @@ pub fn gpu() -> Option<(Gpu, MutexGuard<'static, ()>)> {
     let portable = std::env::var_os("TRIMILL_TEST_PTX").is_some_and(|v| v == "1");
     let form = if portable { ImageForm::Portable } else { ImageForm::Best };
     Some((Gpu::open(0, form).unwrap_or_else(|error| panic!("{error}")), alone))
-}
-
-/// NVRTC, or `None` with a printed reason. With `TRIMILL_REQUIRE_NVRTC=1` its absence fails the test.
-pub fn nvrtc() -> Option<Nvrtc> {
-    match Nvrtc::open() {
-        Ok(nvrtc) => Some(nvrtc),
-        Err(reason) => {
-            assert!(std::env::var_os("TRIMILL_REQUIRE_NVRTC").is_none_or(|v| v != "1"), "{reason}");
-            skipped(&reason);
-            None
-        }
-    }
 }
 
 /// The names of the fields of a struct in a source.

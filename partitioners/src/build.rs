@@ -6,8 +6,8 @@ pub mod spills;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::partition::assignment::Assignment;
 use crate::partition::kept::Kept;
-use crate::partition::locals::Locals;
 use crate::partition::prune::Prune;
 use crate::partition::sizes::PartitionSize;
 use crate::partition::totals::RowBlockTotals;
@@ -29,7 +29,7 @@ pub struct BuiltPartition {
 #[derive(Clone, Copy)]
 pub struct Builder<'a> {
     pub graph: &'a OrientedGraph,
-    pub locals: &'a Locals,
+    pub locals: &'a Assignment,
     pub sizes: &'a [PartitionSize],
     pub row_block_limit: Bytes,
     pub prune: Prune,

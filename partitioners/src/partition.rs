@@ -5,7 +5,6 @@ pub mod bit_counter;
 pub mod cuts;
 pub mod kept;
 mod lists;
-pub mod locals;
 mod masks;
 pub mod prune;
 pub mod ranks;

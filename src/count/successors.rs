@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use trimill_counting::{AscendingNumbers, Resident, RowBlockView, RowsLocation};
+use trimill_counting::{AscendingNumbers, Resident, RowBlockView, RowPlace, RowsLocation};
 use trimill_system::mapped::prefetch;
 
 pub(super) struct SuccessorRows<'a> {
@@ -11,11 +11,6 @@ pub(super) struct SuccessorRows<'a> {
     entries: &'a [u32],
     row_block: &'a RowBlockView<'a>,
     rows: RowsLocation,
-}
-
-enum RowPlace {
-    Resident(usize),
-    RowBlock(usize),
 }
 
 impl<'a> SuccessorRows<'a> {
@@ -43,18 +38,7 @@ impl<'a> SuccessorRows<'a> {
 
     #[inline(always)]
     fn place(&self, b: u32) -> RowPlace {
-        let place = b - self.row_block.range.start;
-        match &self.rows {
-            RowsLocation::Resident { first } => RowPlace::Resident(first + place as usize),
-            RowsLocation::RowBlock { .. } => RowPlace::RowBlock(place as usize),
-            RowsLocation::Both { first, local } => {
-                let before = local.rank(place);
-                match local.contains(place) {
-                    true => RowPlace::Resident(first + before as usize),
-                    false => RowPlace::RowBlock((place - before) as usize),
-                }
-            }
-        }
+        self.rows.place(b - self.row_block.range.start)
     }
 
     pub(super) fn range(&self) -> &'a Range<u32> {

@@ -13,7 +13,7 @@ use crate::report::RunResult;
 use crate::run_dir::{self, RunDir};
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use crate::truss::TrussWanted;
-use trimill_counting::{CountBackend, EdgeShare, PartitionSource};
+use trimill_counting::{CountBackend, Detail, EdgeShare, PartitionSource};
 use trimill_graph::OrientedGraph;
 use trimill_system::{Error, Kind, Result};
 
@@ -88,7 +88,7 @@ impl<'g> Details<'g> {
         thread: &mut DeviceThread<'_>,
     ) -> Result<CountedPartition, PartitionFailure> {
         match self {
-            Self::Total => thread.count(first, EdgeShare::ALL),
+            Self::Total => Ok(thread.count(first, EdgeShare::ALL, Detail::Total, None)?.0),
             Self::Vertices(vertices) => vertices.count(part, first, again, thread),
             Self::Edges(edges) => edges.count(part, first, thread),
         }

@@ -18,7 +18,7 @@ use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use crate::sums::part::PEELED;
 use crate::sums::{ByArc, CountedKeys, Sums};
 use crate::truss::{CHECKPOINT_CHUNK, SaveCheckpoint, TrussDecomposition};
-use trimill_counting::{CountBackend, PartitionSource};
+use trimill_counting::{CountBackend, Detail, EdgeShare, PartitionSource};
 use trimill_graph::OrientedGraph;
 use trimill_system::mapped::trim_heap;
 use trimill_system::{Bytes, Error, Result, parallel};
@@ -48,7 +48,8 @@ impl<'g> OnEdges<'g> {
             let mut add =
                 |first: u64, counts: &[u32]| self.of.add(file.as_deref_mut(), CountedKeys::From(first), counts);
             let rows = RowsOnHost { graph: self.graph, pool: thread.pool, block: self.block };
-            thread.count_on_edges(source, PartitionEdgeSink::new(rows, locals_at, ranks, added, &mut add)?)
+            let sink = PartitionEdgeSink::new(rows, locals_at, ranks, added, &mut add)?;
+            Ok(thread.count(source, EdgeShare::ALL, Detail::Edges, Some(sink))?.0)
         })
     }
 

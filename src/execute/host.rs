@@ -34,7 +34,7 @@ pub(super) const LEAST_BLOCK: Bytes = Bytes::mib(1);
 /// Bytes a vertex while partitions are planned: the partition where it is local, and what [`sizes`] takes.
 const PER_PLANNED: u64 = 4 + sizes::PER_VERTEX;
 
-/// Bytes a vertex of a plan: its partition, its place there, its degree and its rank.
+/// Bytes a vertex of a plan: its partition, by id and by rank, its degree and its rank.
 const PER_PLAN: u64 = 16;
 
 const PER_BUILT: u64 = 4;

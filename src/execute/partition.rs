@@ -12,7 +12,7 @@ use super::stage_times::StageTimes;
 use crate::job::{Job, Mode, SpillTo};
 use crate::plan::GraphCut;
 use crate::report::{PartitionFigures, PartitionReport, SCHEMA_VERSION, Stage, VERSION};
-use trimill_partitioners::partition::locals::Locals;
+use trimill_partitioners::partition::assignment::Assignment;
 use trimill_partitioners::spill::{SpillSummary, file_name};
 use trimill_system::child::Helper;
 use trimill_system::control::{Control, Unit};
@@ -78,7 +78,7 @@ impl Planned {
     /// Builds the partitions, spills those that are missing in `dir`, and writes the manifest.
     pub(super) fn write_spills(
         &self,
-        locals: &Locals,
+        locals: &Assignment,
         mut dir: SpillDir,
         stages: &mut Vec<Stage>,
     ) -> Result<Vec<SpillSummary>> {

@@ -15,7 +15,7 @@ use crate::report::plan::{Alternative, PartsReason};
 use crate::report::{PartitionFigures, PlanReport};
 use trimill_input::arcs::EdgeSource;
 use trimill_partitioners::metis::BYTES_PER_ARC;
-use trimill_partitioners::partition::locals::Locals;
+use trimill_partitioners::partition::assignment::Assignment;
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::child::Helper;
 use trimill_system::disk::DiskNeeds;
@@ -185,7 +185,7 @@ impl Planning<'_> {
             return Ok(Vec::new());
         }
         let of = |parts| {
-            let locals = Locals::of(&assigner.assign(parts)?, &vertices.order);
+            let locals = assigner.assign(parts)?.by_rank(&vertices.order);
             Ok(alternative(parts, planner.sized(&locals, row_block_limit)?))
         };
         PARTS.into_iter().map(of).collect()

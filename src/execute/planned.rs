@@ -21,7 +21,7 @@ use crate::run_dir::{PREPARE_AGAIN, PlanRecord};
 use crate::vertices::order::array_len;
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::build::Builder;
-use trimill_partitioners::partition::locals::Locals;
+use trimill_partitioners::partition::assignment::Assignment;
 use trimill_partitioners::spill::manifest::MANIFEST_VERSION;
 use trimill_partitioners::spill::{Manifest, ManifestJob, ManifestPartition, SpillSummary};
 use trimill_system::mapped::trim_heap;
@@ -69,7 +69,7 @@ impl Planned {
     /// The builder of the partitions with the sets `locals`, in `dir`; `durable`: synced to disk.
     pub(super) fn builder<'a>(
         &'a self,
-        locals: &'a Locals,
+        locals: &'a Assignment,
         dir: &'a Path,
         room: &'a SharedBudget,
         durable: bool,

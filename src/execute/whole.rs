@@ -12,7 +12,7 @@ use super::results::{PlannedFigures, partition_result};
 use super::session::Session;
 use super::stage_times::device_stages;
 use super::workers::{all_or_first_error, run_on_all};
-use trimill_counting::{CountBackend, EdgeShare, Scope};
+use trimill_counting::{CountBackend, Detail, EdgeShare, Scope};
 
 use crate::job::Mode;
 use crate::report::{DeviceResult, Stage};
@@ -86,10 +86,11 @@ fn counted_together(
             let mut source = RankRange::new(graph, &blocks, &LocalsAndHeads::of(0..graph.vertices()))?;
             let share = EdgeShare { index: taken.item, of: shares };
             let control = together.at(backend.device().map(|device| device.ordinal), 0);
-            let share = DeviceThread { backend, pool, control: &control }.count(&mut source, share);
+            let share =
+                DeviceThread { backend, pool, control: &control }.count(&mut source, share, Detail::Total, None);
             device_work(backend, &control);
             match share {
-                Ok(share) => counted.push(share),
+                Ok((share, _)) => counted.push(share),
                 Err(failed) => {
                     if let PartitionFailure::Device(_) = failed {
                         taken.requeue();

@@ -7,8 +7,8 @@ use std::time::Instant;
 use super::heads::{self, BLOCKS};
 use super::predict::{Prediction, predict};
 use super::{Divided, GraphCut, Plan, Planner, refuse_parts};
+use crate::stream::ranges::RankRange;
 use crate::stream::row_blocks::RowBlocks;
-use crate::stream::totals::AllTotals;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::{Bytes, Result};
@@ -69,11 +69,10 @@ impl Planner<'_> {
         blocks: &RowBlocks,
     ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
         let Self { graph, footprint, .. } = *self;
-        let all_totals = AllTotals::new(graph, blocks);
         let predicted = |ranks: &LocalsAndHeads| {
             let arcs = graph.first_arc(ranks.locals.end)? - graph.first_arc(ranks.locals.start)?;
             let size = PartitionSize::of_rows(ranks.locals.len() as u64, arcs);
-            let totals = all_totals.of(ranks)?;
+            let totals = RankRange::new(graph, blocks, ranks)?.totals();
             Ok((size, predict(&size, ranks.locals.end, footprint, &totals, self.limits.device)))
         };
         let all = ranges.iter().map(predicted).collect::<Result<Vec<_>>>()?;

@@ -4,8 +4,6 @@
 
 use std::time::{Duration, Instant};
 
-use rayon::prelude::*;
-
 use super::predict::{Prediction, predict};
 use super::{Assign, Divided, GraphCut, Plan, PlanLimits, Planner, refuse_parts};
 use crate::job::{Partitioner, Parts};
@@ -13,7 +11,6 @@ use crate::stream::row_blocks::RowBlocks;
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::GraphPasses;
 use trimill_partitioners::partition::assignment::Assignment;
-use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::partition::sizes::{PartitionSize, sizes};
 use trimill_partitioners::partition::totals::RowBlockTotals;
 use trimill_system::mapped::zeros;
@@ -37,7 +34,7 @@ impl VertexInfo {
 
 pub struct Assigned {
     /// None if the graph fits as one partition and is not to be spilled.
-    locals: Option<Locals>,
+    locals: Option<Assignment>,
     /// The number of parts before those that did not fit were split.
     parts_asked: u32,
     time: Duration,
@@ -84,7 +81,7 @@ impl Planner<'_> {
         let bound = if assignment.parts() == 1 && whole_fits { whole } else { most };
         let assignment = assignment.split(bound.get(), weight);
         let one = assignment.parts() == 1 && whole_fits && !self.limits.spills_whole;
-        let locals = (!one).then(|| Locals::of(&assignment, &vertices.order));
+        let locals = (!one).then(|| assignment.by_rank(&vertices.order));
         Ok(Assigned { locals, parts_asked, time: start.elapsed() })
     }
 
@@ -109,7 +106,7 @@ impl Planner<'_> {
 
     pub(crate) fn sized(
         &self,
-        locals: &Locals,
+        locals: &Assignment,
         row_block_limit: Bytes,
     ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
         let Self { graph, footprint, limits, control } = *self;
@@ -128,14 +125,15 @@ fn fewest(
     assign: &dyn Assign,
     mut parts: u32,
     most: Bytes,
-    weight: &(impl Fn(u32) -> u64 + Sync),
+    weight: impl Fn(u32) -> u64,
     control: &Control,
 ) -> Result<Assignment> {
     loop {
         control.check()?;
         let assignment = assign.assign(parts)?;
-        let weigh = |part| assignment.locals(part).par_iter().map(|&id| weight(id)).sum::<u64>();
-        let heaviest = (0..assignment.parts()).into_par_iter().map(weigh).max().unwrap_or(0);
+        let mut weights = vec![0; assignment.parts() as usize];
+        assignment.part_of().iter().zip(0..).for_each(|(&part, id)| weights[part as usize] += weight(id));
+        let heaviest = weights.into_iter().max().unwrap_or(0);
         if heaviest <= most.get() || !assign.is_cheap() {
             return Ok(assignment);
         }

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::sealed_file;
 use crate::job::Mode;
 use crate::plan::{GraphCut, Plan};
-use trimill_partitioners::partition::locals::Locals;
+use trimill_partitioners::partition::assignment::Assignment;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::{Bytes, Error, Result, disk, hex};
 
@@ -97,7 +97,7 @@ impl PlanRecord {
             .expected(format!("the ranks of {vertices} vertices")))
     }
 
-    fn locals(&self, dir: &Path, vertices: u32) -> Result<Locals> {
+    fn locals(&self, dir: &Path, vertices: u32) -> Result<Assignment> {
         let path = dir.join(LOCALS);
         let packed = std::fs::read(&path).map_err(|e| Error::read(&path, e))?;
         let damaged = || Error::data(&path, "is damaged").expected(format!("the parts of {vertices} vertices"));
@@ -109,6 +109,6 @@ impl PlanRecord {
         if part_of.len() != vertices as usize || part_of.iter().any(|&part| part >= self.parts) {
             return Err(damaged());
         }
-        Ok(Locals::new(part_of, self.parts))
+        Ok(Assignment::new(part_of, self.parts))
     }
 }

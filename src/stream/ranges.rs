@@ -13,6 +13,7 @@ use std::ops::Range;
 
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
+use trimill_partitioners::partition::totals::RowBlockTotals;
 use trimill_system::{Bytes, Result};
 
 use super::row_blocks::{LEAST_OF_WHOLE, RowBlocks, StreamedRows};
@@ -84,6 +85,21 @@ impl<'g> RankRange<'g> {
         self
     }
 
+    fn largest_row_block(&self) -> Bytes {
+        self.streamed.iter().map(|block| block.size().bytes()).max().unwrap_or_default()
+    }
+
+    pub fn totals(&self) -> RowBlockTotals {
+        let (row_blocks, largest_row_block) = (self.streamed.len() as u64, self.largest_row_block());
+        RowBlockTotals {
+            row_blocks,
+            largest_row_block,
+            two_row_blocks: Bytes(largest_row_block.get() * row_blocks.min(2)),
+            all_row_blocks: self.streamed.iter().map(|block| block.size().bytes()).sum(),
+            spill: Bytes::ZERO,
+        }
+    }
+
     /// The end of a run of resident rows from `first` on, of at most `most` rows and `most` arcs.
     fn end_of_run(&self, first: u32, most: u64) -> Result<u32> {
         let fits = |rows: u64, arcs: u64| rows.max(arcs) <= most;
@@ -119,7 +135,7 @@ impl PartitionSource for RankRange<'_> {
             locals_at: self.ranks.start,
             resident: ResidentSize { locals: self.ranks.len() as u64, arcs: self.arcs },
             row_blocks: self.streamed.len(),
-            largest_row_block: self.streamed.iter().map(|block| block.size().bytes()).max().unwrap_or_default(),
+            largest_row_block: self.largest_row_block(),
             buffer_words: self.buffer_words(),
         }
     }

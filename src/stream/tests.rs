@@ -94,7 +94,8 @@ fn run(mut source: Alternating) -> (Result<CountedPartition, PartitionFailure>, 
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let mut recorder = Recorder::default();
     let counted = DeviceThread { backend: &mut recorder, pool: &pool, control: &Control::silent() }
-        .count(&mut source, EdgeShare::ALL);
+        .count(&mut source, EdgeShare::ALL, Detail::Total, None)
+        .map(|(counted, _)| counted);
     let seen = lock(&recorder.0).clone();
     (counted, seen)
 }

@@ -92,9 +92,3 @@ pub(crate) fn ids_by_rank(graph: &OrientedGraph) -> Vec<u64> {
 pub(crate) fn degrees_by_rank(graph: &OrientedGraph) -> Vec<u32> {
     graph.degree_runs().iter().flat_map(|run| std::iter::repeat_n(run.degree, run.vertices as usize)).collect()
 }
-
-pub(crate) fn rank_of(graph: &OrientedGraph) -> Vec<u32> {
-    let mut ranks = vec![u32::MAX; graph.vertices() as usize];
-    (0..).zip(graph.order().unwrap()).for_each(|(rank, vertex)| ranks[vertex as usize] = rank);
-    ranks
-}

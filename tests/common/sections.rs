@@ -1,13 +1,13 @@
 //! Builds the sections of a partition from all rows of the graph and what pruning kept, row by row.
 
 use trimill::Bytes;
+use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::partition::cuts::RowBlockCuts;
 use trimill::testing::partition::kept::Kept;
-use trimill::testing::partition::locals::Locals;
 use trimill_counting::{Resident, RowBlock};
 
 /// The rows of locals in full, and those of proxies, in row blocks of at most `limit` bytes.
-pub(crate) fn sections(rows: &[Vec<u32>], kept: &Kept, locals: &Locals, limit: Bytes) -> (Resident, Vec<RowBlock>) {
+pub(crate) fn sections(rows: &[Vec<u32>], kept: &Kept, locals: &Assignment, limit: Bytes) -> (Resident, Vec<RowBlock>) {
     let number = |&rank: &u32| kept.kept.rank(rank);
     let mut resident = Resident { offsets: vec![0], ..Resident::default() };
     let (mut cuts, mut proxies) = (RowBlockCuts::new(limit), Vec::new());

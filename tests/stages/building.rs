@@ -15,7 +15,6 @@ use trimill_partitioners::build::{Builder, BuiltPartition};
 use trimill_partitioners::partition::GraphPasses;
 use trimill_partitioners::partition::assignment::Assignment;
 use trimill_partitioners::partition::kept::kept;
-use trimill_partitioners::partition::locals::Locals;
 use trimill_partitioners::partition::prune::Prune;
 use trimill_partitioners::partition::sizes::{PartitionSize, sizes};
 use trimill_partitioners::partition::totals::RowBlockTotals;
@@ -26,14 +25,14 @@ use trimill_system::memory::SharedBudget;
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
 
 struct Cut {
-    locals: Locals,
+    locals: Assignment,
     level: Prune,
     sizes: Vec<PartitionSize>,
     row_block_limit: Bytes,
 }
 
 impl Cut {
-    fn new(graph: &OrientedGraph, locals: Locals, level: Prune, row_block_limit: Bytes) -> Self {
+    fn new(graph: &OrientedGraph, locals: Assignment, level: Prune, row_block_limit: Bytes) -> Self {
         let passes = GraphPasses { graph, block: Bytes::mib(1), control: &Control::silent() };
         let sizes = sizes(passes, &locals, level).unwrap();
         Self { locals, level, sizes, row_block_limit }
@@ -61,13 +60,13 @@ fn spills(cut: &Cut, graph: &OrientedGraph, block: Bytes, many: usize) -> Vec<(V
     let parts: Vec<u32> = (0..cut.locals.parts()).collect();
     let batches = SpillsBuilder::new(builder, block);
     let built = parts.chunks(many).flat_map(|parts| batches.build(parts, &control).unwrap());
-    let read = |built: BuiltPartition| (built.part, (std::fs::read(&built.spill.path).unwrap(), contents(&built)));
+    let read = |built: BuiltPartition| (built.part, (std::fs::read(&built.spill.path).unwrap(), contents(cut, &built)));
     let spills: BTreeMap<_, _> = built.map(read).collect();
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), parts.len());
     spills.into_values().collect()
 }
 
-fn contents(built: &BuiltPartition) -> Sections {
+fn contents(cut: &Cut, built: &BuiltPartition) -> Sections {
     let spill = SpillReader::reopen(&built.spill).unwrap();
     let (mut resident, mut row_blocks) = (Resident::default(), Vec::new());
     spill.read_resident(&mut resident).unwrap();
@@ -75,6 +74,10 @@ fn contents(built: &BuiltPartition) -> Sections {
         row_blocks.push(RowBlock::default());
         spill.read_row_block(i, &mut row_blocks[i]).unwrap();
     }
+    let (size, row_block_arcs) =
+        (cut.sizes[built.part as usize], row_blocks.iter().map(|row_block| row_block.view().size().arcs));
+    let found = (spill.size(), u64::from(spill.header().numbered), row_block_arcs.sum::<u64>());
+    assert_eq!(found, (size, size.numbered(), size.arcs_kept - size.resident_arcs));
     // Each block but the last one of its section ends with the row that fills it.
     let weights = |lengths: &mut dyn Iterator<Item = u64>| {
         let mut blocks = vec![0];
@@ -105,7 +108,7 @@ fn assert_same(graph: &OrientedGraph, assignment: &Assignment, limits: &[u64], b
     for level in LEVELS {
         for &limit in limits {
             let limit = smallest_row_block_limit(graph.size().longest_row).max(Bytes(limit));
-            let cut = Cut::new(graph, Locals::of(assignment, &graph.order().unwrap()), level, limit);
+            let cut = Cut::new(graph, assignment.by_rank(&graph.order().unwrap()), level, limit);
             let together = pool.install(|| spills(&cut, graph, block, many));
             let alone = one.install(|| spills(&cut, graph, Bytes::mib(1), 1));
             let (kept, _) = kept(passes, &cut.locals, &parts, level).unwrap();

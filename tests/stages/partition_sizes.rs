@@ -7,7 +7,7 @@ use std::ops::Range;
 use trimill::testing::clean::Workspace;
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::partition::GraphPasses;
-use trimill::testing::partition::locals::Locals;
+use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::sizes::{groups, sized, sizes};
 use trimill::testing::prepare::prepare;
@@ -50,7 +50,7 @@ fn lists_and_bits_give_the_same_sizes() {
     for parts in [200u64, 777, 3000] {
         let assigned = |rank: u64| if parts == n { rank } else { mix(rank ^ parts) % parts };
         let locals =
-            Locals::new((0..u64::from(graph.vertices())).map(|rank| assigned(rank) as u32).collect(), parts as u32);
+            Assignment::new((0..u64::from(graph.vertices())).map(|rank| assigned(rank) as u32).collect(), parts as u32);
         for level in [Prune::None, Prune::ZeroIndegree, Prune::Direct] {
             let size = |groups: Vec<Range<u32>>| {
                 let passes = GraphPasses { graph: &graph, block: Bytes(4096), control: &Control::silent() };
@@ -69,7 +69,7 @@ fn the_passes_do_not_grow_with_the_number_of_partitions() {
     let n = 20_000;
     let graph = graph((0..n).map(|u| (u, (u + 1) % n)).collect());
     for parts in [2500u32, 10_000, 20_000] {
-        let locals = Locals::new((0..n as u32).map(|rank| rank % parts).collect(), parts);
+        let locals = Assignment::new((0..n as u32).map(|rank| rank % parts).collect(), parts);
         let passes = Arc::new(Passes::default());
         let control = Control::new(Arc::default(), Arc::<Passes>::clone(&passes));
         let block = Bytes::mib(1);

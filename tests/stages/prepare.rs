@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::common::job::data;
 use crate::common::rows_of;
 use dsi_bitstream::traits::BE;
-use proptest::prelude::*;
 use trimill::testing::clean::Workspace;
 use trimill::testing::input::arcs::{ArcList, ArcSource, SourceFacts};
 use trimill::testing::input::{ArcSink, Source};
@@ -244,19 +243,4 @@ fn a_pipe_ends_at_an_id_whose_degree_has_no_room() {
     assert!(error.contains("--prepare cpu"), "{error}");
     let on_cpu = prepared(&list(arcs(end - 1), None), None, false, Bytes::ZERO).unwrap();
     assert!(on_device(end - 1).unwrap().contents == on_cpu.contents);
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
-
-    #[test]
-    fn any_list_of_arcs_is_the_same_to_the_byte(
-        arcs in prop::collection::vec((0u64..200, 0u64..200), 0..4000),
-        (stretch, start) in (1u64..50, 0u64..3),
-    ) {
-        if has_compiler() {
-            let arcs = arcs.iter().map(|&(u, v)| (start + u * stretch, start + v * v % 97));
-            same(&list(arcs.collect(), None), stretch as u32 % 5, "a list");
-        }
-    }
 }

@@ -44,10 +44,9 @@ pub enum GpuMethod {
 
 /// The methods that are compared, each variant by its name.
 pub fn gpu_methods() -> Vec<(&'static str, GpuMethod)> {
-    use polak::Preprocess;
     use reverse_edge::STREAMS;
     use skiff::Organisation;
-    let polak = |preprocess| GpuMethod::Polak(polak::PolakOptions { preprocess, ..polak::PolakOptions::default() });
+    let polak = |on_cpu| GpuMethod::Polak(polak::PolakOptions { on_cpu, ..polak::PolakOptions::default() });
     let streams = |streams| {
         GpuMethod::ReverseEdge(reverse_edge::ReverseEdgeOptions {
             streams,
@@ -56,8 +55,8 @@ pub fn gpu_methods() -> Vec<(&'static str, GpuMethod)> {
     };
     let skiff = |organisation| GpuMethod::Skiff(skiff::SkiffOptions { organisation, ..skiff::SkiffOptions::default() });
     vec![
-        ("polak", polak(Preprocess::Auto)),
-        ("polak:cpu", polak(Preprocess::Cpu)),
+        ("polak", polak(false)),
+        ("polak:cpu", polak(true)),
         ("reverse-edge", streams(1)),
         ("reverse-edge:streams", streams(STREAMS)),
         ("skiff", skiff(Organisation::WarpIndex)),
@@ -92,7 +91,7 @@ impl GpuMethod {
     /// The least device bytes with which it begins: no more than its footprint.
     fn least_bytes(&self, size: &PartitionExtent) -> u64 {
         match self {
-            Self::Polak(options) => polak::device_bytes(options, size),
+            Self::Polak(_) => polak::device_bytes(size),
             Self::ReverseEdge(_) => reverse_edge::device_bytes(size),
             Self::Skiff(options) => skiff::device_bytes(options, size),
             Self::RadixBinning(options) => radix_binning::device_bytes(options, size),

@@ -17,7 +17,7 @@ mod gpu;
 mod serial;
 mod sources;
 
-pub use gpu::polak::{self, Preprocess};
+pub use gpu::polak;
 pub use gpu::radix_binning;
 pub use gpu::reverse_edge;
 pub use gpu::skiff::{self, Organisation};

@@ -27,9 +27,9 @@ use std::cmp::Ordering;
 use rayon::ThreadPool;
 use trimill_counting::{
     AscendingNumbers, CountBackend, CounterMemory, Detail, EdgeShare, Footprint, PartitionCount, PartitionCounter,
-    PartitionExtent, Resident, RowBlockRoom, RowBlockView, Scope,
+    PartitionExtent, Resident, RowBlockRoom, RowBlockView, RowsLocation, Scope,
 };
-use trimill_kernels::{GpuError, RowBlockSlices};
+use trimill_kernels::GpuError;
 
 use trimill_system::{Bytes, Result};
 
@@ -125,7 +125,7 @@ impl CountBackend for SerialMethod {
 /// The lists that a method makes of the resident section.
 trait ResidentLists: Send {
     /// Triangles whose middle corner is in the row block's range; for methods that need the whole graph, all triangles.
-    fn count(&mut self, resident: &Resident, row_block: &RowBlockSlices<'_>) -> u64;
+    fn count(&mut self, resident: &Resident, row_block: &RowBlockView<'_>, location: &RowsLocation) -> u64;
 
     /// Bytes of the lists at their largest.
     fn bytes(&self) -> u64;
@@ -159,8 +159,7 @@ impl PartitionCounter for SerialCounter {
             return Err(GpuError::Section("a row block before the resident section".into()).into());
         };
         let location = Resident::rows_in(AscendingNumbers::List(&resident.numbers), row_block, Some(pool));
-        let row_block = RowBlockSlices::new(row_block, &location);
-        *triangles += lists.get_or_insert_with(|| method.lists(resident)).count(resident, &row_block);
+        *triangles += lists.get_or_insert_with(|| method.lists(resident)).count(resident, row_block, &location);
         Ok(())
     }
 

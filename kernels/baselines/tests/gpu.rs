@@ -1,7 +1,7 @@
 //! The methods on a GPU, against brute force and closed forms. One program, which can be built elsewhere and copied to a machine with a GPU.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use trimill_baselines::{GpuMethod, Organisation, Preprocess, polak, radix_binning, reverse_edge, skiff};
+use trimill_baselines::{GpuMethod, Organisation, polak, radix_binning, reverse_edge, skiff};
 use trimill_counting::{CounterMemory, Detail, EdgeShare, PartitionCount, RowBlock, Scope};
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{Partition, cuts, give, random};
@@ -9,9 +9,8 @@ use trimill_kernels::{CountingMethod, Gpu};
 use trimill_system::{Bytes, Result};
 
 fn polaks() -> Vec<GpuMethod> {
-    let with =
-        |preprocess, block_threads, blocks| GpuMethod::Polak(polak::PolakOptions { preprocess, block_threads, blocks });
-    vec![with(Preprocess::Gpu, 64, 8), with(Preprocess::Cpu, 64, 8), with(Preprocess::Auto, 256, 3)]
+    let with = |on_cpu, block_threads| GpuMethod::Polak(polak::PolakOptions { on_cpu, block_threads });
+    vec![with(false, 64), with(true, 64), with(false, 256)]
 }
 
 fn reverse_edges() -> Vec<GpuMethod> {

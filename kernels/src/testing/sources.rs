@@ -2,23 +2,8 @@
 
 use std::path::Path;
 
-use super::nvrtc;
 use crate::images::{ARCHITECTURES, ImageForm, PORTABLE, entries, image, stamp};
 use crate::{CudaSource, Version};
-
-/// Every source compiles for the oldest supported architecture, and for those of published measurements. Needs NVRTC.
-///
-/// # Panics
-/// If one does not.
-pub fn compile(sources: &[&'static CudaSource]) {
-    let Some(nvrtc) = nvrtc() else { return };
-    for source in sources {
-        for (major, minor) in [(7, 5), (8, 0), (9, 0)] {
-            let image = nvrtc.cubin(source, Version { major, minor }).unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!(image.get(..4), Some(b"\x7fELF".as_slice()), "{} for {major}.{minor}", source.name);
-        }
-    }
-}
 
 /// The images were made of the current sources, and there is one for each supported GPU.
 ///

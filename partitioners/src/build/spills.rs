@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use super::{Builder, BuiltPartition};
 use crate::partition::GraphPasses;
+use crate::partition::assignment::Assignment;
 use crate::partition::cuts::RowBlockCuts;
 use crate::partition::kept::{Kept, kept};
-use crate::partition::locals::Locals;
 use crate::spill::{CodedRows, CodedSlice, Encoders, RowMark, SpillWriter};
 use trimill_graph::{Direction, RowRun};
 use trimill_system::memory::TakenMemory;
@@ -164,7 +164,13 @@ impl FoundRows {
 
 /// Filters the rows of `ranks` for one partition, and encodes what is kept, in local numbers; by the popcount instruction, if any.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-fn filter(kept: &Kept, block: RowRun<'_>, ranks: Range<u32>, locals: &Locals, [resident, proxies]: &mut RowsByRole) {
+fn filter(
+    kept: &Kept,
+    block: RowRun<'_>,
+    ranks: Range<u32>,
+    locals: &Assignment,
+    [resident, proxies]: &mut RowsByRole,
+) {
     let place = |successor| kept.kept.rank(successor);
     let (mut resident, mut proxies) = (resident.coder(), proxies.coder());
     for (rank, number) in kept.kept.iter(ranks.clone()).zip(kept.kept.rank(ranks.start)..) {

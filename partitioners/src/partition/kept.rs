@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use super::GraphPasses;
-use super::locals::Locals;
+use super::assignment::Assignment;
 use super::prune::Prune;
 use trimill_counting::{VertexSet, VertexSetBuilder};
 use trimill_graph::{Direction, RowRun};
@@ -38,7 +38,7 @@ impl Kept {
 }
 
 struct ChosenPartitions<'a> {
-    locals: &'a Locals,
+    locals: &'a Assignment,
     place_of: Vec<Option<u32>>,
 }
 
@@ -60,7 +60,7 @@ impl ChosenPartitions<'_> {
 /// The kept vertices of `parts`, and how long inducing and pruning took.
 pub fn kept(
     passes: GraphPasses<'_>,
-    locals: &Locals,
+    locals: &Assignment,
     parts: &[u32],
     level: Prune,
 ) -> Result<(Vec<Kept>, [Duration; 2])> {

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use super::GraphPasses;
-use super::locals::Locals;
+use super::assignment::Assignment;
 use super::prune::Prune;
 use trimill_graph::{Direction, OrientedGraph};
 use trimill_system::Result;
@@ -27,7 +27,7 @@ const KEPT: u32 = 1;
 const MUCH_LONGER: usize = 16;
 
 /// The most units of 4 bytes that each partition takes: one for each of its locals and of their neighbours.
-pub(super) fn weights(graph: &OrientedGraph, locals: &Locals) -> Vec<u64> {
+pub(super) fn weights(graph: &OrientedGraph, locals: &Assignment) -> Vec<u64> {
     let mut weights = vec![OF_PARTITION; locals.parts() as usize];
     let degrees = graph.degree_runs().iter().flat_map(|run| std::iter::repeat_n(run.degree, run.vertices as usize));
     locals.part_of().iter().zip(degrees).for_each(|(&part, degree)| weights[part as usize] += 1 + u64::from(degree));
@@ -41,7 +41,7 @@ pub(super) fn passes(level: Prune) -> u64 {
 /// The sums of each of `parts`: proxies and arcs, induced and kept, and arcs out of locals, which level `direct` keeps besides.
 pub(super) fn sizes(
     passes: GraphPasses<'_>,
-    locals: &Locals,
+    locals: &Assignment,
     parts: Range<u32>,
     level: Prune,
     task: &Task,
@@ -66,7 +66,7 @@ impl PartitionSums {
 }
 
 struct PartitionLists<'a> {
-    locals: &'a Locals,
+    locals: &'a Assignment,
     parts: Range<u32>,
     ends: Vec<u32>,
     /// Ascending in each list.
@@ -74,7 +74,7 @@ struct PartitionLists<'a> {
 }
 
 impl<'a> PartitionLists<'a> {
-    fn new(passes: GraphPasses<'_>, locals: &'a Locals, parts: Range<u32>, task: &Task) -> Result<Self> {
+    fn new(passes: GraphPasses<'_>, locals: &'a Assignment, parts: Range<u32>, task: &Task) -> Result<Self> {
         let graph = passes.graph;
         let mut lists = Self { locals, parts, ends: Vec::new(), entries: Vec::new() };
         let ends: Vec<AtomicU32> = zeros(graph.vertices() as usize);

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
+use super::assignment::Assignment;
 use super::bit_counter::BitCounter;
-use super::locals::Locals;
 use super::prune::Prune;
 use super::{GraphPasses, RUN};
 use trimill_graph::{Direction, RowRun};
@@ -25,7 +25,7 @@ struct MaskWords {
 
 pub(super) struct Masks<'a> {
     passes: GraphPasses<'a>,
-    locals: &'a Locals,
+    locals: &'a Assignment,
     first: u32,
     level: Prune,
     words: Vec<MaskWords>,
@@ -55,7 +55,7 @@ fn add(word: &AtomicU64, bits: u64) {
 }
 
 impl<'a> Masks<'a> {
-    pub(super) fn new(passes: GraphPasses<'a>, locals: &'a Locals, first: u32, level: Prune) -> Result<Self> {
+    pub(super) fn new(passes: GraphPasses<'a>, locals: &'a Assignment, first: u32, level: Prune) -> Result<Self> {
         let mut words = Vec::new();
         words.resize_with(passes.graph.vertices() as usize, MaskWords::default);
         let masks = Self { passes, locals, first, level, words };

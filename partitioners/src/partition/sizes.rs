@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use serde::Serialize;
 
+use super::assignment::Assignment;
 use super::bit_counter::BitCounter;
-use super::locals::Locals;
 use super::masks::{Counts, Masks};
 use super::prune::Prune;
 use super::{GraphPasses, lists};
@@ -42,7 +42,7 @@ impl PartitionSize {
 /// Bytes per vertex that [`sizes`] needs.
 pub const PER_VERTEX: u64 = 16;
 
-pub fn sizes(passes: GraphPasses<'_>, locals: &Locals, level: Prune) -> Result<Vec<PartitionSize>> {
+pub fn sizes(passes: GraphPasses<'_>, locals: &Assignment, level: Prune) -> Result<Vec<PartitionSize>> {
     let graph = passes.graph;
     if locals.parts() == 1 {
         return Ok(vec![PartitionSize::of_rows(u64::from(graph.vertices()), graph.edges())]);
@@ -57,7 +57,7 @@ const BITS: u32 = 64;
 const LISTED: u32 = 2 * BITS;
 
 /// The partitions that are sized together.
-pub fn groups(graph: &OrientedGraph, locals: &Locals) -> Vec<Range<u32>> {
+pub fn groups(graph: &OrientedGraph, locals: &Assignment) -> Vec<Range<u32>> {
     let (weights, parts) = (lists::weights(graph, locals), locals.parts());
     // 4 of the 16 bytes per vertex are for the ends of lists.
     let room = u64::from(graph.vertices()).saturating_mul(3).min(u64::from(u32::MAX));
@@ -77,7 +77,7 @@ pub fn groups(graph: &OrientedGraph, locals: &Locals) -> Vec<Range<u32>> {
 
 pub fn sized(
     passes: GraphPasses<'_>,
-    locals: &Locals,
+    locals: &Assignment,
     level: Prune,
     groups: Vec<Range<u32>>,
 ) -> Result<Vec<PartitionSize>> {

@@ -3,11 +3,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::clean::Workspace;
 use crate::prepare::prepare;
-use crate::stream::totals::AllTotals;
 use trimill_counting::smallest_row_block_limit;
 use trimill_graph::Direction;
 use trimill_input::arcs::ArcList;
-use trimill_partitioners::partition::totals::RowBlockTotals;
 use trimill_system::control::Control;
 use trimill_system::hash::mix;
 use trimill_system::memory::HostMemory;
@@ -135,7 +133,7 @@ proptest! {
         let mut ends: Vec<u32> = ends.into_iter().map(|end| end % (graph.vertices() + 1)).collect();
         ends.extend([0, graph.vertices()]);
         ends.sort_unstable();
-        let (all_totals, mut buffers) = (AllTotals::new(&graph, &blocks), Vec::new());
+        let mut buffers = Vec::new();
         for pair in ends.windows(2) {
             let mut ranks = LocalsAndHeads::of(pair[0]..pair[1]);
             if heads.0 % 3 > 0 {
@@ -145,15 +143,6 @@ proptest! {
             let range = RankRange::new(&graph, &blocks, &ranks).unwrap();
             // A buffer that was taken for one range serves all later ones.
             prop_assert!((0..range.streamed.len()).all(|i| range.row_block_words(i) <= range.buffer_words()));
-            let (row_blocks, largest_row_block) = (range.streamed.len() as u64, range.outline().largest_row_block);
-            let totals = RowBlockTotals {
-                row_blocks,
-                largest_row_block,
-                two_row_blocks: Bytes(largest_row_block.get() * row_blocks.min(2)),
-                all_row_blocks: range.streamed.iter().map(|block| block.size().bytes()).sum(),
-                spill: Bytes::ZERO,
-            };
-            prop_assert_eq!(all_totals.of(&ranks).unwrap(), totals, "{:?} {:?}", ranks, blocks);
             let reads = range.streamed.iter().any(|block| block.rows == StreamedRows::Read);
             buffers.extend(reads.then(|| range.buffer_words()));
             assert_read(&rows, &ranks, limit, range, run.map(Bytes));

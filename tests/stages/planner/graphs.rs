@@ -1,23 +1,22 @@
 //! Graphs whose partitions are planned, and the pass of a partition through a backend.
 
-use crate::common::sections::sections;
 use crate::common::{oriented, rows_of};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::path::Path;
 use std::sync::LazyLock;
 use trimill::testing::graph::OrientedGraph;
-use trimill::testing::partition::GraphPasses;
-use trimill::testing::partition::kept::{Kept, kept};
-use trimill::testing::partition::locals::Locals;
+use trimill::testing::memory::SharedBudget;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::plan::{GraphCut, Plan};
-use trimill::testing::spill::{PartitionHeader, SpillReader, SpillSummary, SpillWriter};
+use trimill::testing::spill::{SpillReader, SpillSummary};
 use trimill::testing::stream::ranges::RankRange;
 use trimill::testing::stream::{CountedPartition, DeviceThread};
 use trimill::{Bytes, Control};
-use trimill_counting::{CountBackend, EdgeShare, PartitionSource};
+use trimill_counting::{CountBackend, Detail, EdgeShare, PartitionSource};
 use trimill_generate::{Family, StarKind, generate, parse_leaves};
+use trimill_partitioners::build::Builder;
+use trimill_partitioners::build::spills::SpillsBuilder;
 use trimill_partitioners::spill::Spilled;
 use trimill_system::hash::mix;
 
@@ -53,40 +52,38 @@ impl Known {
         mut each: impl FnMut(u32, SpillSummary, CountedPartition),
     ) {
         let GraphCut::Sets(locals) = &plan.cut else { panic!("no sets") };
-        let (control, parts) = (Control::silent(), (0..plan.parts()).collect::<Vec<_>>());
-        let passes = GraphPasses { graph: &self.graph, block: Bytes::mib(1), control: &control };
+        // Room for all spills, which therefore are in memory.
+        let room = SharedBudget::new(Bytes::mib(1 << 20));
+        let builder = Builder {
+            graph: &self.graph,
+            locals,
+            sizes: &plan.sizes,
+            row_block_limit: plan.row_block_limit,
+            prune: level,
+            dir: Path::new(""),
+            room: &room,
+            fingerprint: 0,
+            durable: false,
+        };
+        let (builder, parts) = (SpillsBuilder::new(builder, Bytes::mib(1)), (0..plan.parts()).collect::<Vec<_>>());
         for some in parts.chunks(64) {
-            for found in kept(passes, locals, some, level).unwrap().0 {
-                let spill = self.build(plan, locals, &found);
-                let counted = passed(Box::new(Spilled::new(SpillReader::reopen(&spill).unwrap())), backend);
-                each(found.part, spill, counted);
+            for built in builder.build(some, &Control::silent()).unwrap() {
+                let (size, header) = (&plan.sizes[built.part as usize], &built.spill.header);
+                let found = (u64::from(header.partition.numbered), header.row_block_arcs);
+                assert_eq!(found, (size.numbered(), size.arcs_kept - size.resident_arcs), "sizes are exact");
+                let counted = passed(Box::new(Spilled::new(SpillReader::reopen(&built.spill).unwrap())), backend);
+                each(built.part, built.spill, counted);
             }
         }
-    }
-
-    fn build(&self, plan: &Plan, locals: &Locals, found: &Kept) -> SpillSummary {
-        let size = &plan.sizes[found.part as usize];
-        let (resident, row_blocks) = sections(&self.rows, found, locals, plan.row_block_limit);
-        let (numbered, ranks) = (found.kept.count(), found.kept.members());
-        let row_block_arcs = row_blocks.iter().map(|row_block| row_block.view().size().arcs).sum::<u64>();
-        let found = (resident.size().locals, resident.size().arcs, u64::from(numbered), row_block_arcs);
-        assert_eq!(
-            found,
-            (size.locals, size.resident_arcs, size.numbered(), size.arcs_kept - size.resident_arcs),
-            "sizes are exact"
-        );
-        let header = PartitionHeader { numbered, size: *size, ..PartitionHeader::default() };
-        let mut writer = SpillWriter::in_memory("part", header).unwrap();
-        writer.ranks(ranks.into_iter()).unwrap();
-        writer.resident(&resident).unwrap();
-        row_blocks.iter().for_each(|row_block| writer.row_block(row_block).unwrap());
-        writer.finish().unwrap()
     }
 }
 
 pub(crate) fn passed(mut source: Box<dyn PartitionSource + '_>, backend: &mut dyn CountBackend) -> CountedPartition {
     static POOL: LazyLock<ThreadPool> = LazyLock::new(|| ThreadPoolBuilder::new().num_threads(1).build().unwrap());
-    DeviceThread { backend, pool: &POOL, control: &Control::silent() }.count(source.as_mut(), EdgeShare::ALL).unwrap()
+    DeviceThread { backend, pool: &POOL, control: &Control::silent() }
+        .count(source.as_mut(), EdgeShare::ALL, Detail::Total, None)
+        .unwrap()
+        .0
 }
 
 pub(crate) fn graph_of(family: &Family, dir: &Path) -> OrientedGraph {

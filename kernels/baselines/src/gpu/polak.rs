@@ -5,12 +5,12 @@
 //! 1. copy the edge array; 2. the largest vertex; 3. sort the edges as 64-bit integers; 4. the node array; 5. mark backward edges, from
 //!    higher degree to lower; 6. drop them; 7. unzip to a structure of arrays; 8. the node array again.
 //!
-//! Then the kernel of section 3.3, which reads one value a step (3.4.3), by default with 64 threads a block and 8 blocks a multiprocessor; and a sum.
+//! Then the kernel of section 3.3, which reads one value a step (3.4.3), with 8 blocks a multiprocessor, by default of 64 threads; and a sum.
 //!
 //! Choices where the paper is silent or its libraries are not used: the sort is a radix sort, 8 bits a pass, lowest first (Thrust's is
 //! a radix sort, too); edges are removed by counting those kept in each tile, a scan, and a move. The high half of a sorted key is the
 //! vertex whose list the edge is in, which is the paper's 'second vertex'. Vertices are numbered in descending degree order, as in the
-//! rest of this program, not by the input's ids. With [`Preprocess::Cpu`] (3.4.5) backward edges never reach the device: the host drops
+//! rest of this program, not by the input's ids. With [`PolakOptions::on_cpu`] (3.4.5) backward edges never reach the device: the host drops
 //! them when it orients the graph; steps 2, 5 and 6 are not needed, and the others have half the work. With several devices, each
 //! does the whole preparation and counts a share of the edges ([`EdgeShare`]); the paper prepares on one device and copies.
 //!
@@ -26,30 +26,22 @@ use trimill_kernels::engine::{Engine, Grid};
 use trimill_kernels::{GpuError, GpuResult, MethodCount};
 use trimill_system::Bytes;
 
-/// Who drops backward edges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Preprocess {
-    /// The GPU, or the CPU if the sort does not fit the GPU.
-    #[default]
-    Auto,
-    Gpu,
-    Cpu,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PolakOptions {
     pub block_threads: u32,
-    /// Blocks for each multiprocessor.
-    pub blocks: u32,
-    pub preprocess: Preprocess,
+    /// Whether the CPU drops backward edges even if the sort fits the GPU.
+    pub on_cpu: bool,
 }
 
 impl Default for PolakOptions {
     /// The paper's.
     fn default() -> Self {
-        Self { block_threads: 64, blocks: 8, preprocess: Preprocess::default() }
+        Self { block_threads: 64, on_cpu: false }
     }
 }
+
+/// Blocks for each multiprocessor.
+const BLOCKS: u32 = 8;
 
 /// Thread blocks that search for the largest vertex.
 const MAX_BLOCKS: u64 = 512;
@@ -94,20 +86,17 @@ const ON_CPU: Footprint = with_keys(17);
 
 /// Its footprint. Unless the options say otherwise, the GPU prepares if that fits.
 pub(super) fn footprint(options: &PolakOptions) -> Footprint {
-    match options.preprocess {
-        Preprocess::Gpu => ON_GPU,
-        Preprocess::Cpu => ON_CPU,
-        Preprocess::Auto => {
-            let fitting =
-                |size: &PartitionExtent, budget| Some(ON_GPU.least(size)).filter(|&bytes| bytes <= budget).unwrap_or(0);
-            Footprint { of_budget: Some(fitting), ..ON_CPU }
-        }
+    if options.on_cpu {
+        return ON_CPU;
     }
+    let fitting =
+        |size: &PartitionExtent, budget| Some(ON_GPU.least(size)).filter(|&bytes| bytes <= budget).unwrap_or(0);
+    Footprint { of_budget: Some(fitting), ..ON_CPU }
 }
 
-/// The least device bytes: with edges in one direction, unless the GPU has to prepare.
-pub(super) fn device_bytes(options: &PolakOptions, size: &PartitionExtent) -> u64 {
-    bytes_of(|take| lay(take, size, options.preprocess == Preprocess::Gpu))
+/// The least device bytes: with edges in one direction.
+pub(super) fn device_bytes(size: &PartitionExtent) -> u64 {
+    bytes_of(|take| lay(take, size, false))
 }
 
 pub(super) struct Polak {
@@ -129,20 +118,19 @@ impl Polak {
         size: PartitionExtent,
         share: EdgeShare,
     ) -> GpuResult<Self> {
-        let PolakOptions { block_threads, blocks, preprocess } = options;
-        let threads = u64::from(block_threads) * u64::from(blocks) * u64::from(machine.engine.processors());
+        let PolakOptions { block_threads, on_cpu } = options;
+        let threads = u64::from(block_threads) * u64::from(BLOCKS) * u64::from(machine.engine.processors());
         let whole_warps = block_threads.is_multiple_of(32) && (32..=1024).contains(&block_threads);
-        if !whole_warps || threads == 0 || threads > MOST_THREADS {
+        if !whole_warps || threads > MOST_THREADS {
             return Err(GpuError::Shape(format!(
-                "blocks of {block_threads} threads, {blocks} a multiprocessor; expected a multiple of 32 up to 1024, and at most \
+                "blocks of {block_threads} threads, {BLOCKS} a multiprocessor; expected a multiple of 32 up to 1024, and at most \
                  {MOST_THREADS} threads in all"
             )));
         }
         if share.index >= share.of {
             return Err(GpuError::Shape(format!("share {} of {}; expected one below it", share.index, share.of)));
         }
-        let fits = ON_GPU.least(&size) <= machine.engine.layout().capacity();
-        let both = preprocess == Preprocess::Gpu || preprocess == Preprocess::Auto && fits;
+        let both = !on_cpu && ON_GPU.least(&size) <= machine.engine.layout().capacity();
         primitives::check_length(key_count(&size, both))?;
         let pieces = lay(&mut |bytes| machine.take(bytes), &size, both)?;
         Ok(Self { options, share, size, both, pieces, rows: 0, bytes: 0 })
@@ -201,9 +189,9 @@ impl<E: Engine> BaselineWork<E> for Polak {
         machine.start_clock()?;
         let (edge, node) = self.preprocess(machine)?;
         so_far.times.preprocessing = machine.stop_clock()?;
-        let PolakOptions { block_threads, blocks, .. } = self.options;
+        let block_threads = self.options.block_threads;
         let EdgeShare { index, of } = self.share;
-        let threads = u64::from(block_threads) * u64::from(blocks * machine.engine.processors());
+        let threads = u64::from(block_threads) * u64::from(BLOCKS * machine.engine.processors());
         let m = self.size.arcs;
         let bound = |share: u32| (u128::from(m) * u128::from(share) / u128::from(of)) as u64;
         let results = self.pieces.scratch;

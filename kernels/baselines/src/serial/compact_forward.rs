@@ -7,10 +7,8 @@
 
 use std::cmp::Ordering;
 
-use trimill_counting::Resident;
-use trimill_kernels::RowBlockSlices;
+use trimill_counting::{Resident, RowBlockView, RowsLocation};
 
-use super::rows::resident_row;
 use super::{ResidentLists, vectors};
 
 pub(super) struct CompactForward {
@@ -23,7 +21,7 @@ impl CompactForward {
         resident.successors.iter().for_each(|&b| degrees[b as usize] += 1);
         let mut neighbours: Vec<Vec<u32>> = degrees.into_iter().map(Vec::with_capacity).collect();
         for a in 0..neighbours.len() {
-            let row = resident_row(resident, a);
+            let row = resident.row(a);
             neighbours[a].extend(row);
             row.iter().for_each(|&b| neighbours[b as usize].push(a as u32));
         }
@@ -32,7 +30,7 @@ impl CompactForward {
 }
 
 impl ResidentLists for CompactForward {
-    fn count(&mut self, _: &Resident, _: &RowBlockSlices<'_>) -> u64 {
+    fn count(&mut self, _: &Resident, _: &RowBlockView<'_>, _: &RowsLocation) -> u64 {
         let mut triangles = 0;
         for (v, of_v) in (0u32..).zip(&self.neighbours) {
             for &u in of_v.iter().filter(|&&u| u > v) {

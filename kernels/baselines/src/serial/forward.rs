@@ -6,10 +6,8 @@
 //!
 //! `O(m^1.5)` time. `A` needs no sorting, since vertices are added in ascending order.
 
-use trimill_counting::Resident;
-use trimill_kernels::RowBlockSlices;
+use trimill_counting::{Resident, RowBlockView, RowsLocation};
 
-use super::rows::resident_row;
 use super::{ResidentLists, common, vectors};
 
 pub(super) struct Forward {
@@ -26,16 +24,16 @@ impl Forward {
         resident.successors.iter().for_each(|&b| lengths[b as usize] += 1);
         let mut later: Vec<Vec<u32>> = lengths.into_iter().map(Vec::with_capacity).collect();
         for a in 0..vertices {
-            resident_row(resident, a).iter().for_each(|&b| later[b as usize].push(a as u32));
+            resident.row(a).iter().for_each(|&b| later[b as usize].push(a as u32));
         }
         // They become the rows, so their sizes are known.
-        let met = (0..vertices).map(|a| Vec::with_capacity(resident_row(resident, a).len())).collect();
+        let met = (0..vertices).map(|a| Vec::with_capacity(resident.row(a).len())).collect();
         Self { met, later }
     }
 }
 
 impl ResidentLists for Forward {
-    fn count(&mut self, _: &Resident, _: &RowBlockSlices<'_>) -> u64 {
+    fn count(&mut self, _: &Resident, _: &RowBlockView<'_>, _: &RowsLocation) -> u64 {
         let mut triangles = 0;
         for (v, later) in (0..).zip(&self.later) {
             for &u in later {

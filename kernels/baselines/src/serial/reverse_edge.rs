@@ -7,10 +7,9 @@
 //!
 //! `O(m^1.5)` time. Each list is a vector of its own, as in the paper; `reverse-edge-serial` has one array for all lists.
 
-use trimill_counting::Resident;
-use trimill_kernels::RowBlockSlices;
+use trimill_counting::{Resident, RowBlockView, RowsLocation};
 
-use super::rows::{covered, resident_row, row_of};
+use super::rows::{covered, row_of};
 use super::{ResidentLists, common, vectors};
 
 pub(super) struct ReverseEdgeSerial {
@@ -19,16 +18,16 @@ pub(super) struct ReverseEdgeSerial {
 
 impl ReverseEdgeSerial {
     pub(super) fn new(resident: &Resident) -> Self {
-        Self { lists: (0..resident.offsets.len() - 1).map(|i| resident_row(resident, i).to_vec()).collect() }
+        Self { lists: (0..resident.offsets.len() - 1).map(|i| resident.row(i).to_vec()).collect() }
     }
 }
 
 impl ResidentLists for ReverseEdgeSerial {
-    fn count(&mut self, _: &Resident, row_block: &RowBlockSlices<'_>) -> u64 {
+    fn count(&mut self, _: &Resident, row_block: &RowBlockView<'_>, location: &RowsLocation) -> u64 {
         let mut triangles = 0;
         for of_max in &self.lists {
             for &mid in covered(of_max, row_block) {
-                triangles += common(of_max, row_of(row_block, mid, |local| &self.lists[local]));
+                triangles += common(of_max, row_of(row_block, location, mid, |local| &self.lists[local]));
             }
         }
         triangles

@@ -5,10 +5,9 @@
 //!
 //! `O(m^1.5)` time, and a pass over all edges for each row block. `successor` and `index` are the resident section itself.
 
-use trimill_counting::Resident;
-use trimill_kernels::RowBlockSlices;
+use trimill_counting::{Resident, RowBlockView, RowsLocation};
 
-use super::rows::{resident_row, row_of};
+use super::rows::row_of;
 use super::{ResidentLists, common};
 
 pub(super) struct EdgeArrays {
@@ -26,12 +25,12 @@ impl EdgeArrays {
 }
 
 impl ResidentLists for EdgeArrays {
-    fn count(&mut self, resident: &Resident, row_block: &RowBlockSlices<'_>) -> u64 {
+    fn count(&mut self, resident: &Resident, row_block: &RowBlockView<'_>, location: &RowsLocation) -> u64 {
         let mut triangles = 0;
         for (&successor, &tail) in resident.successors.iter().zip(&self.tail) {
             if row_block.range.contains(&successor) {
-                let row = row_of(row_block, successor, |local| resident_row(resident, local));
-                triangles += common(resident_row(resident, tail as usize), row);
+                let row = row_of(row_block, location, successor, |local| resident.row(local));
+                triangles += common(resident.row(tail as usize), row);
             }
         }
         triangles

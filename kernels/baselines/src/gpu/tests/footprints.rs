@@ -5,11 +5,9 @@ use trimill_system::Bytes;
 
 #[test]
 fn footprints_cover_what_is_taken_and_not_much_more() {
-    let polak = |preprocess| GpuMethod::Polak(polak::PolakOptions { preprocess, ..polak::PolakOptions::default() });
     let skiff = |organisation| GpuMethod::Skiff(skiff::SkiffOptions { organisation, ..skiff::SkiffOptions::default() });
     for method in [
-        polak(Preprocess::Gpu),
-        polak(Preprocess::Cpu),
+        GpuMethod::Polak(polak::PolakOptions::default()),
         GpuMethod::ReverseEdge(reverse_edge::ReverseEdgeOptions::default()),
         skiff(Organisation::BlockDegree),
         skiff(Organisation::WarpIndex),
@@ -41,11 +39,12 @@ fn footprints_cover_what_is_taken_and_not_much_more() {
 #[test]
 fn polak_prepares_on_the_gpu_where_that_fits() {
     let footprint =
-        |preprocess| GpuMethod::Polak(polak::PolakOptions { preprocess, ..polak::PolakOptions::default() }).footprint();
-    let [auto, gpu, cpu] = [Preprocess::Auto, Preprocess::Gpu, Preprocess::Cpu].map(footprint);
+        |on_cpu| GpuMethod::Polak(polak::PolakOptions { on_cpu, ..polak::PolakOptions::default() }).footprint();
+    let [auto, cpu] = [false, true].map(footprint);
     let size = PartitionExtent { locals: 1000, arcs: 100_000, numbered: 1000, row_block_limit: 0 };
     let taken = |budget| auto.taken(Bytes(auto.least(&size)), &size, Bytes(budget)).get();
-    assert_eq!(taken(1 << 30), gpu.least(&size));
-    assert_eq!(taken(gpu.least(&size) - 1), cpu.least(&size));
-    assert!(cpu.least(&size) < gpu.least(&size));
+    // The GPU has each edge in both directions.
+    let gpu = cpu.least(&PartitionExtent { arcs: 2 * size.arcs, ..size });
+    assert_eq!(taken(1 << 30), gpu);
+    assert_eq!(taken(gpu - 1), cpu.least(&size));
 }
