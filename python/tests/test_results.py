@@ -204,9 +204,3 @@ def test_clustering_leaves_no_file(tmp_path):
     trimill.clustering(complete(5), work_dir=tmp_path)
     assert not list((tmp_path / "tmp").iterdir())
     assert {path.name for path in tmp_path.iterdir()} <= {"tmp", "cache"}
-
-
-@pytest.mark.parametrize("settings", [{"per_vertex": "v.tsv"}, {"run_dir": "run"}])
-def test_settings_that_clustering_does_not_have(settings):
-    with pytest.raises(trimill.UsageError, match=next(iter(settings))):
-        trimill.clustering(complete(5), **settings)

@@ -94,6 +94,22 @@ def test_wrong_settings(function, settings, words):
         assert word in str(caught.value), str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "function, names",
+    [
+        (trimill.Graph, ["per_vertex", "by_degree", "per_edge", "by_k", "run_dir"]),
+        (trimill.clustering, ["per_vertex", "run_dir"]),
+        (trimill.truss, ["per_edge", "truss", "run_dir"]),
+    ],
+)
+def test_settings_that_a_function_does_not_have(function, names):
+    for name in names:
+        with pytest.raises(trimill.UsageError, match=rf"^{name}: {function.__name__}\(\) returns"):
+            function(TRIANGLE, **{name: False if name == "truss" else "file.tsv"})
+    with pytest.raises(trimill.UsageError, match="did you mean `threads`"):
+        function(TRIANGLE, thread=3)
+
+
 def test_a_path_that_fails_raises_its_own_exception():
     class Lost(os.PathLike):
         def __fspath__(self):

@@ -114,9 +114,3 @@ def test_the_sizes_alone():
     answer = trimill.count(complete(5), truss=True)
     assert answer.truss.by_k == trimill.truss(complete(5)).by_k
     assert trimill.count(complete(5)).truss is None
-
-
-@pytest.mark.parametrize("settings", [{"per_edge": "e.tsv"}, {"truss": False}, {"run_dir": "run"}])
-def test_settings_that_truss_does_not_have(settings):
-    with pytest.raises(trimill.UsageError, match=next(iter(settings))):
-        trimill.truss(complete(5), **settings)
