@@ -110,22 +110,6 @@ fn a_timeline_has_every_row_block_of_every_partition_within_the_time_of_the_job(
     }
 }
 
-#[test]
-fn a_report_of_a_decomposition_has_the_trusses() {
-    let place = Place::new();
-    let input = typed("karate.mtx");
-    let json = place.prints(&["truss", &input, "--json", "--report", "r.html", "--backend", "cpu"]);
-    let page = fs::read_to_string(place.path("r.html")).unwrap();
-    assert_eq!(context(&page)["entries"][0]["kind"], "count");
-    let (_, text) = elements(&page)[0];
-    let shown: RunResult = serde_json::from_str(text).unwrap();
-    assert_eq!(shown, serde_json::from_slice::<RunResult>(&json).unwrap());
-    // The figures of `networkx.k_truss`.
-    let sizes: Vec<_> =
-        shown.truss.unwrap().by_k.into_iter().map(|truss| (truss.k, truss.vertices, truss.edges)).collect();
-    assert_eq!(sizes, [(2, 34, 78), (3, 32, 67), (4, 12, 25), (5, 6, 14)]);
-}
-
 /// The earlier result is in the page without its timeline; a file that is none is refused before anything is counted.
 #[test]
 fn a_report_compares_with_an_earlier_result() {
