@@ -11,7 +11,6 @@ use super::json::Json;
 use super::page::{self, EarlierResult, PageEntry, ResultKind};
 use super::{PlanReport, RunResult, SCHEMA_VERSION, VERSION, trace};
 use crate::job::Job;
-use crate::job::repeat::ChosenSettings;
 use crate::rates::MachineRates;
 use trimill_system::text::shown;
 use trimill_system::{Bytes, Error, Result, disk};
@@ -104,17 +103,8 @@ impl Job {
             timeline.with_at_most(each.min(SPANS_OF_TRACK))
         });
         let shown = RunResult { timeline, ..result.clone() };
-        let chosen = ChosenSettings {
-            backend: &result.backend,
-            method: &result.method,
-            partitioner: &result.partitioner,
-            mode: Some(result.mode),
-            prune: result.prune,
-            device_memory: result.device_memory,
-            host_memory: result.host_memory,
-        };
         Ok(PageEntry {
-            job: self.repeated(&chosen),
+            job: self.repeated(result),
             rates: Some(self.rates()),
             against: earlier,
             ..PageEntry::new(ResultKind::Count, self.title(), &shown)?
@@ -123,14 +113,15 @@ impl Job {
 
     /// Its plan, for a page.
     fn page_of_plan(&self, plan: &PlanReport) -> Result<PageEntry> {
-        let chosen = ChosenSettings {
-            backend: &plan.backend,
-            method: &plan.method,
-            partitioner: &plan.partitioner,
-            mode: Some(plan.mode),
+        let chosen = RunResult {
+            backend: plan.backend.clone(),
+            method: plan.method.clone(),
+            partitioner: plan.partitioner.clone(),
+            mode: plan.mode,
             prune: plan.prune,
             device_memory: plan.device_memory,
             host_memory: plan.host_memory,
+            ..RunResult::default()
         };
         Ok(PageEntry {
             job: self.repeated(&chosen),
