@@ -10,7 +10,6 @@ pub mod job;
 mod limits;
 pub mod overrides;
 pub mod parse;
-pub mod repeat;
 mod resolve;
 #[cfg(feature = "cli")]
 pub mod schema;

@@ -10,6 +10,7 @@ pub mod json;
 pub mod page;
 pub mod partitions;
 pub mod plan;
+mod repeat;
 pub mod result;
 pub mod shards;
 pub mod trace;

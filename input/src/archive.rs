@@ -17,7 +17,7 @@ use super::file::InputFile;
 use super::format::Format;
 use super::graphalytics::member_of_each;
 use super::graphar::places::ArchivedGraphar;
-use super::graphar::{self, GrapharEdges, MOST_BYTES};
+use super::graphar::{self, MOST_BYTES, NamedFiles};
 use super::spool::Spool;
 use member::{Member, graph};
 use tar::TarMembers;
@@ -231,12 +231,12 @@ fn graphar_chunks(
         let path = path.map(|path| PathBuf::from(format!("{}: {}", file.path.display(), path.display())));
         error.at(path.as_deref().unwrap_or(&file.path))
     };
-    let edges = GrapharEdges::of_described(&graphs, Path::new(""), &graphs.paths()).map_err(in_archive)?;
+    let edges = NamedFiles::of_described(&graphs, Path::new(""), &graphs.paths()).map_err(in_archive)?;
     let place = |chunk: &PathBuf| {
         let folder = || in_archive(Error::data(chunk, "is a folder").expected("a file of edges"));
         graphs.place(chunk).ok_or_else(folder)
     };
-    edges.chunks.iter().map(place).collect::<Result<_>>().map(Some)
+    edges.files.iter().map(place).collect::<Result<_>>().map(Some)
 }
 
 fn begin<'a>(file: &'a InputFile, bytes: u64, work_dir: &'a Path) -> Result<Spool<'a>> {

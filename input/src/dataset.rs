@@ -12,7 +12,7 @@ use super::bvgraph::BvGraphFiles;
 use super::file::InputFile;
 use super::format::Format;
 use super::graphalytics::GraphalyticsFiles;
-use super::graphar::GrapharEdges;
+use super::graphar::NamedFiles;
 use super::graphar::places::LocalGraphar;
 use super::part_list;
 use super::part_names::{is_note, keeps_versions};
@@ -42,7 +42,7 @@ pub(super) fn files_anywhere(
     expanded(inputs, |url| {
         #[cfg(feature = "remote")]
         if let Some(edges) = super::remote::graphar(url, cloud_credentials, window, control)? {
-            return Ok(edges.into());
+            return Ok(edges);
         }
         let mut found = NamedFiles::one(url);
         if part_list::is_named(url) {
@@ -57,41 +57,17 @@ pub(super) fn files_anywhere(
     })
 }
 
-struct NamedFiles {
-    files: Vec<PathBuf>,
-    /// The type of the vertices, if known (GraphAr).
-    vertices: Option<String>,
-}
-
-impl NamedFiles {
-    fn one(path: &Path) -> Self {
-        vec![path.to_path_buf()].into()
+fn files_at(path: &Path) -> Result<NamedFiles> {
+    if let Some(edges) = NamedFiles::of(&LocalGraphar, path)? {
+        return Ok(edges);
     }
-
-    fn of(path: &Path) -> Result<Self> {
-        if let Some(edges) = GrapharEdges::of(&LocalGraphar, path)? {
-            return Ok(edges.into());
-        }
-        if part_list::is_named(path) && path.is_file() {
-            return match InputFile::open(path)? {
-                Ok(list) => Ok(part_list::parts(&list)?.into()),
-                Err(_) => Ok(Self::one(path)),
-            };
-        }
-        Ok(if path.is_dir() { files_in(path)?.into() } else { Self::one(path) })
+    if part_list::is_named(path) && path.is_file() {
+        return match InputFile::open(path)? {
+            Ok(list) => Ok(part_list::parts(&list)?.into()),
+            Err(_) => Ok(NamedFiles::one(path)),
+        };
     }
-}
-
-impl From<Vec<PathBuf>> for NamedFiles {
-    fn from(files: Vec<PathBuf>) -> Self {
-        Self { files, vertices: None }
-    }
-}
-
-impl From<GrapharEdges> for NamedFiles {
-    fn from(edges: GrapharEdges) -> Self {
-        Self { files: edges.chunks, vertices: Some(edges.vertices) }
-    }
+    Ok(if path.is_dir() { files_in(path)?.into() } else { NamedFiles::one(path) })
 }
 
 /// The files of all inputs. `of_url` returns those of a URL, which may be an input or an entry of a local list.
@@ -110,7 +86,7 @@ fn expanded(inputs: &[PathBuf], of_url: impl Fn(&Path) -> Result<NamedFiles>) ->
     for input in inputs {
         for path in matching(input)? {
             let is_here = !is_url(&path);
-            let found = if is_here { NamedFiles::of(&path)? } else { of_url(&path)? };
+            let found = if is_here { files_at(&path)? } else { of_url(&path)? };
             for file in of_one_type(&path, found)? {
                 match is_here && is_url(&file) {
                     true => files.extend(of_one_type(&file, of_url(&file)?)?),

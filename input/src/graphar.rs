@@ -32,9 +32,17 @@ const MOST_CHUNKS: u64 = 1 << 20;
 
 const MOST_LISTED: usize = 12;
 
-pub(super) struct GrapharEdges {
-    pub(super) chunks: Vec<PathBuf>,
-    pub(super) vertices: String,
+/// Files of edges that one name stands for.
+pub(super) struct NamedFiles {
+    pub(super) files: Vec<PathBuf>,
+    /// The type of the vertices, if known.
+    pub(super) vertices: Option<String>,
+}
+
+impl From<Vec<PathBuf>> for NamedFiles {
+    fn from(files: Vec<PathBuf>) -> Self {
+        Self { files, vertices: None }
+    }
 }
 
 struct EdgeOrder {
@@ -43,7 +51,11 @@ struct EdgeOrder {
     part_size: &'static str,
 }
 
-impl GrapharEdges {
+impl NamedFiles {
+    pub(super) fn one(path: &Path) -> Self {
+        vec![path.to_path_buf()].into()
+    }
+
     /// The edges that `path` stands for: a folder, a graph's description, or one of a type of edges; `None` if it is none of these.
     pub(super) fn of(files: &dyn GrapharFiles, path: &Path) -> Result<Option<Self>> {
         if ends_with(path, GRAPH) {
@@ -119,7 +131,7 @@ impl GrapharEdges {
         };
         match chunks.is_empty() {
             true => Err(Error::data(dir.join("adj_list"), "has no chunks").expected("partI/chunkJ")),
-            false => Ok(Self { chunks, vertices: tails.to_owned() }),
+            false => Ok(Self { files: chunks, vertices: Some(tails.to_owned()) }),
         }
     }
 }

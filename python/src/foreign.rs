@@ -29,47 +29,36 @@ pub(crate) struct Array {
     /// Bytes from a number to the next one; negative for reversed views.
     stride: isize,
     len: usize,
-    number: Number,
+    /// Bytes of a number.
+    width: u64,
+    read: Read,
 }
+
+/// Reads ids as [`Column::read_ids`] does, from numbers of one type.
+type Read = fn(&Array, u64, &mut [u64]) -> Result<()>;
 
 // SAFETY: the memory behind `first` is only loaded from, atomically; the reference is only dropped, which pyo3 allows on any thread.
 unsafe impl Send for Array {}
 // SAFETY: as above.
 unsafe impl Sync for Array {}
 
-#[derive(Clone, Copy)]
-enum Number {
-    I8,
-    I16,
-    I32,
-    I64,
-    U8,
-    U16,
-    U32,
-    U64,
-}
-
-impl Number {
-    fn size(self) -> usize {
-        match self {
-            Self::I8 | Self::U8 => 1,
-            Self::I16 | Self::U16 => 2,
-            Self::I32 | Self::U32 => 4,
-            Self::I64 | Self::U64 => 8,
-        }
-    }
-}
-
-/// The type of an array of one dimension in the machine's byte order, and where its first number is; `None` for another array.
-fn typed(array: &Bound<'_, PyUntypedArray>) -> Option<(Number, *const u8)> {
+/// For an array of one dimension in the machine's byte order: what reads its numbers, the bytes of each, and where the first is.
+fn typed(array: &Bound<'_, PyUntypedArray>) -> Option<(Read, usize, *const u8)> {
     macro_rules! try_all {
-        ($($type:ty: $number:ident),*) => {
-            $(if let Ok(array) = array.cast::<PyArray1<$type>>() {
-                return Some((Number::$number, array.data().cast_const().cast()));
+        ($($number:ty: $atomic:ty),*) => {
+            $(if let Ok(found) = array.cast::<PyArray1<$number>>() {
+                let read: Read = |array, first, ids| {
+                    // SAFETY: see the head of this file. `places` has checked that the place is in the array.
+                    array.load(first, ids, |at| i128::from(unsafe { &*at.cast::<$atomic>() }.load(Ordering::Relaxed)))
+                };
+                return Some((read, size_of::<$number>(), found.data().cast_const().cast()));
             })*
         };
     }
-    try_all!(i64: I64, i32: I32, u64: U64, u32: U32, i16: I16, u16: U16, i8: I8, u8: U8);
+    try_all!(
+        i64: AtomicI64, i32: AtomicI32, u64: AtomicU64, u32: AtomicU32,
+        i16: AtomicI16, u16: AtomicU16, i8: AtomicI8, u8: AtomicU8
+    );
     None
 }
 
@@ -80,14 +69,13 @@ impl Array {
     /// `TypeError`: it is not aligned, not of integers in the machine's byte order, or not of one dimension. The Python code has checked
     /// that, with better words.
     pub(crate) fn new(array: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
-        let (Some((number, first)), &[len], &[stride]) = (typed(array), array.shape(), array.strides()) else {
+        let (Some((read, size, first)), &[len], &[stride]) = (typed(array), array.shape(), array.strides()) else {
             return Err(PyTypeError::new_err("not a column of integers"));
         };
-        let size = number.size();
         if len > 0 && (!(first as usize).is_multiple_of(size) || !stride.unsigned_abs().is_multiple_of(size)) {
             return Err(PyTypeError::new_err("an array that is not aligned"));
         }
-        Ok(Self { _owner: array.clone().unbind(), first, stride, len, number })
+        Ok(Self { _owner: array.clone().unbind(), first, stride, len, width: size as u64, read })
     }
 
     /// Loads the numbers from place `first` on; `load` is given the address of each.
@@ -103,35 +91,17 @@ impl Array {
     }
 }
 
-macro_rules! load {
-    ($number:ty) => {
-        |at: *const u8| {
-            // SAFETY: see the head of this file. `places` has checked that the place is in the array.
-            i128::from(unsafe { &*at.cast::<$number>() }.load(Ordering::Relaxed))
-        }
-    };
-}
-
 impl Column for Array {
     fn len(&self) -> u64 {
         self.len as u64
     }
 
     fn read_ids(&self, first: u64, ids: &mut [u64]) -> Result<()> {
-        match self.number {
-            Number::I8 => self.load(first, ids, load!(AtomicI8)),
-            Number::I16 => self.load(first, ids, load!(AtomicI16)),
-            Number::I32 => self.load(first, ids, load!(AtomicI32)),
-            Number::I64 => self.load(first, ids, load!(AtomicI64)),
-            Number::U8 => self.load(first, ids, load!(AtomicU8)),
-            Number::U16 => self.load(first, ids, load!(AtomicU16)),
-            Number::U32 => self.load(first, ids, load!(AtomicU32)),
-            Number::U64 => self.load(first, ids, load!(AtomicU64)),
-        }
+        (self.read)(self, first, ids)
     }
 
     fn width(&self) -> u64 {
-        self.number.size() as u64
+        self.width
     }
 }
 

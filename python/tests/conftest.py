@@ -26,6 +26,33 @@ def random_graph(request):
     return networkx.gnp_random_graph(40 * request.param, 0.5 / request.param, seed=request.param)
 
 
+@pytest.fixture(params=["plain", "sparse", "names", "loops", "none", "no edges", "reversed"])
+def nx_graph(request):
+    """Graphs of NetworkX with and without names, isolated nodes, loops, and of no node at all."""
+    match request.param:
+        case "plain":
+            return networkx.gnp_random_graph(40, 0.4, seed=3)
+        case "sparse":
+            return networkx.gnp_random_graph(200, 0.01, seed=4)
+        case "names":
+            graph = networkx.relabel_nodes(networkx.karate_club_graph(), {7: "seven", 8: (8, "eight"), 9: 9.5})
+            graph.add_nodes_from(["alone", frozenset({1})])
+            return graph
+        case "loops":
+            graph = networkx.complete_graph(6)
+            graph.add_edges_from([(0, 0), (7, 7), (5, 5)])
+            return graph
+        case "none":
+            return networkx.Graph()
+        case "no edges":
+            return networkx.empty_graph(5)
+        case "reversed":
+            graph = networkx.Graph()
+            graph.add_nodes_from(range(30, 0, -1))
+            graph.add_edges_from(networkx.gnp_random_graph(30, 0.3, seed=1).edges)
+            return graph
+
+
 @pytest.fixture
 def interrupts():
     """Ctrl-C as in a program of its own, whatever started the tests."""

@@ -48,33 +48,6 @@ def agrees(graph, expected):
     return True
 
 
-@pytest.fixture(params=["plain", "sparse", "names", "loops", "none", "no edges", "reversed"])
-def nx_graph(request):
-    """Graphs of NetworkX with and without names, isolated nodes, loops, and of no node at all."""
-    match request.param:
-        case "plain":
-            return networkx.gnp_random_graph(40, 0.4, seed=3)
-        case "sparse":
-            return networkx.gnp_random_graph(200, 0.01, seed=4)
-        case "names":
-            graph = networkx.relabel_nodes(networkx.karate_club_graph(), {7: "seven", 8: (8, "eight"), 9: 9.5})
-            graph.add_nodes_from(["alone", frozenset({1})])
-            return graph
-        case "loops":
-            graph = networkx.complete_graph(6)
-            graph.add_edges_from([(0, 0), (7, 7), (5, 5)])
-            return graph
-        case "none":
-            return networkx.Graph()
-        case "no edges":
-            return networkx.empty_graph(5)
-        case "reversed":
-            graph = networkx.Graph()
-            graph.add_nodes_from(range(30, 0, -1))
-            graph.add_edges_from(networkx.gnp_random_graph(30, 0.3, seed=1).edges)
-            return graph
-
-
 def test_graphs_of_networkx(nx_graph):
     assert agrees(trimill.Graph(nx_graph), nx_graph)
 
@@ -178,33 +151,31 @@ def test_one_edge_in_an_array():
 NAMED = [("ann", "bob"), ("bob", "cid"), ("cid", "ann"), ("cid", "dee"), ("dee", "ann"), ("bob", "ann")]
 
 
-@pytest.mark.parametrize(
-    "form", ["list", "pandas", "category", "polars", "categorical", "arrow", "large", "view", "coded", "chunks"]
-)
-def test_names(form):
-    columns = {"a": [edge[0] for edge in NAMED], "b": [edge[1] for edge in NAMED]}
+def in_form(form, edges):
+    """Edges between names as a list, or as a table of a library."""
+    columns = {"a": [edge[0] for edge in edges], "b": [edge[1] for edge in edges]}
     arrow = pyarrow.table(columns)
     match form:
         case "list":
-            given = NAMED
+            return edges
         case "pandas":
-            given = pandas.DataFrame(columns)
+            return pandas.DataFrame(columns)
         case "category":
-            given = pandas.DataFrame(columns).astype("category")
+            return pandas.DataFrame(columns).astype("category")
         case "polars":
-            given = polars.DataFrame(columns)
+            return polars.DataFrame(columns)
         case "categorical":
-            given = polars.DataFrame(columns).cast(polars.Categorical)
+            return polars.DataFrame(columns).cast(polars.Categorical)
         case "arrow":
-            given = arrow
+            return arrow
         case "large" | "view":
             to = {"large": pyarrow.large_string(), "view": pyarrow.string_view()}[form]
-            given = arrow.cast(pyarrow.schema([("a", to), ("b", to)]))
+            return arrow.cast(pyarrow.schema([("a", to), ("b", to)]))
         case "coded":
             # With a name in the dictionary that no row has.
-            names = pyarrow.array(["nobody", "dee", "cid", "bob", "ann"])
+            names = pyarrow.array(["nobody", *sorted(set().union(*edges), reverse=True)])
             place = {name: i for i, name in enumerate(names.to_pylist())}
-            given = pyarrow.table(
+            return pyarrow.table(
                 {
                     name: pyarrow.DictionaryArray.from_arrays(pyarrow.array(list(map(place.get, ends)), "int8"), names)
                     for name, ends in columns.items()
@@ -212,9 +183,16 @@ def test_names(form):
             )
         case "chunks":
             # Each chunk has a dictionary of its own.
-            parts = [arrow.slice(i, 2) for i in (0, 2, 4)]
+            parts = [arrow.slice(i, 2) for i in range(0, len(edges), 2)]
             encoded = [{name: part[name].combine_chunks().dictionary_encode() for name in "ab"} for part in parts]
-            given = pyarrow.Table.from_batches([pyarrow.record_batch(part) for part in encoded])
+            return pyarrow.Table.from_batches([pyarrow.record_batch(part) for part in encoded])
+
+
+@pytest.mark.parametrize(
+    "form", ["list", "pandas", "category", "polars", "categorical", "arrow", "large", "view", "coded", "chunks"]
+)
+def test_names(form):
+    given = in_form(form, NAMED)
     graph = trimill.Graph(given)
     expected = networkx.Graph(NAMED)
     assert set(graph.vertices) == set(expected) and len(graph) == 4
@@ -231,16 +209,7 @@ def test_names(form):
 def test_names_that_have_only_loops_are_no_vertices(form, loops):
     edges = [("b", "c"), ("c", "d"), ("d", "b"), ("d", "e")]
     edges = [(name, name) for name in loops if name < "c"] + edges + [(name, name) for name in loops if name >= "c"]
-    columns = {"u": [edge[0] for edge in edges], "v": [edge[1] for edge in edges]}
-    match form:
-        case "list":
-            given = edges
-        case "pandas":
-            given = pandas.DataFrame(columns)
-        case "polars":
-            given = polars.DataFrame(columns)
-        case "categorical":
-            given = polars.DataFrame(columns).cast(polars.Categorical)
+    given = in_form(form, edges)
     graph, expected = trimill.Graph(given), with_edges(networkx.Graph(edges))
     assert agrees(graph, expected)
     # Columns of one length, in the same order.
@@ -386,14 +355,6 @@ def test_settings_of_one_count(tmp_path):
     assert cut.triangles == graph.count().triangles == 30 * 29 * 28 // 6
     table = pandas.read_csv(tmp_path / "v.tsv", sep="\t")
     assert table.triangles.tolist() == graph.triangles().tolist()
-
-
-@pytest.mark.parametrize("name", ["per_vertex", "by_degree", "per_edge", "by_k", "run_dir"])
-def test_settings_that_a_graph_does_not_have(name):
-    with pytest.raises(trimill.UsageError, match=name):
-        trimill.Graph([(0, 1)], **{name: "file.tsv"})
-    with pytest.raises(trimill.UsageError, match="did you mean `threads`"):
-        trimill.Graph([(0, 1)], thread=3)
 
 
 @pytest.mark.parametrize(

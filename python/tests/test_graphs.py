@@ -10,7 +10,7 @@ import polars
 import pyarrow
 import pytest
 import scipy.sparse
-from conftest import DATA, columns_of, triangles_of
+from conftest import columns_of, triangles_of
 
 import trimill
 
@@ -58,10 +58,8 @@ def test_a_triangular_matrix_and_one_with_long_indices_and_unsorted_rows(random_
     assert agrees(trimill.count(scipy.sparse.triu(matrix, format="csr")), random_graph)
     assert agrees(trimill.count(scipy.sparse.triu(matrix, format="csc")), random_graph)
     assert agrees(trimill.count(scipy.sparse.tril(matrix, format="coo")), random_graph)
-    wide = scipy.sparse.csr_array(
-        (matrix.data, matrix.indices.astype("int64"), matrix.indptr.astype("int64")), shape=matrix.shape
-    )
-    assert wide.indices.dtype == "int64" or wide.indptr.dtype == "int32"
+    wide = matrix.copy()
+    wide.indices, wide.indptr = wide.indices.astype("int64"), wide.indptr.astype("int64")
     assert agrees(trimill.count(wide), random_graph)
     rows = itertools.pairwise(matrix.indptr)
     matrix.indices = numpy.concatenate([matrix.indices[begin:end][::-1] for begin, end in rows])
@@ -210,8 +208,10 @@ def test_arrays_and_tables_are_not_copied():
 
 def test_an_array_lives_as_long_as_it_is_counted():
     edges = trimill._native.Edges.pairs(numpy.array([0, 1, 2] * 1000), numpy.array([1, 2, 0] * 1000), ("u", "v"), None)
-    assert all(numpy.zeros(3000, "int64").sum() == 0 for _ in range(10))
+    # They would take memory that was freed.
+    others = [numpy.full(3000, 7) for _ in range(10)]
     assert counted(edges) == 1
+    del others
 
 
 def test_paths(tmp_path, random_graph):
@@ -228,11 +228,6 @@ def test_paths(tmp_path, random_graph):
     with open(odd, "wb") as file:
         file.write(path.read_bytes())
     assert agrees(trimill.count(odd, format="text", header="no"), random_graph)
-
-
-def test_published_graphs():
-    # The figures of tests/data/README.md.
-    assert trimill.count(DATA / "cnr-2000.graph").triangles == 20_977_629
 
 
 def test_graphs_without_edges():

@@ -1,5 +1,6 @@
 """What is no graph, or could be two, is refused, with the place and what to do."""
 
+import contextlib
 import threading
 import types
 
@@ -296,17 +297,13 @@ def test_arrays_that_change_meanwhile_never_end_the_process():
 
     thread = threading.Thread(target=change)
     thread.start()
-    outcomes = set()
     try:
         for _ in range(30):
-            try:
-                outcomes.add(trimill.count(matrix).triangles)
-            except (trimill.DataError, trimill.UsageError) as error:
-                outcomes.add(type(error))
+            with contextlib.suppress(trimill.DataError, trimill.UsageError):
+                trimill.count(matrix)
     finally:
         end.set()
         thread.join()
-    assert outcomes
     assert trimill.count(matrix).triangles == 600 * 599 * 598 // 6
 
 

@@ -41,6 +41,20 @@ def stopped(tmp_path):
     assert not list((tmp_path / "tmp").iterdir())
 
 
+@pytest.fixture
+def alarm():
+    """Begins to call a handler after some seconds, and in intervals of some."""
+    before = signal.getsignal(signal.SIGALRM)
+
+    def begin(handler, *seconds):
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, *seconds)
+
+    yield begin
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
 def test_an_interrupt_stops_the_count(interrupts, stopped):
     fired = threading.Event()
 
@@ -73,36 +87,25 @@ def test_an_interrupt_stops_the_numbering_of_names(interrupts, stopped):
     assert seconds() < whole / 2
 
 
-def test_an_exception_of_a_signal_handler_is_raised(stopped):
+def test_an_exception_of_a_signal_handler_is_raised(stopped, alarm):
     class Asked(Exception):
         pass
 
     def handler(number, frame):
         raise Asked
 
-    before = signal.signal(signal.SIGALRM, handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
-    try:
-        with pytest.raises(Asked):
-            while True:
-                trimill.count(LONG)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    alarm(handler, 0.2)
+    with pytest.raises(Asked):
+        while True:
+            trimill.count(LONG)
 
 
-def test_handlers_that_do_not_raise_do_not_stop_it():
-    calls = []
-    before = signal.signal(signal.SIGALRM, lambda number, frame: calls.append(number))
-    signal.setitimer(signal.ITIMER_REAL, 0.01, 0.05)
-    try:
-        answers = set()
-        while not calls:
-            answers.add(trimill.count(complete(500)).triangles)
-        answers.add(trimill.count(LONG).triangles)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+def test_handlers_that_do_not_raise_do_not_stop_it(alarm):
+    calls, answers = [], set()
+    alarm(lambda number, frame: calls.append(number), 0.01, 0.05)
+    while not calls:
+        answers.add(trimill.count(complete(500)).triangles)
+    answers.add(trimill.count(LONG).triangles)
     assert answers <= {500 * 499 * 498 // 6, 1500 * 1499 * 1498 // 6}
 
 

@@ -7,7 +7,7 @@ import networkx
 import numpy
 import pandas
 import pytest
-from conftest import DATA, columns_of, complete, triangles_of
+from conftest import columns_of, complete, triangles_of
 
 import trimill
 
@@ -43,27 +43,10 @@ def agrees(trusses, expected):
     return True
 
 
-@pytest.mark.parametrize("form", ["columns", "matrix", "partitions", "table"])
-def test_random_graphs(random_graph, form):
-    graph, settings = columns_of(random_graph), {}
-    match form:
-        case "matrix":
-            graph = networkx.to_scipy_sparse_array(random_graph)
-        case "table":
-            graph = pandas.DataFrame({"from": graph[1], "to": graph[0]})
-        case "partitions":
-            settings = {"parts": 4, "partitioner": "contiguous", "backend": "cpu"}
-    trusses = trimill.truss(graph, **settings)
+def test_random_graphs(random_graph):
+    trusses = trimill.truss(columns_of(random_graph))
     assert agrees(trusses, trussness_of(random_graph))
     assert trusses.result.triangles == triangles_of(random_graph)
-
-
-def test_karate_and_co_authors():
-    karate = networkx.Graph((a + 1, b + 1) for a, b in networkx.karate_club_graph().edges)
-    assert agrees(trimill.truss(DATA / "karate.mtx"), trussness_of(karate))
-    authors = networkx.read_edgelist(DATA / "ca-HepTh.txt", nodetype=int)
-    authors.remove_edges_from(list(networkx.selfloop_edges(authors)))
-    assert agrees(trimill.truss(DATA / "ca-HepTh.txt"), trussness_of(authors))
 
 
 def test_peeling_ends_at_a_k(random_graph):
@@ -114,9 +97,3 @@ def test_the_sizes_alone():
     answer = trimill.count(complete(5), truss=True)
     assert answer.truss.by_k == trimill.truss(complete(5)).by_k
     assert trimill.count(complete(5)).truss is None
-
-
-@pytest.mark.parametrize("settings", [{"per_edge": "e.tsv"}, {"truss": False}, {"run_dir": "run"}])
-def test_settings_that_truss_does_not_have(settings):
-    with pytest.raises(trimill.UsageError, match=next(iter(settings))):
-        trimill.truss(complete(5), **settings)

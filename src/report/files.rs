@@ -56,7 +56,6 @@ fn partitions_tsv(partitions: &[PartitionFigures]) -> String {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-    use crate::report::json::read_result;
     use crate::report::result::example::example;
     use trimill_system::error::Kind;
 
@@ -72,7 +71,8 @@ mod tests {
             std::fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         assert_eq!(names, ["partitions.tsv", "result.json"]);
-        assert_eq!(read_result(&dir.join("result.json")).unwrap(), result);
+        let written = std::fs::read(dir.join("result.json")).unwrap();
+        assert_eq!(serde_json::from_slice::<RunResult>(&written).unwrap(), result);
     }
 
     #[test]

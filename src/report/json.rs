@@ -1,7 +1,6 @@
 //! Reports as JSON: one object a line. Nothing goes through `serde_json::Value`, which holds no integer above 64 bits.
 
 use std::io::Write;
-use std::path::Path;
 
 use serde_json::Value;
 
@@ -53,19 +52,10 @@ pub fn unwritten(error: std::io::Error) -> Error {
     Error::write(STDOUT, error)
 }
 
-/// Reads a result back and checks it. Errors: `Kind::Data` when the file cannot be read, is no result, or contradicts itself.
-pub fn read_result(path: &Path) -> Result<RunResult> {
-    let text = std::fs::read_to_string(path).map_err(|error| Error::read(path, error).expected("a result"))?;
-    let result: RunResult = serde_json::from_str(&text).map_err(|error| {
-        Error::data(path, format!("{error}")).at_line(error.line() as u64).expected("a result as `trimill` writes it")
-    })?;
-    result.check(path)?;
-    Ok(result)
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 pub(crate) mod tests {
+    use std::path::Path;
     use std::time::{Duration, Instant};
 
     use serde::Serialize;
@@ -209,18 +199,6 @@ pub(crate) mod tests {
         let text = serde_json::to_string(&example(1)).unwrap();
         let more = text.replacen('{', "{\"colour\":\"blue\",", 1);
         assert!(serde_json::from_str::<RunResult>(&more).is_ok());
-    }
-
-    #[test]
-    fn a_damaged_result_is_refused() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let mut result = example(1);
-        result.triangles += 1;
-        let text = serde_json::to_string(&result).unwrap();
-        for text in [&text, &text[..40], ""] {
-            std::fs::write(file.path(), text).unwrap();
-            assert_eq!(read_result(file.path()).unwrap_err().kind(), trimill_system::error::Kind::Data);
-        }
     }
 
     #[test]

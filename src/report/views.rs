@@ -11,7 +11,6 @@ use super::json::Json;
 use super::page::{self, EarlierResult, PageEntry, ResultKind};
 use super::{PlanReport, RunResult, SCHEMA_VERSION, VERSION, trace};
 use crate::job::Job;
-use crate::job::repeat::ChosenSettings;
 use crate::rates::MachineRates;
 use trimill_system::text::shown;
 use trimill_system::{Bytes, Error, Result, disk};
@@ -104,17 +103,8 @@ impl Job {
             timeline.with_at_most(each.min(SPANS_OF_TRACK))
         });
         let shown = RunResult { timeline, ..result.clone() };
-        let chosen = ChosenSettings {
-            backend: &result.backend,
-            method: &result.method,
-            partitioner: &result.partitioner,
-            mode: Some(result.mode),
-            prune: result.prune,
-            device_memory: result.device_memory,
-            host_memory: result.host_memory,
-        };
         Ok(PageEntry {
-            job: self.repeated(&chosen),
+            job: self.repeated(result),
             rates: Some(self.rates()),
             against: earlier,
             ..PageEntry::new(ResultKind::Count, self.title(), &shown)?
@@ -123,14 +113,15 @@ impl Job {
 
     /// Its plan, for a page.
     fn page_of_plan(&self, plan: &PlanReport) -> Result<PageEntry> {
-        let chosen = ChosenSettings {
-            backend: &plan.backend,
-            method: &plan.method,
-            partitioner: &plan.partitioner,
-            mode: Some(plan.mode),
+        let chosen = RunResult {
+            backend: plan.backend.clone(),
+            method: plan.method.clone(),
+            partitioner: plan.partitioner.clone(),
+            mode: plan.mode,
             prune: plan.prune,
             device_memory: plan.device_memory,
             host_memory: plan.host_memory,
+            ..RunResult::default()
         };
         Ok(PageEntry {
             job: self.repeated(&chosen),
@@ -177,37 +168,4 @@ fn write_trace(path: &Path, title: &str, result: &RunResult) -> Result<()> {
     }
     let timeline = result.timeline.clone().unwrap_or_default();
     disk::write_outputs(&[(path, trace::trace(path, title, &timeline)?.as_bytes())])
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-    use crate::report::result::example::example;
-
-    #[test]
-    fn only_earlier_reports_and_traces_are_replaced() {
-        let dir = tempfile::tempdir().unwrap();
-        let at = |name: &str| dir.path().join(name);
-        let tables = crate::job::parse::parse("input.path = 'g.txt'", Path::new("test")).unwrap();
-        let job = Job::resolve(None, &tables, Path::new("")).unwrap();
-        let entry = job.page_of_count(&example(2), None).unwrap();
-        type Step<'a> = &'a dyn Fn(&Path) -> Result<()>;
-        let write: [(&str, Step<'_>, Step<'_>); 2] = [
-            ("a.html", &check_report, &|path| write_report(path, std::slice::from_ref(&entry))),
-            ("a.json", &check_trace, &|path| write_trace(path, &job.title(), &example(2))),
-        ];
-        for (name, check, write) in write {
-            check(&at(name)).unwrap();
-            write(&at(name)).unwrap();
-            check(&at(name)).unwrap();
-            std::fs::write(at(name), "0 1\n1 2\n").unwrap();
-            let error = check(&at(name)).unwrap_err();
-            assert_eq!(error.kind(), trimill_system::error::Kind::Usage);
-            assert!(error.to_string().contains(name), "{error}");
-            assert_eq!(std::fs::read_to_string(at(name)).unwrap(), "0 1\n1 2\n");
-            std::fs::write(at(name), "").unwrap();
-            check(&at(name)).unwrap();
-        }
-    }
 }

@@ -148,6 +148,9 @@ def degrees_of_count(check, page, result):
     check("the distribution of degrees", len(points) == len(wanted) and all(all_close(a, b) for a, b in zip(points, wanted)), points[:3])
     check("degrees add up to the vertices", round(sum(y * (b["to"] - b["from"] + 1) for (_, y), b in zip(points, bins))) == sum(b["vertices"] for b in bins))
     check("all vertices have a degree", sum(b["vertices"] for b in bins) == result["vertices"])
+    rows = page.table(f"Numbers of {thousands(len(bins))} bin{'' if len(bins) == 1 else 's'} of degrees")
+    wanted = ["–" if b.get("triangles") is None else thousands(b["triangles"]) for b in bins]
+    check("triangles at them", [row["triangles at them"] for row in rows] == wanted, rows[:3])
     local = [b for b in bins if b.get("average_clustering")]
     if local:
         points = page.chart("Average local clustering")["series"][0]["data"]

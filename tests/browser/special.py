@@ -5,7 +5,7 @@ import copy
 import jobs
 import samples
 from browser import opened
-from texts import all_close, size, thousands, time
+from texts import size, thousands, time
 
 
 def jobs_are_chosen_by_keyboard_and_address(check, browser, folder, reports):
@@ -87,40 +87,6 @@ def numbers_above_two_to_the_53_are_exact(check, browser, folder, reports):
         check("the answer", f"{2 ** 70 + 1:,} triangles" in page.text(), page.text()[:200])
         check("wedges", f"{2 ** 75 + 3:,}" in page.text())
         check("a partition", page.table("Numbers of 1 partition")[0]["triangles"] == f"{2 ** 63 + 1:,}")
-
-
-def degrees_of(path):
-    """The degrees and local clustering of a graph of pairs, in bins as docs/result.md has them."""
-    near = {}
-    for line in path.read_text().splitlines():
-        if line and not line.startswith("#"):
-            a, b = line.split()[:2]
-            if a != b:
-                near.setdefault(a, set()).add(b)
-                near.setdefault(b, set()).add(a)
-    bins = {}
-    for of in near.values():
-        degree, triangles = len(of), sum(len(of & near[other]) for other in of) // 2
-        width = 1 if degree < 32 else 1 << (degree.bit_length() - 5)
-        first = degree // width * width
-        found = bins.setdefault(first, {"from": first, "to": first + width - 1, "vertices": 0, "triangles": 0, "average_clustering": 0.0})
-        found["vertices"] += 1
-        found["triangles"] += triangles
-        found["average_clustering"] += triangles / (degree * (degree - 1) / 2) if degree > 1 else 0.0
-    for found in bins.values():
-        found["average_clustering"] = found["average_clustering"] / found["vertices"] if found["from"] > 1 else None
-    return [bins[first] for first in sorted(bins)]
-
-
-def degrees_are_those_of_the_graph(check, browser, folder, reports):
-    wanted = degrees_of(jobs.DATA / "ca-HepTh.txt")
-    with opened(browser, reports["count"].path) as page:
-        points = page.chart("Vertices of each degree")["series"][0]["data"]
-        check("vertices of each degree", all_close([y for _, y in points], [b["vertices"] / (b["to"] - b["from"] + 1) for b in wanted]), points[:3])
-        rows = page.table(f"Numbers of {len(wanted)} bins of degrees")
-        check("triangles at them", [row["triangles at them"] for row in rows] == [thousands(b["triangles"]) for b in wanted], rows[:3])
-        points = page.chart("Average local clustering")["series"][0]["data"]
-        check("clustering", all_close([y for _, y in points], [b["average_clustering"] for b in wanted if b["average_clustering"]]), points[:3])
 
 
 def waits_are_those_of_the_spans(check, browser, folder, reports):
@@ -217,6 +183,6 @@ def without_javascript_the_json_is_pointed_to(check, browser, folder, reports):
 
 SPECIAL = [
     jobs_are_chosen_by_keyboard_and_address, hovering_shows_the_numbers, partitions_are_ordered, texts_of_a_result_are_never_markup,
-    numbers_above_two_to_the_53_are_exact, degrees_are_those_of_the_graph, waits_are_those_of_the_spans, tables_that_go_on_show_it,
+    numbers_above_two_to_the_53_are_exact, waits_are_those_of_the_spans, tables_that_go_on_show_it,
     a_result_stands_beside_an_earlier_one, halves_are_rounded_to_the_even_digit, without_javascript_the_json_is_pointed_to,
 ]

@@ -6,7 +6,7 @@ use super::figures::{
     OnEdges, assert_more_than_spills, assert_resumed, by_all_pairs, counted_by, file, formats, list, some_arcs,
 };
 use super::vertices;
-use crate::common::job::{SETTINGS, count, data, job};
+use crate::common::job::{count, data, job};
 use crate::common::published::Published;
 use crate::common::simple;
 use parquet::basic::Encoding;
@@ -65,70 +65,26 @@ pub(super) fn are_those_of_the_verifier(graph: &Published, settings: &[&str], in
     }
 }
 
-#[test]
-fn with_counts_at_vertices_both_are_those_of_the_verifier() {
-    let dir = tempfile::tempdir().unwrap();
-    let input = format!("input.path = '{}'", data("ca-HepTh.txt").display());
-    let names = |of: &str| {
-        format!("output = {{ per_edge = '{of}-e.tsv', per_vertex = '{of}-v.tsv', by_degree = '{of}-d.tsv' }}")
-    };
-    let job = job(&format!("{input}\n{}", names("verified")), dir.path()).unwrap();
-    let expected = verify(job.clone(), &Control::silent()).unwrap().clustering.unwrap();
-    for settings in SETTINGS {
-        let found =
-            count(&format!("{input}\n{settings}\n{}", names("counted")), dir.path()).unwrap().clustering.unwrap();
-        assert_eq!(
-            (found.most_triangles, &found.quantiles),
-            (expected.most_triangles, &expected.quantiles),
-            "{settings}"
-        );
-        for suffix in ["e.tsv", "v.tsv", "d.tsv"] {
-            let [found, expected] =
-                ["counted", "verified"].map(|of| std::fs::read(dir.path().join(format!("{of}-{suffix}"))).unwrap());
-            assert!(found == expected, "{settings}: {suffix}");
-        }
-    }
-    let found = count(&format!("{input}\noutput = {{ per_edge = 'e.tsv', clustering = true }}"), dir.path()).unwrap();
-    assert_eq!(found.clustering.unwrap().quantiles, expected.quantiles);
-}
-
-/// Every format has the rows of the text; `write` makes a file of this name.
-fn assert_formats(name: &str, write: impl Fn(&str) -> Vec<u8>) {
-    let (text, table) = formats(|suffix| write(&format!("e.{suffix}")));
-    let expected = rows(&text);
-    for group in table.metadata().row_groups() {
-        for column in group.columns() {
-            assert!(column.encodings().any(|encoding| encoding == Encoding::DELTA_BINARY_PACKED), "{column:?}");
-        }
-    }
-    let row = |row: parquet::errors::Result<parquet::record::Row>| {
-        let row = row.unwrap();
-        ((row.get_ulong(0).unwrap(), row.get_ulong(1).unwrap()), row.get_uint(2).unwrap())
-    };
-    assert!(table.get_row_iter(None).unwrap().map(row).eq(expected), "{name}");
-}
-
 const FORMATS: [&str; 4] = ["karate.mtx", "ca-HepTh.txt", "cnr-symmetric.graph", "delaunay_n15.graph"];
 
+/// Every format has the rows of the text.
 #[test]
 fn every_format_has_the_same_counts() {
     for name in FORMATS {
         let dir = tempfile::tempdir().unwrap();
-        assert_formats(name, |file_name| {
-            file("per_edge", &format!("input.path = '{}'", data(name).display()), file_name, dir.path())
-        });
-    }
-}
-
-#[test]
-fn every_format_of_the_verifier_has_the_same_counts() {
-    for name in ["karate.mtx", "ca-HepTh.txt"] {
-        let dir = tempfile::tempdir().unwrap();
-        assert_formats(name, |file_name| {
-            let text = format!("input.path = '{}'\noutput.per_edge = '{file_name}'", data(name).display());
-            verify(job(&text, dir.path()).unwrap(), &Control::silent()).unwrap();
-            std::fs::read(dir.path().join(file_name)).unwrap()
-        });
+        let input = format!("input.path = '{}'", data(name).display());
+        let (text, table) = formats(|suffix| file("per_edge", &input, &format!("e.{suffix}"), dir.path()));
+        let expected = rows(&text);
+        for group in table.metadata().row_groups() {
+            for column in group.columns() {
+                assert!(column.encodings().any(|encoding| encoding == Encoding::DELTA_BINARY_PACKED), "{column:?}");
+            }
+        }
+        let row = |row: parquet::errors::Result<parquet::record::Row>| {
+            let row = row.unwrap();
+            ((row.get_ulong(0).unwrap(), row.get_ulong(1).unwrap()), row.get_uint(2).unwrap())
+        };
+        assert!(table.get_row_iter(None).unwrap().map(row).eq(expected), "{name}");
     }
 }
 
@@ -161,7 +117,8 @@ fn spilled_partitions_alone_are_not_enough() {
     assert_more_than_spills("per_edge = 'e.tsv'", "the triangles on each edge");
 }
 
-const FILES: [&str; 3] = ["per_vertex = 'v.tsv'", "per_edge = 'e.tsv'", "per_vertex = 'v.tsv', per_edge = 'e.tsv'"];
+const FILES: [&str; 3] =
+    ["per_vertex = 'v.tsv'", "per_edge = 'e.tsv'", "per_vertex = 'v.tsv', per_edge = 'e.tsv', by_degree = 'd.tsv'"];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
@@ -181,9 +138,9 @@ proptest! {
         let settings = format!(
             "{input}\npartition = {{ partitioner = '{partitioner}', parts = {parts}{prune} }}\nmemory.block = '{block}KiB'\noutput = {{ {files} }}"
         );
-        count(&settings, dir.path()).unwrap();
+        let found = count(&settings, dir.path()).unwrap();
         let (at_vertices, on_edges) = by_all_pairs(&simple(&arcs));
-        let (_, of_vertices, _) = vertices::verified(input, dir.path());
+        let (verified, of_vertices, of_degrees) = vertices::verified(input, dir.path());
         let text = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
         if files.contains("v.tsv") {
             prop_assert_eq!(vertices::rows(&text("v.tsv")), at_vertices);
@@ -192,6 +149,10 @@ proptest! {
         if files.contains("e.tsv") {
             prop_assert_eq!(rows(&text("e.tsv")), on_edges);
             prop_assert_eq!(text("e.tsv"), text("verified-edges.tsv"));
+        }
+        if files.contains("d.tsv") {
+            prop_assert_eq!(text("d.tsv"), of_degrees);
+            prop_assert_eq!(found.clustering.unwrap().quantiles, verified.clustering.unwrap().quantiles);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::command_line::{root, trimill};
+use super::command_line::trimill;
 use crate::common::place::text;
 
 /// All commands, but for some families of `generate`.
@@ -118,18 +118,12 @@ fn help_is_wrapped_to_the_terminal_alone() {
 }
 
 #[test]
-fn the_short_help_has_the_usual_options_and_a_file_alone_names_the_command() {
+fn the_short_help_has_the_usual_options() {
     let help = text(&trimill(&["count", "-h"]).stdout);
     let options: Vec<&str> = help.lines().filter(|line| line.trim_start().starts_with("--")).collect();
     assert_eq!(options.len(), 10, "{help}");
     assert!(help.contains("All options, in groups, and examples: --help"), "{help}");
     assert!(!text(&trimill(&[]).stderr).contains("-child"));
-    for (file, command) in [("tests/data/karate.mtx", "count"), ("configs/quick-start.toml", "run")] {
-        let file = root(file).display().to_string();
-        let output = trimill(&[&file]);
-        assert_eq!(output.status.code(), Some(2));
-        assert!(text(&output.stderr).contains(&format!("trimill {command} {file}")), "{}", text(&output.stderr));
-    }
     let gpu = text(&trimill(&["plan", "tests/data/karate.mtx", "--backend", "gpu", "--no-cache"]).stderr);
     assert!(!gpu.contains("invalid value"), "{gpu}");
 }

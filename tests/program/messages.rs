@@ -127,7 +127,7 @@ const LINES: &[(&str, &[&str])] = &[
             "cluster hq graph.txt",
             "inspect folder",
             "generate gap-kron --scale 4 --output k.xyz",
-            "man cuont",
+            "man generate gap-krom",
         ],
     ),
     (

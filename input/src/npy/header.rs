@@ -7,7 +7,11 @@
 //! | 2, from version 2.0 on 4 | the length of the text, little-endian |
 //! | | the text, padded with blanks: a dictionary of Python with the keys `descr`, `fortran_order` and `shape` |
 //!
-//! Of Python's syntax only what NumPy writes is read: strings without escapes, `True` and `False`, tuples of integers.
+//! The text is read as JSON: of Python's syntax, NumPy writes only tuples, `True` and `False`, strings without escapes, and commas before a
+//! closing bracket beside it.
+
+use serde::Deserialize;
+use serde_json::Value;
 
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -58,86 +62,60 @@ impl NpyHeader {
     }
 }
 
-/// Reads the dictionary of a header that ends at byte `end`; only blanks may follow it. `None` if it is anything else.
-fn dictionary(text: &str, end: u64) -> Option<NpyHeader> {
-    let mut text = UnreadText(text.trim_end_matches(['\n', ' ', '\0']));
-    let (mut descr, mut fortran, mut shape) = (None, None, None);
-    text.take('{')?;
-    while text.take('}').is_none() {
-        let key = text.string()?;
-        text.take(':')?;
-        match key {
-            "descr" if descr.is_none() => descr = Some(text.descr()?),
-            "fortran_order" if fortran.is_none() => fortran = Some(text.truth()?),
-            "shape" if shape.is_none() => shape = Some(text.tuple()?),
-            _ => return None,
-        }
-        if text.take(',').is_none() {
-            text.take('}')?;
-            break;
-        }
-    }
-    let ended = text.0.is_empty();
-    Some(NpyHeader { descr: descr?, fortran: fortran?, shape: shape?, end }).filter(|_| ended)
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Dictionary {
+    descr: Value,
+    fortran_order: bool,
+    shape: Vec<u64>,
 }
 
-struct UnreadText<'a>(&'a str);
-
-impl<'a> UnreadText<'a> {
-    /// Takes a character, with blanks around it.
-    fn take(&mut self, wanted: char) -> Option<()> {
-        self.0 = self.0.trim_start_matches(' ').strip_prefix(wanted)?;
-        self.0 = self.0.trim_start_matches(' ');
-        Some(())
+/// Reads the dictionary of a header that ends at byte `end`; only blanks may follow it. `None` if it is anything else.
+fn dictionary(text: &str, end: u64) -> Option<NpyHeader> {
+    let text = text.trim_end_matches(['\n', ' ', '\0']);
+    // Otherwise a list of three would be taken, too.
+    if !text.starts_with('{') || text.contains('\\') {
+        return None;
     }
+    let Dictionary { descr, fortran_order, shape } = serde_json::from_str(&json(text)).ok()?;
+    let descr = match descr {
+        Value::String(name) => Some(name),
+        Value::Array(_) => None,
+        _ => return None,
+    };
+    Some(NpyHeader { descr, fortran: fortran_order, shape, end })
+}
 
-    fn string(&mut self) -> Option<&'a str> {
-        let quote = self.0.chars().next().filter(|quote| matches!(quote, '\'' | '"'))?;
-        let (string, rest) = self.0[1..].split_once(quote)?;
-        self.0 = rest;
-        (!string.contains('\\')).then_some(string)
-    }
-
-    /// A type: a string, or a list, which is skipped.
-    fn descr(&mut self) -> Option<Option<String>> {
-        if !self.0.starts_with('[') {
-            return self.string().map(|string| Some(string.to_owned()));
-        }
-        let mut depth = 0u32;
-        let end = self.0.find(|c| {
-            depth += u32::from(c == '[');
-            depth -= u32::from(c == ']');
-            depth == 0
-        })?;
-        self.0 = &self.0[end + 1..];
-        Some(None)
-    }
-
-    fn truth(&mut self) -> Option<bool> {
-        let (value, rest) = match (self.0.strip_prefix("True"), self.0.strip_prefix("False")) {
-            (Some(rest), _) => (true, rest),
-            (_, Some(rest)) => (false, rest),
-            _ => return None,
-        };
-        self.0 = rest;
-        Some(value)
-    }
-
-    fn tuple(&mut self) -> Option<Vec<u64>> {
-        self.take('(')?;
-        let mut numbers = Vec::new();
-        while self.take(')').is_none() {
-            let end = self.0.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.0.len());
-            numbers.push(self.0[..end].parse().ok()?);
-            // Python 2 wrote `5L`.
-            self.0 = self.0[end..].strip_prefix('L').unwrap_or(&self.0[end..]);
-            if self.take(',').is_none() {
-                self.take(')')?;
-                break;
+/// A text of Python as JSON.
+fn json(text: &str) -> String {
+    let (mut json, mut quote) = (String::with_capacity(text.len()), None);
+    for c in text.chars() {
+        let written = match (quote, c) {
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                '"'
             }
-        }
-        Some(numbers)
+            (Some(end), _) if end == c => {
+                quote = None;
+                '"'
+            }
+            // Only the name of a record may have it, which is not kept.
+            (Some(_), '"') => '\'',
+            (None, 'T' | 'F') => c.to_ascii_lowercase(),
+            (None, '(') => '[',
+            (None, ')' | ']' | '}') => {
+                if let Some(end) = json.trim_end().strip_suffix(',').map(str::len) {
+                    json.truncate(end);
+                }
+                if c == ')' { ']' } else { c }
+            }
+            // Python 2 wrote `5L`.
+            (None, 'L') if json.ends_with(|c: char| c.is_ascii_digit()) => continue,
+            _ => c,
+        };
+        json.push(written);
     }
+    json
 }
 
 #[cfg(test)]
@@ -156,8 +134,10 @@ mod tests {
             let expected = NpyHeader { descr: Some("<i8".into()), fortran, shape: shape.to_vec(), end: 80 };
             assert_eq!(dictionary(text, 80), Some(expected), "{text}");
         }
-        let records = "{'descr': [('a', '<i8'), ('b', '<i4', (2,))], 'fortran_order': False, 'shape': (3,), }\n";
-        assert_eq!(dictionary(records, 80).unwrap().descr, None);
+        for records in ["[('a', '<i8'), ('b', '<i4', (2,))]", "[(\"it's True)\", '<i8'), ('8L\"', '<i4')]"] {
+            let text = format!("{{'descr': {records}, 'fortran_order': False, 'shape': (3,), }}\n");
+            assert_eq!(dictionary(&text, 80).unwrap().descr, None, "{text}");
+        }
     }
 
     #[test]
@@ -176,6 +156,7 @@ mod tests {
             "{'descr': '<i\\x38', 'fortran_order': False, 'shape': (3, 2)}",
             "{'descr': [[[, 'fortran_order': False, 'shape': (3, 2)}",
             "{'descr': '<i8, 'fortran_order': False, 'shape': (99999999999999999999, 2)}",
+            "('<i8', False, (3, 2))",
             "{'descr': é",
         ] {
             assert_eq!(dictionary(text, 80), None, "{text}");

@@ -9,11 +9,11 @@ use reqwest::Url;
 use super::location::RemoteLocation;
 use super::{Opener, RemoteLimits, fetch, parsed, pattern};
 use crate::graphar::places::{GrapharFiles, check_length};
-use crate::graphar::{GrapharEdges, is_named};
+use crate::graphar::{NamedFiles, is_named};
 use trimill_system::{Control, Error, Result};
 
 /// The edges of the graph that a URL stands for; `None` if it names something else.
-pub(crate) fn graphar(url: &Path, cloud: bool, window: u64, control: &Control) -> Result<Option<GrapharEdges>> {
+pub(crate) fn graphar(url: &Path, cloud: bool, window: u64, control: &Control) -> Result<Option<NamedFiles>> {
     let location = RemoteLocation::of(url)?;
     let is_prefix = matches!(&location, RemoteLocation::S3 { key, .. } if key.is_empty() || key.ends_with('/'));
     let name = location.name();
@@ -33,9 +33,9 @@ pub(crate) fn graphar(url: &Path, cloud: bool, window: u64, control: &Control) -
     if !is_prefix {
         files.whole(&name)?; // before its folder is listed
     }
-    let Some(edges) = GrapharEdges::of(&files, &name)? else { return Ok(None) };
-    let chunks = edges.chunks.iter().map(|chunk| files.whole(chunk)).collect::<Result<_>>()?;
-    Ok(Some(GrapharEdges { chunks, ..edges }))
+    let Some(edges) = NamedFiles::of(&files, &name)? else { return Ok(None) };
+    let chunks = edges.files.iter().map(|chunk| files.whole(chunk)).collect::<Result<_>>()?;
+    Ok(Some(NamedFiles { files: chunks, ..edges }))
 }
 
 /// The files of a graph, by the parts of their URLs that may be shown.

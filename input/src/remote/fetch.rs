@@ -95,22 +95,14 @@ impl ObjectReader {
 
     pub(super) async fn fetch(&self, range: Range<u64>) -> Result<Vec<u8>> {
         let wanted = (range.end - range.start) as usize;
-        let (mut bytes, mut failures, mut pause) = (with_capacity(wanted), 0, self.limits.pause);
+        let (mut bytes, mut failures) = (with_capacity(wanted), 0);
         while bytes.len() < wanted {
             let before = bytes.len();
             let Err(failure) = self.part(range.start + before as u64..range.end, &mut bytes).await else { continue };
             if bytes.len() > before {
-                (failures, pause) = (0, self.limits.pause);
+                failures = 0;
             }
-            failures += 1;
-            match failure {
-                FetchFailure::Passing(error) if failures <= self.limits.retries => {
-                    tracing::debug!("{error}: fetched again")
-                }
-                FetchFailure::Passing(error) | FetchFailure::Lasting(error) => return Err(error),
-            }
-            tokio::time::sleep(pause).await;
-            pause *= 2;
+            pause(failure, &mut failures, self.limits).await?;
         }
         Ok(bytes)
     }
@@ -178,17 +170,24 @@ pub(super) async fn again<T, F: Future<Output = Result<T, FetchFailure>>>(
     limits: RemoteLimits,
     request: impl Fn() -> F,
 ) -> Result<T> {
-    let (mut failures, mut pause) = (0, limits.pause);
+    let mut failures = 0;
     loop {
-        failures += 1;
         match request().await {
             Ok(reply) => return Ok(reply),
-            Err(FetchFailure::Passing(error)) if failures <= limits.retries => tracing::debug!("{error}: tried again"),
-            Err(FetchFailure::Passing(error) | FetchFailure::Lasting(error)) => return Err(error),
+            Err(failure) => pause(failure, &mut failures, limits).await?,
         }
-        tokio::time::sleep(pause).await;
-        pause *= 2;
     }
+}
+
+/// Waits until a request is made again, after `failures` before this one. Errors: a permanent one, or one more than `limits` permit in a row.
+async fn pause(failure: FetchFailure, failures: &mut usize, limits: RemoteLimits) -> Result<()> {
+    match failure {
+        FetchFailure::Passing(error) if *failures < limits.retries => tracing::debug!("{error}: tried again"),
+        FetchFailure::Passing(error) | FetchFailure::Lasting(error) => return Err(error),
+    }
+    tokio::time::sleep(limits.pause * (1u32 << *failures)).await;
+    *failures += 1;
+    Ok(())
 }
 
 pub(super) fn failure(name: &Path, error: &object_store::Error) -> FetchFailure {

@@ -219,17 +219,14 @@ function pointsFigure(label, points, { x, name, label: text, type, colour, tipOf
     return figure({ label, height: () => 340, option });
 }
 
-/** A line across a chart at `value`, with a name; `axis` is the axis of values. */
-function markLine(axis, lines, colours) {
+/** A line across a chart at the budget, with its name; `axis` is the axis of bytes. */
+function budgetLine(axis, budget, colours, position = "insideEndTop") {
+    const name = `budget ${bytes(budget)}`;
     return {
         silent: true,
         symbol: "none",
         animation: false,
         lineStyle: { color: colours.bad, type: "dashed", width: 1.5 },
-        data: lines.map(({ value, name, position }) => ({
-            [axis]: value,
-            name,
-            label: { show: true, formatter: () => name, color: colours.bad, position: position ?? "insideEndTop" },
-        })),
+        data: [{ [axis]: budget, name, label: { show: true, formatter: () => name, color: colours.bad, position } }],
     };
 }

@@ -21,13 +21,7 @@ function memoryOption({ rows, budget, series, lines, few, tipOf }, { colours, wi
         inverse: few,
         axisTick: { show: false },
     };
-    const line = shown
-        ? markLine(
-              few ? "xAxis" : "yAxis",
-              [{ value: budget, name: `budget ${bytes(budget)}`, position: few ? "start" : "insideStartTop" }],
-              colours,
-          )
-        : null;
+    const line = shown ? budgetLine(few ? "xAxis" : "yAxis", budget, colours, few ? "start" : "insideStartTop") : undefined;
     const data = (of) => rows.map(([, row]) => Number(of.value(row)));
     const bars = series.map((of, i) => ({
         type: "bar",
@@ -39,7 +33,7 @@ function memoryOption({ rows, budget, series, lines, few, tipOf }, { colours, wi
         itemStyle: of.bound
             ? { color: "transparent", borderColor: colours[of.colour], borderType: "dashed", borderWidth: 1.5 }
             : { color: colours[of.colour] },
-        markLine: i === 0 && line ? line : undefined,
+        markLine: i === 0 ? line : undefined,
     }));
     const steps = lines.map((of) => ({
         type: "line",

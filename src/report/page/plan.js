@@ -180,10 +180,7 @@ function alternativesOption(plan, { colours }) {
         },
         yAxis: powerAxis(values, 32, roundBytes),
         series: [
-            {
-                ...peaks,
-                markLine: markLine("yAxis", [{ value: plan.device_memory, name: `budget ${bytes(plan.device_memory)}` }], colours),
-            },
+            { ...peaks, markLine: budgetLine("yAxis", plan.device_memory, colours) },
             line("streamed", (a) => a.stream_bytes, "orange", "rect"),
         ],
     };
@@ -207,7 +204,7 @@ function alternatives(plan) {
 function floorsOption(floors, budget, { colours, width }) {
     const most = Math.max(...floors.map((floor) => floor.bytes));
     const shown = onAxis(most, budget);
-    const line = shown ? markLine("xAxis", [{ value: budget, name: `budget ${bytes(budget)}`, position: "start" }], colours) : undefined;
+    const line = shown ? budgetLine("xAxis", budget, colours, "start") : undefined;
     return {
         grid: { left: width < 600 ? 110 : 200, right: 34, top: shown ? 24 : 10, bottom: 30 },
         tooltip: barTip((i) => {

@@ -55,32 +55,6 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn a_result_is_not_written_over_unless_that_is_asked_for() {
-    let (_guard, dir) = folder();
-    assert_eq!(run(&dir, "count @/g.txt --output @/out").kind(), None);
-    let before = std::fs::read(dir.join("out/result.json")).unwrap();
-    let refused = run(&dir, "count @/g.txt --output @/out/../out");
-    assert_eq!(refused.kind(), Some(Kind::Usage));
-    assert!(refused.out.is_empty(), "nothing is counted");
-    assert!(refused.end.unwrap_err().to_string().contains("--force"));
-    assert_eq!(std::fs::read(dir.join("out/result.json")).unwrap(), before);
-    assert_eq!(run(&dir, "count @/g.txt --output @/out --force").kind(), None);
-    // A batch is refused before its first job, by `--check` too.
-    let batch =
-        "defaults.cache.dir='cache'\n[[job]]\ninput.path='g.txt'\n[[job]]\ninput.path='g.txt'\noutput.dir='out'";
-    std::fs::write(dir.join("b.toml"), batch).unwrap();
-    for more in ["", " --check"] {
-        let refused = run(&dir, &format!("run @/b.toml{more}"));
-        assert_eq!((refused.kind(), refused.out.len()), (Some(Kind::Usage), 0));
-    }
-    assert_eq!(run(&dir, "run @/b.toml --set output.force=true").kind(), None);
-    // A run directory that a job began in does not permit overwriting files that the job did not announce.
-    std::fs::create_dir(dir.join("r")).unwrap();
-    std::fs::write(dir.join("r/job.json"), "{}").unwrap();
-    assert_eq!(run(&dir, "count @/g.txt --output @/out --run-dir @/r").kind(), Some(Kind::Usage));
-}
-
-#[test]
 fn settings_without_effect_are_refused_where_they_are_of_the_job_itself() {
     let (_guard, dir) = folder();
     let jobs = "[defaults]\ninput.path='g.txt'\ncount={ tile=64, devices=[0] }\npartition.metis.contract=4\n\
@@ -222,12 +196,7 @@ fn errors_keep_their_kinds() {
     for (line, kind) in [
         ("count @/g.txt --host-memory 1", Kind::Resource),
         ("plan @/g.txt --method lstc --backend cpu", Kind::Usage),
-        ("count @/g.txt --method bitmap --block-threads 64", Kind::Usage),
         ("partition @/g.txt --method forward --devices 0 --spill-dir @/s", Kind::Usage),
-        ("bench @/g.txt --backend cpu --devices 0", Kind::Usage),
-        ("count @/g.txt --output @/g.txt", Kind::Resource),
-        ("count @/g.txt --partitioner file:@/parts", Kind::Data),
-        ("partition @/g.txt --spill-dir @/g.txt", Kind::Resource),
         ("bench -", Kind::Usage),
         ("bench @/g.txt @/g.txt --expect 7", Kind::Usage),
         ("bench @/g.txt --metis-contract 8", Kind::Usage),
@@ -366,11 +335,4 @@ fn the_other_commands_do_what_was_typed() {
     assert!(said("cache list --cache-dir @/cache").contains("g.txt"));
     assert!(said("cache remove @/g.txt --max 1KiB --cache-dir @/cache").contains("g.txt"));
     said("cache clear --cache-dir @/cache");
-    assert!(said("man count").contains("trimill"));
-    assert!(said("man generate gap-kron").contains(r"\-\-scale"));
-    let unknown = run(&dir, "man generate gap-krom").end.unwrap_err().to_string();
-    assert_eq!(unknown, "trimill generate has no command 'gap-krom'; did you mean `gap-kron`?");
-    for shell in ["bash", "zsh", "fish"] {
-        assert!(said(&format!("completions {shell}")).contains("trimill"));
-    }
 }

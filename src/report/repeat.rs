@@ -3,25 +3,15 @@
 
 use std::path::{Path, PathBuf};
 
-use super::file::{ClusterTable, OutputTable, PartitionTable, RunTable, Tables};
-use super::{Backend, Devices, Job, Mode, Partitioner, Prune};
+use super::RunResult;
+use crate::job::file::{ClusterTable, OutputTable, PartitionTable, RunTable, Tables};
+use crate::job::{Backend, Devices, Job, Mode, Partitioner};
 use trimill_system::Bytes;
 use trimill_system::url::{is_url, public};
 
-#[derive(Debug, Clone, Default)]
-pub struct ChosenSettings<'a> {
-    pub backend: &'a str,
-    pub method: &'a str,
-    pub partitioner: &'a str,
-    pub mode: Option<Mode>,
-    pub prune: Prune,
-    pub device_memory: Bytes,
-    pub host_memory: Bytes,
-}
-
 impl Job {
     /// `None` for a job whose input is standard input or edges in memory, or whose paths TOML cannot hold.
-    pub fn repeated(&self, chosen: &ChosenSettings<'_>) -> Option<String> {
+    pub(super) fn repeated(&self, chosen: &RunResult) -> Option<String> {
         if self.is_read_once() {
             return None;
         }
@@ -35,14 +25,14 @@ impl Job {
         toml::to_string(&file).ok()
     }
 
-    fn tables(&self, chosen: &ChosenSettings<'_>) -> Tables {
+    fn tables(&self, chosen: &RunResult) -> Tables {
         let mut tables = self.settings.clone();
         match self.inputs.as_slice() {
             [only] => tables.input.path = Some(absolute(only)),
             several => tables.input.paths = Some(several.iter().map(|path| absolute(path)).collect()),
         }
         let Tables { partition, memory, spill, count, output, cache, work, .. } = &mut tables;
-        let (spills, on_gpu) = (chosen.mode == Some(Mode::Spilled), chosen.backend == "cuda");
+        let (spills, on_gpu) = (chosen.mode == Mode::Spilled, chosen.backend == "cuda");
         // Kept partitions are counted as they were cut.
         if self.kept_spills().is_some() {
             *partition = PartitionTable::default();
@@ -60,7 +50,7 @@ impl Job {
         cache.enabled = cache.enabled.filter(|enabled| !enabled);
         count.backend = [Backend::Cpu, Backend::Cuda].into_iter().find(|backend| backend.to_string() == chosen.backend);
         count.devices = count.devices.take().or_else(|| on_gpu.then(Devices::default)).filter(|_| on_gpu);
-        count.method = Some(chosen.method.to_owned()).filter(|method| !method.is_empty());
+        count.method = Some(chosen.method.clone()).filter(|method| !method.is_empty());
         *output = OutputTable { dir: None, force: None, report: None, against: None, trace: None, ..output.clone() };
         let OutputTable { per_vertex, by_degree, lcc, per_edge, by_k, .. } = output;
         let places = [&mut spill.dir, &mut cache.dir, &mut work.dir, per_vertex, by_degree, lcc, per_edge, by_k];
@@ -93,13 +83,13 @@ mod tests {
     use super::*;
     use crate::job::file::MemoryTable;
     use crate::job::parse::parse;
-    use crate::job::{Batch, Parts};
+    use crate::job::{Batch, Parts, Prune};
 
     fn job(text: &str) -> Job {
         Job::resolve(Some("a \"b\"".into()), &parse(text, Path::new("test")).unwrap(), Path::new("/jobs")).unwrap()
     }
 
-    fn again(job: Job, chosen: &ChosenSettings<'_>) -> Job {
+    fn again(job: Job, chosen: &RunResult) -> Job {
         let text = job.repeated(chosen).unwrap();
         let batch = Batch::parse(&text, Path::new("/elsewhere/jobs.toml"), &[], &[]).unwrap();
         batch.jobs[0].job.clone()
@@ -116,14 +106,15 @@ mod tests {
              output = { clustering = true, per_vertex = 'v.parquet', lcc = 'l.txt', directed = false, dir = 'o', report = 'r.html', against = 'e.json' }\n\
              cache = { dir = 'c', max = '1GiB' }\nwork = { dir = 'w', prepare = 'cpu' }\nrun.dir = 'run'",
         );
-        let chosen = ChosenSettings {
-            backend: "cuda",
-            method: "lstc",
-            partitioner: "metis",
-            mode: Some(Mode::Spilled),
+        let chosen = RunResult {
+            backend: "cuda".into(),
+            method: "lstc".into(),
+            partitioner: "metis".into(),
+            mode: Mode::Spilled,
             prune: Prune::None,
             device_memory: Bytes::mib(2),
             host_memory: Bytes::mib(1024),
+            ..RunResult::default()
         };
         let asked = typed.settings.clone();
         let output = OutputTable { dir: None, report: None, against: None, ..asked.output };
@@ -135,14 +126,14 @@ mod tests {
     #[test]
     fn what_was_left_open_is_what_was_chosen() {
         let typed = job("input.path = 'x.txt'");
-        let chosen = ChosenSettings {
-            backend: "cpu",
-            method: "bitmap",
-            partitioner: "rank",
-            mode: Some(Mode::InPlace),
+        let chosen = RunResult {
+            backend: "cpu".into(),
+            method: "bitmap".into(),
+            partitioner: "rank".into(),
+            mode: Mode::InPlace,
             device_memory: Bytes::mib(3),
             host_memory: Bytes::mib(9),
-            ..ChosenSettings::default()
+            ..RunResult::default()
         };
         let repeated = again(typed.clone(), &chosen);
         assert_eq!(
