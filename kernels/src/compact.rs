@@ -252,9 +252,7 @@ mod tests {
 
     #[test]
     fn the_kernel_makes_the_rows_that_were_stored() {
-        if !has_compiler() {
-            return;
-        }
+        let Some(()) = has_compiler() else { return };
         let lengths = |seed: u64, rows: u64, most: u64| -> Vec<u32> {
             (0..rows).map(|i| (mixed(seed ^ i << 9) % (most + 1)) as u32).collect()
         };
@@ -280,9 +278,7 @@ mod tests {
 
     #[test]
     fn successors_are_below_their_rows_for_any_bytes_and_errors_are_reported() {
-        if !has_compiler() {
-            return;
-        }
+        let Some(()) = has_compiler() else { return };
         for form in FORMS {
             let (bytes, parts, offsets, successors) = run(7, &[(0..60).map(|i| i % 12).collect()], 100, form);
             let EncodedPart { begin, data, .. } = parts[0];

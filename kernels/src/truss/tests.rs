@@ -83,9 +83,7 @@ fn the_fields_are_those_of_the_source() {
 
 #[test]
 fn levels_are_those_of_repeated_removal() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let mut state = 7u64;
     let mut draw = move |below: u32| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -105,9 +103,7 @@ fn levels_are_those_of_repeated_removal() {
 
 #[test]
 fn long_rows_and_cliques() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     // Vertices 0 and 1 are neighbours of all others, which are in cliques of five; a clique of its own beside them.
     let mut edges: Vec<Edge> = vec![(1, 0)];
     for u in 2..700 {

@@ -16,9 +16,7 @@ fn mixed(i: u64) -> u64 {
 
 #[test]
 fn scans_and_sums_are_those_of_a_loop() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     for len in [0usize, 1, 255, 4096, 4097, 9000] {
         let mut double = Double::new(1 << 20, Pace::Late).unwrap();
         let mut machine = BaselineDevice::new(&mut double, &POLAK).unwrap();
@@ -49,9 +47,7 @@ fn scans_and_sums_are_those_of_a_loop() {
 
 #[test]
 fn keys_are_sorted() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     for (len, vertices) in [(1u64, 2), (31, 3), (2048, 256), (2049, 257), (5000, 70_000), (3000, u64::from(u32::MAX))] {
         let mut double = Double::new(1 << 20, Pace::Late).unwrap();
         let mut machine = BaselineDevice::new(&mut double, &POLAK).unwrap();
