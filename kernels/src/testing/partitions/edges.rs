@@ -21,18 +21,12 @@ pub fn with_a_long_row() -> (Partition, OnArcs) {
 }
 
 impl Partition {
-    /// The triangles on each arc, of those whose corner of the largest number is local, by trying all pairs of successors.
+    /// The triangles on each arc, of those whose largest corner is local.
     pub fn on_arcs(&self) -> OnArcs {
         let mut found = OnArcs::new();
-        for &a in &self.numbers {
-            let row = &self.rows[a as usize];
-            for (k, &b) in row.iter().enumerate() {
-                let other = &self.rows[b as usize];
-                for &c in row[..k].iter().filter(|c| other.binary_search(c).is_ok()) {
-                    [(a, b), (a, c), (b, c)].into_iter().for_each(|arc| *found.entry(arc).or_default() += 1);
-                }
-            }
-        }
+        self.each_triangle(|[a, b, c]| {
+            [(a, b), (a, c), (b, c)].into_iter().for_each(|arc| *found.entry(arc).or_default() += 1);
+        });
         found
     }
 
