@@ -2,7 +2,7 @@
 
 mod edges;
 
-pub use edges::with_a_long_row;
+pub use edges::{trussness, with_a_long_row};
 
 use std::ops::Range;
 use std::sync::LazyLock;

@@ -1,6 +1,6 @@
-//! The triangles on each arc of a partition: by brute force, and as a counter reads them out.
+//! The triangles on each arc of a partition: by brute force, and as a counter reads them out. The trussness of edges by repeated removal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trimill_counting::{PartitionCounter, Resident, RowBlock};
 
@@ -18,6 +18,32 @@ pub fn with_a_long_row() -> (Partition, OnArcs) {
     let mut on_arcs: OnArcs = third.iter().flat_map(|&c| [((a, c), 1), ((b, c), 1)]).collect();
     on_arcs.insert((a, b), 3);
     (Partition::whole(rows), on_arcs)
+}
+
+/// The trussness of each edge by definition: for each k, edges in fewer than k - 2 triangles are removed until there are none.
+pub fn trussness(edges: &[(u32, u32)]) -> BTreeMap<(u32, u32), u32> {
+    let mut left: BTreeSet<(u32, u32)> = edges.iter().copied().collect();
+    let mut trussness = BTreeMap::new();
+    let has = |left: &BTreeSet<(u32, u32)>, u: u32, v: u32| left.contains(&(u.max(v), u.min(v)));
+    for k in 3.. {
+        loop {
+            let vertices: BTreeSet<u32> = left.iter().flat_map(|&(u, v)| [u, v]).collect();
+            let triangles =
+                |&(u, v): &(u32, u32)| vertices.iter().filter(|&&w| has(&left, u, w) && has(&left, v, w)).count();
+            let removed: Vec<_> = left.iter().copied().filter(|edge| triangles(edge) < k - 2).collect();
+            if removed.is_empty() {
+                break;
+            }
+            for edge in removed {
+                left.remove(&edge);
+                trussness.insert(edge, k as u32 - 1);
+            }
+        }
+        if left.is_empty() {
+            return trussness;
+        }
+    }
+    unreachable!()
 }
 
 impl Partition {
