@@ -105,6 +105,15 @@ pub trait ArcSink: Sync {
     }
 }
 
+/// Keeps all arcs.
+#[cfg(any(test, feature = "testing"))]
+impl ArcSink for std::sync::Mutex<Vec<(u64, u64)>> {
+    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
+        trimill_system::lock(self).extend_from_slice(batch);
+        Ok(())
+    }
+}
+
 /// The files that are read together with `path`, whether or not they exist.
 pub fn read_together(path: &Path) -> Vec<PathBuf> {
     let graphalytics = GraphalyticsFiles::of(path, false).map(GraphalyticsFiles::paths);

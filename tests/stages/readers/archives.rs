@@ -2,6 +2,7 @@
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
@@ -231,7 +232,7 @@ fn unpacking_can_be_stopped_and_needs_space() {
         let control = Control::silent();
         control.stop();
         let opened = Source::open_as(&[fixture(name)], InputSettings::default(), &work_dir(), &control);
-        let stopped = opened.and_then(|source| source.scan(&super::support::Keep::default(), &control));
+        let stopped = opened.and_then(|source| source.scan(&Mutex::<Vec<(u64, u64)>>::default(), &control));
         assert_eq!(stopped.unwrap_err().kind(), Kind::Interrupted, "{name}");
     }
     let error = Source::open(&[fixture("plain.tar")], None, Path::new("/nowhere")).unwrap_err();
