@@ -32,6 +32,11 @@ pub(crate) fn data(name: &str) -> PathBuf {
     std::path::absolute(package).unwrap_or_default().join("tests/data").join(name)
 }
 
+/// A file of `tests/fixtures/inputs`.
+pub(crate) fn fixture(name: &str) -> PathBuf {
+    data("../fixtures/inputs").join(name)
+}
+
 /// The arcs of a list of edges of `tests/data`: the first two numbers of each line but comments.
 pub(crate) fn arcs(name: &str) -> Vec<(u64, u64)> {
     let text = std::fs::read_to_string(data(name)).unwrap();

@@ -10,8 +10,8 @@ use trimill::testing::input::Identity;
 use trimill::{Bytes, Control, Error, Kind, Result};
 use trimill_system::hash::mix;
 
-use super::{flip, spread};
-use crate::common::{cached, degrees_by_rank, text};
+use super::spread;
+use crate::common::{cached, degrees_by_rank, flip, text};
 use crate::spill_support::failure;
 
 /// The end of the header, whose last field has no checksum: it only saves hashing the input again.

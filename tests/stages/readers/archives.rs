@@ -1,7 +1,7 @@
 //! Archives: hostile ones, damaged ones, and which of their members is read.
 
 use std::io::Cursor;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 
 use trimill::testing::input::arcs::ArcSource;
@@ -11,11 +11,8 @@ use trimill::{Control, Kind};
 use zip::write::SimpleFileOptions;
 
 use super::support::{Folder, TINY, arcs, gz, open, read, text_of, work_dir};
+use crate::common::job::fixture;
 use crate::common::packed::zipped;
-
-fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/inputs").join(name)
-}
 
 fn member(name: &str, kind: u8, size: u64, contents: &[u8]) -> Vec<u8> {
     let mut header = tar::Header::new_ustar();

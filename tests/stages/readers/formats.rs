@@ -11,6 +11,7 @@ use trimill::{Control, Error, Kind, Result};
 
 use super::bad_tables::{matrix, npy, table_of, words};
 use super::support::{Folder, TINY, arcs, bytes_of, data, edges, gz, open, sg, text_of, work_dir};
+use crate::common::job::fixture;
 
 #[test]
 fn the_same_tiny_graph_comes_out_of_every_format() {
@@ -197,7 +198,7 @@ fn a_directory_stands_for_its_regular_files_if_they_are_the_current_ones() {
     }
 }
 
-fn pipe_at(path: &Path) {
+pub(super) fn pipe_at(path: &Path) {
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
 }
@@ -230,9 +231,8 @@ fn an_error_of_the_sink_and_a_request_to_stop_end_a_scan() {
     let mut paths: Vec<_> = names.into_iter().map(data).collect();
     paths.push(folder.write("tiny.sg", sg(6, &TINY, true)));
     paths.push(folder.write("tiny.bin", bytes_of::<8>(&TINY, |u, v| (u | v << 32).to_le_bytes())));
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/inputs");
     let names = ["int64.npy", "fortran.npy", "csr.npz", "coo.npz", "arrow.parquet", "konect.tar.bz2", "stored.zip"];
-    paths.extend(names.map(|name| fixtures.join(name)));
+    paths.extend(names.map(fixture));
     for path in paths {
         let source = open(&path).unwrap();
         let error = source.scan(&Full, &Control::silent()).unwrap_err();
