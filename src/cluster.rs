@@ -200,5 +200,4 @@ fn for_toml(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

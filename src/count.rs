@@ -4,8 +4,6 @@ pub mod cpu;
 pub mod cuda;
 pub mod method;
 mod successors;
-#[cfg(test)]
-mod testing;
 pub mod verify;
 
 use trimill_counting::COUNTER_BYTES;

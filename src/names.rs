@@ -167,6 +167,5 @@ impl NameSink for Collecting {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 #[path = "names/tests.rs"]
 mod tests;

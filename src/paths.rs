@@ -384,5 +384,4 @@ impl<'a> ResolvedPath<'a> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;

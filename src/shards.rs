@@ -116,7 +116,6 @@ impl FromStr for ShardChoice {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use proptest::prelude::*;
 

@@ -12,7 +12,6 @@ pub mod meter;
 pub mod ranges;
 pub mod row_blocks;
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

@@ -17,7 +17,6 @@ mod falling;
 mod neighbours;
 mod remaining;
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;
 mod triangles;
 

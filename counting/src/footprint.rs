@@ -120,10 +120,4 @@ mod tests {
             assert_eq!(footprint.taken(Bytes(1200), &size, Bytes(budget)), Bytes(taken));
         }
     }
-
-    #[test]
-    fn room_for_row_blocks_is_fixed_or_follows_the_partition() {
-        assert_eq!([0, 1, 9].map(|many| RowBlockRoom::Always(4).of(many)), [4, 4, 4]);
-        assert_eq!([0, 1, 9].map(|many| RowBlockRoom::UpTo(2).of(many)), [0, 1, 2]);
-    }
 }

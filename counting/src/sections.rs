@@ -321,7 +321,6 @@ pub fn smallest_row_block_limit(longest: u32) -> Bytes {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

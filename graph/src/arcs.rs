@@ -141,7 +141,6 @@ fn decode_block<'a>(encoded: &'a [u8], keys: &mut [u64]) -> Result<&'a [u8], Wro
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use proptest::prelude::*;
 

@@ -26,6 +26,5 @@ pub use rows::Offset;
 pub use store::{BlockBytes, MemorySections};
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 #[path = "far/tests.rs"]
 mod far;

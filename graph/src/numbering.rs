@@ -99,7 +99,6 @@ pub fn degree_runs(degrees: &[u32]) -> Vec<DegreeRun> {
 }
 
 #[cfg(test)]
-#[allow(clippy::expect_used)]
 mod tests {
     use super::*;
     use trimill_counting::VertexSetBuilder;

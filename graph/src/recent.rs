@@ -48,7 +48,6 @@ impl RecentBlocks {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

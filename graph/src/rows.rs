@@ -96,7 +96,6 @@ pub fn undo_distances(lengths: &[u32], numbers: &mut [u32], bounds: impl Iterato
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::collections::BTreeSet;
 

@@ -25,7 +25,6 @@ pub use encode::encode;
 pub use groups::{Groups, Wrong};
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use proptest::prelude::*;
 

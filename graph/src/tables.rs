@@ -146,7 +146,6 @@ fn runs_in(first: usize, length: usize, starts: &[usize]) -> impl Iterator<Item 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use proptest::prelude::*;
 

@@ -88,7 +88,6 @@ impl fmt::Display for ColumnNames {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -155,7 +155,6 @@ fn blanks(bytes: &[u8], mut at: usize) -> usize {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

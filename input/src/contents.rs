@@ -33,7 +33,6 @@ pub(super) fn hash(file: &File, path: &Path, bytes: u64, control: &Control) -> R
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::io::Write;
 

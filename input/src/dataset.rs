@@ -251,7 +251,6 @@ fn add_files(dir: &Path, levels: u32, files: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -260,13 +259,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         for name in [
-            "b/y=2/1.txt",
-            "b/y=1/0.txt.gz",
-            "b/_SUCCESS",
-            "b/.0.crc",
-            "b/_notes/3.txt",
-            "b/y=1/empty.txt",
-            "c/g.graph",
+            "b/y=2/1.txt", "b/y=1/0.txt.gz", "b/_SUCCESS", "b/.0.crc", "b/_notes/3.txt", "b/y=1/empty.txt", "c/g.graph",
         ] {
             std::fs::create_dir_all(at(name).parent().unwrap()).unwrap();
             std::fs::write(at(name), if name.contains("empty") { "" } else { "0 1\n" }).unwrap();

@@ -180,7 +180,6 @@ impl Reader for Graphalytics {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

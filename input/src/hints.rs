@@ -199,10 +199,6 @@ mod tests {
     #[test]
     fn what_was_probably_meant_is_named() {
         for (line, words) in [
-            ("1;2", "not by ';'"),
-            ("1|2|0.5", "not by '|'"),
-            ("\"1\",\"2\"", "without quotes"),
-            ("// nodes", "begin with # or %"),
             ("p edge 5 4", "DIMACS"),
             ("e 1 2", "DIMACS"),
             ("a 1 2 7", "DIMACS"),
@@ -210,7 +206,6 @@ mod tests {
             ("c a graph\na 1 2 7\n", "DIMACS"),
             ("p ds 3 2\n1 2\n", "/^[0-9]/p"),
             ("\"1,002\",\"1,009\"", "without commas"),
-            ("1: 2 3", "not by ':'"),
         ] {
             assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains(words)), "{line}");
         }
@@ -223,15 +218,9 @@ mod tests {
     #[test]
     fn formats_of_others_are_named() {
         for (text, name) in [
-            ("<?xml version='1.0'?>\n<graphml>", Some("GraphML")),
-            ("<gexf version='1.2'>", Some("GEXF")),
-            (" {\"nodes\": []}", Some("JSON")),
-            ("[[0, 1]]", Some("JSON")),
             ("Creator \"x\"\ngraph [\n", Some("GML")),
             ("graph\n[\n", Some("GML")),
-            ("graph G {\n0 -- 1;", Some("DOT")),
             ("// roads\nstrict digraph{0 -> 1}", Some("DOT")),
-            ("*Vertices 3\n", Some("Pajek")),
             ("0 1\n", None),
             ("# graph [\n0 1\n", None),
             ("graph edges\n0 1\n", None),
@@ -247,7 +236,6 @@ mod tests {
             ("{\"nodes\": [0, 1], \"edges\": [[0, 1]]}", None),
             ("{\"edges\": [[0, 1]]}", None),
             ("{\"data\": {\"a\": [1]}}", None),
-            ("[{\"source\": 0, \"target\": 1}]", None),
             ("{\"source\": 0, \"target\": 1}\n", None),
         ] {
             let (_, found) = foreign(text.as_bytes()).unwrap_or_else(|| unreachable!("{text}"));
@@ -269,9 +257,7 @@ mod tests {
     #[test]
     fn what_comes_instead_of_a_graph_is_named() {
         for (text, words) in [
-            ("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n", "git lfs pull"),
             ("/annex/objects/SHA256E-s1048576--30e1.txt\n", "git annex get"),
-            ("\n<!DOCTYPE html>\n<html lang=en><title>Sign in</title>", "a web page"),
             ("\u{feff}<HTML><HEAD>", "a web page"),
             ("<?xml version='1.0'?>\n<!DOCTYPE html PUBLIC><html>", "a web page"),
             ("404: Not Found", "refused"),

@@ -178,12 +178,8 @@ impl Identity {
         let settled = self.files.iter().all(|file| file.settled);
         let words = self.files.iter().flat_map(|FileIdentity { stat, .. }| {
             [
-                stat.bytes,
-                stat.modified.0 as u64,
-                stat.modified.1 as u64,
-                stat.changed.0 as u64,
-                stat.changed.1 as u64,
-                stat.inode,
+                stat.bytes, stat.modified.0 as u64, stat.modified.1 as u64, stat.changed.0 as u64,
+                stat.changed.1 as u64, stat.inode,
             ]
         });
         settled.then(|| xxh3_128(bytemuck::cast_slice(&words.collect::<Vec<u64>>())))
@@ -191,6 +187,5 @@ impl Identity {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 #[path = "identity/tests.rs"]
 mod tests;

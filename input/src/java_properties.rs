@@ -115,7 +115,6 @@ impl YamlReader {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

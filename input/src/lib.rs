@@ -63,7 +63,6 @@ mod text;
 mod text_blocks;
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 #[path = "far/tests.rs"]
 mod far;
 #[cfg(test)]
@@ -102,6 +101,15 @@ pub trait ArcSink: Sync {
     /// Takes consecutive rows, as [`Self::arcs`]: `rows` has each row's tail and where its heads, which ascend strictly, end in `heads`.
     fn rows(&self, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
         expand(self, rows, heads)
+    }
+}
+
+/// Keeps all arcs.
+#[cfg(any(test, feature = "testing"))]
+impl ArcSink for std::sync::Mutex<Vec<(u64, u64)>> {
+    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
+        trimill_system::lock(self).extend_from_slice(batch);
+        Ok(())
     }
 }
 

@@ -124,7 +124,6 @@ pub(super) fn produce_and_drain<T: Default + Send>(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
 

@@ -80,7 +80,6 @@ fn located(list: &Path, part: &Path) -> PathBuf {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

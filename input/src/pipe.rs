@@ -194,7 +194,6 @@ impl Reader for PairStream {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

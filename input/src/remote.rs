@@ -283,5 +283,4 @@ fn unusable(name: &Path, error: &object_store::Error) -> Error {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::print_stdout)]
 mod tests;

@@ -133,7 +133,6 @@ pub(super) fn plain_at_least(file: &Storage, compression: Compression) -> u64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::io::{self, Read, Write};
 

@@ -1,6 +1,4 @@
 //! Reading in windows so small that lines, rows and numbers cross them, compared with naive readers.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -11,18 +9,8 @@ use super::arcs::ArcSource;
 use super::format::Format;
 use super::lines::ReadSizes;
 use super::source::HowToOpen;
-use super::{ArcSink, InputSettings, NameSink, NamedArcs, Source};
+use super::{InputSettings, NameSink, NamedArcs, Source};
 use trimill_system::{Control, Result};
-
-#[derive(Default)]
-pub(crate) struct Keep(pub(crate) Mutex<Vec<(u64, u64)>>);
-
-impl ArcSink for Keep {
-    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
-        self.0.lock().unwrap().extend_from_slice(batch);
-        Ok(())
-    }
-}
 
 const WINDOWS: [u64; 7] = [1, 2, 7, 16, 61, 1000, 1 << 16];
 
@@ -34,9 +22,9 @@ fn open(paths: &[PathBuf], reading: InputSettings, window: u64) -> Result<Source
 
 fn read(paths: &[PathBuf], format: Option<Format>, window: u64) -> Result<Vec<(u64, u64)>> {
     let source = open(paths, InputSettings { format, ..InputSettings::default() }, window)?;
-    let keep = Keep::default();
-    let found = source.scan(&keep, &Control::silent())?;
-    let mut arcs = keep.0.into_inner().unwrap();
+    let kept = Mutex::<Vec<(u64, u64)>>::default();
+    let found = source.scan(&kept, &Control::silent())?;
+    let mut arcs = kept.into_inner().unwrap();
     assert_eq!(found, arcs.len() as u64);
     arcs.sort_unstable();
     Ok(arcs)
@@ -190,13 +178,7 @@ fn line(more: &'static str) -> impl Strategy<Value = String> {
 
 fn wrong_line() -> impl Strategy<Value = String> {
     prop_oneof![
-        "[a-z]{1,5} [0-9]{1,3}",
-        "-[0-9] 3",
-        "[0-9]{1,3}",
-        "3 -[0-9]",
-        "[1-9][0-9]{20} 5",
-        "1 2[a-z.]3",
-        "7 [.;:]"
+        "[a-z]{1,5} [0-9]{1,3}", "-[0-9] 3", "[0-9]{1,3}", "3 -[0-9]", "[1-9][0-9]{20} 5", "1 2[a-z.]3", "7 [.;:]"
     ]
 }
 

@@ -175,16 +175,11 @@ pub(crate) fn check<E: Engine>(engine: &mut E) -> GpuResult<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::testing::partitions::{FORMS, put_part};
     use crate::testing::{Double, Pace, has_compiler};
-
-    fn mixed(i: u64) -> u64 {
-        let x = i.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (x ^ x >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 7
-    }
+    use trimill_system::hash::mix;
 
     /// A random run whose parts have rows of these lengths, in this form: its bytes, parts, offsets and successors.
     fn run(
@@ -200,7 +195,7 @@ mod tests {
             let rows = (0..).zip(lengths).map(|(i, &length)| {
                 let own = rank + row + i;
                 let mut row: Vec<u32> = (0..u64::from(length.min(own)))
-                    .map(|k| (mixed(seed ^ k << 20 ^ u64::from(i)) % u64::from(own)) as u32)
+                    .map(|k| (mix(seed ^ k << 20 ^ u64::from(i)) % u64::from(own)) as u32)
                     .collect();
                 row.sort_unstable();
                 row.dedup();
@@ -252,11 +247,9 @@ mod tests {
 
     #[test]
     fn the_kernel_makes_the_rows_that_were_stored() {
-        if !has_compiler() {
-            return;
-        }
+        let Some(()) = has_compiler() else { return };
         let lengths = |seed: u64, rows: u64, most: u64| -> Vec<u32> {
-            (0..rows).map(|i| (mixed(seed ^ i << 9) % (most + 1)) as u32).collect()
+            (0..rows).map(|i| (mix(seed ^ i << 9) % (most + 1)) as u32).collect()
         };
         for (seed, parts, rank) in [
             (1, vec![vec![0]], 5),
@@ -280,9 +273,7 @@ mod tests {
 
     #[test]
     fn successors_are_below_their_rows_for_any_bytes_and_errors_are_reported() {
-        if !has_compiler() {
-            return;
-        }
+        let Some(()) = has_compiler() else { return };
         for form in FORMS {
             let (bytes, parts, offsets, successors) = run(7, &[(0..60).map(|i| i % 12).collect()], 100, form);
             let EncodedPart { begin, data, .. } = parts[0];
@@ -294,8 +285,8 @@ mod tests {
             let rank_of = |arc: usize| 100 + offsets.partition_point(|&offset| offset <= arc as u64) as u64 - 1;
             for i in 0..200 {
                 let mut damaged = bytes.clone();
-                let at = begin as usize + mixed(i) as usize % (bytes.len() - begin as usize);
-                damaged[at] ^= 1 << (mixed(!i) % 8);
+                let at = begin as usize + mix(i) as usize % (bytes.len() - begin as usize);
+                damaged[at] ^= 1 << (mix(!i) % 8);
                 if many(&damaged) < successors.len() || (form.is_some() && many(&damaged) > successors.len()) {
                     // Too few bytes, or control bits that contradict the header: the host notices that before it copies anything.
                     continue;

@@ -118,5 +118,4 @@ fn device(ordinal: i32) -> Result<GpuInfo, Absence> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;

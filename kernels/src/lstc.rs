@@ -16,7 +16,6 @@ mod arguments;
 mod counter;
 mod shape;
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;
 
 use bytemuck::{bytes_of, cast_slice};

@@ -23,7 +23,6 @@ mod resident;
 mod row_blocks;
 mod space;
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;
 
 use bytemuck::bytes_of;

@@ -20,7 +20,6 @@ mod edges;
 mod runs;
 mod stored;
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;
 mod work;
 

@@ -5,7 +5,6 @@
 pub(crate) mod constants;
 mod pieces;
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;
 
 use bytemuck::{Pod, Zeroable, bytes_of, cast_slice, cast_slice_mut};

@@ -92,7 +92,6 @@ pub fn any_abandoned() -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -185,12 +185,12 @@ fn hubs_with_rows_of_many_tiles_are_right() {
 #[test]
 fn cliques_have_their_closed_form() {
     let Some((mut gpu, _alone)) = gpu() else { return };
-    for n in [0u64, 1, 2, 3, 64, 65, 1100, 2500] {
-        let rows: Vec<Vec<u32>> = (0..n as u32).map(|number| (0..number).collect()).collect();
-        let partition = Partition::new(rows, vec![true; n as usize]);
+    for n in [0u64, 1, 2, 3, 16, 17, 64, 65, 1100, 2500] {
+        let partition = Partition::whole((0..n as u32).map(|number| (0..number).collect()).collect());
+        let expected = n * n.saturating_sub(1) * n.saturating_sub(2) / 6;
+        assert_eq!(packed::count(&mut gpu, &partition, &[]), expected, "{n}");
         for shape in [Shape::default(), Shape::new(256, 1024).unwrap(), Shape::new(64, 0).unwrap()] {
-            let counted = count(&mut gpu, &partition, &[], shape);
-            assert_eq!(counted.triangles, n * n.saturating_sub(1) * n.saturating_sub(2) / 6, "{n} {shape:?}");
+            assert_eq!(count(&mut gpu, &partition, &[], shape).triangles, expected, "{n} {shape:?}");
         }
     }
 }
@@ -202,6 +202,7 @@ fn sections_of_many_staging_buffers_arrive_whole() {
         let (partition, expected) = predecessors(nth);
         let n = partition.numbered();
         for cuts in [vec![], vec![n / 3, n / 2, n - 100]] {
+            assert_eq!(packed::count(&mut gpu, &partition, &cuts), expected);
             assert_eq!(count(&mut gpu, &partition, &cuts, Shape::default()).triangles, expected);
             let row_blocks = partition.row_blocks(&cuts);
             let limit = partition.size_with(&row_blocks).row_block_limit;

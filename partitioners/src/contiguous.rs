@@ -51,7 +51,6 @@ pub fn contiguous_by_weight(vertices: u32, parts: u32, weight: impl Fn(u32) -> u
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -37,7 +37,6 @@ fn below(bound: u32, generator: &mut ChaCha8Rng) -> u32 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
 

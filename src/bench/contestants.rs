@@ -76,7 +76,6 @@ fn named(typed: &str, backend: Backend, gpu: bool) -> Result<MethodName> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use std::num::NonZeroU32;
     use std::time::Duration;

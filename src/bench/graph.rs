@@ -70,7 +70,6 @@ fn probes(graph: &OrientedGraph, control: &Control) -> Result<u64> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
     use crate::clean::Workspace;

@@ -27,7 +27,6 @@ pub(super) fn judge(report: &mut GraphReport, given: Option<Reference>, baseline
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
     use crate::job::Backend;

@@ -111,7 +111,6 @@ pub(super) fn late(limit: Duration, what: &str) -> Reason {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
     use crate::job::Backend;

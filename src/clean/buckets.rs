@@ -357,5 +357,4 @@ impl RunMaker {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

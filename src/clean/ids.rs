@@ -183,7 +183,6 @@ impl ArcSink for Distinct {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

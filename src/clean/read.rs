@@ -217,7 +217,6 @@ fn too_many(n: u64) -> Error {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::sync::atomic::AtomicU64;
 

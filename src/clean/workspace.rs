@@ -259,7 +259,6 @@ pub(crate) fn check_bucket(taken: &TakenMemory, bytes: u64) -> Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -25,7 +25,6 @@ mod postponed;
 mod probe;
 mod short;
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;
 mod vertices;
 mod worker;

@@ -168,5 +168,4 @@ fn merge<'a, T: Copy + Ord>(mut a: &'a [T], mut b: &'a [T], into: &mut [T], cont
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;

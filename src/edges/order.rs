@@ -278,6 +278,5 @@ fn sort(starts: &[u64], edges: &mut [AtomicU64]) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 #[path = "order/tests.rs"]
 mod tests;

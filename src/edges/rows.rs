@@ -118,7 +118,6 @@ impl<I: Iterator<Item = (u32, u32)>, F: Fn(u32) -> I> CountsInOrder for ListedEd
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

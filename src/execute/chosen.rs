@@ -97,7 +97,6 @@ pub(super) fn host_holds(block: Bytes, largest: Bytes) -> Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use trimill_system::error::Kind;

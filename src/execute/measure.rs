@@ -176,7 +176,6 @@ fn disk(dir: &Path, control: &Control) -> Result<(f64, f64)> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

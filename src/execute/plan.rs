@@ -15,7 +15,6 @@ use crate::report::plan::{Alternative, PartsReason};
 use crate::report::{PartitionFigures, PlanReport};
 use trimill_input::arcs::EdgeSource;
 use trimill_partitioners::metis::BYTES_PER_ARC;
-use trimill_partitioners::partition::assignment::Assignment;
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::child::Helper;
 use trimill_system::disk::DiskNeeds;

@@ -96,7 +96,6 @@ impl<T> Drop for Held<'_, T> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::thread::{scope, sleep};

@@ -84,7 +84,6 @@ pub(super) fn reserve<R: Reserve>(workers: &mut [R], asked: Budget, least: Bytes
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use trimill_system::error::Kind;

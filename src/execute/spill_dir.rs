@@ -153,7 +153,6 @@ impl Drop for SpillDir {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

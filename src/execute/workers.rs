@@ -77,7 +77,6 @@ pub(super) fn all_or_first_error<S>(outcomes: Vec<Result<S>>, control: &Control)
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -146,7 +146,6 @@ pub(super) fn set(tables: &mut Tables, name: &str, setting: Setting) -> Result<(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;

@@ -144,7 +144,6 @@ fn table(value: Option<toml::Value>) -> Table {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
     use crate::job::{Partitioner, Parts, Prune};

@@ -178,5 +178,4 @@ fn readable(path: &Path, what: &str) -> Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;

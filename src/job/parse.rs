@@ -36,7 +36,6 @@ pub(crate) fn likely(message: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
     use crate::job::file::JobFile;

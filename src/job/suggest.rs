@@ -19,18 +19,3 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         .min_by_key(|(edits, _)| *edits)
         .map(|(_, name)| name)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn near_names_are_found_and_far_ones_are_not() {
-        let known = ["partitioner", "parts", "seed", "prune", "block"];
-        assert_eq!(nearest("pats", known), Some("parts"));
-        assert_eq!(nearest("Partitoner", known), Some("partitioner"));
-        assert_eq!(nearest("prnue", known), Some("prune"));
-        assert_eq!(nearest("colour", known), None);
-        assert_eq!(did_you_mean("sed", known), "; did you mean `seed`?");
-    }
-}

@@ -7,19 +7,9 @@ use proptest::prelude::*;
 
 use super::*;
 use trimill_input::arcs::ArcSource;
-use trimill_input::{ArcSink, InputSettings, Source};
+use trimill_input::{InputSettings, Source};
 use trimill_system::memory::HostMemory;
 use trimill_system::{parallel, threads};
-
-#[derive(Default)]
-struct Arcs(Mutex<Vec<(u64, u64)>>);
-
-impl ArcSink for Arcs {
-    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
-        lock(&self.0).extend_from_slice(batch);
-        Ok(())
-    }
-}
 
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
@@ -39,9 +29,9 @@ fn numbered(arcs: &[(String, String)], of_run: u64, many: usize, memory: u64) ->
         let source = Source::open_as(&[path], reading, dir.path(), &control).unwrap();
         let space = Workspace::new(HostMemory::new(Bytes(memory), many), dir.path());
         let numbered = number_in_runs(&source, space, of_run, &control).unwrap();
-        let sink = Arcs::default();
+        let sink = Mutex::<Vec<(u64, u64)>>::default();
         assert_eq!(numbered.scan(&sink, &control).unwrap(), arcs.len() as u64);
-        let mut found = sink.0.into_inner().unwrap();
+        let mut found = sink.into_inner().unwrap();
         found.sort_unstable();
         let mut reader = numbered.names().reader();
         let names = (0..numbered.names().count()).map(|id| String::from_utf8(reader.name(id).unwrap().into()).unwrap());

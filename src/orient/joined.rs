@@ -134,7 +134,6 @@ impl JoinedBlocks {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use trimill_system::Error;

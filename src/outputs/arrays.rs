@@ -158,7 +158,6 @@ fn grown<T: Pod>(column: &mut Vec<T>, by: usize) -> Result<&mut [T]> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

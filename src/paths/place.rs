@@ -42,7 +42,6 @@ fn to_nowhere(path: PathBuf) -> PathBuf {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::os::unix::fs::symlink;
 

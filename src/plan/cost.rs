@@ -185,12 +185,6 @@ impl Machine {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_rate_is_a_multiple_of_the_speed() {
-        let rates = Rates { lstc: 0.5, ..Rates::default() };
-        assert_eq!(Speed::lstc(&rates).whole(1_000_000, 0), 2.0 * LSTC.whole(1_000_000, 0));
-    }
-
     /// Seconds of docs/results/gapbs-cpu16.json.zst, of graphs whose arcs go to hubs, go far, and stay near.
     #[test]
     fn counting_on_16_cores_is_within_a_factor_of_three_of_what_was_measured() {

@@ -46,7 +46,6 @@ fn add_row(sums: &mut [SampledWork], all: &[LocalsAndHeads], rank: u32, row: &[u
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::ops::Range;
 

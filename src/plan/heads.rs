@@ -161,15 +161,3 @@ impl<'a> Costs<'a> {
         self.machine.counting(&past.and(first.times(-1.0)), streamed)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_have_a_piece_for_each_shard() {
-        for (shards, ranges) in [(1, 1), (2, 2), (3, 2), (4, 3), (6, 3), (7, 4), (16, 6), (64, 11), (256, 23)] {
-            assert_eq!(ranges_for(shards), ranges, "{shards}");
-        }
-    }
-}

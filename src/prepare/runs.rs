@@ -90,7 +90,6 @@ fn told(error: Error) -> io::Error {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use rayon::prelude::*;
 

@@ -202,5 +202,4 @@ impl BenchReport {
 #[cfg(feature = "testing")]
 pub mod example;
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;

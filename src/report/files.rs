@@ -53,7 +53,6 @@ fn partitions_tsv(partitions: &[PartitionFigures]) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
     use crate::report::result::example::example;

@@ -53,7 +53,6 @@ pub fn unwritten(error: std::io::Error) -> Error {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 pub(crate) mod tests {
     use std::path::Path;
     use std::time::{Duration, Instant};
@@ -97,39 +96,12 @@ pub(crate) mod tests {
     fn the_fields_are_the_documented_ones_in_their_order() {
         let result = example(1);
         let stable = [
-            "schema_version",
-            "version",
-            "job",
-            "triangles",
-            "vertices",
-            "edges",
-            "wedges",
-            "transitivity",
-            "input",
-            "backend",
-            "method",
-            "partitioner",
-            "prune",
-            "parts",
-            "partitions",
-            "stages",
-            "peak_host_bytes",
+            "schema_version", "version", "job", "triangles", "vertices", "edges", "wedges", "transitivity", "input",
+            "backend", "method", "partitioner", "prune", "parts", "partitions", "stages", "peak_host_bytes",
         ];
         let added = [
-            "device_memory",
-            "host_memory",
-            "duplication",
-            "compression_ratio",
-            "seed",
-            "seconds",
-            "devices",
-            "mode",
-            "methods",
-            "driver_host_bytes",
-            "clustering",
-            "truss",
-            "degrees",
-            "timeline",
+            "device_memory", "host_memory", "duplication", "compression_ratio", "seed", "seconds", "devices", "mode",
+            "methods", "driver_host_bytes", "clustering", "truss", "degrees", "timeline",
         ];
         assert_eq!(keys_of(&result), [stable.as_slice(), &added].concat());
         assert_eq!(
@@ -139,23 +111,9 @@ pub(crate) mod tests {
         assert_eq!(
             keys_of(&result.partitions[0]),
             [
-                "id",
-                "local_vertices",
-                "proxies_induced",
-                "proxies_kept",
-                "arcs_induced",
-                "arcs_kept",
-                "resident_bytes",
-                "row_blocks",
-                "largest_block_bytes",
-                "spill_bytes",
-                "stream_bytes",
-                "peak_bytes_predicted",
-                "peak_bytes",
-                "triangles",
-                "seconds",
-                "device",
-                "resumed",
+                "id", "local_vertices", "proxies_induced", "proxies_kept", "arcs_induced", "arcs_kept",
+                "resident_bytes", "row_blocks", "largest_block_bytes", "spill_bytes", "stream_bytes",
+                "peak_bytes_predicted", "peak_bytes", "triangles", "seconds", "device", "resumed",
             ]
         );
         assert_eq!(keys_of(&result.stages[0]), ["name", "seconds", "bytes_in", "bytes_out"]);

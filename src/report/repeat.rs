@@ -78,7 +78,6 @@ fn without_empty(table: toml::Table) -> toml::Table {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::job::file::MemoryTable;

@@ -218,7 +218,6 @@ impl RunResult {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use std::path::Path;
 

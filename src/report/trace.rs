@@ -86,7 +86,6 @@ fn lanes(track: &Track) -> Vec<Vec<&Span>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::collections::HashMap;
 

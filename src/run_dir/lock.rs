@@ -109,7 +109,6 @@ fn begin(dir: &Path, path: &Path) -> Result<Option<File>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::fs;
 

@@ -220,7 +220,6 @@ fn files_differ(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::job::Mode;

@@ -83,7 +83,6 @@ pub fn shard(variable: impl Fn(&str) -> Option<String>, prepared: Option<NonZero
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -195,5 +195,4 @@ impl PartitionSource for RankRange<'_> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

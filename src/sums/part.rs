@@ -256,7 +256,6 @@ impl<K: SumKey> PartCounts<K> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

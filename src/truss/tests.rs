@@ -9,36 +9,10 @@ use super::bits::NeighbourBits;
 use super::ends::CutLists;
 use super::neighbours::Neighbours;
 use super::*;
+use trimill_kernels::testing::partitions::trussness;
 use trimill_system::lock;
 
 type Edge = (u32, u32);
-
-/// The trussness of each edge by definition: for each k, edges in fewer than k - 2 triangles are removed until there are none.
-fn by_removal(edges: &[Edge]) -> BTreeMap<Edge, u32> {
-    let mut left: BTreeSet<Edge> = edges.iter().copied().collect();
-    let mut trussness = BTreeMap::new();
-    let ordered = |u: u32, v: u32| (u.max(v), u.min(v));
-    for k in 3.. {
-        loop {
-            let vertices: BTreeSet<u32> = left.iter().flat_map(|&(u, v)| [u, v]).collect();
-            let triangles = |&(u, v): &Edge| {
-                vertices.iter().filter(|&&w| left.contains(&ordered(u, w)) && left.contains(&ordered(v, w))).count()
-            };
-            let removed: Vec<Edge> = left.iter().copied().filter(|edge| triangles(edge) < k - 2).collect();
-            if removed.is_empty() {
-                break;
-            }
-            for edge in removed {
-                left.remove(&edge);
-                trussness.insert(edge, k as u32 - 1);
-            }
-        }
-        if left.is_empty() {
-            return trussness;
-        }
-    }
-    unreachable!()
-}
 
 /// An oriented graph of edges from larger vertices to smaller ones, with the triangles on them.
 fn remaining(edges: &[Edge]) -> (RemainingEdges, Vec<u32>) {
@@ -313,7 +287,7 @@ proptest! {
     ) {
         let pairs = drawn.into_iter().map(|(u, v)| (u % n, v % n)).filter(|(u, v)| u != v);
         let edges: Vec<Edge> = pairs.map(|(u, v)| (u.max(v), u.min(v))).collect::<BTreeSet<_>>().into_iter().collect();
-        let expected = by_removal(&edges);
+        let expected = trussness(&edges);
         let most = last.map_or(u32::MAX, |last| last + LEAST);
         let (trussness, work) = peeled(&edges, last);
         for (edge, k) in edges.iter().zip(trussness) {
@@ -339,7 +313,7 @@ proptest! {
         let drawn = drawn.into_iter().map(|(u, v)| (u % n * stride, v * v % n / 2 * stride));
         let pairs = drawn.filter(|(u, v)| u != v);
         let edges: Vec<Edge> = pairs.map(|(u, v)| (u.max(v), u.min(v))).collect::<BTreeSet<_>>().into_iter().collect();
-        let trussness = by_removal(&edges);
+        let trussness = trussness(&edges);
         let graph = || {
             let (all, values, _) = blown_up(&edges, copies);
             (all, values)

@@ -70,19 +70,3 @@ fn header(len: u64) -> Vec<u8> {
     header.extend_from_slice(dictionary.as_bytes());
     header
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn headers_are_those_of_numpy() {
-        for len in [0, 1, 12_345_678_901, u64::MAX] {
-            let header = header(len);
-            assert_eq!(header.len() % 64, 0);
-            assert_eq!(usize::from(header[8]) + 256 * usize::from(header[9]), header.len() - 10);
-            let text = String::from_utf8_lossy(&header[10..]).into_owned();
-            assert!(text.contains(&format!("'shape': ({len},), }}")) && text.ends_with(" \n") | text.ends_with("}\n"));
-        }
-    }
-}

@@ -133,7 +133,6 @@ impl Sum for Bytes {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -144,7 +144,6 @@ pub fn follow_parent(signal: Signal) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -126,7 +126,6 @@ pub fn remove(path: &Path) -> Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::error::Kind;
@@ -149,16 +148,8 @@ mod tests {
     #[test]
     fn no_other_module_writes_files() {
         const WRITES: [&str; 10] = [
-            "fs::write(",
-            "fs::rename",
-            "fs::create_dir",
-            "File::create",
-            "OpenOptions",
-            "File::options",
-            "NamedTempFile",
-            "tempfile_in(",
-            "tempdir_in(",
-            "write_all_at(",
+            "fs::write(", "fs::rename", "fs::create_dir", "File::create", "OpenOptions", "File::options",
+            "NamedTempFile", "tempfile_in(", "tempdir_in(", "write_all_at(",
         ];
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut folders: Vec<PathBuf> = ["src", "generate/src", "input/src", "partitioners/src", "system/src"]

@@ -61,13 +61,3 @@ pub fn first_where(range: Range<u64>, holds: impl Fn(u64) -> bool) -> u64 {
     }
     first
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_first_number_is_found_wherever_it_is() {
-        for bound in 0..12 {
-            assert_eq!(super::first_where(2..9, |number| number >= bound), bound.clamp(2, 9));
-        }
-    }
-}

@@ -174,5 +174,4 @@ fn advise<T>(values: &mut [T], advice: rustix::mm::Advice) {
 
 #[cfg(test)]
 #[cfg(target_os = "linux")]
-#[allow(clippy::unwrap_used, clippy::print_stdout)]
 mod tests;

@@ -193,7 +193,6 @@ pub struct FloorPart {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -131,7 +131,6 @@ impl<T: Default> Drop for EndOnPanic<'_, T> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
     use std::time::Duration;

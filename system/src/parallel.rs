@@ -112,7 +112,6 @@ fn run(turns: usize, turn: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -100,7 +100,6 @@ pub fn all_shown<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::O
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;

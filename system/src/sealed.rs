@@ -35,7 +35,6 @@ pub fn read<T: DeserializeOwned>(text: &[u8]) -> Option<T> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use serde::Deserialize;
 

@@ -143,7 +143,6 @@ pub fn guarded<T>(who: &str, work: impl FnOnce() -> T) -> Result<T> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -7,7 +7,7 @@ use trimill::testing::execute;
 use trimill::testing::job::parse::parse;
 use trimill::testing::job::{Backend, Job};
 use trimill::testing::report::RunResult;
-use trimill::{Control, Result};
+use trimill::{Bytes, Control, PartitionFigures, Result};
 
 /// Settings that divide the same count in different ways.
 pub(crate) const SETTINGS: [&str; 6] = [
@@ -30,6 +30,11 @@ pub(crate) fn program() -> PathBuf {
 pub(crate) fn data(name: &str) -> PathBuf {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| ".".into());
     std::path::absolute(package).unwrap_or_default().join("tests/data").join(name)
+}
+
+/// A file of `tests/fixtures/inputs`.
+pub(crate) fn fixture(name: &str) -> PathBuf {
+    data("../fixtures/inputs").join(name)
 }
 
 /// The arcs of a list of edges of `tests/data`: the first two numbers of each line but comments.
@@ -65,6 +70,14 @@ pub(crate) fn count(toml: &str, base: &Path) -> Result<RunResult> {
     let result = execute::count::count(job.clone(), None, Some(Helper::metis(program())), &Control::silent())?;
     result.check(Path::new("test"))?;
     Ok(result)
+}
+
+/// A partition's figures but those that depend on what counts it.
+pub(crate) fn known(partition: &PartitionFigures) -> PartitionFigures {
+    let mut known = partition.clone();
+    (known.counted, known.file, known.fits) = (None, None, None);
+    (known.resident_bytes, known.peak_bytes_predicted) = (Bytes::ZERO, Bytes::ZERO);
+    known
 }
 
 pub(crate) fn listing(dir: &Path) -> Vec<String> {

@@ -12,6 +12,8 @@ pub(crate) mod server;
 pub(crate) mod tables;
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use trimill::testing::cache::{Cache, Origin};
 use trimill::testing::clean::Workspace;
@@ -39,7 +41,7 @@ pub(crate) fn triangles(edges: &BTreeSet<(u64, u64)>) -> u64 {
 }
 
 /// The oriented graph of a list of arcs; its files are in `dir`. `buckets` is the memory for buckets.
-pub(crate) fn oriented(arcs: &[(u64, u64)], dir: &std::path::Path, buckets: Bytes) -> OrientedGraph {
+pub(crate) fn oriented(arcs: &[(u64, u64)], dir: &Path, buckets: Bytes) -> OrientedGraph {
     let source = ArcList { arcs: arcs.to_vec(), declared: None };
     let space = Workspace { buckets: Some(buckets), ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir) };
     prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap()
@@ -50,17 +52,21 @@ pub(crate) fn text(identity: Identity) -> Origin {
 }
 
 /// The graph of a list of arcs in `cache`, as that of `origin`; what is made meanwhile is in `dir`.
-pub(crate) fn cached(
-    arcs: Vec<(u64, u64)>,
-    mut origin: Origin,
-    cache: &Cache,
-    dir: &std::path::Path,
-) -> Result<OrientedGraph> {
+pub(crate) fn cached(arcs: Vec<(u64, u64)>, mut origin: Origin, cache: &Cache, dir: &Path) -> Result<OrientedGraph> {
     let (source, control) = (ArcList { arcs, declared: None }, Control::silent());
     let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
     let (source, origin) = (&source, Some(&mut origin));
     let preparation = Preparation { device: None, source, origin, doubled: None, space, control: &control };
     preparation.prepare(Some(cache), &mut Vec::new())
+}
+
+/// Flips a bit of a file.
+pub(crate) fn flip(path: &Path, bit: u64) {
+    let file = std::fs::File::options().read(true).write(true).open(path).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, bit / 8).unwrap();
+    byte[0] ^= 1 << (bit % 8);
+    file.write_all_at(&byte, bit / 8).unwrap();
 }
 
 /// Reads all of a graph whose file may be damaged: the order, the ids, the rows.

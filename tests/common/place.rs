@@ -14,19 +14,8 @@ pub(crate) struct Place(tempfile::TempDir, Vec<(&'static str, &'static str)>);
 
 /// Environment variables that would change what the program does.
 const ENVIRONMENT: [&str; 13] = [
-    "TRIMILL_FAULT",
-    "SLURM_ARRAY_TASK_ID",
-    "HQ_TASK_ID",
-    "JOB_COMPLETION_INDEX",
-    "OMPI_COMM_WORLD_RANK",
-    "PMI_RANK",
-    "SLURM_PROCID",
-    "HTTP_PROXY",
-    "http_proxy",
-    "ALL_PROXY",
-    "all_proxy",
-    "AWS_ACCESS_KEY_ID",
-    "AWS_SECRET_ACCESS_KEY",
+    "TRIMILL_FAULT", "SLURM_ARRAY_TASK_ID", "HQ_TASK_ID", "JOB_COMPLETION_INDEX", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
+    "SLURM_PROCID", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
 ];
 
 impl Place {

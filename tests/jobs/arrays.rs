@@ -8,35 +8,22 @@ use std::sync::{Arc, Mutex};
 use proptest::prelude::*;
 
 use crate::common::{simple, triangles};
-use trimill_input::ArcSink;
 use trimill_input::arcs::column::Column;
 use trimill_input::arcs::csr::Csr;
 use trimill_input::arcs::edges::{BATCH, EdgeSource, TakeArcs};
 use trimill_input::arcs::pairs::Pairs;
 use trimill_input::arcs::{ArcList, ArcSource};
-use trimill_system::{Control, Kind, Result, lock};
+use trimill_system::{Control, Kind, Result};
 
 use trimill::{Backend, Devices, Graph, Options};
 
-/// How often each arc came.
-#[derive(Default)]
-struct Arrived(Mutex<BTreeMap<(u64, u64), u64>>);
-
-impl ArcSink for Arrived {
-    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
-        let mut arcs = lock(&self.0);
-        batch.iter().for_each(|&arc| *arcs.entry(arc).or_default() += 1);
-        Ok(())
-    }
-}
-
 /// The arcs that a source delivers, and how often.
 fn scanned(source: &dyn ArcSource) -> Result<BTreeMap<(u64, u64), u64>> {
-    let arrived = Arrived::default();
+    let arrived = Mutex::<Vec<(u64, u64)>>::default();
     let count = source.scan(&arrived, &Control::silent())?;
-    let arcs = arrived.0.into_inner().unwrap();
-    assert_eq!(arcs.values().sum::<u64>(), count);
-    Ok(arcs)
+    let arcs = arrived.into_inner().unwrap();
+    assert_eq!(arcs.len() as u64, count);
+    Ok(multiset(&arcs))
 }
 
 fn multiset(arcs: &[(u64, u64)]) -> BTreeMap<(u64, u64), u64> {

@@ -89,16 +89,7 @@ fn a_count_reports_the_seed_of_the_partitions_and_no_unknown_settings() {
     let place = Place::new();
     let graph = typed("wiki-Vote.txt");
     place.prints(&[
-        "partition",
-        &graph,
-        "--partitioner",
-        "random",
-        "--parts",
-        "3",
-        "--seed",
-        "7",
-        "--spill-dir",
-        "spills",
+        "partition", &graph, "--partitioner", "random", "--parts", "3", "--seed", "7", "--spill-dir", "spills",
     ]);
     assert_eq!(place.answer(&["count", "spills"])["seed"], 7);
     let manifest = place.path("spills/manifest.json");

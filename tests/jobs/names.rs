@@ -23,23 +23,8 @@ type Edge = (String, String);
 /// Names of every kind, the same in bytes for some of them but for quotes or zeros.
 fn names() -> Vec<String> {
     let odd = [
-        "1",
-        "01",
-        "001",
-        "1 ",
-        " 1",
-        "New York",
-        "new york",
-        "a,b",
-        "a\tb",
-        "\"",
-        "say \"hi\"",
-        "''",
-        "#1",
-        "%",
-        "Zürich",
-        "名前",
-        "-4",
+        "1", "01", "001", "1 ", " 1", "New York", "new york", "a,b", "a\tb", "\"", "say \"hi\"", "''", "#1", "%",
+        "Zürich", "名前", "-4",
     ];
     let mut names: Vec<String> = odd.iter().map(|&name| name.to_owned()).collect();
     names.push("x".repeat(16_384));

@@ -189,17 +189,7 @@ fn no_credential_is_written_anywhere() {
     let text = url("g.txt");
     let commands: [&[&str]; 11] = [
         &[
-            "count",
-            &text,
-            "-vvv",
-            "--report",
-            "r.html",
-            "--trace",
-            "t.json",
-            "--output",
-            "out",
-            "--run-dir",
-            "run",
+            "count", &text, "-vvv", "--report", "r.html", "--trace", "t.json", "--output", "out", "--run-dir", "run",
             "--json",
         ],
         &["count", &text, "-vvv", "--run-dir", "run", "--seed", "9"],

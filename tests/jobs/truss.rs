@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use super::figures::taken;
 use crate::common::base::routers;
-use crate::common::job::{SETTINGS, count, data, job, program};
-use crate::common::place::Place;
+use crate::common::job::{SETTINGS, count, data, job};
+use crate::common::place::{Place, stderr};
 use trimill::testing::execute::verify::verify;
 use trimill::{Backend, Control, Graph, Kind, Observer, Options, RunResult, Unit};
 use trimill_generate::{BaseGraph, Family, generate};
@@ -163,27 +162,20 @@ fn resumed_jobs_and_shards_have_the_same_trusses() {
 
 #[test]
 fn a_budget_below_the_floor_is_refused_before_counting_and_the_one_it_names_is_enough() {
-    let dir = tempfile::tempdir().unwrap();
-    generate(&Family::RingLattice { vertices: 500_000, k: 4 }, None, &dir.path().join("ring.sg"), &Control::silent())
-        .unwrap();
+    let place = Place::new();
+    let family = Family::RingLattice { vertices: 500_000, k: 4 };
+    generate(&family, None, &place.path("ring.sg"), &Control::silent()).unwrap();
     // In a process of its own, whose memory is measured.
-    let with = |bytes: u64| {
-        let (bytes, words) =
-            (bytes.to_string(), ["truss", "ring.sg", "--threads", "2", "--backend", "cpu", "--no-cache"]);
-        let more = ["--json", "--host-memory", &bytes];
-        Command::new(program()).args(words).args(more).current_dir(dir.path()).output().unwrap()
-    };
-    let refused = with(80 << 20);
-    assert_eq!(refused.status.code(), Some(3));
-    let text = String::from_utf8(refused.stderr).unwrap();
-    assert!(text.contains("to peel the graph") && text.contains("edges that are left"), "{text}");
-    let named = text.split("raise --host-memory to ").nth(1).unwrap();
-    let named: u64 = named.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap();
-    let result: RunResult = serde_json::from_slice(&with(named).stdout).unwrap();
+    let words = ["truss", "ring.sg", "--threads", "2", "--backend", "cpu", "--no-cache", "--json", "--host-memory"];
+    let said = ["to peel the graph", "edges that are left", "raise --host-memory to "];
+    let text = stderr(&place.refuses(&[&words[..], &["80MiB"]].concat(), 3, &said));
+    let named: String = text.split(said[2]).nth(1).unwrap().chars().take_while(char::is_ascii_digit).collect();
+    let result = place.prints(&[&words[..], &[named.as_str()]].concat());
+    let result: RunResult = serde_json::from_slice(&result).unwrap();
     // Neighbours on the ring have 2 k - 2 triangles at most, and those at distance k have k - 1, which fall first, and then all do.
     let by_k = result.truss.unwrap().by_k.into_iter().map(|truss| (truss.k, truss.vertices, truss.edges));
     assert!(by_k.eq([(5, 500_000, 2_000_000)]));
-    assert!(result.peak_host_bytes.get() <= named, "{} of {named}", result.peak_host_bytes);
+    assert!(result.peak_host_bytes.get() <= named.parse::<u64>().unwrap(), "{} of {named}", result.peak_host_bytes);
 }
 
 /// Stops the job once more than `after` edges fell.

@@ -3,10 +3,10 @@
 use std::num::NonZeroU32;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 use std::time::Duration;
 
-use crate::common::job::{data, program};
+use crate::common::job::typed;
 use crate::common::place::{Place, SmallDisk, stderr};
 use trimill::testing::bench::{self, BenchGraph, BenchRequest};
 use trimill::testing::job::Backend;
@@ -14,36 +14,26 @@ use trimill::testing::job::parse::parse;
 use trimill::testing::report::BenchReport;
 use trimill::{Control, Kind};
 
-/// `trimill bench` with a cache in `dir` and without GPUs.
-fn bench(dir: &Path, arguments: &[&str]) -> Output {
-    Command::new(program())
-        .arg("bench")
-        .args(arguments)
-        .args(["--json", "--progress", "none", "--cache-dir"])
-        .arg(dir.join("cache"))
-        .env("CUDA_VISIBLE_DEVICES", "")
-        .output()
-        .unwrap()
+/// `trimill bench` without GPUs.
+fn bench(place: &Place, arguments: &[&str]) -> Output {
+    place.run(&[&["bench"], arguments, &["--json", "--progress", "none"]].concat())
+}
+
+fn without_gpus() -> Place {
+    Place::new().with("CUDA_VISIBLE_DEVICES", "")
 }
 
 fn report(output: &Output) -> BenchReport {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
-}
-
-fn path(name: &str) -> String {
-    data(name).to_string_lossy().into_owned()
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(output)))
 }
 
 #[test]
 fn all_methods_of_the_cpu_count_what_was_published() {
-    let dir = tempfile::tempdir().unwrap();
-    let (karate, facebook) = (path("karate.mtx"), path("facebook_combined.txt"));
-    let (json, page) = (dir.path().join("b.json"), dir.path().join("b.html"));
-    let files = ["--output", json.to_str().unwrap(), "--report", page.to_str().unwrap()];
+    let (place, karate, facebook) = (without_gpus(), typed("karate.mtx"), typed("facebook_combined.txt"));
     let graphs = [karate.as_str(), &facebook, "--expect", "45,1612010", "--runs", "2"];
-    let output = bench(dir.path(), &[graphs.as_slice(), &files].concat());
+    let output = bench(&place, &[&graphs[..], &["--output", "b.json", "--report", "b.html"]].concat());
     let report = report(&output);
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!((report.baseline.to_string().as_str(), report.graphs.len()), ("forward@cpu", 2));
     for (graph, (vertices, edges)) in report.graphs.iter().zip([(34, 78), (4039, 88_234)]) {
         assert_eq!((graph.vertices, graph.edges), (vertices, edges));
@@ -58,16 +48,15 @@ fn all_methods_of_the_cpu_count_what_was_published() {
         assert_eq!(graph.methods[2].kernel_speedup, Some(1.0));
         assert_eq!(graph.methods[0].counted_by.as_deref(), Some("bitmap"));
     }
-    let kept: BenchReport = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    let kept: BenchReport = serde_json::from_slice(&std::fs::read(place.path("b.json")).unwrap()).unwrap();
     assert_eq!(kept, report);
-    assert!(std::fs::read_to_string(page).unwrap().contains("\"triangles\":1612010"));
+    assert!(std::fs::read_to_string(place.path("b.html")).unwrap().contains("\"triangles\":1612010"));
 }
 
 #[test]
 fn what_cannot_count_is_a_row_and_a_wrong_count_an_exit_code() {
-    let dir = tempfile::tempdir().unwrap();
-    let karate = path("karate.mtx");
-    let refused = bench(dir.path(), &[&karate, "--methods", "lstc,bitmap,forward", "--parts", "2", "--runs", "1"]);
+    let (place, karate) = (without_gpus(), typed("karate.mtx"));
+    let refused = bench(&place, &[&karate, "--methods", "lstc,bitmap,forward", "--parts", "2", "--runs", "1"]);
     assert_eq!(refused.status.code(), Some(0));
     let graph = &report(&refused).graphs[0];
     let problems: Vec<Option<&str>> =
@@ -75,48 +64,39 @@ fn what_cannot_count_is_a_row_and_a_wrong_count_an_exit_code() {
     assert_eq!(problems, [Some("resource"), None, Some("usage")], "no GPU; fine; cannot be cut");
     assert_eq!((graph.methods[1].parts, graph.reference.as_deref()), (Some(2), Some("bitmap@cpu")));
 
-    let wrong = bench(dir.path(), &[&karate, "--methods", "bitmap", "--expect", "44", "--runs", "1"]);
+    let wrong = bench(&place, &[&karate, "--methods", "bitmap", "--expect", "44", "--runs", "1"]);
     assert_eq!((wrong.status.code(), report(&wrong).graphs[0].methods[0].correct), (Some(1), Some(false)));
-    let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    let said = stderr(&wrong);
     assert!(said.contains("karate.mtx: bitmap@cpu: WRONG: counted 45 triangles; expected 44 (--expect)"), "{said}");
-    let none = bench(dir.path(), &[&karate, "--methods", "lstc"]);
-    assert_eq!(none.status.code(), Some(3));
-    assert!(String::from_utf8_lossy(&none.stderr).contains("no method counted"));
-    let verified = bench(dir.path(), &[&karate, "--methods", "bitmap", "--verify", "--runs", "1"]);
+    place.refuses(&["bench", &karate, "--methods", "lstc"], 3, &["no method counted"]);
+    let verified = bench(&place, &[&karate, "--methods", "bitmap", "--verify", "--runs", "1"]);
     assert_eq!(report(&verified).graphs[0].reference.as_deref(), Some("trimill verify"));
-    let unknown = bench(dir.path(), &[&karate, "--methods", "bitmpa"]);
-    assert_eq!(unknown.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&unknown.stderr).contains("did you mean `bitmap`?"));
-    let missing = bench(dir.path(), &[&karate, "/nowhere/g.txt"]);
-    assert_eq!(missing.status.code(), Some(1));
+    place.refuses(&["bench", &karate, "--methods", "bitmpa"], 2, &["did you mean `bitmap`?"]);
+    let missing = place.refuses(&["bench", &karate, "/nowhere/g.txt", "--json"], 1, &[]);
     let said: serde_json::Value = serde_json::from_slice(&missing.stdout).unwrap();
     assert_eq!(said["error"]["kind"], "data", "nothing is run where a graph is missing");
 }
 
 #[test]
 fn a_comparison_that_cannot_be_written_is_refused_and_no_folder_is_made_for_it() {
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("file"), "").unwrap();
+    let place = without_gpus();
+    place.write("file", "");
     for (flag, name, words) in [
         ("--output", "new/b.json", "new does not exist; make it first"),
         ("--report", "new/b.html", "new does not exist; make it first"),
         ("--output", "file/b.json", "file: is not a directory"),
     ] {
-        let file = dir.path().join(name);
-        let refused = bench(dir.path(), &[&path("karate.mtx"), "--runs", "1", flag, file.to_str().unwrap()]);
-        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert_eq!(refused.status.code(), Some(3), "{said}");
-        assert!(said.contains(words) && !dir.path().join("new").exists(), "{said}");
+        let file = place.path(name);
+        place.refuses(&["bench", &typed("karate.mtx"), "--runs", "1", flag, file.to_str().unwrap()], 3, &[words]);
+        assert!(!place.path("new").exists(), "{words}");
     }
 }
 
 #[test]
 fn one_bad_graph_does_not_stop_the_others() {
-    let dir = tempfile::tempdir().unwrap();
-    let bad = dir.path().join("bad.txt");
-    std::fs::write(&bad, "0 1\n1 two\n").unwrap();
-    let (bad, karate) = (bad.to_str().unwrap(), path("karate.mtx"));
-    let output = bench(dir.path(), &[bad, &karate, "--methods", "bitmap", "--runs", "1"]);
+    let place = without_gpus();
+    place.write("bad.txt", "0 1\n1 two\n");
+    let output = bench(&place, &["bad.txt", &typed("karate.mtx"), "--methods", "bitmap", "--runs", "1"]);
     assert_eq!(output.status.code(), Some(1));
     let graphs = report(&output).graphs;
     assert!(graphs[0].problem.as_ref().unwrap().message.contains("bad.txt:2"), "{:?}", graphs[0].problem);
@@ -125,8 +105,8 @@ fn one_bad_graph_does_not_stop_the_others() {
 
 #[test]
 fn without_the_cache_the_graph_takes_the_work_directory_up_to_its_last_byte() {
-    let place = Place::new().with("CUDA_VISIBLE_DEVICES", "");
-    let crawl = path("cnr-2000.graph");
+    let place = without_gpus();
+    let crawl = typed("cnr-2000.graph");
     place.prints(&["count", &crawl]);
     let bytes = place.answer(&["cache", "list"])["entries"][0]["bytes"].as_u64().unwrap();
     let run = |size: u64| {
@@ -148,7 +128,7 @@ fn with_children(body: &str, timeout: f64) -> Vec<(String, String)> {
     let script: PathBuf = dir.path().join("child");
     std::fs::write(&script, format!("#!/bin/sh\n{body}\n")).unwrap();
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let toml = format!("input.path = '{}'\ncache.dir = '{}'", path("karate.mtx"), dir.path().join("cache").display());
+    let toml = format!("input.path = '{}'\ncache.dir = '{}'", typed("karate.mtx"), dir.path().join("cache").display());
     let request = BenchRequest {
         graphs: vec![BenchGraph { tables: parse(&toml, Path::new("test")).unwrap(), expected: None }],
         methods: vec!["bitmap".into(), "forward".into()],

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::common::place::text;
+use crate::common::job::typed;
+use crate::common::place::{Place, stderr, text};
 
 pub(crate) fn trimill(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_trimill")).args(arguments).env("COLUMNS", "100").output().unwrap()
@@ -46,21 +47,10 @@ fn doctor_gives_each_rate_its_unit() {
 #[test]
 fn auto_chooses_by_the_rates_of_the_machine() {
     use trimill::testing::rates::{ArcRates, RATES_NAME, Rates};
-    let dir = tempfile::tempdir().unwrap();
-    let cache = dir.path().join("cache");
-    let at = |command: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_trimill"))
-            .args(command)
-            .args(["--json", "--quiet", "--cache-dir"])
-            .arg(&cache)
-            .output()
-            .unwrap();
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
-    };
-    let graph = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/cnr-2000.graph");
+    let (place, graph) = (Place::new(), typed("cnr-2000.graph"));
+    let cache = place.path("cache/trimill");
     let mode = || {
-        let plan = at(&["plan", graph, "--backend", "cpu", "--parts", "16"]);
+        let plan = place.answer(&["plan", &graph, "--backend", "cpu", "--parts", "16"]);
         (
             plan["mode"].clone(),
             plan["estimates"]["in_place"].as_f64().unwrap(),
@@ -75,13 +65,13 @@ fn auto_chooses_by_the_rates_of_the_machine() {
     slow.store(&cache).unwrap();
     let (chosen, in_place, spilled) = mode();
     assert!(chosen == "spilled" && in_place > spilled, "{chosen} {in_place} {spilled}");
-    let doctor = at(&["doctor"]);
+    let doctor = place.answer(&["doctor"]);
     assert_eq!((&doctor["rates"]["cpu"]["graph"], &doctor["rates_measured"]), (&1e4.into(), &true.into()));
     let file = cache.join(RATES_NAME);
     let damaged = std::fs::read_to_string(&file).unwrap().replace("10000", "10001");
     std::fs::write(&file, damaged).unwrap();
     assert_eq!(mode().0, "in-place");
-    assert_eq!(at(&["doctor"])["rates_measured"], false);
+    assert_eq!(place.answer(&["doctor"])["rates_measured"], false);
 }
 
 #[test]
@@ -137,15 +127,11 @@ fn the_quick_start_goes_out_of_core_and_has_the_published_count() {
 
 #[test]
 fn one_line_says_why_the_cpu_counts_unless_it_was_chosen() {
-    let graph = root("tests/data/karate.mtx");
+    let (place, graph) = (Place::new().with("CUDA_VISIBLE_DEVICES", ""), typed("karate.mtx"));
     let lines = |more: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_trimill"))
-            .args([&["count", &graph.to_string_lossy(), "--no-cache", "--progress", "none"], more].concat())
-            .env("CUDA_VISIBLE_DEVICES", "")
-            .output()
-            .unwrap();
+        let output = place.run(&[&["count", &graph, "--no-cache", "--progress", "none"], more].concat());
         assert_eq!(output.status.code(), Some(0));
-        text(&output.stderr).lines().filter(|line| line.contains("counting on the CPU: ")).count()
+        stderr(&output).lines().filter(|line| line.contains("counting on the CPU: ")).count()
     };
     assert_eq!(lines(&[]), 1);
     assert_eq!(lines(&["--quiet"]), 0);
@@ -178,16 +164,13 @@ fn the_first_signal_ends_the_copy_of_standard_input() {
 
 #[test]
 fn a_header_is_told_in_one_line_and_may_be_decided() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("k4.txt");
-    std::fs::write(&path, "4 6\n0 1\n0 2\n0 3\n1 2\n1 3\n2 3\n").unwrap();
+    let place = Place::new();
+    place.write("k4.txt", "4 6\n0 1\n0 2\n0 3\n1 2\n1 3\n2 3\n");
     let count = |more: &[&str]| {
-        let cache = folder.path().join("cache");
-        let input = [&["count", path.to_str().unwrap(), "--json", "--backend", "cpu", "--cache-dir"][..]].concat();
-        let output = trimill(&[&input[..], &[cache.to_str().unwrap()], more].concat());
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        let output = place.run(&[&["count", "k4.txt", "--json", "--backend", "cpu"], more].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
         let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let told = text(&output.stderr).lines().filter(|line| line.contains("'4 6' is a header")).count();
+        let told = stderr(&output).lines().filter(|line| line.contains("'4 6' is a header")).count();
         (result["triangles"].as_u64().unwrap(), result["edges"].as_u64().unwrap(), told)
     };
     assert_eq!(count(&[]), (4, 6, 1));
@@ -199,8 +182,7 @@ fn a_header_is_told_in_one_line_and_may_be_decided() {
 
 #[test]
 fn columns_that_are_not_read_are_told_once_for_all_files() {
-    let folder = tempfile::tempdir().unwrap();
-    let paths = ["a.csv", "b.csv"].map(|name| folder.path().join(name));
+    let place = Place::new();
     for (lines, words) in [
         ("0 1 2 5\n1 0 3 7\n", Some("columns 3 to 4 are not read")),
         ("p,q,r\n0,1,2\n", Some("columns 1 and 2 of 'p,q,r' are taken for the ends of edges")),
@@ -209,10 +191,11 @@ fn columns_that_are_not_read_are_told_once_for_all_files() {
         ("p,q\n0,1\n", None),
         ("0 1 2\n", None),
     ] {
-        paths.iter().for_each(|path| std::fs::write(path, lines).unwrap());
-        let [first, second] = paths.each_ref().map(|path| path.to_str().unwrap());
-        let output = trimill(&["count", first, second, "--no-cache", "--backend", "cpu"]);
-        let said = text(&output.stderr);
+        for name in ["a.csv", "b.csv"] {
+            place.write(name, lines);
+        }
+        let output = place.run(&["count", "a.csv", "b.csv", "--no-cache", "--backend", "cpu"]);
+        let said = stderr(&output);
         assert!(output.status.success(), "{lines}: {said}");
         let told: Vec<&str> = said.lines().filter(|line| line.contains("columns")).collect();
         assert_eq!(told.len(), usize::from(words.is_some()), "{lines}: {said}");
@@ -222,15 +205,9 @@ fn columns_that_are_not_read_are_told_once_for_all_files() {
 
 #[test]
 fn an_answer_takes_ten_lines_of_80_columns_and_more_only_if_that_is_asked_for() {
-    let dir = tempfile::tempdir().unwrap();
-    let graph = root("tests/data/cnr-2000.graph").display().to_string();
-    let cache = dir.path().to_str().unwrap();
+    let (place, graph) = (Place::new().with("COLUMNS", "100"), typed("cnr-2000.graph"));
     for (command, first) in [("count", "triangles     20,977,629"), ("truss", "truss         the largest k is 84, ")] {
-        let printed = |more: &[&str]| {
-            let output = trimill(&[&[command, &graph, "--cache-dir", cache], more].concat());
-            assert!(output.status.success(), "{}", text(&output.stderr));
-            text(&output.stdout)
-        };
+        let printed = |more: &[&str]| text(&place.prints(&[&[command, &graph], more].concat()));
         let answer = printed(&[]);
         assert!(answer.starts_with(first), "{answer}");
         let lines: Vec<&str> = answer.lines().collect();

@@ -7,31 +7,9 @@ use crate::common::place::text;
 
 /// All commands, but for some families of `generate`.
 const COMMANDS: [&str; 25] = [
-    "",
-    "count",
-    "truss",
-    "run",
-    "prepare",
-    "merge",
-    "cluster",
-    "cluster slurm",
-    "cluster hq",
-    "plan",
-    "partition",
-    "inspect",
-    "verify",
-    "bench",
-    "generate",
-    "generate gap-kron",
-    "generate blowup",
-    "doctor",
-    "cache",
-    "cache list",
-    "cache remove",
-    "cache clear",
-    "completions",
-    "man",
-    "schema",
+    "", "count", "truss", "run", "prepare", "merge", "cluster", "cluster slurm", "cluster hq", "plan", "partition",
+    "inspect", "verify", "bench", "generate", "generate gap-kron", "generate blowup", "doctor", "cache", "cache list",
+    "cache remove", "cache clear", "completions", "man", "schema",
 ];
 
 #[test]

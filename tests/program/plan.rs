@@ -35,14 +35,7 @@ fn the_answer_takes_a_dozen_lines_of_80_columns_and_tables_come_with_details() {
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let names: Vec<&str> = text.lines().map(|line| line[..15].trim_end()).filter(|name| !name.is_empty()).collect();
         let named = [
-            "fits",
-            "graph",
-            "counted",
-            "partitions",
-            "counting memory",
-            "host memory",
-            "disk",
-            "time, about",
+            "fits", "graph", "counted", "partitions", "counting memory", "host memory", "disk", "time, about",
             "more memory",
         ];
         assert_eq!(names, named, "{text}");

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::common::place::{Place, text};
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -24,26 +26,12 @@ fn inline(text: &str) -> Vec<String> {
     outside.split('`').skip(1).step_by(2).filter(|code| code.starts_with("trimill ")).map(String::from).collect()
 }
 
-/// Runs a `trimill` command line in a directory, with its own home directory.
-fn trimill(arguments: &[&str], dir: &Path) -> String {
-    let run = Command::new(env!("CARGO_BIN_EXE_trimill"))
-        .args(arguments)
-        .current_dir(dir)
-        .env("XDG_CACHE_HOME", dir.join("cache"))
-        // Measure the machine by a small graph.
-        .env("TRIMILL_SCALE", "14")
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&run.stdout).into_owned();
-    assert!(run.status.success(), "trimill {arguments:?}: {}\n{text}", String::from_utf8_lossy(&run.stderr));
-    text
-}
-
 #[test]
 fn every_command_of_the_readme_works() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let ci = fs::read_to_string(root().join(".ci/run")).unwrap();
-    let dir = tempfile::tempdir().unwrap();
+    // The machine is measured by a small graph.
+    let place = Place::new().with("TRIMILL_SCALE", "14");
     let input = root().join("tests/data/facebook_combined.txt");
     let quick_start = root().join("configs/quick-start.toml");
     let (mut ran, mut counted) = (0, false);
@@ -65,7 +53,7 @@ fn every_command_of_the_readme_works() {
             .replace("--shard 0/16", "--shard 0/1")
             // Reduce the size of a large graph.
             .replace("--scale 22", "--scale 10");
-        let output = trimill(&command.split(' ').collect::<Vec<_>>(), dir.path());
+        let output = text(&place.prints(&command.split(' ').collect::<Vec<_>>()));
         if command.starts_with("run ")
             || command.starts_with("count")
             || command.starts_with("merge")

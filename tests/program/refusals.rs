@@ -19,19 +19,9 @@ fn is_clean(place: &Place) {
     assert!(listing(&place.path("tmp")).is_empty(), "{:?}", listing(&place.path("tmp")));
 }
 
-/// Besides those of docs/messages.md.
 #[test]
-fn bad_inputs_end_with_1_name_the_file_and_leave_nothing() {
+fn files_that_the_program_wrote_end_with_1_and_are_named() {
     let place = Place::new();
-    let gz = fs::read(data("soc-Slashdot0902.txt.gz")).unwrap();
-    place.write("cut.txt.gz", &gz[..gz.len() / 2]);
-    let crawl = fs::read(data("cnr-2000.graph")).unwrap();
-    place.write("cut.graph", &crawl[..crawl.len() / 2]);
-    fs::copy(data("cnr-2000.properties"), place.path("cut.properties")).unwrap();
-    for file in ["cut.txt.gz", "cut.graph"] {
-        refuses(&place, 1, &["count", file, "--no-cache"], &[file]);
-    }
-    // Files that the program wrote itself.
     for (file, words) in [
         ("spill-v2/part-00000.spill", ["is a spilled partition", "trimill inspect FILE"]),
         ("graph-v5/dense.trimgraf", ["is a graph that trimill prepared", "trimill cache list"]),
@@ -216,13 +206,7 @@ fn nobody_is_told_to_remove_what_this_program_did_not_write() {
         &[b'7'; 200],
     ];
     let names = [
-        "edges.txt",
-        "manifest.json",
-        "prepared.json",
-        "job.json",
-        "result.json",
-        "part-00000.json",
-        "g.trimgraf",
+        "edges.txt", "manifest.json", "prepared.json", "job.json", "result.json", "part-00000.json", "g.trimgraf",
         "r.html",
     ];
     for text in texts {

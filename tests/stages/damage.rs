@@ -18,16 +18,6 @@ mod packed;
 mod spill;
 
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
-
-fn flip(path: &Path, bit: u64) {
-    let file = std::fs::File::options().read(true).write(true).open(path).unwrap();
-    let mut byte = [0];
-    file.read_exact_at(&mut byte, bit / 8).unwrap();
-    byte[0] ^= 1 << (bit % 8);
-    file.write_all_at(&byte, bit / 8).unwrap();
-}
 
 /// About `count` numbers spread over `range`, including the first and the last, with all remainders modulo 8.
 fn spread(range: Range<u64>, count: u64) -> impl Iterator<Item = u64> {

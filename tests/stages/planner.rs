@@ -8,7 +8,7 @@ mod graphs;
 
 use std::collections::BTreeSet;
 
-use crate::common::job::{data, job, program};
+use crate::common::job::{data, job, known, program};
 use rayon::prelude::*;
 use trimill::testing::child::Helper;
 use trimill::testing::count::cpu::Cpu;
@@ -328,17 +328,7 @@ fn jobs_do_as_they_were_planned() {
                     "{told}: {found:?}"
                 );
                 if exact {
-                    let blocks = |blocks, largest, streamed, spill| (blocks, largest, streamed, spill);
-                    assert_eq!(
-                        blocks(found.row_blocks, found.largest_block_bytes, found.stream_bytes, found.spill_bytes),
-                        blocks(
-                            planned.row_blocks,
-                            planned.largest_block_bytes,
-                            planned.stream_bytes,
-                            planned.spill_bytes
-                        ),
-                        "{told}"
-                    );
+                    assert_eq!(known(planned), known(found), "{told}");
                 } else {
                     assert!(found.largest_block_bytes <= planned.largest_block_bytes, "{told}: {found:?}");
                     assert!(found.stream_bytes <= planned.stream_bytes, "{told}: {found:?}");

@@ -90,9 +90,7 @@ fn list(arcs: Vec<(u64, u64)>, declared: Option<u64>) -> ArcList {
 
 #[test]
 fn what_a_device_does_not_hold_at_once_is_the_same_to_the_byte() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("graph.bin");
     generate(&Family::GapUrand { scale: 13 }, None, &path, &Control::silent()).unwrap();
@@ -118,9 +116,7 @@ fn what_a_device_does_not_hold_at_once_is_the_same_to_the_byte() {
 
 #[test]
 fn rows_that_a_device_does_not_hold_are_oriented_as_they_are_unless_they_are_directed() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let folder = tempfile::tempdir().unwrap();
     let (ids, family) = (1 << 12, Family::GapUrand { scale: 12 });
     for (name, arcs, on_device) in [
@@ -155,9 +151,7 @@ fn opened(path: &Path) -> Source {
 
 #[test]
 fn inputs_of_every_kind_are_the_same_to_the_byte() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let cases = [
         ("none", list(vec![], None)),
         ("loops only", list(vec![(9, 9), (4, 4), (9, 9)], None)),
@@ -188,9 +182,7 @@ fn inputs_of_every_kind_are_the_same_to_the_byte() {
 
 #[test]
 fn what_a_device_cannot_prepare_is_prepared_on_the_cpu_or_refused() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let few = list(vec![(0, 1), (1, 2), (0, 2)], None);
     let sparse = list((0..2000).map(|i| (i << 40, (i + 1) << 40)).collect(), None);
     let wide = list(vec![(0, 1 << 31)], Some(1 << 32));
@@ -227,9 +219,7 @@ impl ArcSource for Once {
 
 #[test]
 fn a_pipe_ends_at_an_id_whose_degree_has_no_room() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let arena = padded(8 << 20);
     let end = ids_within(arena);
     let arcs = |largest| vec![(0, 1), (1, largest), (0, largest)];

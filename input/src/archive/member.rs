@@ -103,7 +103,6 @@ fn listed(members: &[Member], chosen: &[usize]) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -119,7 +119,6 @@ pub(super) fn at_most(value: u64, most: u64) -> Result<u64, Impossible> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::io::Write;
 

@@ -119,7 +119,6 @@ fn code_of(name: &str, k: u64) -> Option<Codes> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -150,7 +150,6 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::path::Path;
 

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Mutex;
 
 use super::batch::ArcBatch;
 use super::binary::Binary;
@@ -11,7 +12,6 @@ use super::format::Format;
 use super::gapbs::GapbsSg;
 use super::lines::{self, ReadSizes};
 use super::parallel::chunks;
-use super::tests::Keep;
 use trimill_system::{Control, Result};
 
 fn sparse(path: &Path, chunks: &[(u64, &[u8])]) -> InputFile {
@@ -21,9 +21,9 @@ fn sparse(path: &Path, chunks: &[(u64, &[u8])]) -> InputFile {
 }
 
 fn delivered(scan: impl FnOnce(ArcBatch<'_>) -> Result<u64>) -> Result<Vec<(u64, u64)>> {
-    let (keep, control) = (Keep::default(), Control::silent());
+    let (keep, control) = (Mutex::<Vec<(u64, u64)>>::default(), Control::silent());
     let found = scan(ArcBatch::new(&keep, &control))?;
-    let arcs = keep.0.into_inner().unwrap();
+    let arcs = keep.into_inner().unwrap();
     assert_eq!(found, arcs.len() as u64);
     Ok(arcs)
 }

@@ -77,7 +77,6 @@ fn name(values: &PropertyValues) -> Result<Option<String>, String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

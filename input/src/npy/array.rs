@@ -126,7 +126,6 @@ impl NpyArray {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -126,7 +126,6 @@ impl Walk<'_, '_> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -72,7 +72,6 @@ pub(super) fn is_of_http(text: &str) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -4,6 +4,7 @@
 #[allow(dead_code)]
 mod server;
 
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use self::server::{Answer, Asked, Object, Server};
@@ -11,7 +12,6 @@ use super::*;
 use crate::arcs::ArcSource;
 use crate::stat::Watched;
 use crate::storage::{ReadOrder, RemoteBytes, Storage};
-use crate::tests::Keep;
 use crate::{InputSettings, Source};
 use trimill_system::Kind;
 
@@ -312,7 +312,7 @@ fn a_job_that_is_stopped_waits_for_no_server() {
         std::thread::sleep(Duration::from_millis(200));
         stopped.stop();
     });
-    assert_eq!(source.scan(&Keep::default(), &control).unwrap_err().kind(), Kind::Interrupted);
+    assert_eq!(source.scan(&Mutex::<Vec<(u64, u64)>>::default(), &control).unwrap_err().kind(), Kind::Interrupted);
     assert!(start.elapsed() < Duration::from_secs(15));
 }
 

@@ -11,7 +11,6 @@ pub mod reverse_edge;
 mod rows;
 pub mod skiff;
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;
 
 use rayon::ThreadPool;

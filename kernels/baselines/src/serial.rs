@@ -19,7 +19,6 @@ mod reverse_edge;
 mod reverse_edge_serial;
 mod rows;
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;
 
 use std::cmp::Ordering;

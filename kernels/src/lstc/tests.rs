@@ -51,9 +51,7 @@ fn count_with(
 
 #[test]
 fn every_pace_of_the_device_gives_the_count_of_brute_force() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     for seed in 0..2 {
         let partition = random(seed, 300, 40, 2, 0.5);
         let expected = partition.triangles();
@@ -69,9 +67,7 @@ fn every_pace_of_the_device_gives_the_count_of_brute_force() {
 
 #[test]
 fn every_shape_gives_the_count_of_brute_force() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     // Rows far longer than a tile, and than the number of threads of most blocks.
     let partition = random(9, 600, 60, 2, 0.4);
     let expected = partition.triangles();
@@ -88,9 +84,7 @@ fn every_shape_gives_the_count_of_brute_force() {
 
 #[test]
 fn short_rows_count_and_a_triangle_needs_only_two_successors() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     // A square with a diagonal, and a path: rows of 0, 1 and 2.
     let rows = vec![vec![], vec![0], vec![0, 1], vec![0, 1], vec![3], vec![4]];
     for mask in 0..64u32 {
@@ -107,9 +101,7 @@ fn short_rows_count_and_a_triangle_needs_only_two_successors() {
 
 #[test]
 fn all_local_needs_no_row_block_memory_and_a_clique_has_its_closed_form() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let rows = (0..300).map(|number| (0..number).collect()).collect();
     let partition = Partition::new(rows, vec![true; 300]);
     for cuts in [vec![], vec![100, 200]] {
@@ -121,9 +113,7 @@ fn all_local_needs_no_row_block_memory_and_a_clique_has_its_closed_form() {
 
 #[test]
 fn more_vertices_than_a_grid_has_blocks_are_counted_by_several() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let partition = random(3, 500, 30, 1, 0.7);
     for longest in [1, 7, 100] {
         let counted = count(&partition, &[250], Shape::default(), Pace::Late, longest);
@@ -133,9 +123,7 @@ fn more_vertices_than_a_grid_has_blocks_are_counted_by_several() {
 
 #[test]
 fn nothing_local_and_nothing_at_all_count_zero() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let proxies = random(1, 50, 10, 1, 0.0);
     let nothing = Partition::new(vec![], vec![]);
     for partition in [proxies, nothing] {
@@ -146,9 +134,7 @@ fn nothing_local_and_nothing_at_all_count_zero() {
 
 #[test]
 fn an_arena_of_one_byte_less_than_is_needed_refuses() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let partition = random(2, 200, 20, 1, 0.5);
     let begin = |bytes| {
         let mut double = Double::new(bytes, Pace::Late).unwrap();
@@ -167,9 +153,7 @@ fn is_inconsistent<T>(result: trimill_system::error::Result<T>) -> bool {
 
 #[test]
 fn row_blocks_too_large_out_of_order_or_missing_are_refused() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let partition = random(2, 200, 20, 1, 0.5);
     let row_blocks = partition.row_blocks(&[100]);
     let limit = device_bytes(&row_blocks[0]);
@@ -205,9 +189,7 @@ fn row_blocks_too_large_out_of_order_or_missing_are_refused() {
 
 #[test]
 fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let shapes = [Shape::default(), Shape::new(32, 64).unwrap(), Shape::new(64, 0).unwrap()];
     for (seed, share) in [(0, 0.5), (1, 1.0), (2, 0.8)] {
         let partition = random(seed, 300, 40, 2, share);
@@ -234,9 +216,7 @@ fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
 
 #[test]
 fn triangles_are_counted_on_each_of_their_arcs() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let shapes = [Shape::default(), Shape::new(32, 64).unwrap(), Shape::new(64, 0).unwrap()];
     for (seed, share) in [(0, 0.5), (1, 1.0), (2, 0.8), (3, 0.0)] {
         let partition = random(seed, 300, 40, 2, share);

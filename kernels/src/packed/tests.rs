@@ -44,9 +44,7 @@ fn count_with(partition: &Partition, row_blocks: &[RowBlock], pace: Pace, rows: 
 
 #[test]
 fn every_pace_of_the_device_gives_the_count_of_brute_force() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let partition = random(0, 300, 40, 2, 0.5);
     let expected = partition.triangles();
     assert!(expected > 100);
@@ -59,9 +57,7 @@ fn every_pace_of_the_device_gives_the_count_of_brute_force() {
 
 #[test]
 fn little_space_cuts_row_blocks_into_pieces_and_locals_into_batches() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     // Rows far longer than what fits half of the smallest work space, and many more locals than in a block.
     let mut partition = random(9, 6000, 30, 2, 0.6);
     let mut rows = std::mem::take(&mut partition.rows);
@@ -96,9 +92,7 @@ fn little_space_cuts_row_blocks_into_pieces_and_locals_into_batches() {
 
 #[test]
 fn a_run_is_copied_before_the_one_after_the_next_is_taken() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let partition = random(3, 400, 40, 2, 0.5);
     let mut double = Double::new(preferred_bytes(&partition.size(1 << 16)), Pace::Late).unwrap();
     let mut counting = PackedCounter::begin(&mut double, partition.size(1 << 16), u64::MAX, Detail::Total).unwrap();
@@ -117,9 +111,7 @@ fn a_run_is_copied_before_the_one_after_the_next_is_taken() {
 
 #[test]
 fn a_refused_run_frees_the_one_before_only_when_that_is_copied() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let partition = random(3, 400, 40, 2, 0.5);
     let mut double = Double::new(preferred_bytes(&partition.size(1 << 16)), Pace::Late).unwrap();
     let mut counter = PackedCounter::begin(&mut double, partition.size(1 << 16), u64::MAX, Detail::Total).unwrap();
@@ -132,9 +124,7 @@ fn a_refused_run_frees_the_one_before_only_when_that_is_copied() {
 
 #[test]
 fn short_rows_are_counted_without_owners() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     // Rows of a few successors, which may be anywhere: hubs, and numbers after them; now and then one of a word or two for each run.
     let n = 66_000u32;
     let row = |number: u32| -> Vec<u32> {
@@ -162,9 +152,7 @@ fn short_rows_are_counted_without_owners() {
 
 #[test]
 fn a_thread_packs_short_rows_and_a_warp_the_others_among_them() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     // Few successors for each row, but for some rows; runs end anywhere, also within a row.
     let rows = (0..3000u32).map(|number| match number % 97 {
         0 => (0..number).filter(|successor| successor % 7 != 3).collect(),
@@ -190,9 +178,7 @@ fn a_thread_packs_short_rows_and_a_warp_the_others_among_them() {
 
 #[test]
 fn rows_on_both_sides_of_the_last_hub_are_counted() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     // Rows with successors on both sides of 65,536, in one row block and in row blocks that end there.
     let n = 65_600u32;
     let mut rows: Vec<Vec<u32>> = vec![vec![]; n as usize];
@@ -219,9 +205,7 @@ fn successors(word: u32, k: u32) -> Vec<u32> {
 
 #[test]
 fn words_say_what_was_packed() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     // Rows on both sides of 65,536, and the largest number that can be packed in words of each width.
     for (numbered, k) in [(917_504, 4), (117_440_512, 3), (939_524_096, 2), (1_879_048_192u32, 1)] {
         assert_eq!(bits_for(numbered), Some(k));
@@ -256,9 +240,7 @@ fn words_say_what_was_packed() {
 
 #[test]
 fn cliques_have_their_closed_form_and_need_no_row_block_memory() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     for (n, cuts) in [(0, vec![]), (1, vec![0, 1]), (2, vec![]), (3, vec![1, 2]), (65, vec![21, 32]), (130, vec![])] {
         let partition = Partition::whole((0..n).map(|number| (0..number).collect()).collect());
         let n = u64::from(n);
@@ -269,9 +251,7 @@ fn cliques_have_their_closed_form_and_need_no_row_block_memory() {
 
 #[test]
 fn nothing_local_and_nothing_at_all_count_zero() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     for partition in [random(1, 50, 10, 1, 0.0), Partition::new(vec![], vec![])] {
         assert_eq!(count(&partition, &[], Pace::Late, 10), 0);
     }
@@ -279,9 +259,7 @@ fn nothing_local_and_nothing_at_all_count_zero() {
 
 #[test]
 fn an_arena_that_is_too_small_refuses() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let partition = random(2, 200, 20, 1, 0.5);
     let begin = |bytes| {
         let mut double = Double::new(bytes, Pace::Late).unwrap();

@@ -92,9 +92,7 @@ fn made_within(arena: u64, arcs: &[(u32, u32)], rows: usize, pace: Pace, store: 
 
 #[test]
 fn graphs_of_every_kind_are_prepared_as_defined() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let star: Vec<(u32, u32)> = (1..9000).map(|i| (0, i)).collect();
     let cases: Vec<Vec<(u32, u32)>> = vec![
         vec![],
@@ -114,9 +112,7 @@ fn graphs_of_every_kind_are_prepared_as_defined() {
 
 #[test]
 fn what_the_device_does_not_hold_at_once_is_made_in_ranges() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let star: Vec<(u32, u32)> = (1..9000).flat_map(|i| [(0, i), (i, 0)]).collect();
     let dense: Vec<(u32, u32)> = (0..150).flat_map(|i| (0..150).map(move |j| (7 * i, 7 * j))).collect();
     let mixed: Vec<(u32, u32)> = (0..20_000u32).map(|i| (i * i % 4099, i * 31 % 2003 + i % 7)).collect();
@@ -172,9 +168,7 @@ fn keys() -> Vec<Vec<u64>> {
 
 #[test]
 fn runs_are_encoded_as_described_and_decoded_from_any_place() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     for keys in keys() {
         let count = keys.len() as u64;
         let mut double = Double::new(4 * needed(count, 1), Pace::Late).unwrap();
@@ -242,9 +236,7 @@ impl StoredRun for TornRun {
 
 #[test]
 fn what_is_too_large_is_refused() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let mut double = Double::new(needed(10, 100), Pace::Late).unwrap();
     let mut arcs = DeviceArcs::new(&mut double, None).unwrap();
     arcs.put(HostWords::Plain(vec![1; 10]), 10).unwrap();
@@ -281,9 +273,7 @@ proptest! {
         (stretch, rows) in (1u32..40, 1usize..80),
         seed in 0u64..1000,
     ) {
-        if !has_compiler() {
-            return Ok(());
-        }
+        let Some(()) = has_compiler() else { return Ok(()) };
         let arcs: Vec<_> = arcs.into_iter().filter(|(u, v)| u != v).map(|(u, v)| (u * stretch, v * v / 9)).collect();
         let arcs: Vec<_> = arcs.into_iter().filter(|(u, v)| u != v).collect();
         prop_assert_eq!(made(&arcs, rows, Pace::Random(seed)), expected(&arcs, rows));
@@ -295,9 +285,7 @@ proptest! {
         (low, bits) in (0u32..40, 1u32..24),
         skew in 0u32..60,
     ) {
-        if !has_compiler() {
-            return Ok(());
-        }
+        let Some(()) = has_compiler() else { return Ok(()) };
         let keys: Vec<u64> = keys.into_iter().enumerate().map(|(i, key)| if i % 3 == 0 { key >> skew } else { key }).collect();
         let mut expected = keys.clone();
         // Whole digits are sorted.

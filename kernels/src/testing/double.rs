@@ -91,7 +91,7 @@ impl Double {
             pace,
             rng: ChaCha8Rng::seed_from_u64(seed),
         };
-        super::has_compiler().then(|| double.with_pieces([0; 2]))
+        super::has_compiler().map(|()| double.with_pieces([0; 2]))
     }
 
     /// Adds a scratch piece of `bytes` for unpacking rows, after the arena.

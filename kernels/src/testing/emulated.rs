@@ -27,8 +27,8 @@ fn compiler() -> String {
     std::env::var("CXX").unwrap_or("c++".into())
 }
 
-/// Whether there is a C++ compiler; if not, prints why the test is skipped. With `TRIMILL_REQUIRE_CXX=1` its absence is a failure.
-pub fn has_compiler() -> bool {
+/// `None`, with a printed reason: there is no C++ compiler. With `TRIMILL_REQUIRE_CXX=1` its absence fails the test.
+pub fn has_compiler() -> Option<()> {
     static THERE: OnceLock<bool> = OnceLock::new();
     let there = *THERE.get_or_init(|| Command::new(compiler()).arg("--version").output().is_ok());
     if !there {
@@ -36,7 +36,7 @@ pub fn has_compiler() -> bool {
         assert!(std::env::var_os("TRIMILL_REQUIRE_CXX").is_none_or(|v| v != "1"), "{reason}");
         super::skipped(&reason);
     }
-    there
+    there.then_some(())
 }
 
 /// Opens this thread's copy of the kernels of a source, and compiles them first if no thread did.

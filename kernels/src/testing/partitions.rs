@@ -2,7 +2,7 @@
 
 mod edges;
 
-pub use edges::with_a_long_row;
+pub use edges::{trussness, with_a_long_row};
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -170,6 +170,11 @@ impl Partition {
         made
     }
 
+    /// The resident section.
+    pub fn resident(&self) -> Resident {
+        self.runs(usize::MAX / 2).remove(0)
+    }
+
     /// The resident section in runs of `rows` rows.
     pub fn runs(&self, rows: usize) -> Vec<Resident> {
         let run = |first: usize| {
@@ -223,31 +228,28 @@ impl Partition {
         Self::new(rows, local)
     }
 
-    /// Triangles whose corner of largest number is local, by trying all pairs of successors.
-    pub fn triangles(&self) -> u64 {
-        let mut count = 0;
+    /// Calls `act` with the corners, in falling order, of each triangle whose largest corner is local, by trying all pairs of successors.
+    pub fn each_triangle(&self, mut act: impl FnMut([u32; 3])) {
         for &a in &self.numbers {
             let row = &self.rows[a as usize];
             for (k, &b) in row.iter().enumerate() {
                 let other = &self.rows[b as usize];
-                count += row[..k].iter().filter(|c| other.binary_search(c).is_ok()).count() as u64;
+                row[..k].iter().filter(|c| other.binary_search(c).is_ok()).for_each(|&c| act([a, b, c]));
             }
         }
+    }
+
+    /// The number of triangles whose largest corner is local.
+    pub fn triangles(&self) -> u64 {
+        let mut count = 0;
+        self.each_triangle(|_| count += 1);
         count
     }
 
-    /// The triangles at each number, of those whose corner of largest number is local: as [`Self::triangles`].
+    /// The triangles at each number, of those whose largest corner is local.
     pub fn at_vertices(&self) -> Vec<u64> {
         let mut found = vec![0; self.rows.len()];
-        for &a in &self.numbers {
-            let row = &self.rows[a as usize];
-            for (k, &b) in row.iter().enumerate() {
-                let other = &self.rows[b as usize];
-                for &c in row[..k].iter().filter(|c| other.binary_search(c).is_ok()) {
-                    [a, b, c].into_iter().for_each(|corner| found[corner as usize] += 1);
-                }
-            }
-        }
+        self.each_triangle(|corners| corners.into_iter().for_each(|corner| found[corner as usize] += 1));
         found
     }
 

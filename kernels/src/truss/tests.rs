@@ -6,31 +6,10 @@ use trimill_counting::{FALLEN, GraphToPeel, Peeling as _};
 
 use super::*;
 use crate::arena::ALIGNMENT;
+use crate::testing::partitions::trussness;
 use crate::testing::{Double, Pace, has_compiler};
 
 type Edge = (u32, u32);
-
-/// The level at which each edge falls: from level 0 on, edges in at most that many triangles of the edges left are removed repeatedly.
-fn levels(edges: &[Edge]) -> BTreeMap<Edge, u32> {
-    let mut left: BTreeSet<Edge> = edges.iter().copied().collect();
-    let mut levels = BTreeMap::new();
-    for level in 0.. {
-        loop {
-            let removed: Vec<Edge> = left.iter().copied().filter(|&edge| triangles(&left, edge) <= level).collect();
-            if removed.is_empty() {
-                break;
-            }
-            for edge in removed {
-                left.remove(&edge);
-                levels.insert(edge, level);
-            }
-        }
-        if left.is_empty() {
-            return levels;
-        }
-    }
-    unreachable!()
-}
 
 fn triangles(edges: &BTreeSet<Edge>, (u, v): Edge) -> u32 {
     let has = |a: u32, b: u32| edges.contains(&(a.max(b), a.min(b)));
@@ -68,7 +47,8 @@ fn peeled(edges: &[Edge], more: u32, share: f64, pace: Pace) -> Vec<u32> {
 }
 
 fn check(edges: &[Edge], more: u32, pace: Pace) {
-    let expected = levels(edges);
+    // An edge of trussness k falls at level k - 2.
+    let expected: BTreeMap<Edge, u32> = trussness(edges).into_iter().map(|(edge, k)| (edge, k - 2)).collect();
     for share in [0.0, 0.15, 0.3, 0.5, 0.9, 1.0] {
         let found: BTreeMap<Edge, u32> = edges.iter().copied().zip(peeled(edges, more, share, pace)).collect();
         assert_eq!(found, expected, "{more} {share} {pace:?}");
@@ -83,9 +63,7 @@ fn the_fields_are_those_of_the_source() {
 
 #[test]
 fn levels_are_those_of_repeated_removal() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let mut state = 7u64;
     let mut draw = move |below: u32| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -105,9 +83,7 @@ fn levels_are_those_of_repeated_removal() {
 
 #[test]
 fn long_rows_and_cliques() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     // Vertices 0 and 1 are neighbours of all others, which are in cliques of five; a clique of its own beside them.
     let mut edges: Vec<Edge> = vec![(1, 0)];
     for u in 2..700 {

@@ -3,9 +3,9 @@
 use trimill_counting::{PartitionCount, PartitionExtent, RowBlock};
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{Partition, cuts, give, random};
-use trimill_kernels::{CountingMethod, Gpu, GpuError, Packed};
+use trimill_kernels::{CountingMethod, Gpu, Packed};
 
-use crate::{begin, bytes_of, predecessors};
+use crate::{begin, bytes_of};
 
 /// The least bytes that it needs, and those that it takes if they are available.
 fn least_and_preferred(size: &PartitionExtent) -> (u64, u64) {
@@ -14,7 +14,7 @@ fn least_and_preferred(size: &PartitionExtent) -> (u64, u64) {
 }
 
 /// Counts with row blocks of the proxies' rows and with row blocks of all rows, in three arenas each. All must give the same.
-fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32]) -> u64 {
+pub(crate) fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32]) -> u64 {
     let kinds = [partition.row_blocks(cuts), partition.shared_row_blocks(cuts)];
     let mut counts = kinds.iter().flat_map(|row_blocks| {
         let size = partition.size_with(row_blocks);
@@ -76,14 +76,8 @@ fn packed_words_end_where_hubs_do() {
 }
 
 #[test]
-fn packed_cliques_have_their_closed_form() {
+fn packed_cliques_of_words_have_their_closed_form() {
     let Some((mut gpu, _alone)) = gpu() else { return };
-    let choose_3 = |n: u64| n * n.saturating_sub(1) * n.saturating_sub(2) / 6;
-    for n in [0u64, 1, 2, 3, 16, 17, 64, 65, 1100, 2500] {
-        let rows: Vec<Vec<u32>> = (0..n as u32).map(|number| (0..number).collect()).collect();
-        let partition = Partition::new(rows, vec![true; n as usize]);
-        assert_eq!(count(&mut gpu, &partition, &[]), choose_3(n), "{n}");
-    }
     // Each vertex has a word of its own, hub or not: rows of up to 1,200 words after the hubs, more than a table holds.
     for (first, step, n) in [(0u32, 16u32, 300u32), (65_536, 16, 1200), (65_000, 9, 1500)] {
         let corner = |i: u32| first + step * i;
@@ -91,9 +85,8 @@ fn packed_cliques_have_their_closed_form() {
         for i in 0..n {
             rows[corner(i) as usize] = (0..i).map(corner).collect();
         }
-        let local = vec![true; rows.len()];
-        let partition = Partition::new(rows, local);
-        assert_eq!(count(&mut gpu, &partition, &[corner(n / 2)]), choose_3(u64::from(n)), "{first} {step}");
+        let expected = u64::from(n) * u64::from(n - 1) * u64::from(n - 2) / 6;
+        assert_eq!(count(&mut gpu, &Partition::whole(rows), &[corner(n / 2)]), expected, "{first} {step}");
     }
 }
 
@@ -160,31 +153,4 @@ fn packed_tables_that_clash_are_searched() {
     assert!(expected >= 4000 * 42);
     assert_eq!(count(&mut gpu, &partition, &[]), expected);
     assert_eq!(count(&mut gpu, &partition, &[first + step * 18_700]), expected);
-}
-
-#[test]
-fn packed_sections_of_many_staging_buffers_arrive_whole() {
-    let Some((mut gpu, _alone)) = gpu() else { return };
-    for nth in [1, 2] {
-        let (partition, expected) = predecessors(nth);
-        let n = partition.numbered();
-        for cuts in [vec![], vec![n / 3, n / 2, n - 100]] {
-            assert_eq!(count(&mut gpu, &partition, &cuts), expected);
-        }
-    }
-}
-
-#[test]
-fn packed_refuses_what_does_not_fit() {
-    let Some((mut gpu, _alone)) = gpu() else { return };
-    let partition = random(4, 2000, 40, 2, 0.5);
-    let size = partition.size(4096);
-    let (least, preferred) = least_and_preferred(&size);
-    for arena in [0, least / 2] {
-        gpu.reserve(arena).unwrap();
-        assert!(matches!(begin(&Packed, &mut gpu, size), Err(GpuError::Budget { .. })));
-    }
-    gpu.reserve(1 << 30).unwrap();
-    assert!(begin(&Packed, &mut gpu, size).is_ok_and(|counter| bytes_of(&*counter) <= preferred));
-    assert_eq!(count(&mut gpu, &partition, &[1000]), partition.triangles());
 }

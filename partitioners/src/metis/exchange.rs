@@ -110,7 +110,6 @@ pub(super) fn read_assignment(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use std::path::Path;
 

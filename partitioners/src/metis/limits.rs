@@ -46,7 +46,6 @@ pub(super) fn check(arcs: u64, at_least: bool, vertices: u32, options: &MetisOpt
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::path::Path;
 

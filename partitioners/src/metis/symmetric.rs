@@ -219,5 +219,4 @@ fn scaled(weight: u64, count: u64, total: u64, limit: u64) -> i32 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;

@@ -107,7 +107,6 @@ impl MemorySpill {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

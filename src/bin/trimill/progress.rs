@@ -243,5 +243,4 @@ impl Observer for ShownProgress {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;

@@ -25,7 +25,6 @@ pub(crate) fn install(stop: &Arc<AtomicBool>) -> Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 mod tests {
     use std::process::Command;
     use std::sync::atomic::Ordering;

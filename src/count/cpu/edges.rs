@@ -21,7 +21,6 @@ mod own;
 mod packed;
 mod packed_arcs;
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;
 mod worker;
 

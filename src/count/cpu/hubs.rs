@@ -140,7 +140,6 @@ pub(super) fn worthwhile(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

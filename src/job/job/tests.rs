@@ -1,29 +1,12 @@
 //! Jobs from what was typed: defaults, paths and contradictions.
 
 use super::*;
+use crate::job::Mode;
 use crate::job::parse::parse;
-use crate::job::{Backend, Mode, Parts, Prune};
 use trimill_system::{Bytes, Kind};
 
 fn job(text: &str) -> Result<Job> {
     Job::resolve(None, &parse(text, Path::new("test"))?, Path::new("/jobs"))
-}
-
-#[test]
-fn what_is_not_typed_has_its_documented_default() {
-    let job = job("input.path = 'a.txt'").unwrap();
-    assert_eq!(*job.settings.partition.partitioner(), Partitioner::Auto);
-    assert_eq!(
-        (
-            job.settings.partition.parts(),
-            job.settings.partition.seed(),
-            job.settings.partition.prune(),
-            job.settings.count.backend()
-        ),
-        (Parts::Auto, 1, Prune::Direct, Backend::Auto)
-    );
-    assert!(job.settings.cache.enabled() && !job.settings.spill.keep());
-    assert_eq!(job.settings.memory.device, None);
 }
 
 #[test]

@@ -224,7 +224,6 @@ pub fn write_outputs(outputs: &[(&Path, &[u8])]) -> Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::io::Read;
     use std::os::unix::fs::{FileTypeExt, symlink};

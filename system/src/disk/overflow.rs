@@ -180,7 +180,6 @@ impl Overflow {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -135,7 +135,6 @@ fn named(needs: &[DiskNeed], bytes: impl Fn(&DiskNeed) -> Bytes) -> (&Path, Stri
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::error::Kind;

@@ -188,7 +188,6 @@ fn swept(path: &Path) -> io::Result<bool> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::disk::{NewFile, PRIVATE};

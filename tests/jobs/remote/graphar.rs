@@ -1,18 +1,17 @@
 //! Graphs of GraphAr on a server: several files, which a description names, each of them asked for with the user and the query of its URL.
 
 use std::fs;
-use std::path::Path;
 
 use super::{contents, serve};
+use crate::common::job::fixture;
 use crate::common::place::{Place, stderr};
 use crate::common::server::{Answer, Object, Server};
 
 /// The files below a fixture by their names, and its triangles by networkx.
 fn graphar(name: &str) -> (Vec<(String, Vec<u8>)>, u64) {
-    let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/inputs");
-    let prefix = format!("{}/", inputs.join(name).display());
-    let files = contents(&inputs.join(name)).into_iter();
-    let counts = fs::read_to_string(inputs.join("counts.tsv")).unwrap();
+    let prefix = format!("{}/", fixture(name).display());
+    let files = contents(&fixture(name)).into_iter();
+    let counts = fs::read_to_string(fixture("counts.tsv")).unwrap();
     let row = counts.lines().map(|line| line.split('\t').collect::<Vec<_>>()).find(|row| row[0] == name).unwrap();
     (
         files.map(|(path, bytes)| (path.strip_prefix(&prefix).unwrap().to_owned(), bytes)).collect(),

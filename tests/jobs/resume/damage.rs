@@ -112,19 +112,6 @@ fn a_damaged_plan_list_of_locals_or_graph_is_made_again() {
     assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 2);
 }
 
-#[test]
-fn a_damaged_cached_graph_is_removed_by_a_plan_too() {
-    let place = Place::new();
-    let routers = data(ROUTERS.0);
-    place.prints(&["count", &routers, "--backend", "cpu"]);
-    let graph = files(&place.path("cache")).remove(0);
-    flip(&graph, read_layout(&graph).unwrap().range("rows").start as usize + 100);
-    let plan = ["plan", &routers, "--backend", "cpu"];
-    place.refuses(&plan, 1, &["it was removed: start again"]);
-    assert!(!graph.exists());
-    place.prints(&plan);
-}
-
 /// If the plan is lost and the new one differs, the records are invalid, and none of them is added.
 #[test]
 fn records_of_another_plan_are_not_added() {

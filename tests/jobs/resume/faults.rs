@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::process::Output;
 
+use crate::common::flip;
 use crate::common::packed::gz;
 
 use super::support::{COLLABORATION, LITTLE, MESH, Place, ROUTERS, at_every, data, files, verified};
@@ -233,10 +234,7 @@ fn damaged_counts_are_counted_again(flag: &str, suffix: &str) {
     let place = killed.unwrap();
     let kept: Vec<_> = counted(&place).collect();
     std::fs::remove_file(&kept[0]).unwrap();
-    let mut bytes = std::fs::read(&kept[1]).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    std::fs::write(&kept[1], bytes).unwrap();
+    flip(&kept[1], 8 * (std::fs::metadata(&kept[1]).unwrap().len() / 2));
     let (result, said) = place.completes(COLLABORATION, &arguments);
     assert!(said.contains(&format!("part-00001.{suffix}")) && said.contains("partition 1 is counted again"), "{said}");
     let resumed: Vec<u32> =

@@ -32,24 +32,9 @@ const SPILL: Kind = ("--spill-dir", "spill.dir", "");
 
 /// The names of files and folders that outputs may get.
 const NAMES: [&str; 18] = [
-    "in.tsv",
-    "link.tsv",
-    "hard.tsv",
-    "parts.tsv",
-    "mine.tsv",
-    "up.tsv",
-    "sub/mine.tsv",
-    "through/mine.tsv",
-    "new.tsv",
-    "./new.tsv",
-    "sub/../new.tsv",
-    "ahead.tsv",
-    "sub/new.tsv",
-    "through/new.tsv",
-    "o/partitions.tsv",
-    "r/new.tsv",
-    "nowhere/new.tsv",
-    "null.tsv",
+    "in.tsv", "link.tsv", "hard.tsv", "parts.tsv", "mine.tsv", "up.tsv", "sub/mine.tsv", "through/mine.tsv", "new.tsv",
+    "./new.tsv", "sub/../new.tsv", "ahead.tsv", "sub/new.tsv", "through/new.tsv", "o/partitions.tsv", "r/new.tsv",
+    "nowhere/new.tsv", "null.tsv",
 ];
 const PAGES: [&str; 4] = ["new.html", "mine.html", "page-link.html", "sub/../new.html"];
 const TRACES: [&str; 5] = ["new.json", "o/result.json", "s/manifest.json", "jobs-link.json", "old/result.json"];
@@ -246,33 +231,30 @@ proptest! {
 #[test]
 fn a_start_in_a_run_directory_replaces_only_what_an_earlier_one_announced() {
     let place = scene();
-    let count = |more: &[&str]| {
-        let output =
-            place.run(&[&["count", "in.tsv", "--no-cache", "--backend", "cpu", "--run-dir", "r"], more].concat());
-        (output.status.code(), text(&output.stderr))
-    };
-    assert_eq!(count(&["--clustering", "--output", "o"]).0, Some(0));
-    for more in ["o", "o", "p", "p"] {
-        let (code, said) = count(&["--clustering", "--output", more]);
-        assert_eq!(code, Some(0), "its own result: {said}");
+    let start = ["count", "in.tsv", "--no-cache", "--backend", "cpu", "--run-dir", "r"];
+    let count = |more: &[&str]| place.prints(&[&start, more].concat());
+    let refused = |more: &[&str], said| place.refuses(&[&start, more].concat(), 2, &[said]);
+    // Its own result.
+    for output in ["o", "o", "o", "p", "p"] {
+        count(&["--clustering", "--output", output]);
     }
     for more in [&["--per-vertex", "mine.tsv"][..], &["--output", "old"]] {
-        let (code, said) = count(more);
-        assert!(code == Some(2) && said.contains("is there already"), "{said}");
+        refused(more, "is there already");
     }
-    assert_eq!(fs::read_to_string(place.path("mine.tsv")).unwrap(), TRIANGLE);
-    let is_written = || fs::read_to_string(place.path("mine.tsv")).unwrap().starts_with("id\t");
+    let mine = || fs::read_to_string(place.path("mine.tsv")).unwrap();
+    assert_eq!(mine(), TRIANGLE);
     for force in [&["--force"][..], &[]] {
-        let (code, said) = count(&[&["--per-vertex", "mine.tsv"], force].concat());
-        assert!(code == Some(0) && is_written(), "{said}");
+        count(&[&["--per-vertex", "mine.tsv"], force].concat());
+        assert!(mine().starts_with("id\t"));
     }
     fs::remove_file(place.path("mine.tsv")).unwrap();
-    assert!(count(&["--per-vertex", "mine.tsv"]).0 == Some(0) && is_written());
+    count(&["--per-vertex", "mine.tsv"]);
+    assert!(mine().starts_with("id\t"));
     // What somebody changed since the job was done is not its own any more.
     fs::write(place.path("mine.tsv"), TRIANGLE).unwrap();
-    let (code, said) = count(&["--per-vertex", "mine.tsv"]);
-    assert!(code == Some(2) && said.contains("mine.tsv: was changed since the job wrote it; name"), "{said}");
-    assert!(count(&["--per-vertex", "mine.tsv", "--force"]).0 == Some(0) && is_written());
+    refused(&["--per-vertex", "mine.tsv"], "mine.tsv: was changed since the job wrote it; name");
+    count(&["--per-vertex", "mine.tsv", "--force"]);
+    assert!(mine().starts_with("id\t"));
 }
 
 #[test]
@@ -293,10 +275,7 @@ fn other_commands_replace_no_file_either() {
         (&["generate", "complete", "--vertices", "3", "-o", "c.graph"], "c.properties: is there already"),
         (&["generate", "blowup", "g.txt", "--copies", "2", "-o", "./g.txt", "--force"], "would replace it"),
     ] {
-        let output = place.run(arguments);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-        assert!(said.contains(words), "{arguments:?}: {said}");
+        place.refuses(arguments, 2, &[words]);
     }
     assert_eq!(all_files(&place.path("")), before);
     for arguments in [

@@ -8,7 +8,8 @@ use trimill::testing::graph::file::read_layout;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{flip, spread};
+use super::spread;
+use crate::common::flip;
 use crate::common::job::{count, program};
 
 /// Five vertices, two triangles; no vertex has the id 4.
@@ -115,9 +116,8 @@ fn a_damaged_section_ends_the_job_that_reads_it_and_the_next_one_makes_the_graph
     }
     // The same by the program, with other commands that read rows as well.
     let spill = ["--spill-dir", "spills"];
-    for (command, more) in
-        [("count", &[][..]), ("plan", &["--partitioner", "random", "--parts", "2"]), ("partition", &spill)]
-    {
+    let parts = ["--partitioner", "random", "--parts", "2"];
+    for (command, more) in [("count", &[][..]), ("plan", &[]), ("plan", &parts), ("partition", &spill)] {
         flip(&file, 8 * sections[2].start);
         let (code, said) = job.program(&[&[command, "g.txt", "--backend", "cpu"], more].concat());
         assert_eq!(code, Some(1), "{command}: {said}");

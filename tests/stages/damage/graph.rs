@@ -8,9 +8,10 @@ use trimill::testing::graph::Direction;
 use trimill::testing::graph::file::{open, read_layout};
 use trimill::testing::input::Identity;
 use trimill::{Bytes, Control, Error, Kind, Result};
+use trimill_system::hash::mix;
 
-use super::{flip, spread};
-use crate::common::{cached, degrees_by_rank, text};
+use super::spread;
+use crate::common::{cached, degrees_by_rank, flip, text};
 use crate::spill_support::failure;
 
 /// The end of the header, whose last field has no checksum: it only saves hashing the input again.
@@ -151,11 +152,6 @@ fn every_flipped_bit_of_every_region_is_found() {
     });
 }
 
-fn mixed(v: u64) -> u64 {
-    let x = v.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (x ^ x >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 7
-}
-
 #[test]
 fn bits_of_later_blocks_are_under_checksums_too() {
     // The order is read in several pieces, one after another, rows in many file blocks.
@@ -163,7 +159,7 @@ fn bits_of_later_blocks_are_under_checksums_too() {
     let dir = tempfile::tempdir().unwrap();
     let arcs = (0..n).flat_map(|v| [(v, (v + 1) % n), (v, (v + 2) % n)]);
     // Ids far from each other: each takes five bytes or more.
-    let far = |v: u64| v * 0xff_ffff_ffff + mixed(v) % 0xff_ffff_ffff;
+    let far = |v: u64| v * 0xff_ffff_ffff + mix(v) % 0xff_ffff_ffff;
     let path = graph(arcs.map(|(u, v)| (far(u), far(v))).collect(), dir.path());
     let layout = read_layout(&path).unwrap();
     let ids = layout.range("ids");

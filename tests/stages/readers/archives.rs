@@ -1,7 +1,8 @@
 //! Archives: hostile ones, damaged ones, and which of their members is read.
 
 use std::io::Cursor;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Mutex;
 
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
@@ -10,11 +11,8 @@ use trimill::{Control, Kind};
 use zip::write::SimpleFileOptions;
 
 use super::support::{Folder, TINY, arcs, gz, open, read, text_of, work_dir};
+use crate::common::job::fixture;
 use crate::common::packed::zipped;
-
-fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/inputs").join(name)
-}
 
 fn member(name: &str, kind: u8, size: u64, contents: &[u8]) -> Vec<u8> {
     let mut header = tar::Header::new_ustar();
@@ -231,7 +229,7 @@ fn unpacking_can_be_stopped_and_needs_space() {
         let control = Control::silent();
         control.stop();
         let opened = Source::open_as(&[fixture(name)], InputSettings::default(), &work_dir(), &control);
-        let stopped = opened.and_then(|source| source.scan(&super::support::Keep::default(), &control));
+        let stopped = opened.and_then(|source| source.scan(&Mutex::<Vec<(u64, u64)>>::default(), &control));
         assert_eq!(stopped.unwrap_err().kind(), Kind::Interrupted, "{name}");
     }
     let error = Source::open(&[fixture("plain.tar")], None, Path::new("/nowhere")).unwrap_err();

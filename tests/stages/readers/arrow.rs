@@ -12,6 +12,7 @@ use trimill::testing::input::format::Format;
 
 use super::support::{Folder, arcs, read, work_dir};
 use crate::common::arrow::arrow;
+use crate::common::job::fixture;
 
 /// The mark at the end of a stream.
 const END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
@@ -92,8 +93,7 @@ fn a_large_batch_is_read_in_pieces() {
 fn cut_files_are_refused() {
     let folder = Folder::new();
     for name in ["plain.arrow", "zstd.arrow", "lz4.feather", "stream.arrows", "others.arrow"] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/inputs").join(name);
-        let whole = std::fs::read(path).unwrap();
+        let whole = std::fs::read(fixture(name)).unwrap();
         let end = Path::new(name).extension().unwrap().to_str().unwrap();
         for length in (0..whole.len()).step_by(whole.len() / 50) {
             let path = folder.write(&format!("cut.{end}"), &whole[..length]);

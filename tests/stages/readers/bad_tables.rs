@@ -11,6 +11,7 @@ use trimill::testing::input::{ColumnNames, InputSettings, Source};
 use trimill::{Control, Error, Kind};
 
 use super::support::{Folder, arcs, read, work_dir};
+use crate::common::job::fixture;
 use crate::common::packed::zipped_by;
 use crate::common::tables::parquet;
 
@@ -289,13 +290,9 @@ fn a_page_must_have_the_values_that_its_header_counts() {
     }
 }
 
-fn fixture(name: &str) -> Vec<u8> {
-    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/inputs").join(name)).unwrap()
-}
-
 #[test]
 fn checksums_of_pages_are_compared() {
-    let (folder, whole) = (Folder::new(), fixture("checksums.parquet"));
+    let (folder, whole) = (Folder::new(), std::fs::read(fixture("checksums.parquet")).unwrap());
     let expected = read(&folder.write("whole.parquet", &whole)).unwrap();
     let metadata = u32::from_le_bytes(*whole[..whole.len() - 4].last_chunk().unwrap()) as usize;
     let (pages, mut differ) = (4..whole.len() - 8 - metadata, 0);
@@ -313,7 +310,7 @@ fn checksums_of_pages_are_compared() {
 
 #[test]
 fn tables_that_are_whole_and_not_read_are_told_from_damaged_ones() {
-    let (folder, mut table) = (Folder::new(), fixture("checksums.parquet"));
+    let (folder, mut table) = (Folder::new(), std::fs::read(fixture("checksums.parquet")).unwrap());
     // The codec comes after the column's name.
     let name = b"\x19\x18\x03src\x15";
     let codec = table.windows(name.len()).position(|part| part == name).unwrap() + name.len();
@@ -327,7 +324,7 @@ fn tables_that_are_whole_and_not_read_are_told_from_damaged_ones() {
 #[test]
 fn damaged_tables_are_refused_or_read() {
     let folder = Folder::new();
-    let whole = fixture("arrow.parquet");
+    let whole = std::fs::read(fixture("arrow.parquet")).unwrap();
     let expected = read(&folder.write("whole.parquet", &whole)).unwrap();
     folder.refuses("cut.parquet", &whole[..whole.len() - 1], &["no mark PAR1 at its end"]);
     folder.refuses("short.parquet", b"PAR1PAR1", &["metadata of 827474256 bytes in a file of 8"]);

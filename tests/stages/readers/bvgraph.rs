@@ -9,7 +9,6 @@ use dsi_bitstream::traits::{BE, BitWrite, LE};
 use webgraph::prelude::{BvComp, CompFlags, VecGraph};
 
 use trimill::testing::input::Source;
-use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
 use trimill::{Control, Kind};
 use trimill_system::hash::mix;
@@ -124,6 +123,9 @@ fn a_crawl_is_read_as_it_is_published() {
     std::fs::remove_file(folder.path("crawl/web.md5sums")).unwrap();
     std::fs::remove_file(folder.path("crawl/web.urls.gz")).unwrap();
     read_by(&["crawl", "crawl/web.2024", "crawl/web.2024.graph", "crawl/web.2024.ef"]);
+    let identity = |name: &str| open(&data(name)).unwrap().identity(&Control::silent()).unwrap().unwrap();
+    assert_eq!(identity("cnr-2000"), identity("cnr-2000.graph"));
+    assert_eq!(identity("cnr-2000.properties").files.len(), 2);
 }
 
 /// The arcs between the first 40,000 vertices of a crawl: five chunks of 131,072 arcs.
@@ -311,15 +313,4 @@ fn written(numbers: &[u64]) -> Vec<u8> {
     BitWrite::flush(&mut writer).unwrap();
     drop(writer);
     words.iter().flat_map(|word| word.to_ne_bytes()).collect()
-}
-
-#[test]
-fn a_bvgraph_may_be_named_by_its_base_name_or_its_properties() {
-    for name in ["cnr-2000", "cnr-2000.properties"] {
-        let source = open(&data(name)).unwrap();
-        assert_eq!((source.format(), source.facts().arcs_at_most), (Format::Bvgraph, 3_216_152), "{name}");
-    }
-    let by_graph = open(&data("cnr-2000.graph")).unwrap().identity(&Control::silent()).unwrap().unwrap();
-    assert_eq!(open(&data("cnr-2000")).unwrap().identity(&Control::silent()).unwrap().unwrap(), by_graph);
-    assert_eq!(by_graph.files.len(), 2);
 }

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
@@ -9,7 +10,8 @@ use trimill::testing::input::{ArcSink, Source};
 use trimill::{Control, Error, Kind, Result};
 
 use super::bad_tables::{matrix, npy, table_of, words};
-use super::support::{Folder, Keep, TINY, arcs, bytes_of, data, edges, gz, open, sg, text_of, work_dir};
+use super::support::{Folder, TINY, arcs, bytes_of, data, edges, gz, open, sg, text_of, work_dir};
+use crate::common::job::fixture;
 
 #[test]
 fn the_same_tiny_graph_comes_out_of_every_format() {
@@ -27,9 +29,6 @@ fn the_same_tiny_graph_comes_out_of_every_format() {
     let texts = [
         ("snap.txt", format!("# Directed\r\n# FromNodeId\tToNodeId\r\n{}", text_of(&TINY, "\t", "\r\n"))),
         ("out.konect", format!("% asym\n% 8 5\n{}", text_of(&TINY, " ", " 1 1234567\n"))),
-        ("challenge.tsv", text_of(&TINY, "\t", "\t1\n")),
-        ("gap.el", text_of(&TINY, " ", "\n")),
-        ("table.csv", format!("source,target,weight\n{}", text_of(&TINY, ",", ",0.5\n"))),
         ("quoted.csv", format!("\u{feff}\"from\",\"to\"\n{}", text_of(&TINY, ", ", "\n"))),
         ("counted.txt", format!("6\r\n{}", text_of(&TINY, "\t", "\r\n"))),
         ("blanks.txt", format!("\n  \n{}\n\n", text_of(&TINY, " \t ", "  \n").replace("\n", "\n\n "))),
@@ -196,7 +195,7 @@ fn a_directory_stands_for_its_regular_files_if_they_are_the_current_ones() {
     }
 }
 
-fn pipe_at(path: &Path) {
+pub(super) fn pipe_at(path: &Path) {
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
 }
@@ -229,16 +228,16 @@ fn an_error_of_the_sink_and_a_request_to_stop_end_a_scan() {
     let mut paths: Vec<_> = names.into_iter().map(data).collect();
     paths.push(folder.write("tiny.sg", sg(6, &TINY, true)));
     paths.push(folder.write("tiny.bin", bytes_of::<8>(&TINY, |u, v| (u | v << 32).to_le_bytes())));
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/inputs");
     let names = ["int64.npy", "fortran.npy", "csr.npz", "coo.npz", "arrow.parquet", "konect.tar.bz2", "stored.zip"];
-    paths.extend(names.map(|name| fixtures.join(name)));
+    paths.extend(names.map(fixture));
     for path in paths {
         let source = open(&path).unwrap();
         let error = source.scan(&Full, &Control::silent()).unwrap_err();
         assert_eq!((error.kind(), error.to_string().as_str()), (Kind::Resource, "the disk is full"), "{path:?}");
         let control = Control::silent();
         control.stop();
-        assert_eq!(source.scan(&Keep::default(), &control).unwrap_err().kind(), Kind::Interrupted, "{path:?}");
+        let stopped = source.scan(&Mutex::<Vec<(u64, u64)>>::default(), &control);
+        assert_eq!(stopped.unwrap_err().kind(), Kind::Interrupted, "{path:?}");
     }
 }
 

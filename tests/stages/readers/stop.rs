@@ -1,24 +1,17 @@
 //! Input that must be copied before it is read can be stopped: pipes, devices, compressed matrices.
 
-use std::fs::File;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use trimill::testing::input::format::Format;
 use trimill::testing::input::{InputSettings, Source};
 use trimill::{Control, Kind};
 
+use super::formats::pipe_at;
 use super::support::{Folder, data, gz, work_dir};
 
 fn open(path: &Path, format: Option<Format>, control: &Control) -> trimill::testing::error::Result<Source> {
     Source::open_as(&[path.to_path_buf()], InputSettings { format, ..InputSettings::default() }, &work_dir(), control)
-}
-
-fn pipe(folder: &Folder) -> PathBuf {
-    let (pipe, mode) = (folder.path("pipe"), rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR);
-    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-    pipe
 }
 
 fn stopped_later() -> Control {
@@ -34,26 +27,9 @@ fn stopped_later() -> Control {
 #[test]
 fn a_pipe_that_nobody_writes_to_can_be_stopped() {
     let folder = Folder::new();
-    let error = open(&pipe(&folder), None, &stopped_later()).unwrap_err();
-    assert_eq!(error.kind(), Kind::Interrupted);
-}
-
-#[test]
-fn a_pipe_that_falls_silent_can_be_stopped() {
-    let folder = Folder::new();
-    let path = pipe(&folder);
-    let (told, hear) = std::sync::mpsc::channel::<()>();
-    let to = path.clone();
-    let writer = std::thread::spawn(move || {
-        let mut pipe = File::options().write(true).open(to).unwrap();
-        pipe.write_all(b"0 1\n1 2\n").unwrap();
-        // Stays open.
-        let _ = hear.recv();
-    });
-    let error = open(&path, None, &stopped_later()).unwrap_err();
-    assert_eq!(error.kind(), Kind::Interrupted);
-    drop(told);
-    writer.join().unwrap();
+    let pipe = folder.path("pipe");
+    pipe_at(&pipe);
+    assert_eq!(open(&pipe, None, &stopped_later()).unwrap_err().kind(), Kind::Interrupted);
 }
 
 #[test]

@@ -1,24 +1,14 @@
-//! Shared by the tests: a sink that keeps arcs, a folder for files, a tiny graph.
+//! Shared by the tests: a folder for files, a tiny graph.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use trimill::testing::input::Source;
 use trimill::testing::input::arcs::ArcSource;
-use trimill::testing::input::{ArcSink, Source};
 use trimill::{Control, Error, Kind, Result};
 
 pub(crate) use crate::common::job::data;
 pub(crate) use crate::common::packed::gz;
-
-#[derive(Default)]
-pub(crate) struct Keep(pub(crate) Mutex<Vec<(u64, u64)>>);
-
-impl ArcSink for Keep {
-    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
-        self.0.lock().unwrap().extend_from_slice(batch);
-        Ok(())
-    }
-}
 
 pub(crate) fn work_dir() -> PathBuf {
     std::env::temp_dir()
@@ -29,9 +19,9 @@ pub(crate) fn open(path: &Path) -> Result<Source> {
 }
 
 pub(crate) fn arcs(source: &Source) -> Result<Vec<(u64, u64)>> {
-    let keep = Keep::default();
-    let found = source.scan(&keep, &Control::silent())?;
-    let mut arcs = keep.0.into_inner().unwrap();
+    let kept = Mutex::<Vec<(u64, u64)>>::default();
+    let found = source.scan(&kept, &Control::silent())?;
+    let mut arcs = kept.into_inner().unwrap();
     assert_eq!(found, arcs.len() as u64);
     arcs.sort_unstable();
     Ok(arcs)

@@ -30,9 +30,7 @@ fn count(
 
 /// Checks the counts of whole graphs and of partitions, with row blocks of both kinds.
 fn agrees(methods: &[GpuMethod], spare: u64, partitions: &[Partition]) {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     for (i, partition) in partitions.iter().enumerate() {
         let expected = partition.triangles();
         for method in methods {
@@ -80,9 +78,7 @@ fn polak_counts() {
 
 #[test]
 fn polak_shares_add_up_and_the_cpu_prepares_where_the_gpu_has_no_room() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let partition = random(7, 250, 40, 3, 1.0);
     let row_blocks = partition.row_blocks(&[]);
     let method = GpuMethod::Polak(polak::PolakOptions::default());
@@ -134,9 +130,7 @@ fn skiff_chains_nodes_when_all_keys_fall_into_one() {
 
 #[test]
 fn skiff_cuts_what_does_not_fit_and_refuses_a_row_that_never_will() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let partition = random(9, 300, 60, 2, 0.7);
     let row_blocks = partition.row_blocks(&[100]);
     for nodes in [40, 70, 1000] {
@@ -179,9 +173,7 @@ fn radix_binning_drops_what_has_nothing_on_the_other_side() {
 
 #[test]
 fn whole_graphs_are_asked_for_with_the_bytes_that_they_take() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let size = random(1, 100, 5, 0, 0.5).size(0);
     let method = GpuMethod::Polak(Default::default());
     let mut double = Double::new(1 << 20, Pace::Late).unwrap();
@@ -193,9 +185,7 @@ fn whole_graphs_are_asked_for_with_the_bytes_that_they_take() {
 
 #[test]
 fn runs_and_row_blocks_that_are_missing_are_noticed() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let partition = random(1, 100, 5, 0, 0.5);
     let row_blocks = partition.row_blocks(&[50]);
     let method = GpuMethod::ReverseEdge(Default::default());
@@ -215,9 +205,7 @@ fn runs_and_row_blocks_that_are_missing_are_noticed() {
 
 #[test]
 fn shapes_out_of_bounds_are_refused() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let size = random(1, 50, 5, 0, 1.0).size(0);
     let polak =
         |block_threads| GpuMethod::Polak(polak::PolakOptions { block_threads, ..polak::PolakOptions::default() });
@@ -245,9 +233,7 @@ fn shapes_out_of_bounds_are_refused() {
 
 #[test]
 fn every_pace_of_the_device_gives_the_count_of_brute_force() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let partition = random(5, 150, 30, 2, 0.5);
     let row_blocks = partition.row_blocks(&[70]);
     let size = partition.size_with(&row_blocks);

@@ -19,9 +19,7 @@ fn at_vertices(partition: &Partition, row_blocks: &[RowBlock], pace: Pace, held:
 
 #[test]
 fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     for (seed, share) in [(0, 0.5), (1, 1.0), (2, 0.8)] {
         let partition = random(seed, 300, 40, 2, share);
         let expected = partition.at_vertices();
@@ -39,9 +37,7 @@ fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
 
 #[test]
 fn corners_beyond_the_counters_of_a_block_and_of_long_rows_are_counted() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     // Rows on both sides of the last hub, far longer than a table for a warp, with parts for several blocks; numbers beyond NEAR.
     let n = 65_600u32;
     let mut rows: Vec<Vec<u32>> = vec![vec![]; n as usize];
@@ -62,9 +58,7 @@ fn corners_beyond_the_counters_of_a_block_and_of_long_rows_are_counted() {
 
 #[test]
 fn too_little_memory_for_counters_is_refused() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let partition = random(2, 200, 20, 1, 0.5);
     let mut double = Double::new(1 << 20, Pace::Late).unwrap().with_counters(8 * 99);
     let counters = VertexCounters { window: 0..100, locals_at: 200 };
@@ -75,9 +69,7 @@ fn too_little_memory_for_counters_is_refused() {
 
 #[test]
 fn bytes_that_are_full_are_added_to_their_counters() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let partition = random(0, 9000, 90, 4, 0.5);
     let row_blocks = partition.row_blocks(&[]);
     let arena = preferred_bytes(&partition.size_with(&row_blocks));
@@ -89,9 +81,7 @@ fn bytes_that_are_full_are_added_to_their_counters() {
 
 #[test]
 fn triangles_are_counted_on_each_of_their_arcs() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     for (seed, share, vertices) in [(0, 0.5, 9000), (1, 1.0, 300), (2, 0.8, 300), (3, 0.0, 300)] {
         let partition = random(seed, vertices, 90, 4, share);
         let has_long =
@@ -115,9 +105,7 @@ fn triangles_are_counted_on_each_of_their_arcs() {
 
 #[test]
 fn a_row_may_have_more_than_65536_arcs() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     let (partition, expected) = with_a_long_row();
     let (row_blocks, size) = partition.case(0, &[]);
     let mut double = Double::new(preferred_bytes_with_edges(&size), Pace::Late).unwrap();

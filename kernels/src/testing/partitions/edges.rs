@@ -1,6 +1,6 @@
-//! The triangles on each arc of a partition: by brute force, and as a counter reads them out.
+//! The triangles on each arc of a partition: by brute force, and as a counter reads them out. The trussness of edges by repeated removal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trimill_counting::{PartitionCounter, Resident, RowBlock};
 
@@ -20,19 +20,39 @@ pub fn with_a_long_row() -> (Partition, OnArcs) {
     (Partition::whole(rows), on_arcs)
 }
 
-impl Partition {
-    /// The triangles on each arc, of those whose corner of the largest number is local, by trying all pairs of successors.
-    pub fn on_arcs(&self) -> OnArcs {
-        let mut found = OnArcs::new();
-        for &a in &self.numbers {
-            let row = &self.rows[a as usize];
-            for (k, &b) in row.iter().enumerate() {
-                let other = &self.rows[b as usize];
-                for &c in row[..k].iter().filter(|c| other.binary_search(c).is_ok()) {
-                    [(a, b), (a, c), (b, c)].into_iter().for_each(|arc| *found.entry(arc).or_default() += 1);
-                }
+/// The trussness of each edge by definition: for each k, edges in fewer than k - 2 triangles are removed until there are none.
+pub fn trussness(edges: &[(u32, u32)]) -> BTreeMap<(u32, u32), u32> {
+    let mut left: BTreeSet<(u32, u32)> = edges.iter().copied().collect();
+    let mut trussness = BTreeMap::new();
+    let has = |left: &BTreeSet<(u32, u32)>, u: u32, v: u32| left.contains(&(u.max(v), u.min(v)));
+    for k in 3.. {
+        loop {
+            let vertices: BTreeSet<u32> = left.iter().flat_map(|&(u, v)| [u, v]).collect();
+            let triangles =
+                |&(u, v): &(u32, u32)| vertices.iter().filter(|&&w| has(&left, u, w) && has(&left, v, w)).count();
+            let removed: Vec<_> = left.iter().copied().filter(|edge| triangles(edge) < k - 2).collect();
+            if removed.is_empty() {
+                break;
+            }
+            for edge in removed {
+                left.remove(&edge);
+                trussness.insert(edge, k as u32 - 1);
             }
         }
+        if left.is_empty() {
+            return trussness;
+        }
+    }
+    unreachable!()
+}
+
+impl Partition {
+    /// The triangles on each arc, of those whose largest corner is local.
+    pub fn on_arcs(&self) -> OnArcs {
+        let mut found = OnArcs::new();
+        self.each_triangle(|[a, b, c]| {
+            [(a, b), (a, c), (b, c)].into_iter().for_each(|arc| *found.entry(arc).or_default() += 1);
+        });
         found
     }
 

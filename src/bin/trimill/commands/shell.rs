@@ -80,7 +80,6 @@ fn shown(command: &Command) -> Command {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::collections::BTreeSet;
 

@@ -1,6 +1,4 @@
 //! The commands, on a wheel of eight vertices, which has seven triangles.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
@@ -322,10 +320,7 @@ fn the_other_commands_do_what_was_typed() {
     }
     said("generate gap-kron --scale 8 --output @/k8.bin");
     said("generate gap-urand --scale 8 -o @/u.bin");
-    assert!(
-        said("partition @/g.txt --spill-dir @/spill --cache-dir @/cache").contains("random")
-            || dir.join("spill").is_dir()
-    );
+    said("partition @/g.txt --spill-dir @/spill --cache-dir @/cache");
     assert!(
         said("inspect @/spill --verify").lines().any(|line| line.starts_with("verified ") && line.ends_with(" yes"))
     );

@@ -312,7 +312,6 @@ fn bytes_of(sum: u128) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
     use trimill::program::report::result::example::example;

@@ -2,85 +2,75 @@
 
 use proptest::prelude::*;
 use rayon::ThreadPoolBuilder;
-use trimill_counting::{CountBackend, CounterMemory, Detail, EdgeShare, PartitionExtent};
+use trimill_counting::{CountBackend, CounterMemory, Detail, EdgeShare, RowBlock};
+use trimill_kernels::testing::partitions::{Partition, random};
 
 use crate::count::cpu::by_head::HeadBuckets;
 use crate::count::cpu::pack;
 use crate::count::cpu::worker::LocalsRun;
 use crate::count::cpu::{Cpu, RUNS_PER_THREAD, runs};
-use crate::count::testing::Rows;
 use trimill_system::Bytes;
 
 /// The triangles on each arc, row by row.
 type OnArcs = Vec<u32>;
 
-impl Rows {
-    /// Zeros for all arcs, and where those of each row begin.
-    fn zeros(&self) -> (OnArcs, Vec<usize>) {
-        let mut arcs = 0;
-        let begin = |row: &Vec<u32>| {
-            arcs += row.len();
-            arcs - row.len()
-        };
-        let begins = self.0.iter().map(begin).collect();
-        (vec![0; arcs], begins)
-    }
+/// Zeros for all arcs, and where those of each row begin.
+fn zeros(partition: &Partition) -> (OnArcs, Vec<usize>) {
+    let mut arcs = 0;
+    let begin = |row: &Vec<u32>| {
+        arcs += row.len();
+        arcs - row.len()
+    };
+    let begins = partition.rows.iter().map(begin).collect();
+    (vec![0; arcs], begins)
+}
 
-    fn on_arcs(&self, local: impl Fn(u32) -> bool) -> OnArcs {
-        let (mut found, begins) = self.zeros();
-        self.each_triangle(local, |[a, b, c]| {
-            for (from, to) in [(a, b), (a, c), (b, c)] {
-                found[begins[from as usize] + self.0[from as usize].binary_search(&to).unwrap()] += 1;
-            }
-        });
-        found
-    }
+fn on_arcs(partition: &Partition) -> OnArcs {
+    let (mut found, begins) = zeros(partition);
+    partition.each_triangle(|[a, b, c]| {
+        for (from, to) in [(a, b), (a, c), (b, c)] {
+            found[begins[from as usize] + partition.rows[from as usize].binary_search(&to).unwrap()] += 1;
+        }
+    });
+    found
+}
 
-    /// As [`Self::on_arcs`], counted by `cpu` in row blocks that end at `ends` and lack the rows that are `absent`.
-    fn counted_on_arcs(
-        &self,
-        cpu: &mut Cpu,
-        ends: &[u32],
-        local: impl Fn(u32) -> bool + Copy,
-        absent: impl Fn(u32) -> bool + Copy,
-    ) -> OnArcs {
-        let n = self.0.len() as u32;
-        let starts = std::iter::once(0).chain(ends.iter().copied());
-        let blocks: Vec<_> = starts.zip(ends.iter().copied().chain([n])).collect();
-        let row_blocks: Vec<_> = blocks.iter().map(|&(start, end)| self.row_block(start..end, absent)).collect();
-        let resident = self.resident(local);
-        let (locals, arcs) = (resident.numbers.clone(), resident.size().arcs);
-        let largest = row_blocks.iter().map(|row_block| row_block.view().size().bytes()).max().unwrap();
-        let size = PartitionExtent { locals: locals.len() as u64, arcs, numbered: n, row_block_limit: largest.get() };
-        let least = cpu.footprint().overhead(n) + cpu.footprint().resident(size.locals, arcs) + largest;
-        let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-        let mut counter = cpu.begin(size, EdgeShare::ALL, Detail::Edges).unwrap();
-        counter.resident(resident, &pool).unwrap();
-        let (mut found, begins) = self.zeros();
-        let mut enter = |numbers: Vec<u32>, mut counts: &[u32]| {
-            for a in numbers.into_iter().map(|a| a as usize) {
-                let (of_row, rest) = counts.split_at(self.0[a].len());
-                found[begins[a]..].iter_mut().zip(of_row).for_each(|(sum, count)| *sum += count);
-                counts = rest;
-            }
-            assert!(counts.is_empty());
-        };
-        for (row_block, (start, end)) in row_blocks.iter().zip(blocks) {
-            counter.row_block(&row_block.view(), &pool).unwrap();
-            let CounterMemory::BesidesSections(bytes) = counter.memory() else { panic!("another memory") };
-            assert!(bytes + Bytes(4 * arcs + 12 * size.locals) <= least, "{bytes} of {least}");
-            let mut counts = vec![7; row_block.view().size().arcs as usize];
-            counter.row_block_edges(&mut counts, &pool).unwrap();
-            enter((start..end).filter(|&b| !absent(b)).collect(), &counts);
+/// As [`on_arcs`], counted by `cpu` in these row blocks.
+fn counted_on_arcs(partition: &Partition, cpu: &mut Cpu, row_blocks: &[RowBlock]) -> OnArcs {
+    let resident = partition.resident();
+    let locals = resident.numbers.clone();
+    let largest = row_blocks.iter().map(|row_block| row_block.view().size().bytes()).max().unwrap();
+    let size = partition.size(largest.get());
+    let least = cpu.footprint().overhead(size.numbered) + cpu.footprint().resident(size.locals, size.arcs) + largest;
+    let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    let mut counter = cpu.begin(size, EdgeShare::ALL, Detail::Edges).unwrap();
+    counter.resident(resident, &pool).unwrap();
+    let (mut found, begins) = zeros(partition);
+    let mut enter = |numbers: Vec<u32>, mut counts: &[u32]| {
+        for a in numbers.into_iter().map(|a| a as usize) {
+            let (of_row, rest) = counts.split_at(partition.rows[a].len());
+            found[begins[a]..].iter_mut().zip(of_row).for_each(|(sum, count)| *sum += count);
+            counts = rest;
         }
-        let mut counts = vec![7; arcs as usize];
-        for (i, counts) in counts.chunks_mut(100).enumerate() {
-            counter.resident_edges(100 * i as u64, counts, &pool).unwrap();
-        }
-        enter(locals, &counts);
-        assert_eq!(counter.finish().unwrap().triangles, self.triangles(local));
-        found
+        assert!(counts.is_empty());
+    };
+    for row_block in row_blocks {
+        let view = row_block.view();
+        counter.row_block(&view, &pool).unwrap();
+        let CounterMemory::BesidesSections(bytes) = counter.memory() else { panic!("another memory") };
+        assert!(bytes + Bytes(4 * size.arcs + 12 * size.locals) <= least, "{bytes} of {least}");
+        let mut counts = vec![7; view.size().arcs as usize];
+        counter.row_block_edges(&mut counts, &pool).unwrap();
+        let has_row = |b: &u32| view.holds_all() || !partition.local[*b as usize];
+        enter(view.range.clone().filter(has_row).collect(), &counts);
     }
+    let mut counts = vec![7; size.arcs as usize];
+    for (i, counts) in counts.chunks_mut(100).enumerate() {
+        counter.resident_edges(100 * i as u64, counts, &pool).unwrap();
+    }
+    enter(locals, &counts);
+    assert_eq!(counter.finish().unwrap().triangles, partition.triangles());
+    found
 }
 
 proptest! {
@@ -89,7 +79,7 @@ proptest! {
     #[test]
     fn triangles_are_counted_on_each_of_their_arcs(
         n in 2u32..700,
-        longest in 1u64..60,
+        longest in 1u32..60,
         seed in 0u64..1000,
         budget in prop_oneof![Just(0u64), 1u64 << 12..1 << 20, 1u64 << 26..1 << 27],
         room in 1usize..40_000,
@@ -97,8 +87,7 @@ proptest! {
         cuts in prop::collection::btree_set(1u32..700, 0..4),
         shared in any::<bool>(),
     ) {
-        let rows = Rows::skewed(n, longest, seed);
-        let local = |b: u32| b.wrapping_mul(0x9E37_79B1).is_multiple_of(parts);
+        let partition = random(seed, n, longest, 0, 1.0 / f64::from(parts));
         let mut cpu = Cpu::with_edges(Bytes(budget), n, n);
         prop_assert_eq!(cpu.hubs > 0, budget >= 1 << 26);
         if cpu.hubs > 0 {
@@ -106,23 +95,20 @@ proptest! {
             cpu.by_head = room;
         }
         let ends: Vec<u32> = cuts.into_iter().filter(|&cut| cut < n).collect();
-        let found = match shared {
-            true => rows.counted_on_arcs(&mut cpu, &ends, local, |_| false),
-            false => rows.counted_on_arcs(&mut cpu, &ends, local, local),
-        };
-        prop_assert_eq!(found, rows.on_arcs(local));
+        let row_blocks = if shared { partition.shared_row_blocks(&ends) } else { partition.row_blocks(&ends) };
+        prop_assert_eq!(counted_on_arcs(&partition, &mut cpu, &row_blocks), on_arcs(&partition));
     }
 }
 
 #[test]
 fn hubs_and_long_rows_are_counted_on_their_arcs() {
-    let rows = Rows::skewed(2200, 300, 3);
-    let expected = rows.on_arcs(|_| true);
+    let graph = random(3, 2200, 300, 0, 1.0);
+    let expected = on_arcs(&graph);
     for budget in [0, 1 << 27] {
         let mut cpu = Cpu::with_edges(Bytes(budget), 2200, 2200);
         assert_eq!(cpu.hubs > 2000, budget > 0);
-        assert!(rows.counted_on_arcs(&mut cpu, &[], |_| true, |_| true) == expected, "{budget}");
-        assert!(rows.counted_on_arcs(&mut cpu, &[1000, 2000], |_| true, |_| false) == expected, "{budget}");
+        assert!(counted_on_arcs(&graph, &mut cpu, &graph.row_blocks(&[])) == expected, "{budget}");
+        assert!(counted_on_arcs(&graph, &mut cpu, &graph.shared_row_blocks(&[1000, 2000])) == expected, "{budget}");
     }
 }
 
@@ -134,18 +120,21 @@ fn heads_that_pay_off_are_counted_on_their_arcs() {
         ..6000 => (b % 30..b).step_by(30).rev().take(200).rev().collect(),
         _ => (3000 + b % 30..6000).step_by(30).take((b % 12) as usize).collect(),
     };
-    let rows = Rows((0..24_000).map(row).collect());
-    let n = rows.0.len() as u32;
-    let resident = rows.resident(|_| true);
-    let pays_off = HeadBuckets::that_pay_off(&resident, 64..n, 1 << 20, |head| rows.0[head as usize].len());
+    let graph = Partition::whole((0..24_000).map(row).collect());
+    let n = graph.numbered();
+    let resident = graph.resident();
+    let pays_off = HeadBuckets::that_pay_off(&resident, 64..n, 1 << 20, |head| graph.rows[head as usize].len());
     assert!(pays_off.range().contains(&3300), "{:?}", pays_off.range());
-    let expected = rows.on_arcs(|_| true);
+    let expected = on_arcs(&graph);
     for room in [20_000, 1 << 20] {
         let mut cpu = Cpu::with_edges(Bytes(1 << 30), n, n);
         assert!(cpu.by_head >= room);
         (cpu.hubs, cpu.by_head) = (64, room);
-        assert!(rows.counted_on_arcs(&mut cpu, &[], |_| true, |_| true) == expected, "{room}");
-        assert!(rows.counted_on_arcs(&mut cpu, &[3200, 3500], |_| true, |_| false) == expected, "{room}, row blocks");
+        assert!(counted_on_arcs(&graph, &mut cpu, &graph.row_blocks(&[])) == expected, "{room}");
+        assert!(
+            counted_on_arcs(&graph, &mut cpu, &graph.shared_row_blocks(&[3200, 3500])) == expected,
+            "{room}, row blocks"
+        );
     }
 }
 
@@ -158,9 +147,9 @@ fn runs_beside_one_that_has_no_room_are_counted_on_their_arcs() {
         _ if b.is_multiple_of(5) => vec![1, 5, 9],
         _ => Vec::new(),
     };
-    let rows = Rows((0..20_400).map(row).collect());
-    let n = rows.0.len() as u32;
-    let resident = rows.resident(|_| true);
+    let graph = Partition::whole((0..20_400).map(row).collect());
+    let n = graph.numbered();
+    let resident = graph.resident();
     let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     let arcs = |run: &LocalsRun<'_>| run.arcs(&resident);
     let runs: Vec<u64> =
@@ -170,9 +159,9 @@ fn runs_beside_one_that_has_no_room_are_counted_on_their_arcs() {
     assert!(large > 0 && runs[large - 1] + after <= ROOM, "{runs:?}");
     let mut cpu = Cpu::with_edges(Bytes(1 << 28), n, n);
     cpu.by_head = ROOM as usize;
-    let expected = rows.on_arcs(|_| true);
-    assert!(rows.counted_on_arcs(&mut cpu, &[], |_| true, |_| true) == expected);
-    assert!(rows.counted_on_arcs(&mut cpu, &[40], |_| true, |_| false) == expected);
+    let expected = on_arcs(&graph);
+    assert!(counted_on_arcs(&graph, &mut cpu, &graph.row_blocks(&[])) == expected);
+    assert!(counted_on_arcs(&graph, &mut cpu, &graph.shared_row_blocks(&[40])) == expected);
 }
 
 #[test]
@@ -184,29 +173,29 @@ fn packed_rows_are_counted_on_their_arcs() {
         _ if b.is_multiple_of(10) => vec![1, 70, b - 1],
         _ => (60..100).chain(b.saturating_sub(b % 90).max(100)..b).filter(|c| c % 7 != b % 5).collect::<Vec<_>>(),
     };
-    let rows = Rows((0..3000).map(row).collect());
-    let n = rows.0.len() as u32;
-    assert!(pack::most_can_be_packed(&rows.resident(|_| true)));
-    let expected = rows.on_arcs(|_| true);
+    let graph = Partition::whole((0..3000).map(row).collect());
+    let n = graph.numbered();
+    assert!(pack::most_can_be_packed(&graph.resident()));
+    let expected = on_arcs(&graph);
     // Without room each addition is made by tail; with little, runs of more arcs have theirs made so.
     for room in [0, 5000, 1 << 20] {
         let mut cpu = Cpu::with_edges(Bytes(1 << 27), n, n);
         cpu.by_head = room;
-        assert!(rows.counted_on_arcs(&mut cpu, &[], |_| true, |_| true) == expected, "{room}");
+        assert!(counted_on_arcs(&graph, &mut cpu, &graph.row_blocks(&[])) == expected, "{room}");
     }
     let mut small = Cpu::with_edges(Bytes(0), n, n);
-    assert!(rows.counted_on_arcs(&mut small, &[], |_| true, |_| true) == expected);
+    assert!(counted_on_arcs(&graph, &mut small, &graph.row_blocks(&[])) == expected);
 }
 
 #[test]
 fn an_arc_is_in_more_triangles_than_planes_hold() {
     // Each arc of a clique is in as many triangles as there are other vertices.
     const N: u32 = 700;
-    let rows = Rows((0..N).map(|b| (0..b).collect()).collect());
+    let graph = Partition::whole((0..N).map(|b| (0..b).collect()).collect());
     let mut cpu = Cpu::with_edges(Bytes(1 << 27), N, N);
     assert!(cpu.hubs > 0);
     for ends in [&[][..], &[300]] {
-        let found = rows.counted_on_arcs(&mut cpu, ends, |_| true, |_| false);
+        let found = counted_on_arcs(&graph, &mut cpu, &graph.shared_row_blocks(ends));
         assert!(found.iter().all(|&triangles| triangles == N - 2));
     }
 }

@@ -80,12 +80,14 @@ fn a_list_that_begins_with_its_largest_id_has_no_header_unless_one_fits() {
             let up: Vec<_> = down.iter().copied().rev().collect();
             let middle: Vec<_> = down.iter().copied().cycle().skip(down.len() / 2).take(down.len()).collect();
             let both: Vec<_> = down.iter().flat_map(|&(u, v)| [(u, v), (v, u)]).collect();
-            // The path through all vertices, and the graph with all edges, from the largest id down.
+            // The path through all vertices, the wheel, and the graph with all edges, from the largest id down.
             let path: Vec<_> = (first..n).rev().map(|v| (v + 1, v)).collect();
+            let rim = path[1..].iter().copied().chain((n > first + 2).then_some((n - 1, first)));
+            let mut wheel: Vec<_> = down.iter().copied().chain(rim).collect();
+            wheel.sort_unstable_by(|a, b| b.cmp(a));
             let all: Vec<_> = (first..=n.min(12)).rev().flat_map(|u| (first..u).rev().map(move |v| (u, v))).collect();
-            for (what, arcs) in
-                [("down", down), ("up", up), ("middle", middle), ("both", both), ("path", path), ("all", all)]
-            {
+            let lists = [("down", down), ("up", up), ("middle", middle), ("both", both), ("path", path)];
+            for (what, arcs) in lists.into_iter().chain([("wheel", wheel), ("all", all)]) {
                 // The first line, read as a header, is true of the others.
                 let ((vertices, edges), rest) = (arcs[0], &arcs[1..]);
                 let ids = rest.iter().flat_map(|&(u, v)| [u, v]);

@@ -123,7 +123,6 @@ pub(super) fn slices(organisation: Organisation, lengths: &[u32], room: u64) -> 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -4,26 +4,20 @@ use bytemuck::{cast_slice, cast_slice_mut};
 
 use trimill_kernels::engine::{Engine, Stream};
 use trimill_kernels::testing::{Double, Pace, has_compiler};
+use trimill_system::hash::mix;
 
 use crate::gpu::machine::BaselineDevice;
 use crate::gpu::primitives::{KeyList, SUM_BYTES, ValueWidth, bits, scan, scan_bytes, sort, sort_bytes, sum};
 use crate::sources::POLAK;
 
-fn mixed(i: u64) -> u64 {
-    let x = i.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (x ^ x >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 7
-}
-
 #[test]
 fn scans_and_sums_are_those_of_a_loop() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     for len in [0usize, 1, 255, 4096, 4097, 9000] {
         let mut double = Double::new(1 << 20, Pace::Late).unwrap();
         let mut machine = BaselineDevice::new(&mut double, &POLAK).unwrap();
-        let values: Vec<u32> = (0..len as u64).map(|i| mixed(i) as u32 >> 16).collect();
-        let wide: Vec<u64> = (0..len as u64).map(|i| mixed(i) >> 20).collect();
+        let values: Vec<u32> = (0..len as u64).map(|i| mix(i) as u32 >> 16).collect();
+        let wide: Vec<u64> = (0..len as u64).map(|i| mix(i) >> 20).collect();
         let narrow_at = machine.take(4 * len as u64).unwrap();
         let wide_at = machine.take(8 * len as u64).unwrap();
         let scratch = machine.take(SUM_BYTES.max(scan_bytes(len as u64, ValueWidth::U64))).unwrap();
@@ -49,13 +43,11 @@ fn scans_and_sums_are_those_of_a_loop() {
 
 #[test]
 fn keys_are_sorted() {
-    if !has_compiler() {
-        return;
-    }
+    let Some(()) = has_compiler() else { return };
     for (len, vertices) in [(1u64, 2), (31, 3), (2048, 256), (2049, 257), (5000, 70_000), (3000, u64::from(u32::MAX))] {
         let mut double = Double::new(1 << 20, Pace::Late).unwrap();
         let mut machine = BaselineDevice::new(&mut double, &POLAK).unwrap();
-        let mut keys: Vec<u64> = (0..len).map(|i| ((mixed(i) % vertices) << 32) | (mixed(!i) % vertices)).collect();
+        let mut keys: Vec<u64> = (0..len).map(|i| ((mix(i) % vertices) << 32) | (mix(!i) % vertices)).collect();
         let (a, b) = (machine.take(8 * len).unwrap(), machine.take(8 * len).unwrap());
         let scratch = machine.take(sort_bytes(len)).unwrap();
         machine.upload(a, cast_slice(&keys)).unwrap();
