@@ -1,4 +1,5 @@
 //! Reading in windows so small that lines, rows and numbers cross them, compared with naive readers.
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;

@@ -1,6 +1,5 @@
 //! Makes a clean graph of the arcs in buckets.
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -73,11 +72,24 @@ impl ArcsRead {
             control.check()?;
             let incoming = buckets.len(2 * class) + buckets.len(2 * class + 1);
             let (taken, ids) = (budget.take(Bytes(incoming * PER_KEY)), classes.ids(class, range));
-            let check = |keys: u64| check_bucket(&taken, keys * PER_KEY);
+            // A bucket longer than `chunk` (one pair repeated very often) is sorted chunk by chunk, so memory is proportional to the distinct keys.
+            let distinct_keys = |bucket: usize, before: usize, keys: &mut Vec<u64>| {
+                let mut is_first = true;
+                buckets.take_in_chunks(bucket, chunk, |blocks| {
+                    let earlier = if is_first { Vec::new() } else { std::mem::take(keys) };
+                    is_first = false;
+                    sort_pairs(&blocks, &ids, keys);
+                    drop(blocks);
+                    keys.dedup();
+                    if !earlier.is_empty() {
+                        *keys = merge(&earlier, keys);
+                    }
+                    check_bucket(&taken, (before + keys.len()) as u64 * PER_KEY)
+                })
+            };
             let [forward, backward]: &mut [Vec<u64>; 2] = sorted;
-            distinct_keys(&buckets, 2 * class, &ids, chunk, check, forward)?;
-            let before = forward.len() as u64;
-            distinct_keys(&buckets, 2 * class + 1, &ids, chunk, |keys| check(before + keys), backward)?;
+            distinct_keys(2 * class, 0, forward)?;
+            distinct_keys(2 * class + 1, forward.len(), backward)?;
             let distinct = (forward.len() + backward.len()) as u64;
             let union = merge(forward, backward);
             if incoming * PER_KEY > shares.sorting() {
@@ -139,30 +151,6 @@ fn add_degrees(union: &[u64], degrees: &[AtomicU32]) {
             at += 1;
         }
     }
-}
-
-/// Writes the distinct keys of a bucket, ascending, to `keys`, in place of what is there. A bucket longer than `chunk` (one pair repeated very
-/// often) is sorted chunk by chunk, so memory is proportional to the distinct keys; `check` gets their number after each chunk.
-fn distinct_keys(
-    buckets: &Buckets,
-    bucket: usize,
-    ids: &Range<u64>,
-    chunk: usize,
-    check: impl Fn(u64) -> Result<()>,
-    keys: &mut Vec<u64>,
-) -> Result<()> {
-    let mut is_first = true;
-    buckets.take_in_chunks(bucket, chunk, |blocks| {
-        let earlier = if is_first { Vec::new() } else { std::mem::take(keys) };
-        is_first = false;
-        sort_pairs(&blocks, ids, keys);
-        drop(blocks);
-        keys.dedup();
-        if !earlier.is_empty() {
-            *keys = merge(&earlier, keys);
-        }
-        check(keys.len() as u64)
-    })
 }
 
 fn merge(a: &[u64], b: &[u64]) -> Vec<u64> {

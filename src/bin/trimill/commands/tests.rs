@@ -1,4 +1,5 @@
 //! The commands, on a wheel of eight vertices, which has seven triangles.
+
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
