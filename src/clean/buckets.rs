@@ -284,7 +284,7 @@ impl Buckets {
         let mut taking = TakenBucket {
             buckets: self,
             class: bucket / self.of_class,
-            filling: Some(slot.filling),
+            filling: Some(slot.filling).filter(|filling| !filling.is_empty()),
             full: slot.full.into_iter(),
             runs: slot.runs.into_iter(),
         };
@@ -312,7 +312,7 @@ struct TakenBucket<'a> {
 }
 
 impl TakenBucket<'_> {
-    /// The next block, maybe empty; there must be keys left.
+    /// The next block; there must be keys left.
     fn next_block(&mut self) -> Result<Vec<u64>> {
         let Self { buckets, class, .. } = *self;
         if let Some(filling) = self.filling.take() {

@@ -156,7 +156,7 @@ fn the_budget_of_the_host_that_a_start_is_told_holds_the_recorded_parts_too() {
     let output = place.start(&data(FRIENDS.0), &within("17MiB"));
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");
-    let needed = said.split("--host-memory to ").nth(1).unwrap().split(',').next().unwrap();
+    let needed = said.split("--host-memory to ").nth(1).unwrap().split([',', '\n']).next().unwrap();
     let (result, _) = place.completes(FRIENDS, &[&within("1GiB")[..5], &[needed]].concat());
     assert_eq!(result.parts, 1);
 }
