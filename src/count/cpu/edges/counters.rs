@@ -14,6 +14,9 @@ const LEAST_SHIFT: u32 = 12;
 /// The size of a worker's buffer of additions for a range.
 const COLLECTED: usize = 128;
 
+/// The size of a worker's buffer of the counts of rows that follow each other.
+const OF_ROWS: usize = 1 << 10;
+
 /// Counters in ranges of equal length, each with a lock: first the resident arcs, then the arcs of a row block.
 #[derive(Debug)]
 pub(super) struct HostEdgeCounters {
@@ -118,21 +121,53 @@ pub(super) struct Additions {
     places: Vec<u32>,
     masks: Vec<u64>,
     used: Vec<u16>,
+    /// Counts to be added to the counters from `first_of_rows` on.
+    rows: Vec<u32>,
+    first_of_rows: u64,
 }
 
 impl Additions {
-    pub(super) const BYTES: Bytes = Bytes((RANGES + 1) * (12 * COLLECTED as u64 + 2));
+    pub(super) const BYTES: Bytes = Bytes((RANGES + 1) * (12 * COLLECTED as u64 + 2) + 4 * OF_ROWS as u64);
 
     pub(super) fn new(counters: &HostEdgeCounters) -> Self {
         let ranges = counters.ranges.len();
         let all = COLLECTED * ranges;
-        Self { shift: counters.shift, places: vec![0; all], masks: vec![0; all], used: vec![0; ranges] }
+        Self {
+            shift: counters.shift,
+            places: vec![0; all],
+            masks: vec![0; all],
+            used: vec![0; ranges],
+            rows: Vec::with_capacity(OF_ROWS),
+            first_of_rows: 0,
+        }
     }
 
     pub(super) fn bytes(&self) -> Bytes {
         Bytes::of::<u32>(self.places.capacity() as u64)
             + Bytes::of::<u64>(self.masks.capacity() as u64)
             + Bytes::of::<u16>(self.used.capacity() as u64)
+            + Bytes::of::<u32>(self.rows.capacity() as u64)
+    }
+
+    /// Adds the counts of a row, now or later: to take locks is slow if rows are short.
+    #[inline(always)]
+    pub(super) fn push_row(&mut self, first: u64, counts: &[u32], counters: &HostEdgeCounters) {
+        let place = first.wrapping_sub(self.first_of_rows);
+        if place < self.rows.len() as u64 || place.saturating_add(counts.len() as u64) > OF_ROWS as u64 {
+            self.add_rows(counters);
+            self.first_of_rows = first;
+            if counts.len() > OF_ROWS {
+                return counters.add(first, counts);
+            }
+        }
+        // The rows between have no triangles.
+        self.rows.resize((first - self.first_of_rows) as usize, 0);
+        self.rows.extend_from_slice(counts);
+    }
+
+    fn add_rows(&mut self, counters: &HostEdgeCounters) {
+        counters.add(self.first_of_rows, &self.rows);
+        self.rows.clear();
     }
 
     /// Adds 1, now or later, for each bit of `mask`; its lowest bit is for `counter`.
@@ -171,6 +206,7 @@ impl Additions {
     }
 
     pub(super) fn flush(&mut self, counters: &HostEdgeCounters) {
+        self.add_rows(counters);
         (0..self.used.len()).for_each(|range| self.add_range(range, counters));
     }
 }

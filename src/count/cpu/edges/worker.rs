@@ -1,5 +1,6 @@
 //! How a worker counts the triangles on the arcs of a run of locals.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::context::{Around, BatchedHeads, FoundByHead};
@@ -150,28 +151,18 @@ impl EdgeWorker {
         found
     }
 
-    /// Counts the entries of a successor's row that are in `row`, which is not marked and has up to `WIDTH` entries.
+    /// As [`Self::with_others`], in registers; `row` has up to `WIDTH` entries and is not marked.
     #[inline(always)]
-    fn with_short<const WIDTH: usize>(&mut self, row: &[u32], successor: Successor<'_>, around: &Around<'_>) -> u32 {
-        let mut entries = [NONE; WIDTH];
-        entries[..row.len()].copy_from_slice(row);
-        // Compares each entry of the successor's row with all of `row` at once; most rows have none in common.
-        let mut found = [0; WIDTH];
-        for &c in successor.row {
-            for (found, &entry) in found.iter_mut().zip(&entries) {
-                *found += u32::from(entry == c);
-            }
+    fn with_short<const WIDTH: usize>(&mut self, row: &[u32], start: usize, around: &Around<'_>) -> u64 {
+        let (mut short, mut ahead) = (ShortRow::<WIDTH>::new(row), [Successor::NONE; WIDTH]);
+        let mut all = 0;
+        for &successor in Successor::load(row, start..row.len(), around, &mut ahead) {
+            let found = short.with(successor, &mut self.additions, around);
+            self.own.add_to(successor.place, found);
+            all += u64::from(found);
         }
-        let triangles = found.iter().sum();
-        if triangles > 0 {
-            for (i, &found) in found.iter().enumerate().filter(|(_, found)| **found > 0) {
-                self.own.add_to(i, found);
-            }
-            for (place, _) in (successor.first..).zip(successor.row).filter(|(_, c)| entries.contains(c)) {
-                self.additions.push(place, 1, around.counters);
-            }
-        }
-        triangles
+        (0..row.len()).for_each(|arc| self.own.add_to(arc, short.found[arc]));
+        all
     }
 
     /// As [`Self::with_others`], where most rows are packed: mostly near each other, so none is prefetched. For the middle corners before
@@ -196,28 +187,12 @@ impl EdgeWorker {
 
     /// Counts the triangles whose middle corners are in `row[start..]`.
     #[inline(always)]
-    fn with_others(&mut self, row: &[u32], start: usize, marked: bool, around: &Around<'_>) -> u64 {
-        let Some((&first, &last)) = row.first().zip(row.last()) else { return 0 };
+    fn with_others(&mut self, row: &[u32], start: usize, around: &Around<'_>) -> u64 {
         let mut all = 0;
-        for (begin, some) in (start..).step_by(AHEAD).zip(row[start..].chunks(AHEAD)) {
-            let mut ahead = [Successor { place: 0, row: &[], first: 0 }; AHEAD];
-            let mut many = 0;
-            for (place, &b) in (begin..).zip(some) {
-                // Reads all row bounds before comparing the first row.
-                let (row, first_arc) = around.row_at(b);
-                ahead[many] = Successor { place, row, first: first_arc };
-                if may_intersect(row, first, last) {
-                    prefetch_row(row);
-                    many += 1;
-                }
-            }
-            for successor in &ahead[..many] {
-                let found = match row.len() {
-                    _ if marked => self.with_row(*successor, around),
-                    ..=4 => self.with_short::<4>(row, *successor, around),
-                    5..=8 => self.with_short::<8>(row, *successor, around),
-                    _ => self.with_short::<SHORT>(row, *successor, around),
-                };
+        for begin in (start..row.len()).step_by(AHEAD) {
+            let mut ahead = [Successor::NONE; AHEAD];
+            for &successor in Successor::load(row, begin..row.len().min(begin + AHEAD), around, &mut ahead) {
+                let found = self.with_row(successor, around);
                 self.own.add_to(successor.place, found);
                 all += u64::from(found);
             }
@@ -241,12 +216,71 @@ fn places_of(some: u64, bits: u64) -> u64 {
     places
 }
 
+/// A row in registers, and how often each of its entries was found in a successor's row.
+struct ShortRow<const WIDTH: usize> {
+    entries: [u32; WIDTH],
+    found: [u32; WIDTH],
+}
+
+impl<const WIDTH: usize> ShortRow<WIDTH> {
+    #[inline(always)]
+    fn new(row: &[u32]) -> Self {
+        let mut entries = [NONE; WIDTH];
+        entries[..row.len()].copy_from_slice(row);
+        Self { entries, found: [0; WIDTH] }
+    }
+
+    /// Compares each entry of the successor's row with the whole row at once.
+    #[inline(always)]
+    fn with(&mut self, successor: Successor<'_>, additions: &mut Additions, around: &Around<'_>) -> u32 {
+        let mut all = 0;
+        for (first, some) in (successor.first..).step_by(64).zip(successor.row.chunks(64)) {
+            let mut mask = 0;
+            for (place, &c) in some.iter().enumerate() {
+                let mut is_found = 0;
+                for (found, &entry) in self.found.iter_mut().zip(&self.entries) {
+                    let is_same = u32::from(entry == c);
+                    *found += is_same;
+                    is_found |= is_same;
+                }
+                mask |= u64::from(is_found) << place;
+            }
+            if mask != 0 {
+                additions.push(first, mask, around.counters);
+                all += mask.count_ones();
+            }
+        }
+        all
+    }
+}
+
 /// A middle corner: its place in the row that is counted, its own row, and the counter of the first arc of that row.
 #[derive(Clone, Copy)]
 struct Successor<'a> {
     place: usize,
     row: &'a [u32],
     first: u64,
+}
+
+impl<'a> Successor<'a> {
+    const NONE: Self = Self { place: 0, row: &[], first: 0 };
+
+    /// Those at `places` of `row` whose rows may share entries with it. Their rows are prefetched.
+    #[inline(always)]
+    fn load<'b>(row: &[u32], places: Range<usize>, around: &Around<'a>, into: &'b mut [Self]) -> &'b [Self] {
+        let Some((&first, &last)) = row.first().zip(row.last()) else { return &[] };
+        let mut many = 0;
+        for place in places {
+            // Reads all row bounds before comparing the first row.
+            let (row, first_arc) = around.row_at(row[place]);
+            into[many] = Self { place, row, first: first_arc };
+            if may_intersect(row, first, last) {
+                prefetch_row(row);
+                many += 1;
+            }
+        }
+        &into[..many]
+    }
 }
 
 /// The most arcs of a part: 512 KiB.
@@ -314,15 +348,19 @@ pub(super) fn count_run(
             }
             worker.with_packed(RowHead { row, start }, end_by_head, around)
         } else {
-            let marks = end > SHORT;
-            if marks {
-                worker.own.mark(row);
+            match end {
+                ..=4 => worker.with_short::<4>(row, start, around),
+                5..=8 => worker.with_short::<8>(row, start, around),
+                9..=SHORT => worker.with_short::<SHORT>(row, start, around),
+                _ => {
+                    worker.own.mark(row);
+                    worker.with_others(row, start, around)
+                }
             }
-            worker.with_others(row, start, marks, around)
         };
         let counts = worker.own.finish();
         if of_row > 0 {
-            counters.add(resident.offsets[local], counts);
+            worker.additions.push_row(resident.offsets[local], counts, counters);
             count += of_row;
         }
     }
