@@ -8,7 +8,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use super::place::Write;
 use trimill_graph::BlockEntry;
 use trimill_graph::writing::RowsWritten;
-use trimill_system::{Result, lock, parallel};
+use trimill_system::{Result, lock};
 
 /// Buckets a thread whose rows may be made before those of earlier buckets are complete.
 const AHEAD: usize = 2;
@@ -44,7 +44,8 @@ impl BlocksInOrder {
         };
         // Threads take buckets in order, so that few complete buckets must wait for their position.
         let ahead = AHEAD * rayon::current_num_threads();
-        parallel::try_each(0..rayon::current_num_threads(), |_| {
+        // Once on each thread: a thread that waits in `write` for a loop of its own would take another turn, which waits for that `write`.
+        let ended = rayon::broadcast(|_| {
             let _fail = FailOnPanic(self);
             loop {
                 let bucket = next.fetch_add(1, Ordering::Relaxed);
@@ -53,7 +54,8 @@ impl BlocksInOrder {
                 }
                 one(bucket).inspect_err(|_| self.fail())?;
             }
-        })
+        });
+        ended.into_iter().collect()
     }
 
     pub(crate) fn finish(self) -> RowsWritten {
