@@ -77,6 +77,7 @@ impl Planned {
         let building =
             place.is_some().then(|| self.building(order.len(), session.job.settings.spill.keep())).transpose()?;
         check_room(self.disk_needs(building.as_ref())?)?;
+        self.begin()?;
         let spilling = place.zip(building).map(|((locals, mut dir), building)| {
             order.iter().for_each(|&part| dir.wrote(&path.join(file_name(part))));
             let builder = self.builder(locals, &path, &room, session.job.settings.spill.keep());

@@ -177,7 +177,6 @@ impl Opened<'_> {
         let Opened { session, claimed, .. } = self;
         if let (Some(run), Some(claimed), Some(origin)) = (&session.run, claimed, &origin) {
             run.record(&claimed.with_input(&origin.identity))?;
-            run.announce(session.job.replaced(), session.job.temporary_spills(), false)?;
         }
         Ok(Prepared { session, graph, origin, stages })
     }

@@ -40,6 +40,8 @@ pub(super) struct Planned {
     pub(super) limits: PlanLimits,
     pub(super) chosen: ChosenBackends,
     pub(super) fingerprint: u128,
+    /// Whether an earlier start recorded the plan.
+    recorded: bool,
     /// Peak resident memory up to the plan, including a child process but not what drivers mapped (if GPUs were opened meanwhile, perhaps a part of
     /// it). The peak is measured anew from here on.
     pub(super) peak: Bytes,
@@ -54,6 +56,17 @@ impl Planned {
     pub(super) fn unless_damaged<T>(self, step: impl FnOnce(Self) -> Result<T>) -> Result<T> {
         let path = self.graph.path().map(Path::to_path_buf);
         Session::unless_graph_damaged(step(self), path.as_deref())
+    }
+
+    /// Records the plan and the outputs in the run directory, if there is one, and forgets an earlier result. Called when nothing refuses the job any
+    /// more: a start that is refused must leave a finished job as it is.
+    pub(super) fn begin(&self) -> Result<()> {
+        let Session { job, run, .. } = &self.session;
+        let Some(run) = run else { return Ok(()) };
+        if !self.recorded {
+            PlanRecord::write(run.path(), self.fingerprint, &self.plan)?;
+        }
+        run.announce(job.replaced(), job.temporary_spills(), false)
     }
 
     pub(super) fn counting_seconds(&self) -> f64 {
@@ -167,9 +180,6 @@ impl Prepared {
         let before = recorded.map(|(record, _)| record.fingerprint);
         let fingerprint =
             before.unwrap_or_else(|| fingerprint(&job.settings, &identity, &plan.cut, plan.row_block_limit));
-        if let Some(run) = session.run.as_ref().filter(|_| before.is_none()) {
-            PlanRecord::write(run.path(), fingerprint, &plan)?;
-        }
         Ok(Planned {
             partitioner: resolved(job.settings.partition.partitioner(), plan.cut.mode()).clone(),
             session,
@@ -179,6 +189,7 @@ impl Prepared {
             limits,
             chosen,
             fingerprint,
+            recorded: before.is_some(),
             peak,
         })
     }

@@ -45,6 +45,12 @@ pub fn prepare(
         return Err(Error::usage("no run directory").advice("name it with --run-dir"));
     };
     run.check_writable()?;
+    if run.has_result() && !run.is_prepared() {
+        return Err(Error::resource("holds a job that 'trimill count' finished")
+            .at(run.path())
+            .expected("an empty directory, one of 'trimill prepare', or nothing")
+            .advice("name another --run-dir, or remove this one"));
+    }
     let mut opened = session.input(None)?;
     opened.claim()?;
     if let Some(report) = opened.session.prepared_earlier(shards)? {
@@ -100,9 +106,8 @@ impl Session {
             self.tidy();
             return done("merged");
         }
-        run.forget_result()?;
         match parallel::within(&self.pool, || self.is_whole(run, &prepared))? {
-            true => done("prepared"),
+            true => run.forget_result().and_then(|()| done("prepared")),
             false => Ok(None),
         }
     }
@@ -150,6 +155,7 @@ impl Planned {
         let start = Instant::now();
         let costs = parallel::within(pool, || costs(graph, plan, &self.limits.machine, control))?;
         stages.push(Stage::since("costs", start, graph.stored_bytes(), Bytes::ZERO));
+        self.begin()?;
         let mut spilled = Bytes::ZERO;
         if let GraphCut::Sets(locals) = &plan.cut {
             let dir = SpillDir::of_prepared(&run.spills(None), *fingerprint)?;

@@ -39,6 +39,7 @@ impl Planned {
         stages: &mut Vec<Stage>,
     ) -> Result<CountedAll> {
         let Self { graph, plan, fingerprint, session: Session { run, pool, control, .. }, .. } = self;
+        self.begin()?;
         let journal = run.as_ref().map(|run| run.journal(*fingerprint, 1));
         if let Some(result) = journal.as_ref().map(Journal::counted).transpose()?.and_then(|mut all| all.remove(&0)) {
             return Ok(CountedAll { partitions: vec![result], devices: Vec::new() });

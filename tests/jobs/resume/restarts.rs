@@ -93,6 +93,30 @@ fn a_done_job_is_answered_from_a_directory_that_cannot_be_written() {
 }
 
 #[test]
+fn a_start_that_is_refused_leaves_a_done_job_as_it_is() {
+    // With one part, to keep its spill takes another plan.
+    for parts in ["3", "1"] {
+        let place = Place::new();
+        place.prints(&["partition", &data(COLLABORATION.0), "--parts", "2", "--spill-dir", "foreign"]);
+        let done = ["--partitioner", "contiguous", "--parts", parts, "--per-edge", "e.tsv"];
+        let (first, _) = place.completes(ROUTERS, &done);
+        for (more, said) in [
+            (&["--per-vertex", "v.tsv", "--device-memory", "1"][..], "expected at most 1 B, the device budget"),
+            (&["--per-vertex", "v.tsv", "--host-memory", "1MiB"], "raise --host-memory"),
+            (&["--keep-spill", "--spill-dir", "foreign"], "holds the spilled partitions of another job"),
+        ] {
+            let output = place.start(&data(ROUTERS.0), &[&done[..4], more].concat());
+            assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+            assert!(stderr(&output).contains(said), "{}", stderr(&output));
+            assert_eq!(place.completes(ROUTERS, &done).0, first, "{more:?}");
+        }
+        let prepare = ["prepare", &data(ROUTERS.0), "--run-dir", "run", "--partitioner", "contiguous"];
+        place.refuses(&prepare, 3, &["run: holds a job that 'trimill count' finished; expected ", "another --run-dir"]);
+        assert_eq!(place.completes(ROUTERS, &done).0, first);
+    }
+}
+
+#[test]
 fn counted_partitions_and_finished_spills_are_taken_and_the_graph_is_not_made_again() {
     let place = Place::new();
     killed_when(&place, &data(COLLABORATION.0), &PARTS, |place| {
