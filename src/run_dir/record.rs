@@ -14,7 +14,7 @@ use trimill_input::{FileIdentity, Identity};
 use trimill_system::{Control, Error, Kind, Result, disk};
 
 use super::plan::PlanRecord;
-use super::{ANNOUNCED, GRAPHS, JOB, RunDir, SPILLS, WORK, lock, sealed_file};
+use super::{GRAPHS, JOB, RunDir, SPILLS, WORK, lock, sealed_file};
 
 const KIND: &str = "trimill run directory 3";
 
@@ -145,16 +145,15 @@ impl RunDir {
             if error.kind() != Kind::Resource || self.has_work(&before, job) {
                 return Err(error);
             }
-            disk::remove(&self.path.join(ANNOUNCED))?;
             return disk::remove(&path);
         }
         let now = before.clone().refreshed(job);
         if now == before || self.read_only { Ok(()) } else { sealed_file::write(&path, &now) }
     }
 
-    /// Whether the job `before` can go on from what is here: a plan, results, or a graph that is not that of `now`, too.
+    /// Whether the job `before` began to count or to spill here, or has a graph that is not that of `now`, too.
     fn has_work(&self, before: &JobRecord, now: &JobRecord) -> bool {
-        const OF_ANY_START: [&str; 6] = [lock::NAME, JOB, ANNOUNCED, GRAPHS, SPILLS, WORK];
+        const OF_ANY_START: [&str; 5] = [lock::NAME, JOB, GRAPHS, SPILLS, WORK];
         let same_graph = before.format == now.format && before.input().paths_only() == now.input().paths_only();
         let of_any_start = |entry: DirEntry| OF_ANY_START.iter().any(|name| entry.file_name() == *name);
         let is_bare = std::fs::read_dir(&self.path).is_ok_and(|mut there| there.all(|it| it.is_ok_and(of_any_start)));

@@ -62,6 +62,18 @@ fn a_start_without_a_plan_does_not_keep_other_jobs_out() {
 }
 
 #[test]
+fn what_a_start_that_was_refused_would_have_written_is_no_file_of_the_next_job() {
+    let place = Place::new();
+    let routers = data(ROUTERS.0);
+    refused(&place, 3, &routers, &["--per-vertex", "v.tsv", "--device-memory", "10"], &["--device-memory"]);
+    place.write("v.tsv", "of somebody");
+    for input in [&routers, &data(COLLABORATION.0)] {
+        refused(&place, 2, input, &["--per-vertex", "v.tsv"], &["v.tsv: is there already"]);
+    }
+    assert_eq!(fs::read_to_string(place.path("v.tsv")).unwrap(), "of somebody");
+}
+
+#[test]
 fn a_changed_input_is_told_what_changed() {
     let place = Place::new();
     let file = place.path("g.txt");
