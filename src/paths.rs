@@ -5,9 +5,8 @@
 //! | found | refused |
 //! | --- | --- |
 //! | two outputs in one file; an output where a directory of the job is to be | always |
-//! | an output that is an input, or among the files of a directory or pattern that is one; a cache there: of this job or of another one of the batch | always |
-//! | anything, a cache too, in the run directory of this job or of another one of the batch; kept spills that are one; a run directory or kept spills of two jobs | always |
-//! | a run directory in one that is there | always |
+//! | an output that is an input, or among the files of a directory or pattern that is one; a directory for others there: of this job or of another one of the batch | always |
+//! | anything in the run directory of this job, of another one of the batch, or in one that is there; kept spills that are one; a run directory or kept spills of two jobs | always |
 //! | a file of counts or a result that is there, a kept spill's name with something else | unless forced, or an earlier start in the run directory announced it, and nobody changed it |
 //! | a report, a trace or a comparison whose name holds something else | always |
 //! | an output in a directory that is not there, and that no job makes; an output that cannot be written | always |
@@ -70,8 +69,8 @@ enum How {
     Own,
     /// A directory where spills and their manifest stay.
     Spills,
-    /// A directory of graph files, which others use, too.
-    Cache,
+    /// A directory of graph files or of temporary ones, which others use, too.
+    Shared,
 }
 
 impl Job {
@@ -108,8 +107,12 @@ impl Job {
         if let Some(dir) = &self.settings.run.dir {
             paths = paths.with("the run directory", dir, How::Own);
         }
-        if let Some(dir) = self.settings.cache.dir.as_deref().filter(|_| self.settings.cache.enabled()) {
-            paths = paths.with("the cache directory", dir, How::Cache);
+        for (what, dir) in [
+            ("the cache directory", self.settings.cache.dir.as_deref().filter(|_| self.settings.cache.enabled())),
+            ("the directory of temporary spills", self.temporary_spills()),
+            ("the directory of temporary files", self.settings.work.dir.as_deref()),
+        ] {
+            paths = dir.into_iter().fold(paths, |paths, dir| paths.with(what, dir, How::Shared));
         }
         match kept {
             Some(dir) => paths.with("the spilled partitions", dir, How::Spills),
@@ -192,7 +195,7 @@ pub fn check(all: &[Paths]) -> Result<()> {
     let (mut inputs, mut patterns) = (HashMap::new(), Vec::new());
     for this in &found {
         let other = match this.announced.how {
-            How::Read | How::Cache => None,
+            How::Read | How::Shared => None,
             How::ReadAll => {
                 match InputPattern::of(&this.announced.path) {
                     Some(pattern) => patterns.push((pattern, this)),
@@ -226,9 +229,9 @@ pub fn check(all: &[Paths]) -> Result<()> {
         if let Some(input) = writes.then(among).flatten() {
             return Err(this.among(input));
         }
-        let is_cache = matches!(how, How::Cache);
+        let is_shared = matches!(how, How::Shared);
         for (above, dir) in this.place.ancestors().enumerate() {
-            if let Some(output) = files.get(dir).filter(|_| !is_cache && (above > 0 || is_dir)) {
+            if let Some(output) = files.get(dir).filter(|_| !is_shared && (above > 0 || is_dir)) {
                 return Err(this.same(output));
             }
             if let Some(run) = own.get(dir).filter(|_| above > 0 || !matches!(how, How::Own)) {
@@ -307,7 +310,7 @@ impl<'a> ResolvedPath<'a> {
                 let inode = file.metadata().ok().map(|there| (there.dev(), there.ino()));
                 (file, inode)
             }
-            How::Own | How::Spills | How::Cache | How::ReadAll => (place(path), None),
+            How::Own | How::Spills | How::Shared | How::ReadAll => (place(path), None),
         };
         Some(Self { of, announced, place, inode })
     }
@@ -358,10 +361,18 @@ impl<'a> ResolvedPath<'a> {
             .expected("a place outside: what is in a run directory may be removed")
     }
 
-    /// Refuses to replace an existing file, unless that was announced.
+    /// Refuses a place in another run directory, whose job removes files there; and to replace a file that is there, unless it was announced.
     fn is_free(&self) -> Result<()> {
-        let (path, paths) = (&self.announced.path, self.of);
-        match self.announced.how {
+        let (path, paths, how) = (&self.announced.path, self.of, self.announced.how);
+        let outer = match how {
+            How::Read | How::ReadAll => None,
+            How::Own => self.place.parent().and_then(run_dir::around),
+            How::Write(_) | How::Spills | How::Shared => run_dir::around(&self.place),
+        };
+        if let Some(outer) = outer {
+            return Err(self.inside("another run directory", outer));
+        }
+        match how {
             How::Write(Some(check)) => check(path),
             How::Write(None) if self.inode.is_some() && !paths.force && !paths.announced.contains(&self.place) => {
                 let changed = paths.changed.contains(&self.place);
@@ -372,10 +383,6 @@ impl<'a> ResolvedPath<'a> {
                 Some(foreign) => Err(Error::usage("is there already, and is no spilled partition").at(foreign).advice(
                     "name another --spill-dir, or replace it with --force (in a job file `output.force = true`)",
                 )),
-                None => Ok(()),
-            },
-            How::Own => match run_dir::around(&self.place) {
-                Some(outer) => Err(self.inside("another run directory", outer)),
                 None => Ok(()),
             },
             _ => Ok(()),

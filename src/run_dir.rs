@@ -120,9 +120,9 @@ pub fn announced(path: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     files.into_iter().partition(|file| !left.iter().any(|left| left.path == *file && left.has_changed()))
 }
 
-/// The run directory that `dir` is somewhere in, if it is in one.
-pub fn around(dir: &Path) -> Option<&Path> {
-    dir.ancestors().skip(1).find(|above| lock::is_there(above))
+/// The run directory that `path` is, or is somewhere in.
+pub fn around(path: &Path) -> Option<&Path> {
+    path.ancestors().find(|dir| lock::is_there(dir))
 }
 
 /// What to do about a file of a prepared job that is missing, damaged, or of another job.

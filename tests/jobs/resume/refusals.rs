@@ -142,7 +142,28 @@ fn a_run_directory_in_another_one_is_refused() {
         let words = ["count", &routers, "--backend", "cpu", "--run-dir", inner];
         place.refuses(&words, 2, &[inner, ": the run directory in another run directory, ", "/run; expected a place"]);
     }
-    assert!(!place.path("run/work").exists() && !place.path("run/inner").exists());
+    let count = ["count", &routers, "--backend", "cpu"];
+    for (more, said) in [
+        (&["--output", "run/work/res"][..], "run/work/res/result.json: the result in another run directory, "),
+        (&["--per-vertex", "run/v.tsv", "--force"], "run/v.tsv: the triangles at each vertex in another "),
+        (&["--report", "run/spills/r.html"], "run/spills/r.html: the report in another "),
+        (&["--spill-dir", "run/spills/k", "--keep-spill"], "run/spills/k: the spilled partitions in another "),
+        (&["--spill-dir", "run"], "run: the directory of temporary spills in another "),
+        (&["--work-dir", "run/work"], "run/work: the directory of temporary files in another "),
+        (&["--cache-dir", "run/graph"], "run/graph: the cache directory in another "),
+    ] {
+        place.refuses(&[&count[..], more].concat(), 2, &[said, "run directory, ", "/run; expected a place outside"]);
+    }
+    place.refuses(&["partition", &routers, "--spill-dir", "run/spills/k"], 2, &["in another run directory"]);
+    place.write("b.toml", format!("[[job]]\ninput.path = '{routers}'\noutput.dir = 'run/work/res'\n"));
+    place.refuses(
+        &["run", "b.toml", "--check"],
+        2,
+        &["run/work/res/result.json: the result of job 'job-1' in another run directory"],
+    );
+    for made in ["work", "inner", "spills", "graph"] {
+        assert!(!place.path("run").join(made).exists(), "{made}");
+    }
     // A file of that name alone is no sign of a run directory.
     place.write("tmp/lock", "of something else");
     place.prints(&["count", &routers, "--backend", "cpu", "--run-dir", "tmp/run"]);
