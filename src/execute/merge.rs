@@ -73,7 +73,11 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
         ..result_of(&session, &graph.figures())
     };
     let mut result = result.complete();
-    let written = details.finish(&session, Vec::new(), &mut result).map_err(|error| with_prepare_advice(error, &path));
+    // The record that preparing wrote may be gone, and later merges must know these files as the job's own.
+    let written = run
+        .announce(job.replaced(), None, false)
+        .and_then(|()| details.finish(&session, Vec::new(), &mut result))
+        .map_err(|error| with_prepare_advice(error, &path));
     if written.as_ref().is_err_and(|error| !keeps_answer(error)) {
         return written.map(|()| (result, job.settings.output.dir.clone()));
     }

@@ -245,6 +245,30 @@ fn prepared_again_what_is_damaged_is_made_again() {
 }
 
 #[test]
+fn a_merge_knows_its_own_files_though_the_record_of_them_was_gone() {
+    let place = Shared::new();
+    let settings = ["--partitioner", "rank", "--per-edge", "e.tsv", "--output", "out"];
+    for is_there in [false, true] {
+        place.prepare("run", "2", &settings);
+        place.count("run", "0/1");
+        let outputs = place.path("run/outputs.json");
+        if is_there {
+            flip(&outputs, 8 * 40)
+        } else {
+            fs::remove_file(&outputs).unwrap()
+        }
+        let result = place.merge("run");
+        assert_eq!(place.merge("run"), result);
+        // What was merged is not refused as a file of others.
+        place.prepare("run", "2", &settings);
+        for dir in ["run", "out"] {
+            fs::remove_dir_all(place.path(dir)).unwrap();
+        }
+        fs::remove_file(place.path("e.tsv")).unwrap();
+    }
+}
+
+#[test]
 fn a_merged_job_is_prepared_again_only_if_its_files_are_gone() {
     let place = Shared::new();
     for mode in MODES {
