@@ -18,7 +18,7 @@ use crate::sums::{ByArc, ByRank};
 use trimill_counting::CountBackend;
 use trimill_partitioners::spill::Manifest;
 use trimill_system::control::{Control, NOTE};
-use trimill_system::{Bytes, Error, Result};
+use trimill_system::{Bytes, Error, Kind, Result};
 
 /// Counts a shard of the job prepared in `how`'s run directory, with `how`'s devices, method and budgets. Errors: `Kind::Resource` if no
 /// job is prepared there, and those of counting; `Kind::Usage` if the environment names no shard.
@@ -29,21 +29,39 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     };
     let (run, prepared) = RunDir::share(&path)?;
     let shard = chosen(choice, &prepared)?;
-    let mut report = ShardReport::new(path.clone(), shard.to_string(), prepared.parts(), prepared.report.mode);
+    let report = ShardReport::new(path.clone(), shard.to_string(), prepared.parts(), prepared.report.mode);
+    let merged = ShardReport { merged: true, ..report.clone() };
     // The graph exists again if a merged job was prepared again because its outputs were gone.
     if run.lacks_graph(&prepared)
         && run.finished(prepared.fingerprint).map_err(|error| with_prepare_advice(error, &path))?.is_some()
     {
-        report.merged = true;
-        return Ok(report);
+        return Ok(merged);
     }
+    // A merge removes the files that a shard which is counted twice still reads and writes.
+    let is_merged = || RunDir::share(&path).and_then(|(run, _)| run.finished(prepared.fingerprint));
+    match counted(how, run, &prepared, shard, report, control) {
+        Ok(report) => Ok(ShardReport { seconds: begin.elapsed().as_secs_f64(), ..report }),
+        Err(error) if error.kind() <= Kind::Resource && is_merged().is_ok_and(|result| result.is_some()) => Ok(merged),
+        Err(error) => Err(error),
+    }
+}
+
+fn counted(
+    how: Job,
+    run: RunDir,
+    prepared: &PreparedJob,
+    shard: Shard,
+    mut report: ShardReport,
+    control: &Control,
+) -> Result<ShardReport> {
+    let path = run.path().to_path_buf();
     let job = prepared.counted_as(how);
     if prepared.parts() > 1 {
         let cut = format!("the job is prepared in {} partitions", prepared.parts());
         Choice::check_partitions(&job.settings.count, &cut)?;
     }
-    run.check(&prepared)?;
-    let graph = run.graph(&prepared)?;
+    run.check(prepared)?;
+    let graph = run.graph(prepared)?;
     let journal = run.journal(prepared.fingerprint, prepared.parts());
     let kept = (job.counts_edges(), job.counts_vertices());
     // As `Details::resume` decides, by names alone.
@@ -73,7 +91,6 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     }
     report.partitions.sort_by_key(|result| result.id);
     report.missing = prepared.parts() - journal.counted()?.into_keys().filter(has_counts).count() as u32;
-    report.seconds = begin.elapsed().as_secs_f64();
     Ok(report)
 }
 

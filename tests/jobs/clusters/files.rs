@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use super::{MODES, Shared};
 use crate::common::flip;
 use crate::common::job::typed;
-use crate::common::place::{copy, files, stderr};
-use trimill::testing::report::RunResult;
+use crate::common::place::{copy, files, goes_on, stderr, stopped};
+use trimill::testing::report::{RunResult, ShardReport};
 
 /// The files below a directory, by their paths in it.
 fn files_in(dir: &Path) -> Vec<PathBuf> {
@@ -265,6 +266,27 @@ fn a_merge_knows_its_own_files_though_the_record_of_them_was_gone() {
             fs::remove_dir_all(place.path(dir)).unwrap();
         }
         fs::remove_file(place.path("e.tsv")).unwrap();
+    }
+}
+
+/// The merge removes the file that the stopped process is writing, and the spills that it has not read yet.
+#[test]
+fn a_shard_that_runs_twice_and_ends_after_the_merge_says_that_all_is_merged() {
+    let place = Shared::new();
+    for (i, mode) in MODES.iter().enumerate() {
+        let (run, file) = (format!("run{i}"), format!("v{i}.tsv"));
+        place.prepare(&run, "1", &[mode, &["--parts", "3", "--per-vertex", &file][..]].concat());
+        let mut late = place.command(&place.shard(&run, "0/1"));
+        late.env("TRIMILL_FAULT", "device-stop:1").stdout(Stdio::piped()).stderr(Stdio::piped());
+        let late = late.spawn().unwrap();
+        stopped(&late);
+        place.count(&run, "0/1");
+        place.merge(&run);
+        goes_on(&late);
+        let output = late.wait_with_output().unwrap();
+        assert!(output.status.success(), "{mode:?}: {}", stderr(&output));
+        let report: ShardReport = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(report.merged && report.partitions.is_empty(), "{report:?}");
     }
 }
 
