@@ -96,15 +96,18 @@ impl JobRecord {
         if self.kind != now.kind {
             found.push(format!("kind: recorded {}, now {}", self.kind, now.kind));
         }
+        let other_partitioner = self.partitioner != now.partitioner;
         for ((name, before), (_, now)) in self.settings().into_iter().zip(now.settings()) {
+            let by = if name == "mode" { ", as --prune or --keep-spill asks for" } else { "" };
             let free = match name {
                 "parts" => now == "auto" || plan.is_some_and(|plan| now == plan.parts.to_string()),
-                "mode" => now == "auto" || plan.is_some_and(|plan| now == plan.mode.to_string()),
+                // The mode follows from a partitioner that is named, and that is reported.
+                "mode" => other_partitioner || now == "auto" || plan.is_some_and(|plan| now == plan.mode.to_string()),
                 "block bytes" => now == NONE || plan.is_some_and(|plan| now == plan.block_bytes.get().to_string()),
                 _ => false,
             };
             if before != now && !free {
-                found.push(format!("{name}: recorded {before}, now {now}"));
+                found.push(format!("{name}: recorded {before}, now {now}{by}"));
             }
         }
         files_differ("input", &self.input, &mut now.input, &mut found, control)?;

@@ -22,13 +22,13 @@ fn another_job_is_told_what_differs() {
     let place = Place::new();
     let routers = data(ROUTERS.0);
     place.completes(ROUTERS, &["--parts", "4"]);
-    let mode = "mode: recorded auto, now spilled)";
+    let mode = "mode: recorded auto, now spilled, as --prune or --keep-spill asks for)";
     for (arguments, said) in [
         (&["--parts", "5"][..], "(parts: recorded 4, now 5)".to_string()),
         (&["--parts", "4", "--seed", "9"], "(seed: recorded 1, now 9)".into()),
         (&["--parts", "4", "--prune", "none"], format!("(prune: recorded direct, now none; {mode}")),
         (&["--parts", "4", "--prune", "direct"], format!("({mode}")),
-        (&["--parts", "4", "--partitioner", "random"], format!("(partitioner: recorded auto, now random; {mode}")),
+        (&["--parts", "4", "--partitioner", "random"], "(partitioner: recorded auto, now random)".into()),
         (&["--parts", "4", "--block-bytes", "1MiB"], "(block bytes: recorded none, now 1048576)".into()),
         (
             &["--parts", "4", "--partitioner", "metis", "--metis-contract", "4"],

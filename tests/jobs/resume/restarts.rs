@@ -135,8 +135,8 @@ fn counted_partitions_and_finished_spills_are_taken_and_the_graph_is_not_made_ag
 fn counted_rank_ranges_are_taken_too_and_the_stream_stays() {
     let parts = |partitioner: &'static str| ["--no-cache", "--parts", "6", "--partitioner", partitioner];
     for (first, now, differs) in [
-        ("rank", "contiguous", "(partitioner: recorded rank, now contiguous; mode: recorded in-place, now spilled)"),
-        ("auto", "random", "(partitioner: recorded auto, now random; mode: recorded auto, now spilled)"),
+        ("rank", "contiguous", "(partitioner: recorded rank, now contiguous)"),
+        ("auto", "random", "(partitioner: recorded auto, now random)"),
     ] {
         let place = Place::new();
         killed_when(&place, &data(ROUTERS.0), &parts(first), |place| place.records().len() == 4);
