@@ -37,6 +37,14 @@ pub struct Declared<'a> {
     pub original: &'a dyn Fn(u32) -> u64,
 }
 
+impl Declared<'_> {
+    /// What a file of one column has. Of lists of edges, which declare no vertices, these are the ids up to the largest.
+    fn all_lines(&self, lines: u64) -> String {
+        let (first, last) = (self.first_id, self.first_id.saturating_add(lines).saturating_sub(1));
+        format!("one line for each of the {lines} ids from {first} to {last}, also those without edges")
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileAssignment {
     pub assignment: Vec<u32>,
@@ -134,8 +142,9 @@ impl<'a> AssignmentReader<'a> {
 
     fn next_id(&self) -> Result<u64> {
         match self.declared.lines {
-            Some(lines) if self.data_lines >= lines => Err(wrong(format!("too many lines: more than {lines}"))
-                .expected(format!("one line for each of the {lines} vertices that the input declares"))),
+            Some(lines) if self.data_lines >= lines => {
+                Err(wrong(format!("too many lines: more than {lines}")).expected(self.declared.all_lines(lines)))
+            }
             _ => Ok(self.declared.first_id.saturating_add(self.data_lines)),
         }
     }
@@ -164,9 +173,7 @@ impl<'a> AssignmentReader<'a> {
             && self.data_lines < lines
         {
             let found = format!("too few lines: {} with a part number", self.data_lines);
-            let expected =
-                format!("one line for each of the {lines} vertices that the input declares, also those without edges");
-            return Err(wrong(found).at_line(number).expected(expected));
+            return Err(wrong(found).at_line(number).expected(self.declared.all_lines(lines)));
         }
         if let Some(compact) = self.assignment.iter().position(|&part| part == UNSEEN) {
             let missing = self.assignment.iter().filter(|&&part| part == UNSEEN).count();

@@ -64,8 +64,8 @@ fn two_columns() {
 fn wrong_numbers_of_lines() {
     assert_refused("", dense(), None, &["no line with numbers"]);
     assert_refused("# nothing\n\n", dense(), None, &["no line with numbers"]);
-    assert_refused("0\n1\n", dense(), Some(2), &["too few lines: 2", "each of the 6 vertices"]);
-    assert_refused("0\n0\n0\n0\n0\n0\n0\n", dense(), Some(7), &["too many lines", "each of the 6 vertices"]);
+    assert_refused("0\n1\n", dense(), Some(2), &["too few lines: 2", "each of the 6 ids from 1 to 6, also"]);
+    assert_refused("0\n0\n0\n0\n0\n0\n0\n", dense(), Some(7), &["too many lines", "the 6 ids from 1 to 6"]);
     assert_refused("0\n0\n\n0\n", dense(), Some(4), &["after the blank line 3"]);
 }
 
