@@ -161,7 +161,7 @@ impl Cache {
         let found = self.same(&file, &path, origin, control)?;
         let graph = match found.and_then(|same| same.then(|| open(&file, &path, origin)).transpose()) {
             Err(error) if error.kind() == Kind::Data => {
-                tracing::warn!("{error}: it is made again");
+                tracing::warn!("{}: it is made again", error.unadvised());
                 None
             }
             other => other?,

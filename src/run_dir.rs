@@ -53,7 +53,7 @@ use trimill_graph::OrientedGraph;
 use trimill_graph::file as graph_file;
 use trimill_partitioners::spill::Manifest;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
-use trimill_system::{Error, Result, disk, hex, path_text};
+use trimill_system::{Error, Kind, Result, disk, hex, path_text};
 
 const JOB: &str = "job.json";
 const RESULT: &str = "result.json";
@@ -289,14 +289,16 @@ impl RunDir {
 
     /// The plan of an earlier start and its partitions, for a graph of `vertices` vertices, or as many as recorded. None, to plan anew, if damaged.
     pub fn planned(&self, vertices: Option<u32>) -> Result<Option<(PlanRecord, GraphCut)>> {
-        let Some(plan) = self.plan()? else { return Ok(None) };
-        let cut = plan.cut(&self.path, vertices).map(Some);
-        let cut = sealed_file::unless_damaged(cut, "the job is planned anew")?;
-        Ok(cut.map(|cut| (plan, cut)))
-    }
-
-    fn plan(&self) -> Result<Option<PlanRecord>> {
-        sealed_file::unless_damaged(PlanRecord::read(&self.path), "the job is planned anew")
+        let read = PlanRecord::read(&self.path).and_then(|plan| {
+            let Some(plan) = plan else { return Ok(None) };
+            let cut = plan.cut(&self.path, vertices)?;
+            Ok(Some((plan, cut)))
+        });
+        match read {
+            // Told when the graph is there, and the job is planned.
+            Err(error) if error.kind() == Kind::Data && vertices.is_none() => Ok(None),
+            read => sealed_file::unless_damaged(read, "the job is planned anew"),
+        }
     }
 
     pub fn journal(&self, fingerprint: u128, parts: u32) -> Journal {

@@ -14,7 +14,7 @@ use crate::partition::totals::RowBlockTotals;
 use crate::spill::{Codec, Encoders, PartitionHeader, SpillReader, SpillSummary, SpillWriter, file_name};
 use trimill_graph::OrientedGraph;
 use trimill_system::memory::{SharedBudget, TakenMemory};
-use trimill_system::{Bytes, Kind, Result, disk};
+use trimill_system::{Bytes, Error, Kind, Result, disk};
 
 pub struct BuiltPartition {
     pub part: u32,
@@ -74,8 +74,8 @@ impl BuiltPartition {
             Ok(spill) if spill.header().partition == part => Ok(Some(Self::on_disk(part, spill.summary()))),
             Err(error) if error.kind() != Kind::Data => Err(error),
             wrong => {
-                let why = wrong.err().map_or_else(|| "is of another partition".into(), |error| error.to_string());
-                tracing::warn!("{}: {why}: partition {part} is built again", path.display());
+                let why = wrong.err().unwrap_or_else(|| Error::data(&path, "is of another partition"));
+                tracing::warn!("{}: partition {part} is built again", why.unadvised());
                 disk::remove(&path)?;
                 Ok(None)
             }

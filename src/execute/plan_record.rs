@@ -9,8 +9,8 @@ use crate::run_dir::{PlanRecord, RunDir};
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::{Bytes, Result};
 
-/// The plan recorded in `run` by an earlier start of this job, whose input is `identity` and whose graph has `vertices` vertices, if known. A shard
-/// takes the plan unchecked: it is compared with the prepared job elsewhere, and the input need not exist.
+/// The plan recorded in `run` by an earlier start of this job, whose input is `identity` and whose graph has `vertices` vertices, if known: then
+/// warns of a plan that is not taken. A shard takes the plan unchecked: it is compared with the prepared job elsewhere, and the input need not exist.
 pub(super) fn recorded(
     run: &RunDir,
     settings: &Tables,
@@ -28,7 +28,9 @@ pub(super) fn recorded(
     } else {
         return Ok(Some((record, cut)));
     };
-    tracing::warn!("{}: the recorded plan {why}: the job is planned anew", run.path().display());
+    if vertices.is_some() {
+        tracing::warn!("{}: the recorded plan {why}: the job is planned anew", run.path().display());
+    }
     Ok(None)
 }
 

@@ -120,7 +120,7 @@ impl Session {
             Err(error) if error.kind() == Kind::Data => {
                 whole = false;
                 let found = error.path().filter(|path| path.is_file()).map(Path::to_path_buf);
-                tracing::warn!("{error}");
+                tracing::warn!("{}: it is made again", error.unadvised());
                 let made = |path: &PathBuf| path.starts_with(run.graphs()) || path.starts_with(run.spills(None));
                 found.filter(made).map_or(Ok(()), |path| disk::remove(&path))
             }
@@ -130,9 +130,7 @@ impl Session {
         look(run.graph(prepared).and_then(|graph| {
             graph.order()?;
             graph.ids()?;
-            graph.pass(self.host_block(), Direction::Rising, control, |_| Ok(()))?;
-            let missing = || Error::data(run.path(), "its plan is missing or damaged");
-            run.planned(Some(graph.vertices()))?.map(drop).ok_or_else(missing)
+            graph.pass(self.host_block(), Direction::Rising, control, |_| Ok(()))
         }))?;
         if prepared.report.mode == Mode::Spilled {
             let (dir, mut spilled) = (run.spills(None), None);
@@ -142,7 +140,7 @@ impl Session {
                 look(manifest.open(&dir, partition).and_then(|spill| spill.verify(control)))?;
             }
         }
-        Ok(whole)
+        Ok(whole && run.planned(None)?.is_some())
     }
 }
 

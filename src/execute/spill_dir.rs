@@ -117,7 +117,7 @@ fn take_over(dir: &Path, fingerprint: u128, replace: bool, is_other: impl Fn(Opt
                 .advice("name another --spill-dir, or remove its manifest.json and part-*.spill"));
         }
         Some(Err(error)) if replace && error.kind() == Kind::Data => {
-            tracing::warn!("{error}: it is replaced");
+            tracing::warn!("{}: it is replaced", error.unadvised());
             unreadable = true;
         }
         Some(Err(_)) => {

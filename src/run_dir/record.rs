@@ -143,7 +143,7 @@ impl RunDir {
         let before = sealed_file::read::<JobRecord>(&path)
             .map_err(|error| error.advice("remove the run directory and start anew"))?;
         let Some(before) = before else { return Ok(()) };
-        let plan = self.plan()?;
+        let plan = PlanRecord::read(&self.path).ok().flatten();
         if let Err(error) = before.check(job, plan.as_ref(), &self.path, control) {
             if error.kind() != Kind::Resource || self.has_work(&before, job) {
                 return Err(error);

@@ -32,7 +32,7 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
 pub fn unless_damaged<T>(read: Result<Option<T>>, then: &str) -> Result<Option<T>> {
     match read {
         Err(error) if error.kind() == Kind::Data => {
-            tracing::warn!("{error}: {then}");
+            tracing::warn!("{}: {then}", error.unadvised());
             Ok(None)
         }
         other => other,

@@ -266,6 +266,13 @@ impl Error {
         self
     }
 
+    /// Without what to do, where that is done already.
+    #[must_use]
+    pub fn unadvised(mut self) -> Self {
+        self.0.advice = None;
+        self
+    }
+
     /// Appends further advice.
     #[must_use]
     pub fn also(mut self, more: &str) -> Self {
