@@ -164,6 +164,9 @@ impl Planned {
         let Some((name, checksum)) = name.zip(graph.checksum()) else {
             return Err(Error::defect("a prepared graph without a file"));
         };
+        // The budget that the partitions were cut for. Once the mode is recorded, the same settings leave another one for counting.
+        let before = run.prepared().ok().filter(|before| before.fingerprint == *fingerprint);
+        let device_memory = before.map_or(self.limits.device, |before| before.report.device_memory);
         let report = PreparedReport {
             schema_version: SCHEMA_VERSION,
             version: VERSION.into(),
@@ -178,7 +181,7 @@ impl Planned {
             graph_bytes: graph.stored_bytes(),
             spilled_bytes: spilled,
             counts_bytes: counts_bytes(job.counts(), plan),
-            device_memory: self.limits.device,
+            device_memory,
             ..PreparedReport::default()
         };
         let prepared = PreparedJob {

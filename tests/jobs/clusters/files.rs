@@ -245,6 +245,18 @@ fn prepared_again_what_is_damaged_is_made_again() {
     }
 }
 
+/// Scripts that nobody edited are written again without --force.
+#[test]
+fn a_job_that_is_prepared_again_has_the_same_scripts() {
+    let place = Shared::new();
+    let cluster = ["cluster", "slurm", "run", "--gpus-per-task", "0"];
+    let first = place.prepare("run", "2", &[]);
+    place.prints(&cluster);
+    fs::remove_dir_all(place.path("run/graph")).unwrap();
+    assert_eq!(place.prepare("run", "2", &[]).device_memory, first.device_memory);
+    place.prints(&cluster);
+}
+
 #[test]
 fn a_merge_knows_its_own_files_though_the_record_of_them_was_gone() {
     let place = Shared::new();
