@@ -6,7 +6,7 @@
 mod template;
 
 use std::num::NonZeroU32;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::job::file::{ClusterTable, Scheduler};
 use crate::report::ClusterReport;
@@ -90,10 +90,15 @@ impl Cluster {
     }
 }
 
-/// Writes the scripts; `force` replaces those that are there and differ.
-pub fn write(cluster: &Cluster, run: &Path, program: &Path, job: ClusterJob, force: bool) -> Result<ClusterReport> {
+/// The scripts and their folder. Fails if one is there and differs, unless `force` replaces it.
+pub fn scripts(
+    cluster: &Cluster,
+    run: &Path,
+    program: &Path,
+    job: ClusterJob,
+    force: bool,
+) -> Result<(PathBuf, Vec<(PathBuf, String)>)> {
     cluster.check()?;
-    let absolute = |path: &Path| std::path::absolute(path).map_err(|error| Error::write(path, error));
     let (run, program) = (absolute(run)?, absolute(program)?);
     let (name, files): (_, &[(&str, &str)]) = match cluster.engine {
         Scheduler::Slurm => (
@@ -130,6 +135,12 @@ pub fn write(cluster: &Cluster, run: &Path, program: &Path, job: ClusterJob, for
             .at(path)
             .advice("move it away, or replace it with --force (in a job file `output.force = true`)"));
     }
+    Ok((folder, scripts))
+}
+
+/// Writes the scripts; `force` replaces those that are there and differ.
+pub fn write(cluster: &Cluster, run: &Path, program: &Path, job: ClusterJob, force: bool) -> Result<ClusterReport> {
+    let (folder, scripts) = scripts(cluster, run, program, job, force)?;
     disk::make_dir(&folder)?;
     for (path, text) in &scripts {
         disk::replace(path, text.as_bytes())?;
@@ -138,7 +149,11 @@ pub fn write(cluster: &Cluster, run: &Path, program: &Path, job: ClusterJob, for
     let command = |with: &str, name: &str| format!("{with} {}", for_shell(&folder.join(name).to_string_lossy()));
     let without_hq = (cluster.engine == Scheduler::Hq).then(|| command("python3", "submit.py"));
     let commands = std::iter::once(command("sh", "submit")).chain(without_hq).collect();
-    Ok(ClusterReport::new(run, job.shards, written, commands))
+    Ok(ClusterReport::new(absolute(run)?, job.shards, written, commands))
+}
+
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(|error| Error::write(path, error))
 }
 
 /// Characters besides letters and digits that need no quoting in a shell, a TOML file or Slurm's patterns.

@@ -45,7 +45,7 @@ pub mod report {
 pub mod execute {
     pub use crate::bench::{BenchGraph, BenchRequest, bench};
     pub use crate::execute::cache;
-    pub use crate::execute::cluster::cluster;
+    pub use crate::execute::cluster::{check_scripts, cluster};
     pub use crate::execute::count::count;
     #[cfg(feature = "cli")]
     pub use crate::execute::doctor::doctor;

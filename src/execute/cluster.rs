@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::cluster::{self, Cluster, ClusterJob};
 use crate::report::ClusterReport;
-use crate::run_dir::RunDir;
+use crate::run_dir::{PreparedJob, RunDir};
 use trimill_system::text::plural;
 use trimill_system::{Error, Result};
 
@@ -13,9 +13,7 @@ use trimill_system::{Error, Result};
 pub fn cluster(run: &Path, cluster: &Cluster, program: Option<&Path>, force: bool) -> Result<ClusterReport> {
     cluster.check()?;
     let prepared = RunDir::share(run)?.1;
-    let parts = NonZeroU32::new(prepared.parts()).unwrap_or(NonZeroU32::MIN);
-    let asked = cluster.asked.shards.or(prepared.report.shards).unwrap_or(parts);
-    let shards = asked.min(parts);
+    let (asked, parts, job) = tasks(cluster, &prepared);
     if asked > parts {
         tracing::warn!(
             "{asked} shards of {}: no more tasks are written than partitions; 'trimill prepare --shards {asked}' in another run directory \
@@ -24,6 +22,19 @@ pub fn cluster(run: &Path, cluster: &Cluster, program: Option<&Path>, force: boo
         );
     }
     let program = program.ok_or_else(|| Error::usage("the program that counts is not known"))?;
+    cluster::write(cluster, run, program, job, force)
+}
+
+/// Fails if a job is prepared in `run` already, and its scripts are there and differ, unless `force`.
+pub fn check_scripts(run: &Path, cluster: &Cluster, program: Option<&Path>, force: bool) -> Result<()> {
+    let (Ok((_, prepared)), Some(program)) = (RunDir::share(run), program) else { return Ok(()) };
+    cluster::scripts(cluster, run, program, tasks(cluster, &prepared).2, force).map(drop)
+}
+
+/// The number of shards that is asked for, that of the partitions, and what the scripts say of the job.
+fn tasks(cluster: &Cluster, prepared: &PreparedJob) -> (NonZeroU32, NonZeroU32, ClusterJob) {
+    let parts = NonZeroU32::new(prepared.parts()).unwrap_or(NonZeroU32::MIN);
+    let asked = cluster.asked.shards.or(prepared.report.shards).unwrap_or(parts);
     let (partitions, peels) = (prepared.report.device_memory, prepared.job.counts().truss.is_some());
-    cluster::write(cluster, run, program, ClusterJob { shards, partitions, peels }, force)
+    (asked, parts, ClusterJob { shards: asked.min(parts), partitions, peels })
 }

@@ -349,7 +349,11 @@ fn a_job_file_names_the_cluster() {
     let answer = place.answer(&["run", "jobs.toml"]);
     assert_eq!([&answer["job"], &answer["cluster"]["shards"]], [&Value::from("crawl"), &prepared["report"]["shards"]]);
     fs::write(place.path("run/slurm/submit"), "mine").unwrap();
-    place.refuses(&["run", "jobs.toml"], 2, &["run/slurm/submit: is there already, and differs"]);
+    for more in [&[][..], &["--check"]] {
+        let words = [&["run", "jobs.toml"][..], more].concat();
+        let output = place.refuses(&words, 2, &["run/slurm/submit: is there already, and differs"]);
+        assert!(!stderr(&output).contains("on an earlier start"), "{}", stderr(&output));
+    }
     place.refuses(&["cluster", "slurm", "run"], 2, &["is there already, and differs", "--force"]);
     place.prints(&["cluster", "slurm", "run", "--force"]);
     fs::write(place.path("jobs.toml"), text.replace("run.dir = 'run'\n", "")).unwrap();

@@ -28,6 +28,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
     let files = batch.jobs.iter().map(|entry| entry.job.paths()).chain([files]).collect::<Vec<_>>();
     checks::check_all(&mut batch.jobs)
         .and_then(|()| paths::check(&files))
+        .and_then(|()| check_scripts(&batch.jobs, context.program.as_deref()))
         .map_err(|error| error.at_if_unset(&command.file))?;
     if command.check {
         return check(&batch, command.answer.json, context);
@@ -177,6 +178,15 @@ fn for_cluster(name: &str, job: &Job, cluster: &Cluster, context: &CommandContex
     let run = job.settings.run.dir.as_deref().unwrap_or(Path::new(""));
     let written = execute::cluster(run, cluster, context.program.as_deref(), job.settings.output.force())?;
     Ok(ClusterJobReport::new(name, prepared, written))
+}
+
+/// Refuses scripts that were edited, of jobs that are prepared already, before anything is prepared again.
+fn check_scripts(jobs: &[BatchJob], program: Option<&Path>) -> Result<()> {
+    let mut clusters = jobs.iter().filter_map(|BatchJob { job, .. }| Some((job, job.cluster()?)));
+    clusters.try_for_each(|(job, cluster)| {
+        let run = job.settings.run.dir.as_deref().unwrap_or(Path::new(""));
+        execute::check_scripts(run, &cluster, program, job.settings.output.force())
+    })
 }
 
 fn check(batch: &Batch, as_json: bool, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
