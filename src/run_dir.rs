@@ -156,7 +156,7 @@ impl RunDir {
     pub fn open(path: &Path) -> Result<Self> {
         disk::make_dir(path)?;
         let mut run = Self { path: path.to_path_buf(), lock: None, read_only: false };
-        run.read_only = run.has_result() && run.check_writable().is_err();
+        run.read_only = run.is_only_read();
         if run.read_only {
             return Ok(run);
         }
@@ -166,6 +166,10 @@ impl RunDir {
             remove_unfinished(&run.graphs());
         }
         Ok(run)
+    }
+
+    fn is_only_read(&self) -> bool {
+        self.has_result() && self.check_writable().is_err()
     }
 
     pub fn is_prepared(&self) -> bool {

@@ -39,13 +39,7 @@ pub fn count(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, co
     }
     job.check_counts()?;
     let mut opened = Session::open(job, Purpose::Count, metis, control)?.input(edges)?;
-    if opened.session.run.as_ref().is_some_and(RunDir::is_prepared) {
-        let run = opened.session.run.as_ref().map_or(Path::new(""), RunDir::path);
-        return Err(Error::resource("holds a job that is prepared for shards").at(run).advice(
-            "count its partitions with 'trimill count --run-dir DIR --shard I/N', add them with 'trimill merge DIR', or name \
-             another --run-dir",
-        ));
-    }
+    opened.session.run.as_ref().map_or(Ok(()), |run| run.check_kind(false))?;
     opened.claim()?;
     if let Some(result) = opened.finished()? {
         return Ok(result);

@@ -45,12 +45,7 @@ pub fn prepare(
         return Err(Error::usage("no run directory").advice("name it with --run-dir"));
     };
     run.check_writable()?;
-    if run.has_result() && !run.is_prepared() {
-        return Err(Error::resource("holds a job that 'trimill count' finished")
-            .at(run.path())
-            .expected("an empty directory, one of 'trimill prepare', or nothing")
-            .advice("name another --run-dir, or remove this one"));
-    }
+    run.check_kind(true)?;
     let mut opened = session.input(None)?;
     opened.claim()?;
     if let Some(report) = opened.session.prepared_earlier(shards)? {

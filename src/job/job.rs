@@ -9,6 +9,7 @@ use super::file::{OutputTable, Tables};
 use crate::cluster::Cluster;
 use crate::outputs::CountsWanted;
 use crate::outputs::arrays::CountArrays;
+use crate::run_dir::RunDir;
 use crate::vertices::lcc::LccWanted;
 use serde::{Deserialize, Serialize};
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
@@ -141,6 +142,12 @@ impl Job {
             Some(file) => Err(Error::resource("is not a directory").at(file).expected("a directory, or nothing yet")),
             None => Ok(()),
         }
+    }
+
+    /// Checks that its run directory is not one of something else, as far as that is known before the input is read.
+    pub fn check_run_dir(&self) -> Result<()> {
+        let shards = self.settings.cluster.engine.is_some();
+        self.settings.run.dir.as_deref().map_or(Ok(()), |dir| RunDir::check_place(dir, shards))
     }
 
     /// Whether its input is standard input, or edges in memory.

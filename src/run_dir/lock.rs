@@ -26,24 +26,12 @@ impl Lock {
     /// Locks `dir`, which must be empty, a run directory, or hold a prepared job.
     pub(super) fn take(dir: &Path) -> Result<Self> {
         let path = dir.join(NAME);
-        let mut there = std::fs::read_dir(dir).map_err(|e| Error::write(dir, e))?.flatten();
-        // A lock file that still has its temporary name does not count as another file.
-        if (there.all(|entry| disk::is_temporary(&entry.file_name())) || lacks_lock_alone(dir, &path))
+        if lacks_lock(dir, &path)?
             && let Some(lock) = begin(dir, &path)?
         {
             return Ok(Self { _held: FileLock::of_new(lock) });
         }
-        let mut said = String::new();
-        let file = match disk::open_plain_to_write(&path).map_err(|e| not_opened(&path, e))? {
-            // Only the beginning is read: it may be any file.
-            Some(file) if (&file).take(TEXT).read_to_string(&mut said).is_ok() && is_ours(&said, dir) => file,
-            _ => {
-                return Err(Error::resource("holds files and is no run directory")
-                    .at(dir)
-                    .expected("a run directory, an empty directory, or nothing")
-                    .advice("name another --run-dir"));
-            }
-        };
+        let (file, said) = opened(dir, &path)?;
         // All files here appear by an atomic rename, so a count stays right even if two processes use the directory because nothing can be locked.
         let Some(lock) = FileLock::take(file, dir) else {
             let who =
@@ -55,6 +43,25 @@ impl Lock {
         // The text has a fixed length and is overwritten in place, so that the magic is always there.
         disk::write_at(lock.as_file(), &path, text().as_bytes(), 0)?;
         Ok(Self { _held: lock })
+    }
+}
+
+/// Fails if [`Lock::take`] would refuse `dir` whether or not another process has the lock; changes nothing.
+pub(super) fn check(dir: &Path) -> Result<()> {
+    let path = dir.join(NAME);
+    if !dir.exists() || lacks_lock(dir, &path)? { Ok(()) } else { opened(dir, &path).map(drop) }
+}
+
+/// The lock file at `path` in `dir`, which is not locked yet, and what it says.
+fn opened(dir: &Path, path: &Path) -> Result<(File, String)> {
+    let mut said = String::new();
+    match disk::open_plain_to_write(path).map_err(|e| not_opened(path, e))? {
+        // Only the beginning is read: it may be any file.
+        Some(file) if (&file).take(TEXT).read_to_string(&mut said).is_ok() && is_ours(&said, dir) => Ok((file, said)),
+        _ => Err(Error::resource("holds files and is no run directory")
+            .at(dir)
+            .expected("a run directory, an empty directory, or nothing")
+            .advice("name another --run-dir")),
     }
 }
 
@@ -71,10 +78,13 @@ fn is_ours(said: &str, dir: &Path) -> bool {
     said.starts_with(MAGIC) || said.is_empty() && has_job()
 }
 
-/// Whether `dir` has no file `lock`, but a valid prepared job, so that it is this program's.
-fn lacks_lock_alone(dir: &Path, lock: &Path) -> bool {
-    lock.symlink_metadata().is_err_and(|e| e.kind() == io::ErrorKind::NotFound)
-        && PreparedJob::read(dir).is_ok_and(|prepared| prepared.is_some())
+/// Whether a lock may be made in `dir`: if it is empty, or has no file `lock`, but a valid prepared job, so that it is this program's.
+fn lacks_lock(dir: &Path, lock: &Path) -> Result<bool> {
+    let mut there = std::fs::read_dir(dir).map_err(|e| Error::write(dir, e))?.flatten();
+    // A lock file that still has its temporary name does not count as another file.
+    let is_empty = there.all(|entry| disk::is_temporary(&entry.file_name()));
+    let is_absent = || lock.symlink_metadata().is_err_and(|e| e.kind() == io::ErrorKind::NotFound);
+    Ok(is_empty || is_absent() && PreparedJob::read(dir).is_ok_and(|prepared| prepared.is_some()))
 }
 
 fn not_opened(lock: &Path, error: io::Error) -> Error {

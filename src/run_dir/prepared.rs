@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{GRAPHS, PREPARE_AGAIN, RESULT, SPILLS, sealed_file};
+use super::{GRAPHS, PREPARE_AGAIN, RESULT, RunDir, SPILLS, lock, sealed_file};
 use crate::job::file::{MemoryTable, PartitionTable, Tables, WorkTable};
 use crate::job::{Job, Mode, Partitioner};
 use crate::report::PreparedReport;
@@ -71,6 +71,33 @@ impl PreparedJob {
             }
             other => other.map_err(with_advice),
         }
+    }
+}
+
+impl RunDir {
+    /// Fails if the directory `path` of a job, which is prepared for shards or not, would be refused whatever its input is; changes nothing.
+    pub fn check_place(path: &Path, shards: bool) -> Result<()> {
+        let run = Self { path: path.to_path_buf(), lock: None, read_only: false };
+        if !run.is_only_read() {
+            lock::check(path)?;
+        }
+        run.check_kind(shards)
+    }
+
+    /// Fails if the directory has a job of the other kind: prepared for shards, or counted by one process.
+    pub fn check_kind(&self, shards: bool) -> Result<()> {
+        let (found, advice) = match (self.is_prepared(), shards) {
+            (true, false) => (
+                "holds a job that is prepared for shards",
+                "count its partitions with 'trimill count --run-dir DIR --shard I/N', add them with 'trimill merge DIR', or name \
+                 another --run-dir",
+            ),
+            (false, true) if self.has_result() => {
+                ("holds a job that 'trimill count' finished", "name another --run-dir, or remove this one")
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::resource(found).at(&self.path).advice(advice))
     }
 }
 

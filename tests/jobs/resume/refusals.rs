@@ -5,7 +5,7 @@ use std::fs;
 use trimill::Kind;
 use trimill::testing::run_dir::RunDir;
 
-use super::support::{COLLABORATION, Place, ROUTERS, answered, data, stderr};
+use super::support::{COLLABORATION, Place, ROUTERS, answered, data, files, stderr};
 
 fn refused(place: &Place, code: i32, input: &str, arguments: &[&str], parts: &[&str]) {
     let output = place.start(input, arguments);
@@ -131,6 +131,37 @@ fn a_directory_of_other_things_is_left_alone() {
     fs::remove_dir_all(place.path("run")).unwrap();
     fs::write(place.path("run"), "a file").unwrap();
     refused(&place, 3, &routers, &[], &["run"]);
+}
+
+#[test]
+fn run_directories_of_something_else_are_refused_by_a_check_as_by_a_start() {
+    const CLUSTER: &str = "cluster = { engine = 'slurm', shards = 2, gpus_per_task = 0 }\n";
+    let place = Place::new();
+    let routers = data(ROUTERS.0);
+    fs::create_dir(place.path("mine")).unwrap();
+    place.write("mine/notes.txt", "precious");
+    place.prints(&["prepare", &routers, "--run-dir", "prepared", "--shards", "2", "--backend", "cpu"]);
+    place.prints(&["count", &routers, "--run-dir", "done", "--backend", "cpu"]);
+    let write = |run: &str, more: &str| {
+        let job = format!("[[job]]\ninput.path = '{routers}'\nrun.dir = '{run}'\ncount.backend = 'cpu'\n{more}");
+        place.write("b.toml", job);
+    };
+    for (run, more, said) in [
+        ("mine", "", "mine: holds files and is no run directory; expected "),
+        ("prepared", "", "prepared: holds a job that is prepared for shards; count its partitions with "),
+        ("done", CLUSTER, "done: holds a job that 'trimill count' finished; name another --run-dir"),
+    ] {
+        write(run, more);
+        for check in [&["--check"][..], &[]] {
+            place.refuses(&[&["run", "b.toml"][..], check].concat(), 3, &[said]);
+        }
+    }
+    for (run, more) in [("new", ""), ("done", ""), ("prepared", CLUSTER), ("mine/new", "")] {
+        write(run, more);
+        place.prints(&["run", "b.toml", "--check"]);
+    }
+    assert!(!place.path("new").exists());
+    assert_eq!(files(&place.path("mine")), [place.path("mine/notes.txt")]);
 }
 
 #[test]

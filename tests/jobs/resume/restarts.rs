@@ -111,7 +111,7 @@ fn a_start_that_is_refused_leaves_a_done_job_as_it_is() {
             assert_eq!(place.completes(ROUTERS, &done).0, first, "{more:?}");
         }
         let prepare = ["prepare", &data(ROUTERS.0), "--run-dir", "run", "--partitioner", "contiguous"];
-        place.refuses(&prepare, 3, &["run: holds a job that 'trimill count' finished; expected ", "another --run-dir"]);
+        place.refuses(&prepare, 3, &["run: holds a job that 'trimill count' finished; name another --run-dir"]);
         assert_eq!(place.completes(ROUTERS, &done).0, first);
     }
 }

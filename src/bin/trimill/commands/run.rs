@@ -196,7 +196,7 @@ fn check(batch: &Batch, as_json: bool, context: &mut CommandContext<'_>) -> Resu
             json::write_line(context.out, job)?;
         }
         // Not the memory of this machine: the jobs may be for another one.
-        if let Err(error) = job.check_files() {
+        if let Err(error) = job.check_files().and_then(|()| job.check_run_dir()) {
             worst = worst.max(Some(context.tell(&of_job(name), &error)));
         }
     }
