@@ -64,8 +64,8 @@ pub fn orient(
     let later = space.later_needs(layout.vertices.into(), edges);
     place.check_room(&layout, std::iter::once(waiting).chain(later))?;
     let arcs = RankedArcs::new(&degrees, edges, &shares);
-    if 3 * 8 * edges > shares.left.get() {
-        // The blocks that cleaning took were small. They would do for arcs, but other threads may have taken them.
+    if 8 * (layout.report.arcs + 2 * edges) > shares.left.get() {
+        // The chunks that cleaning took were small. Arcs need such memory, too, but other threads may have freed it.
         trim_heap();
     }
     let rank_of = numbers(&degrees);

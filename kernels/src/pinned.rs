@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use cudarc::driver::{CudaContext, sys};
-use rayon::prelude::*;
 
 use crate::error::{GpuError, GpuResult, driver};
 use crate::waiting::is_abandoned;
@@ -57,8 +56,14 @@ impl<T: Pod> Pinned<T> {
         }
         // SAFETY: `size` bytes were allocated there, and need not be initialized for this type.
         let bytes = unsafe { std::slice::from_raw_parts_mut(pointer.cast::<MaybeUninit<u8>>(), size) };
-        // Several threads: one alone would take longer to fault in the pages than the driver takes to lock them.
-        bytes.par_chunks_mut(ZEROED).for_each(|part| part.fill(MaybeUninit::new(0)));
+        // Several threads: one alone would take longer to fault in the pages than the driver takes to lock them. Not those of a pool: the caller may
+        // hold a lock, for which another task of the pool, begun while this one waits, would wait for ever.
+        std::thread::scope(|scope| {
+            let threads = std::thread::available_parallelism().map_or(1, usize::from);
+            for part in bytes.chunks_mut(ZEROED.max(size.div_ceil(threads))) {
+                scope.spawn(|| part.fill(MaybeUninit::new(0)));
+            }
+        });
         // SAFETY: the range is that allocation, which is unregistered before it is freed.
         let registered =
             unsafe { sys::cuMemHostRegister_v2(pointer.cast::<c_void>(), size, sys::CU_MEMHOSTREGISTER_PORTABLE) };

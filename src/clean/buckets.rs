@@ -13,7 +13,7 @@ use super::pair_hash::PairHash;
 use super::sort::sort_pairs;
 use trimill_graph::arcs::{self, LEAST_BITS, MOST_BYTES};
 use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
-use trimill_system::mapped::{trim_heap, zeros};
+use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result, lock};
 
 /// Keys that a thread stages for a bucket before it locks the bucket to add them.
@@ -30,8 +30,8 @@ pub struct Buckets {
     /// Staging areas, and memory for making runs, that are free for reuse.
     idle: Mutex<Vec<StagedKeys>>,
     makers: Mutex<Vec<RunMaker>>,
-    /// Keys of a block, and the most keys of a run.
-    block: usize,
+    /// Keys of a chunk, and the most keys of a run.
+    chunk: usize,
     run: usize,
     memory: AtomicU64,
     /// Bytes that are held, and how many of them are encoded.
@@ -80,14 +80,14 @@ pub fn bytes_on_disk(keys: u64, memory: u64) -> [Bytes; 2] {
 impl Buckets {
     /// `buckets` empty buckets for about `expected` keys; about `memory` bytes are held, the others go to a file in `dir`.
     pub fn new(buckets: usize, expected: u64, memory: u64, dir: &Path) -> Self {
-        // Blocks being filled, one a bucket, take at most a quarter of the memory; runs being made, a sixteenth.
-        let block = (memory / 4 / 8 / buckets.max(1) as u64).clamp(STAGED as u64, 8192) as usize;
+        // Chunks being filled, one a bucket, take at most a quarter of the memory; runs being made, a sixteenth.
+        let chunk = (memory / 4 / 8 / buckets.max(1) as u64).clamp(STAGED as u64, 8192) as usize;
         let run = memory / 16 / PER_ENCODED / rayon::current_num_threads() as u64;
         Self {
             buckets: (0..buckets).map(|_| Mutex::default()).collect(),
             idle: Mutex::default(),
             makers: Mutex::default(),
-            block,
+            chunk,
             run: run.clamp(RUN.start, RUN.end) as usize,
             memory: AtomicU64::new(memory),
             held: AtomicU64::new(0),
@@ -157,12 +157,12 @@ impl Buckets {
         let mut slot = lock(&self.buckets[bucket]);
         slot.len += keys.len() as u64;
         if slot.filling.capacity() == 0 {
-            slot.filling.reserve_exact(self.block);
+            slot.filling.reserve_exact(self.chunk);
         }
         slot.filling.extend_from_slice(keys);
-        if slot.filling.len() + STAGED > self.block {
-            let block = std::mem::take(&mut slot.filling);
-            self.keep(&mut slot, block)?;
+        if slot.filling.len() + STAGED > self.chunk {
+            let chunk = std::mem::take(&mut slot.filling);
+            self.keep(&mut slot, chunk)?;
         }
         Ok(())
     }
@@ -171,11 +171,11 @@ impl Buckets {
         self.memory.load(Ordering::Relaxed) / 16 * 11
     }
 
-    /// Keeps a block; if it does not fit, encodes the keys of its bucket, and then writes them if that does not suffice.
-    fn keep(&self, slot: &mut KeyBucket, block: Vec<u64>) -> Result<()> {
-        let (bytes, most) = (block.capacity() as u64 * 8, self.most());
+    /// Keeps a chunk; if it does not fit, encodes the keys of its bucket, and then writes them if that does not suffice.
+    fn keep(&self, slot: &mut KeyBucket, chunk: Vec<u64>) -> Result<()> {
+        let (bytes, most) = (chunk.capacity() as u64 * 8, self.most());
         slot.plain += bytes;
-        slot.full.push(block);
+        slot.full.push(chunk);
         let share = most / self.buckets.len() as u64;
         if self.held.fetch_add(bytes, Ordering::Relaxed) + bytes > most && slot.plain >= share / 2 {
             self.encode(slot);
@@ -196,18 +196,14 @@ impl Buckets {
         for bucket in (0..self.buckets.len()).take_while(|_| is_beyond()) {
             self.write(&mut lock(&self.buckets[bucket]))?;
         }
-        if self.encoded.load(Ordering::Relaxed) + self.bytes_written() > 0 {
-            // The blocks of keys that were encoded were small.
-            trim_heap();
-        }
         Ok(())
     }
 
-    /// Makes runs of all whole blocks of a bucket.
+    /// Makes runs of all whole chunks of a bucket.
     fn encode(&self, slot: &mut KeyBucket) {
         let (mut maker, before) = (lock(&self.makers).pop().unwrap_or_default(), slot.runs.len());
-        for block in slot.full.drain(..) {
-            let mut rest = &block[..];
+        for chunk in slot.full.drain(..) {
+            let mut rest = &chunk[..];
             while !rest.is_empty() {
                 let (now, after) = rest.split_at(rest.len().min(self.run - maker.keys.len()));
                 maker.keys.extend_from_slice(now);
@@ -262,18 +258,18 @@ impl Buckets {
         lock(&self.buckets[bucket]).len
     }
 
-    /// Takes all blocks of a bucket.
+    /// Takes all chunks of a bucket.
     pub fn take(&self, bucket: usize) -> Result<Vec<Vec<u64>>> {
         let mut all = Vec::new();
-        self.take_in_chunks(bucket, usize::MAX, |blocks| {
-            all = blocks;
+        self.take_in_parts(bucket, usize::MAX, |chunks| {
+            all = chunks;
             Ok(())
         })?;
         Ok(all)
     }
 
-    /// Takes a bucket in chunks: blocks of up to `most` keys together, or one that is longer. There is at least one chunk, maybe empty.
-    pub fn take_in_chunks(
+    /// Takes a bucket in parts: chunks of up to `most` keys together, or one that is longer. There is at least one part, maybe empty.
+    pub fn take_in_parts(
         &self,
         bucket: usize,
         most: usize,
@@ -288,18 +284,18 @@ impl Buckets {
             full: slot.full.into_iter(),
             runs: slot.runs.into_iter(),
         };
-        let (mut blocks, mut keys) = (Vec::new(), 0);
+        let (mut chunks, mut keys) = (Vec::new(), 0);
         while left > 0 {
-            let block = taking.next_block()?;
-            if keys > 0 && keys + block.len() > most {
-                each(std::mem::take(&mut blocks))?;
+            let chunk = taking.next_chunk()?;
+            if keys > 0 && keys + chunk.len() > most {
+                each(std::mem::take(&mut chunks))?;
                 keys = 0;
             }
-            keys += block.len();
-            left -= block.len() as u64;
-            blocks.push(block);
+            keys += chunk.len();
+            left -= chunk.len() as u64;
+            chunks.push(chunk);
         }
-        each(blocks)
+        each(chunks)
     }
 }
 
@@ -312,15 +308,15 @@ struct TakenBucket<'a> {
 }
 
 impl TakenBucket<'_> {
-    /// The next block; there must be keys left.
-    fn next_block(&mut self) -> Result<Vec<u64>> {
+    /// The next chunk; there must be keys left.
+    fn next_chunk(&mut self) -> Result<Vec<u64>> {
         let Self { buckets, class, .. } = *self;
         if let Some(filling) = self.filling.take() {
             return Ok(filling);
         }
-        if let Some(block) = self.full.next() {
-            buckets.held.fetch_sub(block.capacity() as u64 * 8, Ordering::Relaxed);
-            return Ok(block);
+        if let Some(chunk) = self.full.next() {
+            buckets.held.fetch_sub(chunk.capacity() as u64 * 8, Ordering::Relaxed);
+            return Ok(chunk);
         }
         let Some(BucketRun { keys, bytes }) = self.runs.next() else {
             return Err(Error::defect("a bucket has fewer keys than were added"));

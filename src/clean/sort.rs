@@ -10,12 +10,12 @@ const PER_CELL: usize = 4;
 /// The most cells, so that their offsets stay in a core's cache.
 const MOST_CELLS: usize = 1 << 18;
 
-/// Writes the keys of `blocks`, whose smaller ids are in `ids`, to `sorted`, in place of what is there; its memory is used again.
-pub(super) fn sort_pairs(blocks: &[Vec<u64>], ids: &Range<u64>, sorted: &mut Vec<u64>) {
-    let len = blocks.iter().map(Vec::len).sum::<usize>();
+/// Writes the keys of `chunks`, whose smaller ids are in `ids`, to `sorted`, in place of what is there; its memory is used again.
+pub(super) fn sort_pairs(chunks: &[Vec<u64>], ids: &Range<u64>, sorted: &mut Vec<u64>) {
+    let len = chunks.iter().map(Vec::len).sum::<usize>();
     if len < 2 * PER_CELL || u32::try_from(len).is_err() {
         sorted.clear();
-        blocks.iter().for_each(|block| sorted.extend_from_slice(block));
+        chunks.iter().for_each(|chunk| sorted.extend_from_slice(chunk));
         return sorted.sort_unstable();
     }
     match sorted.capacity() < len {
@@ -28,15 +28,15 @@ pub(super) fn sort_pairs(blocks: &[Vec<u64>], ids: &Range<u64>, sorted: &mut Vec
     let cell_of = |key: u64| ((((key >> 32) - ids.start) * scale) >> 32) as usize;
     // First the cell sizes, then the next free place of each cell, finally the ends.
     let mut ends = vec![0_u32; cells];
-    for block in blocks {
-        block.iter().for_each(|&key| ends[cell_of(key)] += 1);
+    for chunk in chunks {
+        chunk.iter().for_each(|&key| ends[cell_of(key)] += 1);
     }
     let mut sum = 0;
     for end in &mut ends {
         sum += std::mem::replace(end, sum);
     }
-    for block in blocks {
-        for &key in block {
+    for chunk in chunks {
+        for &key in chunk {
             let next = &mut ends[cell_of(key)];
             sorted[*next as usize] = key;
             *next += 1;

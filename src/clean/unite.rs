@@ -9,7 +9,7 @@ use super::sort::sort_pairs;
 use super::workspace::{IdCount, PER_KEY, Workspace, check_bucket, needs};
 use trimill_graph::CleanReport;
 use trimill_system::control::{Control, Unit};
-use trimill_system::mapped::{prefetch, with_capacity, zeros};
+use trimill_system::mapped::{prefetch, trim_heap, with_capacity, zeros};
 use trimill_system::{Bytes, Result, parallel};
 
 /// How many keys ahead degrees are prefetched.
@@ -63,7 +63,11 @@ impl ArcsRead {
         let of_ids = if matches!(ids, InputIds::Plain) { IdCount::Plain(range) } else { IdCount::Ranked(range) };
         let shares = space.beside(&needs(of_ids, arcs, space))?;
         buckets.keep_at_most(shares.buckets())?;
-        let chunk = shares.keys_at_once() as usize;
+        if 3 * 8 * arcs > shares.left.get() {
+            // Staging areas and the chunks of buckets were small. Where memory is not scarce, they are used again.
+            trim_heap();
+        }
+        let most = shares.keys_at_once() as usize;
         let budget = shares.sorting_budget();
         let degrees: Vec<AtomicU32> = zeros(range as usize);
         let pairs = classes.buckets(1, arcs, &shares);
@@ -72,14 +76,14 @@ impl ArcsRead {
             control.check()?;
             let incoming = buckets.len(2 * class) + buckets.len(2 * class + 1);
             let (taken, ids) = (budget.take(Bytes(incoming * PER_KEY)), classes.ids(class, range));
-            // A bucket longer than `chunk` (one pair repeated very often) is sorted chunk by chunk, so memory is proportional to the distinct keys.
+            // A bucket longer than `most` (one pair repeated very often) is sorted part by part, so memory is proportional to the distinct keys.
             let distinct_keys = |bucket: usize, before: usize, keys: &mut Vec<u64>| {
                 let mut is_first = true;
-                buckets.take_in_chunks(bucket, chunk, |blocks| {
+                buckets.take_in_parts(bucket, most, |chunks| {
                     let earlier = if is_first { Vec::new() } else { std::mem::take(keys) };
                     is_first = false;
-                    sort_pairs(&blocks, &ids, keys);
-                    drop(blocks);
+                    sort_pairs(&chunks, &ids, keys);
+                    drop(chunks);
                     keys.dedup();
                     if !earlier.is_empty() {
                         *keys = merge(&earlier, keys);

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use trimill_system::disk::{DiskNeed, free_space};
 use trimill_system::expected::ExpectedStage;
-use trimill_system::memory::{HostMemory, Needs, SharedBudget, TakenMemory};
+use trimill_system::memory::{HostMemory, Needs, SharedBudget, TakenMemory, or_fewer_threads};
 use trimill_system::{Bytes, Control, Error, Result};
 
 /// Bytes for each id up to the largest, if ids index arrays: degrees and ranks, then ranks and the order of vertices.
@@ -23,7 +23,7 @@ pub const PER_VERTEX: u64 = 24;
 pub(super) const PER_KEY: u64 = 24;
 
 /// Bytes of a thread that reads: two windows, or blocks from a decompressor.
-const READER: u64 = 2 << 20;
+pub(crate) const READER: u64 = 2 << 20;
 
 /// Bytes of a thread that reads a small input: staging areas, and what it parses.
 const SMALL_READER: u64 = 128 << 10;
@@ -211,6 +211,12 @@ impl Shares<'_> {
         DiskNeed::new(what, self.space.dir, bytes, "--work-dir")
     }
 
+    /// As [`Self::rows_that_wait`], for rows that are united with tails in memory: what staging areas take is not left.
+    pub fn rows_beside_tails(&self, to_file: bool) -> Bytes {
+        let staging = self.staged() * 2048 * self.space.memory.threads();
+        Bytes(self.rows_that_wait(to_file).get().saturating_sub(staging).max(2048))
+    }
+
     /// Bytes of rows that had to be decoded before they are oriented.
     pub fn rows(&self) -> Bytes {
         Bytes(self.left.get() / 4)
@@ -254,8 +260,12 @@ pub(crate) fn check_bucket(taken: &TakenMemory, bytes: u64) -> Result<()> {
     if needed <= there {
         return Ok(());
     }
-    Err(Error::memory(format!("a bucket takes {needed}, and the host's budget has {there} for it"))
-        .advice(format!("raise --host-memory by {}, or lower --threads", Bytes(5 * (needed - there).get()))))
+    Err(Error::memory(format!("a bucket takes {needed}, and the host's budget has {there} for it")).advice(
+        or_fewer_threads(
+            format!("raise --host-memory by {}", Bytes(5 * (needed - there).get())),
+            rayon::current_num_threads() as u64,
+        ),
+    ))
 }
 
 #[cfg(test)]

@@ -108,8 +108,9 @@ impl<I: Iterator<Item = Vec<u64>>> MemoryBlocks<'_, I> {
         if let Some(writer) = self.writer.get() {
             return writer.blocks(position, &bytes);
         }
-        // Copied before taking the lock, since all threads add blocks.
-        let bytes = bytes.into_owned();
+        // Copied before taking the lock, since all threads add blocks. They were made in arrays that grew.
+        let mut bytes = bytes.into_owned();
+        bytes.shrink_to_fit();
         let mut held = lock(&self.held);
         if let Some(vertices) = held.vertices.take() {
             held.bytes += bytes.len() as u64;

@@ -80,8 +80,8 @@ fn rows<'a>(keys: &[Vec<u64>], start: u32, lengths: &mut [u32], successors: &'a 
             end - length
         })
         .collect();
-    for block in keys {
-        for &key in block {
+    for chunk in keys {
+        for &key in chunk {
             let next = &mut next[place(key)];
             successors[*next as usize] = key as u32;
             *next += 1;

@@ -4,7 +4,6 @@
 //! probability 2^-64 only. A loop counts as an arc without its reverse. One end of each edge keeps it, so exactly half of the arcs must be kept.
 
 use std::hash::{BuildHasher, RandomState};
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::blocks::sort_row;
@@ -30,15 +29,8 @@ pub(super) struct RowInputs<'a> {
 
 struct RowPass<'a> {
     input: RowInputs<'a>,
-    vertices: Vec<u32>,
     waiting: &'a WaitingRows,
     key: Option<u64>,
-}
-
-struct RowCut {
-    /// Positions in the list of vertices.
-    vertices: Range<usize>,
-    rows: RowChunk,
 }
 
 #[derive(Default)]
@@ -64,12 +56,12 @@ impl RowInputs<'_> {
         task: &Task,
         control: &Control,
     ) -> Result<Option<u64>> {
-        let pass = RowPass { input: *self, vertices: self.present.members(), waiting, key };
+        let pass = RowPass { input: *self, waiting, key };
         let clean = AtomicBool::new(true);
         let (mut chunks, mut hash, mut kept) = (pass.chunks(), 0u64, 0);
         for band in (0..self.rows.bands()).rev() {
             let first = self.rows.enter(band, control)?;
-            let of_band = chunks.split_off(chunks.partition_point(|chunk| chunk.rows.ids.start < first));
+            let of_band = chunks.split_off(chunks.partition_point(|chunk| chunk.ids.start < first));
             let sums = parallel::try_map_with(of_band, RowScratch::default, |scratch, chunk| {
                 control.check()?;
                 let sums = match clean.load(Ordering::Relaxed) {
@@ -79,7 +71,7 @@ impl RowInputs<'_> {
                 if sums.is_none() {
                     clean.store(false, Ordering::Relaxed);
                 }
-                task.advance(chunk.rows.arcs.end - chunk.rows.arcs.start);
+                task.advance(chunk.arcs.end - chunk.arcs.start);
                 Ok(sums.unwrap_or_default())
             })?;
             (hash, kept) = sums.into_iter().fold((hash, kept), |a, b| (a.0.wrapping_add(b.hash), a.1 + b.kept));
@@ -90,53 +82,50 @@ impl RowInputs<'_> {
 
 impl RowPass<'_> {
     /// Divides the rows where the source says, else into chunks of up to [`CHUNK`] arcs, or of one longer row.
-    fn chunks(&self) -> Vec<RowCut> {
+    fn chunks(&self) -> Vec<RowChunk> {
         let RowInputs { rows, lengths, .. } = self.input;
-        let (starts, n) = (rows.starts(), lengths.len() as u64);
+        let n = lengths.len() as u64;
         let (mut chunks, mut first, mut start, mut end) = (Vec::new(), 0, 0, 0);
-        if let Some(starts) = starts {
+        if let Some(starts) = rows.starts() {
             let ends = starts.iter().skip(1).copied().chain([n]);
-            for (id, next_id) in starts.iter().copied().zip(ends) {
-                let next = first + self.vertices[first..].partition_point(|&vertex| u64::from(vertex) < next_id);
-                end += self.vertices[first..next].iter().map(|&id| u64::from(lengths[id as usize])).sum::<u64>();
-                if next > first {
-                    chunks
-                        .push(RowCut { vertices: first..next, rows: RowChunk { ids: id..next_id, arcs: start..end } });
+            for ids in starts.iter().zip(ends).map(|(&id, next)| id..next) {
+                end +=
+                    lengths[ids.start as usize..ids.end as usize].iter().map(|&length| u64::from(length)).sum::<u64>();
+                if end > start {
+                    chunks.push(RowChunk { ids, arcs: start..end });
                 }
-                (first, start) = (next, end);
+                start = end;
             }
             return chunks;
         }
-        let mut id = 0;
-        for (vertex, &next_id) in self.vertices.iter().enumerate() {
-            let length = u64::from(lengths[next_id as usize]);
-            if end + length > start + CHUNK && vertex > first {
-                let ids = id..u64::from(next_id);
-                chunks.push(RowCut { vertices: first..vertex, rows: RowChunk { ids: ids.clone(), arcs: start..end } });
-                (first, start, id) = (vertex, end, ids.end);
+        for (id, &length) in (0..).zip(lengths) {
+            let length = u64::from(length);
+            if end + length > start + CHUNK && end > start && length > 0 {
+                chunks.push(RowChunk { ids: first..id, arcs: start..end });
+                (first, start) = (id, end);
             }
             end += length;
         }
-        chunks.push(RowCut { vertices: first..self.vertices.len(), rows: RowChunk { ids: id..n, arcs: start..end } });
+        chunks.push(RowChunk { ids: first..n, arcs: start..end });
         chunks
     }
 
     /// `None` if the rows are not clean.
-    fn orient_chunk(&self, chunk: &RowCut, scratch: &mut RowScratch) -> Result<Option<RowSums>> {
-        let RowInputs { rows, rank_of, .. } = self.input;
+    fn orient_chunk(&self, chunk: &RowChunk, scratch: &mut RowScratch) -> Result<Option<RowSums>> {
+        let RowInputs { rows, rank_of, present, .. } = self.input;
         let mut memory = std::mem::take(&mut scratch.memory);
         let (mut stage, mut sums) = (self.waiting.stage(), RowSums::default());
-        let mut vertices = self.vertices[chunk.vertices.clone()].iter();
+        let mut vertices = present.iter(chunk.ids.start as u32..chunk.ids.end as u32);
         let mut row = InputRow::default();
-        let mut at = chunk.rows.arcs.start;
+        let mut at = chunk.arcs.start;
         // Rows in several parts that do not ascend from one to the next.
         let mut unsorted = Vec::new();
         let mut clean = true;
-        rows.read(&chunk.rows, &mut memory, &mut |part| {
+        rows.read(chunk, &mut memory, &mut |part| {
             let mut rest = part;
             while !rest.is_empty() {
                 if row.left == 0 {
-                    let Some(&id) = vertices.next() else {
+                    let Some(id) = vertices.next() else {
                         clean = false;
                         return Ok(false);
                     };
@@ -173,7 +162,7 @@ impl RowPass<'_> {
         for row in unsorted {
             clean = clean && self.is_distinct(&row)?;
         }
-        Ok((clean && at == chunk.rows.arcs.end).then_some(sums))
+        Ok((clean && at == chunk.arcs.end).then_some(sums))
     }
 
     /// Whether no successor occurs twice in a row.

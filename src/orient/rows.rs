@@ -24,7 +24,7 @@ use super::place::{Destination, MadeGraph, VertexSections, Write, make};
 use super::row_pass::{RowInputs, random};
 use super::united::UnitedRows;
 use super::waiting::WaitingRows;
-use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm, ORIENT_ROWS, READ_ROWS_AGAIN};
+use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm, ORIENT_ROWS, READ_ROWS_AGAIN, READER};
 use crate::clean::{CleanReport, InputIds, Shares, Workspace, is_sparse, needs};
 use trimill_graph::file::Layout;
 use trimill_graph::numbering::{numbers, order};
@@ -61,7 +61,7 @@ pub fn orient_rows(
     let arcs = sum(&lengths);
     let report = CleanReport { vertices_declared: declared, arcs, ..CleanReport::default() };
     let graph = |form, edges| GraphToPrepare { form, ids: declared, arcs, edges, row_bytes: None };
-    let mut rows_to_orient = RowsToOrient { source, space, shares, place, control, report, start };
+    let mut rows_to_orient = RowsToOrient { source, space, shares, beside_tails: false, place, control, report, start };
     let (rows, lengths) = match rows.symmetry() {
         Symmetry::Missing => (rows, lengths),
         Symmetry::Demanded | Symmetry::Unknown => {
@@ -75,8 +75,11 @@ pub fn orient_rows(
     if !unite || rows.symmetry() == Symmetry::Demanded {
         return Ok(None);
     }
-    let Ok(shares) = space.beside(&needs_as(InputForm::DirectedRows)) else { return Ok(None) };
-    rows_to_orient.shares = shares;
+    let reading = Bytes(READER * space.memory.threads());
+    let Ok(shares) = space.beside(&needs_as(InputForm::DirectedRows).fixed("rows that are read", reading)) else {
+        return Ok(None);
+    };
+    (rows_to_orient.shares, rows_to_orient.beside_tails) = (shares, true);
     space.expect(&graph(InputForm::DirectedRows, arcs), control);
     // Each edge is there once or twice.
     let layout = Layout { edges: facts.arcs_at_least.div_ceil(2), ..Layout::default() };
@@ -98,6 +101,8 @@ struct RowsToOrient<'a> {
     source: &'a dyn ArcSource,
     space: Workspace<'a>,
     shares: Shares<'a>,
+    /// Whether the rows are united with tails, which are in memory.
+    beside_tails: bool,
     place: Destination<'a>,
     control: &'a Control,
     report: CleanReport,
@@ -114,7 +119,7 @@ impl RowsToOrient<'_> {
         lengths: Vec<u32>,
         note: &mut dyn FnMut() -> Result<String>,
     ) -> Result<std::result::Result<MadeGraph, RowsAndLengths<'r>>> {
-        let Self { source, space, shares, place, control, report, start } = self;
+        let Self { source, space, shares, beside_tails, place, control, report, start } = self;
         let (declared, arcs) = (report.vertices_declared, sum(&lengths));
         let vertices = UsedIds::new(&lengths);
         let last = vertices.ends().map_or(0, |(_, last)| u64::from(last));
@@ -131,7 +136,8 @@ impl RowsToOrient<'_> {
         place.check_room(&Layout { edges: least, ..layout.clone() }, later)?;
         let rank_of = numbers(&lengths);
         // With several bands, tails are found again while rows are buffered.
-        let share = shares.rows_that_wait(place.is_file(&layout) && rows.bands() == 1);
+        let to_file = place.is_file(&layout) && rows.bands() == 1;
+        let share = if *beside_tails { shares.rows_beside_tails(to_file) } else { shares.rows_that_wait(to_file) };
         let mut waiting = WaitingRows::new(&lengths, edges, shares, share);
         let degrees = waiting.blocks.degrees.clone();
         let known = RowInputs { rows: &*rows, present: &vertices.present, lengths: &lengths, rank_of: &rank_of };

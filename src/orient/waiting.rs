@@ -22,7 +22,7 @@ use trimill_graph::leb128::{numbers, put, put_row};
 use trimill_graph::sequence::{self, NumberSequence, Wrong};
 use trimill_system::control::{Control, Task};
 use trimill_system::mapped::zeros;
-use trimill_system::memory::SharedBudget;
+use trimill_system::memory::{SharedBudget, or_fewer_threads};
 use trimill_system::{Bytes, Error, Result, lock};
 
 /// The fewest successors of a row that is stored as a sequence.
@@ -184,7 +184,7 @@ impl WaitingRows {
             if taking.len() == 1 {
                 let (held, most) = (Bytes(self.held.load(Ordering::Relaxed)), Bytes(self.most));
                 return Err(Error::memory(format!("a bucket takes {held}, and the host's budget has {most} for it"))
-                    .advice("raise --host-memory, or lower --threads"));
+                    .advice(or_fewer_threads("raise --host-memory".into(), rayon::current_num_threads() as u64)));
             }
             taking.end -= 1;
             self.end_rank.store(self.blocks.ranks(taking.end).start, Ordering::Relaxed);

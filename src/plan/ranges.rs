@@ -70,6 +70,7 @@ impl Planner<'_> {
     ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
         let Self { graph, footprint, .. } = *self;
         let predicted = |ranks: &LocalsAndHeads| {
+            self.control.check()?;
             let arcs = graph.first_arc(ranks.locals.end)? - graph.first_arc(ranks.locals.start)?;
             let size = PartitionSize::of_rows(ranks.locals.len() as u64, arcs);
             let totals = RankRange::new(graph, blocks, ranks)?.totals();

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -14,7 +15,7 @@ use trimill_graph::writing::RowsWritten;
 use trimill_graph::{BlockEntry, DegreeRun};
 use trimill_system::control::Progress;
 use trimill_system::mapped::zeros;
-use trimill_system::{Error, Result, parallel};
+use trimill_system::{Error, Result};
 
 /// Bytes of file blocks that are copied from the device at a time; there are two buffers.
 const BATCH: u64 = 32 << 20;
@@ -137,7 +138,8 @@ impl BatchOfBlocks<'_> {
         let of = |blocks: Range<usize>| {
             &bytes[(self.positions[blocks.start] - begin) as usize..(self.positions[blocks.end] - begin) as usize]
         };
-        let written = parallel::try_map(parts, |part| {
+        let next = AtomicUsize::new(0);
+        let write_part = |part: &Range<usize>| {
             let entry = |block: usize| BlockEntry {
                 first_rank: self.starts[block].into(),
                 first_arc: self.arcs[block],
@@ -148,7 +150,15 @@ impl BatchOfBlocks<'_> {
             write(self.positions[part.start], of(part.clone()).into())?;
             progress.advance(self.arcs[part.end] - self.arcs[part.start]);
             Ok(entries)
-        })?;
-        Ok(written.into_iter().flatten().collect())
+        };
+        // One turn on each thread: a thread that waits in `write` for a loop of its own would begin another part, which waits for that `write`.
+        let written = rayon::broadcast(|_| {
+            let mine = std::iter::from_fn(|| parts.get(next.fetch_add(1, Ordering::Relaxed)));
+            mine.map(write_part).collect::<Result<Vec<_>>>()
+        });
+        let mut entries =
+            written.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().flatten().collect::<Vec<_>>();
+        entries.sort_unstable_by_key(|entry| entry.position);
+        Ok(entries)
     }
 }

@@ -11,7 +11,7 @@ use crate::job::Partitioner;
 use crate::job::file::Tables;
 use crate::paths::place::is_empty;
 use trimill_input::{FileIdentity, Identity};
-use trimill_system::{Control, Error, Kind, Result, disk};
+use trimill_system::{Control, Error, Result, disk};
 
 use super::plan::PlanRecord;
 use super::{GRAPHS, JOB, RunDir, SPILLS, WORK, lock, sealed_file};
@@ -88,10 +88,16 @@ impl JobRecord {
         Self { input: now.input.clone(), assignment: now.assignment.clone(), ..self }
     }
 
-    /// Fails if a start with the job `now` cannot continue the job `self` that was recorded in `dir`; the error names each setting that differs, old
-    /// and new. Asking for what `plan` says was chosen, or leaving the choice to the planner, is no difference. Files that can only be compared by
+    /// The error, which names each setting that differs, old and new, if a start with the job `now` cannot continue the job `self` that was recorded
+    /// in `dir`. Asking for what `plan` says was chosen, or leaving the choice to the planner, is no difference. Files that can only be compared by
     /// contents are hashed; `now` gets the hashes.
-    pub fn check(&self, now: &mut Self, plan: Option<&PlanRecord>, dir: &Path, control: &Control) -> Result<()> {
+    pub fn refusal(
+        &self,
+        now: &mut Self,
+        plan: Option<&PlanRecord>,
+        dir: &Path,
+        control: &Control,
+    ) -> Result<Option<Error>> {
         let mut found = Vec::new();
         if self.kind != now.kind {
             found.push(format!("kind: recorded {}, now {}", self.kind, now.kind));
@@ -112,12 +118,11 @@ impl JobRecord {
         }
         files_differ("input", &self.input, &mut now.input, &mut found, control)?;
         files_differ("assignment", &self.assignment, &mut now.assignment, &mut found, control)?;
-        if found.is_empty() {
-            return Ok(());
-        }
-        Err(Error::resource(format!("belongs to another job ({})", found.join("; ")))
-            .at(dir)
-            .advice("set these as they were, name another --run-dir, or remove this one"))
+        Ok((!found.is_empty()).then(|| {
+            Error::resource(format!("belongs to another job ({})", found.join("; ")))
+                .at(dir)
+                .advice("set these as they were, name another --run-dir, or remove this one")
+        }))
     }
 
     fn settings(&self) -> [(&'static str, String); 8] {
@@ -144,11 +149,8 @@ impl RunDir {
             .map_err(|error| error.advice("remove the run directory and start anew"))?;
         let Some(before) = before else { return Ok(()) };
         let plan = PlanRecord::read(&self.path).ok().flatten();
-        if let Err(error) = before.check(job, plan.as_ref(), &self.path, control) {
-            if error.kind() != Kind::Resource || self.has_work(&before, job) {
-                return Err(error);
-            }
-            return disk::remove(&path);
+        if let Some(refusal) = before.refusal(job, plan.as_ref(), &self.path, control)? {
+            return if self.has_work(&before, job) { Err(refusal) } else { disk::remove(&path) };
         }
         let now = before.clone().refreshed(job);
         if now == before || self.read_only { Ok(()) } else { sealed_file::write(&path, &now) }
@@ -226,6 +228,7 @@ mod tests {
     use super::*;
     use crate::job::Mode;
     use trimill_input::identity::Stat;
+    use trimill_system::Kind;
     use trimill_system::bytes::Bytes;
 
     fn record() -> JobRecord {
@@ -253,7 +256,7 @@ mod tests {
     fn difference(change: impl Fn(&mut JobRecord), plan: Option<&PlanRecord>) -> Option<String> {
         let mut now = record();
         change(&mut now);
-        let error = record().check(&mut now, plan, Path::new("/run"), &Control::silent()).err()?;
+        let error = record().refusal(&mut now, plan, Path::new("/run"), &Control::silent()).unwrap()?;
         assert_eq!(error.kind(), Kind::Resource);
         Some(error.to_string())
     }
@@ -269,6 +272,6 @@ mod tests {
         assert!(difference(asked, None).is_some());
         let mut before = record();
         asked(&mut before);
-        before.check(&mut record(), None, Path::new("/run"), &Control::silent()).unwrap();
+        assert!(before.refusal(&mut record(), None, Path::new("/run"), &Control::silent()).unwrap().is_none());
     }
 }

@@ -15,6 +15,11 @@ use crate::text::plural;
 
 pub use shared::{SharedBudget, TakenMemory};
 
+/// `advice`, or to lower the number of threads if there are several.
+pub fn or_fewer_threads(advice: String, threads: u64) -> String {
+    if threads > 1 { advice + ", or lower --threads" } else { advice }
+}
+
 /// The program itself: its code, libraries and settings.
 const PROGRAM: Bytes = Bytes::mib(16);
 
@@ -92,8 +97,7 @@ impl HostMemory {
     }
 
     pub fn advice(self, bytes: Bytes) -> String {
-        let fewer = if self.threads > 1 { ", or lower --threads" } else { "" };
-        format!("raise --host-memory to {}{fewer}", bytes.get())
+        or_fewer_threads(format!("raise --host-memory to {}", bytes.get()), self.threads)
     }
 
     pub fn floor(self, needs: &Needs) -> HostFloor {

@@ -11,7 +11,7 @@ const CHUNKS_PER_THREAD: u64 = 4;
 
 /// Calls `make` for each chunk below `chunks`, in parallel, and `write` with the results, in order. `make` gets a written value again, to reuse
 /// its memory; at first the default. The thread that made the next chunk in order writes it, so a thread only waits while another one writes.
-/// `make` must not use the thread pool, whose threads are busy here. Memory: four chunks per thread. Runs in the current thread pool.
+/// Neither may use the thread pool, whose threads are busy here. Memory: four chunks per thread. Runs in the current thread pool.
 /// Errors: the first one of `make` or `write`; chunks that other threads had begun are still finished.
 pub fn make_and_write<T: Default + Send>(
     chunks: u64,

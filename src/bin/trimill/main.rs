@@ -85,7 +85,9 @@ fn refuse(mut error: clap::Error, arguments: &[OsString], out: &mut dyn Write, e
         Some(ContextValue::String(typed)) if Path::new(typed).exists() => Some(typed),
         _ => None,
     };
-    match (file, ["cache", "cluster", "generate"].into_iter().find(|group| has(group))) {
+    let before =
+        |typed: &String| arguments.windows(2).find(|pair| pair[1] == **typed).and_then(|pair| pair[0].to_str());
+    match (file, file.and_then(before).filter(|word| ["cache", "cluster", "generate"].contains(word))) {
         (Some(file), None) => {
             let command = if file.ends_with(".toml") { "run" } else { "count" };
             text = format!(

@@ -21,9 +21,9 @@ fn what_goes_in_comes_out_whether_it_fits_or_not() {
             let before = all.len();
             let len = buckets.len(bucket);
             buckets
-                .take_in_chunks(bucket, 1000, |blocks| {
-                    assert!(blocks.len() == 1 || blocks.iter().map(Vec::len).sum::<usize>() <= 1000);
-                    all.extend(blocks.into_iter().flatten());
+                .take_in_parts(bucket, 1000, |chunks| {
+                    assert!(chunks.len() == 1 || chunks.iter().map(Vec::len).sum::<usize>() <= 1000);
+                    all.extend(chunks.into_iter().flatten());
                     Ok(())
                 })
                 .unwrap();

@@ -175,7 +175,7 @@ fn a_run_directory_in_another_one_is_refused() {
     }
     let count = ["count", &routers, "--backend", "cpu"];
     for (more, said) in [
-        (&["--output", "run/work/res"][..], "run/work/res/result.json: the result in another run directory, "),
+        (&["--output", "run/work/res"][..], "run/work/res/partitions.tsv: the result in another run directory, "),
         (&["--per-vertex", "run/v.tsv", "--force"], "run/v.tsv: the triangles at each vertex in another "),
         (&["--report", "run/spills/r.html"], "run/spills/r.html: the report in another "),
         (&["--spill-dir", "run/spills/k", "--keep-spill"], "run/spills/k: the spilled partitions in another "),
@@ -190,7 +190,7 @@ fn a_run_directory_in_another_one_is_refused() {
     place.refuses(
         &["run", "b.toml", "--check"],
         2,
-        &["run/work/res/result.json: the result of job 'job-1' in another run directory"],
+        &["run/work/res/partitions.tsv: the result of job 'job-1' in another run directory"],
     );
     for made in ["work", "inner", "spills", "graph"] {
         assert!(!place.path("run").join(made).exists(), "{made}");
