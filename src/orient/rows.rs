@@ -32,6 +32,7 @@ use trimill_input::arcs::ArcSource;
 use trimill_input::rows::{AdjacencyRows, Symmetry};
 use trimill_input::{MOST_VERTICES, changed};
 use trimill_system::control::{Control, NOTE, Unit};
+use trimill_system::mapped::trim_heap;
 use trimill_system::{Bytes, Result};
 
 /// Orients `source` if its rows are those of a clean graph. `note`, called when all was read, returns the input's identity.
@@ -75,7 +76,8 @@ pub fn orient_rows(
     if !unite || rows.symmetry() == Symmetry::Demanded {
         return Ok(None);
     }
-    let reading = Bytes(READER * space.memory.threads());
+    // Rows that are decoded, and what the allocator keeps of the many small pieces of reversed arcs.
+    let reading = Bytes(2 * READER * space.memory.threads());
     let Ok(shares) = space.beside(&needs_as(InputForm::DirectedRows).fixed("rows that are read", reading)) else {
         return Ok(None);
     };
@@ -85,6 +87,8 @@ pub fn orient_rows(
     let layout = Layout { edges: facts.arcs_at_least.div_ceil(2), ..Layout::default() };
     place.check_room(&layout, space.later_needs(0, layout.edges))?;
     let Some(rows) = UnitedRows::new(rows, lengths, shares, control)? else { return Ok(None) };
+    // Reversed arcs were in small pieces.
+    trim_heap();
     let Some(lengths) = rows.lengths(true, control)? else { return Ok(None) };
     let added = sum(&lengths) - (arcs - rows.loops);
     let CleanReport { loops_removed, arcs_added, arcs_without_reverse, .. } = &mut rows_to_orient.report;
