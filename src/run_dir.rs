@@ -55,6 +55,7 @@ use trimill_partitioners::spill::Manifest;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_system::{Error, Kind, Result, disk, hex, path_text};
 
+const LOCK: &str = "lock";
 const JOB: &str = "job.json";
 const RESULT: &str = "result.json";
 const ANNOUNCED: &str = "outputs.json";

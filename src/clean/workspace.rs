@@ -213,8 +213,11 @@ impl Shares<'_> {
 
     /// As [`Self::rows_that_wait`], for rows that are united with tails in memory: what staging areas take is not left.
     pub fn rows_beside_tails(&self, to_file: bool) -> Bytes {
-        let staging = self.staged() * 2048 * self.space.memory.threads();
-        Bytes(self.rows_that_wait(to_file).get().saturating_sub(staging).max(2048))
+        let staging = match self.space.buckets {
+            Some(_) => 0,
+            None => self.staged() * 2048 * self.space.memory.threads(),
+        };
+        Bytes(self.rows_that_wait(to_file).get() - staging)
     }
 
     /// Bytes of rows that had to be decoded before they are oriented.

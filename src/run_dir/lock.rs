@@ -8,11 +8,10 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::record::JobRecord;
-use super::{JOB, PreparedJob, sealed_file};
+use super::{JOB, LOCK, PreparedJob, sealed_file};
 use trimill_system::disk::{self, FileLock, NewFile, SHARED};
 use trimill_system::{Error, Result};
 
-pub(super) const NAME: &str = "lock";
 /// The beginning of its text: a directory with such a file is this program's, and may be tidied up.
 const MAGIC: &str = "trimill run directory, in use by process ";
 const TEXT: u64 = 64;
@@ -25,7 +24,7 @@ pub(super) struct Lock {
 impl Lock {
     /// Locks `dir`, which must be empty, a run directory, or hold a prepared job.
     pub(super) fn take(dir: &Path) -> Result<Self> {
-        let path = dir.join(NAME);
+        let path = dir.join(LOCK);
         if lacks_lock(dir, &path)?
             && let Some(lock) = begin(dir, &path)?
         {
@@ -48,7 +47,7 @@ impl Lock {
 
 /// Fails if [`Lock::take`] would refuse `dir` whether or not another process has the lock; changes nothing.
 pub(super) fn check(dir: &Path) -> Result<()> {
-    let path = dir.join(NAME);
+    let path = dir.join(LOCK);
     if !dir.exists() || lacks_lock(dir, &path)? { Ok(()) } else { opened(dir, &path).map(drop) }
 }
 
@@ -68,7 +67,7 @@ fn opened(dir: &Path, path: &Path) -> Result<(File, String)> {
 /// Whether `dir` has a lock of this program and this user.
 pub(super) fn is_there(dir: &Path) -> bool {
     let mut said = String::new();
-    let file = disk::open_own(&dir.join(NAME)).ok().flatten();
+    let file = disk::open_own(&dir.join(LOCK)).ok().flatten();
     file.is_some_and(|file| file.take(TEXT).read_to_string(&mut said).is_ok()) && is_ours(&said, dir)
 }
 
@@ -134,7 +133,7 @@ mod tests {
     #[test]
     fn a_lock_that_the_program_did_not_make_is_left_as_it_is() {
         let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let (lock, precious) = (dir.path().join(NAME), other.path().join("precious"));
+        let (lock, precious) = (dir.path().join(LOCK), other.path().join("precious"));
         let text = "precious ".repeat(20);
         for foreign in [text.as_str(), "", "trimill run direct", "\u{0}"] {
             fs::write(&lock, foreign).unwrap();
@@ -172,7 +171,7 @@ mod tests {
     #[test]
     fn an_empty_directory_is_taken_and_taken_again() {
         let dir = tempfile::tempdir().unwrap();
-        let said = || fs::read_to_string(dir.path().join(NAME)).unwrap();
+        let said = || fs::read_to_string(dir.path().join(LOCK)).unwrap();
         let first = Lock::take(dir.path()).unwrap();
         assert_eq!(said(), text());
         let error = Lock::take(dir.path()).unwrap_err().to_string();

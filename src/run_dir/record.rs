@@ -14,7 +14,7 @@ use trimill_input::{FileIdentity, Identity};
 use trimill_system::{Control, Error, Result, disk};
 
 use super::plan::PlanRecord;
-use super::{GRAPHS, JOB, RunDir, SPILLS, WORK, lock, sealed_file};
+use super::{GRAPHS, JOB, LOCK, RunDir, SPILLS, WORK, sealed_file};
 
 const KIND: &str = "trimill run directory 3";
 
@@ -158,7 +158,7 @@ impl RunDir {
 
     /// Whether the job `before` began to count or to spill here, or has a graph that is not that of `now`, too.
     fn has_work(&self, before: &JobRecord, now: &JobRecord) -> bool {
-        const OF_ANY_START: [&str; 5] = [lock::NAME, JOB, GRAPHS, SPILLS, WORK];
+        const OF_ANY_START: [&str; 5] = [LOCK, JOB, GRAPHS, SPILLS, WORK];
         let same_graph = before.format == now.format && before.input().paths_only() == now.input().paths_only();
         let of_any_start = |entry: DirEntry| OF_ANY_START.iter().any(|name| entry.file_name() == *name);
         let is_bare = std::fs::read_dir(&self.path).is_ok_and(|mut there| there.all(|it| it.is_ok_and(of_any_start)));
