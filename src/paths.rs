@@ -52,9 +52,6 @@ struct AnnouncedPaths {
     how: How,
 }
 
-/// What to do about a file where an output is to be.
-pub const TO_REPLACE: &str = "name another file, or replace it with --force (in a job file `output.force = true`)";
-
 /// Fails if an existing file may not be replaced.
 type Check = fn(&Path) -> Result<()>;
 
@@ -377,7 +374,7 @@ impl<'a> ResolvedPath<'a> {
             How::Write(None) if self.inode.is_some() && !paths.force && !paths.announced.contains(&self.place) => {
                 let changed = paths.changed.contains(&self.place);
                 let found = if changed { "was changed since the job wrote it" } else { "is there already" };
-                Err(Error::usage(found).at(path).advice(TO_REPLACE))
+                Err(Error::usage(found).at(path).advice(disk::TO_REPLACE))
             }
             How::Spills if !paths.force => match spill::foreign_in(path) {
                 Some(foreign) => Err(Error::usage("is there already, and is no spilled partition").at(foreign).advice(

@@ -23,7 +23,7 @@ use trimill_system::{Error, Result, parallel};
 
 /// Writes `sequence` to `NAME.graph` and the files beside it; returns the bytes of `NAME.graph`.
 pub(super) fn write(sequence: &SizedSequence<'_>, wanted: &RowsWanted<'_>) -> Result<u64> {
-    let &RowsWanted { path: graph, control, .. } = wanted;
+    let &RowsWanted { path: graph, force, control, .. } = wanted;
     if let Some(better) = name_without_dots(&graph.with_extension("")) {
         return Err(Error::usage("the name of a BVGraph with a dot before .graph")
             .at(graph)
@@ -48,7 +48,7 @@ pub(super) fn write(sequence: &SizedSequence<'_>, wanted: &RowsWanted<'_>) -> Re
     );
     properties.write_all(text.as_bytes()).map_err(|e| Error::write(&properties_path, e))?;
     control.check()?;
-    Output::finish_together([offsets, properties, graph_file])?;
+    Output::finish_together([offsets, properties, graph_file], force)?;
     Ok(bytes)
 }
 

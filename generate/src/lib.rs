@@ -236,15 +236,16 @@ impl Family {
 /// Writes the graph of `family` to `output`: `.bin`, `.txt`, `.graph`, `.sg`, or `-` for pairs of `u32` on standard output. A file has a
 /// temporary name beside it until it is complete; after an error or an interruption nothing is left, and an older file stays.
 pub fn generate(family: &Family, base: Option<&BaseGraph>, output: &Path, control: &Control) -> Result<Generated> {
-    generate_arcs(family, base, RowArcs::Both, output, control)
+    generate_arcs(family, base, RowArcs::Both, output, true, control)
 }
 
-/// As [`generate`]; in `.graph` and `.sg` files, rows have these arcs of each edge.
+/// As [`generate`]; in `.graph` and `.sg` files, rows have these arcs of each edge. Without `force`, no file is replaced.
 pub fn generate_arcs(
     family: &Family,
     base: Option<&BaseGraph>,
     arcs: RowArcs,
     output: &Path,
+    force: bool,
     control: &Control,
 ) -> Result<Generated> {
     let format = GeneratedFormat::of(output)?;
@@ -252,7 +253,7 @@ pub fn generate_arcs(
     if sequence.edges == 0 {
         return Err(Error::usage(format!("this {} has no edges, and an empty file is no graph", family.name())));
     }
-    let wanted = RowsWanted { path: output, arcs, control };
+    let wanted = RowsWanted { path: output, arcs, force, control };
     let bytes = match format {
         GeneratedFormat::BvGraph => bvgraph::write(&sequence, &wanted)?,
         GeneratedFormat::Sg => sg::write(&sequence, &wanted)?,
@@ -261,7 +262,7 @@ pub fn generate_arcs(
                 .at(output)
                 .expected("no choice of arcs for a file of pairs, which has every edge once"));
         }
-        edges => output::write(&sequence, edges, output, control)?,
+        edges => output::write(&sequence, edges, &wanted)?,
     };
     let SizedSequence { vertices: vertices_declared, edges: edges_written, known, .. } = sequence;
     Ok(Generated { edges_written, bytes, vertices_declared, known })

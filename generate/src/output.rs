@@ -8,8 +8,9 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 use std::path::Path;
 
+use crate::rows::RowsWanted;
 use crate::{BLOCK, SizedSequence};
-use trimill_system::control::{Control, Progress, Unit};
+use trimill_system::control::{Progress, Unit};
 use trimill_system::disk::{self, NewFile, Output};
 use trimill_system::error::STDOUT;
 use trimill_system::ordered::make_and_write;
@@ -58,12 +59,8 @@ const PAIR: u64 = 8;
 const PIPE: usize = 1 << 20;
 
 /// Writes the edges of `sequence` one after another, and returns the number of bytes.
-pub(super) fn write(
-    sequence: &SizedSequence<'_>,
-    format: GeneratedFormat,
-    output: &Path,
-    control: &Control,
-) -> Result<u64> {
+pub(super) fn write(sequence: &SizedSequence<'_>, format: GeneratedFormat, wanted: &RowsWanted<'_>) -> Result<u64> {
+    let &RowsWanted { path: output, force, control, .. } = wanted;
     if format != GeneratedFormat::Text {
         check_vertices(sequence, 1 << 32, "whose ids fit into 32 bits", output)?;
     }
@@ -92,7 +89,7 @@ pub(super) fn write(
         _ => write_in_order(sequence, encode, &mut file, output, &progress)?,
     };
     control.check()?;
-    file.finish()?;
+    Output::finish_together([file], force)?;
     Ok(bytes)
 }
 

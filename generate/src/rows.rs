@@ -43,6 +43,8 @@ impl RowArcs {
 pub(super) struct RowsWanted<'a> {
     pub(super) path: &'a Path,
     pub(super) arcs: RowArcs,
+    /// Whether a file that has the name by then is replaced.
+    pub(super) force: bool,
     pub(super) control: &'a Control,
 }
 
@@ -101,7 +103,7 @@ pub(super) struct Adjacency {
 
 impl Adjacency {
     pub(super) fn new(sequence: &SizedSequence<'_>, wanted: &RowsWanted<'_>) -> Result<Self> {
-        let &RowsWanted { path, arcs, control } = wanted;
+        let &RowsWanted { path, arcs, control, .. } = wanted;
         check_memory(sequence, path)?;
         let task = control.task("generate", Some(3 * sequence.edges), Unit::Arcs);
         let progress = &task.progress(control);

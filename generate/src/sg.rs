@@ -15,7 +15,7 @@ use trimill_system::{Error, Result};
 const MOST_VERTICES: u64 = 1 << 31;
 
 pub(super) fn write(sequence: &SizedSequence<'_>, wanted: &RowsWanted<'_>) -> Result<u64> {
-    let &RowsWanted { path: output, arcs: of_edge, control } = wanted;
+    let &RowsWanted { path: output, arcs: of_edge, force, control } = wanted;
     check_vertices(sequence, MOST_VERTICES, "the limit of a .sg file", output)?;
     let rows = rows(sequence, wanted)?;
     let (n, arcs) = (sequence.vertices, rows.arcs());
@@ -52,6 +52,6 @@ pub(super) fn write(sequence: &SizedSequence<'_>, wanted: &RowsWanted<'_>) -> Re
     out.flush().map_err(|e| Error::write(output, e))?;
     drop(out);
     control.check()?;
-    file.finish()?;
+    Output::finish_together([file], force)?;
     Ok(17 + 8 * (n + 1) + 4 * arcs)
 }

@@ -237,16 +237,18 @@ impl Buckets {
     }
 
     fn without_room(&self, error: Error) -> Error {
-        match error.is_for_room() {
-            true => error
-                .expected(format!(
-                    "room for the arcs that are sorted, {} at most, of which {} were written",
-                    Bytes(self.expected.saturating_mul(MOST_BYTES)),
-                    Bytes(self.bytes_written())
-                ))
-                .also("--work-dir names a directory on a larger disk, and with a larger --host-memory less is written"),
-            false => error,
+        if !error.is_for_room() {
+            return error;
         }
+        let most = match self.expected {
+            // How much comes through a pipe is not known.
+            u64::MAX => String::new(),
+            keys => format!(" {} at most,", Bytes(keys.saturating_mul(MOST_BYTES))),
+        };
+        let written = Bytes(self.bytes_written());
+        error
+            .expected(format!("room for the arcs that are sorted,{most} of which {written} were written"))
+            .also("--work-dir names a directory on a larger disk, and with a larger --host-memory less is written")
     }
 
     fn released(&self, encoded: u64) {

@@ -23,6 +23,8 @@ pub struct GenerateRequest {
     pub arcs: RowArcs,
     /// The file; its suffix determines how edges are written to it.
     pub output: PathBuf,
+    /// Whether files that are there are replaced.
+    pub force: bool,
     /// CPU threads; none: all cores.
     pub threads: Option<NonZeroUsize>,
 }
@@ -43,8 +45,8 @@ pub fn generate(request: &GenerateRequest, control: &Control) -> Result<Generate
     let start = Instant::now();
     let pool = threads::pool(request.threads)?;
     let base = request.graph.as_deref().map(|job| base(job.clone(), control)).transpose()?;
-    let made =
-        parallel::within(&pool, || write(&request.family, base.as_ref(), request.arcs, &request.output, control))?;
+    let GenerateRequest { family, arcs, output, force, .. } = request;
+    let made = parallel::within(&pool, || write(family, base.as_ref(), *arcs, output, *force, control))?;
     Ok(GenerateReport {
         family: request.family.name().into(),
         file: request.output.clone(),

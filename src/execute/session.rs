@@ -18,7 +18,6 @@ use crate::clean::Workspace;
 use crate::count::method::Choice;
 use crate::job::file::{CountTable, Tables};
 use crate::job::{Job, Partitioner, Parts, Prepare, SpillTo};
-use crate::paths::TO_REPLACE;
 use crate::plan::cost::Machine;
 use crate::rates::{MachineRates, Rates};
 use crate::report::doctor::Directory;
@@ -173,10 +172,7 @@ impl Session {
         if file.finish_new()? {
             return Ok(());
         }
-        let error = Error::resource("cannot be written: a file has appeared there since the job began")
-            .at(path)
-            .expected("no file of that name")
-            .advice(TO_REPLACE);
+        let error = disk::has_appeared(&path);
         Err(match self.run {
             // The run directory has announced the name, and nothing says that the file is not the job's.
             Some(_) => error.also("move it away before you start the job again, which would replace it"),

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 pub use file_lock::FileLock;
 pub use new_file::{NewFile, PRIVATE, SHARED};
-pub use output::{Output, check_output, end_of_links, file_of_output, write_outputs};
+pub use output::{Output, TO_REPLACE, check_output, end_of_links, file_of_output, has_appeared, write_outputs};
 pub use overflow::{MemoryLimit, Overflow, WaitingBytes};
 pub use own::{keep_private, mode_in, open_own, open_own_to_write, open_plain_to_write, private_dir};
 pub use room::{DiskNeed, DiskNeeds, check_room, free_space};

@@ -34,6 +34,7 @@ fn child() {
         family: Family::GapKron { scale: 12 },
         graph: None,
         output: base.join("k.bin"),
+        force: false,
         threads: NonZeroUsize::new(1),
     };
     execute::generate::generate(&request, &control).unwrap();

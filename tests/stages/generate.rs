@@ -239,8 +239,8 @@ fn rows_may_have_each_edge_once() {
         let base = family.needs_base().then_some(&base);
         let arcs = |arcs: RowArcs| {
             let (graph, sg) = (folder.path().join("g.graph"), folder.path().join("g.sg"));
-            generate_arcs(&family, base, arcs, &graph, &control).unwrap();
-            generate_arcs(&family, base, arcs, &sg, &control).unwrap();
+            generate_arcs(&family, base, arcs, &graph, true, &control).unwrap();
+            generate_arcs(&family, base, arcs, &sg, true, &control).unwrap();
             let rows = BvGraphSeq::with_basename(graph.with_extension("")).endianness::<BE>().load().unwrap();
             let mut found = BTreeSet::new();
             for_!((node, successors) in rows.iter() {
@@ -256,8 +256,8 @@ fn rows_may_have_each_edge_once() {
         assert_eq!(down.iter().map(|&(tail, head)| (head, tail)).collect::<BTreeSet<_>>(), up);
         assert_eq!(up.union(&down).copied().collect::<BTreeSet<_>>(), both);
     }
-    let error =
-        generate_arcs(&Family::Complete { vertices: 3 }, None, RowArcs::Up, &folder.path().join("a.bin"), &control);
+    let (family, pairs) = (Family::Complete { vertices: 3 }, folder.path().join("a.bin"));
+    let error = generate_arcs(&family, None, RowArcs::Up, &pairs, true, &control);
     assert_eq!(error.unwrap_err().kind(), Kind::Usage);
 }
 

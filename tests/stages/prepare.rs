@@ -126,7 +126,7 @@ fn rows_that_a_device_does_not_hold_are_oriented_as_they_are_unless_they_are_dir
         ("down.sg", RowArcs::Down, true),
     ] {
         let path = folder.path().join(name);
-        generate_arcs(&family, None, arcs, &path, &Control::silent()).unwrap();
+        generate_arcs(&family, None, arcs, &path, false, &Control::silent()).unwrap();
         let source = opened(&path);
         // Two runs of the arcs that are there once, or more.
         let mut device = slow(padded(needed(52_500, 1) + 40 * ids), 3);

@@ -7,8 +7,8 @@
 //! | 2, from version 2.0 on 4 | the length of the text, little-endian |
 //! | | the text, padded with blanks: a dictionary of Python with the keys `descr`, `fortran_order` and `shape` |
 //!
-//! The text is read as JSON: of Python's syntax, NumPy writes only tuples, `True` and `False`, strings without escapes, and commas before a
-//! closing bracket beside it.
+//! The text is Latin-1, from version 3.0 on UTF-8. It is read as JSON: of Python's syntax, NumPy writes only tuples, `True` and `False`, and
+//! commas before a closing bracket beside it; only names of records have escapes.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -47,8 +47,11 @@ impl NpyHeader {
             return Err("a header that is too long");
         }
         let text = text.get(..length as usize).ok_or("a header that is cut")?;
-        let text = std::str::from_utf8(text).map_err(|_| "a header that is no text")?;
-        dictionary(text, fixed + length).ok_or("a header without the descr, fortran_order and shape that NumPy writes")
+        let text = match major {
+            3 => std::str::from_utf8(text).map_err(|_| "a header that is no text")?.to_owned(),
+            _ => text.iter().copied().map(char::from).collect(),
+        };
+        dictionary(&text, fixed + length).ok_or("a header without the descr, fortran_order and shape that NumPy writes")
     }
 
     /// `None` if it is above 2^64.
@@ -74,12 +77,12 @@ struct Dictionary {
 fn dictionary(text: &str, end: u64) -> Option<NpyHeader> {
     let text = text.trim_end_matches(['\n', ' ', '\0']);
     // Otherwise a list of three would be taken, too.
-    if !text.starts_with('{') || text.contains('\\') {
+    if !text.starts_with('{') {
         return None;
     }
     let Dictionary { descr, fortran_order, shape } = serde_json::from_str(&json(text)).ok()?;
     let descr = match descr {
-        Value::String(name) => Some(name),
+        Value::String(name) if !text.contains('\\') => Some(name),
         Value::Array(_) => None,
         _ => return None,
     };
@@ -89,8 +92,14 @@ fn dictionary(text: &str, end: u64) -> Option<NpyHeader> {
 /// A text of Python as JSON.
 fn json(text: &str) -> String {
     let (mut json, mut quote) = (String::with_capacity(text.len()), None);
-    for c in text.chars() {
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
         let written = match (quote, c) {
+            // Only the name of a record may have an escape or a quote, and it is not kept.
+            (Some(_), '\\') => {
+                chars.next();
+                '?'
+            }
             (None, '\'' | '"') => {
                 quote = Some(c);
                 '"'
@@ -99,7 +108,6 @@ fn json(text: &str) -> String {
                 quote = None;
                 '"'
             }
-            // Only the name of a record may have it, which is not kept.
             (Some(_), '"') => '\'',
             (None, 'T' | 'F') => c.to_ascii_lowercase(),
             (None, '(') => '[',
@@ -133,10 +141,28 @@ mod tests {
             let expected = NpyHeader { descr: Some("<i8".into()), fortran, shape: shape.to_vec(), end: 80 };
             assert_eq!(dictionary(text, 80), Some(expected), "{text}");
         }
-        for records in ["[('a', '<i8'), ('b', '<i4', (2,))]", "[(\"it's True)\", '<i8'), ('8L\"', '<i4')]"] {
+        for records in [
+            "[('a', '<i8'), ('b', '<i4', (2,))]",
+            "[(\"it's True)\", '<i8'), ('8L\"', '<i4')]",
+            "[('it\\'s \"a\"', '<i8'), ('\\xa0\\\\', '<i4')]",
+        ] {
             let text = format!("{{'descr': {records}, 'fortran_order': False, 'shape': (3,), }}\n");
             assert_eq!(dictionary(&text, 80).unwrap().descr, None, "{text}");
         }
+    }
+
+    #[test]
+    fn the_version_says_how_characters_are_encoded() {
+        let of = |version: u8, name: &[u8]| {
+            let text = [b"{'descr': [('", name, b"', '<i8')], 'fortran_order': False, 'shape': (3,), }"].concat();
+            let length = (text.len() as u32).to_le_bytes();
+            let length = if version == 1 { &length[..2] } else { &length[..] };
+            NpyHeader::of(&[MAGIC, &[version, 0], length, &text].concat()).map(|header| header.descr)
+        };
+        for (version, name) in [(1, &b"\xe9"[..]), (2, b"\xe9"), (3, "\u{e9}".as_bytes())] {
+            assert_eq!(of(version, name), Ok(None), "version {version}");
+        }
+        assert_eq!(of(3, b"\xe9"), Err("a header that is no text"));
     }
 
     #[test]

@@ -36,3 +36,12 @@ fn what_goes_in_comes_out_whether_it_fits_or_not() {
     }
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the file has no name");
 }
+
+#[test]
+fn a_full_disk_is_described_without_a_bound_that_is_not_known() {
+    for (expected, said) in [(1000, " at most, of which "), (u64::MAX, "that are sorted, of which ")] {
+        let buckets = Buckets::new(1, expected, 0, Path::new("."));
+        let error = buckets.without_room(Error::write("file", std::io::ErrorKind::FileTooLarge.into())).to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}

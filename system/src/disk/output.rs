@@ -27,6 +27,17 @@ use crate::text::shown;
 /// The most links that are followed, as by the system.
 const MOST_LINKS: usize = 40;
 
+/// What to do about a file where an output is to be.
+pub const TO_REPLACE: &str = "name another file, or replace it with --force (in a job file `output.force = true`)";
+
+/// The error for an output for which [`Output::finish_new`] found no free name.
+pub fn has_appeared(path: &Path) -> Error {
+    Error::resource("is there already: it has appeared since the job began")
+        .at(path)
+        .expected("no file of that name")
+        .advice(TO_REPLACE)
+}
+
 enum OutputTarget {
     /// To a new file that is renamed to this path, which is no link.
     Renamed(PathBuf),
@@ -131,13 +142,17 @@ impl Output {
         }
     }
 
-    /// Gives new files that belong together their final names. If one of them cannot have its name, those that have theirs are removed: a
-    /// part of a set is of no use, and the next start would refuse to replace it.
-    pub fn finish_together(outputs: impl IntoIterator<Item = Self>) -> Result<()> {
+    /// Gives new files that belong together their final names, and replaces files only if `force`. If one of them cannot have its name, those
+    /// that have theirs are removed: a part of a set is of no use, and the next start would refuse to replace it.
+    pub fn finish_together(outputs: impl IntoIterator<Item = Self>, force: bool) -> Result<()> {
         let mut renamed: Vec<PathBuf> = Vec::new();
         for output in outputs {
-            let to = output.renamed_to().map(Path::to_path_buf);
-            if let Err(error) = output.finish() {
+            let (name, to) = (output.name.clone(), output.renamed_to().map(Path::to_path_buf));
+            let finished = match force {
+                true => output.finish(),
+                false => output.finish_new().and_then(|free| if free { Ok(()) } else { Err(has_appeared(&name)) }),
+            };
+            if let Err(error) = finished {
                 renamed.iter().for_each(|to| drop(remove(to)));
                 return Err(error);
             }

@@ -151,25 +151,33 @@ fn a_file_that_appears_while_a_job_counts_is_replaced_by_force_alone() {
     let place = place();
     // More than a pipe holds: once all is written, the job has begun, and has found no file there.
     let edges: String = (0..50_000).map(|id| format!("{id} {}\n", id + 1)).collect();
-    for (more, code) in [(&["--force"][..], 0), (&[], 3)] {
-        let mut command = place.command(&[&["count", "-", "--json", "--per-vertex", "v.tsv"], more].concat());
+    let count = (&["count", "-", "--json", "--per-vertex", "v.tsv"][..], "v.tsv", "id\t");
+    let pairs = (&["generate", "copies", "-", "--copies", "2", "-o", "v.txt"][..], "v.txt", "0 1\n");
+    let rows = (&["generate", "copies", "-", "--copies", "2", "-o", "v.graph"][..], "v.properties", "#BVGraph");
+    let ends: [(&[&str], i32); 2] = [(&[], 3), (&["--force"], 0)];
+    let each = [count, pairs, rows].into_iter().flat_map(|one| ends.map(|(more, code)| (one, more, code)));
+    for ((arguments, name, begins), more, code) in each {
+        let mut command = place.command(&[arguments, more].concat());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut job = command.spawn().unwrap();
         let mut input = job.stdin.take().unwrap();
         input.write_all(edges.as_bytes()).unwrap();
-        fs::write(place.path("v.tsv"), "mine").unwrap();
+        fs::write(place.path(name), "mine").unwrap();
         drop(input);
         let output = job.wait_with_output().unwrap();
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{said}");
-        assert_eq!(answer(&output)["edges"], 50_000);
-        let written = fs::read_to_string(place.path("v.tsv")).unwrap();
-        match code {
-            0 => assert!(written.starts_with("id\t"), "{written}"),
-            _ => assert!(written == "mine" && said.contains("v.tsv: cannot be written: a file has appeared"), "{said}"),
+        if arguments[0] == "count" {
+            assert_eq!(answer(&output)["edges"], 50_000);
         }
+        let written = fs::read_to_string(place.path(name)).unwrap();
+        match code {
+            0 => assert!(written.starts_with(begins), "{written}"),
+            _ => assert!(written == "mine" && said.contains(&format!("{name}: is there already")), "{said}"),
+        }
+        assert!(code == 0 || !place.path("v.offsets").exists(), "files that belong together are there together");
         assert!(listing(&place.path("")).iter().all(|name| !name.ends_with(".tmp")), "the new file is removed");
-        fs::remove_file(place.path("v.tsv")).unwrap();
+        fs::remove_file(place.path(name)).unwrap();
     }
 }
 

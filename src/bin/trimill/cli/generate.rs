@@ -35,7 +35,7 @@ pub(crate) struct FileArgs {
 
     /// Replace a file that is there already
     #[arg(long, help_heading = "Output")]
-    pub(crate) force: bool,
+    force: bool,
 
     /// CPU threads [default: all cores]
     #[arg(long, value_parser = from_one::<NonZeroUsize>, value_name = "N", help_heading = "Count")]
@@ -87,8 +87,8 @@ impl GraphArgs {
 impl GenerateCommand {
     pub(crate) fn request(self) -> Result<GenerateRequest> {
         let graph = self.graph.map(|graph| graph.job(self.file.threads)).transpose()?;
-        let FileArgs { arcs, output, threads, .. } = self.file;
-        Ok(GenerateRequest { family: self.family, graph, arcs, output, threads })
+        let FileArgs { arcs, output, force, threads, .. } = self.file;
+        Ok(GenerateRequest { family: self.family, graph, arcs, output, force, threads })
     }
 }
 

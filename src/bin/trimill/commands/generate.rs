@@ -7,12 +7,12 @@ use trimill::Result;
 use trimill::program::{Job, Paths, execute, paths};
 
 pub(super) fn run(command: GenerateCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    let (force, as_json) = (command.file.force, command.file.json);
+    let as_json = command.file.json;
     let request = command.request()?;
     if let Some(graph) = &request.graph {
         graph.check_files()?;
     }
-    let mut files = Paths::forced(force);
+    let mut files = Paths::forced(request.force);
     for file in request.files() {
         files = files.writes("the generated graph", &file, None);
     }
