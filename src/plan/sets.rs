@@ -74,7 +74,7 @@ impl Planner<'_> {
             None if whole_fits && least_parts <= 1 => assign.assign(1)?,
             None => {
                 let parts = whole.get().div_ceil(most.get().max(1)).clamp(least_parts.max(1).into(), u32::MAX.into());
-                fewest(assign, parts as u32, most, &weight, self.control)?
+                fewest(assign, parts as u32, most, weight, self.control)?
             }
         };
         let parts_asked = assignment.parts();
