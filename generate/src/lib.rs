@@ -262,7 +262,7 @@ pub fn generate_arcs(
                 .at(output)
                 .expected("no choice of arcs for a file of pairs, which has every edge once"));
         }
-        edges => output::write(&sequence, edges, &wanted)?,
+        edges => output::write(&sequence, edges, output, force, control)?,
     };
     let SizedSequence { vertices: vertices_declared, edges: edges_written, known, .. } = sequence;
     Ok(Generated { edges_written, bytes, vertices_declared, known })
