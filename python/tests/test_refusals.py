@@ -333,7 +333,7 @@ def test_messages_name_arguments_and_no_flags(tmp_path, random_graph):
     graph, file = columns_of(random_graph), tmp_path / "two.txt"
     file.write_text("3 2\n1 2\n")
     for wrong, settings, words in [
-        (graph, {"host_memory": "1MiB"}, ["raise host_memory to", "lower threads"]),
+        (graph, {"host_memory": "1MiB", "threads": 2}, ["raise host_memory to", "lower threads"]),
         (graph, {"device_memory": 16, "backend": "cpu"}, ["raise device_memory to"]),
         (graph, {"prepare": "gpu"}, ["prepare='auto'"]),
         (file, {}, ["header='yes'", "header='no'"]),
