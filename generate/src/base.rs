@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use crate::rows::{Adjacency, GeneratedRows, RowsWanted};
+use crate::rows::{Adjacency, GeneratedFile, GeneratedRows};
 use crate::{Sequence, SizedSequence, require, sized};
 use trimill_system::Result;
 
@@ -99,13 +99,13 @@ impl Sequence for Product<'_> {
         }
     }
 
-    fn rows<'a>(&'a self, wanted: &RowsWanted<'_>) -> Result<Option<Box<dyn GeneratedRows + 'a>>> {
+    fn rows<'a>(&'a self, wanted: &GeneratedFile<'_>) -> Result<Option<Box<dyn GeneratedRows + 'a>>> {
         Ok(Some(Box::new(ProductRows { base: self.base_rows(wanted)?, product: self })))
     }
 }
 
 impl Product<'_> {
-    fn base_rows(&self, wanted: &RowsWanted<'_>) -> Result<Adjacency> {
+    fn base_rows(&self, wanted: &GeneratedFile<'_>) -> Result<Adjacency> {
         Adjacency::new(&blowup(self.base, 1)?, wanted)
     }
 }
@@ -167,7 +167,7 @@ impl Sequence for Copies<'_> {
         }
     }
 
-    fn rows<'b>(&'b self, wanted: &RowsWanted<'_>) -> Result<Option<Box<dyn GeneratedRows + 'b>>> {
+    fn rows<'b>(&'b self, wanted: &GeneratedFile<'_>) -> Result<Option<Box<dyn GeneratedRows + 'b>>> {
         let (base, period) = (self.one.base_rows(wanted)?, self.one.base.vertices());
         Ok(Some(Box::new(CopiedRows { base, period, copies: self.copies })))
     }

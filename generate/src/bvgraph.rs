@@ -13,7 +13,7 @@ use dsi_bitstream::traits::{BE, BitWrite};
 
 use crate::SizedSequence;
 use crate::output::check_vertices;
-use crate::rows::{GeneratedRows, RowsWanted, chunks, rows};
+use crate::rows::{GeneratedFile, GeneratedRows, chunks, rows};
 use row::{BitSink, BvRowWriter, LONGEST_CHAIN, RowStream, SHORTEST_INTERVAL, WINDOW, ZETA_K};
 use trimill_input::{MOST_VERTICES, name_without_dots};
 use trimill_system::control::{Progress, Unit};
@@ -22,8 +22,8 @@ use trimill_system::ordered::make_and_write;
 use trimill_system::{Error, Result, parallel};
 
 /// Writes `sequence` to `NAME.graph` and the files beside it; returns the bytes of `NAME.graph`.
-pub(super) fn write(sequence: &SizedSequence<'_>, wanted: &RowsWanted<'_>) -> Result<u64> {
-    let &RowsWanted { path: graph, force, control, .. } = wanted;
+pub(super) fn write(sequence: &SizedSequence<'_>, wanted: &GeneratedFile<'_>) -> Result<u64> {
+    let &GeneratedFile { path: graph, force, control, .. } = wanted;
     if let Some(better) = name_without_dots(&graph.with_extension("")) {
         return Err(Error::usage("the name of a BVGraph with a dot before .graph")
             .at(graph)

@@ -31,8 +31,8 @@ pub use base::BaseGraph;
 use output::GeneratedFormat;
 pub use output::SUFFIXES;
 use permuted::{Permutation, Permuted};
-pub use rows::RowArcs;
-use rows::{GeneratedRows, RowsWanted};
+use rows::GeneratedRows;
+pub use rows::{GeneratedFile, RowArcs};
 pub use stars::{StarKind, parse_leaves};
 
 /// How many edges are generated at once; also the block of the GAP Benchmark Suite that has its own seed.
@@ -174,7 +174,7 @@ trait Sequence: Sync {
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>);
 
     /// Its rows, if they can be made without all edges in memory.
-    fn rows<'a>(&'a self, wanted: &RowsWanted<'_>) -> Result<Option<Box<dyn GeneratedRows + 'a>>> {
+    fn rows<'a>(&'a self, wanted: &GeneratedFile<'_>) -> Result<Option<Box<dyn GeneratedRows + 'a>>> {
         let _ = wanted;
         Ok(None)
     }
@@ -236,33 +236,25 @@ impl Family {
 /// Writes the graph of `family` to `output`: `.bin`, `.txt`, `.graph`, `.sg`, or `-` for pairs of `u32` on standard output. A file has a
 /// temporary name beside it until it is complete; after an error or an interruption nothing is left, and an older file stays.
 pub fn generate(family: &Family, base: Option<&BaseGraph>, output: &Path, control: &Control) -> Result<Generated> {
-    generate_arcs(family, base, RowArcs::Both, output, true, control)
+    generate_file(family, base, &GeneratedFile { path: output, arcs: RowArcs::Both, force: true, control })
 }
 
-/// As [`generate`]; in `.graph` and `.sg` files, rows have these arcs of each edge. Without `force`, no file is replaced.
-pub fn generate_arcs(
-    family: &Family,
-    base: Option<&BaseGraph>,
-    arcs: RowArcs,
-    output: &Path,
-    force: bool,
-    control: &Control,
-) -> Result<Generated> {
-    let format = GeneratedFormat::of(output)?;
+/// As [`generate`], for this file.
+pub fn generate_file(family: &Family, base: Option<&BaseGraph>, file: &GeneratedFile<'_>) -> Result<Generated> {
+    let format = GeneratedFormat::of(file.path)?;
     let sequence = family.sequence(base)?;
     if sequence.edges == 0 {
         return Err(Error::usage(format!("this {} has no edges, and an empty file is no graph", family.name())));
     }
-    let wanted = RowsWanted { path: output, arcs, force, control };
     let bytes = match format {
-        GeneratedFormat::BvGraph => bvgraph::write(&sequence, &wanted)?,
-        GeneratedFormat::Sg => sg::write(&sequence, &wanted)?,
-        _ if arcs != RowArcs::Both => {
+        GeneratedFormat::BvGraph => bvgraph::write(&sequence, file)?,
+        GeneratedFormat::Sg => sg::write(&sequence, file)?,
+        _ if file.arcs != RowArcs::Both => {
             return Err(Error::usage("only .graph and .sg files have rows")
-                .at(output)
+                .at(file.path)
                 .expected("no choice of arcs for a file of pairs, which has every edge once"));
         }
-        edges => output::write(&sequence, edges, output, force, control)?,
+        edges => output::write(&sequence, edges, file.path, file.force, file.control)?,
     };
     let SizedSequence { vertices: vertices_declared, edges: edges_written, known, .. } = sequence;
     Ok(Generated { edges_written, bytes, vertices_declared, known })

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use crate::Sequence;
-use crate::rows::{GeneratedRows, RowsWanted};
+use crate::rows::{GeneratedFile, GeneratedRows};
 use trimill_system::Result;
 use trimill_system::hash::mix;
 
@@ -75,7 +75,7 @@ impl Sequence for Permuted<'_> {
         }
     }
 
-    fn rows<'a>(&'a self, wanted: &RowsWanted<'_>) -> Result<Option<Box<dyn GeneratedRows + 'a>>> {
+    fn rows<'a>(&'a self, wanted: &GeneratedFile<'_>) -> Result<Option<Box<dyn GeneratedRows + 'a>>> {
         let of = self.of.rows(wanted)?;
         Ok(of.map(|of| Box::new(PermutedRows { of, permutation: self.permutation }) as Box<dyn GeneratedRows>))
     }

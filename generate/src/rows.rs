@@ -39,13 +39,15 @@ impl RowArcs {
     }
 }
 
+/// The file that is wanted of a graph.
 #[derive(Clone, Copy)]
-pub(super) struct RowsWanted<'a> {
-    pub(super) path: &'a Path,
-    pub(super) arcs: RowArcs,
+pub struct GeneratedFile<'a> {
+    pub path: &'a Path,
+    /// Which arcs of an edge the rows have; without rows, both.
+    pub arcs: RowArcs,
     /// Whether a file that has the name by then is replaced.
-    pub(super) force: bool,
-    pub(super) control: &'a Control,
+    pub force: bool,
+    pub control: &'a Control,
 }
 
 pub(super) trait GeneratedRows: Sync {
@@ -70,7 +72,7 @@ pub(super) trait GeneratedRows: Sync {
 
 pub(super) fn rows<'a>(
     sequence: &'a SizedSequence<'_>,
-    wanted: &RowsWanted<'_>,
+    wanted: &GeneratedFile<'_>,
 ) -> Result<Box<dyn GeneratedRows + 'a>> {
     match sequence.blocks.rows(wanted)? {
         Some(rows) => Ok(rows),
@@ -102,8 +104,8 @@ pub(super) struct Adjacency {
 }
 
 impl Adjacency {
-    pub(super) fn new(sequence: &SizedSequence<'_>, wanted: &RowsWanted<'_>) -> Result<Self> {
-        let &RowsWanted { path, arcs, control, .. } = wanted;
+    pub(super) fn new(sequence: &SizedSequence<'_>, wanted: &GeneratedFile<'_>) -> Result<Self> {
+        let &GeneratedFile { path, arcs, control, .. } = wanted;
         check_memory(sequence, path)?;
         let task = control.task("generate", Some(3 * sequence.edges), Unit::Arcs);
         let progress = &task.progress(control);

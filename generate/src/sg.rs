@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 
 use crate::SizedSequence;
 use crate::output::check_vertices;
-use crate::rows::{RowArcs, RowsWanted, chunks, rows};
+use crate::rows::{GeneratedFile, RowArcs, chunks, rows};
 use trimill_system::control::Unit;
 use trimill_system::disk::Output;
 use trimill_system::ordered::make_and_write;
@@ -14,8 +14,8 @@ use trimill_system::{Error, Result};
 /// The most vertices: ids are signed.
 const MOST_VERTICES: u64 = 1 << 31;
 
-pub(super) fn write(sequence: &SizedSequence<'_>, wanted: &RowsWanted<'_>) -> Result<u64> {
-    let &RowsWanted { path: output, arcs: of_edge, force, control } = wanted;
+pub(super) fn write(sequence: &SizedSequence<'_>, wanted: &GeneratedFile<'_>) -> Result<u64> {
+    let &GeneratedFile { path: output, arcs: of_edge, force, control } = wanted;
     check_vertices(sequence, MOST_VERTICES, "the limit of a .sg file", output)?;
     let rows = rows(sequence, wanted)?;
     let (n, arcs) = (sequence.vertices, rows.arcs());

@@ -8,7 +8,7 @@ use super::count::count_prepared;
 use super::session::{Purpose, Session};
 use crate::job::{Backend, Job};
 use crate::report::GenerateReport;
-use trimill_generate::{BaseGraph, Family, RowArcs, generate_arcs as write};
+use trimill_generate::{BaseGraph, Family, GeneratedFile, RowArcs, generate_file};
 use trimill_graph::{Direction, OrientedGraph};
 use trimill_system::{Bytes, Control, Result, parallel, threads};
 
@@ -45,8 +45,8 @@ pub fn generate(request: &GenerateRequest, control: &Control) -> Result<Generate
     let start = Instant::now();
     let pool = threads::pool(request.threads)?;
     let base = request.graph.as_deref().map(|job| base(job.clone(), control)).transpose()?;
-    let GenerateRequest { family, arcs, output, force, .. } = request;
-    let made = parallel::within(&pool, || write(family, base.as_ref(), *arcs, output, *force, control))?;
+    let file = GeneratedFile { path: &request.output, arcs: request.arcs, force: request.force, control };
+    let made = parallel::within(&pool, || generate_file(&request.family, base.as_ref(), &file))?;
     Ok(GenerateReport {
         family: request.family.name().into(),
         file: request.output.clone(),

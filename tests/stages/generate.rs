@@ -16,7 +16,8 @@ use lender::for_;
 use trimill::testing::count::verify::{Verdict, Verifier, brute_force};
 use trimill::testing::input::ArcSink;
 use trimill::{Control, Error, Kind, Observer, Unit};
-use trimill_generate::{BaseGraph, Family, Generated, KnownCounts, RowArcs, StarKind, generate, generate_arcs};
+use trimill_generate::{BaseGraph, Family, Generated, GeneratedFile, KnownCounts, RowArcs, StarKind};
+use trimill_generate::{generate, generate_file};
 use webgraph::prelude::{BvGraphSeq, SequentialLabeling};
 
 type Edges = Vec<(u64, u64)>;
@@ -239,8 +240,9 @@ fn rows_may_have_each_edge_once() {
         let base = family.needs_base().then_some(&base);
         let arcs = |arcs: RowArcs| {
             let (graph, sg) = (folder.path().join("g.graph"), folder.path().join("g.sg"));
-            generate_arcs(&family, base, arcs, &graph, true, &control).unwrap();
-            generate_arcs(&family, base, arcs, &sg, true, &control).unwrap();
+            for path in [&graph, &sg] {
+                generate_file(&family, base, &GeneratedFile { path, arcs, force: true, control: &control }).unwrap();
+            }
             let rows = BvGraphSeq::with_basename(graph.with_extension("")).endianness::<BE>().load().unwrap();
             let mut found = BTreeSet::new();
             for_!((node, successors) in rows.iter() {
@@ -257,8 +259,8 @@ fn rows_may_have_each_edge_once() {
         assert_eq!(up.union(&down).copied().collect::<BTreeSet<_>>(), both);
     }
     let (family, pairs) = (Family::Complete { vertices: 3 }, folder.path().join("a.bin"));
-    let error = generate_arcs(&family, None, RowArcs::Up, &pairs, true, &control);
-    assert_eq!(error.unwrap_err().kind(), Kind::Usage);
+    let file = GeneratedFile { path: &pairs, arcs: RowArcs::Up, force: true, control: &control };
+    assert_eq!(generate_file(&family, None, &file).unwrap_err().kind(), Kind::Usage);
 }
 
 #[test]

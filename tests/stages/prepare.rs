@@ -14,7 +14,7 @@ use trimill::testing::memory::HostMemory;
 use trimill::testing::prepare::starting::{DeviceEngine, StartingDevice};
 use trimill::testing::prepare::{OnDevice, Preparation};
 use trimill::{Bytes, Control, Kind, Result};
-use trimill_generate::{Family, RowArcs, generate, generate_arcs};
+use trimill_generate::{Family, GeneratedFile, RowArcs, generate, generate_file};
 use trimill_kernels::padded;
 use trimill_kernels::prepare::{ids_within, needed};
 use trimill_kernels::testing::{Double, Pace, has_compiler};
@@ -126,7 +126,8 @@ fn rows_that_a_device_does_not_hold_are_oriented_as_they_are_unless_they_are_dir
         ("down.sg", RowArcs::Down, true),
     ] {
         let path = folder.path().join(name);
-        generate_arcs(&family, None, arcs, &path, false, &Control::silent()).unwrap();
+        let file = GeneratedFile { path: &path, arcs, force: false, control: &Control::silent() };
+        generate_file(&family, None, &file).unwrap();
         let source = opened(&path);
         // Two runs of the arcs that are there once, or more.
         let mut device = slow(padded(needed(52_500, 1) + 40 * ids), 3);
