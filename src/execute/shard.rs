@@ -39,23 +39,19 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     }
     // A merge removes the files that a shard which is counted twice still reads and writes.
     let is_merged = || RunDir::share(&path).and_then(|(run, _)| run.finished(prepared.fingerprint));
-    match counted(how, run, &prepared, shard, report, control) {
+    let session = Session::of_shard(prepared.counted_as(how), run, control);
+    match session.and_then(|session| counted(session, &prepared, shard, report)) {
         Ok(report) => Ok(ShardReport { seconds: begin.elapsed().as_secs_f64(), ..report }),
         Err(error) if error.kind() <= Kind::Resource && is_merged().is_ok_and(|result| result.is_some()) => Ok(merged),
         Err(error) => Err(error),
     }
 }
 
-fn counted(
-    how: Job,
-    run: RunDir,
-    prepared: &PreparedJob,
-    shard: Shard,
-    mut report: ShardReport,
-    control: &Control,
-) -> Result<ShardReport> {
+fn counted(session: Session, prepared: &PreparedJob, shard: Shard, mut report: ShardReport) -> Result<ShardReport> {
+    let Session { job, run: Some(run), .. } = &session else {
+        return Err(Error::defect("a shard without a run directory"));
+    };
     let path = run.path().to_path_buf();
-    let job = prepared.counted_as(how);
     if prepared.parts() > 1 {
         let cut = format!("the job is prepared in {} partitions", prepared.parts());
         Choice::check_partitions(&job.settings.count, &cut)?;
@@ -73,7 +69,6 @@ fn counted(
             (false, false) => true,
         }
     };
-    let session = Session::of_shard(job, run, control)?;
     let mine = shard.partitions(&prepared.report.costs);
     let missing = {
         let details = Details::new(&session, &graph, prepared.fingerprint)?;
