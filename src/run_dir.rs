@@ -24,18 +24,18 @@
 
 pub mod journal;
 mod lock;
+mod outputs;
 mod plan;
 mod prepared;
 mod record;
 mod sealed_file;
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
-use xxhash_rust::xxh3::xxh3_64;
 
 pub use journal::{CountedBy, Journal, PartitionRecord};
+pub use outputs::announced;
 pub use plan::PlanRecord;
 pub use prepared::{PreparedJob, with_prepare_advice};
 pub use record::JobRecord;
@@ -44,7 +44,6 @@ pub use sealed_file::unless_damaged;
 use serde::{Deserialize, Serialize};
 
 use crate::job::file::OutputTable;
-use crate::paths::place::{file_of, place};
 use crate::plan::GraphCut;
 use crate::report::RunResult;
 use crate::sums::{ByArc, ByRank, SumKey};
@@ -53,73 +52,14 @@ use trimill_graph::OrientedGraph;
 use trimill_graph::file as graph_file;
 use trimill_partitioners::spill::Manifest;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
-use trimill_system::{Error, Kind, Result, disk, hex, path_text};
+use trimill_system::{Error, Kind, Result, disk, hex};
 
 const LOCK: &str = "lock";
 const JOB: &str = "job.json";
 const RESULT: &str = "result.json";
-const ANNOUNCED: &str = "outputs.json";
 const GRAPHS: &str = "graph";
 const SPILLS: &str = "spills";
 const WORK: &str = "work";
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AnnouncedFiles {
-    #[serde(with = "path_text::list")]
-    files: Vec<PathBuf>,
-    /// The directories that starts named for spills that are not kept, with links resolved.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "path_text::list")]
-    spill_dirs: Vec<PathBuf>,
-    /// The outputs of the start that wrote the result, with absolute paths.
-    #[serde(default)]
-    written: Option<OutputTable>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    left: Vec<WrittenFile>,
-}
-
-/// A file of counts as a job that was done left it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenFile {
-    #[serde(with = "path_text::exact")]
-    path: PathBuf,
-    bytes: u64,
-    /// Seconds since 1970 and nanoseconds.
-    modified: (i64, i64),
-}
-
-impl WrittenFile {
-    /// `None` if it is not there.
-    fn of(path: PathBuf) -> Option<Self> {
-        let found = path.metadata().ok()?;
-        Some(Self { path, bytes: found.len(), modified: (found.mtime(), found.mtime_nsec()) })
-    }
-
-    fn has_changed(&self) -> bool {
-        Self::of(self.path.clone()).is_some_and(|now| now != *self)
-    }
-}
-
-fn known_outputs(path: &Path) -> AnnouncedFiles {
-    // If the record is damaged, no file is known to be the job's own.
-    sealed_file::read(&path.join(ANNOUNCED)).ok().flatten().unwrap_or_default()
-}
-
-/// The files outside of the run directory that earlier starts announced: the job's own, which may be replaced, and those that somebody changed since
-/// it was done. Warns if they are not known.
-pub fn announced(path: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    if path.is_dir()
-        && let Err(error) = sealed_file::read::<AnnouncedFiles>(&path.join(ANNOUNCED))
-    {
-        tracing::warn!(
-            "{error}: only --force replaces the files that the job wrote elsewhere, and spills in an earlier \
-             --spill-dir stay"
-        );
-    }
-    let AnnouncedFiles { files, left, .. } = known_outputs(path);
-    files.into_iter().partition(|file| !left.iter().any(|left| left.path == *file && left.has_changed()))
-}
 
 /// The run directory that `path` is, or is somewhere in.
 pub fn around(path: &Path) -> Option<&Path> {
@@ -209,33 +149,6 @@ impl RunDir {
         &self.path
     }
 
-    /// Announces the job's files elsewhere, and the directory of its temporary spills, before the first is written. Keeps an existing result if it
-    /// is `complete`, with all wanted counts, else removes it.
-    pub fn announce(&self, files: Vec<PathBuf>, spills: Option<&Path>, complete: bool) -> Result<()> {
-        if !complete {
-            self.forget_result()?;
-        }
-        let known = known_outputs(&self.path);
-        let mut all = known.clone();
-        // Once this start has written a file, a later one must not take it for changed by others.
-        all.left.retain(|left| complete || !files.contains(&left.path));
-        all.files.extend(files);
-        all.spill_dirs.extend(spills.map(place));
-        for paths in [&mut all.files, &mut all.spill_dirs] {
-            paths.sort();
-            paths.dedup();
-        }
-        if all == known || self.read_only { Ok(()) } else { sealed_file::write(&self.path.join(ANNOUNCED), &all) }
-    }
-
-    /// Whether the start that wrote the result wrote all files of these outputs, each for the same setting.
-    pub fn has_written(&self, outputs: &OutputTable) -> bool {
-        let Some(written) = known_outputs(&self.path).written else { return outputs.count_files().next().is_none() };
-        let Ok(wanted) = outputs.absolute() else { return false };
-        let mut files = wanted.count_settings().into_iter().zip(written.count_settings());
-        files.all(|(wanted, written)| wanted.is_none() || wanted == written)
-    }
-
     pub fn has_result(&self) -> bool {
         self.path.join(RESULT).exists()
     }
@@ -311,15 +224,7 @@ impl RunDir {
     }
 
     pub fn finish(&self, fingerprint: u128, result: &RunResult, outputs: &OutputTable) -> Result<()> {
-        let known = known_outputs(&self.path);
-        let mut all = AnnouncedFiles { written: Some(outputs.absolute()?), ..known.clone() };
-        for file in outputs.count_files().filter_map(|path| file_of(path)).filter_map(WrittenFile::of) {
-            all.left.retain(|other| other.path != file.path);
-            all.left.push(file);
-        }
-        if all != known {
-            sealed_file::write(&self.path.join(ANNOUNCED), &all)?;
-        }
+        self.record_written(outputs)?;
         sealed_file::write(&self.path.join(RESULT), &Finished { fingerprint, result })
     }
 
@@ -332,23 +237,6 @@ impl RunDir {
                 let _ = std::fs::remove_file(entry.path());
             }
         }
-    }
-
-    /// Where spills are kept: in the run directory, or in a folder in `named` that no other run directory uses.
-    pub fn spills(&self, named: Option<&Path>) -> PathBuf {
-        named.map_or_else(
-            || self.path.join(SPILLS),
-            |dir| {
-                let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
-                dir.join(format!("trimill-run-{:016x}-spills", xxh3_64(path.as_os_str().as_encoded_bytes())))
-            },
-        )
-    }
-
-    /// Where earlier starts may have left spills that are not to be kept.
-    pub fn earlier_spills(&self) -> Vec<PathBuf> {
-        let named = known_outputs(&self.path).spill_dirs;
-        std::iter::once(self.spills(None)).chain(named.iter().map(|dir| self.spills(Some(dir)))).collect()
     }
 
     /// Where temporary files go if no other place is named. Files of an earlier start are not used.

@@ -10,7 +10,7 @@ use trimill::testing::report::RunResult;
 
 use crate::common::place::{SmallDisk, goes_on, stopped};
 
-use super::support::{COLLABORATION, FRIENDS, Place, ROUTERS, STRIKES, data, files, stderr};
+use super::support::{COLLABORATION, FRIENDS, Place, ROUTERS, STRIKES, copy, data, files, stderr};
 
 const PARTS: [&str; 7] = ["--partitioner", "contiguous", "--parts", "6", "--no-cache", "--threads", "2"];
 
@@ -316,6 +316,22 @@ fn spills_of_an_earlier_start_are_removed_if_later_ones_are_elsewhere() {
         // The folder that the user named stays.
         assert_eq!(fs::read_dir(place.path("tmp/spill")).unwrap().count(), 0);
     }
+}
+
+#[test]
+fn spills_elsewhere_of_a_run_directory_that_was_renamed_are_removed_and_those_of_a_copied_one_stay() {
+    let place = Place::new();
+    let elsewhere = ["--partitioner", "contiguous", "--parts", "4", "--no-cache", "--spill-dir", "tmp/spill"];
+    killed_when(&place, &data(COLLABORATION.0), &elsewhere, |place| !files(&place.path("tmp/spill")).is_empty());
+    let count = |run: &str| {
+        let words = ["count", &data(COLLABORATION.0), "--backend", "cpu", "--run-dir", run];
+        assert_eq!(place.answer(&[&words[..], &elsewhere].concat())["triangles"], COLLABORATION.1 as u64);
+        fs::read_dir(place.path("tmp/spill")).unwrap().count()
+    };
+    copy(&place.path("run"), &place.path("copied"));
+    assert_eq!(count("copied"), 1);
+    fs::rename(place.path("run"), place.path("renamed")).unwrap();
+    assert_eq!(count("renamed"), 0);
 }
 
 /// A worker that panics ends its job, not the batch.

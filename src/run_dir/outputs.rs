@@ -1,0 +1,136 @@
+//! What a job writes outside of its run directory: the files that it announced, as it left them, and the directories that got spills.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{RunDir, SPILLS, sealed_file};
+use crate::job::file::OutputTable;
+use crate::paths::place::{file_of, place};
+use trimill_system::{Result, path_text};
+
+const ANNOUNCED: &str = "outputs.json";
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AnnouncedFiles {
+    #[serde(with = "path_text::list")]
+    files: Vec<PathBuf>,
+    /// The directories that starts named for spills that are not kept, with links resolved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "path_text::list")]
+    spill_dirs: Vec<PathBuf>,
+    /// Where this directory was at those starts, with links resolved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "path_text::list")]
+    run_dirs: Vec<PathBuf>,
+    /// The outputs of the start that wrote the result, with absolute paths.
+    #[serde(default)]
+    written: Option<OutputTable>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    left: Vec<WrittenFile>,
+}
+
+/// A file of counts as a job that was done left it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenFile {
+    #[serde(with = "path_text::exact")]
+    path: PathBuf,
+    bytes: u64,
+    /// Seconds since 1970 and nanoseconds.
+    modified: (i64, i64),
+}
+
+impl WrittenFile {
+    /// `None` if it is not there.
+    fn of(path: PathBuf) -> Option<Self> {
+        let found = path.metadata().ok()?;
+        Some(Self { path, bytes: found.len(), modified: (found.mtime(), found.mtime_nsec()) })
+    }
+
+    fn has_changed(&self) -> bool {
+        Self::of(self.path.clone()).is_some_and(|now| now != *self)
+    }
+}
+
+fn known_outputs(path: &Path) -> AnnouncedFiles {
+    // If the record is damaged, no file is known to be the job's own.
+    sealed_file::read(&path.join(ANNOUNCED)).ok().flatten().unwrap_or_default()
+}
+
+/// The files outside of the run directory that earlier starts announced: the job's own, which may be replaced, and those that somebody changed since
+/// it was done. Warns if they are not known.
+pub fn announced(path: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    if path.is_dir()
+        && let Err(error) = sealed_file::read::<AnnouncedFiles>(&path.join(ANNOUNCED))
+    {
+        tracing::warn!(
+            "{error}: only --force replaces the files that the job wrote elsewhere, and spills in an earlier \
+             --spill-dir stay"
+        );
+    }
+    let AnnouncedFiles { files, left, .. } = known_outputs(path);
+    files.into_iter().partition(|file| !left.iter().any(|left| left.path == *file && left.has_changed()))
+}
+
+impl RunDir {
+    /// Announces the job's files elsewhere, and the directory of its temporary spills, before the first is written. Keeps an existing result if it
+    /// is `complete`, with all wanted counts, else removes it.
+    pub fn announce(&self, files: Vec<PathBuf>, spills: Option<&Path>, complete: bool) -> Result<()> {
+        if !complete {
+            self.forget_result()?;
+        }
+        let known = known_outputs(&self.path);
+        let mut all = known.clone();
+        // Once this start has written a file, a later one must not take it for changed by others.
+        all.left.retain(|left| complete || !files.contains(&left.path));
+        all.files.extend(files);
+        all.spill_dirs.extend(spills.map(place));
+        all.run_dirs.extend(spills.map(|_| place(&self.path)));
+        for paths in [&mut all.files, &mut all.spill_dirs, &mut all.run_dirs] {
+            paths.sort();
+            paths.dedup();
+        }
+        if all == known || self.read_only { Ok(()) } else { sealed_file::write(&self.path.join(ANNOUNCED), &all) }
+    }
+
+    /// Whether the start that wrote the result wrote all files of these outputs, each for the same setting.
+    pub fn has_written(&self, outputs: &OutputTable) -> bool {
+        let Some(written) = known_outputs(&self.path).written else { return outputs.count_files().next().is_none() };
+        let Ok(wanted) = outputs.absolute() else { return false };
+        let mut files = wanted.count_settings().into_iter().zip(written.count_settings());
+        files.all(|(wanted, written)| wanted.is_none() || wanted == written)
+    }
+
+    /// Records these outputs as what the start that was done has written, and its files as they are now.
+    pub(super) fn record_written(&self, outputs: &OutputTable) -> Result<()> {
+        let known = known_outputs(&self.path);
+        let mut all = AnnouncedFiles { written: Some(outputs.absolute()?), ..known.clone() };
+        for file in outputs.count_files().filter_map(|path| file_of(path)).filter_map(WrittenFile::of) {
+            all.left.retain(|other| other.path != file.path);
+            all.left.push(file);
+        }
+        if all == known { Ok(()) } else { sealed_file::write(&self.path.join(ANNOUNCED), &all) }
+    }
+
+    /// Where spills are kept: in the run directory, or in a folder in `named` that no other run directory uses.
+    pub fn spills(&self, named: Option<&Path>) -> PathBuf {
+        named.map_or_else(|| self.path.join(SPILLS), |dir| spills_in(dir, &place(&self.path)))
+    }
+
+    /// Where earlier starts may have left spills that are not to be kept, also if this directory had another name then.
+    pub fn earlier_spills(&self) -> Vec<PathBuf> {
+        let AnnouncedFiles { spill_dirs, mut run_dirs, .. } = known_outputs(&self.path);
+        // A directory that is still there is another job's: this one may be a copy of it.
+        run_dirs.retain(|run| !run.exists());
+        run_dirs.push(place(&self.path));
+        let elsewhere = spill_dirs.iter().flat_map(|dir| run_dirs.iter().map(move |run| spills_in(dir, run)));
+        std::iter::once(self.spills(None)).chain(elsewhere).collect()
+    }
+}
+
+/// The folder in `dir` for the spills of the run directory `run`, whose links are resolved.
+fn spills_in(dir: &Path, run: &Path) -> PathBuf {
+    dir.join(format!("trimill-run-{:016x}-spills", xxh3_64(run.as_os_str().as_encoded_bytes())))
+}
