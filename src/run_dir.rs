@@ -90,13 +90,15 @@ pub struct RunDir {
     lock: Option<Lock>,
     /// Whether it cannot be written, and has a result, which can be printed.
     read_only: bool,
+    /// Directories that this start made; those that are still empty are removed when the value is dropped.
+    made: Vec<PathBuf>,
 }
 
 impl RunDir {
     /// Opens or makes the directory, and removes a former process's unfinished files, unless shards of a prepared job may be writing them.
     pub fn open(path: &Path) -> Result<Self> {
         disk::make_dir(path)?;
-        let mut run = Self { path: path.to_path_buf(), lock: None, read_only: false };
+        let mut run = Self::unlocked(path);
         run.read_only = run.is_only_read();
         if run.read_only {
             return Ok(run);
@@ -109,6 +111,10 @@ impl RunDir {
         Ok(run)
     }
 
+    fn unlocked(path: &Path) -> Self {
+        Self { path: path.to_path_buf(), lock: None, read_only: false, made: Vec::new() }
+    }
+
     fn is_only_read(&self) -> bool {
         self.has_result() && self.check_writable().is_err()
     }
@@ -119,7 +125,7 @@ impl RunDir {
 
     /// Opens a prepared job's directory for one of several processes that count: locks nothing, and removes nothing of other processes.
     pub fn share(path: &Path) -> Result<(Self, PreparedJob)> {
-        let run = Self { path: path.to_path_buf(), lock: None, read_only: false };
+        let run = Self::unlocked(path);
         let prepared = run.prepared()?;
         Ok((run, prepared))
     }
@@ -246,6 +252,23 @@ impl RunDir {
 
     pub fn graphs(&self) -> PathBuf {
         self.path.join(GRAPHS)
+    }
+
+    /// Makes a directory of this job's own, unless it is there.
+    pub fn make(&mut self, dir: &Path) -> Result<()> {
+        if disk::private_dir(dir)? {
+            self.made.push(dir.to_path_buf());
+        }
+        Ok(())
+    }
+}
+
+impl Drop for RunDir {
+    fn drop(&mut self) {
+        for dir in &self.made {
+            // Fails if anything is there.
+            let _ = std::fs::remove_dir(dir);
+        }
     }
 }
 

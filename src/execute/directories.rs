@@ -33,7 +33,7 @@ impl Places {
         spill_dir: Option<&Path>,
         work_dir: Option<&Path>,
         keep_spill: bool,
-        run: Option<&RunDir>,
+        run: Option<&mut RunDir>,
     ) -> Result<Self> {
         for dir in [spill_dir, work_dir].into_iter().flatten() {
             disk::make_dir(dir)?;
@@ -53,7 +53,7 @@ impl Places {
             }
             None => {
                 run_dir::remove_tree(&run.work());
-                disk::private_dir(&run.work())?;
+                run.make(&run.work())?;
                 (run.work(), None)
             }
         };
@@ -62,7 +62,7 @@ impl Places {
             dir => {
                 let spill = run.spills(dir);
                 if !run.is_read_only() {
-                    disk::private_dir(&spill)?;
+                    run.make(&spill)?;
                 }
                 spill
             }

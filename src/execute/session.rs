@@ -109,7 +109,7 @@ impl Session {
         }
     }
 
-    fn within(job: Job, run: Option<RunDir>, control: &Control) -> Result<Self> {
+    fn within(job: Job, mut run: Option<RunDir>, control: &Control) -> Result<Self> {
         machine::reset_peak();
         let begin = Instant::now();
         let replaced = job.settings.output.count_files().filter(|path| path.exists()).cloned().collect();
@@ -124,14 +124,17 @@ impl Session {
             job.settings.spill.dir.as_deref(),
             job.settings.work.dir.as_deref(),
             job.settings.spill.keep(),
-            run.as_ref(),
+            run.as_mut(),
         )?;
         // An input that can be read only once has no identity to be found by in the cache.
         let cached = job.settings.cache.enabled() && !job.is_read_once();
         let cache = cached.then(|| cache(job.settings.cache.dir.as_deref(), job.settings.cache.max)).flatten();
-        let cache = match (cache, &run) {
+        let cache = match (cache, &mut run) {
             // Without the cache the graph is kept for later starts of this job.
-            (None, Some(run)) if !run.is_shared() && !run.is_read_only() => Some(Cache::of_run(&run.graphs())?),
+            (None, Some(run)) if !run.is_shared() && !run.is_read_only() => {
+                run.make(&run.graphs())?;
+                Some(Cache::of_run(&run.graphs())?)
+            }
             (cache, _) => cache,
         };
         let graph_memory =

@@ -77,7 +77,7 @@ impl PreparedJob {
 impl RunDir {
     /// Fails if the directory `path` of a job, which is prepared for shards or not, would be refused whatever its input is; changes nothing.
     pub fn check_place(path: &Path, shards: bool) -> Result<()> {
-        let run = Self { path: path.to_path_buf(), lock: None, read_only: false };
+        let run = Self::unlocked(path);
         if !run.is_only_read() {
             lock::check(path)?;
         }

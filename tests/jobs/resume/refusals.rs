@@ -74,6 +74,17 @@ fn what_a_start_that_was_refused_would_have_written_is_no_file_of_the_next_job()
 }
 
 #[test]
+fn a_start_that_is_refused_leaves_no_empty_directories() {
+    for more in [&["--device-memory", "10", "--spill-dir", "tmp"][..], &["--format", "metis", "--no-cache"]] {
+        let place = Place::new();
+        assert!(!place.start(&data(ROUTERS.0), more).status.success());
+        let left = [place.path("run"), place.path("tmp")].map(|dir| fs::read_dir(dir).unwrap());
+        assert!(left.into_iter().flatten().flatten().all(|entry| entry.path().is_file()), "{more:?}");
+        assert!(place.path("run/lock").exists());
+    }
+}
+
+#[test]
 fn a_changed_input_is_told_what_changed() {
     let place = Place::new();
     let file = place.path("g.txt");
