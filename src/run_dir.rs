@@ -43,6 +43,7 @@ pub use sealed_file::unless_damaged;
 
 use serde::{Deserialize, Serialize};
 
+use crate::job::Mode;
 use crate::job::file::OutputTable;
 use crate::plan::GraphCut;
 use crate::report::RunResult;
@@ -73,6 +74,13 @@ pub const PREPARE_AGAIN: &str = "run 'trimill prepare' again with the same setti
 fn foreign(path: &Path, found: u128, expected: u128) -> Error {
     Error::data(path, format!("is of another job, with the fingerprint {found:032x}"))
         .expected(format!("{expected:032x}"))
+}
+
+/// The error about a directory for kept spills with the manifest of another job.
+pub fn kept_by_another(dir: &Path) -> Error {
+    Error::resource("holds the spilled partitions of another job")
+        .at(dir)
+        .advice("name another --spill-dir, or remove its manifest.json and part-*.spill")
 }
 
 #[derive(Serialize)]
@@ -208,6 +216,15 @@ impl RunDir {
         match plan.into_iter().chain(manifest).find(|(_, found)| *found != prepared.fingerprint) {
             Some((path, found)) => Err(foreign(&path, found, prepared.fingerprint).advice(PREPARE_AGAIN)),
             None => Ok(()),
+        }
+    }
+
+    /// Fails if the spills in `dir` are another job's than the partitions that are planned in the run directory `run`, and are to be spilled.
+    pub fn check_kept(run: &Path, dir: &Path) -> Result<()> {
+        let plan = PlanRecord::read(run).ok().flatten().filter(|plan| plan.mode == Mode::Spilled);
+        match plan.zip(Manifest::read(dir).ok()) {
+            Some((plan, manifest)) if plan.fingerprint != manifest.fingerprint => Err(kept_by_another(dir)),
+            _ => Ok(()),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::run_dir::kept_by_another;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_partitioners::spill::{Manifest, fingerprint_of, spills_in};
 use trimill_system::disk::{self, FileLock, TemporaryDir};
@@ -111,11 +112,7 @@ fn take_over(dir: &Path, fingerprint: u128, replace: bool, is_other: impl Fn(Opt
     match path.exists().then(|| Manifest::read(dir)) {
         None => {}
         Some(Ok(there)) if there.fingerprint == fingerprint => {}
-        Some(Ok(_)) => {
-            return Err(Error::resource("holds the spilled partitions of another job")
-                .at(dir)
-                .advice("name another --spill-dir, or remove its manifest.json and part-*.spill"));
-        }
+        Some(Ok(_)) => return Err(kept_by_another(dir)),
         Some(Err(error)) if replace && error.kind() == Kind::Data => {
             tracing::warn!("{}: it is replaced", error.unadvised());
             unreadable = true;

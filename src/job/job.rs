@@ -144,10 +144,13 @@ impl Job {
         }
     }
 
-    /// Checks that its run directory is not one of something else, as far as that is known before the input is read.
+    /// Checks that its run directory, with the spills that it keeps, is not one of something else, as far as that is known before the input is read.
     pub fn check_run_dir(&self) -> Result<()> {
-        let shards = self.settings.cluster.engine.is_some();
-        self.settings.run.dir.as_deref().map_or(Ok(()), |dir| RunDir::check_place(dir, shards))
+        let Tables { run, spill, cluster, .. } = &self.settings;
+        let Some(run) = run.dir.as_deref() else { return Ok(()) };
+        RunDir::check_place(run, cluster.engine.is_some())?;
+        let kept = spill.dir.as_deref().filter(|_| spill.keep());
+        kept.map_or(Ok(()), |dir| RunDir::check_kept(run, dir))
     }
 
     /// Whether its input is standard input, or edges in memory.

@@ -147,12 +147,17 @@ fn a_directory_of_other_things_is_left_alone() {
 #[test]
 fn run_directories_of_something_else_are_refused_by_a_check_as_by_a_start() {
     const CLUSTER: &str = "cluster = { engine = 'slurm', shards = 2, gpus_per_task = 0 }\n";
+    const KEPT: &str =
+        "partition = { partitioner = 'contiguous', parts = 2 }\nspill = { dir = 'foreign', keep = true }\n";
     let place = Place::new();
     let routers = data(ROUTERS.0);
     fs::create_dir(place.path("mine")).unwrap();
     place.write("mine/notes.txt", "precious");
     place.prints(&["prepare", &routers, "--run-dir", "prepared", "--shards", "2", "--backend", "cpu"]);
     place.prints(&["count", &routers, "--run-dir", "done", "--backend", "cpu"]);
+    let spilled = ["--partitioner", "contiguous", "--parts", "2", "--backend", "cpu"];
+    place.prints(&[&["count", &routers, "--run-dir", "spilled"], &spilled[..]].concat());
+    place.prints(&["partition", &data(COLLABORATION.0), "--parts", "2", "--spill-dir", "foreign"]);
     let write = |run: &str, more: &str| {
         let job = format!("[[job]]\ninput.path = '{routers}'\nrun.dir = '{run}'\ncount.backend = 'cpu'\n{more}");
         place.write("b.toml", job);
@@ -161,6 +166,7 @@ fn run_directories_of_something_else_are_refused_by_a_check_as_by_a_start() {
         ("mine", "", "mine: holds files and is no run directory; expected "),
         ("prepared", "", "prepared: holds a job that is prepared for shards; count its partitions with "),
         ("done", CLUSTER, "done: holds a job that 'trimill count' finished; name another --run-dir"),
+        ("spilled", KEPT, "foreign: holds the spilled partitions of another job; name another --spill-dir"),
     ] {
         write(run, more);
         for check in [&["--check"][..], &[]] {
