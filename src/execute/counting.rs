@@ -7,7 +7,6 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::building::Builders;
@@ -18,7 +17,7 @@ use super::queue::Queue;
 use super::results::PlannedFigures;
 use super::session::{Purpose, Session};
 use super::spill_dir::SpillDir;
-use super::work::{DeviceOutcome, Item, PartitionsToCount, Ranges, SharedWork, SpillWork};
+use super::work::{DeviceOutcome, Item, PartitionsToCount, Ranges, SharedWork};
 use super::workers::all_or_first_error;
 use crate::plan::GraphCut;
 use crate::report::{DeviceResult, PartitionFigures, Stage};
@@ -82,17 +81,18 @@ impl Planned {
             order.iter().for_each(|&part| dir.wrote(&path.join(file_name(part))));
             let builder = self.builder(locals, &path, &room, session.job.settings.spill.keep());
             let builders = Builders::new(builder, building, pool, run.is_some());
-            (SpillWork { builders, dir: Mutex::new(dir) }, building)
+            (dir, builders, building)
         });
         let queue = match &spilling {
             None => Queue::of(order.iter().map(|&part| Item::Range(part)), backends.len()),
-            Some((_, building)) => Queue::new(building.waiting(backends.len()), backends.len()),
+            Some((.., building)) => Queue::new(building.waiting(backends.len()), backends.len()),
         };
         let work = SharedWork {
             partitions: self.partitions(journal.as_ref(), details),
             pool,
             queue: &queue,
-            spills: spilling.as_ref().map(|(spills, _)| spills),
+            builders: spilling.as_ref().map(|(_, builders, _)| builders),
+            keeps,
             task: &task,
             unit,
             control: &together,
@@ -106,11 +106,10 @@ impl Planned {
         all.merge(before);
         match spilling {
             None => stages.extend(all.times.streamed_stages(all.times.read(graph))),
-            Some((spills, _)) => {
+            Some((mut dir, ..)) => {
                 stages.extend(all.times.built_stages(graph));
                 stages.extend(all.times.streamed_stages(all.times.spilled));
-                let mut dir = spills.dir.into_inner().unwrap_or_else(PoisonError::into_inner);
-                if dir.is_kept() {
+                if keeps {
                     all.kept.sort_by_key(|spill| spill.header.partition.partition);
                     match self.manifest(&all.kept).write(dir.path()) {
                         Ok(path) => dir.wrote(&path),
@@ -191,7 +190,7 @@ fn build_and_count(
     work: &SharedWork<'_>,
 ) -> Vec<Result<DeviceOutcome>> {
     std::thread::scope(|scope| {
-        let builds = work.spills.map(|spills| spawn(scope, "building", || build_all(order, spills, work)));
+        let builds = work.builders.map(|builders| spawn(scope, "building", || build_all(order, builders, work)));
         let builds = match builds.transpose() {
             Ok(builds) => builds,
             Err(error) => return vec![Err(error)],
@@ -209,14 +208,14 @@ fn build_and_count(
 }
 
 /// The builder thread; ends early when it fails, is stopped, or all devices have failed.
-fn build_all(order: &[u32], spills: &SpillWork<'_>, work: &SharedWork<'_>) -> Result<()> {
+fn build_all(order: &[u32], builders: &Builders<'_>, work: &SharedWork<'_>) -> Result<()> {
     let put = |built| {
         let start = Instant::now();
         let taken = work.queue.put(Item::Built(Box::new(built)));
         work.control.waited(TrackKind::Building, "a device", start);
         if taken { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    let build = || spills.builders.build(order, work.control, put);
+    let build = || builders.build(order, work.control, put);
     let built = guarded(BUILDER, build).and_then(|built| built);
     if built.is_err() {
         work.control.stop();

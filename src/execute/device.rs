@@ -18,7 +18,7 @@ use trimill_partitioners::spill::{SpillReader, Spilled};
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::threads::{joined, spawn};
 use trimill_system::timeline::TrackKind;
-use trimill_system::{Bytes, Kind, Result, disk, lock, parallel};
+use trimill_system::{Bytes, Kind, Result, disk, parallel};
 
 const READER_AHEAD: &str = "the thread that reads the next partition";
 
@@ -46,8 +46,16 @@ impl PartitionsToCount<'_> {
         let (task, unit) = task_of(backends, items.len() as u64, arcs, control);
         let together = control.part();
         let queue = Queue::of(items, backends.len());
-        let work =
-            SharedWork { partitions: self, pool, queue: &queue, spills: None, task: &task, unit, control: &together };
+        let work = SharedWork {
+            partitions: self,
+            pool,
+            queue: &queue,
+            builders: None,
+            keeps: true,
+            task: &task,
+            unit,
+            control: &together,
+        };
         let outcomes = count_all(backends, &work);
         Ok(together_of(all_or_first_error(outcomes, control)?, backends))
     }
@@ -184,9 +192,11 @@ fn count_queue<'a>(
         }
         share.results.push(result);
         share.times.add_counted(&counted);
-        if let (Item::Built(built), Some(spills)) = (&taken.item, work.spills) {
+        if let Item::Built(built) = &taken.item
+            && work.builders.is_some()
+        {
             share.times.add_built(built);
-            if lock(&spills.dir).is_kept() {
+            if work.keeps {
                 share.kept.push(built.spill.clone());
             } else if built.spill.memory.is_none() {
                 disk::remove(&built.spill.path)?;
@@ -220,10 +230,10 @@ fn count_item(
         counted.reading += source.reading();
         Ok(counted)
     };
-    match (count(source, item, backend), &mut *item, work.spills) {
-        (Err(PartitionFailure::Job(error)), Item::Built(built), Some(spills)) if error.kind() == Kind::Data => {
+    match (count(source, item, backend), &mut *item, work.builders) {
+        (Err(PartitionFailure::Job(error)), Item::Built(built), Some(builders)) if error.kind() == Kind::Data => {
             tracing::warn!("{}: partition {} is built again", error.unadvised(), built.part);
-            let again = || spills.builders.batches.build(&[built.part], work.control);
+            let again = || builders.batches.build(&[built.part], work.control);
             **built = parallel::within(work.pool, again)?.remove(0);
             let source = Spilled::new(SpillReader::reopen(&built.spill)?);
             count(Ahead::new(Box::new(source), Bytes::ZERO, Bytes::ZERO), item, backend)

@@ -1,14 +1,11 @@
 //! What the threads of all devices share while partitions are counted, and what each brings back.
 
-use std::sync::Mutex;
-
 use rayon::ThreadPool;
 
 use super::building::Builders;
 use super::details::Details;
 use super::queue::Queue;
 use super::results::PlannedFigures;
-use super::spill_dir::SpillDir;
 use super::stage_times::StageTimes;
 use crate::report::PartitionFigures;
 use crate::run_dir::Journal;
@@ -69,17 +66,15 @@ pub(super) struct SharedWork<'a> {
     pub(super) partitions: PartitionsToCount<'a>,
     pub(super) pool: &'a ThreadPool,
     pub(super) queue: &'a Queue<Item>,
-    pub(super) spills: Option<&'a SpillWork<'a>>,
+    /// What builds the partitions while they are counted; none if they are there.
+    pub(super) builders: Option<&'a Builders<'a>>,
+    /// Whether spills that were built stay.
+    pub(super) keeps: bool,
     pub(super) task: &'a Task,
     /// What the task counts: partitions, or arcs, whose progress the backend reports.
     pub(super) unit: Unit,
     /// Stops builder and devices together when one of them fails.
     pub(super) control: &'a Control,
-}
-
-pub(super) struct SpillWork<'a> {
-    pub(super) builders: Builders<'a>,
-    pub(super) dir: Mutex<SpillDir>,
 }
 
 impl<'a> SharedWork<'a> {
