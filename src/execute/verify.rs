@@ -53,7 +53,7 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
             true => {
                 let array_len = array_len(&source, &vertices, found.arcs);
                 let names = numbered.as_ref().map(|numbered| numbered.names(work_dir)).transpose()?;
-                session.write_verified(ToWrite { vertices, array_len, names }, &edges, control)?
+                session.write_verified(vertices, array_len, names, &edges)?
             }
             false => (None, Ok(())),
         };
@@ -91,22 +91,16 @@ fn array_len(source: &Source, vertices: &VerifiedVertices, arcs: u64) -> Option<
     ids.filter(|&ids| array_is_worthwhile(ids, arcs))
 }
 
-struct ToWrite {
-    vertices: VerifiedVertices,
-    array_len: Option<u64>,
-    names: Option<Arc<Names>>,
-}
-
 impl Session {
     /// Writes the files of counts; returns the summary of vertices, if wanted, and whether the files could be written.
     fn write_verified(
         &self,
-        to_write: ToWrite,
+        vertices: VerifiedVertices,
+        array_len: Option<u64>,
+        names: Option<Arc<Names>>,
         edges: &VerifiedEdges,
-        control: &Control,
     ) -> Result<(Option<Clustering>, Result<()>)> {
-        let ToWrite { vertices, array_len, names } = to_write;
-        let job = &self.job;
+        let Self { job, control, .. } = self;
         let found = if job.counts_vertices() { Some(vertices.clustering(control)?) } else { None };
         let (mut summary, by_degree) = found.unzip();
         if let (Some(summary), Some(names)) = (&mut summary, &names)
