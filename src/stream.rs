@@ -55,8 +55,6 @@ pub struct CountedPartition {
     pub counting: Duration,
     /// How long kernels and copies took, if the device has a clock.
     pub device: Option<DeviceTimes>,
-    /// Whether `peak` was measured on a device with its own memory.
-    pub own_memory: bool,
 }
 
 impl CountedPartition {
@@ -69,7 +67,6 @@ impl CountedPartition {
         self.counting += other.counting;
         self.largest_row_block = self.largest_row_block.max(other.largest_row_block);
         self.row_blocks = self.row_blocks.max(other.row_blocks);
-        self.own_memory |= other.own_memory;
         if let Some(times) = other.device {
             *self.device.get_or_insert_default() += times;
         }
@@ -170,8 +167,7 @@ impl DeviceThread<'_> {
         }
         .map_err(PartitionFailure::Job)?;
         let (counted, vertices) = counted?;
-        let peak = if counted.own_memory { counted.peak } else { counted.peak.max(meter.peak()) };
-        Ok((CountedPartition { reading, peak, ..counted }, vertices))
+        Ok((CountedPartition { reading, ..counted }, vertices))
     }
 }
 
@@ -274,7 +270,7 @@ impl CounterThread<'_> {
         let mut counter = asked(|| backend.begin(size, share, detail))?;
         counted.counting += start.elapsed();
         control.did(TrackKind::Counting, ("begin", None), start, None);
-        let mut own = Bytes::ZERO;
+        let (mut own, mut peak_of_device) = (Bytes::ZERO, None);
         let next = || {
             let start = Instant::now();
             let message = messages.recv();
@@ -309,10 +305,7 @@ impl CounterThread<'_> {
                     meter.change(own, bytes);
                     own = bytes;
                 }
-                CounterMemory::All(bytes) => {
-                    counted.own_memory = true;
-                    counted.peak = counted.peak.max(bytes);
-                }
+                CounterMemory::All(bytes) => peak_of_device = peak_of_device.max(Some(bytes)),
             }
             counted.largest_row_block = counted.largest_row_block.max(size);
             counted.streamed += size;
@@ -333,6 +326,8 @@ impl CounterThread<'_> {
         counted.counting += start.elapsed();
         control.did(TrackKind::Counting, ("end", None), start, None);
         (counted.triangles, counted.device) = (count.triangles, count.device);
+        // The reader is done: the meter has all that was held.
+        counted.peak = peak_of_device.unwrap_or_else(|| meter.peak());
         Ok((counted, vertices))
     }
 }
