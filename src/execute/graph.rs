@@ -143,12 +143,12 @@ impl Opened<'_> {
 
     /// Takes the graph from the cache, or reads, cleans and orients the input, on an open GPU or on the cores.
     pub(crate) fn graph(&self, stages: &mut Vec<Stage>) -> Result<(OrientedGraph, Option<Origin>)> {
-        let Session { pool, cache, gpus, control, .. } = &self.session;
+        let Session { job, pool, cache, gpus, control, .. } = &self.session;
         parallel::within(pool, || {
             let mut origin = self.origin.clone();
             let kept = origin.as_mut().filter(|_| cache.is_some());
             let mut gpus = lock(gpus);
-            let device = gpus.as_mut().and_then(|device| match device.prepare {
+            let device = gpus.as_mut().and_then(|device| match job.settings.work.prepare() {
                 Prepare::Gpu => Some(OnDevice { device, required: true }),
                 Prepare::Auto if is_worthwhile(self.source.facts().arcs_at_most, rayon::current_num_threads()) => {
                     Some(OnDevice { device, required: false })

@@ -8,8 +8,8 @@ use std::time::Instant;
 use super::reserve::{Budget, reserve};
 use crate::count::cuda::{CHUNK, Cuda, KernelSettings, RUNS_IN_FLIGHT};
 use crate::count::method::CudaMethod;
+use crate::job::Devices;
 use crate::job::file::Tables;
-use crate::job::{Devices, Prepare};
 use crate::prepare::starting::{DeviceEngine, StartingDevice};
 use trimill_system::threads::{joined, spawn, spawn_alone};
 use trimill_system::{Bytes, Error, Result, machine};
@@ -30,7 +30,6 @@ pub(super) struct Gpus {
 pub(super) struct Opening {
     thread: Option<JoinHandle<Result<Gpus>>>,
     opened: Option<Result<Gpus>>,
-    pub(super) prepare: Prepare,
     before: Bytes,
     /// Bytes that the driver mapped, if measured when GPUs were opened.
     driver: Option<Bytes>,
@@ -39,7 +38,7 @@ pub(super) struct Opening {
 impl Opening {
     /// Starts to open the GPUs, of which the input needs `useful` bytes at most; with a host budget below [`AMPLE`], waits for them.
     pub(super) fn start(settings: &Tables, method: CudaMethod, host: Bytes, useful: Bytes) -> Self {
-        let Tables { count, memory, work, .. } = settings;
+        let Tables { count, memory, .. } = settings;
         let (devices, kernels) = (count.devices.clone().unwrap_or_default(), KernelSettings::from(count));
         let asked = memory.device.map_or(Budget::Free(useful), Budget::Asked);
         let before = machine::resident_memory();
@@ -66,7 +65,7 @@ impl Opening {
             );
             Ok(Gpus { workers, budget, have_more })
         };
-        let mut opening = Self { thread: None, opened: None, prepare: work.prepare(), before, driver: None };
+        let mut opening = Self { thread: None, opened: None, before, driver: None };
         match spawn_alone("opening", open) {
             Ok(thread) => opening.thread = Some(thread),
             Err(error) => opening.opened = Some(Err(error)),
