@@ -83,6 +83,17 @@ pub(super) fn method_for(
     (Some(choices[chosen].0), estimates)
 }
 
+/// `error`; if it advises a host budget with which `held` fails for memory, too, it advises one with which that succeeds.
+pub(super) fn with_enough(mut error: Error, needs: &HostNeeds, held: impl Fn(&HostNeeds) -> Result<()>) -> Error {
+    while let Some(enough) = error.bytes_wanted()
+        && let Some(more) = held(&needs.within(enough)).err().and_then(|more| more.bytes_wanted())
+        && more > enough
+    {
+        error = error.advice(needs.host.advice(more)).wanting(more);
+    }
+    error
+}
+
 /// Refuses row blocks if the host's budget does not hold two for each GPU.
 pub(super) fn host_holds(block: Bytes, largest: Bytes) -> Result<()> {
     if block <= largest {

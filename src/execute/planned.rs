@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use trimill_counting::Scope;
 
-use super::chosen::ChosenBackends;
+use super::chosen::{ChosenBackends, with_enough};
 use super::graph::Prepared;
 use super::host::HostNeeds;
 use super::plan_record::{fingerprint, recorded, resolved};
@@ -216,24 +216,20 @@ impl Session {
         graph: &OrientedGraph,
         needs: &HostNeeds,
     ) -> Error {
-        let Some(((record, cut), enough)) = recorded.zip(error.bytes_wanted()) else { return error };
+        let Some((record, cut)) = recorded else { return error };
         // To find the sizes of sets of vertices takes memory, too.
         if record.mode == Mode::Spilled && needs.floor_of_planning() > needs.host.budget() {
             return error;
         }
-        let (needs, asked) = (needs.within(enough), self.job.settings.memory.device);
-        let held = || {
-            let chosen = self.backends_within(&needs, false, asked)?;
+        let asked = self.job.settings.memory.device;
+        with_enough(error, needs, |needs| {
+            let chosen = self.backends_within(needs, false, asked)?;
             let limits = self.plan_limits(&chosen, graph, 1);
             let planning = Planning::new(self, graph, &chosen, &limits);
             let replan = || planning.planner().replan(cut.clone(), record.block_bytes);
             let plan = parallel::within(&self.pool, replan)?;
-            chosen.holds(plan.largest_peak(), LARGEST_RECORDED, &needs, asked)
-        };
-        match held().err().and_then(|more| more.bytes_wanted()) {
-            Some(more) => error.advice(needs.host.advice(more)).wanting(more),
-            None => error,
-        }
+            chosen.holds(plan.largest_peak(), LARGEST_RECORDED, needs, asked)
+        })
     }
 
     fn plan_limits(&self, chosen: &ChosenBackends, graph: &OrientedGraph, shards: u32) -> PlanLimits {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::chosen::{ChosenBackends, host_holds};
+use super::chosen::{ChosenBackends, host_holds, with_enough};
 use super::details::Details;
 use super::host::HostNeeds;
 use super::results::PlannedFigures;
@@ -34,24 +34,17 @@ impl SpillsToCount<'_> {
     }
 
     /// `error`; if it advises a host budget that does not hold these spills, counted on the cores, it advises one that does.
-    fn with_enough(&self, mut error: Error, needs: &HostNeeds, session: &Session) -> Error {
+    fn with_enough(&self, error: Error, needs: &HostNeeds, session: &Session) -> Error {
         let &Self { manifest, dir, wanted, .. } = self;
         let asked = session.job.settings.memory.device;
-        let held = |enough| {
-            let needs = needs.within(enough);
-            let chosen = session.backends_within(&needs, false, asked)?;
+        with_enough(error, needs, |needs| {
+            let chosen = session.backends_within(needs, false, asked)?;
             let footprint = chosen.backends[0].footprint();
             let partitions = manifest.partitions.iter().filter(|partition| wanted(partition.id));
             let spills = partitions.filter_map(|partition| manifest.open(dir, partition).ok());
             let largest = spills.map(|spill| known(&spill, &footprint, chosen.device).1.peak).max().unwrap_or_default();
-            chosen.holds(largest, "the largest partition", &needs, asked)
-        };
-        while let Some(enough) = error.bytes_wanted()
-            && let Some(more) = held(enough).err().and_then(|more| more.bytes_wanted()).filter(|more| *more > enough)
-        {
-            error = error.advice(needs.host.advice(more)).wanting(more);
-        }
-        error
+            chosen.holds(largest, "the largest partition", needs, asked)
+        })
     }
 }
 
