@@ -58,12 +58,6 @@ impl Planned {
     }
 }
 
-impl Building {
-    pub fn waiting(&self, devices: usize) -> usize {
-        self.many.max(devices)
-    }
-}
-
 pub struct Builders<'a> {
     pub batches: SpillsBuilder<'a>,
     builder: Builder<'a>,

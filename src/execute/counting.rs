@@ -85,7 +85,7 @@ impl Planned {
         });
         let queue = match &spilling {
             None => Queue::of(order.iter().map(|&part| Item::Range(part)), backends.len()),
-            Some((.., building)) => Queue::new(building.waiting(backends.len()), backends.len()),
+            Some((.., building)) => Queue::new(building.many.max(backends.len()), backends.len()),
         };
         let work = SharedWork {
             partitions: self.partitions(journal.as_ref(), details),
