@@ -48,7 +48,6 @@ use crate::job::file::OutputTable;
 use crate::plan::GraphCut;
 use crate::report::RunResult;
 use crate::sums::{ByArc, ByRank, SumKey};
-use lock::Lock;
 use trimill_graph::OrientedGraph;
 use trimill_graph::file as graph_file;
 use trimill_partitioners::spill::Manifest;
@@ -95,7 +94,7 @@ struct Finished<'a> {
 pub struct RunDir {
     path: PathBuf,
     /// Held until the value is dropped; none if several processes share the directory, or it is only read.
-    lock: Option<Lock>,
+    lock: Option<disk::FileLock>,
     /// Whether it cannot be written, and has a result, which can be printed.
     read_only: bool,
     /// Directories that this start made; those that are still empty are removed when the value is dropped.
@@ -111,7 +110,7 @@ impl RunDir {
         if run.read_only {
             return Ok(run);
         }
-        run.lock = Some(Lock::take(path)?);
+        run.lock = Some(lock::take(path)?);
         if !run.is_prepared() {
             remove_unfinished(path);
             remove_unfinished(&run.graphs());

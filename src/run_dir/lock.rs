@@ -16,36 +16,28 @@ use trimill_system::{Error, Result};
 const MAGIC: &str = "trimill run directory, in use by process ";
 const TEXT: u64 = 64;
 
-#[derive(Debug)]
-pub(super) struct Lock {
-    _held: FileLock,
-}
-
-impl Lock {
-    /// Locks `dir`, which must be empty, a run directory, or hold a prepared job.
-    pub(super) fn take(dir: &Path) -> Result<Self> {
-        let path = dir.join(LOCK);
-        if lacks_lock(dir, &path)?
-            && let Some(lock) = begin(dir, &path)?
-        {
-            return Ok(Self { _held: FileLock::of_new(lock) });
-        }
-        let (file, said) = opened(dir, &path)?;
-        // All files here appear by an atomic rename, so a count stays right even if two processes use the directory because nothing can be locked.
-        let Some(lock) = FileLock::take(file, dir) else {
-            let who =
-                said.strip_prefix(MAGIC).map_or("another process".into(), |pid| format!("process {}", pid.trim()));
-            return Err(Error::resource(format!("the run directory is in use by {who}"))
-                .at(dir)
-                .advice("wait until it has ended, or name another --run-dir"));
-        };
-        // The text has a fixed length and is overwritten in place, so that the magic is always there.
-        disk::write_at(lock.as_file(), &path, text().as_bytes(), 0)?;
-        Ok(Self { _held: lock })
+/// Locks `dir`, which must be empty, a run directory, or hold a prepared job.
+pub(super) fn take(dir: &Path) -> Result<FileLock> {
+    let path = dir.join(LOCK);
+    if lacks_lock(dir, &path)?
+        && let Some(lock) = begin(dir, &path)?
+    {
+        return Ok(FileLock::of_new(lock));
     }
+    let (file, said) = opened(dir, &path)?;
+    // All files here appear by an atomic rename, so a count stays right even if two processes use the directory because nothing can be locked.
+    let Some(lock) = FileLock::take(file, dir) else {
+        let who = said.strip_prefix(MAGIC).map_or("another process".into(), |pid| format!("process {}", pid.trim()));
+        return Err(Error::resource(format!("the run directory is in use by {who}"))
+            .at(dir)
+            .advice("wait until it has ended, or name another --run-dir"));
+    };
+    // The text has a fixed length and is overwritten in place, so that the magic is always there.
+    disk::write_at(lock.as_file(), &path, text().as_bytes(), 0)?;
+    Ok(lock)
 }
 
-/// Fails if [`Lock::take`] would refuse `dir` whether or not another process has the lock; changes nothing.
+/// Fails if [`take`] would refuse `dir` whether or not another process has the lock; changes nothing.
 pub(super) fn check(dir: &Path) -> Result<()> {
     let path = dir.join(LOCK);
     if !dir.exists() || lacks_lock(dir, &path)? { Ok(()) } else { opened(dir, &path).map(drop) }
@@ -125,7 +117,7 @@ mod tests {
     use trimill_system::error::Kind;
 
     fn refused(dir: &Path) {
-        let error = Lock::take(dir).unwrap_err();
+        let error = take(dir).unwrap_err();
         assert_eq!(error.kind(), Kind::Resource);
         assert!(error.to_string().contains("is no run directory"), "{error}");
     }
@@ -172,15 +164,15 @@ mod tests {
     fn an_empty_directory_is_taken_and_taken_again() {
         let dir = tempfile::tempdir().unwrap();
         let said = || fs::read_to_string(dir.path().join(LOCK)).unwrap();
-        let first = Lock::take(dir.path()).unwrap();
+        let first = take(dir.path()).unwrap();
         assert_eq!(said(), text());
-        let error = Lock::take(dir.path()).unwrap_err().to_string();
+        let error = take(dir.path()).unwrap_err().to_string();
         assert!(error.contains(&format!("in use by process {}", std::process::id())), "{error}");
         // Unlocks even while a copy of the open file exists, as in a process that is being started.
-        let copy = first._held.as_file().try_clone().unwrap();
+        let copy = first.as_file().try_clone().unwrap();
         drop(first);
         fs::write(dir.path().join("job.json"), "x").unwrap();
-        Lock::take(dir.path()).unwrap();
+        take(dir.path()).unwrap();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
         drop(copy);
     }
