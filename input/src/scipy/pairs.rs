@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::SAVE_AGAIN;
 use crate::arcs::SourceFacts;
 use crate::batch::ArcBatch;
 use crate::lines::ReadSizes;
@@ -23,7 +24,7 @@ impl CoordinatePairs {
         if rows.length != columns.length {
             return Err(Error::data(&columns.file.path, format!("{} columns of entries", columns.length))
                 .expected(format!("{}, as there are rows of entries", rows.length))
-                .advice("write the matrix again with scipy.sparse.save_npz"));
+                .advice(SAVE_AGAIN));
         }
         Ok(Self { rows, columns, vertices, window: sizes.window })
     }
@@ -57,7 +58,7 @@ impl Reader for CoordinatePairs {
 
 /// Element `at` of a window of `array` that begins with element `first`; must be below `vertices`.
 #[inline(always)]
-pub(super) fn index(array: &NpyArray, window: &[u8], at: usize, first: u64, vertices: u64) -> Result<u64> {
+fn index(array: &NpyArray, window: &[u8], at: usize, first: u64, vertices: u64) -> Result<u64> {
     match array.integers.get(window, at) {
         Ok(index) if index < vertices => Ok(index),
         Ok(index) => Err(outside(array, &index.to_string(), first + at as u64, vertices)),

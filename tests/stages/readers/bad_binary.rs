@@ -29,8 +29,12 @@ fn bad_binary_files_are_refused() {
         bytes
     };
     folder.refuses("count.sg", altered(1, 7), &["8 stored arcs; expected 7"]);
-    folder.refuses("offset.sg", altered(17 + 8 * 2, 200), &["do not ascend"]);
-    folder.refuses("first.sg", altered(17, 1), &["do not begin with 0"]);
+    folder.refuses(
+        "offset.sg",
+        altered(17 + 8 * 2, 200),
+        &["offsets: ", "after 200 at place 3; expected numbers that ascend"],
+    );
+    folder.refuses("first.sg", altered(17, 1), &["offsets: the first number 1 and the last one 8; expected 0 and 8"]);
     folder.refuses("head.sg", altered(17 + 8 * 7, 6), &["neighbour 6 of vertex 0", "from 0 to 5"]);
     folder.refuses("negative.sg", altered(17 + 8 * 7 + 3, 0xff), &["neighbour -"]);
     folder.refuses("vertices.sg", altered(9 + 4, 1), &["4294967302 vertices"]);
