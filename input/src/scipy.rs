@@ -6,16 +6,15 @@
 //! files. All threads read; memory: two windows per thread. The first scan reads `indptr` once more; opening reads all arrays, to verify checksums.
 
 mod arrays;
-mod pairs;
 
 use std::path::Path;
 
 use super::compressed_rows::CompressedRows;
 use super::file::InputFile;
 use super::lines::ReadSizes;
+use super::npy::Npy;
 use super::{Reader, check_vertices};
 use arrays::Arrays;
-use pairs::CoordinatePairs;
 use trimill_system::text::plural;
 use trimill_system::{Control, Error, Result};
 
@@ -53,7 +52,15 @@ pub(super) fn open(file: &InputFile, sizes: ReadSizes, work_dir: &Path, control:
     };
     check_vertices(vertices).map_err(|error| error.at(&file.path))?;
     let matrix: Box<dyn Reader> = match kind {
-        "coo" => Box::new(CoordinatePairs::new(arrays.integers("row")?, arrays.integers("col")?, vertices, sizes)?),
+        "coo" => {
+            let (rows, columns) = (arrays.integers("row")?, arrays.integers("col")?);
+            if rows.length != columns.length {
+                return Err(Error::data(&columns.file.path, format!("{} columns of entries", columns.length))
+                    .expected(format!("{}, as there are rows of entries", rows.length))
+                    .advice(SAVE_AGAIN));
+            }
+            Box::new(Npy::of_columns(rows, columns, vertices, sizes))
+        }
         _ => {
             let (indptr, indices) = (arrays.integers("indptr")?, arrays.integers("indices")?);
             if indptr.length != vertices + 1 {
