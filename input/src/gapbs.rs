@@ -5,31 +5,27 @@
 //! ```
 //!
 //! The inverse's offsets and neighbours in a directed graph's file are not read. An undirected one stores every edge from both ends, and both are
-//! delivered. `offsets[n]` is checked against the header and the file's size; offsets must ascend (the first scan checks), neighbours be below `n`.
-//! All threads read: a task owns a range of arcs and finds its first row by binary search of the offsets. Memory: two windows per thread.
+//! delivered. `offsets[n]` is checked against the header and the file's size, and the rest as in all [compressed rows](super::compressed_rows).
 
-use std::ops::Range;
-use std::sync::OnceLock;
+use std::path::PathBuf;
 
 use super::arcs::SourceFacts;
-use super::batch::ArcBatch;
+use super::compressed_rows::CompressedRows;
 use super::file::InputFile;
 use super::lines::ReadSizes;
-use super::parallel::{chunks, in_order, map_in_order};
-use super::rows::{AdjacencyRows, RowChunk, read_in_parts, row_of};
+use super::npy::array::{NpyArray, NpyIntegers};
+use super::rows::{AdjacencyRows, RowChunk, read_in_parts};
 use super::{ArcSink, Reader, check_vertices};
 use trimill_system::control::{Control, Task};
 use trimill_system::{Bytes, Error, Result, parallel};
 
 const OFFSETS: u64 = 17;
 
+const DAMAGED: &str = "the file is truncated or damaged; write or fetch it again";
+
 pub(super) struct GapbsSg {
-    file: InputFile,
+    pub(super) rows: CompressedRows,
     directed: bool,
-    vertices: u64,
-    arcs: u64,
-    window: u64,
-    checked: OnceLock<()>,
 }
 
 /// The header: whether directed, arcs, vertices.
@@ -80,15 +76,13 @@ impl GapbsSg {
             return Err(wrong(format!("a size of {} bytes, too small for its {vertices} vertices", file.bytes))
                 .advice("the file is truncated; write or fetch it again"));
         }
-        let mut graph =
-            Self { directed, vertices, arcs: 0, window: tuning.window.max(8), checked: OnceLock::new(), file };
-        let arcs = graph.offset(vertices)?;
-        let wrong = |found: String| {
-            Error::data(&graph.file.path, found).advice("the file is truncated or damaged; write or fetch it again")
-        };
-        let fits = |neighbour| {
-            sizes(directed, arcs, vertices, neighbour).is_some_and(|sizes| sizes.contains(&graph.file.bytes))
-        };
+        let mut named = file.again()?;
+        named.path = PathBuf::from(format!("{}: offsets", file.path.display()));
+        let offsets = NpyArray::within(named, OFFSETS, vertices + 1, NpyIntegers::I64);
+        let arcs = offsets.get(vertices)?;
+        let wrong = |found: String| Error::data(&file.path, found).advice(DAMAGED);
+        let fits =
+            |neighbour| sizes(directed, arcs, vertices, neighbour).is_some_and(|sizes| sizes.contains(&file.bytes));
         match sizes(directed, arcs, vertices, PLAIN) {
             _ if fits(PLAIN) => {}
             _ if fits(WEIGHTED) => {
@@ -97,7 +91,7 @@ impl GapbsSg {
                     .advice("write it as an edge list: converter -f FILE -w -e NEW.wel, where FILE ends with .wsg"));
             }
             other => {
-                return Err(wrong(format!("a size of {} bytes", graph.file.bytes)).expected(
+                return Err(wrong(format!("a size of {} bytes", file.bytes)).expected(
                     other.map_or("another one".into(), |[_, full]| {
                         format!("{full} for {vertices} vertices and {arcs} stored arcs")
                     }),
@@ -107,92 +101,19 @@ impl GapbsSg {
         if declared != arcs && declared.checked_mul(2) != Some(arcs) {
             return Err(wrong(format!("{arcs} stored arcs")).expected(format!("{declared}, as the header says")));
         }
-        graph.arcs = arcs;
-        Ok(graph)
-    }
-
-    fn neighbours_at(&self) -> u64 {
-        OFFSETS + 8 * (self.vertices + 1)
-    }
-
-    fn offset(&self, vertex: u64) -> Result<u64> {
-        let mut bytes = [0; 8];
-        self.file.read_exact_at(&mut bytes, OFFSETS + 8 * vertex)?;
-        // A negative offset becomes larger than any file.
-        Ok(u64::from_le_bytes(bytes))
-    }
-
-    fn damaged(&self, vertex: u64) -> Error {
-        Error::data(&self.file.path, format!("the offsets of vertices {vertex} and {} do not ascend", vertex + 1))
-            .advice("the file is damaged; write or fetch it again")
-    }
-
-    /// Checks that the offsets begin with 0 and ascend; only the first call reads them.
-    fn check_offsets(&self, control: &Control) -> Result<()> {
-        if self.checked.get().is_some() {
-            return Ok(());
-        }
-        if self.offset(0)? != 0 {
-            return Err(Error::data(&self.file.path, "the offsets do not begin with 0"));
-        }
-        let chunks: Vec<Range<u64>> = chunks(0..self.vertices, self.window / 8).collect();
-        map_in_order(&chunks, control, |vertices| {
-            let window = self.file.window(OFFSETS + 8 * vertices.start, OFFSETS + 8 * (vertices.end + 1))?;
-            let offsets = window.as_chunks::<8>().0;
-            match offsets.windows(2).position(|o| i64::from_le_bytes(o[0]) > i64::from_le_bytes(o[1])) {
-                Some(at) => Err(self.damaged(vertices.start + at as u64)),
-                None => Ok(()),
-            }
-        })?;
-        let _ = self.checked.set(());
-        Ok(())
-    }
-
-    pub(super) fn scan_range(&self, arcs: &Range<u64>, mut batch: ArcBatch<'_>) -> Result<u64> {
-        let start = self.neighbours_at();
-        let window = self.file.window(start + 4 * arcs.start, start + 4 * arcs.end)?;
-        let neighbours = window.as_chunks::<4>().0;
-        let mut row = row_of(self.vertices, arcs.start, |vertex| self.offset(vertex))?;
-        let mut at = arcs.start;
-        while at < arcs.end {
-            let last = (row + self.window / 8).min(self.vertices);
-            if row == last {
-                return Err(self.damaged(self.vertices - 1));
-            }
-            let offsets = self.file.window(OFFSETS + 8 * (row + 1), OFFSETS + 8 * (last + 1))?;
-            for end in offsets.as_chunks::<8>().0 {
-                let end = u64::from_le_bytes(*end).min(arcs.end);
-                for neighbour in &neighbours[(at - arcs.start) as usize..(end.max(at) - arcs.start) as usize] {
-                    let head = u64::from(u32::from_le_bytes(*neighbour));
-                    if head >= self.vertices {
-                        let head = i32::from_le_bytes(*neighbour);
-                        return Err(Error::data(&self.file.path, format!("neighbour {head} of vertex {row}"))
-                            .expected(format!("neighbours from 0 to {}", self.vertices - 1)));
-                    }
-                    batch.push(row, head)?;
-                }
-                at = end.max(at);
-                if at == arcs.end {
-                    break;
-                }
-                row += 1;
-            }
-        }
-        batch.finish()
+        let neighbours = NpyArray::within(file, OFFSETS + 8 * (vertices + 1), arcs, NpyIntegers::I32);
+        Ok(Self { rows: CompressedRows::new(offsets, neighbours, false, tuning.window, DAMAGED)?, directed })
     }
 }
 
 impl AdjacencyRows for &GapbsSg {
     fn lengths(&self, _: bool, control: &Control) -> Result<Option<Vec<u32>>> {
-        if self.offset(0)? != 0 {
-            return Ok(None);
-        }
-        let mut lengths = vec![0; self.vertices as usize];
-        let step = (self.window / 8) as usize;
+        let CompressedRows { begins, vertices, .. } = &self.rows;
+        let (mut lengths, step) = (vec![0; *vertices as usize], self.rows.step() as usize);
         let ascend = parallel::try_map(lengths.chunks_mut(step).enumerate(), |(i, lengths)| {
             control.check()?;
-            let start = OFFSETS + 8 * (i * step) as u64;
-            let window = self.file.window(start, start + 8 * (lengths.len() as u64 + 1))?;
+            let first = (i * step) as u64;
+            let window = begins.window(first, first + lengths.len() as u64 + 1)?;
             let offsets = window.as_chunks::<8>().0;
             let mut fit = true;
             for (length, pair) in lengths.iter_mut().zip(offsets.windows(2)) {
@@ -213,7 +134,7 @@ impl AdjacencyRows for &GapbsSg {
         take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
     ) -> Result<()> {
         read_in_parts(chunk.arcs.clone(), part, take, |first, into| {
-            self.file.read_exact_at(bytemuck::cast_slice_mut(into), self.neighbours_at() + 4 * first)
+            self.rows.ids.read(first, bytemuck::cast_slice_mut(into))
         })
     }
 }
@@ -224,18 +145,11 @@ impl Reader for GapbsSg {
     }
 
     fn facts(&self) -> SourceFacts {
-        let (declared_vertices, arcs_at_most, has_rows) = (Some(self.vertices), self.arcs, !self.directed);
-        SourceFacts { declared_vertices, arcs_at_most, has_rows, ..SourceFacts::default() }
+        SourceFacts { has_rows: !self.directed, ..self.rows.facts() }
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        self.check_offsets(control)?;
-        task.advance(self.neighbours_at());
-        let chunks: Vec<Range<u64>> = chunks(0..self.arcs, (self.window / 4).max(1)).collect();
-        in_order(&chunks, control, |arcs| {
-            let found = self.scan_range(arcs, ArcBatch::new(sink, control))?;
-            task.advance(4 * found);
-            Ok(found)
-        })
+        task.advance(OFFSETS);
+        self.rows.scan(sink, control, task)
     }
 }

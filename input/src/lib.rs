@@ -15,6 +15,7 @@ mod binary;
 mod bvgraph;
 mod column_names;
 mod columns;
+mod compressed_rows;
 mod compression;
 mod contents;
 mod dataset;

@@ -14,41 +14,24 @@ use super::file::InputFile;
 use super::head::Head;
 use super::lines::{self, ReadSizes};
 use super::number::{columns, whole};
-use super::pairs::{self, Dialect};
+use super::pairs;
 use super::parallel::{chunks, in_order};
 use super::{ArcSink, Reader, check_vertices};
 use trimill_system::control::{Control, NOTE, Task};
 use trimill_system::text::plural;
 use trimill_system::{Error, Kind, Result};
 
+const ADVICE: &str = "each line after the header is an entry: row, column, and its value where the banner says so";
+
 pub(super) struct MatrixMarket {
     file: InputFile,
     sizes: ReadSizes,
-    matrix: Matrix,
+    rows: u64,
+    symmetric: bool,
     columns: Columns,
     entries: u64,
     start: u64,
     has_banner: bool,
-}
-
-struct Matrix {
-    rows: u64,
-    symmetric: bool,
-}
-
-impl Dialect for Matrix {
-    #[inline(always)]
-    fn check(&self, row: u64, column: u64) -> Result<(), (String, String)> {
-        if row.wrapping_sub(1) >= self.rows || column.wrapping_sub(1) >= self.rows {
-            let found = format!("the entry {row} {column}, which is outside of the matrix");
-            return Err((found, format!("rows and columns from 1 to {}", self.rows)));
-        }
-        Ok(())
-    }
-
-    fn advice(&self) -> &'static str {
-        "each line after the header is an entry: row, column, and its value where the banner says so"
-    }
 }
 
 impl MatrixMarket {
@@ -89,7 +72,7 @@ impl MatrixMarket {
         }
         drop(head);
         let columns = entry.unwrap_or(Columns::TWO);
-        Ok(Self { matrix: Matrix { rows, symmetric }, columns, entries, start, has_banner, file, sizes })
+        Ok(Self { rows, symmetric, columns, entries, start, has_banner, file, sizes })
     }
 
     fn first_surplus(&self) -> Result<u64> {
@@ -111,9 +94,9 @@ impl MatrixMarket {
 impl Reader for MatrixMarket {
     fn facts(&self) -> SourceFacts {
         SourceFacts {
-            declared_vertices: Some(self.matrix.rows),
+            declared_vertices: Some(self.rows),
             first_id: 1,
-            symmetric: self.matrix.symmetric,
+            symmetric: self.symmetric,
             // The header's entries, but no more than fit into the file.
             arcs_at_most: self.entries.min(self.file.bytes.div_ceil(4)),
             ..SourceFacts::default()
@@ -130,13 +113,23 @@ impl Reader for MatrixMarket {
 }
 
 impl MatrixMarket {
+    #[inline(always)]
+    fn check(&self, row: u64, column: u64) -> Result<(), (String, String)> {
+        if row.wrapping_sub(1) >= self.rows || column.wrapping_sub(1) >= self.rows {
+            let found = format!("the entry {row} {column}, which is outside of the matrix");
+            return Err((found, format!("rows and columns from 1 to {}", self.rows)));
+        }
+        Ok(())
+    }
+
     fn scan_entries(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
         task.advance(self.start);
         let ranges: Vec<_> = chunks(self.start..self.file.bytes, self.sizes.window).collect();
         let found = in_order(&ranges, control, |range| {
             let lines = lines::read(&self.file, self.start, range, self.sizes)?;
             let mut batch = ArcBatch::new(sink, control);
-            pairs::parse(&lines, self.columns, &self.matrix, &mut batch)
+            let check = |row, column| self.check(row, column);
+            pairs::parse(&lines, self.columns, check, ADVICE, &mut batch)
                 .map_err(|failure| failure.locate(|error, at| self.file.locate(error, lines.at + at as u64)))?;
             task.advance(range.end - range.start);
             batch.finish()

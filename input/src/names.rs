@@ -65,13 +65,16 @@ impl NamedArcs {
         }
     }
 
-    pub(super) fn is_full(&self) -> bool {
-        self.ends.len() >= 2 * ARCS || self.bytes.len() >= NAME_BYTES
-    }
-
-    pub(super) fn clear(&mut self) {
+    /// Delivers the arcs and begins anew if they are as many as a batch has.
+    pub(super) fn deliver_if_full(&mut self, sink: &dyn NameSink, control: &Control) -> Result<()> {
+        if self.ends.len() < 2 * ARCS && self.bytes.len() < NAME_BYTES {
+            return Ok(());
+        }
+        control.check()?;
+        sink.arcs(self)?;
         self.bytes.clear();
         self.ends.clear();
+        Ok(())
     }
 }
 
@@ -152,11 +155,7 @@ impl NamedList {
                 self.arc(line, &mut batch, &mut skipped).map_err(|error| DeliveryFailure::Bad(at, error))?;
                 arcs += 1;
             }
-            if batch.is_full() {
-                control.check()?;
-                sink.arcs(&batch)?;
-                batch.clear();
-            }
+            batch.deliver_if_full(sink, control)?;
             at = end + 1;
         }
         control.check()?;

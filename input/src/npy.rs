@@ -1,6 +1,6 @@
 //! NumPy's `.npy`: an array of `m` rows and two columns of integers, a row for each arc. Integers of 1, 2, 4 or 8 bytes, signed or not, in either
-//! byte order; in C or Fortran order. Ids are delivered as stored; a negative one is an error. The file holds this array and nothing else. All
-//! threads read; memory: a window per thread.
+//! byte order; in C or Fortran order. Ids are delivered as stored; a negative one is an error. The file holds this array and nothing else. SciPy's
+//! COO is read here, too: it has an array for each column. All threads read; memory: a window per thread.
 
 pub(super) mod array;
 pub(super) mod header;
@@ -13,26 +13,35 @@ use super::file::InputFile;
 use super::lines::ReadSizes;
 use super::parallel::{chunks, in_order};
 use super::{ArcSink, Reader};
-use array::{Negative, NpyArray, NpyIntegers, OF_MATRIX};
+use array::{Negative, NpyArray, OF_MATRIX};
 use trimill_system::control::{Control, Task};
 use trimill_system::text::plural;
 use trimill_system::{Error, Result};
 
 pub(super) struct Npy {
     files: Vec<NpyPairs>,
+    /// How many vertices are declared, if any: ids are below.
+    vertices: Option<u64>,
     window: u64,
 }
 
 struct NpyPairs {
-    array: NpyArray,
-    fortran: bool,
+    tails: NpyArray,
+    /// `None` if each head follows its tail in the same array.
+    heads: Option<NpyArray>,
     arcs: u64,
 }
 
 impl Npy {
     pub(super) fn open(files: Vec<InputFile>, sizes: ReadSizes) -> Result<Self> {
         let files = files.into_iter().map(NpyPairs::open).collect::<Result<_>>()?;
-        Ok(Self { files, window: sizes.window })
+        Ok(Self { files, vertices: None, window: sizes.window })
+    }
+
+    /// Two arrays of the same length.
+    pub(super) fn of_columns(tails: NpyArray, heads: NpyArray, vertices: u64, sizes: ReadSizes) -> Self {
+        let pairs = NpyPairs { arcs: tails.length, tails, heads: Some(heads) };
+        Self { files: vec![pairs], vertices: Some(vertices), window: sizes.window }
     }
 }
 
@@ -61,61 +70,68 @@ impl NpyPairs {
                     .advice("save a sparse matrix with scipy.sparse.save_npz"));
             }
         };
-        Ok(Self { array, fortran: header.fortran, arcs })
+        let (tails, heads) = match header.fortran {
+            true => array.halves().map(|(tails, heads)| (tails, Some(heads)))?,
+            false => (array, None),
+        };
+        Ok(Self { tails, heads, arcs })
     }
 
-    fn scan(&self, rows: &Range<u64>, mut batch: ArcBatch<'_>) -> Result<u64> {
-        let (first, end) = (rows.start, rows.end);
-        let count = (end - first) as usize;
-        let id = |integers: NpyIntegers, bytes: &[u8], at: usize, arc: usize| {
-            integers.get(bytes, at).map_err(|Negative(value)| self.wrong(first + arc as u64, &value.to_string()))
+    /// The bytes of an arc.
+    fn width(&self) -> u64 {
+        self.tails.integers.bytes() + self.heads.as_ref().unwrap_or(&self.tails).integers.bytes()
+    }
+
+    /// Delivers some arcs, whose ids must be below `end`.
+    fn scan(&self, arcs: &Range<u64>, end: u64, mut batch: ArcBatch<'_>) -> Result<u64> {
+        let Range { start: first, end: last } = *arcs;
+        let id = |array: &NpyArray, window: &[u8], at: usize, arc: usize| match array.integers.get(window, at) {
+            Ok(id) if id < end => Ok(id),
+            Ok(id) => Err(outside(array, &id.to_string(), first + arc as u64, end)),
+            Err(Negative(id)) => Err(outside(array, &id.to_string(), first + arc as u64, end)),
         };
-        let mut push = |arc: usize, tail: u64, head: u64| {
-            if tail.max(head) == u64::MAX {
-                return Err(self.wrong(first + arc as u64, &u64::MAX.to_string()));
-            }
-            batch.push(tail, head)
-        };
-        let integers = self.array.integers;
-        if self.fortran {
-            let tails = self.array.window(first, end)?;
-            let heads = self.array.window(self.arcs + first, self.arcs + end)?;
+        let (tails, count) = (&self.tails, (last - first) as usize);
+        if let Some(heads) = &self.heads {
+            let (from, to) = (tails.window(first, last)?, heads.window(first, last)?);
             for arc in 0..count {
-                push(arc, id(integers, &tails, arc, arc)?, id(integers, &heads, arc, arc)?)?;
+                batch.push(id(tails, &from, arc, arc)?, id(heads, &to, arc, arc)?)?;
             }
         } else {
-            let rows = self.array.window(2 * first, 2 * end)?;
+            let both = tails.window(2 * first, 2 * last)?;
             for arc in 0..count {
-                push(arc, id(integers, &rows, 2 * arc, arc)?, id(integers, &rows, 2 * arc + 1, arc)?)?;
+                batch.push(id(tails, &both, 2 * arc, arc)?, id(tails, &both, 2 * arc + 1, arc)?)?;
             }
         }
         batch.finish()
     }
+}
 
-    fn wrong(&self, row: u64, id: &str) -> Error {
-        Error::data(&self.array.file.path, format!("the id {id} in row {row} (the first is 0)"))
-            .expected(format!("ids from 0 to {}", u64::MAX - 1))
-    }
+#[cold]
+fn outside(array: &NpyArray, id: &str, arc: u64, end: u64) -> Error {
+    Error::data(&array.file.path, format!("the id {id} in arc {arc} (the first is 0)"))
+        .expected(format!("ids from 0, below {end}"))
 }
 
 impl Reader for Npy {
     fn facts(&self) -> SourceFacts {
-        SourceFacts { arcs_at_most: self.files.iter().map(|edges| edges.arcs).sum(), ..SourceFacts::default() }
+        let arcs_at_most = self.files.iter().map(|edges| edges.arcs).sum();
+        SourceFacts { declared_vertices: self.vertices, arcs_at_most, ..SourceFacts::default() }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.files.iter().map(|edges| edges.arcs * edges.width()).sum()
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        let chunks: Vec<(&NpyPairs, Range<u64>)> = self
-            .files
-            .iter()
-            .flat_map(|edges| {
-                let step = (self.window / (2 * edges.array.integers.bytes())).max(1);
-                chunks(0..edges.arcs, step).map(move |rows| (edges, rows))
-            })
-            .collect();
-        in_order(&chunks, control, |(edges, rows)| {
-            let arcs = edges.scan(rows, ArcBatch::new(sink, control))?;
-            task.advance(arcs * 2 * edges.array.integers.bytes());
-            Ok(arcs)
+        let of_file = |edges| {
+            let edges: &NpyPairs = edges;
+            chunks(0..edges.arcs, (self.window / edges.width()).max(1)).map(move |arcs| (edges, arcs))
+        };
+        let chunks: Vec<(&NpyPairs, Range<u64>)> = self.files.iter().flat_map(of_file).collect();
+        in_order(&chunks, control, |(edges, arcs)| {
+            let found = edges.scan(arcs, self.vertices.unwrap_or(u64::MAX), ArcBatch::new(sink, control))?;
+            task.advance(found * edges.width());
+            Ok(found)
         })
     }
 }

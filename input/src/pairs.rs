@@ -8,19 +8,13 @@ use super::hints::{about, bare_cr};
 use super::number::{columns as split, describe, digits, separates, whole};
 use trimill_system::Error;
 
-/// What a format requires of the two numbers.
-pub(super) trait Dialect: Sync {
-    /// The error is `(found, expected)`.
-    fn check(&self, tail: u64, head: u64) -> Result<(), (String, String)>;
-
-    /// Advice if lines have different columns: what the file may be instead.
-    fn advice(&self) -> &'static str;
-}
-
-pub(super) fn parse<D: Dialect>(
+/// `check`: what a format requires of the two numbers; its error is `(found, expected)`. `advice`: what the file may be instead, if lines have
+/// different columns.
+pub(super) fn parse(
     bytes: &[u8],
     columns: Columns,
-    dialect: &D,
+    check: impl Fn(u64, u64) -> Result<(), (String, String)>,
+    advice: &str,
     batch: &mut ArcBatch<'_>,
 ) -> Result<(), DeliveryFailure> {
     let two = columns == Columns::TWO;
@@ -51,11 +45,11 @@ pub(super) fn parse<D: Dialect>(
             Some(b'\n') if two => next + 1,
             _ => match columns::rest(bytes, next) {
                 Some(rest) if columns.hold(&rest) => rest.end,
-                Some(rest) => return Err(differs(start, &rest, columns, dialect.advice())),
+                Some(rest) => return Err(differs(start, &rest, columns, advice)),
                 None => return Err(explain(bytes, start, columns)),
             },
         };
-        if let Err((found, expected)) = dialect.check(tail, head) {
+        if let Err((found, expected)) = check(tail, head) {
             return Err(DeliveryFailure::bad(start, found, expected));
         }
         batch.push(tail, head)?;

@@ -126,11 +126,7 @@ impl ParquetFile {
                         self.wrong(group, end, &format!("{found} in row {row}")).expected(names_expected())
                     })?;
                 }
-                if batch.is_full() {
-                    control.check()?;
-                    sink.arcs(&batch)?;
-                    batch.clear();
-                }
+                batch.deliver_if_full(sink, control)?;
             }
             done += wanted as u64;
         }

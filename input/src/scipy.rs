@@ -3,22 +3,22 @@
 //! CSR, CSC and COO, compressed or not. The entry in row `i` and column `j` is the arc `i -> j`, whatever its value: a stored zero is an edge, as in
 //! `networkx.from_scipy_sparse_array` and in SciPy's `csgraph`, where its weight is 0. The number of rows is that of vertices. Indices are checked to
 //! be inside the matrix, `indptr` to ascend from 0 to their number. Uncompressed arrays are read in place; compressed ones are unpacked to anonymous
-//! files. All threads read; memory: three windows per thread. The first scan reads `indptr` once more; opening reads all arrays, to verify checksums.
+//! files. All threads read; memory: two windows per thread. The first scan reads `indptr` once more; opening reads all arrays, to verify checksums.
 
 mod arrays;
-mod compressed_rows;
-mod pairs;
 
 use std::path::Path;
 
+use super::compressed_rows::CompressedRows;
 use super::file::InputFile;
 use super::lines::ReadSizes;
+use super::npy::Npy;
 use super::{Reader, check_vertices};
 use arrays::Arrays;
-use compressed_rows::CompressedMatrix;
-use pairs::CoordinatePairs;
 use trimill_system::text::plural;
 use trimill_system::{Control, Error, Result};
+
+const SAVE_AGAIN: &str = "write the matrix again with scipy.sparse.save_npz";
 
 pub(super) fn open(file: &InputFile, sizes: ReadSizes, work_dir: &Path, control: &Control) -> Result<Box<dyn Reader>> {
     let mut arrays = Arrays::open(file, work_dir, control)?;
@@ -52,10 +52,23 @@ pub(super) fn open(file: &InputFile, sizes: ReadSizes, work_dir: &Path, control:
     };
     check_vertices(vertices).map_err(|error| error.at(&file.path))?;
     let matrix: Box<dyn Reader> = match kind {
-        "coo" => Box::new(CoordinatePairs::new(arrays.integers("row")?, arrays.integers("col")?, vertices, sizes)?),
+        "coo" => {
+            let (rows, columns) = (arrays.integers("row")?, arrays.integers("col")?);
+            if rows.length != columns.length {
+                return Err(Error::data(&columns.file.path, format!("{} columns of entries", columns.length))
+                    .expected(format!("{}, as there are rows of entries", rows.length))
+                    .advice(SAVE_AGAIN));
+            }
+            Box::new(Npy::of_columns(rows, columns, vertices, sizes))
+        }
         _ => {
             let (indptr, indices) = (arrays.integers("indptr")?, arrays.integers("indices")?);
-            Box::new(CompressedMatrix::new(indptr, indices, vertices, kind == "csc", sizes)?)
+            if indptr.length != vertices + 1 {
+                return Err(Error::data(&indptr.file.path, format!("{} numbers", indptr.length))
+                    .expected(format!("{}, one more than rows", vertices + 1))
+                    .advice(SAVE_AGAIN));
+            }
+            Box::new(CompressedRows::new(indptr, indices, kind == "csc", sizes.window, SAVE_AGAIN)?)
         }
     };
     arrays.check_values(matrix.facts().arcs_at_most)?;

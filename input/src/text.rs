@@ -14,7 +14,7 @@ use super::head::Head;
 use super::header::{ArcStatistics, Gather, Header, HeaderNumbers, HeaderVerdict, LONG, judge};
 use super::lines::ReadSizes;
 use super::number::{columns, whole};
-use super::pairs::{self, Dialect};
+use super::pairs;
 use super::preamble::{self, FirstLine, FirstLineKind, Start};
 use super::text_blocks::{TextLines, parse_all};
 use super::{ArcSink, Reader, metis};
@@ -36,21 +36,13 @@ struct List {
     start: OnceLock<Start>,
 }
 
-/// Any id but the largest `u64`; holds the advice on what the file may be instead.
-struct AnyId(&'static str);
-
-impl Dialect for AnyId {
-    #[inline(always)]
-    fn check(&self, tail: u64, head: u64) -> Result<(), (String, String)> {
-        if tail.max(head) == u64::MAX {
-            return Err((format!("the id {}, which is too large", u64::MAX), format!("ids up to {}", u64::MAX - 1)));
-        }
-        Ok(())
+/// Refuses the largest `u64`; any other number is an id.
+#[inline(always)]
+fn check_ids(tail: u64, head: u64) -> Result<(), (String, String)> {
+    if tail.max(head) == u64::MAX {
+        return Err((format!("the id {}, which is too large", u64::MAX), format!("ids up to {}", u64::MAX - 1)));
     }
-
-    fn advice(&self) -> &'static str {
-        self.0
-    }
+    Ok(())
 }
 
 impl EdgeListText {
@@ -126,7 +118,7 @@ impl EdgeListText {
         parse_all(&texts, control, &|number, lines| {
             let (list, start) = lists[number];
             let mut batch = ArcBatch::new(sink, control);
-            pairs::parse(lines, start.columns, &AnyId(list.first.advice()), &mut batch)?;
+            pairs::parse(lines, start.columns, check_ids, list.first.advice(), &mut batch)?;
             Ok(batch.finish()?)
         })
     }

@@ -36,11 +36,7 @@ impl ArrowBatch<'_> {
                 arcs.push(names.next(row)?)
                     .map_err(|found| self.wrong(end, &format!("{found} in row {row}")).expected(names_expected()))?;
             }
-            if arcs.is_full() {
-                control.check()?;
-                sink.arcs(&arcs)?;
-                arcs.clear();
-            }
+            arcs.deliver_if_full(sink, control)?;
         }
         sink.arcs(&arcs)?;
         Ok(rows.end - rows.start)

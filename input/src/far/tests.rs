@@ -55,7 +55,7 @@ fn rows_of_a_gapbs_graph_lie_past_2_to_the_32_arcs() {
     let at = header.len() as u64 + 4 * far;
     let file = sparse(&dir.path().join("a.sg"), &[(0, &header), (at, neighbours.as_flattened())]);
     let graph = GapbsSg::open(file, ReadSizes::USUAL).unwrap();
-    let arcs = delivered(|batch| graph.scan_range(&(far - 1..far + 4), batch)).unwrap();
+    let arcs = delivered(|batch| graph.rows.scan_range(&(far - 1..far + 4), batch)).unwrap();
     assert_eq!(arcs, [(0, 0), (1, 0), (1, 2), (2, 0), (2, 1)]);
 }
 

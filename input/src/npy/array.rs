@@ -1,4 +1,4 @@
-//! A NumPy array of integers in a file, from some offset on.
+//! An array of integers in a file, from some offset on: one of NumPy, or one of another format that has the same bytes.
 
 use super::header::{MOST, NpyHeader};
 use crate::file::InputFile;
@@ -21,6 +21,9 @@ pub(crate) struct NpyIntegers {
 pub(crate) struct Negative(pub(crate) i64);
 
 impl NpyIntegers {
+    pub(crate) const I32: Self = Self { width: 4, signed: true, big_endian: false };
+    pub(crate) const I64: Self = Self { width: 8, signed: true, big_endian: false };
+
     /// By the name of a type in NumPy, such as `<i8`; `None` if it is no type of integers.
     fn of(descr: &str) -> Option<Self> {
         let &[order, kind, width] = descr.as_bytes() else { return None };
@@ -41,6 +44,21 @@ impl NpyIntegers {
             2 => self.value(bytes.as_chunks::<2>().0[at]),
             4 => self.value(bytes.as_chunks::<4>().0[at]),
             _ => self.value(bytes.as_chunks::<8>().0[at]),
+        }
+    }
+
+    /// Passes all integers in `bytes` to `take`, each with its index. The type is looked at once, not for each of them.
+    #[inline(always)]
+    pub(crate) fn each(
+        self,
+        bytes: &[u8],
+        mut take: impl FnMut(usize, Result<u64, Negative>) -> Result<()>,
+    ) -> Result<()> {
+        match self.width {
+            1 => (0..).zip(bytes.as_chunks::<1>().0).try_for_each(|(at, &raw)| take(at, self.value(raw))),
+            2 => (0..).zip(bytes.as_chunks::<2>().0).try_for_each(|(at, &raw)| take(at, self.value(raw))),
+            4 => (0..).zip(bytes.as_chunks::<4>().0).try_for_each(|(at, &raw)| take(at, self.value(raw))),
+            _ => (0..).zip(bytes.as_chunks::<8>().0).try_for_each(|(at, &raw)| take(at, self.value(raw))),
         }
     }
 
@@ -66,6 +84,11 @@ pub(crate) struct NpyArray {
 }
 
 impl NpyArray {
+    /// The `length` integers from byte `start` of `file` on, which must have them all.
+    pub(crate) fn within(file: InputFile, start: u64, length: u64, integers: NpyIntegers) -> Self {
+        Self { file, integers, length, start }
+    }
+
     /// The array in the `bytes` from `start` of `file`, which hold nothing else, and its header.
     pub(crate) fn open(file: InputFile, start: u64, bytes: u64) -> Result<(Self, NpyHeader)> {
         let wrong = |found: String| Error::data(&file.path, found);
@@ -103,6 +126,13 @@ impl NpyArray {
         }
     }
 
+    /// The first half of the integers, and the second one.
+    pub(super) fn halves(self) -> Result<(Self, Self)> {
+        let (integers, length) = (self.integers, self.length / 2);
+        let second = Self::within(self.file.again()?, self.start + integers.bytes() * length, length, integers);
+        Ok((Self { length, ..self }, second))
+    }
+
     pub(crate) fn bytes(&self) -> u64 {
         self.length * self.integers.bytes()
     }
@@ -112,11 +142,15 @@ impl NpyArray {
         self.file.window(self.start + bytes * first, self.start + bytes * end)
     }
 
+    /// Fills `into` with the bytes of the integers from index `first` on.
+    pub(crate) fn read(&self, first: u64, into: &mut [u8]) -> Result<()> {
+        self.file.read_exact_at(into, self.start + self.integers.bytes() * first)
+    }
+
     pub(crate) fn get(&self, at: u64) -> Result<u64> {
         let mut bytes = [0; 8];
         let bytes = &mut bytes[..self.integers.bytes() as usize];
-        let start = self.start + self.integers.bytes() * at;
-        self.file.read_exact_at(bytes, start)?;
+        self.read(at, bytes)?;
         self.integers.get(bytes, 0).map_err(|negative| self.negative(at, &negative))
     }
 

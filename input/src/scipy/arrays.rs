@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::SAVE_AGAIN;
 use crate::archive::zip::Zip;
 use crate::file::InputFile;
 use crate::npy::array::NpyArray;
@@ -75,7 +76,7 @@ impl<'a> Arrays<'a> {
         Err(self
             .error("data", format!("values of shape {}", header.shown_shape()))
             .expected(format!("({entries},), one for each entry"))
-            .advice("write the matrix again with scipy.sparse.save_npz"))
+            .advice(SAVE_AGAIN))
     }
 
     fn small(&mut self, name: &str) -> Result<(NpyHeader, Vec<u8>)> {

@@ -58,9 +58,9 @@ fn arrays_that_are_no_edges_are_refused() {
         (npy(4, "<i8", false, "(3, 2)", &pairs), &["a version that is not known"]),
         ([&b"\x93NUMPY\x02\x00\xff\xff\xff\xff"[..], &pairs].concat(), &["a header that is too long"]),
         ([&b"\x93NUMPY\x01\x00\x05\x00{'a':"[..], &pairs].concat(), &["without the descr, fortran_order and shape"]),
-        (npy(1, "<i8", false, "(3, 2)", &words::<8>(&[0, 1, 1, -2, 2, 0])), &["the id -2 in row 1", "ids from 0"]),
-        (npy(1, "<i8", true, "(3, 2)", &words::<8>(&[0, 1, 2, 0, 0, -7])), &["the id -7 in row 2"]),
-        (npy(1, "<u8", false, "(3, 2)", &words::<8>(&[0, 1, 1, 2, -1, 0])), &["the id 18446744073709551615 in row 2"]),
+        (npy(1, "<i8", false, "(3, 2)", &words::<8>(&[0, 1, 1, -2, 2, 0])), &["the id -2 in arc 1", "ids from 0"]),
+        (npy(1, "<i8", true, "(3, 2)", &words::<8>(&[0, 1, 2, 0, 0, -7])), &["the id -7 in arc 2"]),
+        (npy(1, "<u8", false, "(3, 2)", &words::<8>(&[0, 1, 1, 2, -1, 0])), &["the id 18446744073709551615 in arc 2"]),
     ] {
         folder.refuses("bad.npy", bytes, parts);
     }
@@ -112,12 +112,16 @@ fn matrices_that_are_inconsistent_are_refused() {
             ("csr", &[("indptr.npy", ints(&[1, 1, 2, 3]))], &["the first number 1"]),
             ("csr", &[("indptr.npy", ints(&[0, 2, 1, 3]))], &["1 after 2 at place 2", "ascend"]),
             ("csr", &[("indptr.npy", ints(&[0, -1, 2, 3]))], &["the negative number -1 at place 1"]),
-            ("csc", &[("indices.npy", ints(&[1, 3, 0]))], &["indices.npy", "the index 3 at place 1", "below 3"]),
-            ("csr", &[("indices.npy", ints(&[1, -1, 0]))], &["the index -1 at place 1"]),
+            (
+                "csc",
+                &[("indices.npy", ints(&[1, 3, 0]))],
+                &["indices.npy", "neighbour 3 of vertex 1, at place 1", "from 0 to 2"],
+            ),
+            ("csr", &[("indices.npy", ints(&[1, -1, 0]))], &["neighbour -1 of vertex 1, at place 1"]),
             ("csr", &[("indices.npy", None)], &["no array 'indices' among format.npy", "save_npz"]),
             ("csr", &[("data.npy", Some(npy(1, "<f8", false, "(2,)", &[0; 16])))], &["values of shape (2,)", "(3,)"]),
             ("coo", &[("row.npy", ints(&[0, 1]))], &["3 columns of entries; expected 2"]),
-            ("coo", &[("col.npy", ints(&[0, 1, 9]))], &["col.npy", "the index 9 at place 2"]),
+            ("coo", &[("col.npy", ints(&[0, 1, 9]))], &["col.npy", "the id 9 in arc 2"]),
             ("coo", &[("row.npy", Some(npy(1, "<f8", false, "(3,)", &[0; 24])))], &["elements of type '<f8'"]),
             ("coo", &[("row.npy", Some(npy(1, "<i4", false, "(3, 1)", &[0; 12])))], &["shape (3, 1)", "one dimension"]),
             ("bsr", &[], &["a sparse matrix of format 'bsr'", "csr, csc or coo", "tocsr"]),

@@ -49,6 +49,7 @@ fn legal_dialects_are_read() {
         ("gap.wel", lines(0, " ", " 17"), 0),
         ("nr.edges", format!("% sym unweighted\n% 7 6 6\n{}", lines(1, ",", "")), 1),
         ("nr-weights.edges", lines(1, ",", ",-1.5"), 1),
+        ("nr-header.edges", format!("% asym weighted\n6 6 7\n{}", lines(1, " ", " 1 1280000000")), 1),
         // Of Neo4j.
         ("neo4j.csv", format!(":START_ID,:END_ID,:TYPE\n{}", lines(0, ",", ",KNOWS")), 0),
         ("named.csv", format!("source,target,weight\n{}", lines(0, ",", ",0.5")), 0),

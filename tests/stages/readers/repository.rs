@@ -1,4 +1,4 @@
-//! Files as Network Repository hands them out: matrices without a banner, and `.edges`, of which most dialects are in `dialects.rs`.
+//! Matrices without a banner, as Network Repository hands them out; its `.edges` are in `dialects.rs`.
 
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
@@ -52,15 +52,4 @@ fn what_is_not_certainly_a_matrix_is_refused_with_advice() {
         }
     }
     folder.refuses("g.mtx", "%%MatrixMarket matrix\n1 1 0\n", &["an incomplete Matrix Market banner"]);
-}
-
-#[test]
-fn edges_may_have_a_header_of_three_numbers() {
-    let folder = Folder::new();
-    let mut sorted = EDGES.to_vec();
-    sorted.sort_unstable();
-    let text = format!("% asym weighted\n5 5 5\n{}", lines(" ", " 1 1280000000"));
-    assert_eq!(arcs(&open(&folder.write("g.edges", text)).unwrap()).unwrap(), sorted);
-    // The first line may be a header of a list from which a line is missing, or a weighted loop.
-    folder.refuses("g.edges", format!("5 5 6\n{}", lines(" ", " 1")), &["could be a header", "--header yes"]);
 }

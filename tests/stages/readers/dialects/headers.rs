@@ -19,6 +19,8 @@ fn a_first_line_that_may_be_a_header_or_an_arc_is_asked_for() {
     for (name, text) in [
         ("cut.txt", format!("6 8\n{}", lines(0, " ", ""))),
         ("wrong-n.txt", format!("5 7\n{}", lines(0, " ", ""))),
+        // A header of three numbers, or a weighted loop.
+        ("loop.txt", format!("6 6 8\n{}", lines(1, " ", " 1"))),
         (
             "sparse.txt",
             format!("100 99\n{}", (0..99).map(|i| format!("{} {}\n", 900 + i, 901 + i)).collect::<String>()),
