@@ -174,7 +174,7 @@ impl Cuda {
         }
     }
 
-    pub fn engine(&mut self) -> &mut (dyn trimill_kernels::engine::Engine + Send + 'static) {
+    pub fn engine(&mut self) -> &mut dyn trimill_kernels::engine::Engine {
         &mut self.gpu
     }
 
@@ -258,7 +258,7 @@ impl CountBackend for Cuda {
     }
 
     fn peels(&self, vertices: u64, edges: u64) -> Option<u64> {
-        PeelingDevice::<Gpu>::on_host(vertices, edges, self.gpu.reserved())
+        PeelingDevice::on_host(vertices, edges, self.gpu.reserved())
     }
 
     fn peel<'a>(&'a mut self, graph: GraphToPeel<'_>) -> Result<Box<dyn Peeling + 'a>> {

@@ -23,8 +23,8 @@ pub(super) fn bits_below(end: u64) -> u32 {
 }
 
 /// Takes arcs to the device. What its memory does not hold is sorted in runs, which wait on the host.
-pub struct DeviceArcs<'e, E: Engine + ?Sized> {
-    work: PrepareSpace<'e, E>,
+pub struct DeviceArcs<'e> {
+    work: PrepareSpace<'e>,
     at: u64,
     count: u64,
     most: u64,
@@ -33,9 +33,9 @@ pub struct DeviceArcs<'e, E: Engine + ?Sized> {
     next: Event,
 }
 
-impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
+impl<'e> DeviceArcs<'e> {
     /// Takes all memory of the engine; arcs that it does not hold go to the store, in runs.
-    pub fn new(engine: &'e mut E, store: Option<Arc<dyn RunStore>>) -> GpuResult<Self> {
+    pub fn new(engine: &'e mut dyn Engine, store: Option<Arc<dyn RunStore>>) -> GpuResult<Self> {
         let work = PrepareSpace::new(engine)?;
         let (at, left) = (work.next(), work.left());
         let most = largest(0..left / 16 + 1, |arcs| needed(arcs, 1) <= left);
@@ -131,7 +131,7 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
 
     /// Makes each edge once, and the degrees of all ids, which must be below `ids`. Errors: [`GpuError::Budget`]: too little memory, or ids
     /// of more than [`MOST_ID_BITS`] bits; what the device fails with.
-    pub fn clean(mut self, ids: u64) -> GpuResult<DeviceEdges<'e, E>> {
+    pub fn clean(mut self, ids: u64) -> GpuResult<DeviceEdges<'e>> {
         self.work.engine.sent()?;
         self.work.copied.clear();
         let bits = bits_below(ids).max(1);
@@ -150,7 +150,7 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         self.clean_runs(ids)
     }
 
-    fn clean_at_once(self, ids: u64, bits: u32) -> GpuResult<DeviceEdges<'e, E>> {
+    fn clean_at_once(self, ids: u64, bits: u32) -> GpuResult<DeviceEdges<'e>> {
         let Self { mut work, at, count, .. } = self;
         let buffers = work.take_keys(count)?;
         debug_assert_eq!(buffers.keys, at);
@@ -166,7 +166,7 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
     }
 
     /// Merges runs, a range of keys at a time. Keeps only the number of edges and the degrees; edges are made again for orienting.
-    fn clean_runs(self, ids: u64) -> GpuResult<DeviceEdges<'e, E>> {
+    fn clean_runs(self, ids: u64) -> GpuResult<DeviceEdges<'e>> {
         let Self { mut work, mut runs, .. } = self;
         let bits = MOST_ID_BITS;
         let degrees = work.take(4 * ids)?;
@@ -193,12 +193,7 @@ pub(super) struct Unique {
 }
 
 /// Sorts keys of arcs, of ids of `bits` bits, and keeps each edge once, without its direction.
-pub(super) fn unique<E: Engine + ?Sized>(
-    work: &mut PrepareSpace<'_, E>,
-    buffers: SortBuffers,
-    count: u64,
-    bits: u32,
-) -> GpuResult<Unique> {
+pub(super) fn unique(work: &mut PrepareSpace<'_>, buffers: SortBuffers, count: u64, bits: u32) -> GpuResult<Unique> {
     let SortBuffers { keys: sorted, free: at } = work.sort(buffers, count, 0, 2 * bits + 1)?;
     let kept = SortBuffers { keys: at, free: sorted };
     if count == 0 {
@@ -221,8 +216,8 @@ pub(super) enum EdgePlace {
     Host(Runs),
 }
 
-pub struct DeviceEdges<'e, E: Engine + ?Sized> {
-    pub(super) work: PrepareSpace<'e, E>,
+pub struct DeviceEdges<'e> {
+    pub(super) work: PrepareSpace<'e>,
     edges: u64,
     distinct: u64,
     pub(super) place: EdgePlace,
@@ -231,7 +226,7 @@ pub struct DeviceEdges<'e, E: Engine + ?Sized> {
     pub(super) bits: u32,
 }
 
-impl<E: Engine + ?Sized> DeviceEdges<'_, E> {
+impl DeviceEdges<'_> {
     /// Reads the degrees of all ids. Panics if `degrees` has another length than there are ids.
     pub fn degrees(&mut self, degrees: &mut [u32]) -> GpuResult<()> {
         assert!(degrees.len() as u64 == self.ids, "a degree for each id");

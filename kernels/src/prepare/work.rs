@@ -75,8 +75,8 @@ pub(crate) struct SortBuffers {
     pub(crate) free: u64,
 }
 
-pub(crate) struct PrepareSpace<'e, E: Engine + ?Sized> {
-    pub(crate) engine: &'e mut E,
+pub(crate) struct PrepareSpace<'e> {
+    pub(crate) engine: &'e mut dyn Engine,
     next: u64,
     end: u64,
     status: u64,
@@ -87,15 +87,15 @@ pub(crate) struct PrepareSpace<'e, E: Engine + ?Sized> {
     pub(super) copied: VecDeque<(Event, HostWords)>,
 }
 
-impl<E: Engine + ?Sized> Drop for PrepareSpace<'_, E> {
+impl Drop for PrepareSpace<'_> {
     fn drop(&mut self) {
         // Kernels and copies may still use the memory that is freed next.
         self.engine.settle();
     }
 }
 
-impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
-    pub(crate) fn new(engine: &'e mut E) -> GpuResult<Self> {
+impl<'e> PrepareSpace<'e> {
+    pub(crate) fn new(engine: &'e mut dyn Engine) -> GpuResult<Self> {
         engine.load(&PREPARE)?;
         engine.layout().restart();
         let bytes = engine.layout().capacity();
