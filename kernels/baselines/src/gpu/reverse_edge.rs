@@ -13,8 +13,8 @@
 
 use bytemuck::cast_slice;
 use trimill_counting::{Footprint, PartitionExtent, Resident, RowBlockRoom};
-use trimill_kernels::engine::{EXTRA_STREAMS, Engine, Grid};
-use trimill_kernels::{GpuError, GpuResult, MethodCount, RowBlockSlices};
+use trimill_kernels::engine::{EXTRA_STREAMS, Grid};
+use trimill_kernels::{GpuError, GpuResult, RowBlockSlices};
 use trimill_system::Bytes;
 
 use super::machine::BaselineDevice;
@@ -75,8 +75,8 @@ pub(super) struct ReverseEdgeGpu {
 }
 
 impl ReverseEdgeGpu {
-    pub(super) fn begin<E: Engine>(
-        machine: &mut BaselineDevice<'_, E>,
+    pub(super) fn begin(
+        machine: &mut BaselineDevice<'_>,
         options: ReverseEdgeOptions,
         size: PartitionExtent,
     ) -> GpuResult<Self> {
@@ -95,7 +95,7 @@ impl ReverseEdgeGpu {
         Ok(Self { options, arcs: size.arcs, pieces, rows: 0, successors: 0 })
     }
 
-    fn tails<E: Engine>(&mut self, machine: &mut BaselineDevice<'_, E>, run: &Resident) -> GpuResult<()> {
+    fn tails(&mut self, machine: &mut BaselineDevice<'_>, run: &Resident) -> GpuResult<()> {
         let mut tails: Vec<u32> = Vec::with_capacity(CHUNK.min(run.successors.len()));
         for row in run.offsets.windows(2) {
             let mut left = row[1] - row[0];
@@ -112,7 +112,7 @@ impl ReverseEdgeGpu {
         self.send_tails(machine, &mut tails)
     }
 
-    fn send_tails<E: Engine>(&mut self, machine: &mut BaselineDevice<'_, E>, tails: &mut Vec<u32>) -> GpuResult<()> {
+    fn send_tails(&mut self, machine: &mut BaselineDevice<'_>, tails: &mut Vec<u32>) -> GpuResult<()> {
         machine.upload(self.pieces.tail + 4 * self.successors, cast_slice(tails))?;
         self.successors += tails.len() as u64;
         tails.clear();
@@ -120,27 +120,16 @@ impl ReverseEdgeGpu {
     }
 }
 
-impl<E: Engine> BaselineWork<E> for ReverseEdgeGpu {
-    fn resident(
-        &mut self,
-        machine: &mut BaselineDevice<'_, E>,
-        run: &Resident,
-        so_far: &mut MethodCount,
-    ) -> GpuResult<()> {
-        self.pieces.sections.resident(machine, run, so_far)?;
+impl BaselineWork for ReverseEdgeGpu {
+    fn resident(&mut self, machine: &mut BaselineDevice<'_>, run: &Resident) -> GpuResult<()> {
+        self.pieces.sections.resident(machine, run)?;
         machine.start_clock()?;
         self.tails(machine, run)?;
-        so_far.times.copies += machine.stop_clock()?;
-        Ok(())
+        machine.stop_clock(|times| &mut times.copies)
     }
 
-    fn row_block(
-        &mut self,
-        machine: &mut BaselineDevice<'_, E>,
-        row_block: &RowBlockSlices<'_>,
-        so_far: &mut MethodCount,
-    ) -> GpuResult<()> {
-        self.pieces.sections.row_block(machine, row_block, so_far)?;
+    fn row_block(&mut self, machine: &mut BaselineDevice<'_>, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
+        self.pieces.sections.row_block(machine, row_block)?;
         let ReverseEdgeLayout { sections, tail, result, sums } = &self.pieces;
         let ReverseEdgeOptions { block_threads, streams: many } = self.options;
         let streams = if many == 1 { 0..=0 } else { 1..=many as usize };
@@ -155,8 +144,7 @@ impl<E: Engine> BaselineWork<E> for ReverseEdgeGpu {
             }
         }
         machine.join(*streams.end())?;
-        so_far.triangles += primitives::sum(machine, *result, self.arcs, ValueWidth::U32, *sums)?;
-        so_far.times.kernels += machine.stop_clock()?;
-        Ok(())
+        machine.counted.triangles += primitives::sum(machine, *result, self.arcs, ValueWidth::U32, *sums)?;
+        machine.stop_clock(|times| &mut times.kernels)
     }
 }
