@@ -22,7 +22,7 @@ use trimill_counting::{
 };
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{Partition, cuts, device_bytes, pool, random};
-use trimill_kernels::{CountingMethod, Gpu, GpuError, ImageForm, Lstc, Packed, Pinned, Shape};
+use trimill_kernels::{CountingMethod, Gpu, GpuError, ImageForm, Lstc, Packed, Pinned};
 use trimill_system::Bytes;
 
 /// Begins a partition of which the total is counted.
@@ -68,9 +68,9 @@ fn footprint() -> Footprint {
 }
 
 /// A counter that has received the resident section, in three runs.
-fn begun<'g>(gpu: &'g mut Gpu, shape: Shape, partition: &Partition, limit: u64) -> Box<dyn PartitionCounter + 'g> {
+fn begun<'g>(gpu: &'g mut Gpu, method: Lstc, partition: &Partition, limit: u64) -> Box<dyn PartitionCounter + 'g> {
     let size = partition.size(limit);
-    let mut counter = begin(&Lstc { shape }, gpu, size).unwrap();
+    let mut counter = begin(&method, gpu, size).unwrap();
     for run in partition.runs(size.locals as usize / 3 + 1) {
         counter.resident(run, pool()).unwrap();
     }
@@ -78,19 +78,19 @@ fn begun<'g>(gpu: &'g mut Gpu, shape: Shape, partition: &Partition, limit: u64) 
 }
 
 /// Counts with row blocks of the proxies' rows and with row blocks of all rows, which must give the same.
-fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32], shape: Shape) -> PartitionCount {
-    let shared = count_with(gpu, partition, &partition.shared_row_blocks(cuts), shape);
-    let own = count_with(gpu, partition, &partition.row_blocks(cuts), shape);
-    assert_eq!(own.triangles, shared.triangles, "{cuts:?} {shape:?}");
+fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32], method: Lstc) -> PartitionCount {
+    let shared = count_with(gpu, partition, &partition.shared_row_blocks(cuts), method);
+    let own = count_with(gpu, partition, &partition.row_blocks(cuts), method);
+    assert_eq!(own.triangles, shared.triangles, "{cuts:?} {method:?}");
     own
 }
 
 /// Counts in an arena of exactly the bytes that the footprint promises.
-fn count_with(gpu: &mut Gpu, partition: &Partition, row_blocks: &[RowBlock], shape: Shape) -> PartitionCount {
+fn count_with(gpu: &mut Gpu, partition: &Partition, row_blocks: &[RowBlock], method: Lstc) -> PartitionCount {
     let size = partition.size_with(row_blocks);
     let bytes = footprint().least(&size);
     gpu.reserve(bytes).unwrap();
-    let mut counter = begun(gpu, shape, partition, size.row_block_limit);
+    let mut counter = begun(gpu, method, partition, size.row_block_limit);
     for row_block in row_blocks {
         counter.row_block(&row_block.view(), pool()).unwrap();
     }
@@ -103,15 +103,15 @@ fn count_with(gpu: &mut Gpu, partition: &Partition, row_blocks: &[RowBlock], sha
     counted
 }
 
-fn shapes() -> impl Iterator<Item = Shape> {
+fn shapes() -> impl Iterator<Item = Lstc> {
     let tiles = [0, 64, 100, 128, 1024];
-    tiles.into_iter().flat_map(|tile| [32, 96, 128, 256, 1024].map(|threads| Shape::new(threads, tile).unwrap()))
+    tiles.into_iter().flat_map(|tile| [32, 96, 128, 256, 1024].map(|threads| Lstc::new(threads, tile).unwrap()))
 }
 
 /// Method `packed`, and `lstc` with tiles and blocks of all sizes and without tiles.
 fn methods() -> Vec<Box<dyn CountingMethod>> {
     let shapes = [(128, 128), (32, 64), (1024, 1024), (256, 0)];
-    let lstc = shapes.map(|(threads, tile)| Lstc { shape: Shape::new(threads, tile).unwrap() });
+    let lstc = shapes.map(|(threads, tile)| Lstc::new(threads, tile).unwrap());
     let lstc = lstc.into_iter().map(|method| Box::new(method) as Box<dyn CountingMethod>);
     std::iter::once(Box::new(Packed) as _).chain(lstc).collect()
 }
@@ -189,7 +189,7 @@ fn cliques_have_their_closed_form() {
         let partition = Partition::whole((0..n as u32).map(|number| (0..number).collect()).collect());
         let expected = n * n.saturating_sub(1) * n.saturating_sub(2) / 6;
         assert_eq!(packed::count(&mut gpu, &partition, &[]), expected, "{n}");
-        for shape in [Shape::default(), Shape::new(256, 1024).unwrap(), Shape::new(64, 0).unwrap()] {
+        for shape in [Lstc::default(), Lstc::new(256, 1024).unwrap(), Lstc::new(64, 0).unwrap()] {
             assert_eq!(count(&mut gpu, &partition, &[], shape).triangles, expected, "{n} {shape:?}");
         }
     }
@@ -203,7 +203,7 @@ fn sections_of_many_staging_buffers_arrive_whole() {
         let n = partition.numbered();
         for cuts in [vec![], vec![n / 3, n / 2, n - 100]] {
             assert_eq!(packed::count(&mut gpu, &partition, &cuts), expected);
-            assert_eq!(count(&mut gpu, &partition, &cuts, Shape::default()).triangles, expected);
+            assert_eq!(count(&mut gpu, &partition, &cuts, Lstc::default()).triangles, expected);
             let row_blocks = partition.row_blocks(&cuts);
             let limit = partition.size_with(&row_blocks).row_block_limit;
             if limit == 0 {
@@ -212,7 +212,7 @@ fn sections_of_many_staging_buffers_arrive_whole() {
             }
             // Now from page-locked memory, the same for every row block: a late copy would copy the next one.
             let mut locked = RowBlock::lent(Box::new(PageLocked(gpu.pinned::<u32>(limit as usize / 4).unwrap())));
-            let mut counter = begun(&mut gpu, Shape::default(), &partition, limit);
+            let mut counter = begun(&mut gpu, Lstc::default(), &partition, limit);
             for row_block in &row_blocks {
                 let view = row_block.view();
                 let (offsets, successors) =
@@ -247,7 +247,7 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
     gpu.reserve(used).unwrap();
     assert_eq!(begin(&mut gpu, limit).unwrap(), used);
     // A row block that is larger than announced, after which the GPU still works.
-    let mut counter = begun(&mut gpu, Shape::default(), &partition, limit - 4);
+    let mut counter = begun(&mut gpu, Lstc::default(), &partition, limit - 4);
     let large = row_blocks.iter().position(|row_block| device_bytes(row_block) == limit).unwrap();
     for row_block in &row_blocks[..large] {
         counter.row_block(&row_block.view(), pool()).unwrap();
@@ -256,7 +256,7 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
     let expected = GpuError::RowBlockTooLarge { bytes: limit, limit: limit - 4 }.to_string();
     assert!(refused.is_err_and(|error| error.to_string().contains(&expected)));
     drop(counter);
-    assert_eq!(count(&mut gpu, &partition, &[1000], Shape::default()).triangles, partition.triangles());
+    assert_eq!(count(&mut gpu, &partition, &[1000], Lstc::default()).triangles, partition.triangles());
     // More than the device has; then it still works.
     let (_, total) = gpu.memory().unwrap();
     match gpu.reserve(2 * total) {
@@ -265,7 +265,7 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
         }
         other => panic!("{other:?}"),
     }
-    assert_eq!(count(&mut gpu, &partition, &[], Shape::default()).triangles, partition.triangles());
+    assert_eq!(count(&mut gpu, &partition, &[], Lstc::default()).triangles, partition.triangles());
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn the_arena_is_all_that_is_allocated() {
     let row_blocks = partition.row_blocks(&[5000, 10_000]);
     gpu.reserve(256 << 20).unwrap();
     let run = |gpu: &mut Gpu| {
-        let mut counter = begun(gpu, Shape::default(), &partition, 16 << 20);
+        let mut counter = begun(gpu, Lstc::default(), &partition, 16 << 20);
         row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.view(), pool()).unwrap());
         counter.finish().unwrap().triangles
     };
