@@ -11,11 +11,6 @@ use super::work::{COPIED, LEAST_RUN, PrepareSpace, SortBuffers, ids_within, need
 use crate::arena::largest;
 use crate::engine::{Engine, Event, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
-use crate::staging::ALONE;
-
-/// How many arcs of a pageable buffer are copied at a time: few enough that this thread copies them by itself. If it waited for other
-/// threads, it might run another task of its pool, which might want what the caller of [`DeviceArcs::put`] has locked.
-const PART: usize = ALONE / size_of::<u64>();
 
 /// How many bits the numbers below `end` have.
 pub(super) fn bits_below(end: u64) -> u32 {
@@ -74,36 +69,29 @@ impl<'e> DeviceArcs<'e> {
         self.work.engine.host_words(arcs)
     }
 
-    /// Enqueues a copy of the first `many` arcs of a buffer, `tail << 32 | head` each; there must be no loops.
+    /// Enqueues a copy of the first `many` arcs, `tail << 32 | head` each, of what [`Self::buffer`] returned; there must be no loops.
     pub fn put(&mut self, buffer: HostWords, many: usize) -> GpuResult<()> {
-        let copied = self.copy(&buffer, many);
-        if matches!(buffer, HostWords::Pinned(_)) {
-            // Kept even after an error, since a part of it may still be in use by a copy.
-            self.work.copied.push_back((self.next, buffer));
-            copied?;
-            self.work.engine.record(Stream::Copy, self.next)?;
-            self.next = (self.next + 1) % COPIED;
-            return Ok(());
-        }
-        copied
+        let copied = self.copy(&buffer[..many]);
+        // Kept even after an error, since a part of it may still be in use by a copy.
+        self.work.copied.push_back((self.next, buffer));
+        copied?;
+        self.work.engine.record(Stream::Copy, self.next)?;
+        self.next = (self.next + 1) % COPIED;
+        Ok(())
     }
 
-    fn copy(&mut self, buffer: &HostWords, many: usize) -> GpuResult<()> {
-        if self.count + many as u64 > self.most && self.taken() + many as u64 > self.most() {
-            return Err(self.too_many(many as u64));
+    fn copy(&mut self, mut arcs: &[u64]) -> GpuResult<()> {
+        let many = arcs.len() as u64;
+        if self.count + many > self.most && self.taken() + many > self.most() {
+            return Err(self.too_many(many));
         }
-        let mut arcs = &buffer[..many];
         while !arcs.is_empty() {
             if self.count == self.most {
                 self.end_run()?;
             }
-            let mut now = arcs.len().min((self.most - self.count) as usize);
-            if matches!(buffer, HostWords::Plain(_)) {
-                now = now.min(PART);
-            }
+            let now = arcs.len().min((self.most - self.count) as usize);
             let (part, rest) = arcs.split_at(now);
-            // SAFETY: a page-locked buffer is kept until the event behind its copies is reached, or all streams are empty; others are read
-            // before this returns.
+            // SAFETY: the buffer is kept until the event behind its copies is reached, or all streams are empty.
             unsafe { self.work.engine.copy(self.at + 8 * self.count, &[cast_slice(part)]) }?;
             self.count += now as u64;
             arcs = rest;
