@@ -189,10 +189,10 @@ pub(super) fn unique(work: &mut PrepareSpace<'_>, buffers: SortBuffers, count: u
     }
     // Counts the distinct keys in memory that the sort no longer uses.
     work.fill(at, 0, 8)?;
-    let edges = work.select("count_edges", count, &[sorted, count], &[at])?;
+    let values = [sorted, count, work.tiles, at];
+    let edges = work.select("count_edges", count, &values)?;
     let distinct = work.number(at)?;
-    let tiles = work.tiles;
-    work.selecting("put_edges", count, &[sorted, count, tiles, at])?;
+    work.selecting("put_edges", count, &values)?;
     Ok(Unique { kept, edges, distinct })
 }
 

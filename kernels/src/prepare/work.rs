@@ -183,17 +183,10 @@ impl<'e> PrepareSpace<'e> {
         self.engine.read_u64(Stream::Compute, at)
     }
 
-    /// Selects among `count` elements: kernel `counting` gets `values`, the place for counts, `more`. Returns how many; `self.tiles` has the places.
-    pub(super) fn select(
-        &mut self,
-        counting: &'static str,
-        count: u64,
-        values: &[u64],
-        more: &[u64],
-    ) -> GpuResult<u64> {
+    /// Selects among `count` elements: kernel `counting` puts counts at `self.tiles`. Returns how many; `self.tiles` then has the places.
+    pub(super) fn select(&mut self, counting: &'static str, count: u64, values: &[u64]) -> GpuResult<u64> {
+        self.selecting(counting, count, values)?;
         let tiles = count.div_ceil(u64::from(SELECT_TILE));
-        let parameters = [values, &[self.tiles], more].concat();
-        self.selecting(counting, count, &parameters)?;
         self.scan(self.tiles, tiles)?;
         self.number(self.tiles + 8 * tiles)
     }
