@@ -177,7 +177,6 @@ struct GpuBaselineCounter<'e> {
     machine: BaselineDevice<'e>,
     work: Box<dyn BaselineWork>,
     partitions: bool,
-    size: PartitionExtent,
     received: Received,
 }
 
@@ -193,12 +192,12 @@ impl<'e> GpuBaselineCounter<'e> {
         let work = method.work(&mut machine, size, share)?;
         machine.counted.peak_bytes = machine.engine.layout().used();
         let partitions = method.footprint().scope == Scope::Partitions;
-        Ok(Self { machine, work, partitions, size, received })
+        Ok(Self { machine, work, partitions, received })
     }
 
     fn end(&mut self) -> GpuResult<MethodCount> {
         self.received.finish()?;
-        if self.size.arcs > 0 {
+        if self.received.arcs() > 0 {
             self.work.finish(&mut self.machine)?;
         }
         Ok(self.machine.counted)
@@ -216,7 +215,7 @@ impl PartitionCounter for GpuBaselineCounter<'_> {
         let location = self.received.location(row_block, pool);
         let row_block = RowBlockSlices::new(row_block, &location);
         self.received.row_block(&row_block)?;
-        if self.partitions && !row_block.range.is_empty() && self.size.arcs > 0 {
+        if self.partitions && !row_block.range.is_empty() && self.received.arcs() > 0 {
             self.work.row_block(&mut self.machine, &row_block)?;
             let BaselineDevice { engine, counted, .. } = &mut self.machine;
             counted.peak_bytes = counted.peak_bytes.max(engine.layout().used());

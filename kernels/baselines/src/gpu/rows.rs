@@ -16,8 +16,8 @@ pub(super) struct Sections {
     pub(super) rows: u64,
     slot: u64,
     /// The numbers of rows and successors received.
-    locals: u64,
-    arcs: u64,
+    pub(super) locals: u64,
+    pub(super) arcs: u64,
 }
 
 impl Sections {
