@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, result};
+use trimill_system::first_where;
 
 use crate::error::{GpuError, GpuResult, driver};
 use crate::waiting::is_abandoned;
@@ -21,12 +22,7 @@ pub const fn padded(bytes: u64) -> u64 {
 /// The largest number of `range` for which `holds`, by binary search; the first one if there is none. If it holds for a number, it must hold for all
 /// smaller ones.
 pub(crate) fn largest(range: Range<u64>, holds: impl Fn(u64) -> bool) -> u64 {
-    let Range { start: mut most, end: mut beyond } = range;
-    while beyond - most > 1 {
-        let middle = most.midpoint(beyond);
-        if holds(middle) { most = middle } else { beyond = middle }
-    }
-    most
+    first_where(range.start + 1..range.end, |number| !holds(number)) - 1
 }
 
 #[derive(Debug, Clone)]

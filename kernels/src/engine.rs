@@ -117,7 +117,7 @@ impl DerefMut for HostWords {
 }
 
 /// A device. Callers must pass only addresses within the arena and the reserved pieces.
-pub trait Engine {
+pub trait Engine: Send {
     fn layout(&mut self) -> &mut ArenaLayout;
 
     fn address(&self) -> u64;

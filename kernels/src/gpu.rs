@@ -12,7 +12,7 @@ use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
 use trimill_system::timeline::TimedWork;
 
-use crate::arena::{Arena, ArenaLayout};
+use crate::arena::Arena;
 use crate::compact::{longest_part, scratch_bytes};
 use crate::engine::{EVENTS, EXTRA_STREAMS, ReservedMemory, Stream};
 use crate::error::{GpuError, GpuResult, driver};
@@ -27,7 +27,8 @@ use module::Module;
 #[derive(Debug)]
 pub struct Gpu {
     // Fields drop in this order: first what needs the streams, then the streams; the context last.
-    arena: Option<Arena>,
+    /// Without bytes before [`Self::reserve`].
+    arena: Arena,
     staging: StagingBuffers,
     /// For reads of a few bytes; made by the first one.
     few: Option<Pinned<u8>>,
@@ -45,7 +46,6 @@ pub struct Gpu {
     counters: ReservedMemory,
     device: GpuInfo,
     held: u64,
-    nothing: ArenaLayout,
     clock: Option<Clock>,
 }
 
@@ -70,7 +70,7 @@ impl Gpu {
         let (free, total) = result::mem_get_info().map_err(&opening)?;
         let held = (total - free) as u64;
         Ok(Self {
-            arena: None,
+            arena: Arena::new(&context, 0)?,
             staging,
             few: None,
             waiting,
@@ -85,7 +85,6 @@ impl Gpu {
             counters: ReservedMemory::NONE,
             device,
             held,
-            nothing: ArenaLayout::new(0),
             clock: None,
         })
     }
@@ -123,9 +122,9 @@ impl Gpu {
 
     /// Allocates an arena of at most `bytes`; frees an earlier one first.
     pub fn reserve(&mut self, bytes: u64) -> GpuResult<()> {
-        self.arena = None;
+        self.arena = Arena::new(self.context(), 0)?;
         (self.scratch, self.counters) = (ReservedMemory::NONE, ReservedMemory::NONE);
-        self.arena = Some(Arena::new(self.context(), bytes)?);
+        self.arena = Arena::new(self.context(), bytes)?;
         Ok(())
     }
 
@@ -146,13 +145,12 @@ impl Gpu {
     }
 
     fn set_apart(&mut self, bytes: u64) -> ReservedMemory {
-        let of = |arena: &mut Arena| ReservedMemory { address: arena.address() + arena.set_apart(bytes), bytes };
-        self.arena.as_mut().map_or(ReservedMemory::NONE, of)
+        ReservedMemory { address: self.arena.address() + self.arena.set_apart(bytes), bytes }
     }
 
     /// The arena's size in bytes, reserved pieces included; 0 before [`Gpu::reserve`].
     pub fn reserved(&self) -> u64 {
-        self.arena.as_ref().map_or(0, |arena| arena.layout().capacity()) + self.scratch.bytes + self.counters.bytes
+        self.arena.layout().capacity() + self.scratch.bytes + self.counters.bytes
     }
 
     /// Bytes reserved for unpacking; 0 if this device cannot unpack rows.

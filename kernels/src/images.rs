@@ -33,7 +33,7 @@ pub enum ImageForm {
 }
 
 /// The image of a source for a GPU of this compute capability; PTX is zero-terminated. Errors: [`GpuError::Image`]: there is none.
-pub(crate) fn image(source: &CudaSource, capability: Version, form: ImageForm) -> GpuResult<Vec<u8>> {
+pub fn image(source: &CudaSource, capability: Version, form: ImageForm) -> GpuResult<Vec<u8>> {
     let serves = |made: &&Version| made.major == capability.major && made.minor <= capability.minor;
     let native = ARCHITECTURES.iter().rev().find(serves).filter(|_| form == ImageForm::Best);
     let name = match native {

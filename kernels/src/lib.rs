@@ -41,7 +41,7 @@ pub use error::{GpuError, GpuResult};
 pub use find::{Absence, FoundGpus, GpuInfo, Version, find, has_driver};
 pub use gpu::Gpu;
 pub use images::ImageForm;
-pub use lstc::{Lstc, Shape};
+pub use lstc::Lstc;
 pub use method::{CountingMethod, MethodCount};
 pub use packed::{Packed, takes as packed_takes};
 pub use pinned::Pinned;

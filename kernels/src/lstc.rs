@@ -31,7 +31,7 @@ use crate::received::Received;
 use crate::sections::RowBlockSlices;
 use crate::sources::LSTC;
 use arguments::LstcArguments;
-pub use shape::Shape;
+pub use shape::Lstc;
 use trimill_counting::{
     Detail, EDGE_COUNTER_BYTES, EdgeShare, Footprint, PartitionCounter, PartitionExtent, Resident, RowBlockRoom,
     VertexCounters,
@@ -69,11 +69,6 @@ const fn kernel(name: &'static str) -> Kernel {
     Kernel { source: &LSTC, name }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Lstc {
-    pub shape: Shape,
-}
-
 impl CountingMethod for Lstc {
     fn name(&self) -> &'static str {
         "lstc"
@@ -98,7 +93,7 @@ impl CountingMethod for Lstc {
         _: EdgeShare,
         detail: Detail,
     ) -> GpuResult<Box<dyn PartitionCounter + 'g>> {
-        Ok(Box::new(LstcCounter::begin(gpu, self.shape, size, LONGEST_GRID as u32)?.with(detail, &size)?))
+        Ok(Box::new(LstcCounter::begin(gpu, *self, size, LONGEST_GRID as u32)?.with(detail, &size)?))
     }
 }
 
@@ -108,7 +103,7 @@ const RESIDENT: TimedEvents = TimedEvents::of(SLOTS);
 #[derive(Debug)]
 struct LstcCounter<'g, E: Engine> {
     engine: &'g mut E,
-    shape: Shape,
+    method: Lstc,
     received: Received,
     locals: u64,
     arguments: LstcArguments,
@@ -126,7 +121,7 @@ struct LstcCounter<'g, E: Engine> {
 }
 
 impl<'g, E: Engine> LstcCounter<'g, E> {
-    fn begin(engine: &'g mut E, shape: Shape, size: PartitionExtent, longest_grid: u32) -> GpuResult<Self> {
+    fn begin(engine: &'g mut E, method: Lstc, size: PartitionExtent, longest_grid: u32) -> GpuResult<Self> {
         let received = Received::new(size)?;
         engine.load(&LSTC)?;
         engine.layout().restart();
@@ -135,7 +130,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
             successors: engine.take(4 * size.arcs)?,
             cursors: engine.take(4 * size.locals)?,
             sums: engine.take(8 * size.locals)?,
-            tile_width: shape.tile(),
+            tile_width: method.tile(),
             ..LstcArguments::default()
         };
         let list = engine.take(4 * size.locals)?;
@@ -144,7 +139,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
         let so_far = MethodCount { peak_bytes: engine.layout().used(), ..MethodCount::default() };
         Ok(Self {
             engine,
-            shape,
+            method,
             received,
             locals: size.locals,
             arguments,
@@ -266,19 +261,19 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
         if let Some(edges) = &mut self.edges {
             arguments.row_block_on_arcs = edges.begin_row_block(engine, slot, row_block.arcs(), events.counted)?;
         }
-        let shape = self.shape;
-        let (name, shared) = match (shape.tile(), &self.vertices, &self.edges) {
-            (0, None, None) => ("lstc_global", shape.shared()),
-            (_, None, None) => ("lstc_tiled", shape.shared()),
-            (0, Some(_), _) => ("lstc_global_vertices", shape.shared_with_details()),
-            (_, Some(_), _) => ("lstc_tiled_vertices", shape.shared_with_details()),
-            (0, None, Some(_)) => ("lstc_global_edges", shape.shared_with_details()),
-            (_, None, Some(_)) => ("lstc_tiled_edges", shape.shared_with_details()),
+        let method = self.method;
+        let (name, shared) = match (method.tile(), &self.vertices, &self.edges) {
+            (0, None, None) => ("lstc_global", method.shared()),
+            (_, None, None) => ("lstc_tiled", method.shared()),
+            (0, Some(_), _) => ("lstc_global_vertices", method.shared_with_details()),
+            (_, Some(_), _) => ("lstc_tiled_vertices", method.shared_with_details()),
+            (0, None, Some(_)) => ("lstc_global_edges", method.shared_with_details()),
+            (_, None, Some(_)) => ("lstc_tiled_edges", method.shared_with_details()),
         };
         let mut first = 0;
         while first < self.work {
             let blocks = (self.work - first).min(self.longest_grid);
-            let grid = Grid { blocks, threads: self.shape.block_threads(), shared };
+            let grid = Grid { blocks, threads: method.block_threads(), shared };
             let arguments = LstcArguments { work_first: first, ..arguments };
             engine.launch(Stream::Compute, grid, kernel(name), &[bytes_of(&arguments)])?;
             first += blocks;

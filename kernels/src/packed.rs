@@ -40,7 +40,7 @@ use arguments::{PackedArguments, SharedArguments};
 use constants::{GROUP_WORDS, ONE_CHUNK, OWNER_THREADS, ROW_LANES, SCAN};
 use space::{
     ArcsBefore, LEAST, LEAST_PER_ARC, LEAST_PER_ARC_WITH_EDGES, LEAST_PER_LOCAL, LEAST_ROW_BLOCKS,
-    LEAST_ROW_BLOCKS_WITH_EDGES, firsts_bytes, preferred,
+    LEAST_ROW_BLOCKS_WITH_EDGES, firsts_bytes, preferred_space,
 };
 use trimill_counting::{
     Detail, EDGE_COUNTER_BYTES, EdgeShare, Footprint, PartitionCounter, PartitionExtent, Resident, RowBlockRoom,
@@ -96,7 +96,7 @@ pub(crate) const FOOTPRINT: Footprint = Footprint {
     row_blocks: RowBlockRoom::Always(SLOTS as u64 + LEAST_ROW_BLOCKS),
     // A row's words take at most 4 bytes per arc and 12 more: at most 4 / (4 + LEAST_PER_ARC) of what the row takes in all.
     most_resident: Bytes((REACH - REACH_OF_ROW_BLOCKS) / 4 * (4 + LEAST_PER_ARC)),
-    of_budget: Some(|size, budget| preferred_bytes(size).min(budget)),
+    of_budget: Some(|size, budget| preferred_bytes(size, false).min(budget)),
     ..Footprint::NOTHING
 };
 
@@ -109,20 +109,12 @@ pub(crate) const FOOTPRINT_WITH_EDGES: Footprint = Footprint {
     most_resident: Bytes(
         (MOST_COUNTERS - REACH_OF_ROW_BLOCKS / 4) * (4 + LEAST_PER_ARC_WITH_EDGES + EDGE_COUNTER_BYTES + 1),
     ),
-    of_budget: Some(|size, budget| preferred_bytes_with_edges(size).min(budget)),
+    of_budget: Some(|size, budget| preferred_bytes(size, true).min(budget)),
     ..FOOTPRINT
 };
 
-/// The bytes with which everything is counted at once, and each table made once; more is never taken.
-fn preferred_bytes(size: &PartitionExtent) -> u64 {
-    with_preferred_space(size, false)
-}
-
-fn preferred_bytes_with_edges(size: &PartitionExtent) -> u64 {
-    with_preferred_space(size, true)
-}
-
-fn with_preferred_space(size: &PartitionExtent, edges: bool) -> u64 {
+/// The bytes with which everything is counted at once, and each table made once; more is never taken. `edges`: with counters of arcs.
+fn preferred_bytes(size: &PartitionExtent, edges: bool) -> u64 {
     let footprint = if edges { FOOTPRINT_WITH_EDGES } else { FOOTPRINT };
     let (least, space) = (footprint.least(size), least_space(size, edges));
     least - space + padded(preferred_space(size, edges).max(space))
@@ -134,11 +126,6 @@ fn least_space(size: &PartitionExtent, edges: bool) -> u64 {
         false => (LEAST_ROW_BLOCKS, LEAST_PER_ARC),
     };
     LEAST + row_blocks * size.row_block_limit + per_arc * size.arcs + LEAST_PER_LOCAL * size.locals
-}
-
-/// The work space, in bytes, beyond which more does not help.
-fn preferred_space(size: &PartitionExtent, edges: bool) -> u64 {
-    preferred(size.locals, size.arcs, u64::from(size.numbered), size.row_block_limit, edges)
 }
 
 /// How many low bits of a number select its bit in a word; `None` if there are too many numbers.

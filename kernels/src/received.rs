@@ -109,6 +109,6 @@ pub(crate) fn counts_of(
 }
 
 /// The device memory of a counter that takes `bytes` of the arena, with the reserved pieces.
-pub fn all_memory<E: Engine>(engine: &E, bytes: u64) -> CounterMemory {
+pub fn all_memory(engine: &dyn Engine, bytes: u64) -> CounterMemory {
     CounterMemory::All(Bytes(bytes + engine.scratch().bytes + engine.counters().bytes))
 }

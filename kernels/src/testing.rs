@@ -4,7 +4,6 @@ mod double;
 mod emulated;
 pub mod partitions;
 pub mod prepared;
-pub mod sources;
 
 use std::io::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -83,9 +83,9 @@ unsafe impl Zeroable for PeeledGraph {}
 unsafe impl Pod for PeeledGraph {}
 
 /// The edges that are left, on a device.
-pub struct PeelingDevice<'e, E: Engine + ?Sized> {
+pub struct PeelingDevice<'e> {
     /// Dropped first, so that no kernel uses `far` any more.
-    space: PrepareSpace<'e, E>,
+    space: PrepareSpace<'e>,
     graph: PeeledGraph,
     /// The pieces that are in host memory.
     far: Vec<HostWords>,
@@ -98,7 +98,7 @@ pub struct PeelingDevice<'e, E: Engine + ?Sized> {
     keys: SortBuffers,
 }
 
-impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
+impl<'e> PeelingDevice<'e> {
     /// The page-locked host memory, in bytes, for a graph if the engine has `capacity` bytes; `None` if it cannot be peeled there.
     pub fn on_host(vertices: u64, edges: u64, capacity: u64) -> Option<u64> {
         PeelingPieces::of(vertices, edges, capacity).map(|pieces| pieces.on_host(vertices))
@@ -106,7 +106,7 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
 
     /// Copies a graph to the device, and makes the rows of all neighbours. Errors: [`GpuError::Budget`]: it needs more memory than the
     /// engine has; [`GpuError::HostMemory`]: the host has too little for the rest.
-    pub fn new(engine: &'e mut E, graph: GraphToPeel<'_>) -> GpuResult<Self> {
+    pub fn new(engine: &'e mut dyn Engine, graph: GraphToPeel<'_>) -> GpuResult<Self> {
         engine.load(&TRUSS)?;
         let mut space = PrepareSpace::new(engine)?;
         let (vertices, many) = (graph.firsts.len() as u64 - 1, graph.heads.len() as u64);
@@ -298,7 +298,7 @@ impl<'e, E: Engine + ?Sized> PeelingDevice<'e, E> {
     }
 }
 
-impl<E: Engine + ?Sized> Peeling for PeelingDevice<'_, E> {
+impl Peeling for PeelingDevice<'_> {
     fn least(&mut self) -> Result<Option<u32>> {
         Ok(self.least_of(false)?)
     }
@@ -349,11 +349,7 @@ impl<E: Engine + ?Sized> Peeling for PeelingDevice<'_, E> {
     }
 }
 
-fn in_host_memory<E: Engine + ?Sized>(
-    space: &mut PrepareSpace<'_, E>,
-    far: &mut Vec<HostWords>,
-    words: u64,
-) -> GpuResult<u64> {
+fn in_host_memory(space: &mut PrepareSpace<'_>, far: &mut Vec<HostWords>, words: u64) -> GpuResult<u64> {
     let words = space.engine.host_words(words as usize)?;
     let at = words.as_ptr() as u64;
     far.push(words);

@@ -18,11 +18,11 @@ mod prepare;
 mod vertices;
 
 use trimill_counting::{
-    CounterMemory, Detail, EdgeShare, Footprint, Lent, PartitionCount, PartitionCounter, PartitionExtent, RowBlock,
+    CounterMemory, Detail, EdgeShare, Footprint, Lent, PartitionCounter, PartitionExtent, RowBlock,
 };
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{Partition, cuts, device_bytes, pool, random};
-use trimill_kernels::{CountingMethod, Gpu, GpuError, ImageForm, Lstc, Packed, Pinned, Shape};
+use trimill_kernels::{CountingMethod, Gpu, GpuError, ImageForm, Lstc, Packed, Pinned};
 use trimill_system::Bytes;
 
 /// Begins a partition of which the total is counted.
@@ -68,69 +68,82 @@ fn footprint() -> Footprint {
 }
 
 /// A counter that has received the resident section, in three runs.
-fn begun<'g>(gpu: &'g mut Gpu, shape: Shape, partition: &Partition, limit: u64) -> Box<dyn PartitionCounter + 'g> {
+fn begun<'g>(
+    method: &dyn CountingMethod,
+    gpu: &'g mut Gpu,
+    partition: &Partition,
+    limit: u64,
+) -> Box<dyn PartitionCounter + 'g> {
     let size = partition.size(limit);
-    let mut counter = begin(&Lstc { shape }, gpu, size).unwrap();
+    let mut counter = begin(method, gpu, size).unwrap();
     for run in partition.runs(size.locals as usize / 3 + 1) {
         counter.resident(run, pool()).unwrap();
     }
     counter
 }
 
-/// Counts with row blocks of the proxies' rows and with row blocks of all rows, which must give the same.
-fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32], shape: Shape) -> PartitionCount {
-    let shared = count_with(gpu, partition, &partition.shared_row_blocks(cuts), shape);
-    let own = count_with(gpu, partition, &partition.row_blocks(cuts), shape);
-    assert_eq!(own.triangles, shared.triangles, "{cuts:?} {shape:?}");
-    own
-}
-
-/// Counts in an arena of exactly the bytes that the footprint promises.
-fn count_with(gpu: &mut Gpu, partition: &Partition, row_blocks: &[RowBlock], shape: Shape) -> PartitionCount {
-    let size = partition.size_with(row_blocks);
-    let bytes = footprint().least(&size);
-    gpu.reserve(bytes).unwrap();
-    let mut counter = begun(gpu, shape, partition, size.row_block_limit);
-    for row_block in row_blocks {
-        counter.row_block(&row_block.view(), pool()).unwrap();
+/// Arenas of exactly the bytes that the footprint promises; of a method that takes more if it is there, also of those, and of some between.
+fn arenas(method: &dyn CountingMethod, size: &PartitionExtent) -> Vec<u64> {
+    let footprint = method.footprint();
+    let least = footprint.least(size);
+    match footprint.of_budget.map(|of_budget| of_budget(size, u64::MAX)) {
+        None => vec![least],
+        Some(preferred) => vec![least, least + (preferred - least) / 5, preferred],
     }
-    assert!(bytes_of(&*counter) <= bytes);
-    let counted = counter.finish().unwrap_or_else(|error| panic!("{error}"));
-    let times = counted.device.unwrap();
-    for time in [times.kernels, times.copies] {
-        assert!(time.as_secs() < 60, "{counted:?}");
+}
+
+/// Counts with row blocks of the proxies' rows and with row blocks of all rows, in all arenas. All must give the same.
+fn count(gpu: &mut Gpu, method: &dyn CountingMethod, partition: &Partition, cuts: &[u32]) -> u64 {
+    let mut counts = Vec::new();
+    for row_blocks in [partition.row_blocks(cuts), partition.shared_row_blocks(cuts)] {
+        let size = partition.size_with(&row_blocks);
+        for arena in arenas(method, &size) {
+            gpu.reserve(arena).unwrap();
+            let mut counter = begun(method, gpu, partition, size.row_block_limit);
+            row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.view(), pool()).unwrap());
+            assert!(bytes_of(&*counter) <= arena);
+            let counted = counter.finish().unwrap_or_else(|error| panic!("{error}"));
+            let times = counted.device.unwrap();
+            assert!(times.kernels.max(times.copies).as_secs() < 60, "{counted:?}");
+            counts.push(counted.triangles);
+        }
     }
-    counted
+    assert!(counts.iter().all(|&count| count == counts[0]), "{counts:?}: {method:?}, {cuts:?}");
+    counts[0]
 }
 
-fn shapes() -> impl Iterator<Item = Shape> {
-    let tiles = [0, 64, 100, 128, 1024];
-    tiles.into_iter().flat_map(|tile| [32, 96, 128, 256, 1024].map(|threads| Shape::new(threads, tile).unwrap()))
-}
-
-/// Method `packed`, and `lstc` with tiles and blocks of all sizes and without tiles.
-fn methods() -> Vec<Box<dyn CountingMethod>> {
-    let shapes = [(128, 128), (32, 64), (1024, 1024), (256, 0)];
-    let lstc = shapes.map(|(threads, tile)| Lstc { shape: Shape::new(threads, tile).unwrap() });
-    let lstc = lstc.into_iter().map(|method| Box::new(method) as Box<dyn CountingMethod>);
+/// Method `packed`, and `lstc` with tiles and blocks of these sizes.
+fn methods_of(shapes: impl IntoIterator<Item = (u32, u32)>) -> Vec<Box<dyn CountingMethod>> {
+    let lstc = shapes
+        .into_iter()
+        .map(|(threads, tile)| Box::new(Lstc::new(threads, tile).unwrap()) as Box<dyn CountingMethod>);
     std::iter::once(Box::new(Packed) as _).chain(lstc).collect()
+}
+
+/// `packed`, and `lstc` in a few shapes, of which one is without tiles.
+fn methods() -> Vec<Box<dyn CountingMethod>> {
+    methods_of([(128, 128), (32, 64), (1024, 1024), (256, 0)])
+}
+
+/// `packed`, and `lstc` with tiles and blocks of all sizes and without tiles.
+fn all_methods() -> Vec<Box<dyn CountingMethod>> {
+    let tiles = [0, 64, 100, 128, 1024];
+    methods_of(tiles.into_iter().flat_map(|tile| [32, 96, 128, 256, 1024].map(|threads| (threads, tile))))
 }
 
 #[test]
 fn random_partitions_have_the_count_of_brute_force() {
     let Some((mut gpu, _alone)) = gpu() else { return };
-    for (seed, local_share) in [0.0, 0.1, 0.5, 0.9, 1.0].into_iter().enumerate() {
-        let partition = random(seed as u64, 3000, 50, 3, local_share);
+    // Rows that `packed` takes by a thread, by some lanes or by a warp.
+    for (seed, longest, local_share) in
+        [(0, 50, 0.0), (1, 60, 1.0), (2, 60, 0.5), (3, 150, 0.1), (4, 20, 0.9), (5, 900, 0.7)]
+    {
+        let partition = random(seed, 3000, longest, 4, local_share);
         let expected = partition.triangles();
-        for cuts in cuts(seed as u64, 3000) {
-            for shape in shapes() {
-                let counted = count(&mut gpu, &partition, &cuts, shape);
-                assert_eq!(
-                    counted.triangles,
-                    expected,
-                    "local {local_share}, {shape:?}, {} row blocks",
-                    cuts.len() + 1
-                );
+        for cuts in cuts(seed, 3000) {
+            for method in all_methods() {
+                let counted = count(&mut gpu, &*method, &partition, &cuts);
+                assert_eq!(counted, expected, "local {local_share}, {method:?}, {} row blocks", cuts.len() + 1);
             }
         }
     }
@@ -153,9 +166,9 @@ fn rows_of_none_one_and_two_successors_are_right() {
         let partition = Partition::new(rows.clone(), local);
         let expected = (0..30_000).filter(|number| number % 3 == 2 && number % every == 0).count() as u64;
         assert_eq!(partition.triangles(), expected);
-        for shape in shapes() {
+        for method in all_methods() {
             for cuts in [vec![], vec![10_000, 10_001, 20_000], vec![15_000]] {
-                assert_eq!(count(&mut gpu, &partition, &cuts, shape).triangles, expected, "{shape:?} {cuts:?}");
+                assert_eq!(count(&mut gpu, &*method, &partition, &cuts), expected, "{method:?} {cuts:?}");
             }
         }
     }
@@ -175,9 +188,9 @@ fn hubs_with_rows_of_many_tiles_are_right() {
     let partition = Partition::new(rows, local);
     let expected = partition.triangles();
     assert!(expected > 100_000);
-    for shape in shapes() {
+    for method in all_methods() {
         for cuts in [vec![], vec![4096], vec![4000, 4095, 4097, 4103], (1..64).map(|i| i * 64 - 1).collect()] {
-            assert_eq!(count(&mut gpu, &partition, &cuts, shape).triangles, expected, "{shape:?} {cuts:?}");
+            assert_eq!(count(&mut gpu, &*method, &partition, &cuts), expected, "{method:?} {cuts:?}");
         }
     }
 }
@@ -188,9 +201,8 @@ fn cliques_have_their_closed_form() {
     for n in [0u64, 1, 2, 3, 16, 17, 64, 65, 1100, 2500] {
         let partition = Partition::whole((0..n as u32).map(|number| (0..number).collect()).collect());
         let expected = n * n.saturating_sub(1) * n.saturating_sub(2) / 6;
-        assert_eq!(packed::count(&mut gpu, &partition, &[]), expected, "{n}");
-        for shape in [Shape::default(), Shape::new(256, 1024).unwrap(), Shape::new(64, 0).unwrap()] {
-            assert_eq!(count(&mut gpu, &partition, &[], shape).triangles, expected, "{n} {shape:?}");
+        for method in methods_of([(128, 128), (256, 1024), (64, 0)]) {
+            assert_eq!(count(&mut gpu, &*method, &partition, &[]), expected, "{n} {method:?}");
         }
     }
 }
@@ -202,8 +214,9 @@ fn sections_of_many_staging_buffers_arrive_whole() {
         let (partition, expected) = predecessors(nth);
         let n = partition.numbered();
         for cuts in [vec![], vec![n / 3, n / 2, n - 100]] {
-            assert_eq!(packed::count(&mut gpu, &partition, &cuts), expected);
-            assert_eq!(count(&mut gpu, &partition, &cuts, Shape::default()).triangles, expected);
+            for method in methods_of([(128, 128)]) {
+                assert_eq!(count(&mut gpu, &*method, &partition, &cuts), expected, "{method:?}");
+            }
             let row_blocks = partition.row_blocks(&cuts);
             let limit = partition.size_with(&row_blocks).row_block_limit;
             if limit == 0 {
@@ -212,7 +225,7 @@ fn sections_of_many_staging_buffers_arrive_whole() {
             }
             // Now from page-locked memory, the same for every row block: a late copy would copy the next one.
             let mut locked = RowBlock::lent(Box::new(PageLocked(gpu.pinned::<u32>(limit as usize / 4).unwrap())));
-            let mut counter = begun(&mut gpu, Shape::default(), &partition, limit);
+            let mut counter = begun(&Lstc::default(), &mut gpu, &partition, limit);
             for row_block in &row_blocks {
                 let view = row_block.view();
                 let (offsets, successors) =
@@ -247,7 +260,7 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
     gpu.reserve(used).unwrap();
     assert_eq!(begin(&mut gpu, limit).unwrap(), used);
     // A row block that is larger than announced, after which the GPU still works.
-    let mut counter = begun(&mut gpu, Shape::default(), &partition, limit - 4);
+    let mut counter = begun(&Lstc::default(), &mut gpu, &partition, limit - 4);
     let large = row_blocks.iter().position(|row_block| device_bytes(row_block) == limit).unwrap();
     for row_block in &row_blocks[..large] {
         counter.row_block(&row_block.view(), pool()).unwrap();
@@ -256,7 +269,7 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
     let expected = GpuError::RowBlockTooLarge { bytes: limit, limit: limit - 4 }.to_string();
     assert!(refused.is_err_and(|error| error.to_string().contains(&expected)));
     drop(counter);
-    assert_eq!(count(&mut gpu, &partition, &[1000], Shape::default()).triangles, partition.triangles());
+    assert_eq!(count(&mut gpu, &Lstc::default(), &partition, &[1000]), partition.triangles());
     // More than the device has; then it still works.
     let (_, total) = gpu.memory().unwrap();
     match gpu.reserve(2 * total) {
@@ -265,7 +278,7 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
         }
         other => panic!("{other:?}"),
     }
-    assert_eq!(count(&mut gpu, &partition, &[], Shape::default()).triangles, partition.triangles());
+    assert_eq!(count(&mut gpu, &Lstc::default(), &partition, &[]), partition.triangles());
 }
 
 #[test]
@@ -275,7 +288,7 @@ fn the_arena_is_all_that_is_allocated() {
     let row_blocks = partition.row_blocks(&[5000, 10_000]);
     gpu.reserve(256 << 20).unwrap();
     let run = |gpu: &mut Gpu| {
-        let mut counter = begun(gpu, Shape::default(), &partition, 16 << 20);
+        let mut counter = begun(&Lstc::default(), gpu, &partition, 16 << 20);
         row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.view(), pool()).unwrap());
         counter.finish().unwrap().triangles
     };

@@ -15,7 +15,7 @@ use trimill_counting::{
     PartitionExtent, Peeling,
 };
 use trimill_kernels::truss::PeelingDevice;
-use trimill_kernels::{ALIGNMENT, CountingMethod, Gpu, GpuError, ImageForm, Lstc, Packed, Shape, packed_takes};
+use trimill_kernels::{ALIGNMENT, CountingMethod, Gpu, GpuError, ImageForm, Lstc, Packed, packed_takes};
 
 use super::method::CudaMethod;
 use super::vertex_counters;
@@ -48,8 +48,8 @@ pub struct Cuda {
     /// The method asked for, or chosen.
     name: CudaMethod,
     method: Box<dyn CountingMethod>,
-    /// The shape of `lstc`, and whether the job set it.
-    shape: (Shape, bool),
+    /// `lstc`, and whether the job set its shape.
+    lstc: (Lstc, bool),
     chunk: Bytes,
     edges: bool,
     /// If triangles at vertices are counted: the vertices of the graph, and the most bytes of counters.
@@ -72,11 +72,11 @@ impl From<&CountTable> for KernelSettings {
 }
 
 impl KernelSettings {
-    /// The shape of `lstc`. Errors, `Kind::Usage`: block threads or a tile out of bounds.
-    pub fn shape(&self) -> Result<Shape> {
-        let usual = Shape::default();
+    /// Method `lstc`. Errors, `Kind::Usage`: block threads or a tile out of bounds.
+    pub fn lstc(&self) -> Result<Lstc> {
+        let usual = Lstc::default();
         let (block_threads, tile) = (usual.block_threads(), usual.tile());
-        Ok(Shape::new(self.block_threads.unwrap_or(block_threads), self.tile.unwrap_or(tile))?)
+        Ok(Lstc::new(self.block_threads.unwrap_or(block_threads), self.tile.unwrap_or(tile))?)
     }
 
     fn ask_for_shape(&self) -> bool {
@@ -85,21 +85,21 @@ impl KernelSettings {
 }
 
 impl Cuda {
-    /// Opens GPU number `ordinal`; reserves nothing. Errors: `Kind::Resource` if it cannot be used; `Kind::Usage` as for [`KernelSettings::shape`].
+    /// Opens GPU number `ordinal`; reserves nothing. Errors: `Kind::Resource` if it cannot be used; `Kind::Usage` as for [`KernelSettings::lstc`].
     pub fn open(ordinal: u32, name: CudaMethod, settings: KernelSettings) -> Result<Self> {
-        let shape = settings.shape()?;
+        let lstc = settings.lstc()?;
         let mut gpu = Gpu::open(ordinal, ImageForm::Best)?;
         gpu.wait_at_most(settings.timeout.unwrap_or(trimill_kernels::USUAL_LIMIT));
         let method: Box<dyn CountingMethod> = match name {
-            CudaMethod::Auto | CudaMethod::Lstc => Box::new(Lstc { shape }),
+            CudaMethod::Auto | CudaMethod::Lstc => Box::new(lstc),
             CudaMethod::Packed => Box::new(Packed),
             #[cfg(feature = "baselines")]
             CudaMethod::Baseline(_, method) => {
                 Box::new(settings.block_threads.map_or(method, |threads| method.with_block_threads(threads)))
             }
         };
-        let (buffers, shape) = (Buffers::default(), (shape, settings.ask_for_shape()));
-        Ok(Self { buffers, gpu, name, method, shape, chunk: CHUNK, edges: false, vertices: None })
+        let (buffers, lstc) = (Buffers::default(), (lstc, settings.ask_for_shape()));
+        Ok(Self { buffers, gpu, name, method, lstc, chunk: CHUNK, edges: false, vertices: None })
     }
 
     /// The methods that the caller may choose from, with their footprints; none if the job named its method. To be called after [`Self::reserve`].
@@ -107,9 +107,9 @@ impl Cuda {
         if self.name != CudaMethod::Auto {
             return Vec::new();
         }
-        let (shape, asked) = self.shape;
+        let (lstc, asked) = self.lstc;
         let apart = self.apart();
-        let mut choices = vec![(CudaMethod::Lstc, footprint(&Lstc { shape }, self.edges, apart))];
+        let mut choices = vec![(CudaMethod::Lstc, footprint(&lstc, self.edges, apart))];
         if !asked && packed_takes(vertices) {
             choices.push((CudaMethod::Packed, footprint(&Packed, self.edges, apart)));
         }
@@ -125,7 +125,7 @@ impl Cuda {
     pub fn take(&mut self, choice: CudaMethod) {
         match choice {
             CudaMethod::Packed => (self.name, self.method) = (choice, Box::new(Packed)),
-            _ => (self.name, self.method) = (CudaMethod::Lstc, Box::new(Lstc { shape: self.shape.0 })),
+            _ => (self.name, self.method) = (CudaMethod::Lstc, Box::new(self.lstc.0)),
         }
     }
 
@@ -174,7 +174,7 @@ impl Cuda {
         }
     }
 
-    pub fn engine(&mut self) -> &mut (dyn trimill_kernels::engine::Engine + Send + 'static) {
+    pub fn engine(&mut self) -> &mut dyn trimill_kernels::engine::Engine {
         &mut self.gpu
     }
 
@@ -258,7 +258,7 @@ impl CountBackend for Cuda {
     }
 
     fn peels(&self, vertices: u64, edges: u64) -> Option<u64> {
-        PeelingDevice::<Gpu>::on_host(vertices, edges, self.gpu.reserved())
+        PeelingDevice::on_host(vertices, edges, self.gpu.reserved())
     }
 
     fn peel<'a>(&'a mut self, graph: GraphToPeel<'_>) -> Result<Box<dyn Peeling + 'a>> {

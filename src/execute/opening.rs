@@ -10,7 +10,8 @@ use crate::count::cuda::{CHUNK, Cuda, KernelSettings, RUNS_IN_FLIGHT};
 use crate::count::method::CudaMethod;
 use crate::job::Devices;
 use crate::job::file::Tables;
-use crate::prepare::starting::{DeviceEngine, StartingDevice};
+use crate::prepare::starting::StartingDevice;
+use trimill_kernels::engine::Engine;
 use trimill_system::threads::{joined, spawn, spawn_alone};
 use trimill_system::{Bytes, Error, Result, machine};
 
@@ -110,7 +111,7 @@ impl StartingDevice for Opening {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    fn engine(&mut self) -> Option<&mut DeviceEngine> {
+    fn engine(&mut self) -> Option<&mut dyn Engine> {
         self.wait();
         match &mut self.opened {
             Some(Ok(gpus)) => gpus.workers.first_mut().map(Cuda::engine),

@@ -219,7 +219,7 @@ impl TypedJob<'_> {
         if matches!(&typed.devices, Some(Devices::List(list)) if list.is_empty()) {
             return Err(self.refuse("no GPUs are named").expected("`all`, or at least one number"));
         }
-        KernelSettings::from(typed).shape().map_err(|error| self.in_job(error))?;
+        KernelSettings::from(typed).lstc().map_err(|error| self.in_job(error))?;
         threads::check(typed.threads).map_err(|error| self.in_job(error))?;
         Ok(CountTable { backend: Some(typed.backend()), ..typed.clone() })
     }

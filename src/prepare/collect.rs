@@ -8,7 +8,7 @@ use trimill_kernels::engine::HostWords;
 use trimill_kernels::prepare::{DeviceArcs, MOST_ID_BITS, RunStore};
 
 use super::runs::EncodedRuns;
-use super::starting::{DeviceEngine, StartingDevice, Stop, unfit};
+use super::starting::{StartingDevice, Stop, unfit};
 use crate::clean::Workspace;
 use crate::clean::buckets::bytes_on_disk;
 use crate::clean::ids::Seen;
@@ -57,7 +57,7 @@ struct CollectState<'d> {
 
 enum SortingDevice<'d> {
     Starting(&'d mut (dyn StartingDevice + 'd)),
-    Started(Box<DeviceArcs<'d, DeviceEngine>>),
+    Started(Box<DeviceArcs<'d>>),
     /// It cannot be used, or memory or disk do not suffice for the arcs.
     Useless,
 }
@@ -114,7 +114,7 @@ impl<'d> Collect<'d> {
     }
 
     /// Sends the remaining arcs, in the current thread pool. To be called after the scan.
-    pub(super) fn finish(self) -> Result<DeviceArcs<'d, DeviceEngine>, Stop> {
+    pub(super) fn finish(self) -> Result<DeviceArcs<'d>, Stop> {
         {
             let mut state = lock(&self.state);
             state.start().map_err(Stop::Unfit)?;

@@ -16,7 +16,7 @@ use trimill_kernels::prepare::{DeviceArcs, RankedRows, ids_within};
 use super::collect::Collect;
 use super::device_blocks::write_all;
 use super::runs::EncodedRuns;
-use super::starting::{DeviceEngine, StartingDevice, Stop, unfit};
+use super::starting::{StartingDevice, Stop, unfit};
 use crate::clean::ids::Seen;
 use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm};
 use crate::clean::{CleanReport, InputIds, Workspace, is_sparse, needs, plain_ids};
@@ -47,7 +47,7 @@ pub(super) struct PreparedOnDevice {
 }
 
 pub(super) struct ReadOnDevice<'a> {
-    device: DeviceArcs<'a, DeviceEngine>,
+    device: DeviceArcs<'a>,
     input: ReadInput<'a>,
     reading: Duration,
 }
@@ -162,7 +162,7 @@ impl ReadInput<'_> {
 
 /// Makes the graph of the arcs on the device; `identity` is the input's. Returns the edges, and the times of cleaning and orienting, too.
 fn make_on(
-    on_device: DeviceArcs<'_, DeviceEngine>,
+    on_device: DeviceArcs<'_>,
     read: &ReadInput<'_>,
     identity: impl FnOnce() -> Result<String>,
     place: Destination<'_>,

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use trimill_kernels::prepare::{FileBlocks, RankedRows};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::starting::{DeviceEngine, Stop};
+use super::starting::Stop;
 use crate::orient::Write;
 use trimill_graph::writing::RowsWritten;
 use trimill_graph::{BlockEntry, DegreeRun};
@@ -27,7 +27,7 @@ const PART: u64 = 1 << 20;
 
 /// Writes all file blocks; `starts` has the first rank of each, and the end.
 pub(super) fn write_all(
-    rows: &mut RankedRows<'_, DeviceEngine>,
+    rows: &mut RankedRows<'_>,
     degrees: &[DegreeRun],
     starts: &[u32],
     write: &Write<'_>,
@@ -69,7 +69,7 @@ fn sums(degrees: &[DegreeRun], mut lengths: &[u32]) -> (u64, u32) {
 
 /// Writes some file blocks, with positions and arcs counted from the first one.
 fn write_blocks(
-    blocks: &mut FileBlocks<'_, '_, DeviceEngine>,
+    blocks: &mut FileBlocks<'_, '_>,
     starts: &[u32],
     write: &Write<'_>,
     progress: &Progress,

@@ -4,13 +4,11 @@ use trimill_kernels::engine::Engine;
 
 use trimill_system::Error;
 
-pub type DeviceEngine = dyn Engine + Send;
-
 pub trait StartingDevice: Send {
     fn has_started(&self) -> bool;
 
     /// Waits until it has started. All memory of the engine may be used. `None`: it cannot be used.
-    fn engine(&mut self) -> Option<&mut DeviceEngine>;
+    fn engine(&mut self) -> Option<&mut dyn Engine>;
 }
 
 pub(super) enum Stop {

@@ -11,10 +11,11 @@ use trimill::testing::clean::Workspace;
 use trimill::testing::input::arcs::{ArcList, ArcSource, SourceFacts};
 use trimill::testing::input::{ArcSink, Source};
 use trimill::testing::memory::HostMemory;
-use trimill::testing::prepare::starting::{DeviceEngine, StartingDevice};
+use trimill::testing::prepare::starting::StartingDevice;
 use trimill::testing::prepare::{OnDevice, Preparation};
 use trimill::{Bytes, Control, Kind, Result};
 use trimill_generate::{Family, GeneratedFile, RowArcs, generate, generate_file};
+use trimill_kernels::engine::Engine;
 use trimill_kernels::padded;
 use trimill_kernels::prepare::{ids_within, needed};
 use trimill_kernels::testing::{Double, Pace, has_compiler};
@@ -31,8 +32,8 @@ impl StartingDevice for Slow {
         self.questions.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err()
     }
 
-    fn engine(&mut self) -> Option<&mut DeviceEngine> {
-        self.double.as_mut().map(|double| double as &mut DeviceEngine)
+    fn engine(&mut self) -> Option<&mut dyn Engine> {
+        self.double.as_mut().map(|double| double as &mut dyn Engine)
     }
 }
 

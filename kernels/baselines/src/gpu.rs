@@ -97,12 +97,12 @@ impl GpuMethod {
         }
     }
 
-    fn work<E: Engine>(
+    fn work(
         &self,
-        machine: &mut BaselineDevice<'_, E>,
+        machine: &mut BaselineDevice<'_>,
         size: PartitionExtent,
         share: EdgeShare,
-    ) -> GpuResult<Box<dyn BaselineWork<E>>> {
+    ) -> GpuResult<Box<dyn BaselineWork>> {
         let scope = self.footprint().scope;
         if scope != Scope::Partitions && size.locals != u64::from(size.numbered) {
             return Err(GpuError::Whole { method: self.name(), bytes: self.least_bytes(&size) });
@@ -155,67 +155,59 @@ impl CountingMethod for GpuMethod {
 }
 
 /// The part of a counter that is specific to a method.
-trait BaselineWork<E: Engine>: Send {
+trait BaselineWork: Send {
     /// Takes a run of the resident section, which is checked already.
-    fn resident(
-        &mut self,
-        machine: &mut BaselineDevice<'_, E>,
-        run: &Resident,
-        so_far: &mut MethodCount,
-    ) -> GpuResult<()>;
+    fn resident(&mut self, machine: &mut BaselineDevice<'_>, run: &Resident) -> GpuResult<()>;
 
     /// Counts a row block, which is checked already; the resident section is complete. Not called for methods for whole graphs.
-    fn row_block(
-        &mut self,
-        machine: &mut BaselineDevice<'_, E>,
-        row_block: &RowBlockSlices<'_>,
-        so_far: &mut MethodCount,
-    ) -> GpuResult<()> {
-        let _ = (machine, row_block, so_far);
+    fn row_block(&mut self, machine: &mut BaselineDevice<'_>, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
+        let _ = (machine, row_block);
         Ok(())
     }
 
     /// Called after the last row block. Methods for whole graphs count here.
-    fn finish(&mut self, machine: &mut BaselineDevice<'_, E>, so_far: &mut MethodCount) -> GpuResult<()> {
-        let _ = (machine, so_far);
+    fn finish(&mut self, machine: &mut BaselineDevice<'_>) -> GpuResult<()> {
+        let _ = machine;
         Ok(())
     }
 }
 
 /// A partition being counted: checks the input and calls the method.
-struct GpuBaselineCounter<'e, E: Engine> {
-    machine: BaselineDevice<'e, E>,
-    work: Box<dyn BaselineWork<E>>,
+struct GpuBaselineCounter<'e> {
+    machine: BaselineDevice<'e>,
+    work: Box<dyn BaselineWork>,
     partitions: bool,
-    size: PartitionExtent,
     received: Received,
-    so_far: MethodCount,
 }
 
-impl<'e, E: Engine> GpuBaselineCounter<'e, E> {
-    fn begin(engine: &'e mut E, method: &GpuMethod, size: PartitionExtent, share: EdgeShare) -> GpuResult<Self> {
+impl<'e> GpuBaselineCounter<'e> {
+    fn begin(
+        engine: &'e mut dyn Engine,
+        method: &GpuMethod,
+        size: PartitionExtent,
+        share: EdgeShare,
+    ) -> GpuResult<Self> {
         let received = Received::new(size)?;
         let mut machine = BaselineDevice::new(engine, method.source())?;
         let work = method.work(&mut machine, size, share)?;
-        let peak_bytes = machine.engine.layout().used();
-        let so_far = MethodCount { peak_bytes, ..MethodCount::default() };
+        machine.counted.peak_bytes = machine.engine.layout().used();
         let partitions = method.footprint().scope == Scope::Partitions;
-        Ok(Self { machine, work, partitions, size, received, so_far })
+        Ok(Self { machine, work, partitions, received })
     }
 
     fn end(&mut self) -> GpuResult<MethodCount> {
         self.received.finish()?;
-        if self.size.arcs > 0 {
-            self.work.finish(&mut self.machine, &mut self.so_far)?;
+        if self.received.arcs() > 0 {
+            self.work.finish(&mut self.machine)?;
         }
-        Ok(self.so_far)
+        Ok(self.machine.counted)
     }
 }
 
-impl<E: Engine + Send> PartitionCounter for GpuBaselineCounter<'_, E> {
+impl PartitionCounter for GpuBaselineCounter<'_> {
     fn resident(&mut self, mut run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
         self.received.run(&mut run)?;
-        self.work.resident(&mut self.machine, &run, &mut self.so_far)?;
+        self.work.resident(&mut self.machine, &run)?;
         Ok(Some(run))
     }
 
@@ -223,15 +215,16 @@ impl<E: Engine + Send> PartitionCounter for GpuBaselineCounter<'_, E> {
         let location = self.received.location(row_block, pool);
         let row_block = RowBlockSlices::new(row_block, &location);
         self.received.row_block(&row_block)?;
-        if self.partitions && !row_block.range.is_empty() && self.size.arcs > 0 {
-            self.work.row_block(&mut self.machine, &row_block, &mut self.so_far)?;
-            self.so_far.peak_bytes = self.so_far.peak_bytes.max(self.machine.engine.layout().used());
+        if self.partitions && !row_block.range.is_empty() && self.received.arcs() > 0 {
+            self.work.row_block(&mut self.machine, &row_block)?;
+            let BaselineDevice { engine, counted, .. } = &mut self.machine;
+            counted.peak_bytes = counted.peak_bytes.max(engine.layout().used());
         }
         Ok(())
     }
 
     fn memory(&self) -> CounterMemory {
-        all_memory(&*self.machine.engine, self.so_far.peak_bytes)
+        all_memory(self.machine.engine, self.machine.counted.peak_bytes)
     }
 
     fn finish(mut self: Box<Self>) -> Result<PartitionCount> {
@@ -239,7 +232,7 @@ impl<E: Engine + Send> PartitionCounter for GpuBaselineCounter<'_, E> {
     }
 }
 
-impl<E: Engine> Drop for GpuBaselineCounter<'_, E> {
+impl Drop for GpuBaselineCounter<'_> {
     fn drop(&mut self) {
         // If counting was given up, kernels may still run, and the next partition will use the same memory.
         self.machine.engine.settle();

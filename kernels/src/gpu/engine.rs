@@ -7,7 +7,7 @@ use cudarc::driver::result;
 use super::Gpu;
 use super::clock::elapsed;
 use super::module::Module;
-use crate::arena::{Arena, ArenaLayout};
+use crate::arena::ArenaLayout;
 use crate::engine::{Engine, Event, Grid, HostWords, Kernel, ReservedMemory, Stream, Timed};
 use crate::error::{GpuError, GpuResult, driver};
 use crate::images;
@@ -38,11 +38,11 @@ impl Gpu {
 
 impl Engine for Gpu {
     fn layout(&mut self) -> &mut ArenaLayout {
-        self.arena.as_mut().map_or(&mut self.nothing, Arena::layout_mut)
+        self.arena.layout_mut()
     }
 
     fn address(&self) -> u64 {
-        self.arena.as_ref().map_or(0, Arena::address)
+        self.arena.address()
     }
 
     fn scratch(&self) -> ReservedMemory {

@@ -1,21 +1,21 @@
-//! The two parameters of method `lstc`.
+//! The method, by its two parameters: the shape of its blocks.
 
 use crate::error::{GpuError, GpuResult};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
+pub struct Lstc {
     block_threads: u32,
     tile: u32,
 }
 
-impl Default for Shape {
+impl Default for Lstc {
     /// The best of the paper's Figure 7.
     fn default() -> Self {
         Self { block_threads: 128, tile: 128 }
     }
 }
 
-impl Shape {
+impl Lstc {
     /// `block_threads` is a multiple of 32 from 32 to 1024; `tile` is 0 (no shared memory) or 64 to 1024.
     pub fn new(block_threads: u32, tile: u32) -> GpuResult<Self> {
         if !(32..=1024).contains(&block_threads) || !block_threads.is_multiple_of(32) {
@@ -58,10 +58,10 @@ mod tests {
     #[test]
     fn parameters_have_bounds() {
         for (threads, tile) in [(32, 0), (1024, 1024), (96, 64), (128, 100)] {
-            assert!(Shape::new(threads, tile).is_ok_and(|shape| shape.shared_with_details() <= 48 << 10));
+            assert!(Lstc::new(threads, tile).is_ok_and(|method| method.shared_with_details() <= 48 << 10));
         }
         for (threads, tile) in [(0, 0), (16, 128), (100, 128), (1056, 128), (128, 32), (128, 1025)] {
-            assert!(matches!(Shape::new(threads, tile), Err(GpuError::Shape(_))), "{threads} {tile}");
+            assert!(matches!(Lstc::new(threads, tile), Err(GpuError::Shape(_))), "{threads} {tile}");
         }
     }
 }

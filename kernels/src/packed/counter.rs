@@ -11,7 +11,7 @@ use crate::received::{all_memory, counts_of};
 use crate::sections::RowBlockSlices;
 use crate::{compact, edges};
 
-impl<E: Engine + Send> PartitionCounter for PackedCounter<'_, E> {
+impl<E: Engine> PartitionCounter for PackedCounter<'_, E> {
     fn resident(&mut self, mut run: Resident, pool: &ThreadPool) -> Result<Option<Resident>> {
         match &mut self.into {
             Some(_) if run.encoded_rows().is_some() => self.binned = true,

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::{SCAN, packed_bytes};
 use crate::arena::largest;
-use trimill_counting::EDGE_COUNTER_BYTES;
+use trimill_counting::{EDGE_COUNTER_BYTES, PartitionExtent};
 
 /// The locals of a block; a batch is a run of blocks.
 pub(super) const BLOCK: u32 = 256;
@@ -201,10 +201,11 @@ fn longest(least: u32, most: u32, fits: impl Fn(u32) -> bool) -> u32 {
     largest(u64::from(least)..u64::from(most) + 1, |number| fits(number as u32)) as u32
 }
 
-/// The work space with which everything is counted at once. `row_block`: bytes of the largest row block, 0 if all are local.
-pub(super) fn preferred(locals: u64, arcs: u64, numbered: u64, row_block: u64, edges: bool) -> u64 {
-    let others = if row_block == 0 { 0 } else { numbered };
+/// The bytes of the work space with which everything is counted at once; more does not help. No row block has bytes if all are local.
+pub(super) fn preferred_space(size: &PartitionExtent, edges: bool) -> u64 {
+    let &PartitionExtent { locals, arcs, numbered, row_block_limit: row_block } = size;
     let (rows, all_local) = (row_block / 4, row_block == 0);
+    let others = if all_local { 0 } else { u64::from(numbered) };
     let piece = BlockRange { numbers: others, rows, arcs: rows, into: arcs, all_local, edges };
     places(&piece, locals + others, arcs).end + row_block
 }
@@ -266,7 +267,8 @@ mod tests {
         blocks.extend(&(1..=1000).map(|row| 10 * row).collect::<Vec<_>>());
         blocks.end();
         let all = BlockRange { numbers: 1000, rows: 0, arcs: 0, into: u64::MAX, all_local: true, edges: false };
-        let space = preferred(1000, 10_000, 1000, 0, false);
+        let size = PartitionExtent { locals: 1000, arcs: 10_000, numbered: 1000, row_block_limit: 0 };
+        let space = preferred_space(&size, false);
         assert_eq!(blocks.cut_piece(0..1000, space, 2 * space, |_| all), 1000);
         assert_eq!(blocks.cut_batch(0, space, &all, 0), blocks.count());
     }

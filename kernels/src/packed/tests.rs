@@ -10,7 +10,7 @@ use trimill_counting::{COUNTER_BYTES, CounterMemory, RowBlock};
 
 /// Arenas of the least, an intermediate and the preferred size.
 fn arenas(size: &PartitionExtent) -> [u64; 3] {
-    let (least, preferred) = (FOOTPRINT.least(size), preferred_bytes(size));
+    let (least, preferred) = (FOOTPRINT.least(size), preferred_bytes(size, false));
     [least, least + (preferred - least) / 8, preferred]
 }
 
@@ -69,7 +69,7 @@ fn little_space_cuts_row_blocks_into_pieces_and_locals_into_batches() {
         let row_blocks = partition.row_blocks(&cuts);
         let size = partition.size_with(&row_blocks);
         let orders = |space| {
-            let mut double = Double::new(preferred_bytes(&size), Pace::Late).unwrap();
+            let mut double = Double::new(preferred_bytes(&size, false), Pace::Late).unwrap();
             let mut counting = PackedCounter::begin(&mut double, size, space, Detail::Total).unwrap();
             let runs = partition.runs(1 << 20);
             // SAFETY: the test double reads the bytes during the call.
@@ -94,7 +94,7 @@ fn little_space_cuts_row_blocks_into_pieces_and_locals_into_batches() {
 fn a_run_is_copied_before_the_one_after_the_next_is_taken() {
     let Some(()) = has_compiler() else { return };
     let partition = random(3, 400, 40, 2, 0.5);
-    let mut double = Double::new(preferred_bytes(&partition.size(1 << 16)), Pace::Late).unwrap();
+    let mut double = Double::new(preferred_bytes(&partition.size(1 << 16), false), Pace::Late).unwrap();
     let mut counting = PackedCounter::begin(&mut double, partition.size(1 << 16), u64::MAX, Detail::Total).unwrap();
     let runs = partition.runs(60);
     assert!(runs.len() > 3);
@@ -113,7 +113,7 @@ fn a_run_is_copied_before_the_one_after_the_next_is_taken() {
 fn a_refused_run_frees_the_one_before_only_when_that_is_copied() {
     let Some(()) = has_compiler() else { return };
     let partition = random(3, 400, 40, 2, 0.5);
-    let mut double = Double::new(preferred_bytes(&partition.size(1 << 16)), Pace::Late).unwrap();
+    let mut double = Double::new(preferred_bytes(&partition.size(1 << 16), false), Pace::Late).unwrap();
     let mut counter = PackedCounter::begin(&mut double, partition.size(1 << 16), u64::MAX, Detail::Total).unwrap();
     assert!(counter.resident(partition.runs(60).remove(0), pool()).unwrap().is_none());
     assert!(!counter.engine.has_reached(COPIED[0]));
@@ -142,7 +142,7 @@ fn short_rows_are_counted_without_owners() {
     assert!(expected > 5_000, "{expected}");
     for cuts in [vec![], vec![65_000, 65_900]] {
         let row_blocks = partition.row_blocks(&cuts);
-        let preferred = preferred_bytes(&partition.size_with(&row_blocks));
+        let preferred = preferred_bytes(&partition.size_with(&row_blocks), false);
         let least = FOOTPRINT.least(&partition.size_with(&row_blocks));
         for (arena, rows) in [(preferred, 1 << 20), (least + (preferred - least) / 8, 777)] {
             assert_eq!(count_with(&partition, &row_blocks, Pace::Late, rows, arena), expected, "{cuts:?}");
@@ -171,7 +171,7 @@ fn a_thread_packs_short_rows_and_a_warp_the_others_among_them() {
     assert!(expected > 10_000);
     let row_blocks = partition.row_blocks(&[]);
     let size = partition.size_with(&row_blocks);
-    for (arena, rows) in [(preferred_bytes(&size), 1 << 20), (FOOTPRINT.least(&size), 211)] {
+    for (arena, rows) in [(preferred_bytes(&size, false), 1 << 20), (FOOTPRINT.least(&size), 211)] {
         assert_eq!(count_with(&partition, &row_blocks, Pace::Late, rows, arena), expected);
     }
 }
@@ -191,7 +191,7 @@ fn rows_on_both_sides_of_the_last_hub_are_counted() {
     assert!(expected > 10_000);
     for cuts in [vec![], vec![65_535], vec![65_536], vec![65_537], vec![65_520, 65_536, 65_540]] {
         let row_blocks = partition.row_blocks(&cuts);
-        let arena = preferred_bytes(&partition.size_with(&row_blocks));
+        let arena = preferred_bytes(&partition.size_with(&row_blocks), false);
         assert_eq!(count_with(&partition, &row_blocks, Pace::Late, 1 << 20, arena), expected, "{cuts:?}");
     }
 }
@@ -269,7 +269,7 @@ fn an_arena_that_is_too_small_refuses() {
     let size = partition.size(512);
     let least = FOOTPRINT.least(&size);
     assert!(begin(least).is_ok_and(|used| used <= least));
-    assert!(begin(1 << 24).is_ok_and(|used| used <= preferred_bytes(&size)), "no more is taken than is of use");
+    assert!(begin(1 << 24).is_ok_and(|used| used <= preferred_bytes(&size, false)), "no more is taken than is of use");
     assert!(matches!(begin(least - FOOTPRINT.fixed.get()), Err(GpuError::Budget { .. })));
     assert!(matches!(begin(0), Err(GpuError::Budget { .. })));
     let mut double = Double::new(1 << 20, Pace::Late).unwrap();

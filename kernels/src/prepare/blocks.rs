@@ -8,12 +8,12 @@ use super::constants::ENCODE_THREADS;
 use super::edges::{DeviceEdges, EdgePlace, bits_below, unique};
 use super::runs::Runs;
 use super::work::{PrepareSpace, SortBuffers};
-use crate::engine::{Engine, HostWords, Stream};
+use crate::engine::{HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
 
 /// Rows in rank order: keys `rank << bits | rank of the successor`.
-pub struct RankedRows<'e, E: Engine + ?Sized> {
-    work: PrepareSpace<'e, E>,
+pub struct RankedRows<'e> {
+    work: PrepareSpace<'e>,
     place: EdgePlace,
     count: u64,
     bits: u32,
@@ -26,9 +26,9 @@ pub struct RankedRows<'e, E: Engine + ?Sized> {
 /// Bytes for a file block of fewer than 2^13 arcs: 8 per arc, a bit for each of 2^17 rows, ends of sequences. Others: under 8 per arc.
 const LEAST_OUT: u64 = 96 << 10;
 
-impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
+impl<'e> RankedRows<'e> {
     /// Makes the rows of `vertices` vertices from the rank of each id. Panics if there are more or fewer ranks than ids.
-    pub fn new(edges: DeviceEdges<'e, E>, ranks: &[u32], vertices: u64) -> GpuResult<Self> {
+    pub fn new(edges: DeviceEdges<'e>, ranks: &[u32], vertices: u64) -> GpuResult<Self> {
         assert!(ranks.len() as u64 == edges.ids(), "a rank for each id");
         // Ranks overwrite the degrees, and lengths of rows overwrite the ranks.
         let (count, rank_of, lengths, of_ids) = (edges.edges(), edges.degrees, edges.degrees, edges.bits);
@@ -80,7 +80,7 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
     }
 
     /// Cuts file blocks from `first` on, as many as memory holds; call for all, in order. `ranks`: each block's first rank, then the vertex count.
-    pub fn cut(&mut self, ranks: &[u32], first: usize) -> GpuResult<FileBlocks<'_, 'e, E>> {
+    pub fn cut(&mut self, ranks: &[u32], first: usize) -> GpuResult<FileBlocks<'_, 'e>> {
         let Self { work, place, count, bits, lengths, begin, .. } = self;
         let wide = u64::from(*bits);
         work.release(*begin);
@@ -126,8 +126,8 @@ impl<'e, E: Engine + ?Sized> RankedRows<'e, E> {
 }
 
 /// Consecutive file blocks, to be encoded.
-pub struct FileBlocks<'r, 'e, E: Engine + ?Sized> {
-    work: &'r mut PrepareSpace<'e, E>,
+pub struct FileBlocks<'r, 'e> {
+    work: &'r mut PrepareSpace<'e>,
     sources: [u64; 7],
     /// Which blocks of the graph these are.
     pub blocks: Range<usize>,
@@ -138,7 +138,7 @@ pub struct FileBlocks<'r, 'e, E: Engine + ?Sized> {
     out: Range<u64>,
 }
 
-impl<E: Engine + ?Sized> FileBlocks<'_, '_, E> {
+impl FileBlocks<'_, '_> {
     /// A buffer of `words` words, to which copies are fastest.
     pub fn buffer(&mut self, words: usize) -> GpuResult<HostWords> {
         self.work.engine.host_words(words)

@@ -11,11 +11,6 @@ use super::work::{COPIED, LEAST_RUN, PrepareSpace, SortBuffers, ids_within, need
 use crate::arena::largest;
 use crate::engine::{Engine, Event, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
-use crate::staging::ALONE;
-
-/// How many arcs of a pageable buffer are copied at a time: few enough that this thread copies them by itself. If it waited for other
-/// threads, it might run another task of its pool, which might want what the caller of [`DeviceArcs::put`] has locked.
-const PART: usize = ALONE / size_of::<u64>();
 
 /// How many bits the numbers below `end` have.
 pub(super) fn bits_below(end: u64) -> u32 {
@@ -23,8 +18,8 @@ pub(super) fn bits_below(end: u64) -> u32 {
 }
 
 /// Takes arcs to the device. What its memory does not hold is sorted in runs, which wait on the host.
-pub struct DeviceArcs<'e, E: Engine + ?Sized> {
-    work: PrepareSpace<'e, E>,
+pub struct DeviceArcs<'e> {
+    work: PrepareSpace<'e>,
     at: u64,
     count: u64,
     most: u64,
@@ -33,9 +28,9 @@ pub struct DeviceArcs<'e, E: Engine + ?Sized> {
     next: Event,
 }
 
-impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
+impl<'e> DeviceArcs<'e> {
     /// Takes all memory of the engine; arcs that it does not hold go to the store, in runs.
-    pub fn new(engine: &'e mut E, store: Option<Arc<dyn RunStore>>) -> GpuResult<Self> {
+    pub fn new(engine: &'e mut dyn Engine, store: Option<Arc<dyn RunStore>>) -> GpuResult<Self> {
         let work = PrepareSpace::new(engine)?;
         let (at, left) = (work.next(), work.left());
         let most = largest(0..left / 16 + 1, |arcs| needed(arcs, 1) <= left);
@@ -74,36 +69,29 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         self.work.engine.host_words(arcs)
     }
 
-    /// Enqueues a copy of the first `many` arcs of a buffer, `tail << 32 | head` each; there must be no loops.
+    /// Enqueues a copy of the first `many` arcs, `tail << 32 | head` each, of what [`Self::buffer`] returned; there must be no loops.
     pub fn put(&mut self, buffer: HostWords, many: usize) -> GpuResult<()> {
-        let copied = self.copy(&buffer, many);
-        if matches!(buffer, HostWords::Pinned(_)) {
-            // Kept even after an error, since a part of it may still be in use by a copy.
-            self.work.copied.push_back((self.next, buffer));
-            copied?;
-            self.work.engine.record(Stream::Copy, self.next)?;
-            self.next = (self.next + 1) % COPIED;
-            return Ok(());
-        }
-        copied
+        let copied = self.copy(&buffer[..many]);
+        // Kept even after an error, since a part of it may still be in use by a copy.
+        self.work.copied.push_back((self.next, buffer));
+        copied?;
+        self.work.engine.record(Stream::Copy, self.next)?;
+        self.next = (self.next + 1) % COPIED;
+        Ok(())
     }
 
-    fn copy(&mut self, buffer: &HostWords, many: usize) -> GpuResult<()> {
-        if self.count + many as u64 > self.most && self.taken() + many as u64 > self.most() {
-            return Err(self.too_many(many as u64));
+    fn copy(&mut self, mut arcs: &[u64]) -> GpuResult<()> {
+        let many = arcs.len() as u64;
+        if self.count + many > self.most && self.taken() + many > self.most() {
+            return Err(self.too_many(many));
         }
-        let mut arcs = &buffer[..many];
         while !arcs.is_empty() {
             if self.count == self.most {
                 self.end_run()?;
             }
-            let mut now = arcs.len().min((self.most - self.count) as usize);
-            if matches!(buffer, HostWords::Plain(_)) {
-                now = now.min(PART);
-            }
+            let now = arcs.len().min((self.most - self.count) as usize);
             let (part, rest) = arcs.split_at(now);
-            // SAFETY: a page-locked buffer is kept until the event behind its copies is reached, or all streams are empty; others are read
-            // before this returns.
+            // SAFETY: the buffer is kept until the event behind its copies is reached, or all streams are empty.
             unsafe { self.work.engine.copy(self.at + 8 * self.count, &[cast_slice(part)]) }?;
             self.count += now as u64;
             arcs = rest;
@@ -131,7 +119,7 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
 
     /// Makes each edge once, and the degrees of all ids, which must be below `ids`. Errors: [`GpuError::Budget`]: too little memory, or ids
     /// of more than [`MOST_ID_BITS`] bits; what the device fails with.
-    pub fn clean(mut self, ids: u64) -> GpuResult<DeviceEdges<'e, E>> {
+    pub fn clean(mut self, ids: u64) -> GpuResult<DeviceEdges<'e>> {
         self.work.engine.sent()?;
         self.work.copied.clear();
         let bits = bits_below(ids).max(1);
@@ -150,7 +138,7 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
         self.clean_runs(ids)
     }
 
-    fn clean_at_once(self, ids: u64, bits: u32) -> GpuResult<DeviceEdges<'e, E>> {
+    fn clean_at_once(self, ids: u64, bits: u32) -> GpuResult<DeviceEdges<'e>> {
         let Self { mut work, at, count, .. } = self;
         let buffers = work.take_keys(count)?;
         debug_assert_eq!(buffers.keys, at);
@@ -166,7 +154,7 @@ impl<'e, E: Engine + ?Sized> DeviceArcs<'e, E> {
     }
 
     /// Merges runs, a range of keys at a time. Keeps only the number of edges and the degrees; edges are made again for orienting.
-    fn clean_runs(self, ids: u64) -> GpuResult<DeviceEdges<'e, E>> {
+    fn clean_runs(self, ids: u64) -> GpuResult<DeviceEdges<'e>> {
         let Self { mut work, mut runs, .. } = self;
         let bits = MOST_ID_BITS;
         let degrees = work.take(4 * ids)?;
@@ -193,12 +181,7 @@ pub(super) struct Unique {
 }
 
 /// Sorts keys of arcs, of ids of `bits` bits, and keeps each edge once, without its direction.
-pub(super) fn unique<E: Engine + ?Sized>(
-    work: &mut PrepareSpace<'_, E>,
-    buffers: SortBuffers,
-    count: u64,
-    bits: u32,
-) -> GpuResult<Unique> {
+pub(super) fn unique(work: &mut PrepareSpace<'_>, buffers: SortBuffers, count: u64, bits: u32) -> GpuResult<Unique> {
     let SortBuffers { keys: sorted, free: at } = work.sort(buffers, count, 0, 2 * bits + 1)?;
     let kept = SortBuffers { keys: at, free: sorted };
     if count == 0 {
@@ -206,10 +189,10 @@ pub(super) fn unique<E: Engine + ?Sized>(
     }
     // Counts the distinct keys in memory that the sort no longer uses.
     work.fill(at, 0, 8)?;
-    let edges = work.select("count_edges", count, &[sorted, count], &[at])?;
+    let values = [sorted, count, work.tiles, at];
+    let edges = work.select("count_edges", count, &values)?;
     let distinct = work.number(at)?;
-    let tiles = work.tiles;
-    work.selecting("put_edges", count, &[sorted, count, tiles, at])?;
+    work.selecting("put_edges", count, &values)?;
     Ok(Unique { kept, edges, distinct })
 }
 
@@ -221,8 +204,8 @@ pub(super) enum EdgePlace {
     Host(Runs),
 }
 
-pub struct DeviceEdges<'e, E: Engine + ?Sized> {
-    pub(super) work: PrepareSpace<'e, E>,
+pub struct DeviceEdges<'e> {
+    pub(super) work: PrepareSpace<'e>,
     edges: u64,
     distinct: u64,
     pub(super) place: EdgePlace,
@@ -231,7 +214,7 @@ pub struct DeviceEdges<'e, E: Engine + ?Sized> {
     pub(super) bits: u32,
 }
 
-impl<E: Engine + ?Sized> DeviceEdges<'_, E> {
+impl DeviceEdges<'_> {
     /// Reads the degrees of all ids. Panics if `degrees` has another length than there are ids.
     pub fn degrees(&mut self, degrees: &mut [u32]) -> GpuResult<()> {
         assert!(degrees.len() as u64 == self.ids, "a degree for each id");

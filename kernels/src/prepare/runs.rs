@@ -11,7 +11,7 @@ use super::constants::{RUN_BLOCK, RUN_KEYS, RUN_SPACE, RUN_THREADS};
 use super::stored::{KeyRun, RunStore, RunThreads, joined};
 use super::work::{COPIED, PrepareSpace, SortBuffers};
 use crate::arena::largest;
-use crate::engine::{Engine, Event, HostWords, Stream};
+use crate::engine::{Event, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
 
 /// The most words of the host's buffer, through whose two halves the bytes of runs move.
@@ -54,11 +54,7 @@ impl Runs {
 
     /// The buffer and the threads that move runs, from the last call if there was one. A new buffer has two words per key, but at most
     /// [`BUFFER`] words, and room for at least one encoded block in each half.
-    fn movers<E: Engine + ?Sized>(
-        &mut self,
-        work: &mut PrepareSpace<'_, E>,
-        keys: u64,
-    ) -> GpuResult<(HostWords, RunThreads)> {
+    fn movers(&mut self, work: &mut PrepareSpace<'_>, keys: u64) -> GpuResult<(HostWords, RunThreads)> {
         let least = 2 * (LEAST / 8) as usize;
         let buffer = match self.buffer.take() {
             Some(buffer) => buffer,
@@ -68,12 +64,7 @@ impl Runs {
     }
 
     /// Encodes `count` sorted keys on the device, in their free memory, and fetches them as a run.
-    pub(super) fn fetch<E: Engine + ?Sized>(
-        &mut self,
-        work: &mut PrepareSpace<'_, E>,
-        sorted: SortBuffers,
-        count: u64,
-    ) -> GpuResult<()> {
+    pub(super) fn fetch(&mut self, work: &mut PrepareSpace<'_>, sorted: SortBuffers, count: u64) -> GpuResult<()> {
         if count == 0 {
             return Ok(());
         }
@@ -166,9 +157,9 @@ impl Runs {
     }
 
     /// Takes memory for sorting a range, and decodes its keys there; returns that memory and the number of keys.
-    pub(super) fn load<E: Engine + ?Sized>(
+    pub(super) fn load(
         &mut self,
-        work: &mut PrepareSpace<'_, E>,
+        work: &mut PrepareSpace<'_>,
         from: &[u64],
         to: &[u64],
     ) -> GpuResult<(SortBuffers, u64)> {
@@ -225,9 +216,9 @@ impl<'b> Decoding<'b> {
     }
 
     /// Reads some keys of a run, and enqueues their copies and the kernels that decode them.
-    fn part<E: Engine + ?Sized>(
+    fn part(
         &mut self,
-        work: &mut PrepareSpace<'_, E>,
+        work: &mut PrepareSpace<'_>,
         threads: &RunThreads,
         run: &KeyRun,
         wanted: Range<u64>,
@@ -258,12 +249,7 @@ impl<'b> Decoding<'b> {
 }
 
 /// Encodes keys into device memory at `out`, and reads the bytes. Returns where each part of [`RUN_KEYS`] keys begins, and the end.
-fn encoded<E: Engine + ?Sized>(
-    work: &mut PrepareSpace<'_, E>,
-    keys: Range<u64>,
-    out: u64,
-    bytes: &mut [u8],
-) -> GpuResult<Vec<u64>> {
+fn encoded(work: &mut PrepareSpace<'_>, keys: Range<u64>, out: u64, bytes: &mut [u8]) -> GpuResult<Vec<u64>> {
     let count = (keys.end - keys.start) / 8;
     if count == 0 {
         return Ok(Vec::new());

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::runs::Runs;
 use super::work::PrepareSpace;
 use super::*;
-use crate::engine::{Engine, HostWords, Stream};
+use crate::engine::{HostWords, Stream};
 use crate::error::GpuError;
 use crate::testing::partitions::put_groups;
 use crate::testing::prepared::{Prepared, RunInMemory, RunsInMemory, ids_of, ranks};

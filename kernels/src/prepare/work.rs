@@ -75,8 +75,8 @@ pub(crate) struct SortBuffers {
     pub(crate) free: u64,
 }
 
-pub(crate) struct PrepareSpace<'e, E: Engine + ?Sized> {
-    pub(crate) engine: &'e mut E,
+pub(crate) struct PrepareSpace<'e> {
+    pub(crate) engine: &'e mut dyn Engine,
     next: u64,
     end: u64,
     status: u64,
@@ -87,15 +87,15 @@ pub(crate) struct PrepareSpace<'e, E: Engine + ?Sized> {
     pub(super) copied: VecDeque<(Event, HostWords)>,
 }
 
-impl<E: Engine + ?Sized> Drop for PrepareSpace<'_, E> {
+impl Drop for PrepareSpace<'_> {
     fn drop(&mut self) {
         // Kernels and copies may still use the memory that is freed next.
         self.engine.settle();
     }
 }
 
-impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
-    pub(crate) fn new(engine: &'e mut E) -> GpuResult<Self> {
+impl<'e> PrepareSpace<'e> {
+    pub(crate) fn new(engine: &'e mut dyn Engine) -> GpuResult<Self> {
         engine.load(&PREPARE)?;
         engine.layout().restart();
         let bytes = engine.layout().capacity();
@@ -183,17 +183,10 @@ impl<'e, E: Engine + ?Sized> PrepareSpace<'e, E> {
         self.engine.read_u64(Stream::Compute, at)
     }
 
-    /// Selects among `count` elements: kernel `counting` gets `values`, the place for counts, `more`. Returns how many; `self.tiles` has the places.
-    pub(super) fn select(
-        &mut self,
-        counting: &'static str,
-        count: u64,
-        values: &[u64],
-        more: &[u64],
-    ) -> GpuResult<u64> {
+    /// Selects among `count` elements: kernel `counting` puts counts at `self.tiles`. Returns how many; `self.tiles` then has the places.
+    pub(super) fn select(&mut self, counting: &'static str, count: u64, values: &[u64]) -> GpuResult<u64> {
+        self.selecting(counting, count, values)?;
         let tiles = count.div_ceil(u64::from(SELECT_TILE));
-        let parameters = [values, &[self.tiles], more].concat();
-        self.selecting(counting, count, &parameters)?;
         self.scan(self.tiles, tiles)?;
         self.number(self.tiles + 8 * tiles)
     }

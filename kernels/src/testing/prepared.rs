@@ -24,12 +24,7 @@ pub struct Prepared {
 
 impl Prepared {
     /// Prepares the graph of `arcs` on a device, in file blocks of `rows` rows.
-    pub fn on<E: Engine + ?Sized>(
-        engine: &mut E,
-        arcs: &[(u32, u32)],
-        rows: usize,
-        store: Arc<dyn RunStore>,
-    ) -> GpuResult<Self> {
+    pub fn on(engine: &mut dyn Engine, arcs: &[(u32, u32)], rows: usize, store: Arc<dyn RunStore>) -> GpuResult<Self> {
         let ids = ids_of(arcs);
         let words: Vec<u64> = arcs.iter().map(|&(u, v)| u64::from(u) << 32 | u64::from(v)).collect();
         let mut device = DeviceArcs::new(engine, Some(store))?;

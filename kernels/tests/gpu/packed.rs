@@ -1,63 +1,10 @@
-//! Method `packed` on the device, against brute force and closed forms: in arenas of the least (several pieces and batches) and the preferred size.
+//! What only method `packed` divides in its own way, on the device, against brute force and closed forms.
 
-use trimill_counting::{PartitionCount, PartitionExtent, RowBlock};
+use trimill_kernels::Packed;
 use trimill_kernels::testing::gpu;
-use trimill_kernels::testing::partitions::{Partition, cuts, give, random};
-use trimill_kernels::{CountingMethod, Gpu, Packed};
+use trimill_kernels::testing::partitions::Partition;
 
-use crate::{begin, bytes_of};
-
-/// The least bytes that it needs, and those that it takes if they are available.
-fn least_and_preferred(size: &PartitionExtent) -> (u64, u64) {
-    let footprint = Packed.footprint();
-    (footprint.least(size), footprint.of_budget.map_or(0, |of_budget| of_budget(size, u64::MAX)))
-}
-
-/// Counts with row blocks of the proxies' rows and with row blocks of all rows, in three arenas each. All must give the same.
-pub(crate) fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32]) -> u64 {
-    let kinds = [partition.row_blocks(cuts), partition.shared_row_blocks(cuts)];
-    let mut counts = kinds.iter().flat_map(|row_blocks| {
-        let size = partition.size_with(row_blocks);
-        let (least, preferred) = least_and_preferred(&size);
-        [least, least + (preferred - least) / 5, preferred]
-            .map(|arena| count_with(gpu, partition, row_blocks, size, arena).triangles)
-    });
-    let first = counts.next().unwrap();
-    assert!(counts.all(|count| count == first), "{cuts:?}");
-    first
-}
-
-fn count_with(
-    gpu: &mut Gpu,
-    partition: &Partition,
-    row_blocks: &[RowBlock],
-    size: PartitionExtent,
-    arena: u64,
-) -> PartitionCount {
-    gpu.reserve(arena).unwrap();
-    let mut counter = begin(&Packed, gpu, size).unwrap();
-    give(&mut *counter, partition.runs(size.locals as usize / 3 + 1), row_blocks).unwrap();
-    assert!(bytes_of(&*counter) <= arena);
-    counter.finish().unwrap_or_else(|error| panic!("{error}"))
-}
-
-#[test]
-fn packed_equals_brute_force() {
-    let Some((mut gpu, _alone)) = gpu() else { return };
-    // Rows that are taken by a thread, by some lanes or by a warp.
-    for (seed, longest, local_share) in [(1, 60, 1.0), (2, 60, 0.5), (3, 150, 0.1), (4, 20, 0.9), (5, 900, 0.7)] {
-        let partition = random(seed, 3000, longest, 4, local_share);
-        let expected = partition.triangles();
-        for cuts in cuts(seed, 3000) {
-            assert_eq!(
-                count(&mut gpu, &partition, &cuts),
-                expected,
-                "local {local_share}, {} row blocks",
-                cuts.len() + 1
-            );
-        }
-    }
-}
+use crate::count;
 
 #[test]
 fn packed_words_end_where_hubs_do() {
@@ -71,7 +18,7 @@ fn packed_words_end_where_hubs_do() {
     let expected = partition.triangles();
     assert!(expected > 1_000_000);
     for cuts in [vec![], vec![65_535], vec![65_536], vec![65_537], vec![65_520, 65_536, 65_540, 65_999]] {
-        assert_eq!(count(&mut gpu, &partition, &cuts), expected, "{cuts:?}");
+        assert_eq!(count(&mut gpu, &Packed, &partition, &cuts), expected, "{cuts:?}");
     }
 }
 
@@ -86,7 +33,7 @@ fn packed_cliques_of_words_have_their_closed_form() {
             rows[corner(i) as usize] = (0..i).map(corner).collect();
         }
         let expected = u64::from(n) * u64::from(n - 1) * u64::from(n - 2) / 6;
-        assert_eq!(count(&mut gpu, &Partition::whole(rows), &[corner(n / 2)]), expected, "{first} {step}");
+        assert_eq!(count(&mut gpu, &Packed, &Partition::whole(rows), &[corner(n / 2)]), expected, "{first} {step}");
     }
 }
 
@@ -106,7 +53,7 @@ fn packed_owners_of_very_much_are_counted_in_parts() {
     let partition = Partition::new(rows, local);
     let expected = many * (30 * 29 / 2 + 30 * 20) + 30 * 29 / 2 * 200 + 30 * 29 * 28 / 6;
     for cuts in [vec![], vec![hub(7), hub(7) + 1, 11_000]] {
-        assert_eq!(count(&mut gpu, &partition, &cuts), expected, "{cuts:?}");
+        assert_eq!(count(&mut gpu, &Packed, &partition, &cuts), expected, "{cuts:?}");
     }
 }
 
@@ -151,6 +98,6 @@ fn packed_tables_that_clash_are_searched() {
     let partition = Partition::new(rows, local);
     let expected = partition.triangles();
     assert!(expected >= 4000 * 42);
-    assert_eq!(count(&mut gpu, &partition, &[]), expected);
-    assert_eq!(count(&mut gpu, &partition, &[first + step * 18_700]), expected);
+    assert_eq!(count(&mut gpu, &Packed, &partition, &[]), expected);
+    assert_eq!(count(&mut gpu, &Packed, &partition, &[first + step * 18_700]), expected);
 }

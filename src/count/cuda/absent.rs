@@ -1,7 +1,7 @@
 //! A GPU that this machine does not have, to plan for.
 
 use trimill_counting::{CountBackend, Detail, Device, EdgeShare, Footprint, PartitionCounter, PartitionExtent};
-use trimill_kernels::{CountingMethod, Lstc, Packed, packed_takes, scratch_bytes};
+use trimill_kernels::{CountingMethod, Packed, packed_takes, scratch_bytes};
 
 use super::{KernelSettings, counter_bytes, footprint};
 use crate::count::method::CudaMethod;
@@ -34,7 +34,7 @@ impl Absent {
         budget: Bytes,
         counters: DeviceCounters,
     ) -> Result<Vec<Self>> {
-        let shape = settings.shape()?;
+        let lstc = settings.lstc()?;
         let edges = counters == DeviceCounters::Edges;
         let counters = match counters {
             DeviceCounters::Vertices { most } => counter_bytes(graph.vertices, most, budget, budget.get()),
@@ -44,7 +44,7 @@ impl Absent {
             let scratch = if method.takes_encoded_rows() { scratch_bytes(budget.get()) } else { 0 };
             Self { name, budget, footprint: footprint(method, edges, Bytes(scratch + counters)) }
         };
-        let (lstc, packed) = (absent(CudaMethod::Lstc, &Lstc { shape }), absent(CudaMethod::Packed, &Packed));
+        let (lstc, packed) = (absent(CudaMethod::Lstc, &lstc), absent(CudaMethod::Packed, &Packed));
         Ok(match name {
             CudaMethod::Lstc => vec![lstc],
             CudaMethod::Packed => vec![packed],

@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use bytemuck::{bytes_of, cast_slice_mut};
+use trimill_counting::DeviceTimes;
 use trimill_kernels::engine::{Engine, Event, Grid, Kernel, Stream, Timed};
-use trimill_kernels::{CudaSource, GpuResult};
+use trimill_kernels::{CudaSource, GpuResult, MethodCount};
 
 /// Events of: kernels before an upload, the upload, the clock, a fork, the end of each stream.
 const USED: Event = 0;
@@ -14,15 +15,17 @@ const CLOCK: [Event; 2] = [2, 3];
 const FORKED: Event = 4;
 const JOINED: Event = 5;
 
-pub(crate) struct BaselineDevice<'e, E: Engine> {
-    pub(crate) engine: &'e mut E,
+pub(crate) struct BaselineDevice<'e> {
+    pub(crate) engine: &'e mut dyn Engine,
     source: &'static CudaSource,
+    /// What was counted so far, and what it took.
+    pub(crate) counted: MethodCount,
 }
 
-impl<'e, E: Engine> BaselineDevice<'e, E> {
-    pub(crate) fn new(engine: &'e mut E, source: &'static CudaSource) -> GpuResult<Self> {
+impl<'e> BaselineDevice<'e> {
+    pub(crate) fn new(engine: &'e mut dyn Engine, source: &'static CudaSource) -> GpuResult<Self> {
         engine.load(source)?;
-        Ok(Self { engine, source })
+        Ok(Self { engine, source, counted: MethodCount::default() })
     }
 
     pub(crate) fn take(&mut self, bytes: u64) -> GpuResult<u64> {
@@ -91,11 +94,13 @@ impl<'e, E: Engine> BaselineDevice<'e, E> {
         self.engine.record(Stream::Compute, CLOCK[0])
     }
 
-    /// Waits for stream 0; returns the time since the clock was started.
-    pub(crate) fn stop_clock(&mut self) -> GpuResult<Duration> {
+    /// Waits for stream 0; adds the time since the clock was started to one of the times.
+    pub(crate) fn stop_clock(&mut self, which: fn(&mut DeviceTimes) -> &mut Duration) -> GpuResult<()> {
         self.engine.record(Stream::Compute, CLOCK[1])?;
         self.engine.reach(CLOCK[1])?;
-        self.engine.time(Timed::Count, CLOCK[0], CLOCK[1])
+        let time = self.engine.time(Timed::Count, CLOCK[0], CLOCK[1])?;
+        *which(&mut self.counted.times) += time;
+        Ok(())
     }
 }
 

@@ -17,13 +17,13 @@
 //! Whole graphs only. Device bytes, for `m` edges and `n` vertices: about `33 m + 4 n`, or `16.5 m + 4 n` where the CPU prepares:
 //! the two buffers of the sort, and its counts. `O(m^1.5)` time; lists of fewer than 2^32 entries.
 
-use super::both_ways;
+use super::both_ways::EdgeArray;
 use super::machine::BaselineDevice;
 use super::primitives::{self, KeyList, SUM_BYTES, ValueWidth, scan, sort, sort_bytes, tile_threads, tiles};
 use super::{BaselineWork, ROUNDING, TakePiece, bytes_of};
 use trimill_counting::{EdgeShare, Footprint, PartitionExtent, Resident, Scope};
-use trimill_kernels::engine::{Engine, Grid};
-use trimill_kernels::{GpuError, GpuResult, MethodCount};
+use trimill_kernels::engine::Grid;
+use trimill_kernels::{GpuError, GpuResult};
 use trimill_system::Bytes;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,17 +103,14 @@ pub(super) struct Polak {
     options: PolakOptions,
     share: EdgeShare,
     size: PartitionExtent,
-    /// Whether edges are copied in both directions, so that the GPU prepares.
-    both: bool,
     pieces: PolakLayout,
-    /// The numbers of rows and bytes received.
-    rows: u64,
-    bytes: u64,
+    /// In both directions if the GPU prepares.
+    edges: EdgeArray,
 }
 
 impl Polak {
-    pub(super) fn begin<E: Engine>(
-        machine: &mut BaselineDevice<'_, E>,
+    pub(super) fn begin(
+        machine: &mut BaselineDevice<'_>,
         options: PolakOptions,
         size: PartitionExtent,
         share: EdgeShare,
@@ -133,15 +130,16 @@ impl Polak {
         let both = !on_cpu && ON_GPU.least(&size) <= machine.engine.layout().capacity();
         primitives::check_length(key_count(&size, both))?;
         let pieces = lay(&mut |bytes| machine.take(bytes), &size, both)?;
-        Ok(Self { options, share, size, both, pieces, rows: 0, bytes: 0 })
+        let edges = EdgeArray::new(pieces.keys, both);
+        Ok(Self { options, share, size, pieces, edges })
     }
 
     /// Steps 2 to 8; returns the addresses of the arrays of edges and of nodes.
-    fn preprocess<E: Engine>(&self, machine: &mut BaselineDevice<'_, E>) -> GpuResult<(u64, u64)> {
+    fn preprocess(&self, machine: &mut BaselineDevice<'_>) -> GpuResult<(u64, u64)> {
         let PolakLayout { keys, other, node, scratch } = self.pieces;
-        let len = key_count(&self.size, self.both);
+        let len = key_count(&self.size, self.edges.both);
         let mut vertices = u64::from(self.size.numbered);
-        if self.both {
+        if self.edges.both {
             let all = scratch + 8 * MAX_BLOCKS;
             let blocks = len.div_ceil(256).min(MAX_BLOCKS);
             machine.run("largest_vertex", blocks * 256, &[keys, len, scratch])?;
@@ -151,7 +149,7 @@ impl Polak {
         let list = sort(machine, KeyList { keys, other, len }, vertices, scratch)?;
         let KeyList { mut keys, mut other, .. } = list;
         let mut kept = len;
-        if self.both {
+        if self.edges.both {
             machine.run("node_array", len + 1, &[keys, len, vertices, node])?;
             machine.run("mark_backward", len, &[keys, len, node])?;
             machine.run("count_kept", tile_threads(len), &[keys, len, scratch])?;
@@ -170,25 +168,15 @@ impl Polak {
     }
 }
 
-impl<E: Engine> BaselineWork<E> for Polak {
-    fn resident(
-        &mut self,
-        machine: &mut BaselineDevice<'_, E>,
-        run: &Resident,
-        so_far: &mut MethodCount,
-    ) -> GpuResult<()> {
-        machine.start_clock()?;
-        let copied = both_ways::upload(machine, self.pieces.keys + self.bytes, self.both, self.rows, run)?;
-        so_far.times.copies += machine.stop_clock()?;
-        self.rows += run.offsets.len() as u64 - 1;
-        self.bytes += copied;
-        Ok(())
+impl BaselineWork for Polak {
+    fn resident(&mut self, machine: &mut BaselineDevice<'_>, run: &Resident) -> GpuResult<()> {
+        self.edges.resident(machine, run)
     }
 
-    fn finish(&mut self, machine: &mut BaselineDevice<'_, E>, so_far: &mut MethodCount) -> GpuResult<()> {
+    fn finish(&mut self, machine: &mut BaselineDevice<'_>) -> GpuResult<()> {
         machine.start_clock()?;
         let (edge, node) = self.preprocess(machine)?;
-        so_far.times.preprocessing = machine.stop_clock()?;
+        machine.stop_clock(|times| &mut times.preprocessing)?;
         let block_threads = self.options.block_threads;
         let EdgeShare { index, of } = self.share;
         let threads = u64::from(block_threads) * u64::from(BLOCKS * machine.engine.processors());
@@ -198,8 +186,8 @@ impl<E: Engine> BaselineWork<E> for Polak {
         machine.start_clock()?;
         let arguments = [bound(index), bound(index + 1), m, edge, node, results];
         machine.launch(0, "count_triangles", Grid::of(threads, block_threads)?, &arguments)?;
-        so_far.triangles = primitives::sum(machine, results, threads, ValueWidth::U64, results + 8 * MOST_THREADS)?;
-        so_far.times.kernels = machine.stop_clock()?;
-        Ok(())
+        machine.counted.triangles =
+            primitives::sum(machine, results, threads, ValueWidth::U64, results + 8 * MOST_THREADS)?;
+        machine.stop_clock(|times| &mut times.kernels)
     }
 }

@@ -1,7 +1,7 @@
 //! The host's part of `cuda/primitives.cuh`: scans, sums, radix sort. The caller provides scratch memory; for its size each has a `const fn`.
 
 use super::machine::BaselineDevice;
-use trimill_kernels::engine::{Engine, Grid};
+use trimill_kernels::engine::Grid;
 use trimill_kernels::{GpuError, GpuResult};
 
 trimill_kernels::shared_constants! {
@@ -39,8 +39,8 @@ pub(super) const fn scan_bytes(len: u64, width: ValueWidth) -> u64 {
 }
 
 /// Replaces each value by the sum of those before it. Returns the address of the total.
-pub(super) fn scan<E: Engine>(
-    machine: &mut BaselineDevice<'_, E>,
+pub(super) fn scan(
+    machine: &mut BaselineDevice<'_>,
     at: u64,
     len: u64,
     width: ValueWidth,
@@ -64,8 +64,8 @@ pub(super) fn scan<E: Engine>(
 }
 
 /// Waits for the sum of values. `scratch`: [`SUM_BYTES`].
-pub(super) fn sum<E: Engine>(
-    machine: &mut BaselineDevice<'_, E>,
+pub(super) fn sum(
+    machine: &mut BaselineDevice<'_>,
     at: u64,
     len: u64,
     width: ValueWidth,
@@ -107,12 +107,7 @@ pub(super) struct KeyList {
 
 /// Sorts 64-bit keys made of two vertices below `vertices`, 8 bits a pass, the lowest first: `O(len)` for each pass. Digits that are
 /// zero in every key are skipped. Passes alternate between the two buffers; the list that is returned says where the keys are.
-pub(super) fn sort<E: Engine>(
-    machine: &mut BaselineDevice<'_, E>,
-    list: KeyList,
-    vertices: u64,
-    scratch: u64,
-) -> GpuResult<KeyList> {
+pub(super) fn sort(machine: &mut BaselineDevice<'_>, list: KeyList, vertices: u64, scratch: u64) -> GpuResult<KeyList> {
     let KeyList { keys: mut from, other: mut to, len } = list;
     check_length(len)?;
     let counts = 256 * tiles(len);

@@ -17,13 +17,12 @@
 
 mod bins;
 
-use super::both_ways;
+use super::both_ways::EdgeArray;
 use super::machine::BaselineDevice;
 use super::primitives::{self, KeyList, ValueWidth, scan, scan_bytes, sort, sort_bytes, tile_threads, tiles};
 use super::{BaselineWork, ROUNDING, TakePiece, bytes_of};
 use trimill_counting::{Footprint, PartitionExtent, Resident, Scope};
-use trimill_kernels::engine::Engine;
-use trimill_kernels::{ArenaLayout, GpuError, GpuResult, MethodCount};
+use trimill_kernels::{ArenaLayout, GpuError, GpuResult};
 use trimill_system::Bytes;
 
 use bins::Bins;
@@ -106,16 +105,14 @@ pub(super) struct RadixBinning {
     options: RadixBinningOptions,
     size: PartitionExtent,
     pieces: RadixBinningLayout,
-    /// Destinations of the copied edges.
+    /// Pieces of the sort, of which the first one takes the edges.
     keys: [u64; 3],
-    /// The numbers of rows and bytes received.
-    rows: u64,
-    bytes: u64,
+    edges: EdgeArray,
 }
 
 impl RadixBinning {
-    pub(super) fn begin<E: Engine>(
-        machine: &mut BaselineDevice<'_, E>,
+    pub(super) fn begin(
+        machine: &mut BaselineDevice<'_>,
         options: RadixBinningOptions,
         size: PartitionExtent,
     ) -> GpuResult<Self> {
@@ -127,11 +124,12 @@ impl RadixBinning {
         let pieces = lay(&mut |bytes| machine.take(bytes), &options, &size)?;
         let mut region = ArenaLayout::new(pieces.region_bytes);
         let keys = lay_sort(&mut |bytes| Ok(pieces.region + region.take(bytes)?), &size)?;
-        Ok(Self { options, size, pieces, keys, rows: 0, bytes: 0 })
+        let edges = EdgeArray::new(keys[0], true);
+        Ok(Self { options, size, pieces, keys, edges })
     }
 
     /// Algorithm 1 up to the scan, and E. Returns the number of wedges.
-    fn prepare<E: Engine>(&self, machine: &mut BaselineDevice<'_, E>) -> GpuResult<u64> {
+    fn prepare(&self, machine: &mut BaselineDevice<'_>) -> GpuResult<u64> {
         let RadixBinningLayout { node, successors, edges, wedges, .. } = self.pieces;
         let (len, vertices) = (2 * self.size.arcs, u64::from(self.size.numbered));
         let [keys, other, scratch] = self.keys;
@@ -148,25 +146,15 @@ impl RadixBinning {
     }
 }
 
-impl<E: Engine> BaselineWork<E> for RadixBinning {
-    fn resident(
-        &mut self,
-        machine: &mut BaselineDevice<'_, E>,
-        run: &Resident,
-        so_far: &mut MethodCount,
-    ) -> GpuResult<()> {
-        machine.start_clock()?;
-        let copied = both_ways::upload(machine, self.keys[0] + self.bytes, true, self.rows, run)?;
-        so_far.times.copies += machine.stop_clock()?;
-        self.rows += run.offsets.len() as u64 - 1;
-        self.bytes += copied;
-        Ok(())
+impl BaselineWork for RadixBinning {
+    fn resident(&mut self, machine: &mut BaselineDevice<'_>, run: &Resident) -> GpuResult<()> {
+        self.edges.resident(machine, run)
     }
 
-    fn finish(&mut self, machine: &mut BaselineDevice<'_, E>, so_far: &mut MethodCount) -> GpuResult<()> {
+    fn finish(&mut self, machine: &mut BaselineDevice<'_>) -> GpuResult<()> {
         machine.start_clock()?;
         let wedges = self.prepare(machine)?;
-        so_far.times.preprocessing = machine.stop_clock()?;
+        machine.stop_clock(|times| &mut times.preprocessing)?;
         let RadixBinningLayout { node, successors, edges, wedges: scanned, region, region_bytes } = self.pieces;
         machine.start_clock()?;
         let mut space = ArenaLayout::new(region_bytes);
@@ -182,11 +170,11 @@ impl<E: Engine> BaselineWork<E> for RadixBinning {
             first += many;
         }
         let closed = bins.closed(machine)?;
-        so_far.times.kernels = machine.stop_clock()?;
+        machine.stop_clock(|times| &mut times.kernels)?;
         if !closed.is_multiple_of(3) {
             return Err(GpuError::Section(format!("{closed} wedges are closed, which is no multiple of three")));
         }
-        so_far.triangles = closed / 3;
+        machine.counted.triangles = closed / 3;
         Ok(())
     }
 }

@@ -13,8 +13,8 @@
 
 use bytemuck::cast_slice;
 use trimill_counting::{Footprint, PartitionExtent, Resident, RowBlockRoom};
-use trimill_kernels::engine::{EXTRA_STREAMS, Engine, Grid};
-use trimill_kernels::{GpuError, GpuResult, MethodCount, RowBlockSlices};
+use trimill_kernels::engine::{EXTRA_STREAMS, Grid};
+use trimill_kernels::{GpuError, GpuResult, RowBlockSlices};
 use trimill_system::Bytes;
 
 use super::machine::BaselineDevice;
@@ -67,16 +67,12 @@ pub(super) fn device_bytes(size: &PartitionExtent) -> u64 {
 
 pub(super) struct ReverseEdgeGpu {
     options: ReverseEdgeOptions,
-    arcs: u64,
     pieces: ReverseEdgeLayout,
-    /// Rows and successors received.
-    rows: u32,
-    successors: u64,
 }
 
 impl ReverseEdgeGpu {
-    pub(super) fn begin<E: Engine>(
-        machine: &mut BaselineDevice<'_, E>,
+    pub(super) fn begin(
+        machine: &mut BaselineDevice<'_>,
         options: ReverseEdgeOptions,
         size: PartitionExtent,
     ) -> GpuResult<Self> {
@@ -92,71 +88,56 @@ impl ReverseEdgeGpu {
         // Creates the streams now, so that no timing includes that.
         machine.fork(if streams == 1 { 0 } else { streams as usize })?;
         let pieces = lay(&mut |bytes| machine.take(bytes), &size)?;
-        Ok(Self { options, arcs: size.arcs, pieces, rows: 0, successors: 0 })
+        Ok(Self { options, pieces })
     }
 
-    fn tails<E: Engine>(&mut self, machine: &mut BaselineDevice<'_, E>, run: &Resident) -> GpuResult<()> {
+    /// Copies the tails of a run, of which no row was received before.
+    fn tails(&self, machine: &mut BaselineDevice<'_>, run: &Resident) -> GpuResult<()> {
+        let ReverseEdgeLayout { sections, tail, .. } = &self.pieces;
+        let mut to = tail + 4 * sections.arcs;
         let mut tails: Vec<u32> = Vec::with_capacity(CHUNK.min(run.successors.len()));
-        for row in run.offsets.windows(2) {
+        for (number, row) in (sections.locals as u32..).zip(run.offsets.windows(2)) {
             let mut left = row[1] - row[0];
             while left > 0 {
                 let now = left.min((CHUNK - tails.len()) as u64);
-                tails.resize(tails.len() + now as usize, self.rows);
+                tails.resize(tails.len() + now as usize, number);
                 left -= now;
                 if tails.len() == CHUNK {
-                    self.send_tails(machine, &mut tails)?;
+                    machine.upload(to, cast_slice(&tails))?;
+                    to += 4 * CHUNK as u64;
+                    tails.clear();
                 }
             }
-            self.rows += 1;
         }
-        self.send_tails(machine, &mut tails)
-    }
-
-    fn send_tails<E: Engine>(&mut self, machine: &mut BaselineDevice<'_, E>, tails: &mut Vec<u32>) -> GpuResult<()> {
-        machine.upload(self.pieces.tail + 4 * self.successors, cast_slice(tails))?;
-        self.successors += tails.len() as u64;
-        tails.clear();
-        Ok(())
+        machine.upload(to, cast_slice(&tails))
     }
 }
 
-impl<E: Engine> BaselineWork<E> for ReverseEdgeGpu {
-    fn resident(
-        &mut self,
-        machine: &mut BaselineDevice<'_, E>,
-        run: &Resident,
-        so_far: &mut MethodCount,
-    ) -> GpuResult<()> {
-        self.pieces.sections.resident(machine, run, so_far)?;
+impl BaselineWork for ReverseEdgeGpu {
+    fn resident(&mut self, machine: &mut BaselineDevice<'_>, run: &Resident) -> GpuResult<()> {
         machine.start_clock()?;
         self.tails(machine, run)?;
-        so_far.times.copies += machine.stop_clock()?;
-        Ok(())
+        machine.stop_clock(|times| &mut times.copies)?;
+        self.pieces.sections.resident(machine, run)
     }
 
-    fn row_block(
-        &mut self,
-        machine: &mut BaselineDevice<'_, E>,
-        row_block: &RowBlockSlices<'_>,
-        so_far: &mut MethodCount,
-    ) -> GpuResult<()> {
-        self.pieces.sections.row_block(machine, row_block, so_far)?;
+    fn row_block(&mut self, machine: &mut BaselineDevice<'_>, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
+        self.pieces.sections.row_block(machine, row_block)?;
         let ReverseEdgeLayout { sections, tail, result, sums } = &self.pieces;
         let ReverseEdgeOptions { block_threads, streams: many } = self.options;
         let streams = if many == 1 { 0..=0 } else { 1..=many as usize };
-        let share = self.arcs.div_ceil(u64::from(many));
+        let (arcs, share) = (sections.arcs, sections.arcs.div_ceil(u64::from(many)));
         machine.start_clock()?;
         machine.fork(*streams.end())?;
         for (i, stream) in (0..).zip(streams.clone()) {
-            let (first, last) = ((i * share).min(self.arcs), ((i + 1) * share).min(self.arcs));
+            let (first, last) = ((i * share).min(arcs), ((i + 1) * share).min(arcs));
             if first < last {
                 let arguments = [sections.rows, *tail, first, last, *result];
                 machine.launch(stream, "reverse_edge", Grid::of(last - first, block_threads)?, &arguments)?;
             }
         }
         machine.join(*streams.end())?;
-        so_far.triangles += primitives::sum(machine, *result, self.arcs, ValueWidth::U32, *sums)?;
-        so_far.times.kernels += machine.stop_clock()?;
-        Ok(())
+        machine.counted.triangles += primitives::sum(machine, *result, arcs, ValueWidth::U32, *sums)?;
+        machine.stop_clock(|times| &mut times.kernels)
     }
 }

@@ -2,8 +2,7 @@
 
 use bytemuck::cast_slice;
 use trimill_counting::{PartitionExtent, Resident};
-use trimill_kernels::engine::Engine;
-use trimill_kernels::{GpuResult, MethodCount, RowBlockPlaces, RowBlockSlices};
+use trimill_kernels::{GpuResult, RowBlockPlaces, RowBlockSlices};
 
 use super::TakePiece;
 use super::machine::BaselineDevice;
@@ -17,8 +16,8 @@ pub(super) struct Sections {
     pub(super) rows: u64,
     slot: u64,
     /// The numbers of rows and successors received.
-    locals: u64,
-    arcs: u64,
+    pub(super) locals: u64,
+    pub(super) arcs: u64,
 }
 
 impl Sections {
@@ -34,28 +33,22 @@ impl Sections {
         })
     }
 
-    pub(super) fn resident<E: Engine>(
-        &mut self,
-        machine: &mut BaselineDevice<'_, E>,
-        run: &Resident,
-        so_far: &mut MethodCount,
-    ) -> GpuResult<()> {
+    pub(super) fn resident(&mut self, machine: &mut BaselineDevice<'_>, run: &Resident) -> GpuResult<()> {
         machine.start_clock()?;
         // The last offset of a run is the first of the next one.
         machine.upload(self.offsets + 8 * self.locals, cast_slice(&run.offsets))?;
         machine.upload(self.successors + 4 * self.arcs, cast_slice(&run.successors))?;
-        so_far.times.copies += machine.stop_clock()?;
+        machine.stop_clock(|times| &mut times.copies)?;
         self.locals += run.offsets.len() as u64 - 1;
         self.arcs += run.successors.len() as u64;
         Ok(())
     }
 
     /// Copies a row block over the previous one, which no kernel uses any more. The resident section is complete.
-    pub(super) fn row_block<E: Engine>(
+    pub(super) fn row_block(
         &mut self,
-        machine: &mut BaselineDevice<'_, E>,
+        machine: &mut BaselineDevice<'_>,
         row_block: &RowBlockSlices<'_>,
-        so_far: &mut MethodCount,
     ) -> GpuResult<()> {
         machine.start_clock()?;
         let mut places = RowBlockPlaces::default();
@@ -81,7 +74,6 @@ impl Sections {
             self.locals,
         ];
         machine.upload(self.rows, cast_slice(&rows))?;
-        so_far.times.copies += machine.stop_clock()?;
-        Ok(())
+        machine.stop_clock(|times| &mut times.copies)
     }
 }

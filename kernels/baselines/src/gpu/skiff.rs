@@ -31,8 +31,8 @@ mod organise;
 
 use bytemuck::cast_slice;
 use trimill_counting::{Footprint, PartitionExtent, Resident, RowBlockRoom};
-use trimill_kernels::engine::{Engine, Grid};
-use trimill_kernels::{ALIGNMENT, GpuError, GpuResult, MethodCount, RowBlockSlices, padded};
+use trimill_kernels::engine::Grid;
+use trimill_kernels::{ALIGNMENT, GpuError, GpuResult, RowBlockSlices, padded};
 use trimill_system::Bytes;
 
 use super::machine::BaselineDevice;
@@ -163,8 +163,8 @@ pub(super) struct Skiff {
 }
 
 impl Skiff {
-    pub(super) fn begin<E: Engine>(
-        machine: &mut BaselineDevice<'_, E>,
+    pub(super) fn begin(
+        machine: &mut BaselineDevice<'_>,
         options: SkiffOptions,
         size: PartitionExtent,
     ) -> GpuResult<Self> {
@@ -182,12 +182,7 @@ impl Skiff {
     }
 
     /// Takes the memory for nodes once: for all resident rows and a longest possible row, or less for a single row block or in little memory.
-    fn take_nodes<E: Engine>(
-        &mut self,
-        machine: &mut BaselineDevice<'_, E>,
-        needed: u64,
-        only: bool,
-    ) -> GpuResult<Tries> {
+    fn take_nodes(&mut self, machine: &mut BaselineDevice<'_>, needed: u64, only: bool) -> GpuResult<Tries> {
         if let Some(tries) = self.tries {
             return Ok(tries);
         }
@@ -205,9 +200,9 @@ impl Skiff {
         Ok(tries)
     }
 
-    fn build<E: Engine>(
+    fn build(
         &self,
-        machine: &mut BaselineDevice<'_, E>,
+        machine: &mut BaselineDevice<'_>,
         tries: Tries,
         slice: &[u32],
         lengths: impl Fn(u32) -> u32,
@@ -239,12 +234,7 @@ impl Skiff {
     }
 
     /// Counts the edges whose hashed row is in the current slice.
-    fn count<E: Engine>(
-        &self,
-        machine: &mut BaselineDevice<'_, E>,
-        organised: &Organised,
-        tries: Tries,
-    ) -> GpuResult<()> {
+    fn count(&self, machine: &mut BaselineDevice<'_>, organised: &Organised, tries: Tries) -> GpuResult<()> {
         let SkiffLayout { sections, units, starts, base, results, .. } = self.pieces;
         let threads = self.options.block_threads;
         let blocks = |units| Grid::of(self.blocks(units) * u64::from(threads), threads);
@@ -266,23 +256,13 @@ impl Skiff {
     }
 }
 
-impl<E: Engine> BaselineWork<E> for Skiff {
-    fn resident(
-        &mut self,
-        machine: &mut BaselineDevice<'_, E>,
-        run: &Resident,
-        so_far: &mut MethodCount,
-    ) -> GpuResult<()> {
+impl BaselineWork for Skiff {
+    fn resident(&mut self, machine: &mut BaselineDevice<'_>, run: &Resident) -> GpuResult<()> {
         self.lengths.extend(run.offsets.windows(2).map(|row| (row[1] - row[0]) as u32));
-        self.pieces.sections.resident(machine, run, so_far)
+        self.pieces.sections.resident(machine, run)
     }
 
-    fn row_block(
-        &mut self,
-        machine: &mut BaselineDevice<'_, E>,
-        row_block: &RowBlockSlices<'_>,
-        so_far: &mut MethodCount,
-    ) -> GpuResult<()> {
+    fn row_block(&mut self, machine: &mut BaselineDevice<'_>, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
         let organised = match self.organised.take() {
             Some(organised) => organised,
             None => {
@@ -291,7 +271,7 @@ impl<E: Engine> BaselineWork<E> for Skiff {
             }
         };
         let results = self.blocks(organised.most_units());
-        self.pieces.sections.row_block(machine, row_block, so_far)?;
+        self.pieces.sections.row_block(machine, row_block)?;
         let locals = self.lengths.len();
         let of_row_block = |place: usize| row_block.offsets[place + 1] - row_block.offsets[place];
         let rows = locals + row_block.offsets.len() - 1;
@@ -304,12 +284,13 @@ impl<E: Engine> BaselineWork<E> for Skiff {
         for slice in &slices {
             machine.start_clock()?;
             self.build(machine, tries, slice, |place| lengths[place as usize], &mut base)?;
-            so_far.times.preprocessing += machine.stop_clock()?;
+            machine.stop_clock(|times| &mut times.preprocessing)?;
             machine.start_clock()?;
             self.count(machine, &organised, tries)?;
-            so_far.times.kernels += machine.stop_clock()?;
+            machine.stop_clock(|times| &mut times.kernels)?;
         }
-        so_far.triangles += primitives::sum(machine, self.pieces.results, results, ValueWidth::U64, self.pieces.sums)?;
+        machine.counted.triangles +=
+            primitives::sum(machine, self.pieces.results, results, ValueWidth::U64, self.pieces.sums)?;
         self.organised = Some(organised);
         Ok(())
     }

@@ -51,7 +51,7 @@ fn corners_beyond_the_counters_of_a_block_and_of_long_rows_are_counted() {
     assert!(expected[..4096].iter().sum::<u64>() > 1000 && expected[4096..60_000].iter().all(|&count| count == 0));
     for cuts in [vec![], vec![65_100, 65_536]] {
         let row_blocks = partition.row_blocks(&cuts);
-        let arena = preferred_bytes(&partition.size_with(&row_blocks));
+        let arena = preferred_bytes(&partition.size_with(&row_blocks), false);
         assert_eq!(at_vertices(&partition, &row_blocks, Pace::Late, 1 << 20, arena), expected, "{cuts:?}");
     }
 }
@@ -72,7 +72,7 @@ fn bytes_that_are_full_are_added_to_their_counters() {
     let Some(()) = has_compiler() else { return };
     let partition = random(0, 9000, 90, 4, 0.5);
     let row_blocks = partition.row_blocks(&[]);
-    let arena = preferred_bytes(&partition.size_with(&row_blocks));
+    let arena = preferred_bytes(&partition.size_with(&row_blocks), false);
     let found = at_vertices(&partition, &row_blocks, Pace::Late, 1 << 20, arena);
     let expected = partition.at_vertices();
     let wrong: Vec<_> = (0..).zip(found.iter().zip(&expected)).filter(|(_, (a, b))| a != b).collect();
@@ -93,7 +93,7 @@ fn triangles_are_counted_on_each_of_their_arcs() {
         for (i, pace) in paces.into_iter().take(cases).enumerate() {
             let cuts = &all_cuts[(i + seed as usize) % all_cuts.len()];
             let (row_blocks, size) = partition.case(i, cuts);
-            let (least, most) = (FOOTPRINT_WITH_EDGES.least(&size), preferred_bytes_with_edges(&size));
+            let (least, most) = (FOOTPRINT_WITH_EDGES.least(&size), preferred_bytes(&size, true));
             let arena = [least, most, least + (most - least) / 8][i % 3];
             let mut double = Double::new(arena, pace).unwrap();
             let counting = PackedCounter::begin(&mut double, size, u64::MAX, Detail::Edges).unwrap();
@@ -108,7 +108,7 @@ fn a_row_may_have_more_than_65536_arcs() {
     let Some(()) = has_compiler() else { return };
     let (partition, expected) = with_a_long_row();
     let (row_blocks, size) = partition.case(0, &[]);
-    let mut double = Double::new(preferred_bytes_with_edges(&size), Pace::Late).unwrap();
+    let mut double = Double::new(preferred_bytes(&size, true), Pace::Late).unwrap();
     let counter = PackedCounter::begin(&mut double, size, u64::MAX, Detail::Edges).unwrap();
     let found = partition.count_on_arcs(Box::new(counter), partition.runs(10_000), &row_blocks);
     assert_eq!(found, (expected, 3));

@@ -5,7 +5,6 @@
 use bytemuck::cast_slice;
 use trimill_counting::PartitionExtent;
 use trimill_kernels::GpuResult;
-use trimill_kernels::engine::Engine;
 
 use super::RadixBinningOptions;
 
@@ -61,7 +60,7 @@ impl Side {
     }
 
     /// Lines 12, 14 and 16 (or 13, 15 and 18): counts the digits, scans the counts, moves the keys, which are at `from`.
-    fn bin<E: Engine>(&self, machine: &mut BaselineDevice<'_, E>, from: u64, level: &BinLevel) -> GpuResult<()> {
+    fn bin(&self, machine: &mut BaselineDevice<'_>, from: u64, level: &BinLevel) -> GpuResult<()> {
         let &BinLevel { to, buckets, shift, bits } = level;
         let (to, ranges) = (self.buffers[to], self.ranges[to]);
         machine.run("bin_tiles", buckets + 1, &[ranges, buckets, self.firsts])?;
@@ -104,12 +103,12 @@ impl Bins {
         self.wedges.buffers[1]
     }
 
-    pub(super) fn begin<E: Engine>(&self, machine: &mut BaselineDevice<'_, E>) -> GpuResult<()> {
+    pub(super) fn begin(&self, machine: &mut BaselineDevice<'_>) -> GpuResult<()> {
         machine.fill(self.closed, 0, 8)
     }
 
     /// Counts the candidates of a batch that are among `edges`.
-    pub(super) fn count<E: Engine>(&self, machine: &mut BaselineDevice<'_, E>, edges: u64, many: u64) -> GpuResult<()> {
+    pub(super) fn count(&self, machine: &mut BaselineDevice<'_>, edges: u64, many: u64) -> GpuResult<()> {
         let Self { edges: e, wedges: w, bits, levels, .. } = *self;
         machine.upload(e.ranges[0], cast_slice(&[0, self.len as u32]))?;
         machine.upload(w.ranges[0], cast_slice(&[0, many as u32]))?;
@@ -134,7 +133,7 @@ impl Bins {
         Ok(())
     }
 
-    pub(super) fn closed<E: Engine>(&self, machine: &mut BaselineDevice<'_, E>) -> GpuResult<u64> {
+    pub(super) fn closed(&self, machine: &mut BaselineDevice<'_>) -> GpuResult<u64> {
         machine.read_u64(self.closed)
     }
 }

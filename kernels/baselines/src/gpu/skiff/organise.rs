@@ -1,7 +1,6 @@
 //! Distributes edges over threads, and rows over the slices whose tries are on the device together.
 
 use bytemuck::cast_slice;
-use trimill_kernels::engine::Engine;
 use trimill_kernels::{GpuError, GpuResult};
 
 use super::{NODE, Organisation};
@@ -36,8 +35,8 @@ impl Organised {
     }
 
     /// Makes and copies this data for rows of these lengths.
-    pub(super) fn send<E: Engine>(
-        machine: &mut BaselineDevice<'_, E>,
+    pub(super) fn send(
+        machine: &mut BaselineDevice<'_>,
         organisation: Organisation,
         lengths: &[u32],
         units_at: u64,

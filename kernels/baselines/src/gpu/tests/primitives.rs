@@ -2,7 +2,7 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use trimill_kernels::engine::{Engine, Stream};
+use trimill_kernels::engine::Stream;
 use trimill_kernels::testing::{Double, Pace, has_compiler};
 use trimill_system::hash::mix;
 
