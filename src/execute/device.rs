@@ -223,8 +223,7 @@ fn count_item(
     match (count(source, item, backend), &mut *item, work.spills) {
         (Err(PartitionFailure::Job(error)), Item::Built(built), Some(spills)) if error.kind() == Kind::Data => {
             tracing::warn!("{}: partition {} is built again", error.unadvised(), built.part);
-            let again = || spills.builders.batches.build(&[built.part], work.control);
-            **built = parallel::within(work.pool, again)?.remove(0);
+            **built = spills.builders.batch(&[built.part], work.control)?.remove(0);
             let source = Spilled::new(SpillReader::reopen(&built.spill)?);
             count(Ahead::new(Box::new(source), Bytes::ZERO, Bytes::ZERO), item, backend)
         }
