@@ -16,7 +16,7 @@ use trimill::testing::memory::HostMemory;
 use trimill::testing::prepare::prepare;
 use trimill::testing::spill::CodedRows;
 use trimill::testing::spill::block::{RowEndsMut, RowNumbers, decode, encode};
-use trimill::testing::spill::codec::{BlockDecoder, BlockEncoder};
+use trimill::testing::spill::codec::{BlockDecoder, Encoders};
 use trimill::{Bytes, Control};
 use trimill_generate::{Family, generate};
 use zstd::bulk::{Compressor, Decompressor};
@@ -54,7 +54,7 @@ trait Variant {
 
 /// Blocks of spills, plain or compressed.
 struct Ours {
-    zstd: Option<(BlockEncoder, BlockDecoder)>,
+    zstd: Option<(Encoders, BlockDecoder)>,
     coded: CodedRows,
     bytes: Vec<u8>,
     lengths: Vec<u32>,
@@ -208,7 +208,7 @@ fn variants() -> Vec<(&'static str, Box<dyn Variant>)> {
     let (compressor, decompressor) = zstd(1);
     let planes = Planes { zstd: compressor, unzstd: decompressor, values: Vec::new(), planes: Vec::new() };
     vec![
-        ("codec 1: gaps, LEB128, zstd 1", ours(Some((BlockEncoder::new().unwrap(), BlockDecoder::new().unwrap())))),
+        ("codec 1: gaps, LEB128, zstd 1", ours(Some((Encoders::default(), BlockDecoder::new().unwrap())))),
         ("codec 0: gaps, LEB128", ours(None)),
         ("gaps, planes, zstd 1", Box::new(planes)),
         ("words, zstd 1", words(false, 1)),

@@ -47,9 +47,10 @@ impl Builder<'_> {
         let (part, numbered) = (kept.part, kept.kept.count());
         let size = &self.sizes[part as usize];
         let header = PartitionHeader { fingerprint: self.fingerprint, partition: part, numbered, size: *size };
-        let held = self.room.try_take(RowBlockTotals::bound(size, self.row_block_limit).spill);
+        let most = RowBlockTotals::bound(size, self.row_block_limit).spill;
+        let held = self.room.try_take(most);
         let mut writer = match held {
-            Some(_) => SpillWriter::in_memory(&file_name(part), header)?,
+            Some(_) => SpillWriter::in_memory(&file_name(part), header, most)?,
             None => SpillWriter::create(self.dir, &file_name(part), header, Codec::default())?,
         };
         (writer.encoders, writer.durable) = (encoders.clone(), self.durable);

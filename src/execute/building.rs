@@ -10,7 +10,7 @@ use rayon::ThreadPool;
 use super::host::LEAST_BLOCK;
 use super::planned::Planned;
 use crate::plan::Plan;
-use trimill_partitioners::build::spills::{BUFFERS, SpillsBuilder};
+use trimill_partitioners::build::spills::BUFFERS;
 use trimill_partitioners::build::{Builder, BuiltPartition};
 use trimill_partitioners::partition::kept::Kept;
 use trimill_system::disk::{self, faults::hook};
@@ -59,17 +59,20 @@ impl Planned {
 }
 
 pub struct Builders<'a> {
-    pub batches: SpillsBuilder<'a>,
     builder: Builder<'a>,
-    many: usize,
+    building: Building,
     pool: &'a ThreadPool,
     resumes: bool,
 }
 
 impl<'a> Builders<'a> {
     pub fn new(builder: Builder<'a>, building: Building, pool: &'a ThreadPool, resumes: bool) -> Self {
-        let batches = SpillsBuilder::new(builder, building.block);
-        Self { batches, builder, many: building.many, pool, resumes }
+        Self { builder, building, pool, resumes }
+    }
+
+    /// Builds some partitions together.
+    pub fn batch(&self, parts: &[u32], control: &Control) -> Result<Vec<BuiltPartition>> {
+        parallel::within(self.pool, || self.builder.build(self.building.block, parts, control))
     }
 
     /// Builds the missing ones of `parts` in order; hands the partitions of a batch to `each` until that breaks.
@@ -80,7 +83,7 @@ impl<'a> Builders<'a> {
         mut each: impl FnMut(BuiltPartition) -> ControlFlow<()>,
     ) -> Result<()> {
         let Builder { dir, fingerprint, .. } = self.builder;
-        for parts in parts.chunks(self.many) {
+        for parts in parts.chunks(self.building.many) {
             let (mut built, mut missing) = (Vec::new(), Vec::new());
             for &part in parts {
                 let found = if self.resumes { BuiltPartition::found(dir, part, fingerprint)? } else { None };
@@ -90,7 +93,7 @@ impl<'a> Builders<'a> {
                 }
             }
             if !missing.is_empty() {
-                built.extend(parallel::within(self.pool, || self.batches.build(&missing, control))?);
+                built.extend(self.batch(&missing, control)?);
             }
             if built.into_iter().try_for_each(&mut each).is_break() {
                 break;

@@ -233,8 +233,7 @@ fn count_item(
     match (count(source, item, backend), &mut *item, work.builders) {
         (Err(PartitionFailure::Job(error)), Item::Built(built), Some(builders)) if error.kind() == Kind::Data => {
             tracing::warn!("{}: partition {} is built again", error.unadvised(), built.part);
-            let again = || builders.batches.build(&[built.part], work.control);
-            **built = parallel::within(work.pool, again)?.remove(0);
+            **built = builders.batch(&[built.part], work.control)?.remove(0);
             let source = Spilled::new(SpillReader::reopen(&built.spill)?);
             count(Ahead::new(Box::new(source), Bytes::ZERO, Bytes::ZERO), item, backend)
         }

@@ -10,7 +10,6 @@ use crate::common::{oriented, rows_of};
 use trimill::{Bytes, Control};
 use trimill_counting::{Resident, RowBlock, smallest_row_block_limit};
 use trimill_graph::OrientedGraph;
-use trimill_partitioners::build::spills::SpillsBuilder;
 use trimill_partitioners::build::{Builder, BuiltPartition};
 use trimill_partitioners::partition::GraphPasses;
 use trimill_partitioners::partition::assignment::Assignment;
@@ -58,8 +57,7 @@ fn spills(cut: &Cut, graph: &OrientedGraph, block: Bytes, many: usize) -> Vec<(V
         durable: false,
     };
     let parts: Vec<u32> = (0..cut.locals.parts()).collect();
-    let batches = SpillsBuilder::new(builder, block);
-    let built = parts.chunks(many).flat_map(|parts| batches.build(parts, &control).unwrap());
+    let built = parts.chunks(many).flat_map(|parts| builder.build(block, parts, &control).unwrap());
     let read = |built: BuiltPartition| (built.part, (std::fs::read(&built.spill.path).unwrap(), contents(cut, &built)));
     let spills: BTreeMap<_, _> = built.map(read).collect();
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), parts.len());

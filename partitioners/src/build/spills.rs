@@ -7,7 +7,6 @@
 //! `zero-indegree`). Memory: the row blocks, [`Kept::bytes`] and [`BUFFERS`] per partition; per thread twice [`HELD`] and an encoder.
 
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -20,7 +19,7 @@ use crate::spill::{CodedRows, CodedSlice, Encoders, RowMark, SpillWriter};
 use trimill_graph::{Direction, RowRun};
 use trimill_system::memory::TakenMemory;
 use trimill_system::timeline::TrackKind;
-use trimill_system::{Bytes, Control, Result, lock, parallel};
+use trimill_system::{Bytes, Control, Result, parallel};
 
 /// Memory of a partition in a batch, apart from its sets: blocks of its spill that are not full yet.
 pub const BUFFERS: Bytes = Bytes::mib(3);
@@ -28,53 +27,42 @@ pub const BUFFERS: Bytes = Bytes::mib(3);
 /// Bytes of filtered rows, per thread, that are queued for writing; as many are being filtered meanwhile.
 pub const HELD: u64 = 1 << 20;
 
-pub struct SpillsBuilder<'a> {
-    builder: Builder<'a>,
-    block: Bytes,
-    encoders: Encoders,
-    /// Buffers for reuse, two per thread.
-    idle: Mutex<Vec<FoundRows>>,
-}
-
-impl<'a> SpillsBuilder<'a> {
-    /// Passes over the graph read blocks of at most `block` bytes.
-    pub fn new(builder: Builder<'a>, block: Bytes) -> Self {
-        Self { builder, block, encoders: Encoders::default(), idle: Mutex::default() }
-    }
-
-    /// Builds `parts` together, in the current thread pool. The first result has the times of the whole batch.
-    pub fn build(&self, parts: &[u32], control: &Control) -> Result<Vec<BuiltPartition>> {
-        let Builder { graph, locals, prune, .. } = self.builder;
+impl Builder<'_> {
+    /// Builds `parts` together, in the current thread pool; passes over the graph read blocks of at most `block` bytes. The first result has the
+    /// times of the whole batch.
+    pub fn build(&self, block: Bytes, parts: &[u32], control: &Control) -> Result<Vec<BuiltPartition>> {
+        let Self { graph, locals, prune, .. } = *self;
         let start = Instant::now();
-        let passes = GraphPasses { graph, block: self.block, control };
+        let passes = GraphPasses { graph, block, control };
         let (kept, [mut inducing, mut pruning]) = kept(passes, locals, parts, prune)?;
         control.did_for(TrackKind::Building, ("induce", None), start, inducing);
         control.did_for(TrackKind::Building, ("prune", None), start + inducing, pruning);
-        let start = Instant::now();
+        let (start, encoders) = (Instant::now(), Encoders::default());
         let begin = |kept: &Kept| {
-            let (writer, held) = self.builder.begin(kept, &self.encoders)?;
-            Ok(Growing { writer, held, cuts: RowBlockCuts::new(self.builder.row_block_limit) })
+            let (writer, held) = self.begin(kept, &encoders)?;
+            Ok(Growing { writer, held, cuts: RowBlockCuts::new(self.row_block_limit) })
         };
         let mut growing = parallel::try_map(&kept, begin)?;
-        let mut found = Vec::new();
-        graph.pass(self.block, Direction::Rising, control, |block| {
-            let blocks: Vec<Range<u32>> = block.file_blocks().collect();
+        // Two for each thread: what it found before is written while it finds more.
+        let buffers = || (0..rayon::current_num_threads()).map(|_| FoundRows::default()).collect::<Vec<_>>();
+        let (mut found, mut empty) = (buffers(), buffers());
+        graph.pass(block, Direction::Rising, control, |rows| {
+            let blocks: Vec<Range<u32>> = rows.file_blocks().collect();
             let tasks =
                 BlockTasks { all: blocks.len() * kept.len(), next: AtomicUsize::new(0), held: AtomicU64::new(0) };
             while tasks.next.load(Ordering::Relaxed) < tasks.all {
                 control.check()?;
-                let filter = |task: usize, rows: &mut RowsByRole| {
-                    filter(&kept[task % kept.len()], block, blocks[task / kept.len()].clone(), locals, rows);
+                let filter = |task: usize, into: &mut RowsByRole| {
+                    filter(&kept[task % kept.len()], rows, blocks[task / kept.len()].clone(), locals, into);
                 };
-                let before = std::mem::take(&mut found);
-                let (now, written) = rayon::join(|| tasks.some(&self.idle, filter), || self.add(&mut growing, before));
-                written?;
-                found = now;
+                let (before, buffers) = (std::mem::take(&mut found), std::mem::take(&mut empty));
+                let (now, written) = rayon::join(|| tasks.some(buffers, filter), || add(&mut growing, before));
+                (found, empty) = (now, written?);
             }
             Ok(())
         })?;
-        self.add(&mut growing, found)?;
-        lock(&self.idle).clear();
+        add(&mut growing, found)?;
+        drop(empty);
         let finish = |(growing, kept): (Growing, Kept)| growing.finish(&kept);
         let finished = parallel::try_map(growing.into_iter().zip(kept), finish)?;
         let mut spilling = start.elapsed();
@@ -88,18 +76,17 @@ impl<'a> SpillsBuilder<'a> {
         });
         Ok(times.collect())
     }
+}
 
-    /// Appends the rows that tasks found to their partitions, in task order.
-    fn add(&self, growing: &mut [Growing], found: Vec<FoundRows>) -> Result<()> {
-        let mut chunks: Vec<(usize, [CodedSlice<'_>; 2])> = found.iter().flat_map(FoundRows::chunks).collect();
-        chunks.sort_unstable_by_key(|&(task, _)| task);
-        let mut of: Vec<Vec<[CodedSlice<'_>; 2]>> = growing.iter().map(|_| Vec::new()).collect();
-        chunks.into_iter().for_each(|(task, rows)| of[task % growing.len()].push(rows));
-        let add = |(growing, rows): (&mut Growing, Vec<_>)| rows.into_iter().try_for_each(|rows| growing.add(rows));
-        parallel::try_each(growing.iter_mut().zip(of), add)?;
-        lock(&self.idle).extend(found.into_iter().map(FoundRows::emptied));
-        Ok(())
-    }
+/// Appends the rows that tasks found to their partitions, in task order; returns the emptied buffers.
+fn add(growing: &mut [Growing], found: Vec<FoundRows>) -> Result<Vec<FoundRows>> {
+    let mut chunks: Vec<(usize, [CodedSlice<'_>; 2])> = found.iter().flat_map(FoundRows::chunks).collect();
+    chunks.sort_unstable_by_key(|&(task, _)| task);
+    let mut of: Vec<Vec<[CodedSlice<'_>; 2]>> = growing.iter().map(|_| Vec::new()).collect();
+    chunks.into_iter().for_each(|(task, rows)| of[task % growing.len()].push(rows));
+    let add = |(growing, rows): (&mut Growing, Vec<_>)| rows.into_iter().try_for_each(|rows| growing.add(rows));
+    parallel::try_each(growing.iter_mut().zip(of), add)?;
+    Ok(found.into_iter().map(FoundRows::emptied).collect())
 }
 
 /// Tasks in order: pairs of a file block and a partition.
@@ -110,13 +97,11 @@ struct BlockTasks {
 }
 
 impl BlockTasks {
-    /// Runs the next tasks on all threads, until their rows take [`HELD`] per thread; returns the rows of each thread.
-    fn some(&self, idle: &Mutex<Vec<FoundRows>>, task: impl Fn(usize, &mut RowsByRole) + Sync) -> Vec<FoundRows> {
-        let threads = rayon::current_num_threads();
-        let most = HELD * threads as u64;
+    /// Runs the next tasks on all threads, until their rows take [`HELD`] per thread; returns the empty buffers, one per thread, with these rows.
+    fn some(&self, empty: Vec<FoundRows>, task: impl Fn(usize, &mut RowsByRole) + Sync) -> Vec<FoundRows> {
+        let most = HELD * empty.len() as u64;
         self.held.store(0, Ordering::Relaxed);
-        let work = |_| {
-            let mut found = lock(idle).pop().unwrap_or_default();
+        let work = |mut found: FoundRows| {
             while self.held.load(Ordering::Relaxed) < most {
                 let next = self.next.fetch_add(1, Ordering::Relaxed);
                 if next >= self.all {
@@ -129,7 +114,7 @@ impl BlockTasks {
             }
             found
         };
-        parallel::map(0..threads, work)
+        parallel::map(empty, work)
     }
 }
 

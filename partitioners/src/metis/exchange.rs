@@ -1,26 +1,38 @@
 //! The two messages between parent and child, through one file without a name, in the byte order of the machine. The graph, parent to child: eight
-//! `u64` (magic, version, vertices, arcs, parts, seed, whether arcs have weights, 0), then `i32` arrays: `vertices + 1` offsets, vertex weights,
-//! `arcs` successors, arc weights if any. The assignment, child to parent, overwrites it: four `u64` (magic, vertices, peak bytes, checksum of the
-//! rest), then a `u32` per vertex. Its header is written last; checksum and length must be right.
+//! `u64` (magic, version, vertices, arcs, parts, seed, whether arcs have weights, checksum of these and the rest), then `i32` arrays: `vertices + 1`
+//! offsets, vertex weights, `arcs` successors, arc weights if any. The assignment, child to parent, overwrites it: four `u64` (magic, vertices, peak
+//! bytes, checksum of the rest), then a `u32` per vertex. Its header is written last. Checksums and lengths must be right.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
 
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64_with_seed};
 
-use super::MetisOptions;
 use super::symmetric::Symmetric;
+use super::{MOST_ARCS, MetisOptions};
 use trimill_system::{Error, Result, disk};
 
 const GRAPH_MAGIC: u64 = u64::from_le_bytes(*b"trigraph");
 const RESULT_MAGIC: u64 = u64::from_le_bytes(*b"triparts");
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 const RESULT_HEADER: usize = 4;
 
 pub(super) struct MetisTask {
     pub(super) graph: Symmetric,
     pub(super) parts: u32,
     pub(super) seed: u64,
+}
+
+fn arrays(graph: &Symmetric) -> [&[i32]; 4] {
+    let weights = graph.arc_weights.as_deref().unwrap_or_default();
+    [&graph.offsets, &graph.vertex_weights, &graph.successors, weights]
+}
+
+fn checksum(fields: &[u64], graph: &Symmetric) -> u64 {
+    let mut hash = Xxh3Default::new();
+    hash.update(bytemuck::cast_slice(fields));
+    arrays(graph).into_iter().for_each(|array| hash.update(bytemuck::cast_slice(array)));
+    hash.digest()
 }
 
 /// Writes the graph to a new file without a name in the work directory, and seeks to its beginning.
@@ -32,10 +44,10 @@ pub(super) fn write_graph(graph: &Symmetric, options: &MetisOptions<'_>) -> Resu
     let mut file = disk::anonymous(dir).map_err(unwritable)?;
     let (vertices, arcs) = (graph.vertex_weights.len() as u64, graph.successors.len() as u64);
     let weighted = u64::from(graph.arc_weights.is_some());
-    let header = [GRAPH_MAGIC, VERSION, vertices, arcs, u64::from(options.parts), options.seed, weighted, 0];
+    let fields = [GRAPH_MAGIC, VERSION, vertices, arcs, u64::from(options.parts), options.seed, weighted];
+    let header = [&fields[..], &[checksum(&fields, graph)]].concat();
     disk::write(&file, dir, bytemuck::cast_slice(&header)).map_err(unwritable)?;
-    let weights = graph.arc_weights.as_deref().unwrap_or(&[]);
-    for array in [&graph.offsets, &graph.vertex_weights, &graph.successors, weights] {
+    for array in arrays(graph) {
         // In chunks, so that a request to stop is noticed between them.
         for chunk in array.chunks(1 << 22) {
             options.control.check()?;
@@ -46,16 +58,20 @@ pub(super) fn write_graph(graph: &Symmetric, options: &MetisOptions<'_>) -> Resu
     Ok(file)
 }
 
-/// Reads the graph; checks only the format, not the contents.
 pub(super) fn read_graph(file: &File) -> io::Result<MetisTask> {
     let mut input = BufReader::new(file);
     let mut header = [0_u64; 8];
     input.read_exact(bytemuck::cast_slice_mut(&mut header))?;
-    let [magic, version, vertices, arcs, parts, seed, weighted, _] = header;
-    let small = |number: u64| number < i32::MAX as u64 + 1;
-    if magic != GRAPH_MAGIC || version != VERSION || !small(vertices + 1) || !small(arcs) || parts > u64::from(u32::MAX)
-    {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "standard input holds no graph of this program"));
+    let [fields @ .., sum] = header;
+    let [magic, version, vertices, arcs, parts, seed, weighted] = fields;
+    let refused = |what: &str| io::Error::new(io::ErrorKind::InvalidData, format!("standard input holds {what}"));
+    let fits = vertices < MOST_ARCS && arcs <= MOST_ARCS && parts <= u64::from(u32::MAX);
+    if magic != GRAPH_MAGIC || version != VERSION || !fits {
+        return Err(refused("no graph of this program"));
+    }
+    let lists = if weighted == 0 { 1 } else { 2 };
+    if file.metadata()?.len() != size_of_val(&header) as u64 + 4 * (2 * vertices + 1 + lists * arcs) {
+        return Err(refused("a graph of another length than its header says"));
     }
     let mut array = |length: u64| -> io::Result<Vec<i32>> {
         let mut array = vec![0; length as usize];
@@ -65,6 +81,9 @@ pub(super) fn read_graph(file: &File) -> io::Result<MetisTask> {
     let (offsets, vertex_weights, successors) = (array(vertices + 1)?, array(vertices)?, array(arcs)?);
     let arc_weights = if weighted == 0 { None } else { Some(array(arcs)?) };
     let graph = Symmetric { offsets, successors, arc_weights, vertex_weights };
+    if checksum(&fields, &graph) != sum {
+        return Err(refused("a damaged graph"));
+    }
     Ok(MetisTask { graph, parts: parts as u32, seed })
 }
 
@@ -154,9 +173,27 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let graph =
             Symmetric { offsets: vec![0, 1, 2], successors: vec![1, 0], arc_weights: None, vertex_weights: vec![3, 4] };
-        let file = written(&graph, dir.path(), &Control::silent()).unwrap();
+        let mut file = written(&graph, dir.path(), &Control::silent()).unwrap();
+        for (bit, other) in flipped(&mut file).enumerate() {
+            assert!(read_graph(&other).is_err(), "bit {bit} flipped");
+        }
+        file.rewind().unwrap();
         file.set_len(file.metadata().unwrap().len() - 1).unwrap();
         assert!(read_graph(&file).is_err(), "a cut graph");
+    }
+
+    /// Copies of a file with each bit flipped.
+    fn flipped(file: &mut File) -> impl Iterator<Item = File> {
+        let mut bytes = Vec::new();
+        file.rewind().unwrap();
+        file.read_to_end(&mut bytes).unwrap();
+        (0..bytes.len() * 8).map(move |bit| {
+            let (mut flipped, mut other) = (bytes.clone(), tempfile::tempfile().unwrap());
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            other.write_all(&flipped).unwrap();
+            other.rewind().unwrap();
+            other
+        })
     }
 
     #[test]
@@ -167,21 +204,12 @@ mod tests {
         assert_eq!(read_assignment(&file, 4, 3).unwrap(), Ok((vec![2, 0, 1, 2], 12345)));
         assert!(read_assignment(&file, 4, 2).unwrap().is_err(), "a part out of range");
         assert!(read_assignment(&file, 3, 3).unwrap().is_err(), "another number of vertices");
-        let mut bytes = Vec::new();
-        file.rewind().unwrap();
-        file.read_to_end(&mut bytes).unwrap();
-        for bit in 0..bytes.len() * 8 {
-            let mut flipped = bytes.clone();
-            flipped[bit / 8] ^= 1 << (bit % 8);
-            let mut other = tempfile::tempfile().unwrap();
-            other.write_all(&flipped).unwrap();
+        for (bit, other) in flipped(&mut file).enumerate() {
             assert!(read_assignment(&other, 4, 3).unwrap().is_err(), "bit {bit} flipped");
         }
-        for length in 0..bytes.len() as u64 {
-            let other = tempfile::tempfile().unwrap();
-            (&other).write_all(&bytes).unwrap();
-            other.set_len(length).unwrap();
-            assert!(read_assignment(&other, 4, 3).unwrap().is_err(), "cut to {length} bytes");
+        for length in (0..file.metadata().unwrap().len()).rev() {
+            file.set_len(length).unwrap();
+            assert!(read_assignment(&file, 4, 3).unwrap().is_err(), "cut to {length} bytes");
         }
     }
 }

@@ -84,17 +84,4 @@ mod tests {
         // Loads 10, 21, 0: vertex 0 to part 2 (5), vertex 2 there too (11), vertex 5 to part 0.
         assert_eq!(islands.restore(vec![0, 1, 1], 3), [2, 0, 2, 1, 1, 0]);
     }
-
-    #[test]
-    fn none_to_take_out() {
-        let graph = || Symmetric {
-            offsets: vec![0, 1, 2],
-            successors: vec![1, 0],
-            arc_weights: None,
-            vertex_weights: vec![1; 2],
-        };
-        let (rest, islands) = remove(graph());
-        assert_eq!(rest, graph());
-        assert_eq!(islands.restore(vec![1, 0], 2), [1, 0]);
-    }
 }

@@ -83,13 +83,6 @@ impl BitCounter {
         self.settle();
         self.totals
     }
-
-    #[must_use]
-    pub fn merge(self, other: Self) -> Self {
-        let (mut a, b) = (self.totals(), other.totals());
-        a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
-        Self { totals: a, ..Self::default() }
-    }
 }
 
 #[cfg(test)]
@@ -99,11 +92,9 @@ mod tests {
     #[test]
     fn counts_are_those_of_one_bit_at_a_time() {
         let words: Vec<u64> = (0..200_000u64).map(trimill_system::hash::mix).collect();
-        let (mut a, mut b) = (BitCounter::default(), BitCounter::default());
-        words[..70_000].iter().for_each(|&w| a.add(w));
-        words[70_000..].iter().for_each(|&w| b.add(w));
-        let totals = a.merge(b).totals();
-        for (bit, total) in totals.into_iter().enumerate() {
+        let mut counter = BitCounter::default();
+        words.iter().for_each(|&word| counter.add(word));
+        for (bit, total) in counter.totals().into_iter().enumerate() {
             assert_eq!(total, words.iter().map(|w| w >> bit & 1).sum::<u64>());
         }
     }

@@ -1,8 +1,9 @@
-//! Which of 64 partitions each vertex is in, to size partitions without building them. Input: the graph, the partition of each vertex, the first of
-//! 64 partitions. Output: [`Masks`]: for each rank a word whose bit `p` tells whether its vertex is in the induced subgraph of partition `first + p`,
-//! and one for what pruning keeps. An arc is in the partitions of the AND of its ends' words; vertical counters add those up. Passes: one to make the
-//! words, one to count, one to prune at `zero-indegree`. 16 bytes per vertex.
+//! Which of 64 partitions each vertex is in, to size partitions without building them. Input: the graph, the partition of each vertex, a range of at
+//! most 64 partitions. Output: their sizes. For each rank there is a word whose bit `p` tells whether its vertex is in the induced subgraph of the
+//! range's partition `p`, and one for what pruning keeps. An arc is in the partitions of the AND of its ends' words; vertical counters add those up.
+//! Passes: one to make the words, one to count, one to prune at `zero-indegree`. 16 bytes per vertex.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
@@ -12,6 +13,7 @@ use super::bit_counter::BitCounter;
 use super::prune::Prune;
 use super::{GraphPasses, RUN};
 use trimill_graph::{Direction, RowRun};
+use trimill_system::control::Task;
 use trimill_system::{Result, parallel};
 
 /// The words of a vertex, next to each other because they are read together.
@@ -23,7 +25,7 @@ struct MaskWords {
     reached: AtomicU64,
 }
 
-pub(super) struct Masks<'a> {
+struct Masks<'a> {
     passes: GraphPasses<'a>,
     locals: &'a Assignment,
     first: u32,
@@ -31,21 +33,19 @@ pub(super) struct Masks<'a> {
     words: Vec<MaskWords>,
 }
 
-#[derive(Default)]
-pub(super) struct Counts {
-    pub(super) bits: [BitCounter; 4],
-    pub(super) resident_arcs: Vec<u64>,
-}
-
-impl Counts {
-    fn merge(self, other: Self) -> Self {
-        let [a0, a1, a2, a3] = self.bits;
-        let [b0, b1, b2, b3] = other.bits;
-        let (mut sums, others) = (self.resident_arcs, other.resident_arcs);
-        sums.resize(64, 0);
-        sums.iter_mut().zip(others).for_each(|(sum, more)| *sum += more);
-        Self { bits: [a0.merge(b0), a1.merge(b1), a2.merge(b2), a3.merge(b3)], resident_arcs: sums }
-    }
+/// The sums of each of at most 64 `parts`, as [`super::lists::sizes`] returns them.
+pub(super) fn sizes(
+    passes: GraphPasses<'_>,
+    locals: &Assignment,
+    parts: Range<u32>,
+    level: Prune,
+    task: &Task,
+) -> Result<Vec<[u64; 5]>> {
+    let masks = Masks::new(passes, locals, parts.start, level)?;
+    task.advance(passes.graph.edges());
+    let sums = masks.count()?;
+    task.advance(passes.graph.edges());
+    Ok((0..parts.len()).map(|bit| sums.map(|of_bits| of_bits[bit])).collect())
 }
 
 fn add(word: &AtomicU64, bits: u64) {
@@ -55,7 +55,7 @@ fn add(word: &AtomicU64, bits: u64) {
 }
 
 impl<'a> Masks<'a> {
-    pub(super) fn new(passes: GraphPasses<'a>, locals: &'a Assignment, first: u32, level: Prune) -> Result<Self> {
+    fn new(passes: GraphPasses<'a>, locals: &'a Assignment, first: u32, level: Prune) -> Result<Self> {
         let mut words = Vec::new();
         words.resize_with(passes.graph.vertices() as usize, MaskWords::default);
         let masks = Self { passes, locals, first, level, words };
@@ -121,24 +121,26 @@ impl<'a> Masks<'a> {
         })
     }
 
-    pub(super) fn count(&self) -> Result<Counts> {
-        let mut all = Counts::default();
+    /// The sums of all bits.
+    fn count(&self) -> Result<[[u64; 64]; 5]> {
+        let mut all = [[0_u64; 64]; 5];
         self.passes.pass(Direction::Rising, |block| {
-            let of_run = |run: std::ops::Range<u32>| {
+            let of_run = |run: Range<u32>| {
                 self.passes.control.check()?;
-                let mut counts = Counts { resident_arcs: vec![0; 64], ..Counts::default() };
-                run.for_each(|rank| self.count_row(rank, block.row(rank), &mut counts));
-                Ok(counts)
+                let (mut counters, mut resident_arcs) = (<[BitCounter; 4]>::default(), [0; 64]);
+                run.for_each(|rank| self.count_row(rank, block.row(rank), &mut counters, &mut resident_arcs));
+                let [proxies_induced, arcs_induced, proxies_kept, arcs_kept] = counters.map(BitCounter::totals);
+                Ok([proxies_induced, arcs_induced, proxies_kept, arcs_kept, resident_arcs])
             };
-            let counts = parallel::try_map(block.runs(4 * RUN), of_run)?;
-            all = counts.into_iter().fold(std::mem::take(&mut all), Counts::merge);
+            for sums in parallel::try_map(block.runs(4 * RUN), of_run)? {
+                all.iter_mut().flatten().zip(sums.iter().flatten()).for_each(|(sum, more)| *sum += more);
+            }
             Ok(())
         })?;
-        all.resident_arcs.resize(64, 0);
         Ok(all)
     }
 
-    fn count_row(&self, rank: u32, row: &[u32], counts: &mut Counts) {
+    fn count_row(&self, rank: u32, row: &[u32], counters: &mut [BitCounter; 4], resident_arcs: &mut [u64; 64]) {
         let read = |rank: u32| {
             let words = &self.words[rank as usize];
             (words.induced.load(Ordering::Relaxed), words.reached.load(Ordering::Relaxed))
@@ -152,9 +154,9 @@ impl<'a> Masks<'a> {
             Prune::Direct => reached & !own,
         };
         if own != 0 {
-            counts.resident_arcs[own.trailing_zeros() as usize] += row.len() as u64;
+            resident_arcs[own.trailing_zeros() as usize] += row.len() as u64;
         }
-        let [proxies_induced, arcs_induced, proxies_kept, arcs_kept] = &mut counts.bits;
+        let [proxies_induced, arcs_induced, proxies_kept, arcs_kept] = counters;
         proxies_induced.add(induced & !own);
         proxies_kept.add(tail & !own);
         for &successor in row {

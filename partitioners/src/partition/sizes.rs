@@ -8,10 +8,8 @@ use std::ops::Range;
 use serde::Serialize;
 
 use super::assignment::Assignment;
-use super::bit_counter::BitCounter;
-use super::masks::{Counts, Masks};
 use super::prune::Prune;
-use super::{GraphPasses, lists};
+use super::{GraphPasses, lists, masks};
 use trimill_graph::OrientedGraph;
 use trimill_system::Result;
 use trimill_system::control::Unit;
@@ -87,17 +85,10 @@ pub fn sized(
     let task = passes.control.task("size", Some(edges * readings), Unit::Arcs);
     let mut all = Vec::with_capacity(locals.parts() as usize);
     for group in groups {
-        let sums: Vec<[u64; 5]> = if by_lists(&group) {
+        let sums = if by_lists(&group) {
             lists::sizes(passes, locals, group.clone(), level, &task)?
         } else {
-            let masks = Masks::new(passes, locals, group.start, level)?;
-            task.advance(edges);
-            let Counts { bits, resident_arcs } = masks.count()?;
-            task.advance(edges);
-            let [proxies_induced, arcs_induced, proxies_kept, arcs_kept] = bits.map(BitCounter::totals);
-            let of =
-                |bit| [proxies_induced[bit], arcs_induced[bit], proxies_kept[bit], arcs_kept[bit], resident_arcs[bit]];
-            (0..group.len()).map(of).collect()
+            masks::sizes(passes, locals, group.clone(), level, &task)?
         };
         all.extend(group.zip(sums).map(|(part, sums)| {
             let [proxies_induced, arcs_induced, proxies_kept, arcs_kept, resident_arcs] = sums;

@@ -36,18 +36,6 @@ impl Codec {
     }
 }
 
-pub struct BlockEncoder(Compressor<'static>);
-
-impl BlockEncoder {
-    pub fn new() -> Result<Self> {
-        Compressor::new(LEVEL).map(Self).map_err(no_zstd)
-    }
-
-    pub fn encode(&mut self, block: &[u8]) -> Result<Vec<u8>> {
-        self.0.compress(block).map_err(no_zstd)
-    }
-}
-
 pub struct BlockDecoder(Decompressor<'static>);
 
 impl BlockDecoder {
@@ -84,13 +72,13 @@ fn no_zstd(error: std::io::Error) -> Error {
 
 /// Idle encoders that writers, and clones of this, share: there are only as many as are in use at a time, however many spills are written.
 #[derive(Clone, Default)]
-pub struct Encoders(Arc<Mutex<Vec<BlockEncoder>>>);
+pub struct Encoders(Arc<Mutex<Vec<Compressor<'static>>>>);
 
 impl Encoders {
-    pub(super) fn encode(&self, block: &[u8]) -> Result<Vec<u8>> {
+    pub fn encode(&self, block: &[u8]) -> Result<Vec<u8>> {
         let idle = lock(&self.0).pop();
-        let mut encoder = idle.map_or_else(BlockEncoder::new, Ok)?;
-        let stored = encoder.encode(block);
+        let mut encoder = idle.map_or_else(|| Compressor::new(LEVEL), Ok).map_err(no_zstd)?;
+        let stored = encoder.compress(block).map_err(no_zstd);
         lock(&self.0).push(encoder);
         stored
     }

@@ -107,7 +107,7 @@ impl SpillReader {
             path: self.path.clone(),
             memory: match &self.store {
                 SpillStore::File(_) => None,
-                SpillStore::Memory(chunks) => Some(Arc::clone(chunks)),
+                SpillStore::Memory(memory) => Some(Arc::clone(memory)),
             },
             bytes: self.bytes,
             checksum: self.checksum,

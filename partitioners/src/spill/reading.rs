@@ -47,21 +47,6 @@ enum SuccessorsInto<'a> {
     Encoded(&'a mut [u8]),
 }
 
-impl SuccessorsInto<'_> {
-    fn split(self, block: &SpillBlock) -> (Self, Self) {
-        match self {
-            Self::Plain(words) => {
-                let (mine, rest) = words.split_at_mut(block.arcs as usize);
-                (Self::Plain(mine), Self::Plain(rest))
-            }
-            Self::Encoded(bytes) => {
-                let (mine, rest) = bytes.split_at_mut(block.plain as usize);
-                (Self::Encoded(mine), Self::Encoded(rest))
-            }
-        }
-    }
-}
-
 struct BlockToRead<'a, O> {
     number: usize,
     block: SpillBlock,
@@ -187,41 +172,39 @@ impl SpillReader {
     }
 
     fn jobs<'a, O: Offset>(&self, of: SectionToRead<'a, O>) -> Vec<BlockToRead<'a, O>> {
-        let SectionToRead { section, blocks, mut numbers, offsets, mut successors } = of;
+        let SectionToRead { section, blocks, numbers, offsets, successors } = of;
         let (start, end) = match section {
             SpillSection::Resident => (self.index.rank_blocks, 0),
             SpillSection::RowBlock(i) => (self.index.row_blocks[i].blocks.start, self.index.row_blocks[i].range.end),
         };
-        let mut jobs = Vec::with_capacity(blocks.len());
-        let (mut rows_before, mut bytes_before, mut base) = (0, 0, 0);
-        let mut ends = match offsets {
-            [first, ends @ ..] => {
-                *first = O::default();
-                ends
-            }
-            [] => return jobs,
+        let [first, ends @ ..] = offsets else { return Vec::new() };
+        *first = O::default();
+        let its = &self.index.blocks[blocks.clone()];
+        let rows = || its.iter().map(|block| block.rows as usize);
+        let numbers: Vec<_> = match numbers {
+            Some(all) => parallel::cut(all, rows()).into_iter().map(RowNumbers::Each).collect(),
+            None => its.iter().map(|_| RowNumbers::Below(end)).collect(),
         };
-        for number in blocks {
-            let block = self.index.blocks[number];
-            let rows = block.rows as usize;
-            let numbers = match numbers.take() {
-                Some(all) => {
-                    let (mine, rest) = all.split_at_mut(rows);
-                    numbers = Some(rest);
-                    RowNumbers::Each(mine)
-                }
-                None => RowNumbers::Below(end),
-            };
-            let (my_ends, rest) = ends.split_at_mut(rows);
-            ends = rest;
-            let (into, rest) = successors.split(&block);
-            successors = rest;
-            let rows = RowEndsMut { numbers, ends: my_ends, base };
-            jobs.push(BlockToRead { number: number - start, block, rows, into, rows_before, bytes_before });
+        let into: Vec<_> = match successors {
+            SuccessorsInto::Plain(words) => {
+                let parts = parallel::cut(words, its.iter().map(|block| block.arcs as usize));
+                parts.into_iter().map(SuccessorsInto::Plain).collect()
+            }
+            SuccessorsInto::Encoded(bytes) => {
+                let parts = parallel::cut(bytes, its.iter().map(|block| block.plain as usize));
+                parts.into_iter().map(SuccessorsInto::Encoded).collect()
+            }
+        };
+        let (mut rows_before, mut bytes_before, mut base) = (0, 0, 0);
+        let parts = numbers.into_iter().zip(parallel::cut(ends, rows())).zip(into);
+        let jobs = blocks.zip(its).zip(parts).map(|((number, &block), ((numbers, ends), into))| {
+            let rows = RowEndsMut { numbers, ends, base };
+            let job = BlockToRead { number: number - start, block, rows, into, rows_before, bytes_before };
             (rows_before, bytes_before) = (rows_before + u64::from(block.rows), bytes_before + block.plain);
             base += block.arcs;
-        }
-        jobs
+            job
+        });
+        jobs.collect()
     }
 
     fn run<O: Offset>(&self, section: SpillSection, job: BlockToRead<'_, O>) -> Result<Option<EncodedPart>> {

@@ -13,8 +13,8 @@ use super::codec::{Codec, Encoders};
 use super::coded::{CodedRows, CodedSlice};
 use super::format::{HEADER_BYTES, PartitionHeader, SpillHeader, checksum};
 use super::index::{RowBlockInfo, SpillBlock, SpillIndex};
-use super::store::{MemorySpill, SpillTarget};
-use trimill_system::{Error, Result, parallel};
+use super::store::SpillTarget;
+use trimill_system::{Bytes, Error, Result, parallel};
 
 /// A spill being written; nothing is left of it if it is dropped without [`SpillWriter::finish`].
 pub struct SpillWriter {
@@ -45,7 +45,7 @@ pub struct SpillSummary {
     /// The file; for a spill in memory the name that it would have.
     pub path: PathBuf,
     /// Set if the spill is in memory.
-    pub memory: Option<Arc<MemorySpill>>,
+    pub memory: Option<Arc<Vec<u8>>>,
     pub bytes: u64,
     /// The header's checksum, which through the index's covers every byte of the file.
     pub checksum: u64,
@@ -60,9 +60,11 @@ impl SpillWriter {
         Self::begin(path, out, header, codec)
     }
 
-    /// Begins a spill in memory, without compression; `name` is for messages.
-    pub fn in_memory(name: &str, header: PartitionHeader) -> Result<Self> {
-        Self::begin(PathBuf::from(name), SpillTarget::Memory(MemorySpill::default()), header, Codec::Plain)
+    /// Begins a spill of at most `most` bytes in memory, without compression; `name` is for messages.
+    pub fn in_memory(name: &str, header: PartitionHeader, most: Bytes) -> Result<Self> {
+        let path = PathBuf::from(name);
+        let out = SpillTarget::in_memory(most).map_err(|error| Error::write(&path, error))?;
+        Self::begin(path, out, header, Codec::Plain)
     }
 
     fn begin(path: PathBuf, mut out: SpillTarget, header: PartitionHeader, codec: Codec) -> Result<Self> {

@@ -16,7 +16,6 @@ use trimill::{Bytes, Control};
 use trimill_counting::{CountBackend, Detail, EdgeShare, PartitionSource};
 use trimill_generate::{Family, StarKind, generate, parse_leaves};
 use trimill_partitioners::build::Builder;
-use trimill_partitioners::build::spills::SpillsBuilder;
 use trimill_partitioners::spill::Spilled;
 use trimill_system::hash::mix;
 
@@ -65,9 +64,9 @@ impl Known {
             fingerprint: 0,
             durable: false,
         };
-        let (builder, parts) = (SpillsBuilder::new(builder, Bytes::mib(1)), (0..plan.parts()).collect::<Vec<_>>());
+        let parts: Vec<u32> = (0..plan.parts()).collect();
         for some in parts.chunks(64) {
-            for built in builder.build(some, &Control::silent()).unwrap() {
+            for built in builder.build(Bytes::mib(1), some, &Control::silent()).unwrap() {
                 let (size, header) = (&plan.sizes[built.part as usize], &built.spill.header);
                 let found = (u64::from(header.partition.numbered), header.row_block_arcs);
                 assert_eq!(found, (size.numbered(), size.arcs_kept - size.resident_arcs), "sizes are exact");

@@ -22,22 +22,6 @@ fn fits(graph: &RowsById, run: u32) -> Symmetric {
 }
 
 #[test]
-fn a_path_and_its_contraction() {
-    // 0 - 1 - 2 - 3 - 4, and 0 - 3
-    let graph = RowsById::of(&[vec![1], vec![], vec![3, 1], vec![4, 0], vec![]]);
-    let made = fits(&graph, 1);
-    assert_eq!(made.offsets, [0, 2, 4, 6, 9, 10]);
-    assert_eq!(made.successors, [1, 3, 0, 2, 1, 3, 0, 2, 4, 3]);
-    assert_eq!((made.arc_weights, made.vertex_weights), (None, vec![2, 1, 3, 3, 1]));
-    // {0, 1} - {2, 3} twice: 1 - 2 and 0 - 3; {2, 3} - {4} once
-    let made = fits(&graph, 2);
-    assert_eq!((made.offsets, made.successors), (vec![0, 1, 3, 4], vec![1, 0, 2, 1]));
-    assert_eq!((made.arc_weights, made.vertex_weights), (Some(vec![2, 2, 1, 1]), vec![3, 6, 1]));
-    let made = fits(&graph, 100);
-    assert_eq!((made.offsets, made.successors, made.vertex_weights), (vec![0, 0], vec![], vec![10]));
-}
-
-#[test]
 fn too_many_arcs_are_counted_but_not_kept() {
     let rows: Vec<Vec<u32>> = (0..100).map(|tail| (0..tail).collect()).collect();
     let complete = RowsById::of(&rows);
@@ -87,7 +71,7 @@ proptest! {
     #[test]
     fn agrees_with_all_pairs(
         rows in prop::collection::vec(prop::collection::vec(0_u32..60, 0..8), 60),
-        run in 1_u32..70,
+        run in prop_oneof![Just(1_u32), 1_u32..70],
         threads in 1_usize..4,
     ) {
         let graph = RowsById::of(&rows);
@@ -106,6 +90,7 @@ proptest! {
         let arcs: Vec<_> = arcs.flat_map(|(tail, ends)| (ends[0]..ends[1]).map(move |at| (tail, at as usize))).collect();
         let successors: Vec<_> = arcs.iter().map(|&(tail, at)| (tail, made.successors[at] as u32)).collect();
         prop_assert_eq!(&successors, &pairs.keys().copied().collect::<Vec<_>>());
+        prop_assert_eq!(made.arc_weights.is_some(), run > 1);
         if let Some(counts) = made.arc_weights {
             prop_assert_eq!(counts, pairs.values().copied().collect::<Vec<_>>());
         }
