@@ -19,7 +19,7 @@ use trimill_graph::OrientedGraph;
 use trimill_system::mapped::{prefetch, zeros};
 use trimill_system::{Bytes, Control, Error, Result, parallel};
 
-/// The longest list that is sorted as a copy; and the number of chunks of lists for each thread.
+/// Chunks of lists that are sorted by one thread: the edges of each, about at least, and the number of them for each thread.
 const SHORT: usize = 1 << 14;
 const CHUNKS: usize = 8;
 
@@ -147,14 +147,14 @@ impl<'a> LargerEnds<'a> {
     }
 
     /// The edges of a window, and the CSR offsets of the vertices' lists.
-    fn fill(&self, vertices: &Range<u32>) -> Result<(Vec<u64>, Vec<AtomicU64>)> {
+    fn fill(&self, vertices: &Range<u32>) -> Result<(Vec<u64>, Vec<u64>)> {
         let lengths = &self.lengths[vertices.start as usize..vertices.end as usize];
         let (mut ends, mut all) = (Vec::with_capacity(lengths.len() + 1), 0);
         for length in lengths {
             all += u64::from(length.load(Relaxed));
             ends.push(AtomicU64::new(all));
         }
-        let mut edges = zeros(all as usize);
+        let edges: Vec<AtomicU64> = zeros(all as usize);
         self.of.runs(self.pass, |run, scratch| {
             if least(self.of.truss) == 0 {
                 scratch.read(self.of.sums, run)?;
@@ -170,6 +170,7 @@ impl<'a> LargerEnds<'a> {
             return Err(Error::defect("two passes over a graph found different edges"));
         }
         tracing::debug!("the edges of {} vertices are in lists", vertices.len());
+        let mut edges: Vec<u64> = edges.into_iter().map(AtomicU64::into_inner).collect();
         sort(&starts, &mut edges);
         Ok((starts, edges))
     }
@@ -247,7 +248,7 @@ impl EdgeChunk<'_> {
 }
 
 /// Sorts each list; only long lists are sorted by several threads together.
-fn sort(starts: &[u64], edges: &mut [AtomicU64]) {
+fn sort(starts: &[u64], edges: &mut [u64]) {
     let most = SHORT.max(edges.len() / (CHUNKS * rayon::current_num_threads()));
     let (mut chunks, mut rest, mut first) = (Vec::new(), edges, 0);
     while first + 1 < starts.len() {
@@ -257,21 +258,14 @@ fn sort(starts: &[u64], edges: &mut [AtomicU64]) {
         chunks.push((&starts[first..=end], mine));
         (rest, first) = (after, end);
     }
-    parallel::each(chunks, |(starts, mut edges): (&[u64], &mut [AtomicU64])| {
-        let mut sorted = Vec::new();
+    parallel::each(chunks, |(starts, mut edges): (&[u64], &mut [u64])| {
         for list in starts.windows(2) {
             let (list, after) = edges.split_at_mut((list[1] - list[0]) as usize);
             edges = after;
-            if list.len() <= SHORT {
-                // Non-atomic numbers are sorted faster.
-                sorted.clear();
-                sorted.extend(list.iter_mut().map(|edge| *edge.get_mut()));
-                sorted.sort_unstable();
-                list.iter_mut().zip(&*sorted).for_each(|(edge, &sorted)| *edge.get_mut() = sorted);
-            } else if list.len() <= most {
-                list.sort_unstable_by_key(|edge| edge.load(Relaxed));
+            if list.len() <= most {
+                list.sort_unstable();
             } else {
-                list.par_sort_unstable_by_key(|edge| edge.load(Relaxed));
+                list.par_sort_unstable();
             }
         }
     });

@@ -147,9 +147,8 @@ fn lists_of_all_lengths_are_sorted() {
         Some(*end)
     }));
     let mixed = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut edges: Vec<AtomicU64> = (0..starts[lengths.len()]).map(|i| AtomicU64::new(mixed(i))).collect();
+    let mut edges: Vec<u64> = (0..starts[lengths.len()]).map(mixed).collect();
     rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(|| sort(&starts, &mut edges));
-    let edges: Vec<u64> = edges.into_iter().map(AtomicU64::into_inner).collect();
     for list in starts.windows(2) {
         let mut expected: Vec<u64> = (list[0]..list[1]).map(mixed).collect();
         expected.sort_unstable();
