@@ -77,23 +77,11 @@ impl CountsInOrder for EdgesOfGraph<'_> {
     }
 }
 
-impl EdgesOfGraph<'_> {
-    /// Visits all edges that are to be written; if some are not, with their sums.
-    fn runs(&self, pass: Bytes, visit: impl Fn(&EdgeRun<'_>, &mut RunScratch) -> Result<()> + Sync) -> Result<()> {
-        in_runs(self.graph, pass, self.control, |run, scratch| match least(self.truss) {
-            0 => visit(run, scratch),
-            least => {
-                scratch.read(self.sums, run)?;
-                let run = run.at_least(least, &mut scratch.sums);
-                visit(&run, scratch)
-            }
-        })
-    }
-}
-
 struct LargerEnds<'a> {
     of: &'a EdgesOfGraph<'a>,
     pass: Bytes,
+    /// The smallest sum of an edge that is written.
+    least: u32,
     order: Vec<u32>,
     /// The number of edges of which each vertex is the smaller end.
     lengths: Vec<AtomicU32>,
@@ -102,35 +90,48 @@ struct LargerEnds<'a> {
 impl<'a> LargerEnds<'a> {
     fn new(of: &'a EdgesOfGraph<'a>, pass: Bytes) -> Result<Self> {
         let lengths: Vec<AtomicU32> = zeros(of.graph.vertices() as usize);
-        let lists = Self { of, pass, order: of.graph.order()?, lengths };
-        of.runs(pass, |run, scratch| {
+        let lists = Self { of, pass, least: least(of.truss), order: of.graph.order()?, lengths };
+        in_runs(of.graph, pass, of.control, |run, scratch| {
+            // If all edges are written, whatever their sums, these are read once for each window only.
+            match lists.least {
+                0 => scratch.fit(run),
+                _ => scratch.read(of.sums, run)?,
+            }
+            let RunScratch { sums, hubs, later } = scratch;
             let add = |vertex: u32, edges: u32| {
                 lists.lengths[vertex as usize].fetch_add(edges, Relaxed);
             };
-            for rank in run.ranks.clone() {
+            for (rank, row, sums) in run.rows(sums) {
                 let (tail, mut mine) = (lists.order[rank as usize], 0);
-                for &head in run.row(rank) {
+                for (head, _) in lists.written(row, sums) {
                     match lists.order[head as usize] {
                         vertex if vertex > tail => mine += 1,
-                        _ if head < HUBS => scratch.hubs[head as usize] += 1,
+                        _ if head < HUBS => hubs[head as usize] += 1,
                         vertex => {
                             prefetch(&lists.lengths, vertex as usize);
-                            if scratch.later.len() == LATER {
-                                scratch.later.drain(..).for_each(|(vertex, _)| add(vertex, 1));
+                            if later.len() == LATER {
+                                later.drain(..).for_each(|(vertex, _)| add(vertex, 1));
                             }
-                            scratch.later.push((vertex, 0));
+                            later.push((vertex, 0));
                         }
                     }
                 }
                 add(tail, mine);
             }
-            scratch.later.drain(..).for_each(|(vertex, _)| add(vertex, 1));
-            for (&hub, &edges) in lists.order.iter().zip(&scratch.hubs).filter(|(_, edges)| **edges > 0) {
+            later.drain(..).for_each(|(vertex, _)| add(vertex, 1));
+            for (&hub, &edges) in lists.order.iter().zip(&*hubs).filter(|(_, edges)| **edges > 0) {
                 add(hub, edges as u32);
             }
             Ok(())
         })?;
         Ok(lists)
+    }
+
+    /// The heads of a row's edges that are written, and their sums.
+    #[inline(always)]
+    fn written(&self, row: &[u32], sums: &[u32]) -> impl Iterator<Item = (u32, u32)> {
+        let least = self.least;
+        row.iter().copied().zip(sums.iter().copied()).filter(move |&(_, sum)| sum >= least)
     }
 
     /// The end of the longest window from `first` on that takes at most `room` bytes, or of one vertex.
@@ -155,10 +156,8 @@ impl<'a> LargerEnds<'a> {
             ends.push(AtomicU64::new(all));
         }
         let edges: Vec<AtomicU64> = zeros(all as usize);
-        self.of.runs(self.pass, |run, scratch| {
-            if least(self.of.truss) == 0 {
-                scratch.read(self.of.sums, run)?;
-            }
+        in_runs(self.of.graph, self.pass, self.of.control, |run, scratch| {
+            scratch.read(self.of.sums, run)?;
             self.scatter(run, scratch, &EdgeChunk { first: vertices.start, ends: &ends, edges: &edges });
             Ok(())
         })?;
@@ -179,9 +178,9 @@ impl<'a> LargerEnds<'a> {
         let RunScratch { sums, hubs, later } = scratch;
         let put_later = |(vertex, edge): (u32, u64)| window.put(window.take(vertex, 1).wrapping_sub(1), edge);
         // Reserves the places of all edges of a hub in this run at once.
-        for rank in run.ranks.clone() {
+        for (rank, row, sums) in run.rows(sums) {
             let tail = self.order[rank as usize];
-            for &head in run.row(rank).iter().take_while(|&&head| head < HUBS) {
+            for (head, _) in self.written(row, sums).take_while(|&(head, _)| head < HUBS) {
                 let vertex = self.order[head as usize];
                 hubs[head as usize] += u64::from(vertex < tail && window.has(vertex));
             }
@@ -191,12 +190,12 @@ impl<'a> LargerEnds<'a> {
         }
         for (rank, row, sums) in run.rows(sums) {
             let tail = self.order[rank as usize];
-            let larger = |&&head: &&u32| self.order[head as usize] > tail;
+            let larger = |&(head, _): &(u32, u32)| self.order[head as usize] > tail;
             let mut mine = match window.has(tail) {
-                true => window.take(tail, row.iter().filter(larger).count() as u64),
+                true => window.take(tail, self.written(row, sums).filter(larger).count() as u64),
                 false => 0,
             };
-            for (&head, &triangles) in row.iter().zip(sums) {
+            for (head, triangles) in self.written(row, sums) {
                 let vertex = self.order[head as usize];
                 let (smaller, larger) = (vertex.min(tail), vertex.max(tail));
                 if !window.has(smaller) {
