@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn verify(arcs: &[(u64, u64)]) -> Verdict {
+fn verify(arcs: &[(u64, u64)]) -> VerifyReport {
     let verifier = Verifier::new();
     for batch in arcs.chunks(7) {
         verifier.arcs(batch).unwrap();
@@ -18,17 +18,17 @@ fn cleaning_is_counted_as_in_the_report() {
     const FAR: u64 = u64::MAX;
     // A loop twice, an arc three times, one with its reverse, and a triangle among far ids.
     let arcs = [(5, 5), (1, 2), (5, 5), (1, 2), (2, 1), (1, 2), (FAR, 1), (2, FAR)];
-    let verdict = verify(&arcs);
-    assert_eq!((verdict.arcs, verdict.loops, verdict.duplicates), (8, 2, 2));
-    assert_eq!((verdict.arcs_without_reverse, verdict.arcs_added), (2, 2));
-    assert_eq!((verdict.vertices, verdict.edges, verdict.triangles), (3, 3, 1));
-    assert_eq!(verdict.wedges, 3);
+    let found = verify(&arcs);
+    assert_eq!((found.input.arcs, found.input.loops_removed, found.input.duplicates_removed), (8, 2, 2));
+    assert_eq!((found.input.arcs_without_reverse, found.input.arcs_added), (2, 2));
+    assert_eq!((found.vertices, found.edges, found.triangles, found.wedges), (3, 3, 1, 3));
 }
 
 #[test]
 fn an_empty_graph_has_a_result() {
-    assert_eq!(verify(&[]), Verdict::default());
-    assert_eq!(verify(&[(7, 7)]), Verdict { arcs: 1, loops: 1, ..Verdict::default() });
+    assert_eq!(verify(&[]), VerifyReport::default());
+    let input = InputReport { arcs: 1, loops_removed: 1, ..InputReport::default() };
+    assert_eq!(verify(&[(7, 7)]), VerifyReport { input, ..VerifyReport::default() });
 }
 
 #[test]
@@ -37,8 +37,8 @@ fn complete_graphs_have_their_closed_form() {
         let arcs: Vec<_> = (0..n).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
         let closed = u128::from(n) * u128::from(n - 1) * u128::from(n - 2) / 6;
         assert_eq!(brute_force(&arcs), closed);
-        let verdict = verify(&arcs);
-        assert_eq!((verdict.triangles, verdict.wedges), (closed, 3 * closed));
+        let found = verify(&arcs);
+        assert_eq!((found.triangles, found.wedges), (closed, 3 * closed));
     }
 }
 
@@ -108,7 +108,7 @@ fn stopped_at(stop_at: u64, threads: usize, arcs: &[(u64, u64)]) -> (Result<u128
     let found = pool.install(|| {
         let verifier = Verifier::new();
         verifier.arcs(arcs).unwrap();
-        verifier.finish_with_counts(true, &control).map(|(verdict, ..)| verdict.triangles)
+        verifier.finish_with_counts(true, &control).map(|(found, ..)| found.triangles)
     });
     (found, checks.load(Relaxed))
 }
