@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::table::columns::ColumnValue::{Id, U32};
-use crate::table::columns::{CountColumn, CountRows, CountsInOrder};
+use crate::table::columns::ColumnValue::{self, Id, U32};
+use crate::table::columns::{CountRows, CountsInOrder};
 use crate::truss::TrussWanted;
 use trimill_graph::Ids;
 use trimill_graph::names::Names;
@@ -45,11 +45,8 @@ pub(super) fn packed(vertex: u32, triangles: u32) -> u64 {
 
 impl CountRows for EdgeRows<'_> {
     type Row = EdgeCount;
-    const COLUMNS: &'static [CountColumn<EdgeCount>] = &[
-        CountColumn::new("u", Id(|row| row.u)),
-        CountColumn::new("v", Id(|row| row.v)),
-        CountColumn::new("triangles", U32(|row| row.triangles)),
-    ];
+    const COLUMNS: &'static [(&'static str, ColumnValue<EdgeCount>)] =
+        &[("u", Id(|row| row.u)), ("v", Id(|row| row.v)), ("triangles", U32(|row| row.triangles))];
     const AS_DIFFERENCES: bool = true;
 
     fn count(&self) -> usize {

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::order::{VertexCount, VertexRows};
 use super::pairs;
 use super::summary::LccSummary;
-use crate::table::columns::ColumnValue::{F64, Id};
-use crate::table::columns::{CountColumn, CountRows, CountsInOrder};
+use crate::table::columns::ColumnValue::{self, F64, Id};
+use crate::table::columns::{CountRows, CountsInOrder};
 use trimill_graph::names::Names;
 use trimill_graph::{Ids, OrientedGraph};
 use trimill_system::memory::{HostMemory, Needs};
@@ -197,8 +197,8 @@ impl LccRows<'_> {
 
 impl CountRows for LccRows<'_> {
     type Row = VertexLcc;
-    const COLUMNS: &'static [CountColumn<VertexLcc>] =
-        &[CountColumn::new("id", Id(|row| row.id)), CountColumn::new("lcc", F64(|row| row.value))];
+    const COLUMNS: &'static [(&'static str, ColumnValue<VertexLcc>)] =
+        &[("id", Id(|row| row.id)), ("lcc", F64(|row| row.value))];
     const AS_DIFFERENCES: bool = false;
 
     fn count(&self) -> usize {
