@@ -85,36 +85,6 @@ proptest! {
             prop_assert!(windows == 1 || room.is_some());
         }
     }
-
-    #[test]
-    fn the_triangles_at_a_vertex_are_half_of_those_on_its_edges(
-        edges in prop::collection::btree_set((0u64..40, 0u64..40), 1..400),
-        in_file in any::<bool>(),
-    ) {
-        let edges: Vec<_> = edges.into_iter().filter(|(u, v)| u != v).collect();
-        prop_assume!(!edges.is_empty());
-        let (graph, dir, control) = (graph(&edges), tempfile::tempdir().unwrap(), Control::silent());
-        let pool = threads::pool(None).unwrap();
-        let arcs = arcs(&graph);
-        let near = |u: u64| arcs.iter().filter_map(|&(a, b)| if a == u { Some(b) } else { (b == u).then_some(a) }).collect::<std::collections::BTreeSet<_>>();
-        let support = |&(u, v): &(u64, u64)| near(u).intersection(&near(v)).count() as u32;
-        let sums = Sums::<ByArc>::in_memory(graph.edges());
-        sums.add(CountedKeys::From(0), &arcs.iter().map(support).collect::<Vec<_>>()).unwrap();
-        let n = graph.vertices();
-        let totals = match in_file {
-            true => Sums::<ByRank>::in_file(n.into(), dir.path()).unwrap(),
-            false => Sums::in_memory(n.into()),
-        };
-        let edges = EdgesOfGraph { graph: &graph, sums: &sums, truss: None, memory: Bytes::mib(1), control: &control };
-        edges.at_vertices(&totals, &pool).unwrap();
-        let found = totals.each_block(|_, sums| Ok(sums.to_vec())).unwrap().concat();
-        let (order, ids) = (graph.order().unwrap(), graph.ids().unwrap());
-        for (rank, triangles) in found.into_iter().enumerate() {
-            let around = near(ids.original(order[rank]));
-            let pairs = around.iter().flat_map(|&a| around.range(a + 1..).map(move |&b| (a, b)));
-            prop_assert_eq!(triangles, pairs.filter(|pair| arcs.contains(pair)).count() as u64);
-        }
-    }
 }
 
 #[test]
