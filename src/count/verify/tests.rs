@@ -84,17 +84,6 @@ fn no_graph_takes_more_than_is_said_of_its_arcs() {
     }
 }
 
-#[test]
-fn edges_have_their_common_neighbours() {
-    // A triangle among far ids with a tail, and an edge of its own.
-    let verifier = Verifier::new();
-    verifier.arcs(&[(1, 1 << 40), (1 << 40, 1 << 50), (1 << 50, 1), (1, 3), (5, 4)]).unwrap();
-    let (_, vertices, edges) = verifier.finish_with_counts(true, &Control::silent()).unwrap();
-    assert_eq!(vertices.ids, [1, 3, 4, 5, 1 << 40, 1 << 50]);
-    let found: Vec<(u32, u32, u32)> = (0..6).flat_map(|u| edges.of(u).map(move |(v, t)| (u, v, t))).collect();
-    assert_eq!(found, [(0, 1, 0), (0, 4, 1), (0, 5, 1), (2, 3, 0), (4, 5, 1)]);
-}
-
 /// Counts on `threads` threads, and is stopped at check `stop_at`; returns what was found, and the checks that were made.
 fn stopped_at(stop_at: u64, threads: usize, arcs: &[(u64, u64)]) -> (Result<u128>, u64) {
     let (control, checks) = (Control::silent(), Arc::new(AtomicU64::new(0)));
