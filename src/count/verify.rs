@@ -1,6 +1,6 @@
 //! The verifier: slow, simple, and without code in common with the stages that it checks.
 //!
-//! It takes the arcs of a reader, in the ids of the input, and returns a [`Verdict`]. It sorts all arcs in memory, keeps the full
+//! It takes the arcs of a reader, in the ids of the input, and fills in the counts of a report. It sorts all arcs in memory, keeps the full
 //! neighbourhood of every vertex, and merges both neighbourhoods of every edge, so that each triangle is found three times.
 //!
 //! Time: the sum of `deg(u) + deg(v)` over the edges `{u, v}`, that is of squared degrees, on all threads. Memory: at most
@@ -16,6 +16,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
+use crate::report::{InputReport, VerifyReport};
 use neighbourhoods::STEPS;
 use trimill_input::ArcSink;
 use trimill_system::{Control, Result, parallel};
@@ -23,26 +24,6 @@ use trimill_system::{Control, Result, parallel};
 #[cfg(feature = "testing")]
 pub use brute_force::{BRUTE_FORCE_IDS, brute_force};
 pub use neighbourhoods::VerifiedEdges;
-
-/// What the verifier found. `2 * edges = arcs - loops - duplicates + arcs_added`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Verdict {
-    /// Vertices with an edge after cleaning.
-    pub vertices: u64,
-    pub edges: u64,
-    pub triangles: u128,
-    /// Paths of two edges: `deg (deg - 1) / 2` summed over the vertices.
-    pub wedges: u128,
-    pub arcs: u64,
-    /// Repeated ones, too.
-    pub loops: u64,
-    /// Repetitions of an ordered pair, without loops.
-    pub duplicates: u64,
-    /// Reverse arcs that had to be added.
-    pub arcs_added: u64,
-    /// Distinct ordered pairs, without loops, whose reverse is not in the input.
-    pub arcs_without_reverse: u64,
-}
 
 /// Counts at each vertex with an edge, by ascending id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -85,26 +66,26 @@ impl Verifier {
     }
 
     #[cfg(feature = "testing")]
-    pub fn finish(self, control: &Control) -> Result<Verdict> {
-        self.finish_with_counts(false, control).map(|(verdict, ..)| verdict)
+    pub fn finish(self, control: &Control) -> Result<VerifyReport> {
+        self.finish_with_counts(false, control).map(|(report, ..)| report)
     }
 
-    /// Counts the collected graph and the triangles at each vertex and, if `per_edge`, on each edge.
+    /// Counts the collected graph and the triangles at each vertex and, if `per_edge`, on each edge. The report has what follows from the arcs.
     pub fn finish_with_counts(
         self,
         per_edge: bool,
         control: &Control,
-    ) -> Result<(Verdict, VerifiedVertices, VerifiedEdges)> {
+    ) -> Result<(VerifyReport, VerifiedVertices, VerifiedEdges)> {
         let mut arcs = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut verdict = Verdict { arcs: arcs.len() as u64, ..Verdict::default() };
+        let mut input = InputReport { arcs: arcs.len() as u64, ..InputReport::default() };
 
         let largest_id = arcs.par_iter().map(|&(tail, head)| tail.max(head)).max();
         arcs.retain(|(tail, head)| tail != head);
-        verdict.loops = verdict.arcs - arcs.len() as u64;
+        input.loops_removed = input.arcs - arcs.len() as u64;
         let with_duplicates = arcs.len();
         sort(&mut arcs, control)?;
         arcs.dedup();
-        verdict.duplicates = (with_duplicates - arcs.len()) as u64;
+        input.duplicates_removed = (with_duplicates - arcs.len()) as u64;
 
         let without_reverse = |some: &[(u64, u64)]| {
             control.check()?;
@@ -112,27 +93,26 @@ impl Verifier {
             Ok(reverses.filter(|reverse| arcs.binary_search(reverse).is_err()).collect::<Vec<_>>())
         };
         let missing = parallel::try_map(arcs.chunks(STEPS), without_reverse)?.concat();
-        verdict.arcs_without_reverse = missing.len() as u64;
-        verdict.arcs_added = missing.len() as u64;
+        (input.arcs_without_reverse, input.arcs_added) = (missing.len() as u64, missing.len() as u64);
         arcs.reserve_exact(missing.len());
         arcs.extend(missing);
         sort(&mut arcs, control)?;
 
         let mut graph = VerifiedEdges::new(&arcs, control)?;
         drop(arcs);
-        verdict.vertices = graph.len() as u64;
-        verdict.edges = graph.neighbours.len() as u64 / 2;
-        assert_eq!(2 * verdict.edges, verdict.arcs - verdict.loops - verdict.duplicates + verdict.arcs_added);
+        let edges = graph.neighbours.len() as u64 / 2;
+        assert_eq!(2 * edges, input.arcs - input.loops_removed - input.duplicates_removed + input.arcs_added);
 
         let corners = graph.corners(per_edge, control)?;
         let sum: u128 = corners.iter().map(|&t| u128::from(t)).sum();
         assert_eq!(sum % 3, 0, "every triangle has three corners");
-        verdict.triangles = sum / 3;
 
         let degrees: Vec<u32> = (0..graph.len()).map(|vertex| graph.neighbours_of(vertex).len() as u32).collect();
-        verdict.wedges = degrees.iter().map(|&degree| u128::from(degree) * u128::from(degree - 1) / 2).sum();
+        let wedges = degrees.iter().map(|&degree| u128::from(degree) * u128::from(degree - 1) / 2).sum();
         let ids = std::mem::take(&mut graph.ids);
-        Ok((verdict, VerifiedVertices { ids, degrees, triangles: corners, largest_id }, graph))
+        let (triangles, vertices) = (sum / 3, ids.len() as u64);
+        let report = VerifyReport { triangles, vertices, edges, wedges, input, ..VerifyReport::default() };
+        Ok((report, VerifiedVertices { ids, degrees, triangles: corners, largest_id }, graph))
     }
 }
 

@@ -19,7 +19,7 @@ use trimill_graph::OrientedGraph;
 use trimill_system::mapped::{prefetch, zeros};
 use trimill_system::{Bytes, Control, Error, Result, parallel};
 
-/// The longest list that is sorted as a copy; and the number of chunks of lists for each thread.
+/// Chunks of lists that are sorted by one thread: the edges of each, about at least, and the number of them for each thread.
 const SHORT: usize = 1 << 14;
 const CHUNKS: usize = 8;
 
@@ -77,23 +77,11 @@ impl CountsInOrder for EdgesOfGraph<'_> {
     }
 }
 
-impl EdgesOfGraph<'_> {
-    /// Visits all edges that are to be written; if some are not, with their sums.
-    fn runs(&self, pass: Bytes, visit: impl Fn(&EdgeRun<'_>, &mut RunScratch) -> Result<()> + Sync) -> Result<()> {
-        in_runs(self.graph, pass, self.control, |run, scratch| match least(self.truss) {
-            0 => visit(run, scratch),
-            least => {
-                scratch.read(self.sums, run)?;
-                let run = run.at_least(least, &mut scratch.sums);
-                visit(&run, scratch)
-            }
-        })
-    }
-}
-
 struct LargerEnds<'a> {
     of: &'a EdgesOfGraph<'a>,
     pass: Bytes,
+    /// The smallest sum of an edge that is written.
+    least: u32,
     order: Vec<u32>,
     /// The number of edges of which each vertex is the smaller end.
     lengths: Vec<AtomicU32>,
@@ -102,35 +90,48 @@ struct LargerEnds<'a> {
 impl<'a> LargerEnds<'a> {
     fn new(of: &'a EdgesOfGraph<'a>, pass: Bytes) -> Result<Self> {
         let lengths: Vec<AtomicU32> = zeros(of.graph.vertices() as usize);
-        let lists = Self { of, pass, order: of.graph.order()?, lengths };
-        of.runs(pass, |run, scratch| {
+        let lists = Self { of, pass, least: least(of.truss), order: of.graph.order()?, lengths };
+        in_runs(of.graph, pass, of.control, |run, scratch| {
+            // If all edges are written, whatever their sums, these are read once for each window only.
+            match lists.least {
+                0 => scratch.fit(run),
+                _ => scratch.read(of.sums, run)?,
+            }
+            let RunScratch { sums, hubs, later } = scratch;
             let add = |vertex: u32, edges: u32| {
                 lists.lengths[vertex as usize].fetch_add(edges, Relaxed);
             };
-            for rank in run.ranks.clone() {
+            for (rank, row, sums) in run.rows(sums) {
                 let (tail, mut mine) = (lists.order[rank as usize], 0);
-                for &head in run.row(rank) {
+                for (head, _) in lists.written(row, sums) {
                     match lists.order[head as usize] {
                         vertex if vertex > tail => mine += 1,
-                        _ if head < HUBS => scratch.hubs[head as usize] += 1,
+                        _ if head < HUBS => hubs[head as usize] += 1,
                         vertex => {
                             prefetch(&lists.lengths, vertex as usize);
-                            if scratch.later.len() == LATER {
-                                scratch.later.drain(..).for_each(|(vertex, _)| add(vertex, 1));
+                            if later.len() == LATER {
+                                later.drain(..).for_each(|(vertex, _)| add(vertex, 1));
                             }
-                            scratch.later.push((vertex, 0));
+                            later.push((vertex, 0));
                         }
                     }
                 }
                 add(tail, mine);
             }
-            scratch.later.drain(..).for_each(|(vertex, _)| add(vertex, 1));
-            for (&hub, &edges) in lists.order.iter().zip(&scratch.hubs).filter(|(_, edges)| **edges > 0) {
+            later.drain(..).for_each(|(vertex, _)| add(vertex, 1));
+            for (&hub, &edges) in lists.order.iter().zip(&*hubs).filter(|(_, edges)| **edges > 0) {
                 add(hub, edges as u32);
             }
             Ok(())
         })?;
         Ok(lists)
+    }
+
+    /// The heads of a row's edges that are written, and their sums.
+    #[inline(always)]
+    fn written(&self, row: &[u32], sums: &[u32]) -> impl Iterator<Item = (u32, u32)> {
+        let least = self.least;
+        row.iter().copied().zip(sums.iter().copied()).filter(move |&(_, sum)| sum >= least)
     }
 
     /// The end of the longest window from `first` on that takes at most `room` bytes, or of one vertex.
@@ -147,18 +148,16 @@ impl<'a> LargerEnds<'a> {
     }
 
     /// The edges of a window, and the CSR offsets of the vertices' lists.
-    fn fill(&self, vertices: &Range<u32>) -> Result<(Vec<u64>, Vec<AtomicU64>)> {
+    fn fill(&self, vertices: &Range<u32>) -> Result<(Vec<u64>, Vec<u64>)> {
         let lengths = &self.lengths[vertices.start as usize..vertices.end as usize];
         let (mut ends, mut all) = (Vec::with_capacity(lengths.len() + 1), 0);
         for length in lengths {
             all += u64::from(length.load(Relaxed));
             ends.push(AtomicU64::new(all));
         }
-        let mut edges = zeros(all as usize);
-        self.of.runs(self.pass, |run, scratch| {
-            if least(self.of.truss) == 0 {
-                scratch.read(self.of.sums, run)?;
-            }
+        let edges: Vec<AtomicU64> = zeros(all as usize);
+        in_runs(self.of.graph, self.pass, self.of.control, |run, scratch| {
+            scratch.read(self.of.sums, run)?;
             self.scatter(run, scratch, &EdgeChunk { first: vertices.start, ends: &ends, edges: &edges });
             Ok(())
         })?;
@@ -170,6 +169,7 @@ impl<'a> LargerEnds<'a> {
             return Err(Error::defect("two passes over a graph found different edges"));
         }
         tracing::debug!("the edges of {} vertices are in lists", vertices.len());
+        let mut edges: Vec<u64> = edges.into_iter().map(AtomicU64::into_inner).collect();
         sort(&starts, &mut edges);
         Ok((starts, edges))
     }
@@ -178,9 +178,9 @@ impl<'a> LargerEnds<'a> {
         let RunScratch { sums, hubs, later } = scratch;
         let put_later = |(vertex, edge): (u32, u64)| window.put(window.take(vertex, 1).wrapping_sub(1), edge);
         // Reserves the places of all edges of a hub in this run at once.
-        for rank in run.ranks.clone() {
+        for (rank, row, sums) in run.rows(sums) {
             let tail = self.order[rank as usize];
-            for &head in run.row(rank).iter().take_while(|&&head| head < HUBS) {
+            for (head, _) in self.written(row, sums).take_while(|&(head, _)| head < HUBS) {
                 let vertex = self.order[head as usize];
                 hubs[head as usize] += u64::from(vertex < tail && window.has(vertex));
             }
@@ -190,12 +190,12 @@ impl<'a> LargerEnds<'a> {
         }
         for (rank, row, sums) in run.rows(sums) {
             let tail = self.order[rank as usize];
-            let larger = |&&head: &&u32| self.order[head as usize] > tail;
+            let larger = |&(head, _): &(u32, u32)| self.order[head as usize] > tail;
             let mut mine = match window.has(tail) {
-                true => window.take(tail, row.iter().filter(larger).count() as u64),
+                true => window.take(tail, self.written(row, sums).filter(larger).count() as u64),
                 false => 0,
             };
-            for (&head, &triangles) in row.iter().zip(sums) {
+            for (head, triangles) in self.written(row, sums) {
                 let vertex = self.order[head as usize];
                 let (smaller, larger) = (vertex.min(tail), vertex.max(tail));
                 if !window.has(smaller) {
@@ -247,7 +247,7 @@ impl EdgeChunk<'_> {
 }
 
 /// Sorts each list; only long lists are sorted by several threads together.
-fn sort(starts: &[u64], edges: &mut [AtomicU64]) {
+fn sort(starts: &[u64], edges: &mut [u64]) {
     let most = SHORT.max(edges.len() / (CHUNKS * rayon::current_num_threads()));
     let (mut chunks, mut rest, mut first) = (Vec::new(), edges, 0);
     while first + 1 < starts.len() {
@@ -257,21 +257,14 @@ fn sort(starts: &[u64], edges: &mut [AtomicU64]) {
         chunks.push((&starts[first..=end], mine));
         (rest, first) = (after, end);
     }
-    parallel::each(chunks, |(starts, mut edges): (&[u64], &mut [AtomicU64])| {
-        let mut sorted = Vec::new();
+    parallel::each(chunks, |(starts, mut edges): (&[u64], &mut [u64])| {
         for list in starts.windows(2) {
             let (list, after) = edges.split_at_mut((list[1] - list[0]) as usize);
             edges = after;
-            if list.len() <= SHORT {
-                // Non-atomic numbers are sorted faster.
-                sorted.clear();
-                sorted.extend(list.iter_mut().map(|edge| *edge.get_mut()));
-                sorted.sort_unstable();
-                list.iter_mut().zip(&*sorted).for_each(|(edge, &sorted)| *edge.get_mut() = sorted);
-            } else if list.len() <= most {
-                list.sort_unstable_by_key(|edge| edge.load(Relaxed));
+            if list.len() <= most {
+                list.sort_unstable();
             } else {
-                list.par_sort_unstable_by_key(|edge| edge.load(Relaxed));
+                list.par_sort_unstable();
             }
         }
     });

@@ -1,10 +1,9 @@
 //! The rows of edges: ids of the input, the smaller first, and triangles, ascending by both ids.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::table::columns::ColumnValue::{Id, U32};
-use crate::table::columns::{CountColumn, CountRows, CountsInOrder};
+use crate::table::columns::ColumnValue::{self, Id, U32};
+use crate::table::columns::{CountRows, CountsInOrder};
 use crate::truss::TrussWanted;
 use trimill_graph::Ids;
 use trimill_graph::names::Names;
@@ -36,7 +35,7 @@ pub struct EdgeRows<'a> {
     /// CSR offsets of the vertices' edges.
     pub(super) starts: &'a [u64],
     /// The larger end and the triangles of each edge, [`packed`].
-    pub(super) edges: &'a [AtomicU64],
+    pub(super) edges: &'a [u64],
 }
 
 /// An edge's larger end and triangles in one number, which ascends with the end.
@@ -46,11 +45,8 @@ pub(super) fn packed(vertex: u32, triangles: u32) -> u64 {
 
 impl CountRows for EdgeRows<'_> {
     type Row = EdgeCount;
-    const COLUMNS: &'static [CountColumn<EdgeCount>] = &[
-        CountColumn::new("u", Id(|row| row.u)),
-        CountColumn::new("v", Id(|row| row.v)),
-        CountColumn::new("triangles", U32(|row| row.triangles)),
-    ];
+    const COLUMNS: &'static [(&'static str, ColumnValue<EdgeCount>)] =
+        &[("u", Id(|row| row.u)), ("v", Id(|row| row.v)), ("triangles", U32(|row| row.triangles))];
     const AS_DIFFERENCES: bool = true;
 
     fn count(&self) -> usize {
@@ -72,7 +68,7 @@ impl CountRows for EdgeRows<'_> {
                 }
                 u = id(next);
             }
-            let edge = self.edges[place].load(Relaxed);
+            let edge = self.edges[place];
             EdgeCount { u, v: self.ids.original((edge >> 32) as u32), triangles: edge as u32 }
         })
     }
@@ -104,7 +100,7 @@ impl<I: Iterator<Item = (u32, u32)>, F: Fn(u32) -> I> CountsInOrder for ListedEd
         for vertex in 0..self.vertices {
             self.control.check()?;
             let listed = (self.edges_of)(vertex).filter(|&(_, number)| number >= least(self.truss));
-            edges.extend(listed.map(|(v, number)| AtomicU64::new(packed(v, number))));
+            edges.extend(listed.map(|(v, number)| packed(v, number)));
             starts.push(edges.len() as u64);
             if edges.len() >= AT_A_TIME || vertex + 1 == self.vertices {
                 write(&EdgeRows { ids: self.ids, first, starts: &starts, edges: &edges })?;

@@ -23,53 +23,27 @@ pub(crate) struct RunScratch {
 }
 
 impl RunScratch {
-    pub(crate) fn read(&mut self, sums: &Sums<ByArc>, run: &EdgeRun<'_>) -> Result<()> {
+    /// Makes room for the sums of a run. They are any numbers until they are read.
+    pub(super) fn fit(&mut self, run: &EdgeRun<'_>) {
         self.sums.resize((run.arcs.end - run.arcs.start) as usize, 0);
+    }
+
+    pub(crate) fn read(&mut self, sums: &Sums<ByArc>, run: &EdgeRun<'_>) -> Result<()> {
+        self.fit(run);
         sums.read(run.arcs.start, &mut self.sums)
     }
 }
 
 pub(crate) struct EdgeRun<'a> {
     block: RowRun<'a>,
-    /// If some arcs are left out, the rows without them: CSR offsets and successors.
-    kept: Option<(Vec<usize>, Vec<u32>)>,
     pub(crate) ranks: Range<u32>,
     pub(crate) arcs: Range<u64>,
 }
 
 impl EdgeRun<'_> {
-    pub(crate) fn row(&self, rank: u32) -> &[u32] {
-        match &self.kept {
-            None => self.block.row(rank),
-            Some((begins, successors)) => {
-                let i = (rank - self.ranks.start) as usize;
-                &successors[begins[i]..begins[i + 1]]
-            }
-        }
-    }
-
-    /// The run without the arcs whose sum is below `least`, which are removed from `sums`, too.
-    pub(super) fn at_least(&self, least: u32, sums: &mut Vec<u32>) -> EdgeRun<'_> {
-        let (mut begins, mut successors, mut kept) = (vec![0], Vec::new(), Vec::new());
-        for (_, row, of_row) in self.rows(sums) {
-            for (&head, &sum) in row.iter().zip(of_row).filter(|(_, sum)| **sum >= least) {
-                successors.push(head);
-                kept.push(sum);
-            }
-            begins.push(successors.len());
-        }
-        *sums = kept;
-        EdgeRun {
-            block: self.block,
-            kept: Some((begins, successors)),
-            ranks: self.ranks.clone(),
-            arcs: self.arcs.clone(),
-        }
-    }
-
     pub(crate) fn rows<'s>(&'s self, mut sums: &'s [u32]) -> impl Iterator<Item = (u32, &'s [u32], &'s [u32])> {
         self.ranks.clone().map(move |rank| {
-            let row = self.row(rank);
+            let row = self.block.row(rank);
             let (mine, after) = sums.split_at(row.len());
             sums = after;
             (rank, row, mine)
@@ -97,7 +71,7 @@ pub(crate) fn in_runs(
         parallel::try_each_with(block.runs(RUN), scratch, |scratch, ranks| {
             let arcs = block.arcs(&ranks);
             scratch.hubs.fill(0);
-            visit(&EdgeRun { block, kept: None, arcs: before + arcs.start..before + arcs.end, ranks }, scratch)
+            visit(&EdgeRun { block, arcs: before + arcs.start..before + arcs.end, ranks }, scratch)
         })
     })
 }

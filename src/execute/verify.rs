@@ -10,7 +10,7 @@ use super::session::{Purpose, Session};
 use crate::count::verify::{VerifiedEdges, VerifiedVertices, Verifier};
 use crate::edges::rows::ListedEdges;
 use crate::job::Job;
-use crate::report::{InputReport, VerifyReport};
+use crate::report::VerifyReport;
 use crate::vertices::order::{ListedVertices, array_is_worthwhile};
 use crate::vertices::summary::Clustering;
 use names::NumberedByTree;
@@ -39,37 +39,22 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
         // If the input changed meanwhile, this is the error to report.
         source.unchanged()?;
         scanned?;
-        let (found, vertices, mut edges) = verifier.finish_with_counts(job.counts_edges(), control)?;
-        let input = InputReport {
-            vertices_declared: source.facts().declared_vertices,
-            arcs: found.arcs,
-            loops_removed: found.loops,
-            duplicates_removed: found.duplicates,
-            arcs_added: found.arcs_added,
-            arcs_without_reverse: if source.facts().symmetric { 0 } else { found.arcs_without_reverse },
-        };
-        let truss = job.settings.output.peeling().map(|wanted| edges.peel(wanted.until, control)).transpose()?;
+        let (mut report, vertices, mut edges) = verifier.finish_with_counts(job.counts_edges(), control)?;
+        report.input.vertices_declared = source.facts().declared_vertices;
+        if source.facts().symmetric {
+            report.input.arcs_without_reverse = 0;
+        }
+        report.truss = job.settings.output.peeling().map(|wanted| edges.peel(wanted.until, control)).transpose()?;
         let (clustering, written) = match job.counts_vertices() || job.counts_edges() {
             true => {
-                let array_len = array_len(&source, &vertices, found.arcs);
+                let array_len = array_len(&source, &vertices, report.input.arcs);
                 let names = numbered.as_ref().map(|numbered| numbered.names(work_dir)).transpose()?;
                 session.write_verified(vertices, array_len, names, &edges)?
             }
             false => (None, Ok(())),
         };
-        let seconds = start.elapsed().as_secs_f64();
-        let clustering = clustering.filter(|_| job.counts_vertices());
-        let report = VerifyReport {
-            triangles: found.triangles,
-            vertices: found.vertices,
-            edges: found.edges,
-            wedges: found.wedges,
-            input,
-            seconds,
-            clustering,
-            truss,
-            ..VerifyReport::default()
-        };
+        report.seconds = start.elapsed().as_secs_f64();
+        report.clustering = clustering.filter(|_| job.counts_vertices());
         let report = report.complete();
         let by_k =
             |path: &PathBuf| report.truss.as_ref().map_or(Ok(()), |trusses| session.finish_file(trusses.write(path)?));

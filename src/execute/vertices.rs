@@ -192,7 +192,7 @@ fn write_lcc(counts: VerticesOfGraph<'_>, again: ReadAgain, path: &Path, session
     }
     let counts = VerticesOfGraph { sums: again.arcs.as_ref().unwrap_or(counts.sums), ..counts };
     let names = graph.names()?;
-    let of_all = LccOfVertices { counts: &counts, all: &all, names: names.as_deref(), directed: again.arcs.is_some() };
+    let of_all = LccOfVertices { counts, all: &all, names: names.as_deref(), directed: again.arcs.is_some() };
     session.finish_file(files::lcc(path, &of_all)?)?;
     of_all.summary()
 }

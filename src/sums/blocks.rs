@@ -317,11 +317,4 @@ mod tests {
         assert_eq!(read, [0, 3, 4, 0]);
         assert_eq!(Sums::<ByArc>::bytes(1 << 33), Bytes(1 << 35));
     }
-
-    #[test]
-    fn a_graph_without_edges_has_no_sums() {
-        let sums = Sums::<ByArc>::in_memory(0);
-        sums.add(From(0), &[]).unwrap();
-        assert_eq!((sums.keys, sums.total().unwrap()), (0, 0));
-    }
 }

@@ -8,11 +8,6 @@ use trimill_graph::names::{NameReader, Names};
 use trimill_system::Result;
 use trimill_system::disk::Output;
 
-pub struct CountColumn<R: 'static> {
-    pub(crate) name: &'static str,
-    pub(crate) value: ColumnValue<R>,
-}
-
 /// How a column's value is taken from a row, by the type of the value.
 pub enum ColumnValue<R: 'static> {
     /// An id of the input, which may have a name.
@@ -22,20 +17,16 @@ pub enum ColumnValue<R: 'static> {
     F64(fn(&R) -> f64),
 }
 
-impl<R> CountColumn<R> {
-    pub(crate) const fn new(name: &'static str, value: ColumnValue<R>) -> Self {
-        Self { name, value }
-    }
-
+impl<R> ColumnValue<R> {
     fn put(&self, row: &R, names: Option<&mut NameReader<'_>>, then: u8, text: &mut Vec<u8>) -> Result<()> {
-        match self.value {
-            ColumnValue::Id(id) => match names {
+        match *self {
+            Self::Id(id) => match names {
                 Some(names) => put_name(names.name(id(row))?, then, text),
                 None => put(id(row), then, text),
             },
-            ColumnValue::U64(value) => put(value(row), then, text),
-            ColumnValue::U32(value) => put(value(row).into(), then, text),
-            ColumnValue::F64(value) => {
+            Self::U64(value) => put(value(row), then, text),
+            Self::U32(value) => put(value(row).into(), then, text),
+            Self::F64(value) => {
                 let _ = write!(text, "{}", value(row));
                 text.push(then);
             }
@@ -46,7 +37,8 @@ impl<R> CountColumn<R> {
 
 pub trait CountRows: Sync {
     type Row: 'static;
-    const COLUMNS: &'static [CountColumn<Self::Row>];
+    /// Each column's name and value.
+    const COLUMNS: &'static [(&'static str, ColumnValue<Self::Row>)];
     /// Whether Parquet stores the differences from the row before, in as few bits as they take: if ids ascend and counts are mostly small.
     const AS_DIFFERENCES: bool;
 
@@ -60,20 +52,20 @@ pub trait CountRows: Sync {
 
 /// The least and the most bytes of a row as text: a digit a column, or as many as its numbers can have; for names, typical lengths.
 pub(crate) fn line_bytes<R: CountRows>() -> [u64; 2] {
-    let most = |column: &CountColumn<R::Row>| match column.value {
+    let most = |value: &ColumnValue<R::Row>| match value {
         ColumnValue::Id(_) | ColumnValue::U64(_) => 20,
         ColumnValue::U32(_) => 10,
         // The shortest text that round-trips: 17 digits, zeros behind the point or an exponent.
         ColumnValue::F64(_) => 25,
     };
-    [R::COLUMNS.iter().map(|_| 1 + 1).sum(), R::COLUMNS.iter().map(|column| most(column) + 1).sum()]
+    [R::COLUMNS.iter().map(|_| 1 + 1).sum(), R::COLUMNS.iter().map(|(_, value)| most(value) + 1).sum()]
 }
 
 pub trait CountsInOrder {
     type Rows<'r>: CountRows;
 
     fn names(&self) -> Vec<&'static str> {
-        <Self::Rows<'static> as CountRows>::COLUMNS.iter().map(|column| column.name).collect()
+        <Self::Rows<'static> as CountRows>::COLUMNS.iter().map(|(name, _)| *name).collect()
     }
 
     fn has_names(&self) -> bool;
@@ -92,8 +84,8 @@ pub(crate) fn write_lines<C: CountsInOrder>(to: &mut Output, table: TextTable, c
             let mut readers: Vec<Option<NameReader<'_>>> =
                 columns.iter().map(|_| rows.names().map(Names::reader)).collect();
             for row in rows.range(places) {
-                for ((column, reader), rest) in columns.iter().zip(&mut readers).zip((0..columns.len()).rev()) {
-                    column.put(&row, reader.as_mut(), if rest == 0 { b'\n' } else { table.separator }, text)?;
+                for (((_, value), reader), rest) in columns.iter().zip(&mut readers).zip((0..columns.len()).rev()) {
+                    value.put(&row, reader.as_mut(), if rest == 0 { b'\n' } else { table.separator }, text)?;
                 }
             }
             Ok(())

@@ -40,11 +40,11 @@ pub(super) fn write<C: CountsInOrder>(to: &mut Output, counts: &C) -> Result<()>
             let first = group as usize * of_group;
             let places = first..rows.count().min(first + of_group);
             let columns = descriptors.iter().zip(<C::Rows<'_> as CountRows>::COLUMNS);
-            let columns = columns.map(|(descriptor, column)| {
+            let columns = columns.map(|(descriptor, (_, value))| {
                 let encoder = ColumnEncoder { descriptor: Arc::clone(descriptor), properties: Arc::clone(&properties) };
                 let (names, rows) = (rows.names(), rows.range(places.clone()));
                 // Unsigned numbers are stored as signed ones with the same bits.
-                match column.value {
+                match *value {
                     ColumnValue::Id(id) => match names {
                         Some(names) => encoder.names(names, rows.map(|row| id(&row))),
                         None => encoder.column::<Int64Type>(rows.map(|row| id(&row) as i64)).map_err(failed),
@@ -87,14 +87,14 @@ fn layout<R: CountRows>(
         .set_dictionary_enabled(false)
         .set_created_by(concat!("trimill ", env!("CARGO_PKG_VERSION")).into());
     let mut schema = String::from("message trimill {");
-    for (name, column) in names.iter().zip(R::COLUMNS) {
-        schema += &match column.value {
+    for (name, (_, value)) in names.iter().zip(R::COLUMNS) {
+        schema += &match value {
             ColumnValue::Id(_) if has_names => format!("required byte_array {name} (STRING);"),
             ColumnValue::Id(_) | ColumnValue::U64(_) => format!("required int64 {name} (INTEGER(64, false));"),
             ColumnValue::U32(_) => format!("required int32 {name} (INTEGER(32, false));"),
             ColumnValue::F64(_) => format!("required double {name};"),
         };
-        let encoding = match column.value {
+        let encoding = match value {
             // Front-coded, as they mostly ascend.
             ColumnValue::Id(_) if has_names => Some(Encoding::DELTA_BYTE_ARRAY),
             _ => R::AS_DIFFERENCES.then_some(Encoding::DELTA_BINARY_PACKED),

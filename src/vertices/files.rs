@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use super::lcc::LccRows;
+use super::lcc::LccOfVertices;
 use super::npy::write_array;
 use super::order::VertexRows;
 use super::summary::OfDegree;
@@ -53,7 +53,7 @@ pub fn lcc_table(path: &Path) -> Result<TextTable> {
 }
 
 /// Writes the coefficients of all vertices, as [`vertices`].
-pub fn lcc(path: &Path, all: &impl for<'r> CountsInOrder<Rows<'r> = LccRows<'r>>) -> Result<Output> {
+pub fn lcc(path: &Path, all: &LccOfVertices<'_>) -> Result<Output> {
     let table = lcc_table(path)?;
     new_file(path, |to| {
         // Without vertices, too, a compressed file is one.

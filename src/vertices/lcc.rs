@@ -9,11 +9,11 @@ use std::ops::Range;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::order::{VertexCount, VertexRows};
+use super::order::{VertexCount, VertexRows, VerticesOfGraph};
 use super::pairs;
 use super::summary::LccSummary;
-use crate::table::columns::ColumnValue::{F64, Id};
-use crate::table::columns::{CountColumn, CountRows, CountsInOrder};
+use crate::table::columns::ColumnValue::{self, F64, Id};
+use crate::table::columns::{CountRows, CountsInOrder};
 use trimill_graph::names::Names;
 use trimill_graph::{Ids, OrientedGraph};
 use trimill_system::memory::{HostMemory, Needs};
@@ -110,9 +110,9 @@ fn first_lacking(ids: &Ids, vertices: u32, all: &[u64]) -> Option<u64> {
     parallel::map(chunks, first_of).into_iter().flatten().next()
 }
 
-pub struct LccOfVertices<'a, C> {
+pub struct LccOfVertices<'a> {
     /// Triangles at the vertices, or the arcs between the neighbours of a directed graph.
-    pub counts: &'a C,
+    pub counts: VerticesOfGraph<'a>,
     pub all: &'a AllVertices,
     pub names: Option<&'a Names>,
     pub directed: bool,
@@ -132,7 +132,7 @@ pub struct VertexLcc {
     pub value: f64,
 }
 
-impl<C: for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>> LccOfVertices<'_, C> {
+impl LccOfVertices<'_> {
     /// Runs in the current thread pool.
     pub fn summary(&self) -> Result<LccSummary> {
         let (mut sum, mut with_edge, directed) = (0.0, 0, self.directed);
@@ -159,7 +159,7 @@ fn lcc(row: &VertexCount, directed: bool) -> f64 {
     if most == 0 { 0.0 } else { row.triangles as f64 / most as f64 }
 }
 
-impl<C: for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>> CountsInOrder for LccOfVertices<'_, C> {
+impl CountsInOrder for LccOfVertices<'_> {
     type Rows<'r> = LccRows<'r>;
 
     fn has_names(&self) -> bool {
@@ -167,7 +167,7 @@ impl<C: for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>> CountsInOrder for LccO
     }
 
     fn in_order<'s>(&'s self, write: &'s mut dyn FnMut(&LccRows<'_>) -> Result<()>) -> Result<()> {
-        let Self { counts, all, names, directed } = *self;
+        let Self { ref counts, all, names, directed } = *self;
         let mut next = 0;
         counts.in_order(&mut |rows| {
             let count = rows.count();
@@ -197,8 +197,8 @@ impl LccRows<'_> {
 
 impl CountRows for LccRows<'_> {
     type Row = VertexLcc;
-    const COLUMNS: &'static [CountColumn<VertexLcc>] =
-        &[CountColumn::new("id", Id(|row| row.id)), CountColumn::new("lcc", F64(|row| row.value))];
+    const COLUMNS: &'static [(&'static str, ColumnValue<VertexLcc>)] =
+        &[("id", Id(|row| row.id)), ("lcc", F64(|row| row.value))];
     const AS_DIFFERENCES: bool = false;
 
     fn count(&self) -> usize {

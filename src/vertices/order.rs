@@ -8,8 +8,8 @@ use super::coefficient;
 use super::summary::DegreeFinder;
 use crate::clean::is_sparse;
 use crate::sums::{ByRank, Sums};
-use crate::table::columns::ColumnValue::{F64, Id, U32, U64};
-use crate::table::columns::{CountColumn, CountRows, CountsInOrder};
+use crate::table::columns::ColumnValue::{self, F64, Id, U32, U64};
+use crate::table::columns::{CountRows, CountsInOrder};
 use trimill_graph::names::Names;
 use trimill_graph::{Ids, OrientedGraph};
 use trimill_system::mapped::zeros;
@@ -33,11 +33,11 @@ pub struct VertexRows<'a> {
 
 impl CountRows for VertexRows<'_> {
     type Row = VertexCount;
-    const COLUMNS: &'static [CountColumn<VertexCount>] = &[
-        CountColumn::new("id", Id(|row| row.id)),
-        CountColumn::new("degree", U32(|row| row.degree)),
-        CountColumn::new("triangles", U64(|row| row.triangles)),
-        CountColumn::new("local_clustering", F64(|row| coefficient(row.degree, row.triangles))),
+    const COLUMNS: &'static [(&'static str, ColumnValue<VertexCount>)] = &[
+        ("id", Id(|row| row.id)),
+        ("degree", U32(|row| row.degree)),
+        ("triangles", U64(|row| row.triangles)),
+        ("local_clustering", F64(|row| coefficient(row.degree, row.triangles))),
     ];
     const AS_DIFFERENCES: bool = false;
 

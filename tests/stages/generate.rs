@@ -13,8 +13,9 @@ use dsi_bitstream::codes::GammaRead;
 use dsi_bitstream::impls::{BufBitReader, MemWordReader};
 use dsi_bitstream::traits::BE;
 use lender::for_;
-use trimill::testing::count::verify::{Verdict, Verifier, brute_force};
+use trimill::testing::count::verify::{Verifier, brute_force};
 use trimill::testing::input::ArcSink;
+use trimill::testing::report::VerifyReport;
 use trimill::{Control, Error, Kind, Observer, Unit};
 use trimill_generate::{BaseGraph, Family, Generated, GeneratedFile, KnownCounts, RowArcs, StarKind};
 use trimill_generate::{generate, generate_file};
@@ -110,7 +111,7 @@ fn is_sg_of(bytes: &[u8], vertices: u64, edges: &[(u64, u64)]) {
     assert!((0..vertices as usize).flat_map(row).eq(wanted));
 }
 
-fn verify(edges: &[(u64, u64)]) -> Verdict {
+fn verify(edges: &[(u64, u64)]) -> VerifyReport {
     let verifier = Verifier::new();
     verifier.arcs(edges).unwrap();
     verifier.finish(&Control::silent()).unwrap()

@@ -6,10 +6,10 @@ use trimill_counting::Resident;
 
 use super::by_head::{self, HeadBuckets};
 use super::hubs::Hubs;
-use super::locals::{count_postponed, count_run, count_run_at_vertices};
+use super::locals::{count_postponed, count_run};
 use super::pack::{self, BitRows};
 use super::postponed::PostponedArc;
-use super::vertices::HostVertexCounters;
+use super::vertices::{HostVertexCounters, TotalOnly};
 use super::worker::{CpuWorker, RowBlockContext};
 use super::{RUNS_PER_THREAD, batches, free};
 use crate::count::successors::SuccessorRows;
@@ -76,8 +76,9 @@ impl BitmapState {
                 // The run's arcs count as done in proportion to the row block's share of the numbering.
                 let share = run.arcs(resident) * u64::from(range.end - range.start) / u64::from(numbered.max(1));
                 let triangles = match counters {
-                    None => count_run(&mut free(workers), run, &around, heads),
-                    Some(all) => count_run_at_vertices(&mut free(workers), run, &around, heads, all),
+                    None => count_run(&mut free(workers), run, &around, heads, &mut TotalOnly),
+                    Some(all) => free(workers)
+                        .at_vertices(all, |worker, corners| count_run(worker, run, &around, heads, corners)),
                 };
                 progress.into_iter().for_each(|progress| progress.advance(share));
                 Ok(triangles)

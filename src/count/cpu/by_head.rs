@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::pack;
 use super::postponed::{PostponedArc, SortedArcs};
 use super::probe::{before, mark, unmark};
-use super::vertices::{Corners, HostVertexCounters, TotalOnly, WorkerVertices};
+use super::vertices::{Corners, HostVertexCounters, TotalOnly};
 use super::worker::{CpuWorker, LocalsRun};
 use crate::count::successors::SuccessorRows;
 use crate::planes::each_bit;
@@ -280,8 +280,8 @@ impl HeadPart<'_> {
         counters: Option<&HostVertexCounters>,
     ) -> u64 {
         match counters {
-            None => count_part(worker, self, successors),
-            Some(all) => count_part_at_vertices(worker, self, successors, all),
+            None => count_part(worker, self, successors, &mut TotalOnly),
+            Some(all) => worker.at_vertices(all, |worker, corners| count_part(worker, self, successors, corners)),
         }
     }
 }
@@ -332,27 +332,9 @@ fn sample(resident: &Resident, range: &Range<u32>, entries: impl Fn(u32) -> usiz
     (0..groups).into_par_iter().with_min_len(1 << 10).map(sum).collect()
 }
 
+/// Compiled for several instruction sets, see [`super::locals::count_run`].
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-fn count_part(worker: &mut CpuWorker, part: &HeadPart<'_>, successors: &SuccessorRows<'_>) -> u64 {
-    count_of_part(worker, part, successors, &mut TotalOnly)
-}
-
-/// As [`count_part`], and adds the triangles at each vertex to the counters of `worker` or to `all`.
-#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-fn count_part_at_vertices(
-    worker: &mut CpuWorker,
-    part: &HeadPart<'_>,
-    successors: &SuccessorRows<'_>,
-    all: &HostVertexCounters,
-) -> u64 {
-    let mut near = std::mem::take(&mut worker.near);
-    let count = count_of_part(worker, part, successors, &mut WorkerVertices { all, near: &mut near });
-    worker.near = near;
-    count
-}
-
-#[inline(always)]
-fn count_of_part<C: Corners>(
+fn count_part<C: Corners>(
     worker: &mut CpuWorker,
     part: &HeadPart<'_>,
     successors: &SuccessorRows<'_>,

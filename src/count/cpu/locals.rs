@@ -22,32 +22,7 @@ const PART: usize = 1 << 13;
 /// Compiled for several instruction sets, chosen at run time: without a popcount instruction, counting takes twice as long. Callees must be
 /// inlined, and count bits in loops: an iterator's `sum` may become a function of its own, compiled for the oldest processor.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-pub(super) fn count_run(
-    worker: &mut CpuWorker,
-    run: LocalsRun<'_>,
-    around: &RowBlockContext<'_>,
-    heads: &HeadBuckets,
-) -> u64 {
-    count_of_run(worker, run, around, heads, &mut TotalOnly)
-}
-
-/// As [`count_run`], and adds the triangles at each vertex to the counters of `worker` or to `all`.
-#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-pub(super) fn count_run_at_vertices(
-    worker: &mut CpuWorker,
-    run: LocalsRun<'_>,
-    around: &RowBlockContext<'_>,
-    heads: &HeadBuckets,
-    all: &HostVertexCounters,
-) -> u64 {
-    let mut near = std::mem::take(&mut worker.near);
-    let count = count_of_run(worker, run, around, heads, &mut WorkerVertices { all, near: &mut near });
-    worker.near = near;
-    count
-}
-
-#[inline(always)]
-fn count_of_run<C: Corners>(
+pub(super) fn count_run<C: Corners>(
     worker: &mut CpuWorker,
     run: LocalsRun<'_>,
     around: &RowBlockContext<'_>,
@@ -120,8 +95,8 @@ pub(super) fn count_postponed(
     }
     let nears: Vec<Mutex<NearCounters>> = nears.into_iter().map(Mutex::new).collect();
     let part = |(worker, arcs)| match counters {
-        None => count_sorted(worker, arcs, hubs),
-        Some(all) => count_sorted_at_vertices(worker, arcs, hubs, WorkerVertices { all, near: &mut free(&nears) }),
+        None => count_sorted(worker, arcs, hubs, &mut TotalOnly),
+        Some(all) => count_sorted(worker, arcs, hubs, &mut WorkerVertices { all, near: &mut free(&nears) }),
     };
     let count = parallel::map(parts, part).into_iter().sum();
     for (worker, near) in workers.iter_mut().zip(nears) {
@@ -132,17 +107,10 @@ pub(super) fn count_postponed(
 }
 
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-fn count_sorted(worker: &CpuWorker, arcs: Range<usize>, hubs: &Hubs) -> u64 {
-    worker.intersect_sorted(arcs, hubs, &mut TotalOnly, |_, _, _| ())
-}
-
-#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-fn count_sorted_at_vertices(
-    worker: &CpuWorker,
-    arcs: Range<usize>,
-    hubs: &Hubs,
-    mut corners: WorkerVertices<'_>,
-) -> u64 {
-    worker
-        .intersect_sorted(arcs, hubs, &mut corners, |corners, tail, found| corners.local(worker.local_at(tail), found))
+fn count_sorted<C: Corners>(worker: &CpuWorker, arcs: Range<usize>, hubs: &Hubs, corners: &mut C) -> u64 {
+    worker.intersect_sorted(arcs, hubs, corners, |corners, tail, found| {
+        if C::WANTED {
+            corners.local(worker.local_at(tail), found);
+        }
+    })
 }

@@ -19,7 +19,7 @@ use super::hubs::Hubs;
 use super::pack::{self, BitRows, Unpacked};
 use super::postponed::{Capacity, PostponedArc, PostponedArcs};
 use super::probe::{mark, may_intersect, unmark};
-use super::vertices::{Corners, NearCounters, OfRow, RowCounters};
+use super::vertices::{Corners, HostVertexCounters, NearCounters, OfRow, RowCounters, WorkerVertices};
 use crate::count::successors::SuccessorRows;
 use trimill_counting::Resident;
 use trimill_system::Bytes;
@@ -83,6 +83,18 @@ impl CpuWorker {
             + Bytes::of::<u32>((self.locals.capacity() + self.of_locals.capacity()) as u64)
             + Unpacked::BYTES
             + self.of_row.bytes()
+    }
+
+    /// Counts by `count`, which adds the triangles at each vertex to the worker's own counters or to `all`.
+    pub(super) fn at_vertices(
+        &mut self,
+        all: &HostVertexCounters,
+        count: impl FnOnce(&mut Self, &mut WorkerVertices<'_>) -> u64,
+    ) -> u64 {
+        let mut near = std::mem::take(&mut self.near);
+        let counted = count(self, &mut WorkerVertices { all, near: &mut near });
+        self.near = near;
+        counted
     }
 
     /// Counts the triangles that start at a local and whose middle corner is a hub; all of `head` is below the end of the hubs. Postponed arcs are

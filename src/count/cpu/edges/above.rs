@@ -102,34 +102,3 @@ fn transpose(square: &mut [u64; 64]) {
         mask ^= mask << size;
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bits_are_those_of_the_hubs_turned_around() {
-        let rows: Vec<Vec<u32>> = (0..300u32).map(|y| (1..y).filter(|x| y.is_multiple_of(*x)).collect()).collect();
-        let mut above = HubsAbove::default();
-        for range in [0..64, 0..65, 63..130, 130..131, 131..131, 0..300, 128..300, 64..65] {
-            let mut hubs = Hubs::new();
-            hubs.take(range.clone(), |b| &rows[b as usize]);
-            above.take(&hubs);
-            let mut begin = 0;
-            for x in 0..if range.is_empty() { 0 } else { range.end } {
-                assert_eq!(words_before(range.start, range.end, x), begin, "{range:?}, row {x}");
-                let row = above.row(x);
-                begin += row.len();
-                let bits = 64 * above.first_word(x) as u32..range.end;
-                let found: Vec<u32> =
-                    bits.clone().filter(|y| row[((y - bits.start) / 64) as usize] >> (y % 64) & 1 != 0).collect();
-                let divided: Vec<u32> = range.clone().filter(|&y| rows[y as usize].contains(&x)).collect();
-                assert_eq!(found, divided, "{range:?}, row {x}");
-            }
-            assert!(
-                above.bytes() <= bytes(300)
-                    && (range.start > 0 || Bytes(8 * begin as u64) == bytes(range.len() as u32))
-            );
-        }
-    }
-}

@@ -27,12 +27,9 @@ pub(super) struct HubBatch<'a> {
 const HUBS: usize = MOST as usize;
 const WORDS: usize = HUBS / 64;
 
-#[derive(Debug, Default)]
-pub(super) struct HubArcs(Option<HubRoom>);
-
-/// The arrays have constant lengths, so that indexing by 16 bits needs no bounds check.
+/// A worker's arrays for a hub. They have constant lengths, so that indexing by 16 bits needs no bounds check.
 #[derive(Debug)]
-struct HubRoom {
+pub(super) struct HubRoom {
     /// All hubs that this hub has an arc to or from.
     bits: Box<[u64; WORDS]>,
     /// Counters of the arcs of this hub, 64 of a word together.
@@ -50,35 +47,20 @@ pub(in crate::count::cpu) fn per_worker(hubs: u32) -> Bytes {
     }
 }
 
-impl HubArcs {
-    pub(super) fn allocate(&mut self, hubs: u32) {
-        self.0.get_or_insert_with(|| HubRoom {
-            bits: zeroed_box(),
-            planes: zeroed_box(),
-            of_number: zeroed_box(),
-            counts: Vec::with_capacity(hubs as usize),
-        });
+impl HubRoom {
+    pub(super) fn new(hubs: u32) -> Self {
+        let counts = Vec::with_capacity(hubs as usize);
+        Self { bits: zeroed_box(), planes: zeroed_box(), of_number: zeroed_box(), counts }
     }
 
     pub(super) fn bytes(&self) -> Bytes {
-        let of = |room: &HubRoom| per_worker(1) + Bytes::of::<u32>(room.counts.capacity() as u64 - 1);
-        self.0.as_ref().map_or(Bytes::ZERO, of)
-    }
-
-    /// Counts the triangles of the sorted arcs of a part; returns how many have their middle corner at the head of the arc.
-    pub(super) fn count_part(
-        &mut self,
-        first: u32,
-        sorted: &[PostponedArc],
-        batch: &HubBatch<'_>,
-        around: &Around<'_>,
-    ) -> u64 {
-        self.0.as_mut().map_or(0, |room| count_part(room, first, sorted, batch, around))
+        per_worker(1) + Bytes::of::<u32>(self.counts.capacity() as u64 - 1)
     }
 }
 
+/// Counts the triangles of the sorted arcs of a part; returns how many have their middle corner at the head of the arc.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-fn count_part(
+pub(super) fn count_part(
     room: &mut HubRoom,
     first: u32,
     sorted: &[PostponedArc],

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::context::{Around, BatchedHeads, FoundByHead};
 use super::counters::{Additions, HostEdgeCounters};
 use super::head_arcs::{self, HeadArcs};
-use super::hub_arcs::{HubArcs, HubBatch};
+use super::hub_arcs::{self, HubBatch, HubRoom};
 use super::own::Own;
 use super::packed_arcs;
 use crate::count::cpu::ahead::{AHEAD, is_scattered, prefetch, prefetch_row};
@@ -25,7 +25,8 @@ const SHORT: usize = 16;
 pub(super) struct EdgeWorker {
     pub(super) own: Own,
     unpacked: Unpacked,
-    hub_arcs: HubArcs,
+    /// If there are hubs, once it is allocated.
+    of_hub: Option<HubRoom>,
     pub(super) additions: Additions,
     sorted: SortedArcs,
     counts: Vec<u32>,
@@ -37,7 +38,7 @@ impl EdgeWorker {
         Self {
             own: Own::new(numbered),
             unpacked: Unpacked::new(),
-            hub_arcs: HubArcs::default(),
+            of_hub: None,
             additions,
             sorted: SortedArcs::default(),
             counts: Vec::new(),
@@ -47,7 +48,7 @@ impl EdgeWorker {
     pub(super) fn bytes(&self) -> Bytes {
         self.own.bytes()
             + Unpacked::BYTES
-            + self.hub_arcs.bytes()
+            + self.of_hub.as_ref().map_or(Bytes::ZERO, HubRoom::bytes)
             + self.additions.bytes()
             + self.sorted.bytes()
             + Bytes::of::<u32>(self.counts.capacity() as u64)
@@ -56,7 +57,7 @@ impl EdgeWorker {
     /// Allocates the arrays for arcs that are counted by head; rows have up to `longest` entries.
     pub(super) fn allocate(&mut self, hubs: u32, longest: u32) {
         if hubs > 0 {
-            self.hub_arcs.allocate(hubs);
+            self.of_hub.get_or_insert_with(|| HubRoom::new(hubs));
         }
         if !self.sorted.is_allocated() {
             self.sorted = SortedArcs::new(OF_PART, OF_BUCKET);
@@ -69,7 +70,9 @@ impl EdgeWorker {
         let mut sorted = std::mem::take(&mut self.sorted);
         let arcs = part.sort(&mut sorted);
         let triangles = match batch {
-            HeadBatch::Hubs(batch) => self.hub_arcs.count_part(part.first, arcs, batch, around),
+            HeadBatch::Hubs(batch) => {
+                self.of_hub.as_mut().map_or(0, |room| hub_arcs::count_part(room, part.first, arcs, batch, around))
+            }
             HeadBatch::Others(found) => {
                 let Self { own, additions, counts, .. } = self;
                 head_arcs::count_part(&mut HeadArcs { own, additions, counts }, part.first, arcs, found, around)
