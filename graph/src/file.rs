@@ -34,7 +34,7 @@ use super::layout::{DEGREES, INDEX, NAMES, PAGE, REMAKE, ROWS};
 use super::names::Names;
 use super::store::{BlockStore, GraphFile};
 use super::tables::{CHUNK_BYTES, Table};
-use trimill_system::disk::{self, TemporaryFile};
+use trimill_system::disk::{self, NewFile};
 use trimill_system::{Error, Result, parallel};
 
 pub(super) const MAGIC: [u8; 8] = *b"TRIMGRAF";
@@ -47,7 +47,7 @@ const HEADER: usize = FIXED + 16;
 pub(super) const READ: usize = 4 << 20;
 
 /// Opens a graph file that is removed with the graph; checks all but rows, order and ids. Ranks need not follow degrees.
-pub fn open_temporary(temporary: TemporaryFile) -> Result<OrientedGraph> {
+pub fn open_temporary(temporary: NewFile) -> Result<OrientedGraph> {
     let (file, path) = (temporary.as_file().try_clone(), temporary.path().to_path_buf());
     let file = file.map_err(|e| Error::read(&path, e))?;
     opened(file, &path, Some(temporary))
@@ -71,7 +71,7 @@ pub fn open_file_in_any_order(file: &File, path: &Path) -> Result<OrientedGraph>
     opened(file.try_clone().map_err(|e| Error::read(path, e))?, path, None)
 }
 
-fn opened(file: File, path: &Path, temporary: Option<TemporaryFile>) -> Result<OrientedGraph> {
+fn opened(file: File, path: &Path, temporary: Option<NewFile>) -> Result<OrientedGraph> {
     let (layout, checksum) = read_footer(&file, path)?;
     let file = GraphFile { file, path: path.to_path_buf(), checksum, _temporary: temporary };
     let entries: Vec<[u64; 4]> = section(&file, &layout, INDEX)?;

@@ -106,7 +106,7 @@ fn begin(dir: &Path, path: &Path) -> Result<Option<File>> {
     file.write_at(text().as_bytes(), 0)?;
     // The name must not outlast the text.
     file.sync()?;
-    let lock = match file.into_temporary().persist_new(path) {
+    let lock = match file.persist_new(path) {
         // The process that was first removed the file, as one that a killed process left.
         Err(error) if error.io_kind() == Some(io::ErrorKind::NotFound) && path.exists() => None,
         lock => lock?,

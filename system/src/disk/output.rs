@@ -172,7 +172,7 @@ impl Output {
     /// As [`Self::finish`], but never replaces a file: returns whether the name was free.
     pub fn finish_new(self) -> Result<bool> {
         match self.sink {
-            OutputSink::New(file, to) => file.into_temporary().persist_if_free(&to),
+            OutputSink::New(file, to) => file.persist_if_free(&to),
             OutputSink::Existing(_) => Ok(true),
         }
     }
@@ -245,6 +245,7 @@ mod tests {
 
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
+    use super::super::temporary::marked;
     use super::*;
     use crate::error::Kind;
 
@@ -329,7 +330,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let used = NewFile::create(dir.path(), ".trimill-", ".tmp", SHARED).unwrap();
         // A process that is killed leaves the file; its lock is gone.
-        let left = NewFile::create(dir.path(), ".trimill-", ".tmp", SHARED).unwrap().into_temporary().leak();
+        let left = dir.path().join(marked(".trimill-") + "left.tmp");
+        std::fs::write(&left, "x").unwrap();
         for foreign in [".trimill-notes.tmp", "graph.txt"] {
             std::fs::write(dir.path().join(foreign), "x").unwrap();
         }

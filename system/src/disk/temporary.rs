@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
-use tempfile::{TempDir, TempPath};
+use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::step;
@@ -26,13 +26,6 @@ pub struct TemporaryDir {
     dir: TempDir,
     /// Dropped after the directory, which must not look unused while it is being emptied.
     _lock: Option<File>,
-}
-
-/// A file under a temporary name, removed on drop.
-#[derive(Debug)]
-pub struct TemporaryFile {
-    path: TempPath,
-    lock: File,
 }
 
 impl TemporaryDir {
@@ -58,68 +51,6 @@ impl TemporaryDir {
 
     pub fn path(&self) -> &Path {
         self.dir.path()
-    }
-}
-
-impl TemporaryFile {
-    pub(super) fn new(path: TempPath, lock: File) -> Self {
-        Self { path, lock }
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// For reading; works even after the file is renamed or removed.
-    pub fn as_file(&self) -> &File {
-        &self.lock
-    }
-
-    /// Gives the file its final name, replacing any file of that name. Errors: `Kind::Resource`; the file is removed.
-    pub fn persist(self, to: &Path) -> Result<()> {
-        let Self { path, lock } = self;
-        step(|| path.persist(to).map_err(|e| e.error)).map_err(|e| Error::write(to, e))?;
-        // Only now, as the name is no longer a temporary one that a sweep removes.
-        drop(lock);
-        Ok(())
-    }
-
-    /// As [`Self::persist`], unless a file has that name, which then stays. Returns whether the name was free.
-    pub(super) fn persist_if_free(self, to: &Path) -> Result<bool> {
-        let Self { path, lock } = self;
-        let named = step(|| match path.persist_noclobber(to) {
-            Ok(()) => Ok(true),
-            Err(_) if to.symlink_metadata().is_ok() => Ok(false),
-            // Some file systems have neither such a rename nor hard links.
-            Err(error) => error.path.persist(to).map(|()| true).map_err(|error| error.error),
-        });
-        drop(lock);
-        named.map_err(|e| Error::write(to, e))
-    }
-
-    /// Gives the file its final name if that is free; returns the file, still locked. Errors: `Kind::Resource`; the file is removed.
-    pub fn persist_new(self, to: &Path) -> Result<Option<File>> {
-        let Self { path, lock } = self;
-        match step(|| path.persist_noclobber(to).map_err(|e| e.error)) {
-            Ok(()) => Ok(Some(lock)),
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(None),
-            Err(e) => Err(Error::write(to, e)),
-        }
-    }
-}
-
-#[cfg(test)]
-impl TemporaryFile {
-    /// Leaves the file behind, as a killed process does.
-    #[allow(clippy::unwrap_used)]
-    pub(super) fn leak(self) -> std::path::PathBuf {
-        self.path.keep().unwrap()
-    }
-}
-
-impl AsRef<Path> for TemporaryFile {
-    fn as_ref(&self) -> &Path {
-        &self.path
     }
 }
 
@@ -203,7 +134,7 @@ mod tests {
         let used = TemporaryDir::new(dir.path(), "trimill-spill-").unwrap();
         std::fs::write(used.path().join("spill"), "x").unwrap();
         let file = NewFile::create(dir.path(), ".part-00001.spill.", ".tmp", PRIVATE).unwrap();
-        let whole = NewFile::create(dir.path(), "trimill-graph-", ".tmp", PRIVATE).unwrap().into_temporary();
+        let whole = NewFile::create(dir.path(), "trimill-graph-", ".tmp", PRIVATE).unwrap();
         let foreign = ["trimill-spill-0123456789abcdef-abcd", "graph.txt", &format!("other-{}-x", machine())];
         foreign.iter().for_each(|name| std::fs::write(dir.path().join(name), "x").unwrap());
         let before = names();
