@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Advice, fadvise};
 use tempfile::NamedTempFile;
 
-use super::temporary::{Claim, claimed, marked};
+use super::temporary::{is_lost, marked};
 use super::{faults, pass, step, write_at};
 use crate::error::{Error, Result};
 
@@ -39,7 +39,7 @@ impl NewFile {
             // Opened here, because `tempfile_in` would hide the system's error and name the temporary file.
             let open = |path: &Path| File::options().read(true).write(true).create_new(true).mode(mode).open(path);
             let file = tempfile::Builder::new().prefix(&prefix).suffix(suffix).make_in(dir, open)?;
-            if !matches!(claimed(file.as_file(), file.path()), Claim::Lost) {
+            if !is_lost(file.as_file(), file.path()) {
                 return Ok(file);
             }
         };

@@ -25,7 +25,7 @@ const PREFIXES: [&str; 3] = ["trimill-", ".trimill-", ".part-"];
 pub struct TemporaryDir {
     dir: TempDir,
     /// Dropped after the directory, which must not look unused while it is being emptied.
-    _lock: Option<File>,
+    _lock: File,
 }
 
 impl TemporaryDir {
@@ -39,11 +39,8 @@ impl TemporaryDir {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
                 other => other?,
             };
-            match claimed(&lock, dir.path()) {
-                Claim::Ours => return Ok(Self { dir, _lock: Some(lock) }),
-                Claim::Unknown => return Ok(Self { dir, _lock: None }),
-                // Another process removed it before it was locked.
-                Claim::Lost => {}
+            if !is_lost(&lock, dir.path()) {
+                return Ok(Self { dir, _lock: lock });
             }
         };
         step(make).map_err(|e| Error::write(parent, e))
@@ -54,19 +51,12 @@ impl TemporaryDir {
     }
 }
 
-pub(super) enum Claim {
-    Ours,
-    /// Removed by another process, or about to be.
-    Lost,
-    Unknown,
-}
-
-pub(super) fn claimed(file: &File, path: &Path) -> Claim {
+/// Locks what was made at `path`, if its file system can lock. Returns whether another process has removed it before that, or is about to.
+pub(super) fn is_lost(file: &File, path: &Path) -> bool {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         // Names are random, so nothing else has this one: if it exists, it was not removed before it was locked.
-        Ok(()) if path.exists() => Claim::Ours,
-        Ok(()) | Err(Errno::WOULDBLOCK) => Claim::Lost,
-        Err(_) => Claim::Unknown,
+        Ok(()) => !path.exists(),
+        Err(error) => error == Errno::WOULDBLOCK,
     }
 }
 
@@ -189,9 +179,9 @@ mod tests {
         let path = dir.path().join("file");
         std::fs::write(&path, "x").unwrap();
         let file = File::open(&path).unwrap();
-        assert!(matches!(claimed(&file, &path), Claim::Ours));
-        assert!(matches!(claimed(&File::open(&path).unwrap(), &path), Claim::Lost));
+        assert!(!is_lost(&file, &path));
+        assert!(is_lost(&File::open(&path).unwrap(), &path));
         std::fs::remove_file(&path).unwrap();
-        assert!(matches!(claimed(&file, &path), Claim::Lost));
+        assert!(is_lost(&file, &path));
     }
 }
