@@ -245,9 +245,7 @@ mod tests {
 
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-    use super::super::temporary::marked;
     use super::*;
-    use crate::error::Kind;
 
     fn names(dir: &Path) -> Vec<String> {
         let mut names: Vec<String> =
@@ -296,48 +294,5 @@ mod tests {
         assert_eq!(reader.join().unwrap(), "through");
         assert!(path.metadata().unwrap().file_type().is_fifo());
         assert_eq!(names(dir.path()), ["pipe"]);
-    }
-
-    #[test]
-    fn a_device_that_is_full_is_an_error_and_stays_a_device() {
-        let dir = tempfile::tempdir().unwrap();
-        let (link, file) = (dir.path().join("link"), dir.path().join("file"));
-        symlink("/dev/full", &link).unwrap();
-        std::fs::write(&file, "old").unwrap();
-        // No file of a set is written if one of them cannot be.
-        let error = write_outputs(&[(&link, b"much"), (&file, b"new")]).unwrap_err();
-        assert_eq!(error.kind(), Kind::Resource);
-        assert!(error.to_string().contains("link"), "{error}");
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "old");
-        assert!(link.is_symlink() && Path::new("/dev/full").metadata().unwrap().file_type().is_char_device());
-        assert_eq!(names(dir.path()), ["file", "link"]);
-    }
-
-    #[test]
-    fn a_directory_and_a_missing_folder_are_refused_before_the_work() {
-        let dir = tempfile::tempdir().unwrap();
-        assert_eq!(check_output(dir.path()).unwrap_err().kind(), Kind::Usage);
-        let missing = check_output(&dir.path().join("missing/file")).unwrap_err();
-        assert_eq!(missing.kind(), Kind::Resource);
-        let said = missing.to_string();
-        assert!(said.contains("missing does not exist; make it first") && !said.contains(".trimill-"), "{said}");
-        check_output(&dir.path().join("file")).unwrap();
-        assert!(names(dir.path()).is_empty());
-    }
-
-    #[test]
-    fn what_a_killed_process_left_beside_an_output_is_removed_and_what_is_in_use_stays() {
-        let dir = tempfile::tempdir().unwrap();
-        let used = NewFile::create(dir.path(), ".trimill-", ".tmp", SHARED).unwrap();
-        // A process that is killed leaves the file; its lock is gone.
-        let left = dir.path().join(marked(".trimill-") + "left.tmp");
-        std::fs::write(&left, "x").unwrap();
-        for foreign in [".trimill-notes.tmp", "graph.txt"] {
-            std::fs::write(dir.path().join(foreign), "x").unwrap();
-        }
-        assert_eq!(names(dir.path()).len(), 4);
-        check_output(&dir.path().join("file")).unwrap();
-        assert!(!left.exists() && used.name().exists());
-        assert_eq!(names(dir.path()).len(), 3);
     }
 }
