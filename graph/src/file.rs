@@ -29,7 +29,7 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 pub use super::layout::{GraphSection, Layout};
 
 use super::OrientedGraph;
-use super::index::{BlockEntry, BlockIndex, DegreeRun, DegreeRuns};
+use super::index::{BlockEntry, BlockIndex, DegreeRun, checked_runs};
 use super::layout::{DEGREES, INDEX, NAMES, PAGE, REMAKE, ROWS};
 use super::names::Names;
 use super::store::{BlockStore, GraphFile};
@@ -55,20 +55,15 @@ pub fn open_temporary(temporary: NewFile) -> Result<OrientedGraph> {
 
 /// As [`open_temporary`], for a file that stays and whose ranks follow degrees.
 pub fn open(path: &Path) -> Result<OrientedGraph> {
-    open_file(&File::open(path).map_err(|e| Error::read(path, e))?, path)
+    open_file(&File::open(path).map_err(|e| Error::read(path, e))?, path, false)
 }
 
-/// As [`open`], for an open file, even if it was renamed or removed meanwhile. Messages call it `path`.
-pub fn open_file(file: &File, path: &Path) -> Result<OrientedGraph> {
+/// As [`open`], for an open file, also one that was renamed or removed, which messages call `path`; `in_any_order`: ranks need not follow degrees.
+pub fn open_file(file: &File, path: &Path, in_any_order: bool) -> Result<OrientedGraph> {
     match opened(file.try_clone().map_err(|e| Error::read(path, e))?, path, None)? {
-        graph if graph.layout.ranks_follow_degrees() => Ok(graph),
+        graph if in_any_order || graph.layout.ranks_follow_degrees() => Ok(graph),
         _ => Err(Error::data(path, "its list of degrees is empty").advice(REMAKE)),
     }
-}
-
-/// As [`open_file`], but ranks need not follow degrees.
-pub fn open_file_in_any_order(file: &File, path: &Path) -> Result<OrientedGraph> {
-    opened(file.try_clone().map_err(|e| Error::read(path, e))?, path, None)
 }
 
 fn opened(file: File, path: &Path, temporary: Option<NewFile>) -> Result<OrientedGraph> {
@@ -80,7 +75,7 @@ fn opened(file: File, path: &Path, temporary: Option<NewFile>) -> Result<Oriente
     let runs = runs.into_iter().map(|[degree, vertices]| DegreeRun { degree, vertices }).collect();
     let contradicts = |what: &str| Error::data(path, format!("its {what} contradicts its footer")).advice(REMAKE);
     let index = BlockIndex::new(entries, &layout).ok_or_else(|| contradicts("index"))?;
-    let degrees = DegreeRuns::new(runs, &layout).ok_or_else(|| contradicts("list of degrees"))?;
+    let degrees = checked_runs(runs, &layout).ok_or_else(|| contradicts("list of degrees"))?;
     let rows = layout.range(ROWS).start;
     let store = Arc::new(BlockStore::File { file, rows });
     Ok(OrientedGraph { store, layout, index, degrees, recent: Default::default() })
