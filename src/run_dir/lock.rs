@@ -28,7 +28,7 @@ impl Lock {
         if lacks_lock(dir, &path)?
             && let Some(lock) = begin(dir, &path)?
         {
-            return Ok(Self { _held: FileLock::of_new(lock) });
+            return Ok(Self { _held: lock });
         }
         let (file, said) = opened(dir, &path)?;
         // All files here appear by an atomic rename, so a count stays right even if two processes use the directory because nothing can be locked.
@@ -101,7 +101,7 @@ fn text() -> String {
 }
 
 /// Creates the file under a temporary name, locked and with its text; none if another process was first.
-fn begin(dir: &Path, path: &Path) -> Result<Option<File>> {
+fn begin(dir: &Path, path: &Path) -> Result<Option<FileLock>> {
     let file = NewFile::create(dir, ".trimill-", ".tmp", SHARED)?.known_as(path);
     file.write_at(text().as_bytes(), 0)?;
     // The name must not outlast the text.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Advice, fadvise};
 use tempfile::NamedTempFile;
 
+use super::file_lock::FileLock;
 use super::temporary::{is_lost, marked};
 use super::{faults, pass, step, write_at};
 use crate::error::{Error, Result};
@@ -99,11 +100,11 @@ impl NewFile {
         named.map_err(|e| Error::write(to, e))
     }
 
-    /// Gives the file its final name if that is free; returns the file, still locked. Errors: `Kind::Resource`; the file is removed.
-    pub fn persist_new(self, to: &Path) -> Result<Option<File>> {
+    /// Gives the file its final name if that is free; returns its lock. Errors: `Kind::Resource`; the file is removed.
+    pub fn persist_new(self, to: &Path) -> Result<Option<FileLock>> {
         let (lock, path) = self.file.into_parts();
         match step(|| path.persist_noclobber(to).map_err(|e| e.error)) {
-            Ok(()) => Ok(Some(lock)),
+            Ok(()) => Ok(Some(FileLock(lock))),
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(None),
             Err(e) => Err(Error::write(to, e)),
         }
