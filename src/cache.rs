@@ -16,7 +16,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::orient::OrientedFile;
 use crate::report::CacheEntry;
 use trimill_graph::OrientedGraph;
-use trimill_graph::file::{self, open_file, open_file_in_any_order, open_temporary};
+use trimill_graph::file::{self, open_file, open_temporary};
 use trimill_input::format::Format;
 use trimill_input::identity::Identity;
 use trimill_input::{ColumnNames, Header};
@@ -294,7 +294,7 @@ pub fn default_cache_dir() -> Option<PathBuf> {
 }
 
 fn open(file: &File, path: &Path, origin: &Origin) -> Result<OrientedGraph> {
-    if origin.doubled.is_some() { open_file_in_any_order(file, path) } else { open_file(file, path) }
+    open_file(file, path, origin.doubled.is_some())
 }
 
 /// Logs a failed removal, which loses only disk space; returns whether it succeeded.

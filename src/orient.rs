@@ -38,7 +38,7 @@ const AHEAD: usize = 24;
 
 /// A complete graph file under a temporary name.
 pub struct OrientedFile {
-    pub file: trimill_system::disk::TemporaryFile,
+    pub file: trimill_system::disk::NewFile,
     pub file_bytes: Bytes,
 }
 

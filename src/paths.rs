@@ -255,17 +255,13 @@ fn check_places(all: &[Paths]) -> Result<()> {
     let mut made: Vec<&Path> = Vec::new();
     for paths in all {
         made.extend(paths.made.iter().map(PathBuf::as_path));
-        let of_job = |error: Error| match &paths.job {
-            Some(job) => error.while_doing(&format!("job '{job}'")),
-            None => error,
-        };
         let check_place = |output: &AnnouncedPaths| match output.how {
             How::Write(None) => can_be_written(&output.path, &made),
             // A report is also written for a job that fails before it makes its directory.
             How::Write(Some(_)) => can_be_written(&output.path, &[]),
             _ => Ok(()),
         };
-        paths.all.iter().try_for_each(check_place).map_err(of_job)?;
+        paths.all.iter().try_for_each(check_place).map_err(|error| error.in_job(paths.job.as_deref()))?;
     }
     Ok(())
 }

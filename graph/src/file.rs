@@ -29,12 +29,12 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 pub use super::layout::{GraphSection, Layout};
 
 use super::OrientedGraph;
-use super::index::{BlockEntry, BlockIndex, DegreeRun, DegreeRuns};
+use super::index::{BlockEntry, BlockIndex, DegreeRun, checked_runs};
 use super::layout::{DEGREES, INDEX, NAMES, PAGE, REMAKE, ROWS};
 use super::names::Names;
 use super::store::{BlockStore, GraphFile};
 use super::tables::{CHUNK_BYTES, Table};
-use trimill_system::disk::{self, TemporaryFile};
+use trimill_system::disk::{self, NewFile};
 use trimill_system::{Error, Result, parallel};
 
 pub(super) const MAGIC: [u8; 8] = *b"TRIMGRAF";
@@ -47,7 +47,7 @@ const HEADER: usize = FIXED + 16;
 pub(super) const READ: usize = 4 << 20;
 
 /// Opens a graph file that is removed with the graph; checks all but rows, order and ids. Ranks need not follow degrees.
-pub fn open_temporary(temporary: TemporaryFile) -> Result<OrientedGraph> {
+pub fn open_temporary(temporary: NewFile) -> Result<OrientedGraph> {
     let (file, path) = (temporary.as_file().try_clone(), temporary.path().to_path_buf());
     let file = file.map_err(|e| Error::read(&path, e))?;
     opened(file, &path, Some(temporary))
@@ -55,23 +55,18 @@ pub fn open_temporary(temporary: TemporaryFile) -> Result<OrientedGraph> {
 
 /// As [`open_temporary`], for a file that stays and whose ranks follow degrees.
 pub fn open(path: &Path) -> Result<OrientedGraph> {
-    open_file(&File::open(path).map_err(|e| Error::read(path, e))?, path)
+    open_file(&File::open(path).map_err(|e| Error::read(path, e))?, path, false)
 }
 
-/// As [`open`], for an open file, even if it was renamed or removed meanwhile. Messages call it `path`.
-pub fn open_file(file: &File, path: &Path) -> Result<OrientedGraph> {
+/// As [`open`], for an open file, also one that was renamed or removed, which messages call `path`; `in_any_order`: ranks need not follow degrees.
+pub fn open_file(file: &File, path: &Path, in_any_order: bool) -> Result<OrientedGraph> {
     match opened(file.try_clone().map_err(|e| Error::read(path, e))?, path, None)? {
-        graph if graph.layout.ranks_follow_degrees() => Ok(graph),
+        graph if in_any_order || graph.layout.ranks_follow_degrees() => Ok(graph),
         _ => Err(Error::data(path, "its list of degrees is empty").advice(REMAKE)),
     }
 }
 
-/// As [`open_file`], but ranks need not follow degrees.
-pub fn open_file_in_any_order(file: &File, path: &Path) -> Result<OrientedGraph> {
-    opened(file.try_clone().map_err(|e| Error::read(path, e))?, path, None)
-}
-
-fn opened(file: File, path: &Path, temporary: Option<TemporaryFile>) -> Result<OrientedGraph> {
+fn opened(file: File, path: &Path, temporary: Option<NewFile>) -> Result<OrientedGraph> {
     let (layout, checksum) = read_footer(&file, path)?;
     let file = GraphFile { file, path: path.to_path_buf(), checksum, _temporary: temporary };
     let entries: Vec<[u64; 4]> = section(&file, &layout, INDEX)?;
@@ -80,7 +75,7 @@ fn opened(file: File, path: &Path, temporary: Option<TemporaryFile>) -> Result<O
     let runs = runs.into_iter().map(|[degree, vertices]| DegreeRun { degree, vertices }).collect();
     let contradicts = |what: &str| Error::data(path, format!("its {what} contradicts its footer")).advice(REMAKE);
     let index = BlockIndex::new(entries, &layout).ok_or_else(|| contradicts("index"))?;
-    let degrees = DegreeRuns::new(runs, &layout).ok_or_else(|| contradicts("list of degrees"))?;
+    let degrees = checked_runs(runs, &layout).ok_or_else(|| contradicts("list of degrees"))?;
     let rows = layout.range(ROWS).start;
     let store = Arc::new(BlockStore::File { file, rows });
     Ok(OrientedGraph { store, layout, index, degrees, recent: Default::default() })

@@ -1,7 +1,7 @@
 //! The parts of a graph file that stay in memory: which rows each file block has, and how many vertices have each degree.
 //!
 //! Invariants of a [`BlockIndex`]: blocks tile the ranks and the arcs, with a row or more each, and a bit or more per row and arc: nothing
-//! read through it has more numbers than the file has bits. Of [`DegreeRuns`]: degrees fall strictly, from below `n` to 1 or more, and have
+//! read through it has more numbers than the file has bits. Of runs of degrees: degrees fall strictly, from below `n` to 1 or more, and have
 //! `n` vertices and `2 m` ends of edges; no runs if ranks do not follow degrees. Memory: 32 bytes per block, 8 per run.
 
 use std::ops::Range;
@@ -98,23 +98,18 @@ impl BlockIndex {
     }
 }
 
-#[derive(Debug, Clone)]
-pub(super) struct DegreeRuns(pub(super) Vec<DegreeRun>);
-
-impl DegreeRuns {
-    /// `None` if the runs contradict each other or the counts of `layout`.
-    pub(super) fn new(runs: Vec<DegreeRun>, layout: &Layout) -> Option<Self> {
-        if !layout.ranks_follow_degrees() && runs.is_empty() {
-            return Some(Self(runs));
-        }
-        let falls = runs.windows(2).all(|pair| pair[0].degree > pair[1].degree);
-        let ends_in_range =
-            runs.first().is_none_or(|run| run.degree < layout.vertices) && runs.last().is_none_or(|run| run.degree > 0);
-        let sum = |of: fn(&DegreeRun) -> u128| runs.iter().map(of).sum::<u128>();
-        let vertices = sum(|run| u128::from(run.vertices));
-        let ends = sum(|run| u128::from(run.vertices) * u128::from(run.degree));
-        let counts = vertices == u128::from(layout.vertices) && ends == 2 * u128::from(layout.edges);
-        let nonempty = runs.iter().all(|run| run.vertices > 0);
-        (falls && ends_in_range && counts && nonempty).then_some(Self(runs))
+/// `None` if the runs contradict each other or the counts of `layout`.
+pub(super) fn checked_runs(runs: Vec<DegreeRun>, layout: &Layout) -> Option<Vec<DegreeRun>> {
+    if !layout.ranks_follow_degrees() && runs.is_empty() {
+        return Some(runs);
     }
+    let falls = runs.windows(2).all(|pair| pair[0].degree > pair[1].degree);
+    let ends_in_range =
+        runs.first().is_none_or(|run| run.degree < layout.vertices) && runs.last().is_none_or(|run| run.degree > 0);
+    let sum = |of: fn(&DegreeRun) -> u128| runs.iter().map(of).sum::<u128>();
+    let vertices = sum(|run| u128::from(run.vertices));
+    let ends = sum(|run| u128::from(run.vertices) * u128::from(run.degree));
+    let counts = vertices == u128::from(layout.vertices) && ends == 2 * u128::from(layout.edges);
+    let nonempty = runs.iter().all(|run| run.vertices > 0);
+    (falls && ends_in_range && counts && nonempty).then_some(runs)
 }

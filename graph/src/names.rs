@@ -35,8 +35,9 @@ pub fn shared(a: &[u8], b: &[u8]) -> usize {
 
 /// Changes `name` to the next name, at `at` of `bytes`; returns where the one after begins. `None` if the bytes end early or are invalid.
 pub fn next_name(bytes: &[u8], at: usize, name: &mut Vec<u8>) -> Option<usize> {
-    let (shared, at) = length(bytes, at)?;
-    let (rest, at) = length(bytes, at)?;
+    let mut lengths = [0; 2];
+    let at = at + leb128::numbers(bytes.get(at..)?, &mut lengths).ok()?;
+    let [shared, rest] = lengths.map(|length| length as usize);
     let rest = bytes.get(at..at.checked_add(rest)?)?;
     if shared > name.len() || shared + rest.len() > LONGEST_NAME {
         return None;
@@ -44,19 +45,6 @@ pub fn next_name(bytes: &[u8], at: usize, name: &mut Vec<u8>) -> Option<usize> {
     name.truncate(shared);
     name.extend_from_slice(rest);
     Some(at + rest.len())
-}
-
-fn length(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
-    let mut length = 0;
-    for shift in [0, 7, 14] {
-        let byte = *bytes.get(at)?;
-        at += 1;
-        length |= usize::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Some((length, at));
-        }
-    }
-    None
 }
 
 /// Writes names, ascending, to a file in a directory; the file is removed when it is closed.

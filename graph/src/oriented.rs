@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::file::{Layout, table};
-use super::index::{BlockIndex, DegreeRun, DegreeRuns};
+use super::index::{BlockIndex, DegreeRun, checked_runs};
 use super::layout::{CleanReport, ENTRY, IDS, NAMES, ORDER, REMAKE, RUN};
 use super::names::Names;
 use super::recent::RecentBlocks;
@@ -31,7 +31,7 @@ pub struct OrientedGraph {
     pub(super) store: Arc<BlockStore>,
     pub(super) layout: Layout,
     pub(super) index: BlockIndex,
-    pub(super) degrees: DegreeRuns,
+    pub(super) degrees: Vec<DegreeRun>,
     pub(super) recent: RecentBlocks,
 }
 
@@ -116,7 +116,7 @@ impl OrientedGraph {
         let defect = || Error::defect("rows that contradict their counts");
         Ok(Self {
             index: BlockIndex::new(rows.entries, &layout).ok_or_else(defect)?,
-            degrees: DegreeRuns::new(degrees, &layout).ok_or_else(defect)?,
+            degrees: checked_runs(degrees, &layout).ok_or_else(defect)?,
             store: Arc::new(BlockStore::Memory(sections)),
             layout,
             recent: RecentBlocks::default(),
@@ -175,7 +175,7 @@ impl OrientedGraph {
 
     /// The distinct degrees, falling, each with its number of vertices: the degrees of all vertices in rank order.
     pub fn degree_runs(&self) -> &[DegreeRun] {
-        &self.degrees.0
+        &self.degrees
     }
 
     /// The number of paths of two edges: the sum of `deg (deg - 1) / 2`.

@@ -8,7 +8,7 @@ use bytemuck::Zeroable;
 
 use super::OrientedGraph;
 use trimill_system::mapped::zeros;
-use trimill_system::{Bytes, Control, Result};
+use trimill_system::{Bytes, Control, Result, first_where};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
@@ -49,14 +49,10 @@ impl<'a> RowRun<'a> {
         while first < rows {
             let weight = |i: usize| self.begins[i] + i as u64;
             let most = weight(first) + arcs;
-            // By binary search: the weight increases with the row.
-            let (mut low, mut high) = (first + 1, rows);
-            while low < high {
-                let middle = low + (high - low).div_ceil(2);
-                if weight(middle) <= most { low = middle } else { high = middle - 1 }
-            }
-            runs.push(self.first + first as u32..self.first + low as u32);
-            first = low;
+            // At least one row; the weight increases with the row.
+            let end = first_where(first as u64 + 2..rows as u64 + 1, |i| weight(i as usize) > most) as usize - 1;
+            runs.push(self.first + first as u32..self.first + end as u32);
+            first = end;
         }
         runs
     }

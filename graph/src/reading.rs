@@ -183,16 +183,11 @@ impl OrientedGraph {
         let blocks = self.index.block_of(ranks.start)..self.index.block_of(ranks.end - 1) + 1;
         let (first_byte, first_arc) = (self.index.bytes(blocks.start).start, self.index.arcs(blocks.start).start);
         let first_rank = ranks.start;
-        let (mut ends_left, mut bytes_left) = (&mut begins[1..], bytes);
-        let mut parts = Vec::with_capacity(blocks.len());
-        for block in blocks {
-            let length = self.index.bytes(block).end - self.index.bytes(block).start;
-            let (ends, after) = std::mem::take(&mut ends_left).split_at_mut(self.index.ranks(block).len());
-            let (mine, rest) = std::mem::take(&mut bytes_left).split_at_mut(length as usize);
-            parts.push((block, ends, mine));
-            (ends_left, bytes_left) = (after, rest);
-        }
-        let read = |lengths: &mut Vec<u32>, (block, ends, mine): (usize, &mut [O], &mut [u8])| {
+        let length = |block| (self.index.bytes(block).end - self.index.bytes(block).start) as usize;
+        let ends = parallel::cut(&mut begins[1..], blocks.clone().map(|block| self.index.ranks(block).len()));
+        let stored = parallel::cut(bytes, blocks.clone().map(length));
+        let parts = blocks.zip(ends.into_iter().zip(stored));
+        let read = |lengths: &mut Vec<u32>, (block, (ends, mine)): (usize, (&mut [O], &mut [u8]))| {
             self.store.read(self.index.bytes(block), mine)?;
             self.check(block, mine)?;
             let (ranks, arcs) = (self.index.ranks(block), self.index.arcs(block));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::names::Names;
-use trimill_system::disk::{self, TemporaryFile};
+use trimill_system::disk::{self, NewFile};
 use trimill_system::{Bytes, Error, Result};
 
 /// An open graph file; stays readable if it is renamed or removed.
@@ -17,7 +17,7 @@ pub(super) struct GraphFile {
     /// The checksum of the footer, which has those of all sections: it identifies the whole file.
     pub(super) checksum: u64,
     /// For a graph file that is not cached: removes it on drop.
-    pub(super) _temporary: Option<TemporaryFile>,
+    pub(super) _temporary: Option<NewFile>,
 }
 
 impl GraphFile {

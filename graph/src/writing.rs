@@ -10,7 +10,7 @@ use super::index::{BlockEntry, DegreeRun};
 use super::layout::{DEGREES, GraphSection, IDS, INDEX, Layout, NAMES, ORDER, PAGE, ROWS};
 use super::names::Names;
 use super::tables::{AscendingIds, CHUNK, Order, encode_all};
-use trimill_system::disk::{self, NewFile, TemporaryFile};
+use trimill_system::disk::{self, NewFile};
 use trimill_system::{Error, Result, parallel};
 
 pub struct RowsWritten {
@@ -105,7 +105,7 @@ impl GraphWriter {
     }
 
     /// Adds the index, degrees, footer (with `source`) and header. The file is then complete, still under its temporary name.
-    pub fn finish(mut self, rows: &RowsWritten, degrees: &[DegreeRun], source: String) -> Result<TemporaryFile> {
+    pub fn finish(mut self, rows: &RowsWritten, degrees: &[DegreeRun], source: String) -> Result<NewFile> {
         self.layout.source = source;
         rows.note(&mut self.layout, degrees);
         let path = self.file.name().to_path_buf();
@@ -125,7 +125,7 @@ impl GraphWriter {
         header.extend_from_slice(&xxh3_64(&header).to_le_bytes());
         self.file.write_at(&footer, end)?;
         self.file.write_at(&header, 0)?;
-        Ok(self.file.into_temporary())
+        Ok(self.file)
     }
 }
 

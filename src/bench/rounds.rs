@@ -46,13 +46,12 @@ struct MethodState {
     warm_up: Option<BenchRun>,
     spent: Duration,
     last: Duration,
-    out: bool,
 }
 
 impl MethodState {
     fn new(name: MethodName) -> Self {
         let (spent, last) = (Duration::ZERO, Duration::ZERO);
-        Self { report: MethodReport::new(name), warm_up: None, spent, last, out: false }
+        Self { report: MethodReport::new(name), warm_up: None, spent, last }
     }
 
     fn take_turn(
@@ -61,12 +60,12 @@ impl MethodState {
         limits: RunLimits,
         turn: &mut dyn FnMut(Duration) -> Result<Turn>,
     ) -> Result<()> {
-        if self.out {
+        if self.report.problem.is_some() {
             return Ok(());
         }
         let left = limits.time.saturating_sub(self.spent);
         if left.is_zero() || left < self.last {
-            self.leave(late(limits.time, "another run would not end within"));
+            self.report.problem = Some(late(limits.time, "another run would not end within"));
             return Ok(());
         }
         let Turn { outcome, elapsed } = turn(left)?;
@@ -74,7 +73,7 @@ impl MethodState {
         self.last = elapsed;
         match outcome {
             Ok(result) => self.note(round, &result),
-            Err(reason) => self.leave(reason),
+            Err(reason) => self.report.problem = Some(reason),
         }
         Ok(())
     }
@@ -90,11 +89,6 @@ impl MethodState {
             0 => self.warm_up = Some(run),
             _ => self.report.runs.push(run),
         }
-    }
-
-    fn leave(&mut self, reason: Reason) {
-        self.out = true;
-        self.report.problem = Some(reason);
     }
 
     fn report(mut self) -> MethodReport {

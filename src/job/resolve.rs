@@ -58,7 +58,7 @@ impl Job {
         if settings.input.names() {
             typist.check_names(settings.partition.partitioner(), output)?;
         }
-        check_cluster(&typed.cluster, settings.run.dir.is_some()).map_err(|error| typist.in_job(error))?;
+        check_cluster(&typed.cluster, settings.run.dir.is_some()).map_err(|error| error.in_job(typist.name))?;
         let lcc_wanted = output.lcc.is_some().then_some(LccWanted { asked: output.directed, ..LccWanted::default() });
         Ok(Self { name, inputs, settings, lcc_wanted, arrays: None, recorded })
     }
@@ -93,17 +93,7 @@ impl TypedJob<'_> {
     }
 
     fn refuse(&self, found: impl std::fmt::Display) -> Error {
-        match self.name {
-            Some(name) => Error::usage(format!("job '{name}': {found}")),
-            None => Error::usage(found.to_string()),
-        }
-    }
-
-    fn in_job(&self, error: Error) -> Error {
-        match self.name {
-            Some(name) => error.while_doing(&format!("job '{name}'")),
-            None => error,
-        }
+        Error::usage(found.to_string()).in_job(self.name)
     }
 
     fn dir(&self, path: &Option<PathBuf>, what: &str) -> Result<Option<PathBuf>> {
@@ -219,8 +209,8 @@ impl TypedJob<'_> {
         if matches!(&typed.devices, Some(Devices::List(list)) if list.is_empty()) {
             return Err(self.refuse("no GPUs are named").expected("`all`, or at least one number"));
         }
-        KernelSettings::from(typed).lstc().map_err(|error| self.in_job(error))?;
-        threads::check(typed.threads).map_err(|error| self.in_job(error))?;
+        KernelSettings::from(typed).lstc().map_err(|error| error.in_job(self.name))?;
+        threads::check(typed.threads).map_err(|error| error.in_job(self.name))?;
         Ok(CountTable { backend: Some(typed.backend()), ..typed.clone() })
     }
 
@@ -239,7 +229,7 @@ impl TypedJob<'_> {
             truss: typed.peeling().map(|_| true),
             ..typed.clone()
         };
-        output.check_names().map_err(|error| self.in_job(error))?;
+        output.check_names().map_err(|error| error.in_job(self.name))?;
         if output.count_files().filter(|path| path.as_os_str() == STANDARD_OUTPUT).nth(1).is_some() {
             return Err(self.refuse("several tables on standard output").expected("one, and files for the others"));
         }

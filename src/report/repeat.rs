@@ -80,9 +80,8 @@ fn without_empty(table: toml::Table) -> toml::Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::file::MemoryTable;
     use crate::job::parse::parse;
-    use crate::job::{Batch, Parts, Prune};
+    use crate::job::{Batch, Prune};
 
     fn job(text: &str) -> Job {
         Job::resolve(Some("a \"b\"".into()), &parse(text, Path::new("test")).unwrap(), Path::new("/jobs")).unwrap()
@@ -120,32 +119,6 @@ mod tests {
         let settings = Tables { output, run: RunTable::default(), ..asked };
         let without_results = Job { settings, recorded: false, ..typed.clone() };
         assert_eq!(again(typed.clone(), &chosen), without_results);
-    }
-
-    #[test]
-    fn what_was_left_open_is_what_was_chosen() {
-        let typed = job("input.path = 'x.txt'");
-        let chosen = RunResult {
-            backend: "cpu".into(),
-            method: "bitmap".into(),
-            partitioner: "rank".into(),
-            mode: Mode::InPlace,
-            device_memory: Bytes::mib(3),
-            host_memory: Bytes::mib(9),
-            ..RunResult::default()
-        };
-        let repeated = again(typed.clone(), &chosen);
-        assert_eq!(
-            (repeated.settings.count.backend(), repeated.settings.count.method.as_deref()),
-            (Backend::Cpu, Some("bitmap"))
-        );
-        assert_eq!(
-            (repeated.settings.partition.partitioner(), repeated.settings.mode(), repeated.settings.partition.parts()),
-            (&Partitioner::Rank, Some(Mode::InPlace), Parts::Auto)
-        );
-        let MemoryTable { device, host, .. } = repeated.settings.memory;
-        assert_eq!((device, host), (Some(Bytes::mib(3)), Some(Bytes::mib(9))));
-        assert_eq!(repeated.inputs, [Path::new("/jobs/x.txt")]);
         assert!(job("input.path = '-'").repeated(&chosen).is_none());
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn take(dir: &Path) -> Result<FileLock> {
     if lacks_lock(dir, &path)?
         && let Some(lock) = begin(dir, &path)?
     {
-        return Ok(FileLock::of_new(lock));
+        return Ok(lock);
     }
     let (file, said) = opened(dir, &path)?;
     // All files here appear by an atomic rename, so a count stays right even if two processes use the directory because nothing can be locked.
@@ -93,12 +93,12 @@ fn text() -> String {
 }
 
 /// Creates the file under a temporary name, locked and with its text; none if another process was first.
-fn begin(dir: &Path, path: &Path) -> Result<Option<File>> {
+fn begin(dir: &Path, path: &Path) -> Result<Option<FileLock>> {
     let file = NewFile::create(dir, ".trimill-", ".tmp", SHARED)?.known_as(path);
     file.write_at(text().as_bytes(), 0)?;
     // The name must not outlast the text.
     file.sync()?;
-    let lock = match file.into_temporary().persist_new(path) {
+    let lock = match file.persist_new(path) {
         // The process that was first removed the file, as one that a killed process left.
         Err(error) if error.io_kind() == Some(io::ErrorKind::NotFound) && path.exists() => None,
         lock => lock?,

@@ -23,7 +23,7 @@ pub use output::{Output, TO_REPLACE, check_output, end_of_links, file_of_output,
 pub use overflow::{MemoryLimit, Overflow, WaitingBytes};
 pub use own::{keep_private, mode_in, open_own, open_own_to_write, open_plain_to_write, private_dir};
 pub use room::{DiskNeed, DiskNeeds, check_room, free_space};
-pub use temporary::{TemporaryDir, TemporaryFile, is_temporary, sweep};
+pub use temporary::{TemporaryDir, is_temporary, sweep};
 
 use crate::error::{Error, Result};
 use faults::Call;

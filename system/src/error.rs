@@ -266,6 +266,15 @@ impl Error {
         self
     }
 
+    /// Prepends the name of the job, if it has one.
+    #[must_use]
+    pub fn in_job(self, name: Option<&str>) -> Self {
+        match name {
+            Some(name) => self.while_doing(&format!("job '{name}'")),
+            None => self,
+        }
+    }
+
     /// Without what to do, where that is done already.
     #[must_use]
     pub fn unadvised(mut self) -> Self {

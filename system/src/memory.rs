@@ -158,7 +158,7 @@ impl Needs {
     }
 
     fn total(&self) -> Bytes {
-        Bytes(self.parts.iter().fold(0, |sum, part| sum.saturating_add(part.bytes.get())))
+        self.parts.iter().map(|part| part.bytes).sum()
     }
 
     fn arrays(&self) -> Bytes {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
+use crate::threads::{WORKER, guarded};
 use crate::{lock, parallel};
 
 /// How many chunks per thread are made or wait to be written.
@@ -12,7 +13,7 @@ const CHUNKS_PER_THREAD: u64 = 4;
 /// Calls `make` for each chunk below `chunks`, in parallel, and `write` with the results, in order. `make` gets a written value again, to reuse
 /// its memory; at first the default. The thread that made the next chunk in order writes it, so a thread only waits while another one writes.
 /// Neither may use the thread pool, whose threads are busy here. Memory: four chunks per thread. Runs in the current thread pool.
-/// Errors: the first one of `make` or `write`; chunks that other threads had begun are still finished.
+/// Errors: the first one of `make` or `write`, or that of a panic in them; chunks that other threads had begun are still finished.
 pub fn make_and_write<T: Default + Send>(
     chunks: u64,
     make: impl Fn(u64, &mut T) -> Result<()> + Sync,
@@ -25,15 +26,14 @@ pub fn make_and_write<T: Default + Send>(
     parallel::each(0..threads.min(chunks), |_| {
         let mut done = None;
         while let Some(step) = queue.next(done.take()) {
-            let end = EndOnPanic(&queue);
-            let result = match step {
+            // Other threads wait for this one, so it must not end by a panic.
+            let result = guarded(WORKER, || match step {
                 ChunkStep::Make(chunk, mut buffer) => make(chunk, &mut buffer).map(|()| ChunkStep::Make(chunk, buffer)),
                 ChunkStep::Write(buffer) => lock(&write)(&buffer).map(|()| ChunkStep::Write(buffer)),
-            };
-            drop(end);
-            match result {
+            });
+            match result.and_then(|step| step) {
                 Ok(step) => done = Some(step),
-                Err(error) => queue.stop(Some(error)),
+                Err(error) => queue.stop(error),
             }
         }
     });
@@ -53,21 +53,14 @@ struct ChunkQueue<T> {
     changed: Condvar,
 }
 
+#[derive(Default)]
 struct MadeChunks<T> {
     to_make: u64,
     to_write: u64,
     made: BTreeMap<u64, T>,
     is_writing: bool,
     idle: Vec<T>,
-    is_stopped: bool,
     error: Option<Error>,
-}
-
-impl<T> Default for MadeChunks<T> {
-    fn default() -> Self {
-        let (made, idle) = (BTreeMap::new(), Vec::new());
-        Self { to_make: 0, to_write: 0, made, is_writing: false, idle, is_stopped: false, error: None }
-    }
 }
 
 impl<T: Default> ChunkQueue<T> {
@@ -86,7 +79,7 @@ impl<T: Default> ChunkQueue<T> {
             None => {}
         }
         loop {
-            if state.is_stopped {
+            if state.error.is_some() {
                 return None;
             }
             let to_write = state.to_write;
@@ -109,24 +102,9 @@ impl<T: Default> ChunkQueue<T> {
         }
     }
 
-    fn stop(&self, error: Option<Error>) {
-        let mut state = lock(&self.state);
-        state.is_stopped = true;
-        if state.error.is_none() {
-            state.error = error;
-        }
+    fn stop(&self, error: Error) {
+        lock(&self.state).error.get_or_insert(error);
         self.changed.notify_all();
-    }
-}
-
-/// Lets the other threads end if this one panics.
-struct EndOnPanic<'a, T: Default>(&'a ChunkQueue<T>);
-
-impl<T: Default> Drop for EndOnPanic<'_, T> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.stop(None);
-        }
     }
 }
 
@@ -136,6 +114,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::error::Kind;
 
     fn on_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
@@ -198,7 +177,7 @@ mod tests {
             assert!(chunk != 20, "on purpose");
             Ok(())
         };
-        let run = || on_threads(4, || make_and_write(1 << 40, make, |()| Ok(())));
-        assert!(std::panic::catch_unwind(run).is_err());
+        let error = on_threads(4, || make_and_write(1 << 40, make, |()| Ok(()))).unwrap_err();
+        assert_eq!((error.kind(), error.found()), (Kind::Defect, "a worker thread failed: on purpose"));
     }
 }

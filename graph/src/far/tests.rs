@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::OrientedGraph;
 use super::file::Layout;
-use super::index::{BlockEntry, BlockIndex, DegreeRun, DegreeRuns};
+use super::index::{BlockEntry, BlockIndex, DegreeRun};
 use super::layout::{GraphSection, PAGE, ROWS};
 use super::rows::{put_block, put_distances};
 use super::store::{BlockStore, GraphFile};
@@ -49,7 +49,7 @@ fn clique_behind_holes(path: &Path) -> OrientedGraph {
     let file = GraphFile { file: File::open(path).unwrap(), path: path.into(), checksum: 0, _temporary: None };
     OrientedGraph {
         index: BlockIndex::new(entries, &layout).unwrap(),
-        degrees: DegreeRuns(Vec::new()),
+        degrees: Vec::new(),
         store: BlockStore::File { file, rows: layout.range("rows").start }.into(),
         layout,
         recent: Default::default(),
@@ -83,8 +83,8 @@ fn rows_past_2_to_the_32_arcs_and_bytes_are_found_and_read() {
 fn wedges_pass_2_to_the_64() {
     let dir = tempfile::tempdir().unwrap();
     let graph = clique_behind_holes(&dir.path().join("g"));
-    let runs = vec![DegreeRun { degree: u32::MAX, vertices: 3 }, DegreeRun { degree: 1, vertices: 1 }];
-    let graph = OrientedGraph { degrees: DegreeRuns(runs), ..graph };
+    let degrees = vec![DegreeRun { degree: u32::MAX, vertices: 3 }, DegreeRun { degree: 1, vertices: 1 }];
+    let graph = OrientedGraph { degrees, ..graph };
     assert_eq!(graph.wedges(), 3 * 9_223_372_030_412_324_865);
 }
 

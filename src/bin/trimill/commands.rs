@@ -76,8 +76,7 @@ impl CommandContext<'_> {
     }
 
     fn say(&mut self, text: &str) -> Result<CommandOutcome> {
-        self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).map_err(json::unwritten)?;
-        Ok(None)
+        write_text(self.out, text).map(|()| None)
     }
 
     /// Prints an error that occurred beside the result, and returns its kind; `of` is the prefix of the message.
@@ -99,18 +98,12 @@ impl CommandContext<'_> {
         report: &R,
         text: impl FnOnce(&R) -> String,
     ) -> Result<CommandOutcome> {
-        match table {
-            true => CommandContext {
-                out: &mut *self.err,
-                err: &mut std::io::sink(),
-                terminal: self.terminal,
-                quiet: self.quiet,
-                control: self.control.clone(),
-                program: None,
-            }
-            .report(as_json, report, text),
-            false => self.report(as_json, report, text),
+        let out = if table { &mut *self.err } else { &mut *self.out };
+        match as_json {
+            true => json::write_line(out, report),
+            false => write_text(out, &printable(&text(report))),
         }
+        .map(|()| None)
     }
 
     /// Writes `report` as a JSON line, or as text by `text`.
@@ -120,12 +113,12 @@ impl CommandContext<'_> {
         report: &R,
         text: impl FnOnce(&R) -> String,
     ) -> Result<CommandOutcome> {
-        if as_json {
-            json::write_line(self.out, report)?;
-            return Ok(None);
-        }
-        self.say(&printable(&text(report)))
+        self.report_beside(false, as_json, report, text)
     }
+}
+
+fn write_text(out: &mut dyn Write, text: &str) -> Result<()> {
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(json::unwritten)
 }
 
 /// The job of a command line whose flags are `tables`; checks that its files exist.

@@ -39,11 +39,6 @@ fn pruning_and_keeping_imply_the_partition_stream() {
 }
 
 #[test]
-fn standard_input_is_no_file_of_the_folder() {
-    assert_eq!(job("input.path = '-'").unwrap().inputs, [Path::new("-")]);
-}
-
-#[test]
 fn the_metis_table_counts_for_metis_alone() {
     let text = "input.path = 'a'\npartition.metis.contract = 16\npartition.partitioner = ";
     let contract = std::num::NonZeroU32::new(16);

@@ -48,7 +48,7 @@ pub(super) fn sync(file: &File) -> io::Result<()> {
     if cfg!(feature = "testing") && hook("TRIMILL_SYNC").is_none() { Ok(()) } else { file.sync_all() }
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct FaultPlan {
     call: Call,
     fault: Fault,
@@ -68,7 +68,7 @@ pub(super) enum Call {
     Answer,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Fault {
     Full,
     Kill,
@@ -175,37 +175,5 @@ impl Fault {
             Self::Stop => kill_process(getpid(), Signal::STOP).map_err(Into::into),
             Self::Panic => panic!("a fault of {VARIABLE}"),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_understood_or_mean_nothing() {
-        for (text, call, fault, at) in [
-            ("write:1", Call::Write, Fault::Full, 1),
-            ("kill:20", Call::Write, Fault::Kill, 20),
-            ("panic:3", Call::Write, Fault::Panic, 3),
-            ("term:4", Call::Write, Fault::Term, 4),
-            ("read:5", Call::Read, Fault::Fails, 5),
-            ("read-panic:6", Call::Read, Fault::Panic, 6),
-            ("read-stop:6", Call::Read, Fault::Stop, 6),
-            ("damage:6", Call::ReadBack, Fault::Damage, 6),
-            ("device:7", Call::Device, Fault::Fails, 7),
-            ("device-panic:8", Call::Device, Fault::Panic, 8),
-            ("device-stop:9", Call::Device, Fault::Stop, 9),
-            ("thread:2", Call::Thread, Fault::Fails, 2),
-            ("metis-fail:1", Call::Metis, Fault::Fails, 1),
-            ("metis-kill:2", Call::Metis, Fault::Kill, 2),
-            ("metis-damage:40", Call::Answer, Fault::Damage, 40),
-        ] {
-            assert_eq!(parse(text), Some(FaultPlan { call, fault, at }));
-        }
-        for text in ["", "write", "write:", "write:-1", "eat:1", "write:1:2"] {
-            assert!(parse(text).is_none(), "{text}");
-        }
-        assert_eq!(Fault::Full.inject().unwrap_err().kind(), io::ErrorKind::StorageFull);
     }
 }

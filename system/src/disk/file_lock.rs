@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 
 /// Unlocks on drop.
 #[derive(Debug)]
-pub struct FileLock(File);
+pub struct FileLock(pub(super) File);
 
 impl FileLock {
     /// Locks `file`, which stands for `dir`; `None` if it is locked already. Warns if the file system cannot lock files.
@@ -31,11 +31,6 @@ impl FileLock {
     pub fn of_dir(dir: &Path) -> Result<Option<Self>> {
         let file = File::open(dir).map_err(|e| Error::write(dir, e))?;
         Ok(Self::take(file, dir))
-    }
-
-    /// For a file that got its lock when it was made, as [`super::NewFile`] does.
-    pub fn of_new(file: File) -> Self {
-        Self(file)
     }
 
     pub fn as_file(&self) -> &File {

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Advice, fadvise};
 use tempfile::NamedTempFile;
 
-use super::temporary::{Claim, TemporaryFile, claimed, marked};
+use super::file_lock::FileLock;
+use super::temporary::{is_lost, marked};
 use super::{faults, pass, step, write_at};
 use crate::error::{Error, Result};
 
@@ -21,7 +22,7 @@ pub const SHARED: u32 = 0o666;
 /// After this many bytes written in order, the system is asked to begin writing them to disk.
 const FLUSHED: u64 = 32 << 20;
 
-/// A file being written; removed on drop, unless [`NewFile::persist`] or [`NewFile::into_temporary`] took it.
+/// A file under a temporary name, while it is written and until it gets its final name; removed on drop.
 #[derive(Debug)]
 pub struct NewFile {
     file: NamedTempFile,
@@ -39,7 +40,7 @@ impl NewFile {
             // Opened here, because `tempfile_in` would hide the system's error and name the temporary file.
             let open = |path: &Path| File::options().read(true).write(true).create_new(true).mode(mode).open(path);
             let file = tempfile::Builder::new().prefix(&prefix).suffix(suffix).make_in(dir, open)?;
-            if !matches!(claimed(file.as_file(), file.path()), Claim::Lost) {
+            if !is_lost(file.as_file(), file.path()) {
                 return Ok(file);
             }
         };
@@ -58,6 +59,12 @@ impl NewFile {
         &self.name
     }
 
+    /// Where it is now.
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// For reading; works even after the file is renamed or removed.
     pub fn as_file(&self) -> &File {
         self.file.as_file()
     }
@@ -71,19 +78,46 @@ impl NewFile {
         step(|| faults::sync(self.as_file())).map_err(|e| self.failed(e))
     }
 
-    /// Gives the file its final name, replacing any file of that name.
+    /// Gives the file its final name, replacing any file of that name. Errors: `Kind::Resource`; the file is removed.
     pub fn persist(self, to: &Path) -> Result<()> {
-        self.into_temporary().persist(to)
+        let (lock, path) = self.file.into_parts();
+        step(|| path.persist(to).map_err(|e| e.error)).map_err(|e| Error::write(to, e))?;
+        // Only now, as the name is no longer a temporary one that a sweep removes.
+        drop(lock);
+        Ok(())
     }
 
-    /// Ends writing; the file keeps its temporary name.
-    pub fn into_temporary(self) -> TemporaryFile {
-        let (file, path) = self.file.into_parts();
-        TemporaryFile::new(path, file)
+    /// As [`Self::persist`], unless a file has that name, which then stays. Returns whether the name was free.
+    pub(super) fn persist_if_free(self, to: &Path) -> Result<bool> {
+        let (lock, path) = self.file.into_parts();
+        let named = step(|| match path.persist_noclobber(to) {
+            Ok(()) => Ok(true),
+            Err(_) if to.symlink_metadata().is_ok() => Ok(false),
+            // Some file systems have neither such a rename nor hard links.
+            Err(error) => error.path.persist(to).map(|()| true).map_err(|error| error.error),
+        });
+        drop(lock);
+        named.map_err(|e| Error::write(to, e))
+    }
+
+    /// Gives the file its final name if that is free; returns its lock. Errors: `Kind::Resource`; the file is removed.
+    pub fn persist_new(self, to: &Path) -> Result<Option<FileLock>> {
+        let (lock, path) = self.file.into_parts();
+        match step(|| path.persist_noclobber(to).map_err(|e| e.error)) {
+            Ok(()) => Ok(Some(FileLock(lock))),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+            Err(e) => Err(Error::write(to, e)),
+        }
     }
 
     pub fn failed(&self, error: io::Error) -> Error {
         Error::write(&self.name, error)
+    }
+}
+
+impl AsRef<Path> for NewFile {
+    fn as_ref(&self) -> &Path {
+        self.path()
     }
 }
 

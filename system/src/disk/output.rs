@@ -38,31 +38,6 @@ pub fn has_appeared(path: &Path) -> Error {
         .advice(TO_REPLACE)
 }
 
-enum OutputTarget {
-    /// To a new file that is renamed to this path, which is no link.
-    Renamed(PathBuf),
-    Through,
-    /// To the file that is open as standard output or standard error.
-    Open(OwnedFd),
-}
-
-impl OutputTarget {
-    fn of(path: &Path) -> Result<Self> {
-        match std::fs::metadata(path) {
-            Ok(found) if found.is_dir() => {
-                Err(Error::usage("is a directory").at(path).expected("the name of a file to write"))
-            }
-            Ok(found) if found.is_file() => match standard(&found) {
-                Some(open) => open.map(Self::Open).map_err(|e| Error::write(path, e)),
-                None => path.canonicalize().map(Self::Renamed).map_err(|e| Error::write(path, e)),
-            },
-            Ok(_) => Ok(Self::Through),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::Renamed(end_of_links(path))),
-            Err(error) => Err(Error::write(path, error)),
-        }
-    }
-}
-
 /// A new file beside `to`, which errors call `path`. First removes what killed processes left there under temporary names.
 fn beside(to: &Path, path: &Path, mode: u32) -> Result<NewFile> {
     let dir = parent(to);
@@ -87,6 +62,7 @@ pub fn end_of_links(path: &Path) -> PathBuf {
     end
 }
 
+/// What is open as standard output or standard error, if that is this file.
 fn standard(found: &Metadata) -> Option<io::Result<OwnedFd>> {
     let same = |open: &dyn AsFd| {
         fstat(open.as_fd()).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == (found.dev(), found.ino()))
@@ -100,6 +76,15 @@ fn standard(found: &Metadata) -> Option<io::Result<OwnedFd>> {
         return None;
     };
     Some(open.as_fd().try_clone_to_owned())
+}
+
+/// Opens what an output is written to where it makes no file.
+fn open_existing(path: &Path) -> io::Result<File> {
+    let file = path.metadata().ok().filter(Metadata::is_file);
+    match file.as_ref().and_then(standard) {
+        Some(open) => open.map(File::from),
+        None => step(|| File::options().write(true).open(path)),
+    }
 }
 
 /// An output that is being written; if dropped before it has its name ([`Output::finish`]), a new file is removed.
@@ -118,13 +103,9 @@ enum OutputSink {
 impl Output {
     /// Begins to write to `path`. Opening a pipe waits for its reader. Errors: `Kind::Usage` for a directory, else `Kind::Resource`.
     pub fn create(path: &Path) -> Result<Self> {
-        let sink = match OutputTarget::of(path)? {
-            OutputTarget::Renamed(to) => OutputSink::New(beside(&to, path, SHARED)?, to),
-            OutputTarget::Through => {
-                let opened = step(|| File::options().write(true).open(path));
-                OutputSink::Existing(opened.map_err(|e| Error::write(path, e))?)
-            }
-            OutputTarget::Open(file) => OutputSink::Existing(file.into()),
+        let sink = match file_of_output(path)? {
+            Some(to) => OutputSink::New(beside(&to, path, SHARED)?, to),
+            None => OutputSink::Existing(open_existing(path).map_err(|e| Error::write(path, e))?),
         };
         Ok(Self { name: path.to_path_buf(), sink })
     }
@@ -172,7 +153,7 @@ impl Output {
     /// As [`Self::finish`], but never replaces a file: returns whether the name was free.
     pub fn finish_new(self) -> Result<bool> {
         match self.sink {
-            OutputSink::New(file, to) => file.into_temporary().persist_if_free(&to),
+            OutputSink::New(file, to) => file.persist_if_free(&to),
             OutputSink::Existing(_) => Ok(true),
         }
     }
@@ -205,18 +186,26 @@ impl Write for Output {
 
 /// Checks whether `path` can be written, before the work whose result goes there.
 pub fn check_output(path: &Path) -> Result<()> {
-    match OutputTarget::of(path)? {
-        OutputTarget::Renamed(to) => beside(&to, path, super::PRIVATE).map(drop),
-        OutputTarget::Through => access(path, Access::WRITE_OK).map_err(|e| Error::write(path, e.into())),
-        OutputTarget::Open(_) => Ok(()),
+    match file_of_output(path)? {
+        Some(to) => beside(&to, path, super::PRIVATE).map(drop),
+        // Standard output is open already, whoever may open its file.
+        None if path.is_file() => Ok(()),
+        None => access(path, Access::WRITE_OK).map_err(|e| Error::write(path, e.into())),
     }
 }
 
 /// The file that an output replaces or makes, at the end of links; `None` for a device, a pipe, or the file of standard output.
 pub fn file_of_output(path: &Path) -> Result<Option<PathBuf>> {
-    match OutputTarget::of(path)? {
-        OutputTarget::Renamed(to) => Ok(Some(to)),
-        OutputTarget::Through | OutputTarget::Open(_) => Ok(None),
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => {
+            Err(Error::usage("is a directory").at(path).expected("the name of a file to write"))
+        }
+        Ok(found) if found.is_file() && standard(&found).is_none() => {
+            path.canonicalize().map(Some).map_err(|e| Error::write(path, e))
+        }
+        Ok(_) => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Some(end_of_links(path))),
+        Err(error) => Err(Error::write(path, error)),
     }
 }
 
@@ -246,7 +235,6 @@ mod tests {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     use super::*;
-    use crate::error::Kind;
 
     fn names(dir: &Path) -> Vec<String> {
         let mut names: Vec<String> =
@@ -295,47 +283,5 @@ mod tests {
         assert_eq!(reader.join().unwrap(), "through");
         assert!(path.metadata().unwrap().file_type().is_fifo());
         assert_eq!(names(dir.path()), ["pipe"]);
-    }
-
-    #[test]
-    fn a_device_that_is_full_is_an_error_and_stays_a_device() {
-        let dir = tempfile::tempdir().unwrap();
-        let (link, file) = (dir.path().join("link"), dir.path().join("file"));
-        symlink("/dev/full", &link).unwrap();
-        std::fs::write(&file, "old").unwrap();
-        // No file of a set is written if one of them cannot be.
-        let error = write_outputs(&[(&link, b"much"), (&file, b"new")]).unwrap_err();
-        assert_eq!(error.kind(), Kind::Resource);
-        assert!(error.to_string().contains("link"), "{error}");
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "old");
-        assert!(link.is_symlink() && Path::new("/dev/full").metadata().unwrap().file_type().is_char_device());
-        assert_eq!(names(dir.path()), ["file", "link"]);
-    }
-
-    #[test]
-    fn a_directory_and_a_missing_folder_are_refused_before_the_work() {
-        let dir = tempfile::tempdir().unwrap();
-        assert_eq!(check_output(dir.path()).unwrap_err().kind(), Kind::Usage);
-        let missing = check_output(&dir.path().join("missing/file")).unwrap_err();
-        assert_eq!(missing.kind(), Kind::Resource);
-        let said = missing.to_string();
-        assert!(said.contains("missing does not exist; make it first") && !said.contains(".trimill-"), "{said}");
-        check_output(&dir.path().join("file")).unwrap();
-        assert!(names(dir.path()).is_empty());
-    }
-
-    #[test]
-    fn what_a_killed_process_left_beside_an_output_is_removed_and_what_is_in_use_stays() {
-        let dir = tempfile::tempdir().unwrap();
-        let used = NewFile::create(dir.path(), ".trimill-", ".tmp", SHARED).unwrap();
-        // A process that is killed leaves the file; its lock is gone.
-        let left = NewFile::create(dir.path(), ".trimill-", ".tmp", SHARED).unwrap().into_temporary().leak();
-        for foreign in [".trimill-notes.tmp", "graph.txt"] {
-            std::fs::write(dir.path().join(foreign), "x").unwrap();
-        }
-        assert_eq!(names(dir.path()).len(), 4);
-        check_output(&dir.path().join("file")).unwrap();
-        assert!(!left.exists() && used.name().exists());
-        assert_eq!(names(dir.path()).len(), 3);
     }
 }

@@ -83,9 +83,8 @@ impl DiskNeeds {
     }
 
     fn add(&mut self, need: DiskNeed) {
-        let sum = |a: Bytes, b: Bytes| Bytes(a.get().saturating_add(b.get()));
-        self.least_bytes = sum(self.least_bytes, need.least_bytes);
-        self.most_bytes = sum(self.most_bytes, need.most_bytes);
+        self.least_bytes += need.least_bytes;
+        self.most_bytes += need.most_bytes;
         self.needs.push(need);
     }
 

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
-use tempfile::{TempDir, TempPath};
+use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::step;
@@ -25,14 +25,7 @@ const PREFIXES: [&str; 3] = ["trimill-", ".trimill-", ".part-"];
 pub struct TemporaryDir {
     dir: TempDir,
     /// Dropped after the directory, which must not look unused while it is being emptied.
-    _lock: Option<File>,
-}
-
-/// A file under a temporary name, removed on drop.
-#[derive(Debug)]
-pub struct TemporaryFile {
-    path: TempPath,
-    lock: File,
+    _lock: File,
 }
 
 impl TemporaryDir {
@@ -46,11 +39,8 @@ impl TemporaryDir {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
                 other => other?,
             };
-            match claimed(&lock, dir.path()) {
-                Claim::Ours => return Ok(Self { dir, _lock: Some(lock) }),
-                Claim::Unknown => return Ok(Self { dir, _lock: None }),
-                // Another process removed it before it was locked.
-                Claim::Lost => {}
+            if !is_lost(&lock, dir.path()) {
+                return Ok(Self { dir, _lock: lock });
             }
         };
         step(make).map_err(|e| Error::write(parent, e))
@@ -61,81 +51,12 @@ impl TemporaryDir {
     }
 }
 
-impl TemporaryFile {
-    pub(super) fn new(path: TempPath, lock: File) -> Self {
-        Self { path, lock }
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// For reading; works even after the file is renamed or removed.
-    pub fn as_file(&self) -> &File {
-        &self.lock
-    }
-
-    /// Gives the file its final name, replacing any file of that name. Errors: `Kind::Resource`; the file is removed.
-    pub fn persist(self, to: &Path) -> Result<()> {
-        let Self { path, lock } = self;
-        step(|| path.persist(to).map_err(|e| e.error)).map_err(|e| Error::write(to, e))?;
-        // Only now, as the name is no longer a temporary one that a sweep removes.
-        drop(lock);
-        Ok(())
-    }
-
-    /// As [`Self::persist`], unless a file has that name, which then stays. Returns whether the name was free.
-    pub(super) fn persist_if_free(self, to: &Path) -> Result<bool> {
-        let Self { path, lock } = self;
-        let named = step(|| match path.persist_noclobber(to) {
-            Ok(()) => Ok(true),
-            Err(_) if to.symlink_metadata().is_ok() => Ok(false),
-            // Some file systems have neither such a rename nor hard links.
-            Err(error) => error.path.persist(to).map(|()| true).map_err(|error| error.error),
-        });
-        drop(lock);
-        named.map_err(|e| Error::write(to, e))
-    }
-
-    /// Gives the file its final name if that is free; returns the file, still locked. Errors: `Kind::Resource`; the file is removed.
-    pub fn persist_new(self, to: &Path) -> Result<Option<File>> {
-        let Self { path, lock } = self;
-        match step(|| path.persist_noclobber(to).map_err(|e| e.error)) {
-            Ok(()) => Ok(Some(lock)),
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(None),
-            Err(e) => Err(Error::write(to, e)),
-        }
-    }
-}
-
-#[cfg(test)]
-impl TemporaryFile {
-    /// Leaves the file behind, as a killed process does.
-    #[allow(clippy::unwrap_used)]
-    pub(super) fn leak(self) -> std::path::PathBuf {
-        self.path.keep().unwrap()
-    }
-}
-
-impl AsRef<Path> for TemporaryFile {
-    fn as_ref(&self) -> &Path {
-        &self.path
-    }
-}
-
-pub(super) enum Claim {
-    Ours,
-    /// Removed by another process, or about to be.
-    Lost,
-    Unknown,
-}
-
-pub(super) fn claimed(file: &File, path: &Path) -> Claim {
+/// Locks what was made at `path`, if its file system can lock. Returns whether another process has removed it before that, or is about to.
+pub(super) fn is_lost(file: &File, path: &Path) -> bool {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         // Names are random, so nothing else has this one: if it exists, it was not removed before it was locked.
-        Ok(()) if path.exists() => Claim::Ours,
-        Ok(()) | Err(Errno::WOULDBLOCK) => Claim::Lost,
-        Err(_) => Claim::Unknown,
+        Ok(()) => !path.exists(),
+        Err(error) => error == Errno::WOULDBLOCK,
     }
 }
 
@@ -203,7 +124,7 @@ mod tests {
         let used = TemporaryDir::new(dir.path(), "trimill-spill-").unwrap();
         std::fs::write(used.path().join("spill"), "x").unwrap();
         let file = NewFile::create(dir.path(), ".part-00001.spill.", ".tmp", PRIVATE).unwrap();
-        let whole = NewFile::create(dir.path(), "trimill-graph-", ".tmp", PRIVATE).unwrap().into_temporary();
+        let whole = NewFile::create(dir.path(), "trimill-graph-", ".tmp", PRIVATE).unwrap();
         let foreign = ["trimill-spill-0123456789abcdef-abcd", "graph.txt", &format!("other-{}-x", machine())];
         foreign.iter().for_each(|name| std::fs::write(dir.path().join(name), "x").unwrap());
         let before = names();
@@ -258,9 +179,9 @@ mod tests {
         let path = dir.path().join("file");
         std::fs::write(&path, "x").unwrap();
         let file = File::open(&path).unwrap();
-        assert!(matches!(claimed(&file, &path), Claim::Ours));
-        assert!(matches!(claimed(&File::open(&path).unwrap(), &path), Claim::Lost));
+        assert!(!is_lost(&file, &path));
+        assert!(is_lost(&File::open(&path).unwrap(), &path));
         std::fs::remove_file(&path).unwrap();
-        assert!(matches!(claimed(&file, &path), Claim::Lost));
+        assert!(is_lost(&file, &path));
     }
 }

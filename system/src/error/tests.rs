@@ -75,8 +75,3 @@ fn sizes_that_are_wrong_are_a_wrong_setting() {
     let error = "many".parse::<Bytes>().err().map(|error| (error.kind(), error.to_string()));
     assert!(error.is_some_and(|(kind, text)| kind == Kind::Usage && text.starts_with("'many' is not a size")));
 }
-
-#[test]
-fn names_of_files_do_not_steer_a_terminal() {
-    assert!(Error::data("a\u{1b}[2J\nb", "is odd").to_string().starts_with(r"a\u{1b}[2J\nb: is odd"));
-}

@@ -8,10 +8,7 @@ use trimill::{Backend, Error, Partitioner, Result};
 /// `elsewhere`: the job is planned for another machine, which has a GPU.
 pub(super) fn check(job: &mut Job, stated: &Tables, elsewhere: bool) -> Result<()> {
     let name = job.name.clone();
-    let of_job = |error: Error| match &name {
-        Some(name) => error.while_doing(&format!("job '{name}'")),
-        None => error,
-    };
+    let of_job = |error: Error| error.in_job(name.as_deref());
     let choice = job.settings.count.choice().map_err(of_job)?;
     if job.counts_vertices() || job.counts_edges() {
         Choice::check_details(&job.settings.count).map_err(of_job)?;
@@ -66,9 +63,7 @@ pub(super) fn check(job: &mut Job, stated: &Tables, elsewhere: bool) -> Result<(
 
 /// Refuses jobs for a larger machine than this one, before the first of a batch starts.
 pub(super) fn check_machine(jobs: &[BatchJob]) -> Result<()> {
-    jobs.iter().try_for_each(|BatchJob { name, job, .. }| {
-        job.check_machine().map_err(|error| error.while_doing(&format!("job '{name}'")))
-    })
+    jobs.iter().try_for_each(|BatchJob { name, job, .. }| job.check_machine().map_err(|error| error.in_job(Some(name))))
 }
 
 pub(super) fn check_all(jobs: &mut [BatchJob]) -> Result<()> {
