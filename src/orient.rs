@@ -8,6 +8,7 @@
 //! the graph file. Memory: within the host's budget ([`crate::clean::workspace`]).
 
 mod blocks;
+mod in_rank_order;
 pub(crate) mod joined;
 mod place;
 mod ranked;

@@ -20,11 +20,20 @@ const SMALLEST_RUN: usize = 1 << 14;
 
 /// The vertex of each rank, from the ranks of all ids; vertices are the ids in `present`, from 0. 4 bytes per vertex.
 pub fn order(rank_of: &[u32], present: &VertexSet) -> Vec<u32> {
+    by_rank(rank_of, present, |vertex, _| vertex)
+}
+
+/// The id of each rank, as [`order`].
+pub fn ids_by_rank(rank_of: &[u32], present: &VertexSet) -> Vec<u32> {
+    by_rank(rank_of, present, |_, id| id)
+}
+
+fn by_rank(rank_of: &[u32], present: &VertexSet, of: impl Fn(u32, u32) -> u32 + Sync) -> Vec<u32> {
     let order: Vec<AtomicU32> = zeros(present.count() as usize);
     let run = |first: u32| {
         let ids = present.iter(first..first.saturating_add(SMALLEST_RUN as u32));
         for (vertex, id) in (present.rank(first)..).zip(ids) {
-            order[rank_of[id as usize] as usize].store(vertex, Ordering::Relaxed);
+            order[rank_of[id as usize] as usize].store(of(vertex, id), Ordering::Relaxed);
         }
     };
     let runs = present.universe().div_ceil(SMALLEST_RUN as u32);

@@ -14,7 +14,8 @@ use super::compressed_rows::CompressedRows;
 use super::file::InputFile;
 use super::lines::ReadSizes;
 use super::npy::array::{NpyArray, NpyIntegers};
-use super::rows::{AdjacencyRows, RowChunk, read_in_parts};
+use super::rows::{AdjacencyRows, MappedRows, RowChunk, read_in_parts};
+use super::storage::Storage;
 use super::{ArcSink, Reader, check_vertices};
 use trimill_system::control::{Control, Task};
 use trimill_system::{Bytes, Error, Result, parallel};
@@ -125,6 +126,16 @@ impl AdjacencyRows for &GapbsSg {
         })?;
         let ascend = ascend.into_iter().all(|fit| fit);
         Ok(ascend.then_some(lengths))
+    }
+
+    fn mapped(&self, memory: Bytes, control: &Control) -> Result<Option<MappedRows>> {
+        let CompressedRows { begins, ids, vertices, .. } = &self.rows;
+        if !matches!(ids.file.file, Storage::Local(_)) || self.rows.bytes() > memory.get() {
+            return Ok(None);
+        }
+        let (begins, successors) = (begins.window(0, *vertices + 1)?, ids.window(0, ids.length)?);
+        successors.populate(control)?;
+        Ok(Some(MappedRows { begins, successors }))
     }
 
     fn read(

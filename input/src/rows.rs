@@ -5,7 +5,9 @@
 
 use std::ops::Range;
 
-use trimill_system::{Control, Kind, Result};
+use super::storage::FilePart;
+use trimill_system::mapped::prefetch;
+use trimill_system::{Bytes, Control, Kind, Result};
 
 /// About how many successors are read at a time.
 pub const PART: usize = 1 << 15;
@@ -52,6 +54,11 @@ pub trait AdjacencyRows: Sync {
         Ok(0)
     }
 
+    /// The rows in a mapped file, all of whose pages were read, if these are at most `memory`.
+    fn mapped(&self, _memory: Bytes, _control: &Control) -> Result<Option<MappedRows>> {
+        Ok(None)
+    }
+
     /// Passes the successors of `chunk` to `take` in order, in parts, until it returns false. `part` is scratch memory.
     fn read(
         &self,
@@ -59,6 +66,37 @@ pub trait AdjacencyRows: Sync {
         part: &mut Vec<u32>,
         take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
     ) -> Result<()>;
+}
+
+/// Rows of a mapped file, in any order.
+pub struct MappedRows {
+    /// Where each row begins among all arcs, and the end of the last one.
+    pub(super) begins: FilePart,
+    pub(super) successors: FilePart,
+}
+
+impl MappedRows {
+    /// The successors of `id` as little-endian numbers. Empty if the file says what cannot be: too few arcs then show that.
+    #[inline]
+    pub fn row(&self, id: u32) -> &[[u8; 4]] {
+        let begins = self.begins.as_chunks::<8>().0.get(id as usize..).and_then(|begins| begins.first_chunk());
+        let [begin, end] = begins.map_or([0; 2], |ends: &[[u8; 8]; 2]| ends.map(u64::from_le_bytes));
+        self.successors.as_chunks::<4>().0.get(begin as usize..end as usize).unwrap_or_default()
+    }
+
+    /// Asks for the place where the row of `id` begins.
+    #[inline]
+    pub fn prefetch_begin(&self, id: u32) {
+        prefetch(self.begins.as_chunks::<8>().0, id as usize);
+    }
+
+    /// Asks for the row of `id`, up to two cache lines of it.
+    #[inline]
+    pub fn prefetch_row(&self, id: u32) {
+        let row = self.row(id);
+        prefetch(row, 0);
+        prefetch(row, row.len().min(20).saturating_sub(1));
+    }
 }
 
 /// The row of an arc, where arcs are numbered row by row: the last row that begins no later. `begin` gives a row's first arc.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::spooled::SpooledBytes;
-use trimill_system::control::Task;
+use trimill_system::control::{Control, Task};
 use trimill_system::mapped::MappedPart;
 use trimill_system::{Error, Result, disk};
 
@@ -123,6 +123,16 @@ impl Storage {
             Self::Remote(object) => {
                 object.fetch(range).map(FilePart::Fetched).map_err(|error| Error::read(path, error))
             }
+        }
+    }
+}
+
+impl FilePart {
+    /// Reads all pages of a mapped part, in the order of the file.
+    pub(super) fn populate(&self, control: &Control) -> Result<()> {
+        match self {
+            Self::Mapped(part) => part.populate(control),
+            Self::Fetched(_) => Ok(()),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::clean::Shares;
 use trimill_graph::numbering::degree_runs;
 use trimill_graph::rows::put_block;
 use trimill_graph::{BlockEntry, DegreeRun};
+use trimill_system::Result;
 
 /// The most buckets: each has a staging area in every thread.
 const MOST_BUCKETS: u64 = 4096;
@@ -71,28 +72,43 @@ impl BlockBuckets {
         bucket: usize,
         lengths: &[u32],
         mut distances: impl FnMut(Range<usize>, &mut Vec<u32>),
-    ) -> BucketBlocks {
+    ) -> Result<BucketBlocks> {
         let first = self.ranks(bucket).start;
-        let (mut made, mut of_block) = (BucketBlocks::default(), Vec::new());
-        for (&length, degree) in lengths.iter().zip(self.degrees_from(first)) {
-            made.longest = made.longest.max(length);
-            made.probes = made.probes.saturating_add(u64::from(length) * u64::from(degree.saturating_sub(length)));
-        }
+        self.made_with(bucket, |ranks, of_block, of_rows| {
+            let rows = (ranks.start - first) as usize..(ranks.end - first) as usize;
+            of_rows.extend_from_slice(&lengths[rows.clone()]);
+            distances(rows, of_block);
+            Ok(())
+        })
+    }
+
+    /// Makes a bucket's file blocks; `rows` appends the distances and the lengths of the rows of a block's ranks.
+    pub(super) fn made_with(
+        &self,
+        bucket: usize,
+        mut rows: impl FnMut(Range<u32>, &mut Vec<u32>, &mut Vec<u32>) -> Result<()>,
+    ) -> Result<BucketBlocks> {
+        let mut degrees = self.degrees_from(self.ranks(bucket).start);
+        let (mut made, mut distances, mut lengths) = (BucketBlocks::default(), Vec::new(), Vec::new());
         for block in self.blocks(bucket) {
-            let rows = (self.starts[block] - first) as usize..(self.starts[block + 1] - first) as usize;
             let position = made.bytes.len();
-            of_block.clear();
-            distances(rows.clone(), &mut of_block);
-            put_block(&lengths[rows], &of_block, &mut made.bytes);
+            distances.clear();
+            lengths.clear();
+            rows(self.starts[block]..self.starts[block + 1], &mut distances, &mut lengths)?;
+            put_block(&lengths, &distances, &mut made.bytes);
             made.entries.push(BlockEntry {
                 first_rank: self.starts[block].into(),
                 first_arc: made.arcs,
                 position: position as u64,
                 checksum: xxh3_64(&made.bytes[position..]),
             });
-            made.arcs += of_block.len() as u64;
+            made.arcs += distances.len() as u64;
+            for (&length, degree) in lengths.iter().zip(&mut degrees) {
+                made.longest = made.longest.max(length);
+                made.probes = made.probes.saturating_add(u64::from(length) * u64::from(degree.saturating_sub(length)));
+            }
         }
-        made
+        Ok(made)
     }
 
     fn degrees_from(&self, first: u32) -> impl Iterator<Item = u32> + '_ {

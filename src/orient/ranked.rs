@@ -46,7 +46,7 @@ impl RankedArcs {
             let taken = self.budget.take(Bytes(arcs * PER_ARC));
             check_bucket(&taken, arcs * PER_ARC)?;
             let keys = self.buckets.take(bucket)?;
-            let made = self.made(bucket, &keys, arcs);
+            let made = self.made(bucket, &keys, arcs)?;
             task.advance(arcs);
             Ok(made)
         };
@@ -54,7 +54,7 @@ impl RankedArcs {
         Ok(in_order.finish())
     }
 
-    fn made(&self, bucket: usize, keys: &[Vec<u64>], arcs: u64) -> BucketBlocks {
+    fn made(&self, bucket: usize, keys: &[Vec<u64>], arcs: u64) -> Result<BucketBlocks> {
         let ranks = self.blocks.ranks(bucket);
         let (mut lengths, mut successors) = (zeros(ranks.len()), zeros(arcs as usize));
         let mut rest = rows(keys, ranks.start, &mut lengths, &mut successors);

@@ -227,26 +227,28 @@ impl InputRow {
             sums.hash = sums.hash.wrapping_add(hash(self.id, part, key));
         }
         if self.is_wanted {
-            self.keep(part, pass.input.rank_of, kept);
+            let rank_of = pass.input.rank_of;
+            keep(self.rank, part.iter().map(|&successor| rank_of[successor as usize]), kept);
         }
         true
     }
-
-    #[inline]
-    fn keep(&self, part: &[u32], rank_of: &[u32], kept: &mut Vec<u32>) {
-        let mut end = kept.len();
-        kept.resize(end + part.len(), 0);
-        for &successor in part {
-            let rank = rank_of[successor as usize];
-            kept[end] = rank;
-            end += usize::from(rank < self.rank);
-        }
-        kept.truncate(end);
-    }
 }
 
+/// Appends those of the successors' `ranks` that the row of `rank` keeps: the smaller ones.
+#[inline(always)]
+pub(super) fn keep(rank: u32, ranks: impl ExactSizeIterator<Item = u32>, kept: &mut Vec<u32>) {
+    let mut end = kept.len();
+    kept.resize(end + ranks.len(), 0);
+    for successor in ranks {
+        kept[end] = successor;
+        end += usize::from(successor < rank);
+    }
+    kept.truncate(end);
+}
+
+/// The sum over the arcs from `id` to `part`, which ascends: hashes of arcs to larger ids, minus those of arcs to smaller ids.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn hash(id: u32, part: &[u32], key: u64) -> u64 {
+pub(super) fn hash(id: u32, part: &[u32], key: u64) -> u64 {
     let (below, above) = part.split_at(part.partition_point(|&successor| successor < id));
     let id = u64::from(id);
     let down = |sum: u64, &successor: &u32| sum.wrapping_add(mix((u64::from(successor) << 32 | id) ^ key));
@@ -254,7 +256,7 @@ fn hash(id: u32, part: &[u32], key: u64) -> u64 {
     above.iter().fold(0, up).wrapping_sub(below.iter().fold(0, down))
 }
 
-fn ascends(part: &[u32]) -> bool {
+pub(super) fn ascends(part: &[u32]) -> bool {
     part.windows(2).fold(true, |ascends, pair| ascends & (pair[0] < pair[1]))
 }
 

@@ -14,11 +14,14 @@
 //! [`waiting`]: super::waiting
 //! [`united`]: super::united
 
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Instant;
 
 use rayon::prelude::*;
 
 use super::UsedIds;
+use super::blocks::BlockBuckets;
+use super::in_rank_order::RowsInRankOrder;
 use super::joined::BlocksInOrder;
 use super::place::{Destination, MadeGraph, VertexSections, Write, make};
 use super::row_pass::{RowInputs, random};
@@ -27,7 +30,7 @@ use super::waiting::WaitingRows;
 use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm, ORIENT_ROWS, READ_ROWS_AGAIN, READER};
 use crate::clean::{CleanReport, InputIds, Shares, Workspace, is_sparse, needs};
 use trimill_graph::file::Layout;
-use trimill_graph::numbering::{numbers, order};
+use trimill_graph::numbering::{ids_by_rank, numbers, order};
 use trimill_input::arcs::ArcSource;
 use trimill_input::rows::{AdjacencyRows, Symmetry};
 use trimill_input::{MOST_VERTICES, changed};
@@ -139,6 +142,31 @@ impl RowsToOrient<'_> {
         let later = space.later_needs(layout.vertices.into(), least);
         place.check_room(&Layout { edges: least, ..layout.clone() }, later)?;
         let rank_of = numbers(&lengths);
+        // Of what rows may take that wait, the mapped file takes its part, and the ids by rank.
+        let most = shares.rows_that_wait(place.is_file(&layout)).get().saturating_sub(4 * u64::from(layout.vertices));
+        if let Some(mapped) = rows.mapped(Bytes(most), control)? {
+            let rows_in_order = RowsInRankOrder {
+                rows: mapped,
+                rank_of: &rank_of,
+                ids: ids_by_rank(&rank_of, &vertices.present),
+                blocks: BlockBuckets::new(&lengths, edges, shares),
+                edges,
+                key: random(),
+                hash: AtomicU64::new(0),
+                unclean: AtomicBool::new(false),
+            };
+            let task = control.task(ORIENT_ROWS, Some(arcs), Unit::Arcs);
+            let sections = VertexSections {
+                degrees: &rows_in_order.blocks.degrees,
+                order: order(&rank_of, &vertices.present),
+                ids: vertices.ids(&InputIds::Plain),
+            };
+            let made = make(*place, layout, sections, note, |write| rows_in_order.rows(write, &task, control));
+            return match rows_in_order.is_unclean() {
+                true => Ok(Err((rows, lengths))),
+                false => made.map(Ok),
+            };
+        }
         // With several bands, tails are found again while rows are buffered.
         let to_file = place.is_file(&layout) && rows.bands() == 1;
         let share = if *beside_tails { shares.rows_beside_tails(to_file) } else { shares.rows_that_wait(to_file) };

@@ -218,7 +218,7 @@ impl WaitingRows {
             let rows = self.blocks.ranks(bucket).len() as u64;
             let of = std::mem::take(&mut *lock(&self.buckets[bucket]));
             let taken = self.budget.take(Bytes(of.bytes() + (size_of::<EncodedRowPlace>() as u64 + 4) * rows));
-            let made = self.made(bucket, &of.chunks);
+            let made = self.made(bucket, &of.chunks)?;
             self.held.fetch_sub(of.bytes(), Ordering::Relaxed);
             // Half, since reading handles each arc from both ends and takes four times as long.
             task.advance(made.arcs / 2);
@@ -238,7 +238,7 @@ impl WaitingRows {
         self.taking = Mutex::new(next);
     }
 
-    fn made(&self, bucket: usize, chunks: &[Vec<u8>]) -> BucketBlocks {
+    fn made(&self, bucket: usize, chunks: &[Vec<u8>]) -> Result<BucketBlocks> {
         let ranks = self.blocks.ranks(bucket);
         let (mut lengths, mut places) = (zeros(ranks.len()), vec![EncodedRowPlace::default(); ranks.len()]);
         for (chunk, records) in (0..).zip(chunks) {

@@ -14,7 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytemuck::Zeroable;
 use memmap2::{Advice, Mmap, MmapOptions};
 
+use crate::control::Control;
 use crate::error::{Error, Result};
+use crate::parallel;
 use failed_reads::MappingEntry;
 
 /// From now on a failed read of mapped pages ends the process with exit code 1 and names the file on standard error. Only for programs,
@@ -100,6 +102,16 @@ impl MappedPart {
         // A hint: if it is refused, reading is slower.
         let _ = map.advise(Advice::Sequential);
         Ok(Self(Some((MappingEntry::new(path, &map), map))))
+    }
+
+    /// Reads all pages, in order, on all threads of the current pool. A page that cannot be read is only reported when it is used.
+    pub fn populate(&self, control: &Control) -> Result<()> {
+        const STEP: usize = 8 << 20;
+        let Some((_, map)) = &self.0 else { return Ok(()) };
+        parallel::try_each((0..map.len()).step_by(STEP), |at| {
+            let _ = map.advise_range(Advice::PopulateRead, at, STEP.min(map.len() - at));
+            control.check()
+        })
     }
 }
 
