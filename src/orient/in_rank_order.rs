@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::blocks::{BlockBuckets, sort_row};
 use super::joined::BlocksInOrder;
 use super::place::Write;
-use super::row_pass::{ascends, hash, keep, random};
+use super::row_pass::{ascends, hash, keep};
 use trimill_graph::rows::put_distances;
 use trimill_graph::writing::RowsWritten;
 use trimill_input::rows::{MappedRows, PART};
