@@ -12,7 +12,6 @@ mod generate;
 mod graph_format;
 mod partition_sizes;
 mod partitions;
-mod passes;
 mod planner;
 mod prepare;
 mod readers;

@@ -3,13 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::{degrees_by_rank, ids_by_rank, oriented, rows_of, simple};
+use crate::targets::graph_file::are_read_alike;
 use proptest::prelude::*;
+use trimill::testing::clean::Workspace;
 use trimill::testing::graph::OrientedGraph;
+use trimill::testing::input::arcs::ArcList;
+use trimill::testing::memory::HostMemory;
 use trimill::testing::partition::GraphPasses;
 use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::partition::kept::{Kept, kept};
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::sizes::{PartitionSize, sizes};
+use trimill::testing::prepare::prepare;
 use trimill::{Bytes, Control};
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
@@ -154,6 +159,12 @@ proptest! {
         let rows = rows_of(&graph);
         prop_assert_eq!(graph.size().longest_row as usize, rows.iter().map(Vec::len).max().unwrap_or(0));
         prop_assert_eq!(graph.size().probes as usize, rows.iter().flatten().map(|&successor| rows[successor as usize].len()).sum::<usize>());
+        if !edges.is_empty() {
+            let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path());
+            let (source, space) = (ArcList { arcs: arcs.clone(), declared: None }, Workspace { graph: Bytes::mib(8), ..space });
+            let in_memory = prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap();
+            [&graph, &in_memory].into_iter().for_each(|graph| are_read_alike(graph, &rows));
+        }
         drop(graph);
         prop_assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
