@@ -132,7 +132,7 @@ fn damaged_and_hostile_archives_are_refused() {
     for cut in [513, 600, 1024, 1100] {
         folder.refuses("cut.tar", &whole[..cut], &["it ends before the mark of its end", "it was cut"]);
     }
-    folder.refuses("cut.tar.gz", &gz(&whole)[..60], &["gzip stream is truncated"]);
+    folder.refuses("cut.tar.gz", &gz(&whole)[..60], &["gzip stream is truncated", "fetch the file again"]);
     // Tapes have longer padding; other bytes may be another archive.
     assert_eq!(read(&folder.write("tape.tar", [&whole[..], &[0; 1 << 19]].concat())).unwrap().len(), 2);
     let twice = [&whole[..], &whole].concat();
