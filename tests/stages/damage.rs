@@ -6,7 +6,7 @@
 //! | graph file | header, order, ids, rows, index, degrees, footer: every bit; gaps; later blocks: sampled | `graph` |
 //! | cached graph, whole program | the same, sampled | `cached` |
 //! | spill | header, blocks, index: every byte of a small one, every third bit of a compressed one | `spill` |
-//! | manifest | every byte | `manifest` |
+//! | manifest | one bit; every bit of any sealed file: `system/src/sealed.rs` | `manifest` |
 //! | compressed inputs | every third bit | `packed` |
 //!
 //! Inputs without checksums are tested in `readers/`, as far as their formats allow to detect damage; images of kernels in the crate `kernels`.
