@@ -36,19 +36,3 @@ fn a_reading_of_rows_that_fails() {
     assert!(failed > 0);
     place.completes(COLLABORATION, &arguments);
 }
-
-/// Spills have the same bytes however they are built.
-#[test]
-fn kept_spills_do_not_tell_how_they_were_built() {
-    let built = |many| {
-        let place = Place::new().with("TRIMILL_BATCH", many);
-        place.prints(&["partition", &data(COLLABORATION.0), "--no-cache", "--parts", "7", "--spill-dir", "spills"]);
-        let spills = super::support::files(&place.path("spills"));
-        assert_eq!(spills.len(), 8);
-        spills.iter().map(|path| std::fs::read(path).unwrap()).collect::<Vec<_>>()
-    };
-    let alone = built("1");
-    for many in ["2", "4", "7"] {
-        assert!(built(many) == alone, "{many} at a time");
-    }
-}
