@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::edges;
-use super::figures::{AtVertices, OnEdges, assert_more_than_spills, assert_resumed, counted_by, file, formats};
+use super::figures::{AtVertices, OnEdges, assert_resumed, counted_by, file, formats};
 use crate::common::job::{SETTINGS, count, data, job};
 use crate::common::published::published;
 use parquet::file::reader::FileReader;
@@ -268,9 +268,4 @@ fn resumed_jobs_have_the_same_counts() {
     assert_resumed("per_vertex", ".vertices", &text, |result| {
         assert_same(result.clustering.as_ref().unwrap(), &expected);
     });
-}
-
-#[test]
-fn spilled_partitions_alone_are_not_enough() {
-    assert_more_than_spills("clustering = true", "the triangles at each vertex");
 }
