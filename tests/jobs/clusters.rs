@@ -359,22 +359,3 @@ fn a_job_file_names_the_cluster() {
     fs::write(place.path("jobs.toml"), text.replace("run.dir = 'run'\n", "")).unwrap();
     place.refuses(&["run", "jobs.toml"], 2, &["crawl", "run.dir"]);
 }
-
-/// The tasks that the files describe, run as the scheduler would.
-#[test]
-fn the_commands_of_job_files_count_and_merge() {
-    let place = Shared::new();
-    place.prepare("a run", "2", &["--partitioner", "rank"]);
-    place.prints(&["cluster", "hq", "a run", "--gpus-per-task", "0", "--cpus-per-task", "1", "--memory", "1GiB"]);
-    let read =
-        |name: &str| -> toml::Table { fs::read_to_string(place.path("a run/hq").join(name)).unwrap().parse().unwrap() };
-    let (count, merge) = (read("count.toml"), read("merge.toml"));
-    for (task, id) in [(&count["array"], "0"), (&count["array"], "1"), (&merge["task"][0], "0")] {
-        let words: Vec<&str> = task["command"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
-        let mut command = Command::new(words[0]);
-        command.args(&words[1..]).env("HQ_TASK_ID", id).current_dir(task["cwd"].as_str().unwrap());
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{}", stderr(&output));
-    }
-    place.merge("a run");
-}
