@@ -201,30 +201,6 @@ fn part(vertex: u32, salt: u64, parts: u32) -> u32 {
     (trimill_system::hash::mix(u64::from(vertex) ^ salt) % u64::from(parts)) as u32
 }
 
-#[test]
-fn more_than_64_partitions_are_sized_in_groups() {
-    let arcs: Vec<(u64, u64)> =
-        (0..4000u64).map(|i| (trimill_system::hash::mix(i) % 300, trimill_system::hash::mix(i + 9999) % 300)).collect();
-    let dir = tempfile::tempdir().unwrap();
-    let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
-    let part_of = (0..graph.vertices()).map(|id| id % 150).collect();
-    let locals = Assignment::new(part_of, 150).by_rank(&graph.order().unwrap());
-    let (rows, control) = (rows_of(&graph), Control::silent());
-    let arcs_by_rank = by_rank(&rows);
-    for (level, block) in LEVELS.into_iter().flat_map(|level| BLOCKS.map(|block| (level, block))) {
-        let passes = GraphPasses { graph: &graph, block, control: &control };
-        let sizes = sizes(passes, &locals, level).unwrap();
-        let some = [0, 63, 64, 127, 128, 149];
-        let (kept, _) = kept(passes, &locals, &some, level).unwrap();
-        for (part, kept) in some.into_iter().zip(kept) {
-            let own = locals_of(&locals, part);
-            let defined = by_definition(&arcs_by_rank, &own, level);
-            assert_eq!(sizes[part as usize], defined.size, "part {part}, {level}");
-            is_as_defined(&kept, &rows, &own, &defined);
-        }
-    }
-}
-
 /// The ranks that a level of pruning keeps, by one pass in descending order.
 fn kept_by_one_sweep(rows: &[Vec<u32>], locals: &BTreeSet<u32>, level: Prune) -> Vec<u32> {
     let n = rows.len();
