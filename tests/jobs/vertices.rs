@@ -1,4 +1,5 @@
-//! The triangles at each vertex, and closed forms of those on edges: against published figures and the verifier; arrays, resumed jobs. Tables: scripts/check-counts.
+//! The triangles at each vertex, and closed forms of those on edges: against published figures and the verifier; arrays, resumed jobs.
+//! `scripts/check-counts` compares tables.
 
 use std::path::Path;
 
