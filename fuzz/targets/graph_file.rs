@@ -92,6 +92,12 @@ fn file(place: &Place, bytes: &[u8]) {
 fn rows(graph: &OrientedGraph, block: u64, direction: Direction) -> Result<Vec<Vec<u32>>> {
     let mut rows = vec![Vec::new(); graph.vertices() as usize];
     graph.pass(Bytes(block), direction, &Control::silent(), |block| {
+        // Its file blocks, and runs of any size, tile its ranks.
+        assert!(block.file_blocks().flatten().eq(block.ranks()));
+        for arcs in [1, 7, 1 << 20] {
+            let runs = block.runs(arcs);
+            assert!(runs.iter().all(|run| !run.is_empty()) && runs.into_iter().flatten().eq(block.ranks()));
+        }
         block.ranks().for_each(|rank| rows[rank as usize] = block.row(rank).to_vec());
         Ok(())
     })?;
@@ -99,7 +105,7 @@ fn rows(graph: &OrientedGraph, block: u64, direction: Direction) -> Result<Vec<V
 }
 
 /// Rows must be those of an oriented graph, and the same however they are read.
-fn are_read_alike(graph: &OrientedGraph, rows: &[Vec<u32>]) {
+pub(crate) fn are_read_alike(graph: &OrientedGraph, rows: &[Vec<u32>]) {
     const READ: &str = "rows that were read before";
     let mut before = 0;
     for (rank, row) in (0..).zip(rows) {

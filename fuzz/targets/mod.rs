@@ -19,7 +19,7 @@ mod jobs;
 mod manifest;
 mod names;
 mod readers;
-mod seal;
+pub(crate) mod seal;
 mod spill;
 
 use std::path::{Path, PathBuf};

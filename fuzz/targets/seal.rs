@@ -73,7 +73,7 @@ pub(super) fn manifest(text: &[u8]) -> Vec<u8> {
 }
 
 /// A graph file with valid checksums, of a footer and of the sections, which are placed as `layout` says, if the footer is one.
-pub(super) fn graph(footer: &[u8], layout: Option<Layout>, mut sections: Vec<u8>) -> Vec<u8> {
+pub(crate) fn graph(footer: &[u8], layout: Option<Layout>, mut sections: Vec<u8>) -> Vec<u8> {
     const PAGE: usize = 4096;
     let mut footer = footer.to_vec();
     if let Some(mut layout) = layout {

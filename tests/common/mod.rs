@@ -2,7 +2,6 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 pub(crate) mod arrow;
-pub(crate) mod base;
 pub(crate) mod job;
 pub(crate) mod packed;
 pub(crate) mod place;

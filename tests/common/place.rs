@@ -1,6 +1,7 @@
 //! A directory to run the program in, with its temporary files and its cache inside.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -101,15 +102,31 @@ pub(crate) fn stderr(output: &Output) -> String {
     text(&output.stderr)
 }
 
-/// All files below a directory, sorted.
-pub(crate) fn files(dir: &Path) -> Vec<PathBuf> {
+/// All files and folders below a directory.
+pub(crate) fn below(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+        found.extend(below(&entry.path()));
+        found.push(entry.path());
     }
+    found
+}
+
+/// All files below a directory, sorted.
+pub(crate) fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut found = below(dir);
+    found.retain(|path| !path.is_dir());
     found.sort();
     found
+}
+
+pub(crate) fn mode(path: &Path) -> u32 {
+    path.symlink_metadata().unwrap().permissions().mode() & 0o777
+}
+
+/// What is temporary is for the user alone.
+pub(crate) fn assert_private(path: &Path) {
+    assert_eq!(mode(path), if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
 }
 
 /// Replaces `to` by a copy of the directory `from`.

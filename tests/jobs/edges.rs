@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use super::figures::{
-    OnEdges, assert_more_than_spills, assert_resumed, by_all_pairs, counted_by, file, formats, list, some_arcs,
-};
+use super::figures::{OnEdges, assert_resumed, by_all_pairs, counted_by, file, formats, list, some_arcs};
 use super::vertices;
 use crate::common::job::{count, data, job};
 use crate::common::published::Published;
@@ -110,11 +108,6 @@ fn resumed_jobs_have_the_same_counts() {
     let dir = tempfile::tempdir().unwrap();
     let (text, _) = verified(&format!("input.path = '{}'", data("wiki-Vote.txt").display()), dir.path());
     assert_resumed("per_edge", ".edges", &text, |_| ());
-}
-
-#[test]
-fn spilled_partitions_alone_are_not_enough() {
-    assert_more_than_spills("per_edge = 'e.tsv'", "the triangles on each edge");
 }
 
 const FILES: [&str; 3] =

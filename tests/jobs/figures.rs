@@ -95,15 +95,6 @@ pub(crate) fn assert_resumed(option: &str, kept: &str, text: &str, same: impl Fn
     }
 }
 
-/// Spilled partitions without the graph cannot be asked for `output`; the error says `words`.
-pub(crate) fn assert_more_than_spills(output: &str, words: &str) {
-    let dir = tempfile::tempdir().unwrap();
-    let input = format!("input.path = '{}'", data("karate.mtx").display());
-    count(&format!("{input}\nspill = {{ dir = 'kept', keep = true }}\npartition.parts = 3"), dir.path()).unwrap();
-    let error = count(&format!("input.path = 'kept'\noutput.{output}"), dir.path()).unwrap_err();
-    assert!(error.kind() == Kind::Usage && error.to_string().contains(words), "{error}");
-}
-
 /// Arcs between ids below `ids`, of which every third may be far away.
 pub(crate) fn some_arcs(ids: u64, most: usize) -> impl Strategy<Value = Vec<(u64, u64)>> {
     let far = |id: u64| if id.is_multiple_of(3) { id << 40 } else { id };

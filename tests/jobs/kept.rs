@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common::job::typed;
-use crate::common::place::{Place, files, stderr};
+use crate::common::place::{Place, stderr};
 use serde_json::Value;
 use trimill::testing::sealed;
 
@@ -71,20 +71,6 @@ fn a_damaged_foreign_or_missing_spill_is_named_and_no_count_is_given() {
 }
 
 #[test]
-fn spills_with_a_manifest_that_cannot_be_read_are_replaced_by_force() {
-    for text in ["", "{}"] {
-        let (place, _) = partitioned();
-        fs::write(place.path("spills/manifest.json"), text).unwrap();
-        let again = ["partition", &typed("wiki-Vote.txt"), "--parts", "3", "--spill-dir", "spills"];
-        refuses(&place, 2, &again, &["manifest.json", "--force"]);
-        assert_eq!(files(&place.path("spills")).len(), 9);
-        place.prints(&[&again[..], &["--force"]].concat());
-        assert_eq!(files(&place.path("spills")).len(), 4);
-        place.prints(&["inspect", "spills", "--verify"]);
-    }
-}
-
-#[test]
 fn a_count_reports_the_seed_of_the_partitions_and_no_unknown_settings() {
     let place = Place::new();
     let graph = typed("wiki-Vote.txt");
@@ -122,6 +108,7 @@ fn what_was_fixed_by_partitioning_cannot_be_named_again() {
     refuses(&place, 2, &keep, &["to keep the spills is named, too"]);
     for (asked, named) in [
         (&["--per-vertex", "v.tsv"][..], "the triangles at each vertex"),
+        (&["--clustering"], "the triangles at each vertex"),
         (&["--per-edge", "e.tsv"], "the triangles on each edge"),
         (&["--truss"], "the trussness of edges"),
     ] {

@@ -333,18 +333,6 @@ fn shards_are_merged_to_the_same_file() {
 }
 
 #[test]
-fn an_input_that_is_read_once_has_no_directions_to_count() {
-    let place = Place::new();
-    let mut command =
-        place.command(&["count", "-", "--format", "text", "--lcc", "l.txt", "--directed", "--backend", "cpu"]);
-    let mut child = command.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
-    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"0 1\n1 2\n2 0\n").unwrap();
-    let output = child.wait_with_output().unwrap();
-    let said = stderr(&output);
-    assert!(output.status.code() == Some(2) && said.contains("read once"), "{said}");
-}
-
-#[test]
 fn graphs_in_memory_have_coefficients_without_directions() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("l.txt");

@@ -1,7 +1,7 @@
 //! The host memory that the program takes: the floors that `plan` names are enough, and no stage exceeds the budget.
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use trimill::Bytes;
 use trimill::testing::memory::HostFloor;
 use trimill::testing::report::{PartitionFigures, PlanReport, RunResult};
@@ -10,18 +10,6 @@ use crate::common::job::typed;
 use crate::common::packed::gz;
 use crate::common::place::{Place, stderr};
 
-/// The object that is printed in place of an answer.
-#[derive(Deserialize)]
-struct Failure {
-    error: Said,
-}
-
-#[derive(Deserialize)]
-struct Said {
-    kind: String,
-    message: String,
-}
-
 /// Runs a command of the program and parses its answer, or the failure printed instead.
 fn answer<T: DeserializeOwned>(place: &Place, command: &str, input: &str, options: &str) -> T {
     let threads = if options.contains("--threads") { "" } else { "--threads 2" };
@@ -29,6 +17,12 @@ fn answer<T: DeserializeOwned>(place: &Place, command: &str, input: &str, option
     let output = place.run(&[&[command, input], &options.split_whitespace().collect::<Vec<_>>()[..]].concat());
     serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{command} {options}: {error}: {}", stderr(&output)))
+}
+
+fn assert_refused(place: &Place, input: &str, options: &str, words: &str) {
+    let answer: Value = answer(place, "count", input, options);
+    let error = &answer["error"];
+    assert!(error["kind"] == "resource" && error["message"].as_str().unwrap().contains(words), "{error}");
 }
 
 fn generated(family: &str, place: &Place) -> &'static str {
@@ -103,12 +97,7 @@ fn no_stage_takes_more_than_the_budget() {
             for budget in &budgets[..if input == binary { 2 } else { 1 }] {
                 within_budget(&place, input, &format!("{options} --host-memory {budget}"), triangles);
             }
-            let error: Failure = answer(&place, "count", input, &format!("{options} --host-memory {}", least - 64));
-            assert!(
-                error.error.kind == "resource" && error.error.message.contains("--host-memory"),
-                "{}",
-                error.error.message
-            );
+            assert_refused(&place, input, &format!("{options} --host-memory {}", least - 64), "--host-memory");
         }
     }
     assert_eq!(std::fs::read_dir(place.path("work")).unwrap().count(), 0);
@@ -127,7 +116,7 @@ fn many_vertices_take_no_more_than_the_budget() {
 
 /// The budget that a refusal advises, or none if the command succeeds.
 fn advised(place: &Place, input: &str, options: &str) -> Option<u64> {
-    let answer: serde_json::Value = answer(place, "count", input, options);
+    let answer: Value = answer(place, "count", input, options);
     let message = answer["error"]["message"].as_str()?;
     let number = message.split("raise --host-memory to ").nth(1).unwrap_or_else(|| panic!("{options}: {message}"));
     Some(number.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap())
@@ -293,9 +282,7 @@ fn counting_at_vertices_takes_no_more_than_the_budget() {
             assert_eq!(array.len(), 128 + 8 * 2_000_000);
         }
     }
-    let refused: Failure = answer(&place, "count", graph, "--host-memory 44MiB --clustering");
-    assert_eq!(refused.error.kind, "resource");
-    assert!(refused.error.message.contains("write the triangles at vertices"), "{}", refused.error.message);
+    assert_refused(&place, graph, "--host-memory 44MiB --clustering", "write the triangles at vertices");
 }
 
 /// METIS runs in a child process, whose memory is not part of the budget: it is added to the peak.

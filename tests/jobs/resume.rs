@@ -1,6 +1,5 @@
 //! Jobs that end at any moment and are started again: the answer is the published one, and nothing is counted twice.
 
-mod batches;
 mod damage;
 mod devices;
 mod faults;

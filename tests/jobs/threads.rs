@@ -141,24 +141,3 @@ fn a_thread_that_cannot_be_started_ends_with_3() {
         assert!(refused >= least, "{options:?}: {refused}");
     }
 }
-
-#[test]
-fn far_too_many_threads_end_with_2_at_once() {
-    let graph = data("karate.mtx");
-    let graph = graph.to_str().unwrap();
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("k.txt").display().to_string();
-    for arguments in [
-        &["count", graph][..],
-        &["plan", graph],
-        &["verify", graph],
-        &["bench", graph],
-        &["generate", "complete", "--vertices", "3", "-o", &file],
-    ] {
-        let output = Command::new(program()).args(arguments).args(["--threads", "1000000"]).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-        assert!(said.contains("1000000 threads; expected at most "), "{said}");
-    }
-    assert_eq!(dir.path().read_dir().unwrap().count(), 0);
-}

@@ -1,4 +1,4 @@
-//! The truss decomposition: against NetworkX, closed forms and the verifier; all modes and budgets; ends at a k; shards, resumed jobs.
+//! The truss decomposition: against NetworkX and the verifier; all modes and budgets; ends at a k; shards, resumed jobs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,12 +7,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use super::figures::taken;
-use crate::common::base::routers;
 use crate::common::job::{SETTINGS, count, data, job};
 use crate::common::place::{Place, stderr};
 use trimill::testing::execute::verify::verify;
 use trimill::{Backend, Control, Graph, Kind, Observer, Options, RunResult, Unit};
-use trimill_generate::{BaseGraph, Family, generate};
+use trimill_generate::{Family, generate};
 
 /// The trussness of each edge, the smaller id first.
 type Trussness = BTreeMap<(u64, u64), u32>;
@@ -69,33 +68,6 @@ fn real_graphs_have_the_trusses_of_networkx_and_the_verifier() {
             assert_eq!((trusses.largest_k, largest.vertices, largest.edges), (k, vertices, edges), "{name} {settings}");
             assert_eq!(trusses.levels as usize, trusses.by_k.len(), "{name}: an edge falls on each level");
             assert!(trusses.rounds >= trusses.levels.into(), "{name}");
-        }
-    }
-}
-
-#[test]
-fn closed_forms() {
-    let dir = tempfile::tempdir().unwrap();
-    let made = |family: &Family, base: Option<&BaseGraph>| {
-        generate(family, base, &dir.path().join("made.bin"), &Control::silent()).unwrap();
-        let (result, on_edges, _) = peeled("input.path = 'made.bin'\npartition.parts = 2", dir.path());
-        (result.truss.unwrap(), rows(&on_edges))
-    };
-    let (trusses, on_edges) = made(&Family::Complete { vertices: 120 }, None);
-    assert_eq!((trusses.largest_k, trusses.rounds, on_edges.len()), (120, 1, 120 * 119 / 2));
-    assert!(on_edges.values().all(|&k| k == 120));
-    // In every line of a Hamming graph all vertices are adjacent, and no other triangles are there.
-    let (trusses, on_edges) = made(&Family::Hamming { d: 3, q: 7 }, None);
-    assert!(trusses.largest_k == 7 && on_edges.values().all(|&k| k == 7));
-    // Copies of an edge are alike: t' - 2 = k (t - 2).
-    let [of_base, _] = verified(&format!("input.path = '{}'", data("as20000102.txt").display()), dir.path());
-    let of_base = rows(&of_base);
-    for copies in [2, 3] {
-        let (trusses, on_edges) = made(&Family::Blowup { copies, permute: None }, Some(&routers()));
-        assert_eq!(on_edges.len() as u64, of_base.len() as u64 * copies * copies);
-        assert_eq!(u64::from(trusses.largest_k), 2 + copies * 8);
-        for ((u, v), k) in on_edges {
-            assert_eq!(u64::from(k) - 2, copies * u64::from(of_base[&(u / copies, v / copies)] - 2), "{u} {v}");
         }
     }
 }

@@ -123,22 +123,27 @@ fn without_the_cache_the_graph_takes_the_work_directory_up_to_its_last_byte() {
     assert!(code != Some(0) && said.contains("small") && !said.contains("--cache"), "{said}");
 }
 
-fn with_children(body: &str, timeout: f64) -> Vec<(String, String)> {
-    let dir = tempfile::tempdir().unwrap();
-    let script: PathBuf = dir.path().join("child");
-    std::fs::write(&script, format!("#!/bin/sh\n{body}\n")).unwrap();
-    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let toml = format!("input.path = '{}'\ncache.dir = '{}'", typed("karate.mtx"), dir.path().join("cache").display());
-    let request = BenchRequest {
-        graphs: vec![BenchGraph { tables: parse(&toml, Path::new("test")).unwrap(), expected: None }],
+fn request(graphs: Vec<BenchGraph>, timeout: f64) -> BenchRequest {
+    BenchRequest {
+        graphs,
         methods: vec!["bitmap".into(), "forward".into()],
         baseline: None,
         backend: Backend::Cpu,
         runs: NonZeroU32::MIN,
         timeout: Duration::from_secs_f64(timeout),
         verify: false,
-    };
-    let report = bench::bench(&request, Some(&script), &Control::silent(), &mut |_| Ok(())).unwrap();
+    }
+}
+
+fn with_children(body: &str, timeout: f64) -> Vec<(String, String)> {
+    let dir = tempfile::tempdir().unwrap();
+    let script: PathBuf = dir.path().join("child");
+    std::fs::write(&script, format!("#!/bin/sh\n{body}\n")).unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let toml = format!("input.path = '{}'\ncache.dir = '{}'", typed("karate.mtx"), dir.path().join("cache").display());
+    let graph = BenchGraph { tables: parse(&toml, Path::new("test")).unwrap(), expected: None };
+    let report =
+        bench::bench(&request(vec![graph], timeout), Some(&script), &Control::silent(), &mut |_| Ok(())).unwrap();
     let graph = &report.graphs[0];
     assert_eq!((graph.edges, graph.triangles), (78, None), "{:?}", graph.problem);
     let problems = graph.methods.iter().map(|method| method.problem.clone().unwrap());
@@ -163,15 +168,6 @@ fn a_child_that_crashes_hangs_or_prints_garbage_ends_alone() {
             assert!(found == kind && message.contains(words), "{body}: {found}: {message}");
         }
     }
-    let request = BenchRequest {
-        graphs: Vec::new(),
-        methods: Vec::new(),
-        baseline: None,
-        backend: Backend::Cpu,
-        runs: NonZeroU32::MIN,
-        timeout: Duration::from_secs(1),
-        verify: false,
-    };
-    let error = bench::bench(&request, None, &Control::silent(), &mut |_| Ok(())).unwrap_err();
+    let error = bench::bench(&request(Vec::new(), 1.0), None, &Control::silent(), &mut |_| Ok(())).unwrap_err();
     assert_eq!(error.kind(), Kind::Usage);
 }

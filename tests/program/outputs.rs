@@ -218,7 +218,7 @@ fn control_characters_in_names_of_files_are_escaped() {
 
 #[test]
 fn with_json_a_failure_is_an_object_on_standard_output() {
-    let place = place();
+    let (place, karate) = (place(), karate());
     for (code, kind, arguments) in [
         (1, "data", &["count", "missing.txt"][..]),
         (1, "data", &["plan", "missing.txt"]),
@@ -232,6 +232,8 @@ fn with_json_a_failure_is_an_object_on_standard_output() {
         (2, "usage", &["count", "missing.txt", "--parts", "0"]),
         (2, "usage", &["count", "missing.txt", "--method", "guess"]),
         (2, "usage", &["generate", "complete", "-o", "k.xyz"]),
+        (2, "usage", &["count", &karate, "--threads", "1000000"]),
+        (2, "usage", &["generate", "complete", "--vertices", "3", "-o", "k.txt", "--threads", "1000000"]),
     ] {
         let output = place.run(&[arguments, &["--json"]].concat());
         let said = text(&output.stdout);

@@ -4,11 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use super::command_line::root;
 use crate::common::place::{Place, text};
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
 
 /// The commands of the shell blocks, without comments.
 fn shell_lines(text: &str) -> Vec<String> {
@@ -28,12 +25,12 @@ fn inline(text: &str) -> Vec<String> {
 
 #[test]
 fn every_command_of_the_readme_works() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let ci = fs::read_to_string(root().join(".ci/run")).unwrap();
+    let readme = fs::read_to_string(root("README.md")).unwrap();
+    let ci = fs::read_to_string(root(".ci/run")).unwrap();
     // The machine is measured by a small graph.
     let place = Place::new().with("TRIMILL_SCALE", "14");
-    let input = root().join("tests/data/facebook_combined.txt");
-    let quick_start = root().join("configs/quick-start.toml");
+    let input = root("tests/data/facebook_combined.txt");
+    let quick_start = root("configs/quick-start.toml");
     let (mut ran, mut counted) = (0, false);
     let commands = [shell_lines(&readme), inline(&readme)].concat();
     for command in &commands {
@@ -82,12 +79,12 @@ fn without_measures(line: &str) -> String {
 
 #[test]
 fn what_the_readme_and_the_guide_show_is_what_the_program_prints() {
-    let documents = ["README.md", "docs/guide.md"].map(|path| fs::read_to_string(root().join(path)).unwrap());
+    let documents = ["README.md", "docs/guide.md"].map(|path| fs::read_to_string(root(path)).unwrap());
     let dir = tempfile::tempdir().unwrap();
     for (suffix, name) in
         [("graph", "cnr-2000"), ("graph", "crawl"), ("properties", "cnr-2000"), ("properties", "crawl")]
     {
-        let from = root().join(format!("tests/data/cnr-2000.{suffix}"));
+        let from = root(&format!("tests/data/cnr-2000.{suffix}"));
         fs::copy(from, dir.path().join(format!("{name}.{suffix}"))).unwrap();
     }
     let programs = Path::new(env!("CARGO_BIN_EXE_trimill")).parent().unwrap();
@@ -117,7 +114,7 @@ fn what_the_readme_and_the_guide_show_is_what_the_program_prints() {
 
 #[test]
 fn the_citation_is_of_this_version() {
-    let citation = fs::read_to_string(root().join("CITATION.cff")).unwrap();
+    let citation = fs::read_to_string(root("CITATION.cff")).unwrap();
     let version = citation.lines().find_map(|line| line.strip_prefix("version: "));
     assert_eq!(version, Some(env!("CARGO_PKG_VERSION")), "CITATION.cff");
 }

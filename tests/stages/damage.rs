@@ -4,17 +4,19 @@
 //! | kind | regions | where |
 //! | --- | --- | --- |
 //! | graph file | header, order, ids, rows, index, degrees, footer: every bit; gaps; later blocks: sampled | `graph` |
-//! | cached graph, whole program | the same, sampled | `cached` |
+//! | cached graph, whole program | order, ids, rows: sampled; with valid checksums, every number | `cached`, `crafted` |
 //! | spill | header, blocks, index: every byte of a small one, every third bit of a compressed one | `spill` |
-//! | manifest | every byte | `manifest` |
+//! | manifest | one bit; every bit of any sealed file: `system/src/sealed.rs` | `manifest` |
 //! | compressed inputs | every third bit | `packed` |
 //!
 //! Inputs without checksums are tested in `readers/`, as far as their formats allow to detect damage; images of kernels in the crate `kernels`.
 
 mod cached;
+mod crafted;
 mod graph;
 mod manifest;
 mod packed;
+mod parts;
 mod spill;
 
 use std::ops::Range;

@@ -8,7 +8,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::common::base::base_of;
 use dsi_bitstream::codes::GammaRead;
 use dsi_bitstream::impls::{BufBitReader, MemWordReader};
 use dsi_bitstream::traits::BE;
@@ -22,6 +21,12 @@ use trimill_generate::{generate, generate_file};
 use webgraph::prelude::{BvGraphSeq, SequentialLabeling};
 
 type Edges = Vec<(u64, u64)>;
+
+/// The graph of `edges` from smaller to larger ids, sorted by the smaller.
+fn base_of(vertices: u64, edges: &[(u64, u64)], triangles: Option<u128>) -> BaseGraph {
+    let begins = (0..=vertices).map(|u| edges.partition_point(|edge| edge.0 < u) as u64).collect();
+    BaseGraph { begins, neighbours: edges.iter().map(|edge| edge.1 as u32).collect(), triangles }
+}
 
 fn read_binary(path: &Path) -> Edges {
     let bytes = fs::read(path).unwrap();

@@ -1,5 +1,5 @@
 //! Single stages through `trimill::testing`, and the files between them: readers, generators, preparing, partitions, plans, formats.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod building;
 #[path = "../common/mod.rs"]
@@ -12,7 +12,6 @@ mod generate;
 mod graph_format;
 mod partition_sizes;
 mod partitions;
-mod passes;
 mod planner;
 mod prepare;
 mod readers;

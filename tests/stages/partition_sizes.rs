@@ -4,25 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use std::ops::Range;
-use trimill::testing::clean::Workspace;
-use trimill::testing::graph::OrientedGraph;
+
+use crate::common::oriented;
 use trimill::testing::partition::GraphPasses;
 use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::sizes::{groups, sized, sizes};
-use trimill::testing::prepare::prepare;
-use trimill_input::arcs::ArcList;
 use trimill_system::Bytes;
 use trimill_system::control::{Control, Observer, Unit};
 use trimill_system::hash::mix;
-use trimill_system::memory::HostMemory;
-
-fn graph(arcs: Vec<(u64, u64)>) -> OrientedGraph {
-    let dir = tempfile::tempdir().unwrap();
-    let space = Workspace { graph: Bytes::mib(64), ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path()) };
-    let source = ArcList { arcs, declared: None };
-    prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap()
-}
 
 #[derive(Default)]
 struct Passes(AtomicU64);
@@ -46,7 +36,9 @@ fn lists_and_bits_give_the_same_sizes() {
     // Most vertices in few arcs, a few in many, some triangles.
     let more = (0..n).map(|i| (mix(i) % n, mix(i + n) % n * (mix(i + 2 * n) % n) / n));
     let chords = (0..n).step_by(3).map(|u| (u, (u + 2) % n));
-    let graph = graph(ring.chain(more).chain(chords).collect());
+    let arcs: Vec<_> = ring.chain(more).chain(chords).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
     for parts in [200u64, 777, 3000] {
         let assigned = |rank: u64| if parts == n { rank } else { mix(rank ^ parts) % parts };
         let locals =
@@ -67,7 +59,9 @@ fn lists_and_bits_give_the_same_sizes() {
 #[test]
 fn the_passes_do_not_grow_with_the_number_of_partitions() {
     let n = 20_000;
-    let graph = graph((0..n).map(|u| (u, (u + 1) % n)).collect());
+    let arcs: Vec<_> = (0..n).map(|u| (u, (u + 1) % n)).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
     for parts in [2500u32, 10_000, 20_000] {
         let locals = Assignment::new((0..n as u32).map(|rank| rank % parts).collect(), parts);
         let passes = Arc::new(Passes::default());

@@ -3,13 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::{degrees_by_rank, ids_by_rank, oriented, rows_of, simple};
+use crate::targets::graph_file::are_read_alike;
 use proptest::prelude::*;
+use trimill::testing::clean::Workspace;
 use trimill::testing::graph::OrientedGraph;
+use trimill::testing::input::arcs::ArcList;
+use trimill::testing::memory::HostMemory;
 use trimill::testing::partition::GraphPasses;
 use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::partition::kept::{Kept, kept};
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::sizes::{PartitionSize, sizes};
+use trimill::testing::prepare::prepare;
 use trimill::{Bytes, Control};
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
@@ -154,6 +159,12 @@ proptest! {
         let rows = rows_of(&graph);
         prop_assert_eq!(graph.size().longest_row as usize, rows.iter().map(Vec::len).max().unwrap_or(0));
         prop_assert_eq!(graph.size().probes as usize, rows.iter().flatten().map(|&successor| rows[successor as usize].len()).sum::<usize>());
+        if !edges.is_empty() {
+            let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path());
+            let (source, space) = (ArcList { arcs: arcs.clone(), declared: None }, Workspace { graph: Bytes::mib(8), ..space });
+            let in_memory = prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap();
+            [&graph, &in_memory].into_iter().for_each(|graph| are_read_alike(graph, &rows));
+        }
         drop(graph);
         prop_assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
@@ -188,30 +199,6 @@ proptest! {
 
 fn part(vertex: u32, salt: u64, parts: u32) -> u32 {
     (trimill_system::hash::mix(u64::from(vertex) ^ salt) % u64::from(parts)) as u32
-}
-
-#[test]
-fn more_than_64_partitions_are_sized_in_groups() {
-    let arcs: Vec<(u64, u64)> =
-        (0..4000u64).map(|i| (trimill_system::hash::mix(i) % 300, trimill_system::hash::mix(i + 9999) % 300)).collect();
-    let dir = tempfile::tempdir().unwrap();
-    let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
-    let part_of = (0..graph.vertices()).map(|id| id % 150).collect();
-    let locals = Assignment::new(part_of, 150).by_rank(&graph.order().unwrap());
-    let (rows, control) = (rows_of(&graph), Control::silent());
-    let arcs_by_rank = by_rank(&rows);
-    for (level, block) in LEVELS.into_iter().flat_map(|level| BLOCKS.map(|block| (level, block))) {
-        let passes = GraphPasses { graph: &graph, block, control: &control };
-        let sizes = sizes(passes, &locals, level).unwrap();
-        let some = [0, 63, 64, 127, 128, 149];
-        let (kept, _) = kept(passes, &locals, &some, level).unwrap();
-        for (part, kept) in some.into_iter().zip(kept) {
-            let own = locals_of(&locals, part);
-            let defined = by_definition(&arcs_by_rank, &own, level);
-            assert_eq!(sizes[part as usize], defined.size, "part {part}, {level}");
-            is_as_defined(&kept, &rows, &own, &defined);
-        }
-    }
 }
 
 /// The ranks that a level of pruning keeps, by one pass in descending order.

@@ -2,27 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use super::place::{CLIQUE, Place, TRIANGLE, counted, result, said};
 use crate::common::job::{data, program, typed};
-
-fn mode(path: &Path) -> u32 {
-    path.symlink_metadata().unwrap().permissions().mode() & 0o777
-}
-
-fn below(dir: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        found.push(entry.path());
-        found.extend(below(&entry.path()));
-    }
-    found
-}
-
-/// A small host budget, with which buckets are written to disk as for large graphs.
-const LITTLE: &str = "64MiB";
+use crate::common::place::{below, mode};
 
 /// `trimill count` of a graph of `tests/data` with the default umask and a fault.
 fn count(place: &Place, fault: &str, arguments: &[&str]) -> Output {
@@ -30,33 +14,7 @@ fn count(place: &Place, fault: &str, arguments: &[&str]) -> Output {
     command.args(["-c", "umask 022; exec \"$@\"", "sh"]).arg(program()).args(["count", "--json", "--backend", "cpu"]);
     command.arg(data("ca-HepTh.txt")).args(arguments).current_dir(place.path(""));
     command.env("TMPDIR", place.path("tmp")).env("XDG_CACHE_HOME", place.path("cache")).env("TRIMILL_FAULT", fault);
-    if arguments.contains(&LITTLE) {
-        command.env("TRIMILL_BUCKETS", "1000");
-    }
     command.output().unwrap()
-}
-
-#[test]
-fn what_is_temporary_is_for_the_user_alone() {
-    let own = ["--no-cache", "--parts", "4", "--partitioner", "random", "--threads", "2"];
-    let mut spills = 0;
-    for (more, step) in [(&["--host-memory", LITTLE][..], 41), (&["--run-dir", "run"], 9), (&[], 5)] {
-        for at in (1..).step_by(step) {
-            let place = Place::new();
-            let output = count(&place, &format!("kill:{at}"), &[&own[..], more].concat());
-            if output.status.code() == Some(0) {
-                break;
-            }
-            let inner = ["run/spills", "run/work", "run/graph"].map(|name| place.path(name));
-            let left = below(&place.path("tmp")).into_iter().chain(inner.iter().filter(|dir| dir.exists()).cloned());
-            for path in left.chain(inner.iter().flat_map(|dir| below(dir))) {
-                let name = path.file_name().unwrap().to_string_lossy().into_owned();
-                assert_eq!(mode(&path), if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
-                spills += usize::from(name.ends_with(".spill"));
-            }
-        }
-    }
-    assert!(spills > 5, "{spills} spills");
 }
 
 #[test]

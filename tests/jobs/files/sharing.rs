@@ -1,4 +1,4 @@
-//! A cache that is shared by several processes or users.
+//! A cache that is shared by several processes, users or versions of the program.
 
 use std::fs;
 use std::path::Path;
@@ -7,6 +7,7 @@ use trimill::testing::cache::{Cache, Origin};
 use trimill::testing::input::identity::Stat;
 use trimill::testing::input::{FileIdentity, Identity};
 use trimill::{Bytes, Control};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::place::{CLIQUE, Place, counted, graphs, said};
 use crate::common::{cached, text};
@@ -104,4 +105,26 @@ fn entries_that_cannot_be_used_or_removed_are_skipped() {
     let output = place.count("g.txt", &[]);
     assert_eq!(counted(&output), (4, false));
     assert!(said(&output).contains("belongs to user 65534"), "{}", said(&output));
+}
+
+#[test]
+fn a_graph_of_another_version_is_made_again_and_reported() {
+    let place = Place::new();
+    place.write("g.txt", CLIQUE);
+    assert_eq!(counted(&place.count("g.txt", &[])), (4, false));
+    let path = place.cached().remove(0);
+    for version in [1u32, 4, 6] {
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[8..12].copy_from_slice(&version.to_le_bytes());
+        let checksum = xxh3_64(&bytes[..32]);
+        bytes[32..40].copy_from_slice(&checksum.to_le_bytes());
+        fs::write(&path, bytes).unwrap();
+        let output = place.count("g.txt", &[]);
+        assert_eq!(counted(&output), (4, false));
+        let said = said(&output);
+        let is_told = |line: &&str| line.contains(&format!("version {version}")) && line.contains("made again");
+        assert_eq!(said.lines().filter(is_told).count(), 1, "{said}");
+        assert_eq!(place.cached(), std::slice::from_ref(&path));
+        assert_eq!(counted(&place.count("g.txt", &[])), (4, true));
+    }
 }

@@ -108,6 +108,14 @@ fn a_kill_at_writes() {
     assert!(struck > 30, "{struck} writes");
 }
 
+/// All partitions are built at once unless there is too little memory: here two at a time.
+#[test]
+fn a_kill_at_writes_of_batches() {
+    let place = || Place::new().with("TRIMILL_BATCH", "2");
+    let (struck, _) = at_every("kill", 4, place, COLLABORATION, &usual(), is_killed);
+    assert!(struck > 10, "{struck} writes");
+}
+
 #[test]
 fn a_panic_at_writes() {
     let struck = at_every_write("panic", 3, COLLABORATION, &usual(), a_thread_panicked);
@@ -244,22 +252,15 @@ fn damaged_counts_are_counted_again(flag: &str, suffix: &str) {
     assert!(found == verified(COLLABORATION.0, flag));
 }
 
-/// The in-place mode: nothing is spilled.
-#[test]
-fn the_same_with_rank_ranges() {
-    let budgets = ["--host-memory", "72MiB", "--device-memory", "512KiB"];
-    let ranges = [&["--no-cache", "--partitioner", "rank", "--parts", "4"], &budgets[..]].concat();
-    for (fault, ended) in [("write", disk_is_full as fn(&Output, &str)), ("kill", is_killed)] {
-        let struck = at_every_write(fault, 1, COLLABORATION, &ranges, ended);
-        assert!(struck > 15, "{fault}: {struck} writes");
-    }
-}
-
-/// One partition that is the whole graph is not spilled.
+/// In the in-place mode, by rank ranges or with one partition that is the whole graph.
 #[test]
 fn the_same_where_nothing_is_spilled() {
-    for (fault, ended) in [("write", disk_is_full as fn(&Output, &str)), ("kill", is_killed)] {
-        let struck = at_every_write(fault, 1, ROUTERS, &["--no-cache"], ended);
-        assert!(struck > 25, "{fault}: {struck} writes");
+    let budgets = ["--host-memory", "72MiB", "--device-memory", "512KiB"];
+    let ranges = [&["--no-cache", "--partitioner", "rank", "--parts", "4"], &budgets[..]].concat();
+    for (known, arguments, least) in [(COLLABORATION, &ranges[..], 15), (ROUTERS, &["--no-cache"], 25)] {
+        for (fault, ended) in [("write", disk_is_full as fn(&Output, &str)), ("kill", is_killed)] {
+            let struck = at_every_write(fault, 1, known, arguments, ended);
+            assert!(struck > least, "{fault}: {struck} writes");
+        }
     }
 }

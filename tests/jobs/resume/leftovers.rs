@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use trimill::testing::report::RunResult;
 
-use crate::common::place::{goes_on, stopped};
+use crate::common::place::{assert_private, below, goes_on, stopped};
 
 use super::support::{COLLABORATION, LITTLE, Place, ROUTERS, STRIKES, buckets_on_disk, data, files, stderr};
 
@@ -36,6 +36,7 @@ fn leftovers_of_a_killed_process_are_removed_at_the_next_start() {
                 break;
             }
             assert_eq!(output.status.code(), None);
+            below(&place.path("tmp")).iter().for_each(|path| assert_private(path));
             let unfinished = |path: &std::path::PathBuf| path.extension().is_none_or(|suffix| suffix != "trimgraf");
             let leftovers = |place: &Place| {
                 let cache = files(&place.path("cache")).into_iter().filter(unfinished).count();

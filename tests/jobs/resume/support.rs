@@ -17,6 +17,7 @@ use trimill::testing::sums::{ByArc, ByRank};
 
 pub(crate) use crate::common::job::typed as data;
 pub(crate) use crate::common::place::{Place, copy, files, stderr};
+use crate::common::place::{assert_private, below};
 use crate::common::read_all;
 
 /// A graph of `tests/data` with its published triangles.
@@ -106,8 +107,13 @@ impl Place {
         assert!(files(&self.path("tmp")).is_empty(), "{:?}", files(&self.path("tmp")));
     }
 
-    /// Every file under its final name is complete, however the last process ended.
+    /// Every file under its final name is complete, however the last process ended, and what is temporary is for the user alone.
     pub(crate) fn is_whole(&self) {
+        for dir in ["run/spills", "run/work", "run/graph"].map(|name| self.path(name)).iter().filter(|dir| dir.exists())
+        {
+            assert_private(dir);
+            below(dir).iter().for_each(|path| assert_private(path));
+        }
         for path in files(&self.path("run")).into_iter().chain(files(&self.path("out"))) {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             if name.ends_with(".tmp") || path.components().any(|part| part.as_os_str() == "work") {

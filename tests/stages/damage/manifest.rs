@@ -3,10 +3,12 @@
 use trimill::Kind;
 use trimill::testing::spill::{Codec, Manifest};
 
+use crate::common::flip;
 use crate::spill_support::*;
 
+/// `system/src/sealed.rs` changes every byte and cuts everywhere.
 #[test]
-fn every_changed_byte_of_a_manifest_is_found() {
+fn a_manifest_is_written_as_it_was_read_and_is_refused_if_it_was_changed() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("manifest.json");
     let manifest = Manifest::read(&fixture_dir()).unwrap();
@@ -15,19 +17,10 @@ fn every_changed_byte_of_a_manifest_is_found() {
     assert_eq!(manifest.partitions[0].largest_block_bytes, 276_020);
     manifest.write(dir.path()).unwrap();
     let whole = std::fs::read(&path).unwrap();
-    assert!(whole == std::fs::read(fixture_dir().join("manifest.json")).unwrap(), "written as it was read");
-    for at in 0..whole.len() {
-        let mut flipped = whole.clone();
-        flipped[at] ^= 1 << (at % 8);
-        std::fs::write(&path, &flipped).unwrap();
-        let error = failure(Manifest::read(dir.path()));
-        assert_eq!(error.kind(), Kind::Data);
-        assert!(error.to_string().contains("manifest.json"), "{error}");
-    }
-    for length in (0..whole.len()).rev().step_by(7) {
-        std::fs::write(&path, &whole[..length]).unwrap();
-        failure(Manifest::read(dir.path()));
-    }
+    assert!(whole == std::fs::read(fixture_dir().join("manifest.json")).unwrap());
+    flip(&path, 4 * whole.len() as u64);
+    let error = failure(Manifest::read(dir.path()));
+    assert!(error.kind() == Kind::Data && error.to_string().contains("manifest.json"), "{error}");
     std::fs::remove_file(&path).unwrap();
     assert_eq!(failure(Manifest::read(dir.path())).kind(), Kind::Data);
 }

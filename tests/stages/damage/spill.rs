@@ -1,11 +1,8 @@
-//! Spills that are cut, have flipped bits, are mixed up, or come from a faulty writer.
+//! Spills that are cut, have flipped bits, are mixed up, or come from a faulty writer; any bytes at all are in the fuzz targets `spill` and
+//! `spill-block`.
 
-use proptest::prelude::*;
-use trimill::testing::spill::block::{RowEndsMut, RowNumbers, decode, encode};
-use trimill::testing::spill::codec::BlockDecoder;
-use trimill::testing::spill::{Codec, CodedRows, SpillReader};
+use trimill::testing::spill::{Codec, SpillReader};
 use trimill::{Control, Kind};
-use trimill_counting::Resident;
 
 use crate::spill_support::*;
 
@@ -98,61 +95,4 @@ fn a_row_block_with_a_row_too_many_is_found_by_verify() {
     let path = partition.write(dir.path(), "a.spill", Codec::Zstd, 1).path;
     let error = failure(opened(&path).unwrap().verify(&Control::silent()));
     assert!(error.to_string().contains("row block 0: the row of proxy 1"), "{error}");
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
-
-    #[test]
-    fn a_decoder_refuses_invalid_bytes(
-        partition in partition(), at: prop::sample::Index, byte: u8, cut: prop::sample::Index, noise: Vec<u8>,
-    ) {
-        let Resident { numbers, successors, .. } = partition.resident();
-        let (mut coded, mut stored) = (CodedRows::default(), Vec::new());
-        let mut coder = coded.coder();
-        partition.locals.iter().for_each(|(number, row)| coder.push(*number, row, |_| true, |successor| successor));
-        encode(coded.all(), true, &mut stored);
-        let mut changed = stored.clone();
-        if !changed.is_empty() {
-            *at.get_mut(&mut changed) = byte;
-        }
-        let cut = cut.index(stored.len() + 1);
-        for bytes in [&changed[..], &stored[..cut], &noise] {
-            let (mut numbers, mut successors) = (vec![0; numbers.len()], vec![0; successors.len()]);
-            let mut ends = vec![0u64; numbers.len()];
-            let into = RowEndsMut { numbers: RowNumbers::Each(&mut numbers[..]), ends: &mut ends, base: 0 };
-            if decode(bytes, into, &mut successors, &mut Vec::new()).is_ok() {
-                prop_assert!(numbers.is_sorted_by(|a, b| a < b));
-                let starts = std::iter::once(&0).chain(&ends);
-                for ((&start, &end), &number) in starts.zip(&ends).zip(&numbers) {
-                    let row = &successors[start as usize..end as usize];
-                    prop_assert!(row.is_sorted_by(|a, b| a < b) && row.last().is_none_or(|&last| last < number));
-                }
-            }
-            // Not a zstd frame, or one with more or fewer bytes.
-            prop_assert!(BlockDecoder::new().unwrap().decode(bytes, &mut vec![0; bytes.len() + 1]).is_err());
-        }
-    }
-
-    #[test]
-    fn a_change_under_valid_checksums_gives_an_error_or_valid_rows(
-        partition in partition(), changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
-    ) {
-        let dir = tempfile::tempdir().unwrap();
-        let path = partition.write(dir.path(), "a.spill", Codec::Zstd, 5).path;
-        let mut bytes = std::fs::read(&path).unwrap();
-        let index = u64::from_le_bytes(bytes[104..112].try_into().unwrap()) as usize;
-        for (at, byte) in changes {
-            let mut places: Vec<usize> = (12..152).chain(index..bytes.len()).collect();
-            bytes[*at.get_mut(&mut places)] = byte;
-        }
-        seal(&mut bytes);
-        std::fs::write(&path, &bytes).unwrap();
-        if let Ok(spill) = SpillReader::open(&path, None) {
-            let verified = spill.verify(&Control::silent());
-            let read = read_all(&spill);
-            prop_assert!(verified.is_err() || read.is_ok());
-            spill.report();
-        }
-    }
 }

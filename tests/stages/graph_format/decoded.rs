@@ -14,8 +14,9 @@ pub(super) struct Decoded {
     pub(super) ids: Vec<u64>,
     pub(super) degrees: Vec<u32>,
     pub(super) rows: Vec<Vec<u32>>,
-    /// First rank, first arc, position and checksum of each file block.
-    pub(super) index: Vec<[u64; 4]>,
+    /// First rank and first arc of each file block. Their positions and checksums are compared with the rows when these are decoded; that no
+    /// other bytes are shorter is tested in `graph/src/sequence.rs`.
+    pub(super) index: Vec<[u64; 2]>,
     pub(super) longest_row: u64,
     pub(super) probes: u64,
 }
@@ -138,6 +139,7 @@ pub(super) fn decode(path: &Path) -> Decoded {
         rows
     });
     let rows = decoded.collect();
+    let index = index.iter().map(|entry| [entry[0], entry[1]]).collect();
     let (longest_row, probes) = (field("longest_row"), field("probes"));
     Decoded { order: vertices, ids, degrees, rows, index, longest_row, probes }
 }
@@ -161,24 +163,17 @@ pub(super) fn expected(edges: &BTreeSet<(u64, u64)>) -> Decoded {
     };
     let rows: Vec<Vec<u32>> = by_rank.iter().map(row).collect();
     let degrees: Vec<u32> = by_rank.iter().map(|id| neighbours[id].len() as u32).collect();
-    // docs/graph-format.md has the rule by which blocks are cut; their bytes and checksums follow from the rows.
+    // docs/graph-format.md has the rule by which blocks are cut.
     let cap = (2.0 * edges.len() as f64).sqrt() as u32 + 1;
-    let (mut index, mut weight, mut position) = (Vec::new(), u64::MAX, 0);
-    let mut arcs = 0;
+    let (mut index, mut weight, mut arcs) = (Vec::new(), u64::MAX, 0);
     for (rank, degree) in (0..).zip(&degrees) {
         let more = u64::from((*degree).min(cap)) + 1;
         weight = weight.saturating_add(more);
         if weight > 1 << 17 {
             weight = more;
-            index.push([rank, arcs, 0, 0]);
+            index.push([rank, arcs]);
         }
         arcs += rows[rank as usize].len() as u64;
-    }
-    let starts: Vec<usize> = index.iter().map(|entry| entry[0] as usize).collect();
-    for (i, entry) in index.iter_mut().enumerate() {
-        let bytes = block(&rows[starts[i]..starts.get(i + 1).copied().unwrap_or(rows.len())]);
-        (entry[2], entry[3]) = (position, xxh3_64(&bytes));
-        position += bytes.len() as u64;
     }
     Decoded {
         order: by_rank.iter().map(|id| ids.binary_search(id).unwrap() as u32).collect(),
@@ -189,47 +184,4 @@ pub(super) fn expected(edges: &BTreeSet<(u64, u64)>) -> Decoded {
         rows,
         index,
     }
-}
-
-/// The bytes of a sequence: of all that have these numbers the shortest one.
-fn put_sequence(numbers: &[u32], bytes: &mut Vec<u8>) {
-    let lengths = |number: u32, first: u32, more: u32| {
-        (first..).step_by(more as usize).find(|&length| u64::from(number) >> length == 0).unwrap()
-    };
-    let mut choices = (1..=4).flat_map(|more| (0..=32).map(move |first| (first, more)));
-    let mut shortest: Option<(u64, u32, u32)> = None;
-    for (first, more) in choices.by_ref() {
-        let bits = |&number: &u32| {
-            let length = lengths(number, first, more);
-            u64::from(1 + (length - first) / more + length)
-        };
-        let bits = numbers.iter().map(bits).sum();
-        if shortest.is_none_or(|(least, ..)| bits < least) {
-            shortest = Some((bits, first, more));
-        }
-    }
-    let (_, first, more) = shortest.unwrap();
-    let (mut control, mut data) = (Vec::new(), Vec::new());
-    for &number in numbers {
-        let length = lengths(number, first, more);
-        control.extend(std::iter::repeat_n(0, ((length - first) / more) as usize).chain([1]));
-        data.extend((0..length).map(|bit| u64::from(number) >> bit & 1));
-    }
-    let words = |bits: &[u64]| -> Vec<u64> {
-        bits.chunks(64).map(|word| (0..).zip(word).map(|(i, bit)| bit << i).sum()).collect()
-    };
-    let header = u64::from(first) | u64::from(more) << 8 | (control.len() as u64) << 16;
-    let all = [vec![header], words(&control), words(&data), vec![0]].concat();
-    all.into_iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
-}
-
-fn block(rows: &[Vec<u32>]) -> Vec<u8> {
-    let (mut bytes, mut distances) = (Vec::new(), Vec::new());
-    for row in rows {
-        distances.extend(row.first());
-        distances.extend(row.windows(2).map(|pair| pair[1] - pair[0] - 1));
-    }
-    put_sequence(&rows.iter().map(|row| row.len() as u32).collect::<Vec<_>>(), &mut bytes);
-    put_sequence(&distances, &mut bytes);
-    bytes
 }

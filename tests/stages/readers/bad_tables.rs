@@ -6,7 +6,6 @@ use parquet::basic::Encoding;
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::file::properties::WriterProperties;
-use trimill::testing::input::format::Format;
 use trimill::testing::input::{ColumnNames, InputSettings, Source};
 use trimill::{Control, Error, Kind};
 
@@ -326,30 +325,12 @@ fn tables_that_are_whole_and_not_read_are_told_from_damaged_ones() {
 }
 
 #[test]
-fn damaged_tables_are_refused_or_read() {
+fn damaged_tables_are_refused() {
     let folder = Folder::new();
     let whole = std::fs::read(fixture("arrow.parquet")).unwrap();
-    let expected = read(&folder.write("whole.parquet", &whole)).unwrap();
     folder.refuses("cut.parquet", &whole[..whole.len() - 1], &["no mark PAR1 at its end"]);
     folder.refuses("short.parquet", b"PAR1PAR1", &["metadata of 827474256 bytes in a file of 8"]);
     folder.refuses("tiny.parquet", b"PAR1", &["a size of 4 bytes"]);
     folder.refuses("empty.parquet", b"PAR1\0\0\0\0PAR1", &["damaged metadata"]);
     folder.refuses("sealed.parquet", [&whole[..whole.len() - 4], b"PARE"].concat(), &["encrypted metadata"]);
-    let mut failed = 0;
-    for bit in (0..8 * whole.len()).step_by(13) {
-        let mut bytes = whole.clone();
-        bytes[bit / 8] ^= 1 << (bit % 8);
-        // Some bits are of statistics, or of values without a checksum.
-        let path = folder.write("flipped.parquet", bytes);
-        let source = Source::open(&[path], Some(Format::Parquet), &work_dir());
-        match source.and_then(|source| arcs(&source)) {
-            Ok(arcs) => assert_eq!(arcs.len(), expected.len(), "bit {bit}"),
-            Err(error) => {
-                assert_eq!(error.kind(), Kind::Data, "bit {bit}: {error}");
-                assert!(error.to_string().contains("flipped.parquet"), "bit {bit}: {error}");
-                failed += 1;
-            }
-        }
-    }
-    assert!(failed > 100, "{failed}");
 }

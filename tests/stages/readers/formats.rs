@@ -135,18 +135,7 @@ fn a_graph_may_lie_in_several_files() {
         folder.write(name, npy(1, "<u8", false, &format!("({rows}, 2)"), &words::<8>(&numbers)))
     });
     assert_eq!(several(&arrays), sorted);
-    // A directory or a pattern stands for them; their identity is that of the files, in order.
-    for (dir, paths) in [("lists", &paths[..]), ("tables/year=2024", &tables), ("arrays", &arrays)] {
-        std::fs::create_dir_all(folder.path(dir)).unwrap();
-        for (path, year) in paths.iter().zip(["/", "/b/"]) {
-            let to = folder.path(&format!("{dir}{year}{}", path.file_name().unwrap().to_str().unwrap()));
-            std::fs::create_dir_all(to.parent().unwrap()).unwrap();
-            std::fs::copy(path, to).unwrap();
-        }
-        folder.write(&format!("{dir}/_SUCCESS"), "");
-        folder.write(&format!("{dir}/_metadata"), "of another format");
-        assert_eq!(several(&[folder.path(dir.split('/').next().unwrap())]), sorted, "{dir}");
-    }
+    // A pattern stands for them, as a directory does; their identity is that of the files, in order.
     let pattern = [folder.path("?.bin")];
     assert_eq!(several(&pattern), sorted);
     let identity = |paths: &[PathBuf]| {

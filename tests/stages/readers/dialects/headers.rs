@@ -38,8 +38,10 @@ fn a_first_line_that_may_be_a_header_or_an_arc_is_asked_for() {
             "--header yes",
         ],
     );
-    // Lists without a header.
-    for text in ["1 2\n2 3\n3 1\n", "0 1\n1 2\n", "2 1\n0 1\n2 0\n", "30 1412\n30 3352\n5 30\n"] {
+    // Lists without a header; the last one begins with its largest id.
+    for text in
+        ["1 2\n2 3\n3 1\n", "0 1\n1 2\n", "2 1\n0 1\n2 0\n", "30 1412\n30 3352\n5 30\n", "5 4\n5 3\n5 2\n5 1\n5 0\n"]
+    {
         assert_eq!(read(&folder.write("arcs.txt", text)).unwrap().len(), text.lines().count(), "{text}");
     }
     // For first lines of names or of one number, the user decides.
@@ -48,73 +50,6 @@ fn a_first_line_that_may_be_a_header_or_an_arc_is_asked_for() {
     assert!(read_as(&count, None, Some(Header::No)).unwrap_err().to_string().contains("one column only"));
     let usage = read_as(&data("karate.mtx"), None, Some(Header::No)).unwrap_err();
     assert_eq!(usage.kind(), Kind::Usage);
-}
-
-/// The arcs of a list that is read, or none if its first line is refused because it may be a header (or the list a METIS file).
-fn read_or_asked(folder: &Folder, text: &str) -> Option<Vec<(u64, u64)>> {
-    let path = folder.write("list.txt", text);
-    match read(&path) {
-        Ok(arcs) => Some(arcs),
-        Err(error) => {
-            assert!(error.kind() == Kind::Data && error.to_string().contains("list.txt:1: "), "{error}: {text}");
-            assert!(
-                [" may be a", " could be a"].iter().any(|said| error.to_string().contains(said)),
-                "{error}: {text}"
-            );
-            None
-        }
-    }
-}
-
-#[test]
-fn a_list_that_begins_with_its_largest_id_has_no_header_unless_one_fits() {
-    let folder = Folder::new();
-    let text_of = |arcs: &[(u64, u64)]| arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect::<String>();
-    let sorted = |arcs: &[(u64, u64)]| {
-        let mut arcs = arcs.to_vec();
-        arcs.sort_unstable();
-        arcs
-    };
-    for n in (2..20).chain([63, 64, 65, 100, 1000]) {
-        for first in [0, 1] {
-            // The last vertex is adjacent to all others: the lines descend, ascend, or begin in the middle.
-            let down: Vec<(u64, u64)> = (first..n).rev().map(|leaf| (n, leaf)).collect();
-            let up: Vec<_> = down.iter().copied().rev().collect();
-            let middle: Vec<_> = down.iter().copied().cycle().skip(down.len() / 2).take(down.len()).collect();
-            let both: Vec<_> = down.iter().flat_map(|&(u, v)| [(u, v), (v, u)]).collect();
-            // The path through all vertices, the wheel, and the graph with all edges, from the largest id down.
-            let path: Vec<_> = (first..n).rev().map(|v| (v + 1, v)).collect();
-            let rim = path[1..].iter().copied().chain((n > first + 2).then_some((n - 1, first)));
-            let mut wheel: Vec<_> = down.iter().copied().chain(rim).collect();
-            wheel.sort_unstable_by(|a, b| b.cmp(a));
-            let all: Vec<_> = (first..=n.min(12)).rev().flat_map(|u| (first..u).rev().map(move |v| (u, v))).collect();
-            let lists = [("down", down), ("up", up), ("middle", middle), ("both", both), ("path", path)];
-            for (what, arcs) in lists.into_iter().chain([("wheel", wheel), ("all", all)]) {
-                // The first line, read as a header, is true of the others.
-                let ((vertices, edges), rest) = (arcs[0], &arcs[1..]);
-                let ids = rest.iter().flat_map(|&(u, v)| [u, v]);
-                let (least, most) = (ids.clone().min().unwrap_or(0), ids.max().unwrap_or(0));
-                let among = most < vertices || least > 0 && most == vertices;
-                let twice = rest.iter().all(|&(u, v)| rest.contains(&(v, u))) && 2 * edges == rest.len() as u64;
-                let fits = among && edges > 0 && (edges == rest.len() as u64 || twice);
-                match read_or_asked(&folder, &text_of(&arcs)) {
-                    Some(found) => assert_eq!(found, sorted(&arcs), "{what} of {n} from {first}"),
-                    None => assert!(fits, "{what} of {n} from {first} is refused"),
-                }
-                // With a header the arcs are the same, or the list is refused.
-                let vertices = vertices + 1 - first;
-                for header in
-                    [format!("{vertices} {}\n", arcs.len()), format!("{vertices} {vertices} {}\n", arcs.len())]
-                {
-                    if let Some(found) = read_or_asked(&folder, &format!("{header}{}", text_of(&arcs))) {
-                        assert_eq!(found, sorted(&arcs), "{what} of {n} from {first} after {header}");
-                    } else {
-                        assert!(arcs.len() as u64 <= vertices + 1, "{what} of {n} from {first} after {header}");
-                    }
-                }
-            }
-        }
-    }
 }
 
 #[test]

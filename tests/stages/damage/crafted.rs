@@ -1,20 +1,18 @@
 //! Cached graphs with valid checksums that trimill did not write: the graph is rebuilt or counted, or the job ends with a data error; no panic.
 
-mod parts;
-
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use trimill::testing::graph::file::{open, read_layout};
+use trimill::testing::graph::file::open;
 use trimill::testing::graph::rows::put_block;
 use trimill::{Kind, Result};
 
-use super::place::{CLIQUE, Place, counted, graphs, said};
+use super::parts::{PAGE, Parts};
 use crate::common::job::count;
+use crate::common::place::files;
 use crate::common::read_all;
-use parts::{PAGE, Parts};
 
 fn read(path: &Path) -> Result<()> {
     read_all(&open(path)?)
@@ -134,7 +132,7 @@ fn cached(text: &str, dir: &Path) -> (PathBuf, Parts) {
     std::fs::write(dir.join("g.txt"), text).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(50));
     count("input.path = 'g.txt'\ncache.dir = 'cache'", dir).unwrap();
-    let path = graphs(&dir.join("cache")).remove(0);
+    let path = files(&dir.join("cache")).remove(0);
     let parts = Parts::of(&std::fs::read(&path).unwrap());
     (path, parts)
 }
@@ -280,29 +278,4 @@ fn a_file_has_at_most_64_sections() {
     }
     let error = read(&path).unwrap_err().to_string();
     assert!(error.contains("has 65 sections, more than 64") && error.contains("trimill cache remove"), "{error}");
-}
-
-#[test]
-fn a_graph_of_another_version_is_made_again_and_reported() {
-    let place = Place::new();
-    place.write("g.txt", CLIQUE);
-    assert_eq!(counted(&place.count("g.txt", &[])), (4, false));
-    let path = place.cached().remove(0);
-    let parts = Parts::of(&std::fs::read(&path).unwrap());
-    for version in [1, 4, 6] {
-        std::fs::write(&path, Parts { version, ..parts.clone() }.sealed()).unwrap();
-        let output = place.count("g.txt", &[]);
-        assert_eq!(counted(&output), (4, false));
-        let said = said(&output);
-        assert_eq!(
-            said.lines()
-                .filter(|line| line.contains(&format!("version {version}")) && line.contains("made again"))
-                .count(),
-            1,
-            "{said}"
-        );
-        assert_eq!(place.cached(), std::slice::from_ref(&path));
-        assert!(read_layout(&path).is_ok());
-        assert_eq!(counted(&place.count("g.txt", &[])), (4, true));
-    }
 }
