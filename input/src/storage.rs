@@ -140,6 +140,7 @@ impl FilePart {
 impl Deref for FilePart {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         match self {
             Self::Mapped(part) => part,

@@ -74,7 +74,7 @@ impl BlockBuckets {
         mut distances: impl FnMut(Range<usize>, &mut Vec<u32>),
     ) -> Result<BucketBlocks> {
         let first = self.ranks(bucket).start;
-        self.made_with(bucket, |ranks, of_block, of_rows| {
+        self.made_with(self.blocks(bucket), |ranks, of_block, of_rows| {
             let rows = (ranks.start - first) as usize..(ranks.end - first) as usize;
             of_rows.extend_from_slice(&lengths[rows.clone()]);
             distances(rows, of_block);
@@ -82,15 +82,19 @@ impl BlockBuckets {
         })
     }
 
-    /// Makes a bucket's file blocks; `rows` appends the distances and the lengths of the rows of a block's ranks.
+    pub(super) fn file_blocks(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Makes consecutive file blocks, at least one; `rows` appends the distances and the lengths of the rows of a block's ranks.
     pub(super) fn made_with(
         &self,
-        bucket: usize,
+        blocks: Range<usize>,
         mut rows: impl FnMut(Range<u32>, &mut Vec<u32>, &mut Vec<u32>) -> Result<()>,
     ) -> Result<BucketBlocks> {
-        let mut degrees = self.degrees_from(self.ranks(bucket).start);
+        let mut degrees = self.degrees_from(self.starts[blocks.start]);
         let (mut made, mut distances, mut lengths) = (BucketBlocks::default(), Vec::new(), Vec::new());
-        for block in self.blocks(bucket) {
+        for block in blocks {
             let position = made.bytes.len();
             distances.clear();
             lengths.clear();

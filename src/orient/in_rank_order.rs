@@ -13,15 +13,19 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::blocks::{BlockBuckets, sort_row};
 use super::joined::BlocksInOrder;
 use super::place::Write;
-use super::row_pass::{ascends, hash, keep};
+use super::row_pass::keep;
 use trimill_graph::rows::put_distances;
 use trimill_graph::writing::RowsWritten;
 use trimill_input::rows::{MappedRows, PART};
 use trimill_system::control::{Control, Task};
+use trimill_system::hash::mix;
 use trimill_system::{Error, Result};
 
 /// The most successors of rows that are copied together; a longer row is taken in parts of [`PART`].
-const TOGETHER: usize = 1 << 12;
+const BATCH: usize = 1 << 12;
+
+/// File blocks that are made together: few, so that their bytes come from the heap, and not from new pages each time.
+const TOGETHER: usize = 2;
 
 /// How many rows ahead a row is prefetched; the place where it begins, twice as many.
 const AHEAD: u32 = 12;
@@ -40,8 +44,10 @@ pub(super) struct RowsInRankOrder<'a> {
     pub(super) unclean: AtomicBool,
 }
 
+/// Some rows, or a part of a long one: for each successor its tail and its rank.
 #[derive(Default)]
 struct RowBatch {
+    tails: Vec<u32>,
     successors: Vec<u32>,
     ranks: Vec<u32>,
     /// The end of each row among `successors`.
@@ -51,35 +57,77 @@ struct RowBatch {
 }
 
 impl RowBatch {
-    /// Looks up the ranks of all successors. False if one is no vertex.
-    fn look_up(&mut self, rank_of: &[u32]) -> bool {
-        let largest = self.successors.iter().fold(0, |largest, &successor| largest.max(successor));
-        if largest as usize >= rank_of.len() {
-            return self.successors.is_empty();
+    fn clear(&mut self) {
+        self.tails.clear();
+        self.successors.clear();
+        self.ends.clear();
+    }
+
+    /// Adds a row of the vertex `id`, or a part of it.
+    #[inline]
+    fn add(&mut self, id: u32, row: &[[u8; 4]]) {
+        self.successors.extend(row.iter().map(|&successor| u32::from_le_bytes(successor)));
+        self.tails.resize(self.successors.len(), id);
+        self.ends.push(self.successors.len());
+    }
+
+    /// Checks the rows, hashes their arcs, and looks up the ranks of all successors. False if the rows are not clean.
+    fn look_up(&mut self, rank_of: &[u32], key: u64) -> bool {
+        let Self { tails, successors, ranks, ends, hash, .. } = self;
+        if !ascend(tails, successors) {
+            let mut begin = 0;
+            for &end in &*ends {
+                successors[begin..end].sort_unstable();
+                begin = end;
+            }
+            if !ascend(tails, successors) {
+                return false;
+            }
         }
-        self.ranks.clear();
-        self.ranks.extend(self.successors.iter().map(|&successor| rank_of[successor as usize]));
+        if successors.iter().fold(0, |largest, &successor| largest.max(successor)) as usize >= rank_of.len() {
+            return successors.is_empty();
+        }
+        *hash = hash.wrapping_add(hash_of(tails, successors, key));
+        ranks.clear();
+        ranks.extend(successors.iter().map(|&successor| rank_of[successor as usize]));
         true
     }
+}
+
+/// Whether the successors of each tail ascend strictly.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn ascend(tails: &[u32], successors: &[u32]) -> bool {
+    let pairs = tails.windows(2).zip(successors.windows(2));
+    pairs.fold(true, |ascend, (tails, pair)| ascend & ((tails[0] != tails[1]) | (pair[0] < pair[1])))
+}
+
+/// The sum of hashes of arcs to larger ids, minus that of arcs to smaller ids.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn hash_of(tails: &[u32], successors: &[u32], key: u64) -> u64 {
+    tails.iter().zip(successors).fold(0, |sum: u64, (&tail, &successor)| {
+        let hash = mix((u64::from(tail.min(successor)) << 32 | u64::from(tail.max(successor))) ^ key);
+        sum.wrapping_add(if successor < tail { hash.wrapping_neg() } else { hash })
+    })
 }
 
 impl RowsInRankOrder<'_> {
     /// Makes all file blocks; an error if the rows are not those of a clean graph ([`Self::is_unclean`]).
     pub(super) fn rows(&self, write: &Write<'_>, task: &Task, control: &Control) -> Result<RowsWritten> {
         let in_order = BlocksInOrder::default();
-        let make = |bucket: usize| {
+        let blocks = self.blocks.file_blocks();
+        let make = |first: usize| {
             control.check()?;
             let (mut batch, mut arcs) = (RowBatch::default(), 0);
-            let made = self.blocks.made_with(bucket, |ranks, distances, lengths| {
-                let taken = self.block(ranks, &mut batch, distances, lengths);
-                arcs += taken.ok_or_else(|| self.unclean())?;
+            let these = first * TOGETHER..blocks.min((first + 1) * TOGETHER);
+            let made = self.blocks.made_with(these, |ranks, distances, lengths| {
+                arcs += self.block(ranks, &mut batch, distances, lengths).ok_or_else(|| self.unclean())?;
                 Ok(())
             })?;
             self.hash.fetch_add(batch.hash, Ordering::Relaxed);
             task.advance(arcs);
             Ok(made)
         };
-        in_order.add_all(0..self.blocks.len(), make, write)?;
+        in_order.add_all(0..blocks.div_ceil(TOGETHER), make, write)?;
         match in_order.arcs() == self.edges && self.hash.load(Ordering::Relaxed) == 0 {
             true => Ok(in_order.finish()),
             false => Err(self.unclean()),
@@ -96,7 +144,7 @@ impl RowsInRankOrder<'_> {
         Error::defect("rows of a clean graph were expected")
     }
 
-    /// Appends the distances and the lengths of the rows of a block; returns how many arcs were read. `None`: the rows are not clean.
+    /// Appends the distances and the lengths of the rows of a file block; returns how many arcs were read. `None`: the rows are not clean.
     fn block(
         &self,
         ranks: Range<u32>,
@@ -107,33 +155,30 @@ impl RowsInRankOrder<'_> {
         let (mut next, mut arcs) = (ranks.start, 0);
         while next < ranks.end {
             let first = next;
-            batch.successors.clear();
-            batch.ends.clear();
+            batch.clear();
             while next < ranks.end {
                 let row = self.row(next);
-                if batch.successors.len() + row.len() > TOGETHER {
+                if batch.successors.len() + row.len() > BATCH {
                     break;
                 }
-                batch.successors.extend(row.iter().map(|&successor| u32::from_le_bytes(successor)));
-                batch.ends.push(batch.successors.len());
+                batch.add(self.ids[next as usize], row);
                 next += 1;
             }
             arcs += batch.successors.len() as u64;
             if next == first {
                 arcs += self.long_row(next, batch)?;
-                put_row(batch, distances, lengths);
+                put_row(&mut batch.kept, distances, lengths);
                 next += 1;
                 continue;
             }
-            if !batch.look_up(self.rank_of) {
+            if !batch.look_up(self.rank_of, self.key) {
                 return None;
             }
             let mut begin = 0;
-            for row in 0..batch.ends.len() {
-                let (rank, end) = (first + row as u32, batch.ends[row]);
+            for (rank, &end) in (first..).zip(&batch.ends) {
                 batch.kept.clear();
-                self.take(rank, begin..end, batch)?;
-                put_row(batch, distances, lengths);
+                keep(rank, batch.ranks[begin..end].iter().copied(), &mut batch.kept);
+                put_row(&mut batch.kept, distances, lengths);
                 begin = end;
             }
         }
@@ -148,44 +193,28 @@ impl RowsInRankOrder<'_> {
         self.rows.row(self.ids[rank as usize])
     }
 
-    /// Keeps successors of the row of `rank`, which are in a place of the batch. `None` if they are not clean.
-    #[inline]
-    fn take(&self, rank: u32, place: Range<usize>, batch: &mut RowBatch) -> Option<()> {
-        let id = self.ids[rank as usize];
-        if !ascends(&batch.successors[place.clone()]) {
-            batch.successors[place.clone()].sort_unstable();
-            if !ascends(&batch.successors[place.clone()]) {
-                return None;
-            }
-            // The ranks are those of all successors, whatever their order.
-        }
-        batch.hash = batch.hash.wrapping_add(hash(id, &batch.successors[place.clone()], self.key));
-        keep(rank, batch.ranks[place].iter().copied(), &mut batch.kept);
-        Some(())
-    }
-
-    /// Keeps the successors of a row of more than [`TOGETHER`]; returns how many were read.
+    /// Keeps the successors of a row of more than [`BATCH`]; returns how many were read.
     fn long_row(&self, rank: u32, batch: &mut RowBatch) -> Option<u64> {
         let row = self.row(rank);
         batch.kept.clear();
         let mut last = None;
         for part in row.chunks(PART) {
-            batch.successors.clear();
-            batch.successors.extend(part.iter().map(|&successor| u32::from_le_bytes(successor)));
-            if last >= batch.successors.first().copied() || !batch.look_up(self.rank_of) {
+            batch.clear();
+            batch.add(self.ids[rank as usize], part);
+            if !batch.look_up(self.rank_of, self.key) || last >= batch.successors.first().copied() {
                 return None;
             }
-            self.take(rank, 0..part.len(), batch)?;
             last = batch.successors.last().copied();
+            keep(rank, batch.ranks.iter().copied(), &mut batch.kept);
         }
         Some(row.len() as u64)
     }
 }
 
-/// Appends the distances and the length of the row that was kept.
+/// Appends the distances and the length of a row that was kept.
 #[inline]
-fn put_row(batch: &mut RowBatch, distances: &mut Vec<u32>, lengths: &mut Vec<u32>) {
-    sort_row(&mut batch.kept);
-    put_distances(&batch.kept, distances);
-    lengths.push(batch.kept.len() as u32);
+fn put_row(kept: &mut [u32], distances: &mut Vec<u32>, lengths: &mut Vec<u32>) {
+    sort_row(kept);
+    put_distances(kept, distances);
+    lengths.push(kept.len() as u32);
 }

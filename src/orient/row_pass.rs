@@ -248,7 +248,7 @@ pub(super) fn keep(rank: u32, ranks: impl ExactSizeIterator<Item = u32>, kept: &
 
 /// The sum over the arcs from `id` to `part`, which ascends: hashes of arcs to larger ids, minus those of arcs to smaller ids.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-pub(super) fn hash(id: u32, part: &[u32], key: u64) -> u64 {
+fn hash(id: u32, part: &[u32], key: u64) -> u64 {
     let (below, above) = part.split_at(part.partition_point(|&successor| successor < id));
     let id = u64::from(id);
     let down = |sum: u64, &successor: &u32| sum.wrapping_add(mix((u64::from(successor) << 32 | id) ^ key));
@@ -256,7 +256,7 @@ pub(super) fn hash(id: u32, part: &[u32], key: u64) -> u64 {
     above.iter().fold(0, up).wrapping_sub(below.iter().fold(0, down))
 }
 
-pub(super) fn ascends(part: &[u32]) -> bool {
+fn ascends(part: &[u32]) -> bool {
     part.windows(2).fold(true, |ascends, pair| ascends & (pair[0] < pair[1]))
 }
 

@@ -117,6 +117,7 @@ impl MappedPart {
 
 impl Deref for MappedPart {
     type Target = [u8];
+    #[inline]
     fn deref(&self) -> &[u8] {
         self.0.as_ref().map_or(&[], |(_, map)| map)
     }
