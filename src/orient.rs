@@ -32,7 +32,7 @@ use trimill_counting::{VertexSet, VertexSetBuilder};
 use trimill_graph::file::Layout;
 use trimill_graph::numbering::{numbers, order};
 use trimill_system::control::{Control, Unit};
-use trimill_system::mapped::{prefetch, trim_heap};
+use trimill_system::mapped::{prefetch, trim_heap, zeros};
 use trimill_system::{Bytes, Result, parallel};
 
 const AHEAD: usize = 24;
@@ -124,15 +124,8 @@ impl UsedIds {
         Some((first, last as u32 * 64 + 63 - self.present.words()[last].leading_zeros()))
     }
 
-    fn ids<'a>(&'a self, ids: &'a InputIds) -> impl Iterator<Item = Vec<u64>> + Send + 'a {
-        const RUN: u32 = 1 << 17;
-        let original = move |id: u32| match ids {
-            InputIds::Plain => u64::from(id),
-            InputIds::Ranked(table) => table[id as usize],
-        };
-        let universe = self.present.universe();
-        let run = move |i: u32| self.present.iter(i * RUN..(i + 1).saturating_mul(RUN)).map(original).collect();
-        (0..universe.div_ceil(RUN)).map(run)
+    pub(crate) fn ids<'a>(&'a self, ids: &'a InputIds) -> Option<IdsOfVertices<'a>> {
+        Some(IdsOfVertices { present: &self.present, ids })
     }
 
     /// The layout of the graph file, as far as it follows from the vertices.
@@ -150,5 +143,44 @@ impl UsedIds {
             offset_of_ids: u64::from(first),
             ..Layout::default()
         }
+    }
+}
+
+/// The input's ids of all vertices, ascending, in runs.
+pub(crate) struct IdsOfVertices<'a> {
+    present: &'a VertexSet,
+    ids: &'a InputIds,
+}
+
+impl IdsOfVertices<'_> {
+    const RUN: u32 = 1 << 17;
+
+    fn runs(&self) -> u32 {
+        self.present.universe().div_ceil(Self::RUN)
+    }
+
+    fn run(&self, i: u32) -> Vec<u64> {
+        self.of(i).collect()
+    }
+
+    fn of(&self, i: u32) -> impl Iterator<Item = u64> + '_ {
+        let original = |id: u32| match self.ids {
+            InputIds::Plain => u64::from(id),
+            InputIds::Ranked(table) => table[id as usize],
+        };
+        self.present.iter(i * Self::RUN..(i + 1).saturating_mul(Self::RUN)).map(original)
+    }
+
+    fn all(&self) -> Vec<u64> {
+        let mut all = zeros(self.present.count() as usize);
+        let ends =
+            (1..=self.runs()).map(|i| self.present.rank(i.saturating_mul(Self::RUN).min(self.present.universe())));
+        let mut begin = 0;
+        let lengths = ends.map(|end| std::mem::replace(&mut begin, end).abs_diff(end) as usize);
+        let parts = parallel::cut(&mut all, lengths);
+        parallel::each((0..).zip(parts), |(i, part)| {
+            part.iter_mut().zip(self.of(i)).for_each(|(place, id)| *place = id)
+        });
+        all
     }
 }

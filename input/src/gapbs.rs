@@ -18,6 +18,7 @@ use super::rows::{AdjacencyRows, MappedRows, RowChunk, read_in_parts};
 use super::storage::Storage;
 use super::{ArcSink, Reader, check_vertices};
 use trimill_system::control::{Control, Task};
+use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result, parallel};
 
 const OFFSETS: u64 = 17;
@@ -110,7 +111,7 @@ impl GapbsSg {
 impl AdjacencyRows for &GapbsSg {
     fn lengths(&self, _: bool, control: &Control) -> Result<Option<Vec<u32>>> {
         let CompressedRows { begins, vertices, .. } = &self.rows;
-        let (mut lengths, step) = (vec![0; *vertices as usize], self.rows.step() as usize);
+        let (mut lengths, step) = (zeros(*vertices as usize), self.rows.step() as usize);
         let ascend = parallel::try_map(lengths.chunks_mut(step).enumerate(), |(i, lengths)| {
             control.check()?;
             let first = (i * step) as u64;

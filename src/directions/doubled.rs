@@ -68,7 +68,7 @@ impl DoubledGraph<'_> {
         let report = CleanReport { vertices_declared: vertices.into(), arcs, ..CleanReport::default() };
         let declared_lines = Some(vertices.into());
         let layout = Layout { vertices, edges: arcs, declared_lines, report, ..Layout::default() };
-        let sections = VertexSections { degrees: &[], order: (0..vertices).rev().collect(), ids: std::iter::empty() };
+        let sections = VertexSections { degrees: &[], order: (0..vertices).rev().collect(), ids: None };
         make(place, layout, sections, finish, |write| self.write(source, write, control))
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::OrientedFile;
+use super::{IdsOfVertices, OrientedFile};
 use trimill_graph::file::Layout;
 use trimill_graph::names::Names;
 use trimill_graph::writing::{GraphWriter, RowsWritten};
@@ -60,17 +60,18 @@ pub enum MadeGraph {
 /// Gets consecutive file blocks, with their position among the bytes of all; called from many threads.
 pub(crate) type Write<'a> = dyn Fn(u64, Cow<'_, [u8]>) -> Result<()> + Sync + 'a;
 
-pub(crate) struct VertexSections<'a, I> {
+pub(crate) struct VertexSections<'a> {
     pub(crate) degrees: &'a [DegreeRun],
     pub(crate) order: Vec<u32>,
-    pub(crate) ids: I,
+    /// Needed if the layout has ids.
+    pub(crate) ids: Option<IdsOfVertices<'a>>,
 }
 
 /// Makes a graph of the file blocks that `rows` makes. `source`, called when all rows are written, returns the input's identity.
 pub(crate) fn make(
     place: Destination<'_>,
     layout: Layout,
-    vertices: VertexSections<'_, impl Iterator<Item = Vec<u64>> + Send>,
+    vertices: VertexSections<'_>,
     source: impl FnOnce() -> Result<String>,
     rows: impl FnOnce(&Write<'_>) -> Result<RowsWritten>,
 ) -> Result<MadeGraph> {
@@ -88,22 +89,22 @@ pub(crate) fn make(
 }
 
 /// File blocks in memory; when they take more than they may, all go to a file.
-struct MemoryBlocks<'a, I> {
+struct MemoryBlocks<'a> {
     place: Destination<'a>,
     most: Bytes,
     layout: Layout,
-    held: Mutex<HeldBlocks<'a, I>>,
+    held: Mutex<HeldBlocks<'a>>,
     writer: OnceLock<GraphWriter>,
 }
 
-struct HeldBlocks<'a, I> {
+struct HeldBlocks<'a> {
     /// None once a file is begun.
-    vertices: Option<VertexSections<'a, I>>,
+    vertices: Option<VertexSections<'a>>,
     blocks: Vec<BlockBytes>,
     bytes: u64,
 }
 
-impl<I: Iterator<Item = Vec<u64>>> MemoryBlocks<'_, I> {
+impl MemoryBlocks<'_> {
     fn add(&self, position: u64, bytes: Cow<'_, [u8]>) -> Result<()> {
         if let Some(writer) = self.writer.get() {
             return writer.blocks(position, &bytes);
@@ -143,27 +144,19 @@ impl<I: Iterator<Item = Vec<u64>>> MemoryBlocks<'_, I> {
             self.held.into_inner().unwrap_or_else(PoisonError::into_inner);
         chunks.sort_unstable_by_key(|chunk| chunk.position);
         source()?;
-        let (order, ids) = vertices.map(|vertices| (vertices.order, vertices.ids)).unzip();
-        let mut all_ids = Vec::new();
-        if self.layout.has_ids {
-            all_ids.reserve_exact(self.layout.vertices as usize);
-            ids.into_iter().flatten().for_each(|run| all_ids.extend_from_slice(&run));
-        }
+        let (order, ids) = vertices.map_or((Vec::new(), None), |vertices| (vertices.order, vertices.ids));
+        let ids = ids.filter(|_| self.layout.has_ids).map_or(Vec::new(), |ids| ids.all());
         let names = self.place.names.cloned();
-        let sections = MemorySections { chunks, order: order.unwrap_or_default(), ids: all_ids, names };
+        let sections = MemorySections { chunks, order, ids, names };
         Ok(MadeGraph::Memory(Box::new(OrientedGraph::in_memory(self.layout, rows, degrees.to_vec(), sections)?)))
     }
 }
 
-fn begin(
-    place: Destination<'_>,
-    layout: Layout,
-    vertices: VertexSections<'_, impl Iterator<Item = Vec<u64>>>,
-) -> Result<GraphWriter> {
+fn begin(place: Destination<'_>, layout: Layout, vertices: VertexSections<'_>) -> Result<GraphWriter> {
     let VertexSections { degrees, order, ids } = vertices;
     let mut writer = GraphWriter::create(place.dir, layout)?;
-    if writer.layout().has_ids {
-        writer.ids(ids)?;
+    if let Some(ids) = ids.filter(|_| writer.layout().has_ids) {
+        writer.ids((0..ids.runs()).map(|run| ids.run(run)))?;
     }
     if let Some(names) = place.names {
         writer.names(names)?;

@@ -146,8 +146,6 @@ struct ReadInput<'a> {
     left: Bytes,
 }
 
-const IDS_AT_A_TIME: usize = 1 << 17;
-
 /// Host memory that a graph in memory must leave if it takes more than its usual share: counting on GPUs takes less.
 const FOR_COUNTING: Bytes = Bytes::mib(if cfg!(feature = "testing") { 1 } else { 4 << 10 });
 
@@ -190,9 +188,7 @@ fn make_on(
     let starts = block_starts(&degrees, count);
     control.check()?;
     let sorted = start.elapsed();
-    let ids = if layout.has_ids { used.present.members() } else { Vec::new() };
-    let ids = ids.chunks(IDS_AT_A_TIME).map(|ids| ids.iter().copied().map(u64::from).collect());
-    let sections = VertexSections { degrees: &degrees, order, ids };
+    let sections = VertexSections { degrees: &degrees, order, ids: used.ids(&InputIds::Plain) };
     let mut unfit = false;
     let write_rows = |write: &Write<'_>| {
         let written = write_all(&mut rows, &degrees, &starts, write, &progress);
