@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::blocks::{BlockBuckets, sort_row};
 use super::joined::BlocksInOrder;
 use super::place::Write;
-use super::row_pass::keep;
+use super::row_pass::{are_distinct, keep};
 use trimill_graph::rows::put_distances;
 use trimill_graph::writing::RowsWritten;
 use trimill_input::rows::{MappedRows, PART};
@@ -197,17 +197,19 @@ impl RowsInRankOrder<'_> {
     fn long_row(&self, rank: u32, batch: &mut RowBatch) -> Option<u64> {
         let row = self.row(rank);
         batch.kept.clear();
-        let mut last = None;
+        let (mut last, mut ascends) = (None, true);
         for part in row.chunks(PART) {
             batch.clear();
             batch.add(self.ids[rank as usize], part);
-            if !batch.look_up(self.rank_of, self.key) || last >= batch.successors.first().copied() {
+            if !batch.look_up(self.rank_of, self.key) {
                 return None;
             }
+            ascends &= last < batch.successors.first().copied();
             last = batch.successors.last().copied();
             keep(rank, batch.ranks.iter().copied(), &mut batch.kept);
         }
-        Some(row.len() as u64)
+        let whole = || row.iter().map(|&successor| u32::from_le_bytes(successor)).collect();
+        (ascends || are_distinct(whole())).then_some(row.len() as u64)
     }
 }
 

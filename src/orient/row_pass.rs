@@ -173,9 +173,13 @@ impl RowPass<'_> {
             all.extend_from_slice(part);
             Ok(true)
         })?;
-        all.sort_unstable();
-        Ok(all.windows(2).all(|pair| pair[0] < pair[1]))
+        Ok(are_distinct(all))
     }
+}
+
+pub(super) fn are_distinct(mut successors: Vec<u32>) -> bool {
+    successors.sort_unstable();
+    ascends(&successors)
 }
 
 #[derive(Default)]
