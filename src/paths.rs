@@ -74,7 +74,7 @@ impl Job {
     /// What the job reads and writes.
     pub fn paths(&self) -> Paths {
         let (announced, changed) = self.settings.run.dir.as_deref().map(run_dir::announced).unwrap_or_default();
-        let kept = self.settings.spill.dir.as_deref().filter(|_| self.settings.spill.keep());
+        let kept = self.settings.spill.kept();
         let made = self.settings.output.dir.as_deref().into_iter().chain(kept).map(place).collect();
         let (job, force) = (self.name.clone(), self.settings.output.force());
         let mut paths = Paths { job, force, announced, changed, made, all: Vec::new() };
@@ -125,6 +125,12 @@ impl Job {
     /// The files that it writes outside of its directories, with links resolved: what its run directory records.
     pub fn replaced(&self) -> Vec<PathBuf> {
         self.outputs().filter_map(|(_, path)| file_of(&path)).collect()
+    }
+
+    /// What a later job of the batch may read: kept spills, and the files of the result, with links resolved.
+    pub fn made(&self) -> impl Iterator<Item = PathBuf> {
+        let kept = self.settings.spill.kept().map(place);
+        kept.into_iter().chain(self.outputs().map(|(_, path)| place(&path)))
     }
 
     /// The directory that the job names for spills that it does not keep.

@@ -11,7 +11,7 @@ mod cluster;
 mod output;
 
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[cfg(feature = "cli")]
 use clap::{ArgAction, Args};
@@ -282,6 +282,11 @@ impl SpillTable {
     /// Whether they are kept.
     pub fn keep(&self) -> bool {
         self.keep.unwrap_or_default()
+    }
+
+    /// The directory where they are kept.
+    pub fn kept(&self) -> Option<&Path> {
+        self.dir.as_deref().filter(|_| self.keep())
     }
 }
 

@@ -9,6 +9,7 @@ use super::file::{OutputTable, Tables};
 use crate::cluster::Cluster;
 use crate::outputs::CountsWanted;
 use crate::outputs::arrays::CountArrays;
+use crate::paths::place::place;
 use crate::run_dir::RunDir;
 use crate::vertices::lcc::LccWanted;
 use serde::{Deserialize, Serialize};
@@ -123,7 +124,14 @@ impl Job {
 
     /// Checks that files to read exist, not empty, and no directory is a file or below one. Errors: `Kind::Data` (a file), `Kind::Resource` (a directory).
     pub fn check_files(&self) -> Result<()> {
-        if self.kept_spills().is_none() {
+        self.check_files_after(&[])
+    }
+
+    /// As [`Self::check_files`], after jobs that make the files and kept spills `made`, which need not be there. Links are resolved.
+    pub fn check_files_after(&self, made: &[PathBuf]) -> Result<()> {
+        let is_made = |path: &Path| made.contains(&place(path));
+        let reads_spills = matches!(self.inputs.as_slice(), [dir] if is_made(dir)) || self.kept_spills().is_some();
+        if !reads_spills {
             let files = trimill_input::files_of(&self.inputs)?;
             let files = files.iter().filter(|path| path.as_os_str() != STANDARD_INPUT && !is_url(path));
             files.into_iter().try_for_each(|file| readable(file, "an input file"))?;
@@ -132,7 +140,7 @@ impl Job {
             readable(path, "a file that assigns the vertices")?;
         }
         let Tables { work, cache, spill, run, output, .. } = &self.settings;
-        if let Some(path) = &output.against {
+        if let Some(path) = output.against.as_ref().filter(|path| !is_made(path)) {
             readable(path, "the result of an earlier count")?;
         }
         // A job whose cache directory cannot be made runs without a cache.
@@ -149,8 +157,7 @@ impl Job {
         let Tables { run, spill, cluster, .. } = &self.settings;
         let Some(run) = run.dir.as_deref() else { return Ok(()) };
         RunDir::check_place(run, cluster.engine.is_some())?;
-        let kept = spill.dir.as_deref().filter(|_| spill.keep());
-        kept.map_or(Ok(()), |dir| RunDir::check_kept(run, dir))
+        spill.kept().map_or(Ok(()), |dir| RunDir::check_kept(run, dir))
     }
 
     /// Whether its input is standard input, or edges in memory.

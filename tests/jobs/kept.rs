@@ -147,3 +147,21 @@ fn the_host_budget_that_the_first_refusal_names_holds_the_spills() {
         assert_eq!(output.status.code(), Some(0), "{said}{}", stderr(&output));
     }
 }
+
+#[test]
+fn a_check_does_not_ask_for_what_an_earlier_job_of_the_batch_makes() {
+    let place = Place::new();
+    let (graph, parts) = (typed("wiki-Vote.txt"), "partition = { partitioner = 'random', parts = 3 }");
+    let jobs = format!(
+        "[defaults]\ncount.backend = 'cpu'\n\
+         [[job]]\nname = 'keep'\ninput.path = '{graph}'\n{parts}\noutput.dir = 'o'\n\
+         spill = {{ dir = 'K', keep = true }}\n\
+         [[job]]\nname = 'use'\ninput.path = 'K'\noutput = {{ report = 'r.html', against = 'o/result.json' }}\n"
+    );
+    place.write("b.toml", jobs);
+    place.prints(&["run", "b.toml", "--check"]);
+    place.refuses(&["run", "b.toml", "--check", "--only", "use"], 1, &["job 'use': ", "K: cannot be read"]);
+    let mut counted = place.prints(&["run", "b.toml", "--json"]);
+    counted.retain(|&byte| byte == b'\n');
+    assert_eq!(counted.len(), 2);
+}

@@ -190,14 +190,18 @@ fn check_scripts(jobs: &[BatchJob], program: Option<&Path>) -> Result<()> {
 }
 
 fn check(batch: &Batch, as_json: bool, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    let mut worst = None;
+    let (mut worst, mut made) = (None, Vec::new());
     for BatchJob { name, job, .. } in &batch.jobs {
         if as_json {
             json::write_line(context.out, job)?;
         }
         // Not the memory of this machine: the jobs may be for another one.
-        if let Err(error) = job.check_files().and_then(|()| job.check_run_dir()) {
+        if let Err(error) = job.check_files_after(&made).and_then(|()| job.check_run_dir()) {
             worst = worst.max(Some(context.tell(&of_job(name), &error)));
+        }
+        // What a cluster counts is not there when the next job starts.
+        if job.cluster().is_none() {
+            made.extend(job.made());
         }
     }
     if !as_json {
