@@ -25,7 +25,7 @@ pub struct InputSettings {
 
 impl InputSettings {
     /// Refuses `--header` and `--names` for formats other than edge lists, and `--columns` for those without names of columns.
-    pub(super) fn check(&self, path: &Path, format: Format) -> Result<()> {
+    pub fn check(&self, path: &Path, format: Format) -> Result<()> {
         if self.names && !(format == Format::Text || format.is_table()) {
             let error = Error::usage(format!("--names for a file of format {format}, whose ids are numbers"))
                 .at(path)

@@ -17,7 +17,8 @@ use trimill_partitioners::spill::Manifest;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_system::{Bytes, Control, Error, Result, machine};
 
-pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult> {
+/// Refuses what cannot be asked of the kept spills in `dir`.
+pub(super) fn check(job: &Job, dir: &Path) -> Result<()> {
     refuse(
         [
             (*job.settings.partition.partitioner() != Partitioner::Auto, "a partitioner"),
@@ -34,7 +35,11 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
         ],
         dir,
     )?;
-    refuse_counts(job.counts(), dir)?;
+    refuse_counts(job.counts(), dir)
+}
+
+pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult> {
+    check(&job, dir)?;
     let manifest = Manifest::read(dir)?;
     let seed: u64 = manifest.job.seed.parse().map_err(|_| {
         Error::data(dir.join(MANIFEST_NAME), format!("the seed '{}'", manifest.job.seed)).expected("a whole number")

@@ -4,8 +4,9 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use super::kept;
 use super::planned::Planned;
-use super::session::{Purpose, Session};
+use super::session::{Purpose, Session, check_partitions};
 use super::space::counts_bytes;
 use super::spill_dir::SpillDir;
 use crate::count::method::Choice;
@@ -30,14 +31,7 @@ pub fn prepare(
     metis: Option<Helper>,
     control: &Control,
 ) -> Result<PreparedReport> {
-    refuse(job.kept_spills(), &job.settings.spill)?;
-    if let Some(shards) = shards {
-        check_shards(shards)?;
-        if shards.get() > 1 {
-            let cut = format!("{shards} shards are asked for");
-            Choice::check_partitions(&job.settings.count, &cut)?;
-        }
-    }
+    check(&job, shards)?;
     job.check_counts()?;
     // The graph and the spills are in the run directory, where all nodes find them.
     let session = Session::open(job.without_cache(), Purpose::Shards, metis, control)?;
@@ -53,6 +47,16 @@ pub fn prepare(
     }
     let planned = opened.prepare()?.plan(shards.map_or(1, NonZeroU32::get))?;
     planned.unless_damaged(|planned| planned.for_shards(shards))
+}
+
+fn check(job: &Job, shards: Option<NonZeroU32>) -> Result<()> {
+    refuse(job.kept_spills(), &job.settings.spill)?;
+    let Some(shards) = shards else { return Ok(()) };
+    check_shards(shards)?;
+    match shards.get() > 1 {
+        true => Choice::check_partitions(&job.settings.count, &format!("{shards} shards are asked for")),
+        false => Ok(()),
+    }
 }
 
 fn refuse(kept_spills: Option<&Path>, spill: &SpillTable) -> Result<()> {
@@ -195,6 +199,19 @@ impl Planned {
 }
 
 impl Job {
+    /// Refuses settings of a job of a batch with which it would fail whatever its graph is.
+    pub fn check_settings(&self) -> Result<()> {
+        match (self.cluster(), self.kept_spills()) {
+            (Some(cluster), _) => check(self, cluster.asked.shards)?,
+            (None, Some(dir)) => return kept::check(self, dir),
+            (None, None) => {}
+        }
+        let input = &self.settings.input;
+        let reading = input.format.zip(self.inputs.first());
+        reading.map_or(Ok(()), |(format, path)| input.reading().check(path, format))?;
+        check_partitions(&self.settings)
+    }
+
     /// The job for its shards: with absolute paths of outputs, and of inputs that are read again when all is counted.
     fn for_shards(&self) -> Result<Self> {
         let mut job = self.clone();

@@ -246,7 +246,7 @@ impl Session {
 }
 
 /// Refuses a method that counts whole graphs only, if there are, or may be, several parts.
-fn check_partitions(settings: &Tables) -> Result<()> {
+pub(super) fn check_partitions(settings: &Tables) -> Result<()> {
     let cut = match (settings.partition.parts(), settings.partition.partitioner()) {
         (Parts::Exactly(parts), _) if parts.get() > 1 => format!("{parts} parts are asked for"),
         (_, partitioner @ Partitioner::File(_)) => format!("{partitioner} names the parts"),

@@ -66,6 +66,20 @@ pub(super) fn check_machine(jobs: &[BatchJob]) -> Result<()> {
     jobs.iter().try_for_each(|BatchJob { name, job, .. }| job.check_machine().map_err(|error| error.in_job(Some(name))))
 }
 
+/// Refuses jobs whose settings alone are why they would fail.
 pub(super) fn check_all(jobs: &mut [BatchJob]) -> Result<()> {
-    jobs.iter_mut().try_for_each(|BatchJob { job, stated, .. }| check(job, stated, false))
+    jobs.iter_mut().try_for_each(|BatchJob { name, job, stated }| {
+        check(job, stated, false)?;
+        let merged = job.cluster().is_some() && job.settings.output.take_standard_output();
+        check_merged(merged).and_then(|()| job.check_settings()).map_err(|error| error.in_job(Some(name)))
+    })
+}
+
+/// Tables of counts are written by `trimill merge`, which prints its answer.
+pub(super) fn check_merged(take_standard_output: bool) -> Result<()> {
+    match take_standard_output {
+        true => Err(Error::usage("a table on standard output, of a job that is counted in shards")
+            .expected("the name of a file")),
+        false => Ok(()),
+    }
 }

@@ -1,5 +1,6 @@
 //! `trimill prepare`, `trimill merge` and `trimill cluster`
 
+use super::checks::check_merged;
 use super::count::{CountAnswer, report, write_tables};
 use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::{ClusterCommand, MergeCommand, PrepareCommand};
@@ -15,15 +16,6 @@ pub(super) fn prepare(command: &PrepareCommand, context: &mut CommandContext<'_>
     let prepared = execute::prepare(job, command.shards, context.metis(), &context.control)?;
     let shown = context.shown(&command.graph.answer);
     context.report(command.graph.answer.json, &prepared, |prepared| reports::prepared(prepared, shown))
-}
-
-/// Tables of counts are written by `trimill merge`, which prints its answer.
-pub(super) fn check_merged(take_standard_output: bool) -> Result<()> {
-    match take_standard_output {
-        true => Err(Error::usage("a table on standard output, of a job that is counted in shards")
-            .expected("the name of a file")),
-        false => Ok(()),
-    }
 }
 
 pub(super) fn merge(command: &MergeCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {

@@ -7,7 +7,6 @@ use crate::text::{reports, result};
 use std::path::Path;
 use std::time::Instant;
 
-use super::cluster::check_merged;
 use super::count::{CountAnswer, threads};
 use super::{CommandContext, CommandOutcome, checks, count};
 use crate::cli::{AnswerArgs, JsonTo, RunCommand};
@@ -171,7 +170,6 @@ fn of_job(name: &str) -> String {
 /// Prepares a job for its cluster and writes the scripts.
 fn for_cluster(name: &str, job: &Job, cluster: &Cluster, context: &CommandContext<'_>) -> Result<ClusterJobReport> {
     job.check_files()?;
-    check_merged(job.settings.output.take_standard_output())?;
     let prepared =
         guarded(WORKER, || execute::prepare(job.clone(), cluster.asked.shards, context.metis(), &context.control))
             .and_then(|done| done)?;

@@ -84,6 +84,33 @@ fn settings_without_effect_are_refused_where_they_are_of_the_job_itself() {
 }
 
 #[test]
+fn a_job_whose_settings_do_not_go_together_is_refused_before_an_earlier_one_begins() {
+    const CLUSTER: &str = "run.dir='R'\ncluster={engine='slurm',shards=4}\n";
+    let (_guard, dir) = folder();
+    assert_eq!(run(&dir, "partition @/g.txt --spill-dir @/kept --no-cache").kind(), None);
+    for (cluster, settings, said) in [
+        (CLUSTER, "spill.dir='S'", "a job that is prepared for shards, and a directory for spills"),
+        (CLUSTER, "spill={dir='S',keep=true}", "a job that is prepared for shards, and to keep the spills"),
+        (CLUSTER, "output.per_vertex='-'", "a table on standard output, of a job that is counted in shards"),
+        (CLUSTER, "count.method='forward'", "counts whole graphs only, and 4 shards are asked for"),
+        ("", "partition.parts=3\ncount.method='forward'", "counts whole graphs only, and 3 parts are asked for"),
+        ("", "input.header='yes'\ninput.format='bin-u32'", "--header for a file of format bin-u32"),
+        ("", "input.path='kept'\npartition.parts=3", "holds spilled partitions, and a number of parts is named, too"),
+    ] {
+        let input = if settings.contains("input.path") { "" } else { "input.path='g.txt'\n" };
+        let jobs = format!("[[job]]\ninput.path='g.txt'\noutput.dir='o'\n[[job]]\n{input}{cluster}{settings}\n");
+        std::fs::write(dir.join("b.toml"), jobs).unwrap();
+        for more in ["", " --check"] {
+            let error = run(&dir, &format!("run @/b.toml{more}")).end.unwrap_err();
+            assert_eq!(error.kind(), Kind::Usage, "{settings}{more}: {error}");
+            let text = error.to_string();
+            assert!(text.contains("job 'job-2'") && text.contains(said), "{settings}{more}: {text}");
+        }
+        assert!(!dir.join("o").exists(), "{settings}");
+    }
+}
+
+#[test]
 fn settings_for_a_gpu_are_refused_where_none_counts_and_those_of_a_method_where_it_has_none() {
     let (_guard, dir) = folder();
     for (line, words) in [
