@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{RunDir, SPILLS, sealed_file};
+use super::{RunDir, SPILLS, lock, sealed_file};
 use crate::job::file::OutputTable;
 use crate::paths::place::{file_of, place};
 use trimill_system::{Result, path_text};
@@ -122,9 +122,10 @@ impl RunDir {
     /// Where earlier starts may have left spills that are not to be kept, also if this directory had another name then.
     pub fn earlier_spills(&self) -> Vec<PathBuf> {
         let AnnouncedFiles { spill_dirs, mut run_dirs, .. } = known_outputs(&self.path);
-        // A directory that is still there is another job's: this one may be a copy of it.
-        run_dirs.retain(|run| !run.exists());
-        run_dirs.push(place(&self.path));
+        let here = place(&self.path);
+        // Another run directory that is still there keeps its spills: this one may be a copy of it.
+        run_dirs.retain(|run| place(run) == here || !lock::is_there(run));
+        run_dirs.push(here);
         let elsewhere = spill_dirs.iter().flat_map(|dir| run_dirs.iter().map(move |run| spills_in(dir, run)));
         std::iter::once(self.spills(None)).chain(elsewhere).collect()
     }

@@ -331,6 +331,7 @@ fn spills_elsewhere_of_a_run_directory_that_was_renamed_are_removed_and_those_of
     copy(&place.path("run"), &place.path("copied"));
     assert_eq!(count("copied"), 1);
     fs::rename(place.path("run"), place.path("renamed")).unwrap();
+    std::os::unix::fs::symlink("renamed", place.path("run")).unwrap();
     assert_eq!(count("renamed"), 0);
 }
 
