@@ -38,13 +38,13 @@ pub fn prepare(
     let Some(run) = &session.run else {
         return Err(Error::usage("no run directory").advice("name it with --run-dir"));
     };
-    run.check_writable()?;
     run.check_kind(true)?;
     let mut opened = session.input(None)?;
     opened.claim()?;
     if let Some(report) = opened.session.prepared_earlier(shards)? {
         return Ok(report);
     }
+    opened.session.run.as_ref().map_or(Ok(()), RunDir::check_writable)?;
     let planned = opened.prepare()?.plan(shards.map_or(1, NonZeroU32::get))?;
     planned.unless_damaged(|planned| planned.for_shards(shards))
 }

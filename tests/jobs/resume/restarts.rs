@@ -70,7 +70,9 @@ fn a_done_job_is_answered_from_a_directory_that_cannot_be_written() {
     fs::create_dir_all(&run).unwrap();
     let words = ["count", &routers, "--backend", "cpu", "--run-dir", "small/run", "--per-vertex", "v.tsv"];
     let first = place.answer(&words);
-    let mode = |mode| fs::set_permissions(&run, fs::Permissions::from_mode(mode)).unwrap();
+    place.sharded("small/merged", &[&routers]);
+    let dirs = [run, place.path("small/merged")];
+    let mode = |mode| dirs.iter().for_each(|dir| fs::set_permissions(dir, fs::Permissions::from_mode(mode)).unwrap());
     match &small {
         Some(_) => {
             let remounted = Command::new("mount").args(["-o", "remount,ro"]).arg(place.path("small")).status();
@@ -81,7 +83,8 @@ fn a_done_job_is_answered_from_a_directory_that_cannot_be_written() {
     for more in [&[][..], &["--no-cache"], &["--work-dir", "work"]] {
         assert_eq!(place.answer(&[&words[..], more].concat()), first, "{more:?}");
     }
-    if rustix::fs::access(&run, rustix::fs::Access::WRITE_OK).is_err() {
+    place.prints(&["prepare", &routers, "--run-dir", "small/merged", "--shards", "2", "--backend", "cpu"]);
+    if rustix::fs::access(&dirs[0], rustix::fs::Access::WRITE_OK).is_err() {
         let refused = |more: &[&str], said| place.refuses(&[&words[..], more].concat(), 3, &["small/run: ", said]);
         refused(&["--by-degree", "d.tsv"], "run: cannot be written (");
         refused(&["--seed", "9"], "run: belongs to another job (seed: recorded 1, now 9)");
