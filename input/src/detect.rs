@@ -84,7 +84,8 @@ pub(super) fn detect(file: &InputFile) -> Result<Format> {
             .expected("a file that holds a graph")
             .advice("run its jobs: trimill run FILE"));
     }
-    if let Some((name, read)) = foreign(head) {
+    let is_bvgraph = suffix == "graph" && has_properties(file);
+    if !is_bvgraph && let Some((name, read)) = foreign(head) {
         let advice = match read {
             Some(read) => format!(
                 "write its edges, by NetworkX: python3 -c \"import networkx as nx; nx.write_edgelist(nx.convert_node_labels_to_integers({read}), 'NEW.txt', data=False)\""
@@ -224,12 +225,17 @@ fn text_of_graph(head: &[u8], file: &InputFile) -> Result<Format> {
     if first.is_some_and(|line| metis::parse_header(line).is_some()) {
         return Ok(Format::Metis);
     }
-    if file.compression.is_none() && BvGraphFiles::of(&file.path).properties.is_file() {
+    if has_properties(file) {
         return Ok(Format::Bvgraph);
     }
     Err(Error::data(&file.path, "text without the header of a METIS file")
         .expected("'n m [fmt [ncon]]' in the first line of a .graph, or a BVGraph")
         .advice("if it is an edge list, name it with --format text"))
+}
+
+/// Whether it is the `.graph` of a BVGraph, a short one of which may look like text.
+fn has_properties(file: &InputFile) -> bool {
+    file.compression.is_none() && BvGraphFiles::of(&file.path).properties.is_file()
 }
 
 fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {

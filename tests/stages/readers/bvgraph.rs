@@ -87,6 +87,16 @@ fn the_two_files_may_be_in_different_folders() {
 }
 
 #[test]
+fn a_graph_whose_bytes_are_text_is_told_by_its_properties() {
+    let folder = Folder::new();
+    let properties = "nodes=4\narcs=2\nwindowsize=0\nmaxrefcount=3\nminintervallength=0\nzetak=3\ncompressionflags=\n";
+    folder.write("g.properties", format!("graphclass=it.unimi.dsi.webgraph.BVGraph\nversion=0\n{properties}"));
+    // Without the properties these bytes are the beginning of JSON.
+    let source = open(&folder.write("g.graph", "[Y")).unwrap();
+    assert_eq!((source.format(), arcs(&source).unwrap().len()), (Format::Bvgraph, 2));
+}
+
+#[test]
 fn a_crawl_is_read_as_it_is_published() {
     let folder = Folder::new();
     let karate = arcs(&open(&data("karate.mtx")).unwrap()).unwrap();
