@@ -8,7 +8,7 @@ use super::details::Details;
 use super::results::result_of;
 use super::session::{Purpose, Session};
 use super::spilled::SpillsToCount;
-use crate::job::file::PartitionTable;
+use crate::job::file::{PartitionTable, Tables};
 use crate::job::{Job, Mode, Partitioner, Parts};
 use crate::outputs::CountsWanted;
 use crate::report::RunResult;
@@ -17,29 +17,32 @@ use trimill_partitioners::spill::Manifest;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_system::{Bytes, Control, Error, Result, machine};
 
-/// Refuses what cannot be asked of the kept spills in `dir`.
-pub(super) fn check(job: &Job, dir: &Path) -> Result<()> {
-    refuse(
-        [
-            (*job.settings.partition.partitioner() != Partitioner::Auto, "a partitioner"),
-            (job.settings.partition.parts() != Parts::Auto, "a number of parts"),
-            (job.settings.partition.prune.is_some(), "a prune level"),
-            (job.settings.partition.seed() != PartitionTable::default().seed(), "a seed"),
-            (job.settings.memory.block.is_some(), "a size of row blocks"),
-            (job.settings.input.format.is_some(), "a format"),
-            (job.settings.input.header.is_some(), "a header"),
-            (job.settings.input.columns.is_some(), "columns"),
-            (job.settings.input.names(), "names"),
-            (job.settings.run.dir.is_some(), "a run directory"),
-            (job.settings.spill.keep(), "to keep the spills"),
-        ],
-        dir,
-    )?;
-    refuse_counts(job.counts(), dir)
+impl Job {
+    /// Refuses what cannot be asked of the kept spills in `dir`.
+    pub(super) fn check_kept_spills(&self, dir: &Path) -> Result<()> {
+        let Tables { partition, memory, input, run, spill, .. } = &self.settings;
+        refuse(
+            [
+                (*partition.partitioner() != Partitioner::Auto, "a partitioner"),
+                (partition.parts() != Parts::Auto, "a number of parts"),
+                (partition.prune.is_some(), "a prune level"),
+                (partition.seed() != PartitionTable::default().seed(), "a seed"),
+                (memory.block.is_some(), "a size of row blocks"),
+                (input.format.is_some(), "a format"),
+                (input.header.is_some(), "a header"),
+                (input.columns.is_some(), "columns"),
+                (input.names(), "names"),
+                (run.dir.is_some(), "a run directory"),
+                (spill.keep(), "to keep the spills"),
+            ],
+            dir,
+        )?;
+        refuse_counts(self.counts(), dir)
+    }
 }
 
 pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult> {
-    check(&job, dir)?;
+    job.check_kept_spills(dir)?;
     let manifest = Manifest::read(dir)?;
     let seed: u64 = manifest.job.seed.parse().map_err(|_| {
         Error::data(dir.join(MANIFEST_NAME), format!("the seed '{}'", manifest.job.seed)).expected("a whole number")

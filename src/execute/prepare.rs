@@ -4,7 +4,6 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::kept;
 use super::planned::Planned;
 use super::session::{Purpose, Session, check_partitions};
 use super::space::counts_bytes;
@@ -31,7 +30,7 @@ pub fn prepare(
     metis: Option<Helper>,
     control: &Control,
 ) -> Result<PreparedReport> {
-    check(&job, shards)?;
+    job.check_for_shards(shards)?;
     job.check_counts()?;
     // The graph and the spills are in the run directory, where all nodes find them.
     let session = Session::open(job.without_cache(), Purpose::Shards, metis, control)?;
@@ -47,16 +46,6 @@ pub fn prepare(
     opened.session.run.as_ref().map_or(Ok(()), RunDir::check_writable)?;
     let planned = opened.prepare()?.plan(shards.map_or(1, NonZeroU32::get))?;
     planned.unless_damaged(|planned| planned.for_shards(shards))
-}
-
-fn check(job: &Job, shards: Option<NonZeroU32>) -> Result<()> {
-    refuse(job.kept_spills(), &job.settings.spill)?;
-    let Some(shards) = shards else { return Ok(()) };
-    check_shards(shards)?;
-    match shards.get() > 1 {
-        true => Choice::check_partitions(&job.settings.count, &format!("{shards} shards are asked for")),
-        false => Ok(()),
-    }
 }
 
 fn refuse(kept_spills: Option<&Path>, spill: &SpillTable) -> Result<()> {
@@ -202,14 +191,24 @@ impl Job {
     /// Refuses settings of a job of a batch with which it would fail whatever its graph is.
     pub fn check_settings(&self) -> Result<()> {
         match (self.cluster(), self.kept_spills()) {
-            (Some(cluster), _) => check(self, cluster.asked.shards)?,
-            (None, Some(dir)) => return kept::check(self, dir),
+            (Some(cluster), _) => self.check_for_shards(cluster.asked.shards)?,
+            (None, Some(dir)) => return self.check_kept_spills(dir),
             (None, None) => {}
         }
         let input = &self.settings.input;
         let reading = input.format.zip(self.inputs.first());
         reading.map_or(Ok(()), |(format, path)| input.reading().check(path, format))?;
         check_partitions(&self.settings)
+    }
+
+    fn check_for_shards(&self, shards: Option<NonZeroU32>) -> Result<()> {
+        refuse(self.kept_spills(), &self.settings.spill)?;
+        let Some(shards) = shards else { return Ok(()) };
+        check_shards(shards)?;
+        match shards.get() > 1 {
+            true => Choice::check_partitions(&self.settings.count, &format!("{shards} shards are asked for")),
+            false => Ok(()),
+        }
     }
 
     /// The job for its shards: with absolute paths of outputs, and of inputs that are read again when all is counted.

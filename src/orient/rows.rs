@@ -32,7 +32,7 @@ use crate::clean::{CleanReport, InputIds, Shares, Workspace, is_sparse, needs};
 use trimill_graph::file::Layout;
 use trimill_graph::numbering::{ids_by_rank, numbers, order};
 use trimill_input::arcs::ArcSource;
-use trimill_input::rows::{AdjacencyRows, Symmetry};
+use trimill_input::rows::{AdjacencyRows, MappedRows, Symmetry};
 use trimill_input::{MOST_VERTICES, changed};
 use trimill_system::control::{Control, NOTE, Unit};
 use trimill_system::mapped::trim_heap;
@@ -118,6 +118,15 @@ struct RowsToOrient<'a> {
 
 type RowsAndLengths<'r> = (Box<dyn AdjacencyRows + 'r>, Vec<u32>);
 
+/// Rows that seem to be those of a clean graph, and what follows from their lengths.
+struct RowsWithRanks<'r> {
+    rows: Box<dyn AdjacencyRows + 'r>,
+    lengths: Vec<u32>,
+    used: UsedIds,
+    rank_of: Vec<u32>,
+    layout: Layout,
+}
+
 impl RowsToOrient<'_> {
     /// Orients rows; returns them if they are not those of a clean graph.
     fn orient<'r>(
@@ -126,17 +135,17 @@ impl RowsToOrient<'_> {
         lengths: Vec<u32>,
         note: &mut dyn FnMut() -> Result<String>,
     ) -> Result<std::result::Result<MadeGraph, RowsAndLengths<'r>>> {
-        let Self { source, space, shares, beside_tails, place, control, report, start } = self;
+        let Self { source, space, shares, place, control, report, .. } = self;
         let (declared, arcs) = (report.vertices_declared, sum(&lengths));
-        let vertices = UsedIds::new(&lengths);
-        let last = vertices.ends().map_or(0, |(_, last)| u64::from(last));
+        let used = UsedIds::new(&lengths);
+        let last = used.ends().map_or(0, |(_, last)| u64::from(last));
         if arcs == 0 || !arcs.is_multiple_of(2) || is_sparse(last, arcs) || last >= MOST_VERTICES {
             return Ok(Err((rows, lengths)));
         }
         let edges = arcs / 2;
         let (first_id, declared_lines) = (source.facts().first_id, Some(declared));
         let layout =
-            Layout { first_id, declared_lines, report: report.clone(), ..vertices.layout(&InputIds::Plain, edges) };
+            Layout { first_id, declared_lines, report: report.clone(), ..used.layout(&InputIds::Plain, edges) };
         // Checked before all rows are read; there may be fewer edges if the rows are not clean.
         let least = edges.min(source.facts().arcs_at_least / 2);
         let later = space.later_needs(layout.vertices.into(), least);
@@ -144,35 +153,58 @@ impl RowsToOrient<'_> {
         let rank_of = numbers(&lengths);
         // Of what rows may take that wait, the mapped file takes its part, and the ids by rank.
         let most = shares.rows_that_wait(place.is_file(&layout)).get().saturating_sub(4 * u64::from(layout.vertices));
-        if let Some(mapped) = rows.mapped(Bytes(most), control)? {
-            let rows_in_order = RowsInRankOrder {
-                rows: mapped,
-                rank_of: &rank_of,
-                ids: ids_by_rank(&rank_of, &vertices.present),
-                blocks: BlockBuckets::new(&lengths, edges, shares),
-                edges,
-                key: random(),
-                hash: AtomicU64::new(0),
-                unclean: AtomicBool::new(false),
-            };
-            let task = control.task(ORIENT_ROWS, Some(arcs), Unit::Arcs);
-            let sections = VertexSections {
-                degrees: &rows_in_order.blocks.degrees,
-                order: order(&rank_of, &vertices.present),
-                ids: vertices.ids(&InputIds::Plain),
-            };
-            let made = make(*place, layout, sections, note, |write| rows_in_order.rows(write, &task, control));
-            return match rows_in_order.is_unclean() {
-                true => Ok(Err((rows, lengths))),
-                false => made.map(Ok),
-            };
+        let mapped = rows.mapped(Bytes(most), control)?;
+        let of = RowsWithRanks { rows, lengths, used, rank_of, layout };
+        match mapped {
+            Some(mapped) => self.orient_mapped(mapped, of, note),
+            None => self.orient_as_read(of, note),
         }
+    }
+
+    fn orient_mapped<'r>(
+        &self,
+        mapped: MappedRows,
+        of: RowsWithRanks<'r>,
+        note: &mut dyn FnMut() -> Result<String>,
+    ) -> Result<std::result::Result<MadeGraph, RowsAndLengths<'r>>> {
+        let RowsWithRanks { rows, lengths, used, rank_of, layout } = of;
+        let in_order = RowsInRankOrder {
+            rows: mapped,
+            rank_of: &rank_of,
+            ids: ids_by_rank(&rank_of, &used.present),
+            blocks: BlockBuckets::new(&lengths, layout.edges, &self.shares),
+            edges: layout.edges,
+            key: random(),
+            hash: AtomicU64::new(0),
+            unclean: AtomicBool::new(false),
+        };
+        let task = self.control.task(ORIENT_ROWS, Some(2 * layout.edges), Unit::Arcs);
+        let sections = VertexSections {
+            degrees: &in_order.blocks.degrees,
+            order: order(&rank_of, &used.present),
+            ids: used.ids(&InputIds::Plain),
+        };
+        let made = make(self.place, layout, sections, note, |write| in_order.rows(write, &task, self.control));
+        match in_order.is_unclean() {
+            true => Ok(Err((rows, lengths))),
+            false => made.map(Ok),
+        }
+    }
+
+    fn orient_as_read<'r>(
+        &self,
+        of: RowsWithRanks<'r>,
+        note: &mut dyn FnMut() -> Result<String>,
+    ) -> Result<std::result::Result<MadeGraph, RowsAndLengths<'r>>> {
+        let Self { source, space, shares, beside_tails, place, control, report, start } = self;
+        let RowsWithRanks { rows, lengths, used, rank_of, layout } = of;
+        let (edges, arcs) = (layout.edges, 2 * layout.edges);
         // With several bands, tails are found again while rows are buffered.
         let to_file = place.is_file(&layout) && rows.bands() == 1;
         let share = if *beside_tails { shares.rows_beside_tails(to_file) } else { shares.rows_that_wait(to_file) };
         let mut waiting = WaitingRows::new(&lengths, edges, shares, share);
         let degrees = waiting.blocks.degrees.clone();
-        let known = RowInputs { rows: &*rows, present: &vertices.present, lengths: &lengths, rank_of: &rank_of };
+        let known = RowInputs { rows: &*rows, present: &used.present, lengths: &lengths, rank_of: &rank_of };
         let task = control.task(ORIENT_ROWS, Some(arcs + edges / 2), Unit::Arcs);
         let looking = start.elapsed();
         let kept = known.orient(&waiting, Some(random()), &task, control)?;
@@ -189,13 +221,13 @@ impl RowsToOrient<'_> {
                     "the input is read at least {passes} times: {share} of its encoded rows fit in memory at a time (--host-memory)"
                 );
                 let (form, row_bytes) = (InputForm::SymmetricRows, Some(Bytes(passes * share.get())));
-                let graph = GraphToPrepare { form, ids: declared, arcs, edges, row_bytes };
+                let graph = GraphToPrepare { form, ids: report.vertices_declared, arcs, edges, row_bytes };
                 space.expect_after(ORIENT_ROWS, &graph, control);
                 control.task(READ_ROWS_AGAIN, Some((passes - 1) * arcs + edges / 2), Unit::Arcs)
             }
         };
-        let order = order(&rank_of, &vertices.present);
-        let (present, mut left) = (&vertices.present, Some((rows, lengths, rank_of)));
+        let order = order(&rank_of, &used.present);
+        let (present, mut left) = (&used.present, Some((rows, lengths, rank_of)));
         let rows = |write: &Write<'_>| {
             let (in_order, writing, mut passes) = (BlocksInOrder::default(), Instant::now(), 1);
             while waiting.has_left_out() {
@@ -221,7 +253,7 @@ impl RowsToOrient<'_> {
                 false => Err(changed(source.name(), "its rows differ")),
             }
         };
-        let vertices = VertexSections { degrees: &degrees, order, ids: vertices.ids(&InputIds::Plain) };
-        make(*place, layout, vertices, note, rows).map(Ok)
+        let sections = VertexSections { degrees: &degrees, order, ids: used.ids(&InputIds::Plain) };
+        make(*place, layout, sections, note, rows).map(Ok)
     }
 }
