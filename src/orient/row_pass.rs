@@ -76,6 +76,7 @@ impl RowInputs<'_> {
             })?;
             (hash, kept) = sums.into_iter().fold((hash, kept), |a, b| (a.0.wrapping_add(b.hash), a.1 + b.kept));
         }
+        waiting.flush()?;
         Ok((clean.into_inner() && hash == 0).then_some(kept))
     }
 }

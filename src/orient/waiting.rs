@@ -195,6 +195,17 @@ impl WaitingRows {
         Ok(())
     }
 
+    /// Ends a pass over the input: adds what is in staging areas, for which the largest ranks may have to be left out.
+    pub(super) fn flush(&self) -> Result<()> {
+        for stage in lock(&self.idle).iter_mut() {
+            for (bucket, end) in stage.ends.iter_mut().enumerate() {
+                self.append(bucket, &[&stage.bytes[bucket * STAGED..][..*end as usize]])?;
+                *end = 0;
+            }
+        }
+        Ok(())
+    }
+
     /// Makes the file blocks of the rows that this pass has taken; `write` is called as by [`BlocksInOrder::add_all`].
     pub(super) fn rows(
         &self,
@@ -203,12 +214,6 @@ impl WaitingRows {
         task: &Task,
         control: &Control,
     ) -> Result<()> {
-        for stage in lock(&self.idle).iter_mut() {
-            for (bucket, end) in stage.ends.iter_mut().enumerate() {
-                self.append(bucket, &[&stage.bytes[bucket * STAGED..][..*end as usize]])?;
-                *end = 0;
-            }
-        }
         // Frees memory for the next stage, unless there is another pass.
         if !self.has_left_out() {
             lock(&self.idle).clear();
