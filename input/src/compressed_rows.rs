@@ -1,6 +1,6 @@
-//! Rows of ids in a file, one after another, and the places where they begin: `.sg` files, and SciPy's CSR and CSC. Places must ascend (the first
-//! scan checks) from 0 to the number of ids, and ids be below that of rows. All threads read: a task owns a range of ids and finds its first row by
-//! binary search of the places. Memory: two windows per thread.
+//! Compressed sparse rows in a file: ids row after row, and the offsets (here: places) where rows begin. These are `.sg` files, and SciPy's CSR and
+//! CSC. Places must ascend (the first scan checks) from 0 to the number of ids, and ids be below that of rows. All threads read: a task owns a range
+//! of ids and finds its first row by binary search of the places. Memory: two windows per thread.
 
 use std::ops::Range;
 use std::sync::OnceLock;

@@ -76,7 +76,7 @@ pub struct MappedRows {
 }
 
 impl MappedRows {
-    /// The successors of `id` as little-endian numbers. Empty if the file says what cannot be: too few arcs then show that.
+    /// The successors of `id` as little-endian numbers. Empty if the offsets in the file are out of range: the caller then finds too few arcs.
     #[inline]
     pub fn row(&self, id: u32) -> &[[u8; 4]] {
         let begins = self.begins.as_chunks::<8>().0.get(id as usize..).and_then(|begins| begins.first_chunk());

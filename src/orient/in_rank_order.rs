@@ -1,8 +1,8 @@
 //! Orients the rows of a mapped file in rank order, so that each is encoded once, into its file block, and none waits for others.
 //!
-//! Input: [`MappedRows`] of which every arc should have its reverse. Output: file blocks in rank order. The checks are those of [`super::row_pass`];
-//! their outcome is known when all blocks are made. A thread copies some short rows of a block, looks up the ranks of all their successors in one loop,
-//! so that many of these reads are under way at a time, and then keeps, sorts and encodes row by row.
+//! Input: [`MappedRows`] of which every arc should have its reverse. Output: file blocks in rank order. The checks are those of
+//! [`super::row_pass`]; their outcome is known when all blocks are made. A thread copies some short rows of a block, looks up the ranks of all their
+//! successors in one loop, so that many of these reads are under way at a time, and then keeps, sorts and encodes row by row.
 //!
 //! Cost: a read of each row at a random place, two look-ups and two hashes for each edge, a sort of each row that is kept. Memory: the mapped file, 4
 //! bytes a vertex, and for each thread a file block.
@@ -13,12 +13,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::blocks::{BlockBuckets, sort_row};
 use super::joined::BlocksInOrder;
 use super::place::Write;
-use super::row_pass::{are_distinct, keep};
+use super::row_pass::{arc_hash, are_distinct, keep};
 use trimill_graph::rows::put_distances;
 use trimill_graph::writing::RowsWritten;
 use trimill_input::rows::{MappedRows, PART};
 use trimill_system::control::{Control, Task};
-use trimill_system::hash::mix;
 use trimill_system::{Error, Result};
 
 /// The most successors of rows that are copied together; a longer row is taken in parts of [`PART`].
@@ -101,13 +100,10 @@ fn ascend(tails: &[u32], successors: &[u32]) -> bool {
     pairs.fold(true, |ascend, (tails, pair)| ascend & ((tails[0] != tails[1]) | (pair[0] < pair[1])))
 }
 
-/// The sum of hashes of arcs to larger ids, minus that of arcs to smaller ids.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn hash_of(tails: &[u32], successors: &[u32], key: u64) -> u64 {
-    tails.iter().zip(successors).fold(0, |sum: u64, (&tail, &successor)| {
-        let hash = mix((u64::from(tail.min(successor)) << 32 | u64::from(tail.max(successor))) ^ key);
-        sum.wrapping_add(if successor < tail { hash.wrapping_neg() } else { hash })
-    })
+    let arcs = tails.iter().zip(successors);
+    arcs.fold(0, |sum: u64, (&tail, &successor)| sum.wrapping_add(arc_hash(tail, successor, key)))
 }
 
 impl RowsInRankOrder<'_> {

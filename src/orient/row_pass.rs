@@ -251,14 +251,16 @@ pub(super) fn keep(rank: u32, ranks: impl ExactSizeIterator<Item = u32>, kept: &
     kept.truncate(end);
 }
 
-/// The sum over the arcs from `id` to `part`, which ascends: hashes of arcs to larger ids, minus those of arcs to smaller ids.
+/// The hash of an arc between two ids, negative if it goes to the smaller id: that of an arc and that of its reverse add up to 0.
+#[inline(always)]
+pub(super) fn arc_hash(tail: u32, successor: u32, key: u64) -> u64 {
+    let hash = mix((u64::from(tail.min(successor)) << 32 | u64::from(tail.max(successor))) ^ key);
+    if successor < tail { hash.wrapping_neg() } else { hash }
+}
+
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn hash(id: u32, part: &[u32], key: u64) -> u64 {
-    let (below, above) = part.split_at(part.partition_point(|&successor| successor < id));
-    let id = u64::from(id);
-    let down = |sum: u64, &successor: &u32| sum.wrapping_add(mix((u64::from(successor) << 32 | id) ^ key));
-    let up = |sum: u64, &successor: &u32| sum.wrapping_add(mix((id << 32 | u64::from(successor)) ^ key));
-    above.iter().fold(0, up).wrapping_sub(below.iter().fold(0, down))
+    part.iter().fold(0, |sum: u64, &successor| sum.wrapping_add(arc_hash(id, successor, key)))
 }
 
 fn ascends(part: &[u32]) -> bool {

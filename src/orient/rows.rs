@@ -151,7 +151,7 @@ impl RowsToOrient<'_> {
         let later = space.later_needs(layout.vertices.into(), least);
         place.check_room(&Layout { edges: least, ..layout.clone() }, later)?;
         let rank_of = numbers(&lengths);
-        // Of what rows may take that wait, the mapped file takes its part, and the ids by rank.
+        // The mapped file and the ids by rank may take as much memory as rows that wait would.
         let most = shares.rows_that_wait(place.is_file(&layout)).get().saturating_sub(4 * u64::from(layout.vertices));
         let mapped = rows.mapped(Bytes(most), control)?;
         let of = RowsWithRanks { rows, lengths, used, rank_of, layout };

@@ -66,7 +66,7 @@ pub(super) fn check_machine(jobs: &[BatchJob]) -> Result<()> {
     jobs.iter().try_for_each(|BatchJob { name, job, .. }| job.check_machine().map_err(|error| error.in_job(Some(name))))
 }
 
-/// Refuses jobs whose settings alone are why they would fail.
+/// Refuses jobs whose settings contradict each other, whatever their graphs are.
 pub(super) fn check_all(jobs: &mut [BatchJob]) -> Result<()> {
     jobs.iter_mut().try_for_each(|BatchJob { name, job, stated }| {
         check(job, stated, false)?;
