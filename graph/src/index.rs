@@ -70,6 +70,10 @@ impl BlockIndex {
         self.entries.len() - 1
     }
 
+    pub(super) fn blocks(&self) -> &[BlockEntry] {
+        &self.entries[..self.len()]
+    }
+
     pub(super) fn ranks(&self, i: usize) -> Range<u32> {
         self.entries[i].first_rank as u32..self.entries[i + 1].first_rank as u32
     }

@@ -15,7 +15,6 @@ use crate::job::{Devices, Mode, Partitioner};
 use crate::outputs::CountsWanted;
 use crate::plan::{Floor, floor, is_ample};
 use trimill_counting::CountBackend;
-use trimill_graph::file::Layout;
 use trimill_graph::{GraphSize, OrientedGraph};
 use trimill_input::MOST_VERTICES;
 use trimill_system::disk::DiskNeed;
@@ -124,6 +123,22 @@ impl Session {
         let least = floor(graph, &footprint);
         let most = self.job.settings.memory.device.unwrap_or(Bytes(u64::MAX)).max(least.device);
         (least, least_on_cpu(least.device, &footprint, graph).min(most))
+    }
+
+    /// The least host memory for counting, and on how many GPUs; none: on the cores.
+    pub(super) fn least_to_count(&self, graph: &GraphSize) -> (Bytes, u64) {
+        let job = &self.job;
+        let gpus = || match &job.settings.count.devices {
+            Some(Devices::List(list)) => list.len() as u64,
+            Some(Devices::All) | None => 1,
+        };
+        match job.settings.count.choice() {
+            Ok(Choice::Cpu(method)) => (self.least_on_cpu(&method, graph).1, 0),
+            Ok(Choice::Either(_, method)) if trimill_kernels::find().is_err() => {
+                (self.least_on_cpu(&method, graph).1, 0)
+            }
+            _ => (least_on_gpus(gpus(), blocks_of_gpu(job.counts()), graph.longest_row), gpus()),
+        }
     }
 
     /// The CPU backend, with `asked` bytes for counting, else half of what the host's budget leaves.
@@ -264,24 +279,8 @@ impl AfterPreparing for Session {
         // No row is longer, see `crate::orient::ranked`.
         let longest_row = ((2 * arcs).isqrt() + 1).min(vertices.into()) as u32;
         let graph = GraphSize { vertices, edges: arcs, longest_row, probes: 0 };
-        let job = &self.job;
-        let gpus = || match &job.settings.count.devices {
-            Some(Devices::List(list)) => list.len() as u64,
-            Some(Devices::All) | None => 1,
-        };
-        let (least, gpus) = match job.settings.count.choice() {
-            Ok(Choice::Cpu(method)) => (self.least_on_cpu(&method, &graph).1, 0),
-            Ok(Choice::Either(_, method)) if trimill_kernels::find().is_err() => {
-                (self.least_on_cpu(&method, &graph).1, 0)
-            }
-            _ => (least_on_gpus(gpus(), blocks_of_gpu(job.counts()), longest_row), gpus()),
-        };
-        let needed = |held| self.host_needs_of(graph, held, job.settings.mode()).enough(least, gpus);
-        if self.cache.is_some() {
-            return needed(Bytes::ZERO);
-        }
-        // Without a cache the graph may stay in memory and take a quarter of the budget: a third of all other needs.
-        let most = Layout { vertices, edges: arcs, has_ids: true, ..Layout::default() }.sections_at_most();
-        needed(most.min(Bytes(needed(Bytes::ZERO).get() / 3)))
+        let (least, gpus) = self.least_to_count(&graph);
+        // A graph in memory, for which that is too little, is moved to a file.
+        self.host_needs_of(graph, Bytes::ZERO, self.job.settings.mode()).enough(least, gpus)
     }
 }

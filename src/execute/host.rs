@@ -275,17 +275,15 @@ impl HostNeeds {
         self.counts.lcc.filter(|lcc| lcc.directed).map(|_| needs)
     }
 
-    /// The memory for counting the doubled graph, which may stay in memory; counting the graph itself takes `least`.
+    /// The memory for counting the doubled graph, which is moved to a file if memory is short; counting the graph itself takes `least`.
     fn doubled(&self, least: Bytes, gpus: u64) -> Needs {
         let (size, counts) =
             (DoubledGraph::at_most(&self.size), CountsWanted { vertices: true, ..CountsWanted::default() });
         let doubled = Self { size, counts, shard: false, ..*self };
-        let needs = doubled
+        doubled
             .counting("count the arcs between neighbours", gpus)
             .fixed("triangles at vertices and on edges", self.beside_directions())
-            .buffers(Bytes(3 * least.get()));
-        let held = DoubledGraph::bytes_at_most(&self.size).min(Bytes(self.host.floor(&needs).bytes.get() / 3));
-        needs.fixed("the doubled graph in memory", held)
+            .buffers(Bytes(3 * least.get()))
     }
 
     pub(super) fn budget_of_doubled(&self) -> Bytes {

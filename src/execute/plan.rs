@@ -81,7 +81,7 @@ impl Planned {
         })?;
         let least_to_count = self.least_host_memory();
         // What a stage takes may grow with the budget: the floors are those with the least one.
-        let needs = session.host_needs(graph, job.settings.mode()).within(least_to_count);
+        let needs = session.host_needs_of(graph.size(), Bytes::ZERO, job.settings.mode()).within(least_to_count);
         let mut host_floors = vec![session.host.floor(&least_to_prepare(graph, session.workspace()))];
         host_floors.extend(needs.floors(chosen.least_on_host, limits.machine.gpus as u64));
         Ok(PlanReport {
@@ -140,7 +140,7 @@ impl Planned {
     fn least_host_memory(&self) -> Bytes {
         let Self { graph, limits, session, chosen, .. } = self;
         // What a stage takes may grow with the budget, so the search starts from none.
-        let needs = session.host_needs(graph, session.job.settings.mode()).within(Bytes::ZERO);
+        let needs = session.host_needs_of(graph.size(), Bytes::ZERO, session.job.settings.mode()).within(Bytes::ZERO);
         let least = needs.enough(chosen.least_on_host, limits.machine.gpus as u64);
         let metis = session.job.settings.partition.metis.contract.is_none() && needs.metis;
         let child = Bytes(2 * graph.edges() * BYTES_PER_ARC);

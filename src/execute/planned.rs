@@ -20,10 +20,12 @@ use crate::report::Stage;
 use crate::run_dir::{PREPARE_AGAIN, PlanRecord};
 use crate::vertices::order::array_len;
 use trimill_graph::OrientedGraph;
+use trimill_graph::file::moved_to_file;
 use trimill_partitioners::build::Builder;
 use trimill_partitioners::partition::assignment::Assignment;
 use trimill_partitioners::spill::manifest::MANIFEST_VERSION;
 use trimill_partitioners::spill::{Manifest, ManifestJob, ManifestPartition, SpillSummary};
+use trimill_system::disk::{DiskNeed, check_room};
 use trimill_system::mapped::trim_heap;
 use trimill_system::memory::SharedBudget;
 use trimill_system::text::plural;
@@ -131,6 +133,7 @@ impl Prepared {
         let recorded = session.recorded(&identity, graph.vertices())?;
         // The recorded mode needs its share of host memory, even if this start would choose another mode.
         let mode = recorded.as_ref().map(|(record, _)| record.mode).or(job.settings.mode());
+        let graph = session.in_file_if_memory_lacks(graph, mode)?;
         let needs = session.host_needs(&graph, mode);
         let start = Instant::now();
         let mut chosen = session
@@ -196,6 +199,18 @@ impl Prepared {
 }
 
 impl Session {
+    /// The graph: if it is in memory, where it leaves too little for the stages that follow, moved to a temporary file.
+    fn in_file_if_memory_lacks(&self, graph: OrientedGraph, mode: Option<Mode>) -> Result<OrientedGraph> {
+        let needs = self.host_needs(&graph, mode);
+        let (least, gpus) = self.least_to_count(&needs.size);
+        if needs.held == Bytes::ZERO || needs.divided(least, gpus).is_ok() {
+            return Ok(graph);
+        }
+        tracing::info!("the graph is moved from memory to a file in {}", self.work_dir.display());
+        check_room([DiskNeed::new("the graph file", &self.work_dir, [needs.held; 2], "--work-dir")])?;
+        parallel::within(&self.pool, || moved_to_file(graph, &self.work_dir))
+    }
+
     fn recorded(&self, identity: &str, vertices: u32) -> Result<Option<(PlanRecord, GraphCut)>> {
         let Some(run) = &self.run else { return Ok(None) };
         let recorded = parallel::within(&self.pool, || recorded(run, &self.job.settings, identity, Some(vertices)))?;
