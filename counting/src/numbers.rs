@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use trimill_system::Bytes;
+
 #[derive(Debug, Clone, Copy)]
 pub enum AscendingNumbers<'a> {
     /// From the first up to, but not including, the second.
@@ -26,8 +28,8 @@ impl AscendingNumbers<'_> {
     }
 }
 
-/// Ascending numbers, stored as a range as long as there is no gap.
-#[derive(Debug, Default)]
+/// Ascending numbers, stored as a range if there is no gap.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NumberRuns {
     /// All numbers, if `list` is empty.
     run: Range<u32>,
@@ -35,24 +37,53 @@ pub struct NumberRuns {
 }
 
 impl NumberRuns {
-    /// `list` must ascend.
-    pub fn of(list: Vec<u32>) -> Self {
-        Self { run: 0..0, list }
+    pub fn run(run: Range<u32>) -> Self {
+        Self { run, list: Vec::new() }
     }
 
-    /// Adds ascending numbers, above those so far.
-    pub fn add(&mut self, numbers: &[u32]) {
-        let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) else { return };
-        let joins = self.run.is_empty() || first == self.run.end;
-        if self.list.is_empty() && joins && (last - first) as usize == numbers.len() - 1 {
-            let start = if self.run.is_empty() { first } else { self.run.start };
-            self.run = start..last + 1;
-            return;
+    /// `list` must ascend. Its memory is kept, for [`Self::into_list`].
+    pub fn of(mut list: Vec<u32>) -> Self {
+        let run = match (list.first(), list.last()) {
+            (Some(&first), Some(&last)) if (last - first) as usize == list.len() - 1 => first..last + 1,
+            _ => return Self { run: 0..0, list },
+        };
+        list.clear();
+        Self { run, list }
+    }
+
+    /// A vector that holds the numbers only if they have gaps: memory to use again.
+    pub fn into_list(self) -> Vec<u32> {
+        self.list
+    }
+
+    /// Adds numbers above those so far.
+    pub fn append(&mut self, next: &Self) {
+        if self.list.is_empty() && next.list.is_empty() && (self.run.is_empty() || self.run.end == next.run.start) {
+            let start = if self.run.is_empty() { next.run.start } else { self.run.start };
+            self.run = start..next.run.end;
+        } else if !next.is_empty() {
+            if self.list.is_empty() {
+                self.list.extend(self.run.clone());
+            }
+            self.list.extend(next.iter());
         }
-        if self.list.is_empty() {
-            self.list.extend(self.run.clone());
-        }
-        self.list.extend_from_slice(numbers);
+    }
+
+    pub fn len(&self) -> usize {
+        if self.list.is_empty() { self.run.len() } else { self.list.len() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        let run = if self.list.is_empty() { self.run.clone() } else { 0..0 };
+        self.list.iter().copied().chain(run)
+    }
+
+    pub fn heap(&self) -> Bytes {
+        Bytes::of::<u32>(self.list.capacity() as u64)
     }
 
     pub fn all(&self) -> AscendingNumbers<'_> {
@@ -81,8 +112,10 @@ mod tests {
             &[&[3], &[u32::MAX - 1]],
         ] {
             let mut gathered = NumberRuns::default();
-            runs.iter().for_each(|run| gathered.add(run));
+            runs.iter().for_each(|run| gathered.append(&NumberRuns::of(run.to_vec())));
             let (expected, all) = (runs.concat(), gathered.all());
+            assert!(gathered.iter().eq(expected.iter().copied()) && gathered.len() == expected.len(), "{runs:?}");
+            assert_eq!(gathered, NumberRuns::of(expected.clone()));
             for number in [0, 1, 3, 5, 6, 8, 9, 10, u32::MAX - 1, u32::MAX] {
                 assert_eq!(all.below(number), expected.iter().filter(|&&other| other < number).count(), "{runs:?}");
             }

@@ -6,16 +6,16 @@ use std::ops::Range;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use crate::{AscendingNumbers, EncodedPart, EncodedRows, Lent, VertexSet, VertexSetBuilder, WordBuffer};
+use crate::{AscendingNumbers, EncodedPart, EncodedRows, Lent, NumberRuns, VertexSet, VertexSetBuilder, WordBuffer};
 use trimill_system::{Bytes, Result, parallel};
 
 /// The rows of a partition's locals, or a run of them.
 ///
 /// Invariants: `numbers` ascend strictly; `offsets.len() == numbers.len() + 1`; `offsets[0] == 0`, or in a run of encoded rows the arcs before it;
-/// for plain rows `offsets.last() == successors.len()`, and row `i`, `successors[offsets[i]..offsets[i + 1]]`, ascends strictly, below `numbers[i]`.
+/// for plain rows `offsets.last() == successors.len()`, and row `i`, `successors[offsets[i]..offsets[i + 1]]`, ascends strictly, below the `i`th number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resident {
-    pub numbers: Vec<u32>,
+    pub numbers: NumberRuns,
     /// Where each row begins in `successors`, and where the last one ends.
     pub offsets: Vec<u64>,
     /// The successors of all rows, in local numbers; a device that lent the memory copies from there.
@@ -50,7 +50,7 @@ impl Resident {
         encoded_rows(&self.successors, &self.encoded)
     }
 
-    /// Row `i`: the successors of the local vertex `numbers[i]`.
+    /// Row `i`: the successors of the `i`th local.
     pub fn row(&self, i: usize) -> &[u32] {
         &self.successors[self.offsets[i] as usize..self.offsets[i + 1] as usize]
     }
@@ -58,7 +58,7 @@ impl Resident {
     /// Adds the rows of `run`, which come after these.
     pub fn append(&mut self, run: &Self) {
         let base = self.successors.len() as u64;
-        self.numbers.extend_from_slice(&run.numbers);
+        self.numbers.append(&run.numbers);
         self.offsets.extend(run.offsets[usize::from(!self.offsets.is_empty())..].iter().map(|offset| base + offset));
         self.successors.extend_from_slice(&run.successors);
     }
@@ -95,7 +95,8 @@ impl Resident {
     }
 
     pub fn heap(&self) -> Bytes {
-        Bytes::of::<u32>((self.numbers.capacity() + self.successors.capacity()) as u64)
+        self.numbers.heap()
+            + Bytes::of::<u32>(self.successors.capacity() as u64)
             + Bytes::of::<u64>(self.offsets.capacity() as u64)
     }
 

@@ -38,7 +38,7 @@ impl Received {
             run.offsets.iter_mut().for_each(|offset| *offset += self.arcs);
         }
         check_run(run, &self.size, u64::from(self.locals), self.arcs)?;
-        self.numbers.add(&run.numbers);
+        self.numbers.append(&run.numbers);
         self.locals += run.offsets.len() as u32 - 1;
         self.arcs += run.arcs();
         Ok(())

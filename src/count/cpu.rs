@@ -33,9 +33,9 @@ use std::sync::{Mutex, MutexGuard};
 
 use rayon::ThreadPool;
 use trimill_counting::{
-    COUNTER_BYTES, CountBackend, CounterMemory, Detail, EDGE_COUNTER_BYTES, EdgeShare, Footprint, NumberRuns,
-    PartitionCount, PartitionCounter, PartitionExtent, Resident, ResidentSize, RowBlockRoom, RowBlockView,
-    VertexCounters, VertexCounts,
+    COUNTER_BYTES, CountBackend, CounterMemory, Detail, EDGE_COUNTER_BYTES, EdgeShare, Footprint, PartitionCount,
+    PartitionCounter, PartitionExtent, Resident, ResidentSize, RowBlockRoom, RowBlockView, VertexCounters,
+    VertexCounts,
 };
 
 use super::successors::SuccessorRows;
@@ -273,7 +273,7 @@ impl PartitionCounter for CpuCounter {
     fn vertices(&mut self) -> Result<VertexCounts> {
         let numbers = std::mem::take(&mut self.resident.numbers);
         let counters = self.work.counters.take().ok_or_else(|| Error::defect("no counters of vertices"))?;
-        Ok(VertexCounts { of: counters.of.clone(), counts: counters.finish(), locals: NumberRuns::of(numbers) })
+        Ok(VertexCounts { of: counters.of.clone(), counts: counters.finish(), locals: numbers })
     }
 
     fn finish(self: Box<Self>) -> Result<PartitionCount> {

@@ -79,7 +79,7 @@ impl<'a> PartitionEdgeSink<'a> {
     /// The locals of a run of resident rows. All runs come first, in order.
     pub(super) fn locals(&mut self, run: &Resident) {
         if let ArcPlaces::Listed(listed) = &mut self.places {
-            listed.locals.add(&run.numbers);
+            listed.locals.append(&run.numbers);
         }
     }
 

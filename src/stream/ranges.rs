@@ -14,10 +14,11 @@ use std::ops::Range;
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_partitioners::partition::totals::RowBlockTotals;
+use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Result};
 
 use super::row_blocks::{LEAST_OF_WHOLE, RowBlocks, StreamedRows};
-use trimill_counting::{PartitionOutline, PartitionSource, Resident, ResidentSize, RowBlock, RowBlockSize};
+use trimill_counting::{NumberRuns, PartitionOutline, PartitionSource, Resident, ResidentSize, RowBlock, RowBlockSize};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Streamed {
@@ -153,12 +154,13 @@ impl PartitionSource for RankRange<'_> {
             _ => self.ranks.end,
         };
         let ranks = first..self.next;
-        into.numbers.clear();
+        into.numbers = NumberRuns::run(ranks.clone());
         // Room for the longest possible run, since the buffer is reused for later runs.
         let rows = most.min(self.ranks.len() as u64) as usize;
-        into.numbers.reserve_exact(rows);
-        into.numbers.extend(ranks.clone());
-        into.offsets.reserve_exact((rows + 1).saturating_sub(into.offsets.len()));
+        if into.offsets.capacity() <= rows {
+            // Threads write the offsets of their blocks, and meet new pages there.
+            into.offsets = zeros(rows + 1);
+        }
         into.offsets.resize(ranks.len() + 1, 0);
         into.encoded.clear();
         if self.encoded {

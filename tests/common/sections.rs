@@ -4,17 +4,17 @@ use trimill::Bytes;
 use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::partition::cuts::RowBlockCuts;
 use trimill::testing::partition::kept::Kept;
-use trimill_counting::{Resident, RowBlock};
+use trimill_counting::{NumberRuns, Resident, RowBlock};
 
 /// The rows of locals in full, and those of proxies, in row blocks of at most `limit` bytes.
 pub(crate) fn sections(rows: &[Vec<u32>], kept: &Kept, locals: &Assignment, limit: Bytes) -> (Resident, Vec<RowBlock>) {
     let number = |&rank: &u32| kept.kept.rank(rank);
-    let mut resident = Resident { offsets: vec![0], ..Resident::default() };
+    let (mut resident, mut numbers) = (Resident { offsets: vec![0], ..Resident::default() }, Vec::new());
     let (mut cuts, mut proxies) = (RowBlockCuts::new(limit), Vec::new());
     for (place, rank) in (0..).zip(kept.kept.iter(0..rows.len() as u32)) {
         let row = rows[rank as usize].iter();
         if locals.part(rank) == kept.part {
-            resident.numbers.push(place);
+            numbers.push(place);
             resident.successors.extend_from_slice(&row.map(number).collect::<Vec<u32>>());
             resident.offsets.push(resident.successors.len() as u64);
         } else {
@@ -23,6 +23,7 @@ pub(crate) fn sections(rows: &[Vec<u32>], kept: &Kept, locals: &Assignment, limi
             proxies.push(row);
         }
     }
+    resident.numbers = NumberRuns::of(numbers);
     let row_blocks = cuts.finish(kept.kept.count()).into_iter().map(|cut| {
         let rows = &proxies[cut.rows];
         let mut ends = vec![0];

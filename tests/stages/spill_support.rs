@@ -11,7 +11,7 @@ use trimill::testing::graph::{GraphFigures, GraphSize};
 use trimill::testing::partition::sizes::PartitionSize;
 use trimill::testing::spill::{Codec, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
 use trimill::{Control, Error};
-use trimill_counting::{Resident, RowBlock};
+use trimill_counting::{NumberRuns, Resident, RowBlock};
 use xxhash_rust::xxh3::xxh3_64;
 
 pub const FINGERPRINT: u128 = 0x0123_4567_89ab_cdef_0011_2233_4455_6677;
@@ -76,8 +76,12 @@ impl Partition {
         assert_eq!(spill.row_blocks(), self.row_blocks.len());
         assert_eq!(spill.ranks().unwrap(), self.ranks());
         // Used buffers, some larger and some smaller than needed.
-        let mut resident =
-            Resident { numbers: vec![9; 500], offsets: vec![9], successors: vec![9; 3].into(), ..Resident::default() };
+        let mut resident = Resident {
+            numbers: NumberRuns::of((0..500).map(|i| 2 * i).collect()),
+            offsets: vec![9],
+            successors: vec![9; 3].into(),
+            ..Resident::default()
+        };
         spill.read_resident(&mut resident).unwrap();
         assert_eq!(resident, self.resident());
         assert_eq!(spill.size().resident_arcs, resident.successors.len() as u64);
@@ -106,7 +110,7 @@ pub fn ends<'a>(rows: impl Iterator<Item = &'a Vec<u32>>) -> Vec<u64> {
 
 pub fn resident_of(rows: &[(u32, Vec<u32>)]) -> Resident {
     Resident {
-        numbers: rows.iter().map(|row| row.0).collect(),
+        numbers: NumberRuns::of(rows.iter().map(|row| row.0).collect()),
         offsets: ends(rows.iter().map(|row| &row.1)),
         successors: rows.iter().flat_map(|row| row.1.clone()).collect::<Vec<u32>>().into(),
         ..Resident::default()

@@ -6,7 +6,7 @@ use super::*;
 use crate::sections::RowBlockSlices;
 use crate::testing::partitions::{Partition, cuts, encoded, give, pool, random, with_a_long_row};
 use crate::testing::{Double, Pace, has_compiler};
-use trimill_counting::{COUNTER_BYTES, CounterMemory, RowBlock};
+use trimill_counting::{COUNTER_BYTES, CounterMemory, NumberRuns, RowBlock};
 
 /// Arenas of the least, an intermediate and the preferred size.
 fn arenas(size: &PartitionExtent) -> [u64; 3] {
@@ -220,7 +220,7 @@ fn words_say_what_was_packed() {
         let size = PartitionExtent { locals: 4, arcs: offsets[4], numbered, row_block_limit: 0 };
         let mut double = Double::new(FOOTPRINT.least(&size), Pace::Late).unwrap();
         let mut counting = PackedCounter::begin(&mut double, size, u64::MAX, Detail::Total).unwrap();
-        let numbers = (numbered - 4..numbered).collect();
+        let numbers = NumberRuns::run(numbered - 4..numbered);
         let mut run = Resident { numbers, offsets, successors: rows.concat().into(), encoded: Vec::new() };
         // SAFETY: the test double reads the bytes during the call.
         unsafe { counting.enqueue_resident(&mut run).unwrap() };

@@ -11,7 +11,9 @@ use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use trimill_counting::{EncodedPart, PartitionCounter, PartitionExtent, Resident, RowBlock, VertexCounters};
+use trimill_counting::{
+    AscendingNumbers, EncodedPart, NumberRuns, PartitionCounter, PartitionExtent, Resident, RowBlock, VertexCounters,
+};
 use trimill_system::Result;
 
 /// A partition with all its rows, before it is cut into row blocks.
@@ -181,7 +183,7 @@ impl Partition {
             let end = (first + rows).min(self.numbers.len());
             let successors = self.offsets[first] as usize..self.offsets[end] as usize;
             Resident {
-                numbers: self.numbers[first..end].to_vec(),
+                numbers: NumberRuns::of(self.numbers[first..end].to_vec()),
                 offsets: self.offsets[first..=end].iter().map(|offset| offset - self.offsets[first]).collect(),
                 successors: self.successors[successors].to_vec().into(),
                 encoded: Vec::new(),
@@ -194,12 +196,11 @@ impl Partition {
     pub fn encoded_runs(&self, rows: usize, in_part: usize) -> Vec<Resident> {
         let mut arcs = 0;
         let mut run = |run: Resident| {
-            let numbers = &run.numbers;
-            let (bound, step) = match (numbers.first(), numbers.last()) {
-                (Some(&first), Some(&last)) if (last - first) as usize + 1 == numbers.len() => (first, 1),
-                (_, last) => (last.copied().unwrap_or(0), 0),
+            let (bound, step) = match run.numbers.all() {
+                AscendingNumbers::Run(first, _) => (first, 1),
+                AscendingNumbers::List(numbers) => (numbers[numbers.len() - 1], 0),
             };
-            let (bytes, encoded) = put_rows((0..numbers.len()).map(|i| run.row(i)), bound, step, in_part);
+            let (bytes, encoded) = put_rows((0..run.numbers.len()).map(|i| run.row(i)), bound, step, in_part);
             let offsets = run.offsets.iter().map(|offset| arcs + offset).collect();
             arcs += run.arcs();
             Resident { numbers: run.numbers, offsets, successors: words_of(&bytes).into(), encoded }

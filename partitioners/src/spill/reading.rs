@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Range;
 
 use rustix::fs::{Advice, fadvise};
-use trimill_counting::{EncodedPart, Resident, RowBlock};
+use trimill_counting::{EncodedPart, NumberRuns, Resident, RowBlock};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::block::{self, EncodedSuccessors, Offset, RowEndsMut, RowNumbers};
@@ -109,21 +109,22 @@ impl SpillReader {
         into.encoded.clear();
         let Resident { numbers, offsets, successors, encoded: parts } = into;
         let (rows, arcs) = self.index.sum(blocks.clone());
-        *numbers = resized(std::mem::take(numbers), rows)?;
+        let mut list = resized(std::mem::take(numbers).into_list(), rows)?;
         *offsets = resized(std::mem::take(offsets), rows + 1)?;
         successors.resize(if encoded { self.index.plain(blocks.clone()).div_ceil(4) } else { arcs })?;
         let successors = match encoded {
             true => SuccessorsInto::Encoded(bytemuck::cast_slice_mut(successors)),
             false => SuccessorsInto::Plain(successors),
         };
-        let (section, numbers_into) = (SpillSection::Resident, Some(&mut numbers[..]));
+        let (section, numbers_into) = (SpillSection::Resident, Some(&mut list[..]));
         *parts = self.read(SectionToRead { section, blocks, numbers: numbers_into, offsets, successors })?;
         let bound = self.header.partition.numbered;
-        let ascending = numbers.windows(2).all(|pair| pair[0] < pair[1]);
-        if !ascending || numbers.last().is_some_and(|&last| last >= bound) {
+        let ascending = list.windows(2).all(|pair| pair[0] < pair[1]);
+        if !ascending || list.last().is_some_and(|&last| last >= bound) {
             let found = format!("{}: its numbers do not ascend strictly below {bound}", SpillSection::Resident);
             return Err(damaged(&self.path, found));
         }
+        *numbers = NumberRuns::of(list);
         Ok(())
     }
 

@@ -21,11 +21,13 @@ impl SpillReader {
             control.check()?;
             let blocks = start..self.resident_blocks().min(start + at_once);
             self.read_resident_run(blocks.clone(), false, &mut run)?;
-            if run.numbers.first().is_some_and(|&first| last.is_some_and(|last| last >= first)) {
+            if run.numbers.iter().next().is_some_and(|first| last.is_some_and(|last| last >= first)) {
                 return Err(damaged(self.path(), "resident section: its numbers do not ascend strictly"));
             }
-            last = run.numbers.last().copied().or(last);
-            run.numbers.iter().for_each(|&number| locals.set(number));
+            run.numbers.iter().for_each(|number| {
+                locals.set(number);
+                last = Some(number);
+            });
             let first = self.index.rank_blocks;
             task.advance(self.index.stored(first + blocks.start..first + blocks.end));
         }

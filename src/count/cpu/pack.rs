@@ -153,6 +153,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use trimill_counting::NumberRuns;
 
     fn packed(rows: &[Vec<u32>], range: Range<usize>) -> Resident {
         let ends = rows.iter().scan(0, |end, row| {
@@ -160,7 +161,7 @@ mod tests {
             Some(*end)
         });
         let offsets = std::iter::once(0).chain(ends).collect();
-        let (numbers, successors) = ((0..rows.len() as u32).collect(), rows.concat().into());
+        let (numbers, successors) = (NumberRuns::run(0..rows.len() as u32), rows.concat().into());
         let mut resident = Resident { numbers, offsets, successors, ..Resident::default() };
         pack_rows(&mut resident, range);
         resident

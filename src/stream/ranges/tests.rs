@@ -70,7 +70,7 @@ fn read(mut range: RankRange<'_>, limit: Option<Bytes>) -> Read {
             Some(compact) => unpacked(&compact, run.offsets.windows(2).map(length)),
             None => (0..run.numbers.len()).map(|i| run.row(i).to_vec()).collect(),
         };
-        resident.extend(run.numbers.iter().copied().zip(rows));
+        resident.extend(run.numbers.iter().zip(rows));
     }
     let (mut row_block, mut blocks) = (RowBlock::default(), Vec::new());
     for i in 0..range.streamed.len() {

@@ -68,7 +68,7 @@ fn counted_on_arcs(partition: &Partition, cpu: &mut Cpu, row_blocks: &[RowBlock]
     for (i, counts) in counts.chunks_mut(100).enumerate() {
         counter.resident_edges(100 * i as u64, counts, &pool).unwrap();
     }
-    enter(locals, &counts);
+    enter(locals.iter().collect(), &counts);
     assert_eq!(counter.finish().unwrap().triangles, partition.triangles());
     found
 }
