@@ -1,6 +1,7 @@
 """A graph that is asked several times: its answers are those of NetworkX, igraph and NetworKit."""
 
 import gc
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -462,6 +463,9 @@ def test_what_is_printed():
         html = thing._repr_html_()
         assert html.count("<") == html.count(">") and "script" not in html
     assert "<td style='text-align:left'>10</td>" in graph.count()._repr_html_()
+    # The whole job, with the start of a GPU and peeling.
+    plan = trimill.Plan.from_json(json.dumps({**trimill.plan([(0, 1)]).to_dict(), "seconds": 77}))
+    assert "about 77 s" in plan._repr_html_()
 
 
 def test_the_table_of_vertices():
