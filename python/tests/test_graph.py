@@ -468,15 +468,6 @@ def test_what_is_printed():
     assert "about 77 s" in plan._repr_html_()
 
 
-def test_the_table_of_vertices():
-    graph = networkx.path_graph(4)
-    graph.add_node(4)
-    table = pandas.DataFrame(trimill.Graph(graph).table())
-    assert list(table.columns) == ["id", "degree", "triangles", "coefficient"]
-    assert table.degree.tolist() == [1, 2, 2, 1, 0]
-    assert pyarrow.table(dict(trimill.Graph(graph).table())).num_rows == 5
-
-
 def test_a_forked_process_asks_a_graph_that_its_parent_asked():
     # The thread that counted for the parent is not in the child, which must not wait for it.
     program = """
