@@ -78,6 +78,7 @@ def test_type_checkers_see_no_any(tmp_path):
     expected = {
         "trimill.count([(0, 1)]).triangles": "int",
         "trimill.count([(0, 1)]).transitivity": "float",
+        'trimill.count([(0, 1)], backend="gpu").backend': "str",
         "trimill.count([(0, 1)]).partitions[0].peak_bytes": "int",
         "trimill.count([(0, 1)]).input.vertices_declared": "int | None",
         "trimill.plan([(0, 1)]).alternatives[0].fits": "bool",
