@@ -278,6 +278,9 @@ def test_ids_of_64_bits():
     """Ids are named, not indexed: of a triangle and a pendant edge."""
     u = numpy.array([2**64 - 2, 2**40, 7, 7], "uint64")
     v = numpy.array([2**40, 7, 2**64 - 2, 8], "uint64")
-    vertices = trimill.clustering((u, v))
-    assert vertices.id.tolist() == [7, 8, 2**40, 2**64 - 2]
-    assert vertices.triangles.tolist() == [1, 0, 1, 1]
+    graph = trimill.Graph((u, v))
+    assert graph.vertices.tolist() == [7, 8, 2**40, 2**64 - 2]
+    assert graph.triangles().tolist() == [1, 0, 1, 1]
+    trusses = pyarrow.table(dict(graph.truss())).to_pylist()
+    expected = [(7, 8, 2), (7, 2**40, 3), (7, 2**64 - 2, 3), (2**40, 2**64 - 2, 3)]
+    assert [tuple(edge.values()) for edge in trusses] == expected

@@ -67,15 +67,6 @@ def test_a_graph_without_edges():
         assert agrees(trimill.truss((none, none), **settings), {})
 
 
-def test_ids_of_64_bits():
-    """Ids are named, not indexed: of a triangle and a pendant edge."""
-    u = numpy.array([2**64 - 2, 2**40, 7, 7], "uint64")
-    v = numpy.array([2**40, 7, 2**64 - 2, 8], "uint64")
-    last, middle = 2**64 - 2, 2**40
-    expected = {(7, 8): 2, (7, middle): 3, (7, last): 3, (middle, last): 3}
-    assert agrees(trimill.truss((u, v)), expected)
-
-
 def test_what_is_returned(tmp_path):
     trusses = trimill.truss(complete(5), work_dir=tmp_path / "tmp", by_k=tmp_path / "k.tsv")
     assert not list((tmp_path / "tmp").iterdir())

@@ -445,7 +445,7 @@ class Plan(Record):
                 "edges": f"{self.edges:,}",
                 "partitions": f"{_partitions(self)}, which {'fit' if self.fits else 'do not fit'}",
                 "memory": f"{_bytes(self.device_memory)}; the least are {_bytes(self.smallest_device_memory)}",
-                "time": f"about {self.preparing.seconds + self.counting_seconds:.2g} s",
+                "time": f"about {self.seconds:.2g} s",
             }
         )
 

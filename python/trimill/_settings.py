@@ -38,7 +38,7 @@ class Settings(TypedDict, total=False):
     spill_to: Literal["disk", "memory"] | None
     spill_dir: Path | None
     keep_spill: bool | None
-    backend: Literal["auto", "cpu", "cuda"] | None
+    backend: Literal["auto", "cpu", "cuda", "gpu"] | None
     devices: Literal["all"] | list[int] | None
     method: str | None
     block_threads: int | None
