@@ -36,15 +36,15 @@ impl Codec {
     }
 }
 
-pub struct BlockDecoder(Decompressor<'static>);
+pub(super) struct BlockDecoder(Decompressor<'static>);
 
 impl BlockDecoder {
-    pub fn new() -> Result<Self> {
+    pub(super) fn new() -> Result<Self> {
         Decompressor::new().map(Self).map_err(no_zstd)
     }
 
     /// Decompresses `stored` into `block`, of the right length. Errors: what is wrong with the bytes; `block` is then not valid.
-    pub fn decode(&mut self, stored: &[u8], block: &mut [u8]) -> Result<(), String> {
+    pub(super) fn decode(&mut self, stored: &[u8], block: &mut [u8]) -> Result<(), String> {
         match self.0.decompress_to_buffer(stored, block) {
             Ok(found) if found == block.len() => Ok(()),
             Ok(found) => Err(format!("{found} bytes instead of {}", block.len())),
@@ -72,10 +72,10 @@ fn no_zstd(error: std::io::Error) -> Error {
 
 /// Idle encoders that writers, and clones of this, share: there are only as many as are in use at a time, however many spills are written.
 #[derive(Clone, Default)]
-pub struct Encoders(Arc<Mutex<Vec<Compressor<'static>>>>);
+pub(crate) struct Encoders(Arc<Mutex<Vec<Compressor<'static>>>>);
 
 impl Encoders {
-    pub fn encode(&self, block: &[u8]) -> Result<Vec<u8>> {
+    pub(super) fn encode(&self, block: &[u8]) -> Result<Vec<u8>> {
         let idle = lock(&self.0).pop();
         let mut encoder = idle.map_or_else(|| Compressor::new(LEVEL), Ok).map_err(no_zstd)?;
         let stored = encoder.compress(block).map_err(no_zstd);
