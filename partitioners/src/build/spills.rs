@@ -179,10 +179,10 @@ impl Growing {
         let (mut rest, mut taken) = (proxies, 0);
         for (i, (&place, &length)) in proxies.numbers.iter().zip(proxies.lengths).enumerate() {
             self.cuts.row(place, length);
-            for row_block in self.cuts.ended() {
+            for end in self.cuts.ended() {
                 let (before, after) = rest.split_at(i - taken);
                 self.writer.row_block_rows(before)?;
-                self.writer.end_row_block(row_block.range.end)?;
+                self.writer.end_row_block(end)?;
                 (rest, taken) = (after, i);
             }
         }
@@ -190,8 +190,8 @@ impl Growing {
     }
 
     fn finish(mut self, kept: &Kept) -> Result<BuiltPartition> {
-        for row_block in self.cuts.finish(kept.kept.count()) {
-            self.writer.end_row_block(row_block.range.end)?;
+        for end in self.cuts.finish(kept.kept.count()) {
+            self.writer.end_row_block(end)?;
         }
         let spill = self.writer.finish()?;
         if let Some(held) = &mut self.held {
