@@ -8,9 +8,10 @@ use std::ops::Range;
 use rustix::fs::{Advice, fadvise};
 use trimill_counting::{EncodedPart, Resident, RowBlock};
 use xxhash_rust::xxh3::xxh3_64;
+use zstd::bulk::Decompressor;
 
 use super::block::{self, EncodedSuccessors, Offset, RowEndsMut, RowNumbers};
-use super::codec::{BlockDecoder, Codec, DecodeSlot};
+use super::codec::{Codec, DecodeSlot, decompress};
 use super::format::damaged;
 use super::index::{RowBlockInfo, SpillBlock};
 use super::reader::{SpillReader, resized};
@@ -255,7 +256,7 @@ impl SpillReader {
     fn plain_block<'b>(
         &self,
         block: &SpillBlock,
-        decoder: &mut BlockDecoder,
+        decoder: &mut Decompressor<'_>,
         stored: &mut Vec<u8>,
         into: &'b mut Vec<u8>,
     ) -> Result<&'b [u8], String> {
@@ -268,7 +269,7 @@ impl SpillReader {
     fn fill(
         &self,
         block: &SpillBlock,
-        decoder: &mut BlockDecoder,
+        decoder: &mut Decompressor<'_>,
         stored: &mut Vec<u8>,
         into: &mut [u8],
     ) -> Result<(), String> {
@@ -287,7 +288,7 @@ impl SpillReader {
                 *stored = read;
                 self.store.read(stored, block.offset).map_err(unreadable)?;
                 checked(stored)?;
-                decoder.decode(stored, into)
+                decompress(decoder, stored, into)
             }
         }
     }
