@@ -162,8 +162,8 @@ impl SpillReader {
     /// Reads blocks of one section. For blocks that stay encoded, returns what a device needs to know of each.
     fn read<O: Offset>(&self, of: SectionToRead<'_, O>) -> Result<Vec<EncodedPart>> {
         if let (SpillStore::File(file), [first, .., last]) = (&self.store, &self.index.blocks[of.blocks.clone()]) {
-            // A hint for readahead; reading works without it.
-            let length = std::num::NonZeroU64::new(last.offset + last.stored - first.offset);
+            // A hint for readahead; reading works without it. Another program may have written blocks in another order.
+            let length = std::num::NonZeroU64::new((last.offset + last.stored).saturating_sub(first.offset));
             let _ = fadvise(file, first.offset, length, Advice::WillNeed);
         }
         let section = of.section;

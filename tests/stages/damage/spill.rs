@@ -96,3 +96,20 @@ fn a_row_block_with_a_row_too_many_is_found_by_verify() {
     let error = failure(opened(&path).unwrap().verify(&Control::silent()));
     assert!(error.to_string().contains("row block 0: the row of proxy 1"), "{error}");
 }
+
+#[test]
+fn blocks_of_a_section_are_read_in_whatever_order_they_lie() {
+    // Two blocks of the same bytes, whose places are exchanged.
+    let (dir, many) = (tempfile::tempdir().unwrap(), 1 << 18);
+    let (locals, row_blocks) = (vec![(many, vec![])], vec![(0..many + 1, vec![vec![]; many as usize])]);
+    let partition = Partition { numbered: many + 1, locals, row_blocks };
+    let path = partition.write(dir.path(), "a.spill", Codec::Plain, 1).path;
+    let mut bytes = std::fs::read(&path).unwrap();
+    // They follow three blocks of ranks and one of the local.
+    let index = u64::from_le_bytes(bytes[104..112].try_into().unwrap()) as usize;
+    let (one, other) = bytes[index + 16 + 24 + 4 * 48..].split_at_mut(48);
+    one[..8].swap_with_slice(&mut other[..8]);
+    seal(&mut bytes);
+    std::fs::write(&path, &bytes).unwrap();
+    partition.assert_is_in(&opened(&path).unwrap());
+}
