@@ -84,6 +84,20 @@ fn a_row_that_would_take_gigabytes_is_refused_before_anything_is_allocated() {
 }
 
 #[test]
+fn other_numbers_of_kept_proxies_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = tiny().write(dir.path(), "a.spill", Codec::Zstd, 10).path;
+    let mut bytes = std::fs::read(&path).unwrap();
+    for kept in [0, 4, u64::MAX] {
+        bytes[72..80].copy_from_slice(&kept.to_le_bytes());
+        seal(&mut bytes);
+        std::fs::write(&path, &bytes).unwrap();
+        let error = failure(opened(&path)).to_string();
+        assert!(error.contains("the row blocks hold 3 rows and 4 arcs, the header says otherwise"), "{error}");
+    }
+}
+
+#[test]
 fn a_row_block_with_a_row_too_many_is_found_by_verify() {
     // The rows of proxies 0 and 1 of a row block, shifted by one local: well-formed, but proxy 1 would point at itself.
     let dir = tempfile::tempdir().unwrap();
