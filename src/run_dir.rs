@@ -84,7 +84,7 @@ pub fn kept_by_another(dir: &Path) -> Error {
 
 #[derive(Serialize)]
 struct Finished<'a> {
-    #[serde(with = "hex::of_u128")]
+    #[serde(with = "hex")]
     fingerprint: u128,
     #[serde(flatten)]
     result: &'a RunResult,
@@ -170,7 +170,7 @@ impl RunDir {
     pub fn finished(&self, fingerprint: u128) -> Result<Option<RunResult>> {
         #[derive(Deserialize)]
         struct Of {
-            #[serde(with = "hex::of_u128")]
+            #[serde(with = "hex")]
             fingerprint: u128,
         }
         let path = self.path.join(RESULT);

@@ -1,4 +1,4 @@
-//! The stages one by one, for this package's own tests, benchmarks and fuzz targets.
+//! The stages one by one, for this package's own tests and fuzz targets.
 
 pub use trimill_graph as graph;
 pub use trimill_input as input;

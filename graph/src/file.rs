@@ -45,7 +45,7 @@ pub(super) const FIXED: usize = 40;
 /// The length of the header with `seen`, which [`note_seen`] overwrites.
 const HEADER: usize = FIXED + 16;
 
-pub(super) const READ: usize = 4 << 20;
+const READ: usize = 4 << 20;
 
 /// Opens a graph file that is removed with the graph; checks all but rows, order and ids. Ranks need not follow degrees.
 pub fn open_temporary(temporary: NewFile) -> Result<OrientedGraph> {

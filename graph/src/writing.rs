@@ -2,16 +2,15 @@
 
 use std::path::Path;
 
-use bytemuck::Pod;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
-use super::file::{FIXED, MAGIC, READ, VERSION};
+use super::file::{FIXED, MAGIC, VERSION};
 use super::index::{BlockEntry, DegreeRun};
 use super::layout::{DEGREES, GraphSection, IDS, INDEX, Layout, NAMES, ORDER, PAGE, ROWS};
 use super::names::Names;
 use super::tables::{AscendingIds, CHUNK, Order, encode_all};
 use trimill_system::disk::{self, NewFile};
-use trimill_system::{Error, Result, parallel};
+use trimill_system::{Error, Result};
 
 pub struct RowsWritten {
     pub entries: Vec<BlockEntry>,
@@ -50,40 +49,31 @@ impl GraphWriter {
 
     /// Writes the input's ids, which come in runs; to be called first.
     pub fn ids(&mut self, runs: impl Iterator<Item = Vec<u64>>) -> Result<()> {
-        let mut section = SectionWriter::new(&self.file, self.next());
-        let mut waiting = Vec::new();
-        for run in runs {
-            waiting.extend_from_slice(&run);
-            if waiting.len() >= AT_ONCE {
-                let whole = waiting.len() / CHUNK * CHUNK;
-                section.put_all(encode_all(&AscendingIds, 0, &waiting[..whole]))?;
-                waiting.drain(..whole);
+        self.section(IDS, |section| {
+            let mut waiting = Vec::new();
+            for run in runs {
+                waiting.extend_from_slice(&run);
+                if waiting.len() >= AT_ONCE {
+                    let whole = waiting.len() / CHUNK * CHUNK;
+                    section.put_all(encode_all(&AscendingIds, 0, &waiting[..whole]))?;
+                    waiting.drain(..whole);
+                }
             }
-        }
-        section.put_all(encode_all(&AscendingIds, 0, &waiting))?;
-        let written = section.finish(IDS);
-        self.layout.sections.push(written);
-        Ok(())
+            section.put_all(encode_all(&AscendingIds, 0, &waiting))
+        })
     }
 
     pub fn names(&mut self, names: &Names) -> Result<()> {
-        let mut section = SectionWriter::new(&self.file, self.next());
-        names.each_part(|part| section.put(part))?;
-        let written = section.finish(NAMES);
-        self.layout.sections.push(written);
-        Ok(())
+        self.section(NAMES, |section| names.each_part(|part| section.put(part)))
     }
 
     /// Writes the vertex of each rank, before any block.
     pub fn order(&mut self, order: &[u32], degrees: &[DegreeRun]) -> Result<()> {
-        let mut section = SectionWriter::new(&self.file, self.next());
         let table = Order::new(degrees);
-        for (i, part) in order.chunks(AT_ONCE).enumerate() {
-            section.put_all(encode_all(&table, i * AT_ONCE, part))?;
-        }
-        let written = section.finish(ORDER);
-        self.layout.sections.push(written);
-        Ok(())
+        self.section(ORDER, |section| {
+            let mut parts = order.chunks(AT_ONCE).enumerate();
+            parts.try_for_each(|(i, part)| section.put_all(encode_all(&table, i * AT_ONCE, part)))
+        })
     }
 
     /// Writes blocks, the first of which begins at `position` among all. May be called from many threads.
@@ -95,12 +85,12 @@ impl GraphWriter {
         self.layout.end().next_multiple_of(PAGE)
     }
 
-    fn section<T: Pod>(&mut self, name: &str, values: &[T]) -> Result<()> {
-        let bytes: &[u8] = bytemuck::cast_slice(values);
-        let at = self.next();
-        let parts = bytes.chunks(READ).enumerate();
-        parallel::try_each(parts, |(i, part)| self.file.write_at(part, at + (i * READ) as u64))?;
-        self.layout.sections.push(needed(name, at, bytes.len() as u64, Some(xxh3_64(bytes))));
+    /// Adds a section of what `fill` puts into it.
+    fn section(&mut self, name: &str, fill: impl FnOnce(&mut SectionWriter<'_>) -> Result<()>) -> Result<()> {
+        let mut section = SectionWriter { file: &self.file, at: self.next(), bytes: 0, hash: Xxh3Default::new() };
+        fill(&mut section)?;
+        let SectionWriter { at, bytes, hash, .. } = section;
+        self.layout.sections.push(needed(name, at, bytes, Some(hash.digest())));
         Ok(())
     }
 
@@ -112,8 +102,8 @@ impl GraphWriter {
         let entries: Vec<[u64; 4]> = rows.entries.iter().map(|entry| entry.stored()).collect();
         let runs: Vec<[u32; 2]> = degrees.iter().map(|run| [run.degree, run.vertices]).collect();
         self.layout.sections.push(needed(ROWS, self.next(), rows.block_bytes, None));
-        self.section(INDEX, &entries)?;
-        self.section(DEGREES, &runs)?;
+        self.section(INDEX, |section| section.put(bytemuck::cast_slice(&entries)))?;
+        self.section(DEGREES, |section| section.put(bytemuck::cast_slice(&runs)))?;
         let end = self.layout.end();
         let footer = serde_json::to_vec(&self.layout).map_err(|e| Error::write(&path, e.into()))?;
         let mut header = Vec::with_capacity(FIXED);
@@ -140,11 +130,7 @@ struct SectionWriter<'a> {
     hash: Xxh3Default,
 }
 
-impl<'a> SectionWriter<'a> {
-    fn new(file: &'a NewFile, at: u64) -> Self {
-        Self { file, at, bytes: 0, hash: Xxh3Default::new() }
-    }
-
+impl SectionWriter<'_> {
     fn put_all(&mut self, chunks: Vec<Vec<u8>>) -> Result<()> {
         chunks.iter().try_for_each(|bytes| self.put(bytes))
     }
@@ -154,9 +140,5 @@ impl<'a> SectionWriter<'a> {
         self.file.write_at(bytes, self.at + self.bytes)?;
         self.bytes += bytes.len() as u64;
         Ok(())
-    }
-
-    fn finish(self, name: &str) -> GraphSection {
-        needed(name, self.at, self.bytes, Some(self.hash.digest()))
     }
 }

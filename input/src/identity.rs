@@ -32,7 +32,7 @@ pub struct FileIdentity {
     /// Whether a later change would show in `stat`.
     pub settled: bool,
     /// The hash of the contents, once known; of a remote object a hash of its tag.
-    #[serde(with = "hex::of_optional_u128")]
+    #[serde(with = "hex::optional")]
     pub contents: Option<u128>,
 }
 

@@ -2,6 +2,8 @@
 //! and optionally the vertices' weights. Output: the part of each vertex, non-decreasing over the ids. Costs one pass for equal numbers, two for
 //! equal weights, and 4 bytes per vertex.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 const RUN: usize = 1 << 16;
@@ -28,7 +30,7 @@ pub fn contiguous_by_weight(vertices: u32, parts: u32, weight: impl Fn(u32) -> u
     let end_of = |part: u32| (2 * total * (u128::from(part) + 1)).div_ceil(u128::from(parts));
     // A heavy vertex can span many parts, so the next part is computed, not searched for.
     let part_at = |middle: u128| (middle * u128::from(parts) / (2 * total)).min(u128::from(parts - 1)) as u32;
-    let ids = |run: usize| (run * RUN) as u32..vertices.min(((run + 1) * RUN) as u32);
+    let ids = |run| ids_of(run, vertices);
     let runs = (vertices as usize).div_ceil(RUN);
     let weigh = |run| ids(run).map(|id| u128::from(weight(id))).sum();
     let weights: Vec<u128> = (0..runs).into_par_iter().map(weigh).collect();
@@ -48,6 +50,10 @@ pub fn contiguous_by_weight(vertices: u32, parts: u32, weight: impl Fn(u32) -> u
         }
     });
     parts_of
+}
+
+fn ids_of(run: usize, vertices: u32) -> Range<u32> {
+    (run * RUN) as u32..((run + 1) * RUN).min(vertices as usize) as u32
 }
 
 #[cfg(test)]
@@ -90,6 +96,11 @@ mod tests {
                 .collect();
             assert!(contiguous_by_weight(vertices, parts, weight) == expected, "{parts} parts");
         }
+    }
+
+    #[test]
+    fn the_last_run_of_the_most_vertices_has_them() {
+        assert_eq!(ids_of(65_535, u32::MAX - 1), 0xffff_0000..u32::MAX - 1);
     }
 
     proptest! {

@@ -8,7 +8,7 @@
 //! 100,000 rows and arcs. Memory: what is being written or read, and a few MiB per thread.
 
 pub mod block;
-pub mod codec;
+mod codec;
 mod coded;
 mod format;
 mod index;
@@ -29,7 +29,8 @@ use std::path::{Path, PathBuf};
 
 use trimill_system::disk;
 
-pub use codec::{Codec, Encoders};
+pub use codec::Codec;
+pub(crate) use codec::Encoders;
 pub use coded::{CodedRows, CodedSlice, RowMark};
 pub use format::{PartitionHeader, SpillHeader};
 pub use index::most_bytes;

@@ -16,7 +16,7 @@ const KIND: &str = "trimill partition result 2";
 #[serde(deny_unknown_fields)]
 pub struct PartitionRecord {
     kind: String,
-    #[serde(with = "hex::of_u128")]
+    #[serde(with = "hex")]
     pub fingerprint: u128,
     pub parts: u32,
     pub by: CountedBy,

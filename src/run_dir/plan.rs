@@ -21,7 +21,7 @@ const LOCALS: &str = "locals.zst";
 #[serde(deny_unknown_fields)]
 pub struct PlanRecord {
     kind: String,
-    #[serde(with = "hex::of_u128")]
+    #[serde(with = "hex")]
     pub fingerprint: u128,
     pub parts: u32,
     pub mode: Mode,
@@ -30,7 +30,7 @@ pub struct PlanRecord {
     /// The ranks of each partition; empty if partitions are not rank ranges.
     ranges: Vec<LocalsAndHeads>,
     /// Of the file with the partition of each vertex; 0 without it.
-    #[serde(with = "hex::of_u64")]
+    #[serde(with = "hex")]
     locals_checksum: u64,
 }
 

@@ -17,7 +17,7 @@ pub(super) const NAME: &str = "prepared.json";
 #[serde(deny_unknown_fields)]
 pub struct PreparedJob {
     pub kind: String,
-    #[serde(with = "hex::of_u128")]
+    #[serde(with = "hex")]
     pub fingerprint: u128,
     /// How it is counted (budgets, devices, method, threads) is chosen anew by each process.
     pub job: Job,
@@ -25,7 +25,7 @@ pub struct PreparedJob {
     pub partitioner: Partitioner,
     /// The name of the graph's file in [`super::RunDir::graphs`].
     pub graph: String,
-    #[serde(with = "hex::of_u64")]
+    #[serde(with = "hex")]
     pub graph_checksum: u64,
     /// Without the time that it took, its stages and its memory.
     pub report: PreparedReport,

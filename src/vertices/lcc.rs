@@ -95,7 +95,8 @@ pub fn listed(list: &VertexList, graph: &OrientedGraph, host: HostMemory, contro
 /// The id of the first of `vertices` vertices that is not in `all`.
 fn first_lacking(ids: &Ids, vertices: u32, all: &[u64]) -> Option<u64> {
     let first_of = |first: usize| {
-        let mut of_chunk = (first as u32..vertices.min((first + AT_A_TIME) as u32)).map(|vertex| ids.original(vertex));
+        let of_chunk = first..(first + AT_A_TIME).min(vertices as usize);
+        let mut of_chunk = of_chunk.map(|vertex| ids.original(vertex as u32));
         let mut rest = &all[all.partition_point(|&id| id < ids.original(first as u32))..];
         of_chunk.find(|&id| {
             while let [next, after @ ..] = rest

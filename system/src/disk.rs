@@ -152,9 +152,8 @@ mod tests {
             "NamedTempFile", "tempfile_in(", "tempdir_in(", "write_all_at(",
         ];
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let mut folders: Vec<PathBuf> = ["src", "generate/src", "input/src", "partitioners/src", "system/src"]
-            .map(|folder| root.join(folder))
-            .into();
+        let packages = ["", "counting", "generate", "graph", "input", "partitioners", "system"];
+        let mut folders: Vec<PathBuf> = packages.map(|package| root.join(package).join("src")).into();
         let (mut texts, mut only_tests, mut seen) = (Vec::new(), Vec::new(), 0);
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).unwrap() {

@@ -1,58 +1,37 @@
-//! Fingerprints and checksums as JSON strings: JSON numbers lose bits above 2^53 in many readers.
+//! Fingerprints and checksums as JSON strings, of lower-case hexadecimal digits: JSON numbers lose bits above 2^53 in many readers.
+
+use std::fmt::LowerHex;
 
 use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-/// 16 lower-case hexadecimal digits.
-pub mod of_u64 {
-    use super::*;
-
-    pub fn serialize<S: Serializer>(value: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{value:016x}"))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-        let text = digits(deserializer, 16)?;
-        u64::from_str_radix(&text, 16).map_err(Error::custom)
-    }
+/// All digits of the type: 16 of a `u64`, 32 of a `u128`.
+pub fn serialize<T: LowerHex, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    let digits = 2 * size_of::<T>();
+    serializer.collect_str(&format_args!("{value:0digits$x}"))
 }
 
-/// 32 lower-case hexadecimal digits.
-pub mod of_u128 {
-    use super::*;
-
-    pub fn serialize<S: Serializer>(value: &u128, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{value:032x}"))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u128, D::Error> {
-        let text = digits(deserializer, 32)?;
-        u128::from_str_radix(&text, 16).map_err(Error::custom)
-    }
+pub fn deserialize<'de, T: TryFrom<u128>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    let (text, digits) = (String::deserialize(deserializer)?, 2 * size_of::<T>());
+    let is_complete = text.len() == digits && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    let value = if is_complete { u128::from_str_radix(&text, 16).ok() } else { None };
+    let value = value.and_then(|value| T::try_from(value).ok());
+    value.ok_or_else(|| D::Error::custom(format!("'{text}' is not {digits} lower-case hexadecimal digits")))
 }
 
-/// 32 lower-case hexadecimal digits, or null.
-pub mod of_optional_u128 {
+/// The same, or null.
+pub mod optional {
     use super::*;
 
     pub fn serialize<S: Serializer>(value: &Option<u128>, serializer: S) -> Result<S::Ok, S::Error> {
         match value {
-            Some(value) => of_u128::serialize(value, serializer),
+            Some(value) => super::serialize(value, serializer),
             None => serializer.serialize_none(),
         }
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u128>, D::Error> {
         #[derive(Deserialize)]
-        struct KnownDigits(#[serde(with = "of_u128")] u128);
+        struct KnownDigits(#[serde(with = "crate::hex")] u128);
         Ok(Option::<KnownDigits>::deserialize(deserializer)?.map(|known| known.0))
-    }
-}
-
-fn digits<'de, D: Deserializer<'de>>(deserializer: D, count: usize) -> Result<String, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    if text.len() == count && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
-        Ok(text)
-    } else {
-        Err(D::Error::custom(format!("'{text}' is not {count} lower-case hexadecimal digits")))
     }
 }

@@ -20,15 +20,18 @@ pub(crate) fn sections(rows: &[Vec<u32>], kept: &Kept, locals: &Assignment, limi
         } else {
             let row: Vec<u32> = row.filter(|&&successor| kept.keeps(successor)).map(number).collect();
             cuts.row(place, row.len() as u32);
-            proxies.push(row);
+            proxies.push((place, row));
         }
     }
     resident.numbers = NumberRuns::of(numbers);
-    let row_blocks = cuts.finish(kept.kept.count()).into_iter().map(|cut| {
-        let rows = &proxies[cut.rows];
-        let mut ends = vec![0];
-        rows.iter().for_each(|row| ends.push(ends[ends.len() - 1] + row.len() as u32));
-        RowBlock::of(cut.range, &ends, &rows.concat()).unwrap()
+    let (mut start, mut rest) = (0, proxies.into_iter().peekable());
+    let row_blocks = cuts.finish(kept.kept.count()).into_iter().map(|end| {
+        let (mut ends, mut successors) = (vec![0], Vec::new());
+        while let Some((_, row)) = rest.next_if(|(place, _)| *place < end) {
+            successors.extend(row);
+            ends.push(successors.len() as u32);
+        }
+        RowBlock::of(std::mem::replace(&mut start, end)..end, &ends, &successors).unwrap()
     });
     (resident, row_blocks.collect())
 }

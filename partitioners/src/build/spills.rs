@@ -34,7 +34,7 @@ impl Builder<'_> {
         let Self { graph, locals, prune, .. } = *self;
         let start = Instant::now();
         let passes = GraphPasses { graph, block, control };
-        let (kept, [mut inducing, mut pruning]) = kept(passes, locals, parts, prune)?;
+        let (kept, [inducing, pruning]) = kept(passes, locals, parts, prune)?;
         control.did_for(TrackKind::Building, ("induce", None), start, inducing);
         control.did_for(TrackKind::Building, ("prune", None), start + inducing, pruning);
         let (start, encoders) = (Instant::now(), Encoders::default());
@@ -64,17 +64,13 @@ impl Builder<'_> {
         add(&mut growing, found)?;
         drop(empty);
         let finish = |(growing, kept): (Growing, Kept)| growing.finish(&kept);
-        let finished = parallel::try_map(growing.into_iter().zip(kept), finish)?;
-        let mut spilling = start.elapsed();
+        let mut finished = parallel::try_map(growing.into_iter().zip(kept), finish)?;
         let spilled = finished.iter().map(|built| Bytes(built.spill.bytes)).sum();
         control.did(TrackKind::Building, ("spill", None), start, Some(spilled));
-        let times = finished.into_iter().map(|built| BuiltPartition {
-            inducing: std::mem::replace(&mut inducing, Duration::ZERO),
-            pruning: std::mem::replace(&mut pruning, Duration::ZERO),
-            spilling: std::mem::replace(&mut spilling, Duration::ZERO),
-            ..built
-        });
-        Ok(times.collect())
+        if let Some(first) = finished.first_mut() {
+            (first.inducing, first.pruning, first.spilling) = (inducing, pruning, start.elapsed());
+        }
+        Ok(finished)
     }
 }
 
@@ -179,10 +175,10 @@ impl Growing {
         let (mut rest, mut taken) = (proxies, 0);
         for (i, (&place, &length)) in proxies.numbers.iter().zip(proxies.lengths).enumerate() {
             self.cuts.row(place, length);
-            for row_block in self.cuts.ended() {
+            for end in self.cuts.ended() {
                 let (before, after) = rest.split_at(i - taken);
                 self.writer.row_block_rows(before)?;
-                self.writer.end_row_block(row_block.range.end)?;
+                self.writer.end_row_block(end)?;
                 (rest, taken) = (after, i);
             }
         }
@@ -190,8 +186,8 @@ impl Growing {
     }
 
     fn finish(mut self, kept: &Kept) -> Result<BuiltPartition> {
-        for row_block in self.cuts.finish(kept.kept.count()) {
-            self.writer.end_row_block(row_block.range.end)?;
+        for end in self.cuts.finish(kept.kept.count()) {
+            self.writer.end_row_block(end)?;
         }
         let spill = self.writer.finish()?;
         if let Some(held) = &mut self.held {

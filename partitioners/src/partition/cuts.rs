@@ -1,28 +1,18 @@
-//! Decides where a partition's row blocks end, row by row. Input: local number and row length of each kept proxy, ascending. Output: [`RowBlockCut`]s
-//! that tile the numbering, at most the limit or one row.
-
-use std::ops::Range;
+//! Decides where a partition's row blocks end, row by row. Input: local number and row length of each kept proxy, ascending. Output: the ends
+//! of row blocks that tile the numbering, at most the limit or one row.
 
 use trimill_counting::{RowBlockSize, longest_row_block_range};
 use trimill_system::Bytes;
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RowBlockCut {
-    pub range: Range<u32>,
-    /// The proxies whose rows are in the row block, counted from the first proxy of the partition.
-    pub rows: Range<usize>,
-    pub arcs: u64,
-}
 
 #[derive(Debug)]
 pub struct RowBlockCuts {
     limit: Bytes,
     longest: u32,
-    done: Vec<RowBlockCut>,
+    /// The ends of row blocks that were not asked for yet.
+    ended: Vec<u32>,
+    /// Where the current row block begins, its rows and arcs.
     start: u32,
-    first: usize,
-    /// Rows so far; arcs of the current row block.
-    rows: usize,
+    rows: u64,
     arcs: u64,
     next: u32,
 }
@@ -30,7 +20,7 @@ pub struct RowBlockCuts {
 impl RowBlockCuts {
     pub fn new(limit: Bytes) -> Self {
         let longest = longest_row_block_range(limit);
-        Self { limit, longest, done: Vec::new(), start: 0, first: 0, rows: 0, arcs: 0, next: 0 }
+        Self { limit, longest, ended: Vec::new(), start: 0, rows: 0, arcs: 0, next: 0 }
     }
 
     /// Adds the next proxy, which has the local number `place` and a row of `length` successors.
@@ -46,16 +36,16 @@ impl RowBlockCuts {
         self.next = place + 1;
     }
 
-    /// The row blocks that ended before the last row, each once.
-    pub fn ended(&mut self) -> std::vec::Drain<'_, RowBlockCut> {
-        self.done.drain(..)
+    /// Where the row blocks end that ended before the last row, each once.
+    pub fn ended(&mut self) -> std::vec::Drain<'_, u32> {
+        self.ended.drain(..)
     }
 
-    /// All remaining row blocks, up to `numbered` locals and proxies together; at least one.
-    pub fn finish(mut self, numbered: u32) -> Vec<RowBlockCut> {
+    /// Where all remaining row blocks end, up to `numbered` locals and proxies together; at least one.
+    pub fn finish(mut self, numbered: u32) -> Vec<u32> {
         self.cover(numbered);
         self.end_at(numbered);
-        self.done
+        self.ended
     }
 
     /// Extends the row block to `end` over locals, of which it only has bits, and cuts it wherever these exceed a limit.
@@ -73,18 +63,17 @@ impl RowBlockCuts {
     }
 
     fn is_filled(&self) -> bool {
-        self.rows > self.first
+        self.rows > 0
     }
 
     /// Bytes of the current row block if it ends at `end` and gets these additional rows and arcs.
     fn bytes(&self, end: u32, rows: u64, arcs: u64) -> Bytes {
-        let rows = (self.rows - self.first) as u64 + rows;
-        RowBlockSize { range: end - self.start, rows, arcs: self.arcs + arcs }.most_bytes()
+        RowBlockSize { range: end - self.start, rows: self.rows + rows, arcs: self.arcs + arcs }.most_bytes()
     }
 
     fn end_at(&mut self, end: u32) {
-        self.done.push(RowBlockCut { range: self.start..end, rows: self.first..self.rows, arcs: self.arcs });
-        (self.start, self.first, self.arcs) = (end, self.rows, 0);
+        self.ended.push(end);
+        (self.start, self.rows, self.arcs) = (end, 0, 0);
     }
 }
 
@@ -115,17 +104,15 @@ mod tests {
                 place += 1;
             }
             let numbered = place + locals_after;
-            let cuts = cuts.finish(numbered);
-            let mut end = (0, 0);
-            for RowBlockCut { range, rows: mine, arcs } in &cuts {
-                prop_assert_eq!((range.start, mine.start), end);
-                end = (range.end, mine.end);
-                prop_assert!(places[mine.clone()].iter().all(|place| range.contains(place)));
-                prop_assert_eq!(*arcs, rows[mine.clone()].iter().map(|row| u64::from(row.1)).sum::<u64>());
-                let bytes = RowBlockSize { range: range.len() as u32, rows: mine.len() as u64, arcs: *arcs }.most_bytes();
-                prop_assert!(bytes <= limit, "{} of {limit}", bytes);
+            let mut start = 0;
+            for end in cuts.finish(numbered) {
+                let mine = || places.iter().zip(&rows).filter(|(place, _)| (start..end).contains(*place));
+                let arcs = mine().map(|(_, row)| u64::from(row.1)).sum();
+                let bytes = RowBlockSize { range: end - start, rows: mine().count() as u64, arcs }.most_bytes();
+                prop_assert!(bytes <= limit, "{bytes} of {limit}");
+                start = end;
             }
-            prop_assert_eq!(end, (numbered, rows.len()));
+            prop_assert_eq!(start, numbered);
         }
     }
 }

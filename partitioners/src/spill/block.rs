@@ -10,7 +10,7 @@
 //! sequences (docs/spill-format.md). Invariants, for any bytes: decoded values ascend strictly, below their bound.
 
 use super::coded::CodedSlice;
-use trimill_graph::leb128::{check_numbers, numbers, put};
+use trimill_graph::leb128::{check_numbers, numbers, put, put_row};
 use trimill_graph::rows::{put_ends, undo_distances};
 use trimill_graph::sequence::Wrong;
 
@@ -46,19 +46,10 @@ pub struct RowEndsMut<'a, O> {
 pub fn encode(rows: CodedSlice<'_>, numbered: bool, out: &mut Vec<u8>) {
     out.reserve(rows.successors.len() + 4 * rows.rows() + 8);
     if numbered {
-        distances(rows.numbers.iter().copied(), out);
+        put_row(rows.numbers, out);
     }
     rows.lengths.iter().for_each(|&length| put(length, out));
     out.extend_from_slice(rows.successors);
-}
-
-/// Appends strictly ascending values: the first one, then the distances from each to the next, less 1.
-pub(super) fn distances(values: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
-    let mut least = 0;
-    for value in values {
-        put(value - least, out);
-        least = value + 1;
-    }
 }
 
 /// Reads strictly ascending values below `bound` from all of `bytes`.

@@ -36,25 +36,9 @@ impl Codec {
     }
 }
 
-pub struct BlockDecoder(Decompressor<'static>);
-
-impl BlockDecoder {
-    pub fn new() -> Result<Self> {
-        Decompressor::new().map(Self).map_err(no_zstd)
-    }
-
-    /// Decompresses `stored` into `block`, of the right length. Errors: what is wrong with the bytes; `block` is then not valid.
-    pub fn decode(&mut self, stored: &[u8], block: &mut [u8]) -> Result<(), String> {
-        match self.0.decompress_to_buffer(stored, block) {
-            Ok(found) if found == block.len() => Ok(()),
-            Ok(found) => Err(format!("{found} bytes instead of {}", block.len())),
-            Err(error) => Err(format!("zstd cannot decompress it: {error}")),
-        }
-    }
-}
-
+/// What a thread reads blocks with.
 pub(super) struct DecodeSlot {
-    pub(super) decoder: BlockDecoder,
+    pub(super) decoder: Decompressor<'static>,
     pub(super) stored: Vec<u8>,
     pub(super) block: Vec<u8>,
     pub(super) lengths: Vec<u32>,
@@ -62,7 +46,17 @@ pub(super) struct DecodeSlot {
 
 impl DecodeSlot {
     pub(super) fn new() -> Result<Self> {
-        Ok(Self { decoder: BlockDecoder::new()?, stored: Vec::new(), block: Vec::new(), lengths: Vec::new() })
+        let decoder = Decompressor::new().map_err(no_zstd)?;
+        Ok(Self { decoder, stored: Vec::new(), block: Vec::new(), lengths: Vec::new() })
+    }
+}
+
+/// Decompresses `stored` into `block`, of the right length. Errors: what is wrong with the bytes; `block` is then not valid.
+pub(super) fn decompress(decoder: &mut Decompressor<'_>, stored: &[u8], block: &mut [u8]) -> Result<(), String> {
+    match decoder.decompress_to_buffer(stored, block) {
+        Ok(found) if found == block.len() => Ok(()),
+        Ok(found) => Err(format!("{found} bytes instead of {}", block.len())),
+        Err(error) => Err(format!("zstd cannot decompress it: {error}")),
     }
 }
 
@@ -72,10 +66,10 @@ fn no_zstd(error: std::io::Error) -> Error {
 
 /// Idle encoders that writers, and clones of this, share: there are only as many as are in use at a time, however many spills are written.
 #[derive(Clone, Default)]
-pub struct Encoders(Arc<Mutex<Vec<Compressor<'static>>>>);
+pub(crate) struct Encoders(Arc<Mutex<Vec<Compressor<'static>>>>);
 
 impl Encoders {
-    pub fn encode(&self, block: &[u8]) -> Result<Vec<u8>> {
+    pub(super) fn encode(&self, block: &[u8]) -> Result<Vec<u8>> {
         let idle = lock(&self.0).pop();
         let mut encoder = idle.map_or_else(|| Compressor::new(LEVEL), Ok).map_err(no_zstd)?;
         let stored = encoder.compress(block).map_err(no_zstd);

@@ -28,7 +28,7 @@ pub(super) fn damaged(path: &Path, found: impl Into<String>) -> Error {
 /// Figures of a partition that are known before its sections are written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PartitionHeader {
-    #[serde(with = "hex::of_u128")]
+    #[serde(with = "hex")]
     pub fingerprint: u128,
     pub partition: u32,
     /// Locals and kept proxies.

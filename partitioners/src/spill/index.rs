@@ -201,7 +201,8 @@ impl SpillIndex {
         if !self.row_blocks.is_empty() && next != of.numbered {
             return Err(format!("the row blocks end at {next}, the numbering at {}", of.numbered));
         }
-        if (of.size.locals + rows, arcs) != (of.numbered.into(), header.row_block_arcs) {
+        let (numbered, kept) = (of.size.locals + rows, of.size.proxies_kept);
+        if (numbered, rows, arcs) != (of.numbered.into(), kept, header.row_block_arcs) {
             return Err(format!("the row blocks hold {rows} rows and {arcs} arcs, the header says otherwise"));
         }
         Ok(())

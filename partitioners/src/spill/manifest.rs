@@ -24,7 +24,7 @@ const ADVICE: &str = "name a directory that 'trimill partition' wrote; if this i
 pub struct Manifest {
     pub version: u32,
     /// The fingerprint of the job; all spills have it.
-    #[serde(with = "hex::of_u128")]
+    #[serde(with = "hex")]
     pub fingerprint: u128,
     pub job: ManifestJob,
     pub vertices: u64,
@@ -53,7 +53,7 @@ pub struct ManifestPartition {
     pub file: String,
     pub bytes: u64,
     /// The checksum in the file's header, which covers the whole file.
-    #[serde(with = "hex::of_u64")]
+    #[serde(with = "hex")]
     pub checksum: u64,
     pub locals: u32,
     /// Locals and kept proxies.

@@ -8,9 +8,10 @@ use std::ops::Range;
 use rustix::fs::{Advice, fadvise};
 use trimill_counting::{EncodedPart, NumberRuns, Resident, RowBlock};
 use xxhash_rust::xxh3::xxh3_64;
+use zstd::bulk::Decompressor;
 
 use super::block::{self, EncodedSuccessors, Offset, RowEndsMut, RowNumbers};
-use super::codec::{BlockDecoder, Codec, DecodeSlot};
+use super::codec::{Codec, DecodeSlot, decompress};
 use super::format::damaged;
 use super::index::{RowBlockInfo, SpillBlock};
 use super::reader::{SpillReader, resized};
@@ -162,8 +163,8 @@ impl SpillReader {
     /// Reads blocks of one section. For blocks that stay encoded, returns what a device needs to know of each.
     fn read<O: Offset>(&self, of: SectionToRead<'_, O>) -> Result<Vec<EncodedPart>> {
         if let (SpillStore::File(file), [first, .., last]) = (&self.store, &self.index.blocks[of.blocks.clone()]) {
-            // A hint for readahead; reading works without it.
-            let length = std::num::NonZeroU64::new(last.offset + last.stored - first.offset);
+            // A hint for readahead; reading works without it. Another program may have written blocks in another order.
+            let length = std::num::NonZeroU64::new((last.offset + last.stored).saturating_sub(first.offset));
             let _ = fadvise(file, first.offset, length, Advice::WillNeed);
         }
         let section = of.section;
@@ -256,7 +257,7 @@ impl SpillReader {
     fn plain_block<'b>(
         &self,
         block: &SpillBlock,
-        decoder: &mut BlockDecoder,
+        decoder: &mut Decompressor<'_>,
         stored: &mut Vec<u8>,
         into: &'b mut Vec<u8>,
     ) -> Result<&'b [u8], String> {
@@ -269,7 +270,7 @@ impl SpillReader {
     fn fill(
         &self,
         block: &SpillBlock,
-        decoder: &mut BlockDecoder,
+        decoder: &mut Decompressor<'_>,
         stored: &mut Vec<u8>,
         into: &mut [u8],
     ) -> Result<(), String> {
@@ -288,7 +289,7 @@ impl SpillReader {
                 *stored = read;
                 self.store.read(stored, block.offset).map_err(unreadable)?;
                 checked(stored)?;
-                decoder.decode(stored, into)
+                decompress(decoder, stored, into)
             }
         }
     }

@@ -21,7 +21,7 @@ pub struct SpillReport {
     pub version: u32,
     pub codec: Codec,
     /// The header's checksum, which covers the whole file.
-    #[serde(with = "hex::of_u64")]
+    #[serde(with = "hex")]
     pub checksum: u64,
     #[serde(flatten)]
     pub header: PartitionHeader,

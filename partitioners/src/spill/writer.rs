@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::block::{FULL, distances, encode};
+use super::block::{FULL, encode};
 use super::codec::{Codec, Encoders};
 use super::coded::{CodedRows, CodedSlice};
 use super::format::{HEADER_BYTES, PartitionHeader, SpillHeader, checksum};
 use super::index::{RowBlockInfo, SpillBlock, SpillIndex};
 use super::store::SpillTarget;
+use trimill_graph::leb128::put_row;
 use trimill_system::{Bytes, Error, Result, parallel};
 
 /// A spill being written; nothing is left of it if it is dropped without [`SpillWriter::finish`].
@@ -86,14 +87,14 @@ impl SpillWriter {
 
     /// Adds the ranks of the vertices, ascending.
     pub fn ranks(&mut self, mut ranks: impl Iterator<Item = u32>) -> Result<()> {
-        let mut block = Vec::new();
         loop {
-            let mut rows = 0;
-            distances(ranks.by_ref().take(FULL as usize).inspect(|_| rows += 1), &mut block);
-            if rows == 0 {
+            let some: Vec<u32> = ranks.by_ref().take(FULL as usize).collect();
+            if some.is_empty() {
                 return Ok(());
             }
-            self.block_of(BlockSection::Ranks, rows, 0, std::mem::take(&mut block));
+            let mut block = Vec::new();
+            put_row(&some, &mut block);
+            self.block_of(BlockSection::Ranks, some.len() as u32, 0, block);
             self.flush()?;
         }
     }

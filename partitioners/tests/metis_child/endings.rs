@@ -2,20 +2,19 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use trimill_partitioners::RowsById;
-use trimill_partitioners::metis::{MetisAssignment, MetisOptions, assign};
+use trimill_partitioners::metis::{MetisOptions, assign};
 use trimill_system::child::Helper;
 use trimill_system::{Control, Error, Kind};
 
 use crate::CHILD;
 use crate::graphs::{ring_of_cliques, scrambled};
-use crate::tests::{assert_empty, assert_refused, found, options};
+use crate::tests::{HELPER, assert_empty, assert_refused, found, options};
 
 fn children() -> Vec<Pid> {
     let us = std::process::id().to_string();
@@ -39,19 +38,20 @@ fn runs_metis(process: Pid) -> bool {
     caught.is_some_and(|caught| caught >> 14 & 1 == 1)
 }
 
-/// Assigns a graph for which METIS takes long, and calls `with_child` at every poll.
-fn watched(
-    graph: &RowsById,
-    dir: &TempDir,
-    with_child: impl Fn(Pid) + Send + Sync + 'static,
-) -> (Result<MetisAssignment, Error>, Duration) {
-    let control =
-        Control::silent().watched(move || children().first().into_iter().for_each(|&child| with_child(child)));
-    let begun = Instant::now();
-    let result = assign(graph, &MetisOptions { control: &control, ..options(64, dir) });
+/// The error of a graph for which METIS takes long, whose child gets `signal` once METIS has begun.
+fn killed(graph: &RowsById, dir: &TempDir, helper: &Helper, signal: Signal) -> Error {
+    let sent = AtomicBool::new(false);
+    let control = Control::silent().watched(move || {
+        let child = children().first().copied().filter(|&child| runs_metis(child));
+        if let Some(child) = child.filter(|_| !sent.swap(true, Ordering::Relaxed)) {
+            kill_process(child, signal).unwrap();
+        }
+    });
+    let options = MetisOptions { helper, control: &control, ..options(64, dir) };
+    let error = assign(graph, &options).map(|found| found.cut).expect_err(&format!("{signal:?} had no effect"));
     assert!(children().is_empty(), "the child is still there");
     assert_empty(dir);
-    (result, begun.elapsed())
+    error
 }
 
 pub(crate) fn a_child_killed_by_a_signal_is_an_error() {
@@ -63,16 +63,7 @@ pub(crate) fn a_child_killed_by_a_signal_is_an_error() {
         (Signal::HUP, "signal 1 (SIGHUP)"),
     ];
     for (signal, word) in cases {
-        let sent = Arc::new(AtomicBool::new(false));
-        let asked = Arc::clone(&sent);
-        let (result, _) = watched(&graph, &dir, move |child| {
-            if runs_metis(child) && !asked.swap(true, Ordering::Relaxed) {
-                kill_process(child, signal).unwrap();
-            }
-        });
-        assert!(sent.load(Ordering::Relaxed), "METIS was too fast for signal {signal:?}");
-        let error = result.map(|found| found.cut).expect_err(&format!("{signal:?} had no effect"));
-        assert_refused(error, Kind::Resource, &[word, "partitioner contiguous"]);
+        assert_refused(killed(&graph, &dir, &HELPER, signal), Kind::Resource, &[word, "partitioner contiguous"]);
     }
 }
 
@@ -83,17 +74,8 @@ pub(crate) fn a_child_heeds_signals_that_its_parent_ignores() {
     for (signal, word) in [(Signal::INT, "signal 2 (SIGINT)"), (Signal::QUIT, "signal 3 (SIGQUIT)")] {
         let script = r#"trap "" INT QUIT; exec "$@""#;
         let arguments = ["-c", script, "sh"].map(OsString::from).into_iter().chain([this.clone(), CHILD.into()]);
-        let sent = AtomicBool::new(false);
-        let control = Control::silent().watched(move || {
-            let child = children().first().copied().filter(|&child| runs_metis(child));
-            if let Some(child) = child.filter(|_| !sent.swap(true, Ordering::Relaxed)) {
-                kill_process(child, signal).unwrap();
-            }
-        });
         let helper = Helper { program: "/bin/sh".into(), arguments: arguments.collect() };
-        let options = MetisOptions { helper: &helper, control: &control, ..options(64, &dir) };
-        let error = assign(&graph, &options).map(|found| found.cut).expect_err(&format!("{signal:?} had no effect"));
-        assert_refused(error, Kind::Resource, &[word]);
+        assert_refused(killed(&graph, &dir, &helper, signal), Kind::Resource, &[word]);
     }
 }
 
@@ -104,14 +86,19 @@ pub(crate) fn sigterm_at_any_moment_is_an_error() {
     let (mut ended, mut finished) = (0, 0);
     for delay in 0..40 {
         let polls = AtomicU32::new(0);
-        let (result, took) = watched(&graph, &dir, move |child| {
-            if polls.fetch_add(1, Ordering::Relaxed) == 0 {
+        let control = Control::silent().watched(move || {
+            if let Some(&child) = children().first()
+                && polls.fetch_add(1, Ordering::Relaxed) == 0
+            {
                 std::thread::sleep(Duration::from_millis(delay * 5));
                 // It may have ended by now, but it is not waited for yet, so its process id is still valid.
                 kill_process(child, Signal::TERM).unwrap();
             }
         });
-        assert!(took < Duration::from_secs(20));
+        let begun = Instant::now();
+        let result = assign(&graph, &MetisOptions { control: &control, ..options(64, &dir) });
+        assert!(children().is_empty() && begun.elapsed() < Duration::from_secs(20));
+        assert_empty(&dir);
         match result {
             Err(error) => {
                 ended += 1;

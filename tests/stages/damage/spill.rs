@@ -84,6 +84,20 @@ fn a_row_that_would_take_gigabytes_is_refused_before_anything_is_allocated() {
 }
 
 #[test]
+fn other_numbers_of_kept_proxies_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = tiny().write(dir.path(), "a.spill", Codec::Zstd, 10).path;
+    let mut bytes = std::fs::read(&path).unwrap();
+    for kept in [0, 4, u64::MAX] {
+        bytes[72..80].copy_from_slice(&kept.to_le_bytes());
+        seal(&mut bytes);
+        std::fs::write(&path, &bytes).unwrap();
+        let error = failure(opened(&path)).to_string();
+        assert!(error.contains("the row blocks hold 3 rows and 4 arcs, the header says otherwise"), "{error}");
+    }
+}
+
+#[test]
 fn a_row_block_with_a_row_too_many_is_found_by_verify() {
     // The rows of proxies 0 and 1 of a row block, shifted by one local: well-formed, but proxy 1 would point at itself.
     let dir = tempfile::tempdir().unwrap();
@@ -95,4 +109,21 @@ fn a_row_block_with_a_row_too_many_is_found_by_verify() {
     let path = partition.write(dir.path(), "a.spill", Codec::Zstd, 1).path;
     let error = failure(opened(&path).unwrap().verify(&Control::silent()));
     assert!(error.to_string().contains("row block 0: the row of proxy 1"), "{error}");
+}
+
+#[test]
+fn blocks_of_a_section_are_read_in_whatever_order_they_lie() {
+    // Two blocks of the same bytes, whose places are exchanged.
+    let (dir, many) = (tempfile::tempdir().unwrap(), 1 << 18);
+    let (locals, row_blocks) = (vec![(many, vec![])], vec![(0..many + 1, vec![vec![]; many as usize])]);
+    let partition = Partition { numbered: many + 1, locals, row_blocks };
+    let path = partition.write(dir.path(), "a.spill", Codec::Plain, 1).path;
+    let mut bytes = std::fs::read(&path).unwrap();
+    // They follow three blocks of ranks and one of the local.
+    let index = u64::from_le_bytes(bytes[104..112].try_into().unwrap()) as usize;
+    let (one, other) = bytes[index + 16 + 24 + 4 * 48..].split_at_mut(48);
+    one[..8].swap_with_slice(&mut other[..8]);
+    seal(&mut bytes);
+    std::fs::write(&path, &bytes).unwrap();
+    partition.assert_is_in(&opened(&path).unwrap());
 }
