@@ -82,19 +82,21 @@ class Bench:
             "command": self.without_paths(shlex.join([f"scripts/bench/{Path(sys.argv[0]).name}", *sys.argv[1:]])),
         }
 
-    def run(self, words, program=None):
-        """The program's answer as JSON, or that of another build; None if it ended with an error or took longer than --limit."""
+    def run(self, words, program=None, limit=None, environment=None):
+        """The program's answer as JSON, or that of another build; None if it ended with an error or took longer than `limit` seconds
+        (--limit). `environment` is added to its environment."""
+        limit = limit or self.options.limit
         words = [str(word) for word in words]
         start = time.monotonic()
         child = subprocess.Popen([program or self.program, *words], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, text=True)
+                                 stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
         try:
-            answer, said = child.communicate(timeout=self.options.limit)
+            answer, said = child.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
             # Interrupted, not killed, so that it ends its child processes.
             child.send_signal(signal.SIGINT)
             answer, said = child.communicate()
-            said = f"stopped after {self.options.limit} s\n{said}"
+            said = f"stopped after {limit} s\n{said}"
         record = {
             "stage": self.stage,
             "command": self.without_paths(" ".join(["trimill", *words])),
