@@ -9,7 +9,7 @@ impl SpillWriter {
     pub fn resident(&mut self, rows: &Resident) -> Result<()> {
         let mut coded = CodedRows::default();
         let mut coder = coded.coder();
-        for (i, &number) in rows.numbers.iter().enumerate() {
+        for (i, number) in rows.numbers.iter().enumerate() {
             coder.push(number, rows.row(i), |_| true, |successor| successor);
         }
         self.resident_rows(coded.all())
