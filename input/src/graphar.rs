@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use super::java_properties::PropertyValues;
 use places::GrapharFiles;
-use trimill_system::text::plural;
+use trimill_system::text::{listed, plural};
 use trimill_system::url::{is_url, public};
 use trimill_system::{Error, Result};
 
@@ -270,11 +270,8 @@ fn ends_with(path: &Path, suffixes: [&str; 2]) -> bool {
 
 /// The error for several files of which the user has to name one.
 fn choose(path: &Path, what: &str, files: &[PathBuf]) -> Error {
-    let mut listed: Vec<String> = files.iter().take(MOST_LISTED).map(|file| file.display().to_string()).collect();
-    if files.len() > MOST_LISTED {
-        listed.push(format!("{} more", files.len() - MOST_LISTED));
-    }
-    Error::data(path, format!("{} {what}: {}", files.len(), listed.join(", ")))
+    let names = listed(files.iter().map(|file| file.display().to_string()), MOST_LISTED);
+    Error::data(path, format!("{} {what}: {names}", files.len()))
         .expected("one")
         .advice("name one of these files as the input; if they are in an archive, unpack it first")
 }

@@ -9,11 +9,13 @@ use crate::npy::array::NpyArray;
 use crate::npy::header::{MOST, NpyHeader};
 use crate::source::HowToOpen;
 use crate::spool::Spool;
-use trimill_system::text::shown;
+use trimill_system::text::{listed, shown};
 use trimill_system::{Error, Result};
 
 /// The most bytes of an array that is read into memory: a name, or a shape.
 const MOST_SMALL: u64 = MOST + 1024;
+
+const MOST_LISTED: usize = 8;
 
 pub(super) struct Arrays<'a> {
     file: &'a InputFile,
@@ -96,12 +98,8 @@ impl<'a> Arrays<'a> {
 
     fn place(&self, name: &str) -> Result<usize> {
         self.archive.place(&format!("{name}.npy")).ok_or_else(|| {
-            let members = &self.archive.members;
-            let mut names: Vec<String> = members.iter().take(8).map(|member| shown(Path::new(&member.name))).collect();
-            if members.len() > names.len() {
-                names.push("others".into());
-            }
-            Error::data(&self.file.path, format!("no array '{name}' among {}", names.join(", ")))
+            let members = self.archive.members.iter().map(|member| shown(Path::new(&member.name)));
+            Error::data(&self.file.path, format!("no array '{name}' among {}", listed(members, MOST_LISTED)))
                 .expected("what scipy.sparse.save_npz writes")
                 .advice("save an array of edges with numpy.save, as .npy")
         })
