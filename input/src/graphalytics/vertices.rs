@@ -70,9 +70,8 @@ impl VertexList {
                 .advice("fetch the files again"));
         }
         let mut all: Vec<u64> = zeros(many);
-        let mut rest = &mut all[..];
-        let places = found.into_iter().map(|ids| (rest.split_off_mut(..ids.len()).unwrap_or_default(), ids));
-        parallel::each(places.collect::<Vec<_>>(), |(place, ids)| place.copy_from_slice(&ids));
+        let places = parallel::cut(&mut all, found.iter().map(Vec::len));
+        parallel::each(places.into_iter().zip(found), |(place, ids)| place.copy_from_slice(&ids));
         if !all.par_windows(2).all(|two| two[0] <= two[1]) {
             all.par_sort_unstable();
         }
