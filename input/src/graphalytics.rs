@@ -122,14 +122,13 @@ pub(super) struct Graphalytics {
 impl Graphalytics {
     pub(super) fn open([properties, vertices, edges]: [InputFile; 3], sizes: ReadSizes) -> Result<Self> {
         let told = GraphalyticsProperties::read(&properties)?;
-        let list = VertexList::new(vertices, edges.again()?, told.declared_vertices, sizes);
+        let (file, declared) = (vertices, told.declared_vertices);
+        let list = VertexList { file, edges: edges.again()?, declared, sizes };
         let edges = EdgeListText::open(vec![edges], Some(Header::No), true, sizes)?;
         let (declared_edges, directed) = (told.declared_edges, told.directed);
         Ok(Self { edges, properties: properties.path, declared_edges, directed, list })
     }
-}
 
-impl Graphalytics {
     pub(super) fn in_archive(files: Vec<InputFile>, sizes: ReadSizes) -> Result<Self> {
         let files: [InputFile; 3] = files.try_into().map_err(|files: Vec<InputFile>| {
             let input = files.first().map(|file| file.path.clone()).unwrap_or_default();
@@ -150,7 +149,7 @@ impl Reader for Graphalytics {
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
         let arcs = self.edges.scan(sink, control, task)?;
         match self.declared_edges.filter(|&declared| declared != arcs) {
-            Some(declared) => Err(Error::data(self.list.edges_path(), format!("{arcs} edges"))
+            Some(declared) => Err(Error::data(&self.list.edges.path, format!("{arcs} edges"))
                 .expected(format!("{declared}, as {} says with meta.edges", self.properties.display()))
                 .advice("fetch the files again")),
             None => Ok(arcs),

@@ -1,7 +1,6 @@
 //! The list of all vertices of a graph, `NAME.v`: one id a line, usually ascending.
 
 use std::io::BufRead;
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
@@ -23,21 +22,13 @@ const IDS_PER_BYTE: u64 = 4;
 
 /// A file that lists the vertices of a graph, also those without edges.
 pub struct VertexList {
-    file: InputFile,
-    edges: InputFile,
-    declared: Option<u64>,
-    sizes: ReadSizes,
+    pub(super) file: InputFile,
+    pub(super) edges: InputFile,
+    pub(super) declared: Option<u64>,
+    pub(super) sizes: ReadSizes,
 }
 
 impl VertexList {
-    pub(super) fn new(file: InputFile, edges: InputFile, declared: Option<u64>, sizes: ReadSizes) -> Self {
-        Self { file, edges, declared, sizes }
-    }
-
-    pub(super) fn edges_path(&self) -> &Path {
-        &self.edges.path
-    }
-
     /// The most ids, by the properties or the file's size; roughly, for a compressed list without properties. 8 bytes of memory each.
     pub fn at_most(&self) -> u64 {
         let by_size = match self.file.compression {
