@@ -1,9 +1,8 @@
 //! Malformed text: every error names the file and the line.
 
 use trimill::Kind;
-use trimill::testing::input::Source;
 
-use super::support::{Folder, arcs, data, gz, open, read, sg, work_dir};
+use super::support::{Folder, data, gz, open, read, read_files, sg};
 
 #[test]
 fn large_ids_pass_and_too_large_ones_do_not() {
@@ -80,7 +79,7 @@ fn a_graph_that_declares_no_arcs_is_one_and_a_file_without_arcs_is_none() {
     folder.refuses("comments.txt.gz", gz(comments.as_bytes()), &["holds no arcs, only comments"]);
     // The same beside a list with arcs.
     let paths = [folder.write("arcs.txt", "0 1\n"), folder.write("blank.txt", "\n\n")];
-    let error = arcs(&Source::open(&paths, None, &work_dir()).unwrap()).unwrap_err();
+    let error = read_files(&paths).unwrap_err();
     assert!(error.kind() == Kind::Data && error.to_string().contains("blank.txt: holds no arcs"), "{error}");
     let missing = open(&folder.path("missing.txt")).unwrap_err();
     assert!(missing.kind() == Kind::Data && missing.to_string().contains("missing.txt: does not exist"), "{missing}");
