@@ -113,6 +113,7 @@ fn columns_are_settled_once_a_file() {
         ("0 1\n1 2 3\n2 3\n", 2, &["a line with 3 columns; expected 2 columns"][..]),
         ("0 1 5\n1 2 3\n\n2 3\n", 4, &["a line with 2 columns; expected 3 columns"]),
         ("0 1\n1 2 {}\n", 2, &["a line with 3 columns; expected 2 columns"]),
+        ("0,1,2\n1,2,,5\n", 2, &["a line with 4 columns; expected 3 columns"]),
         ("0,1\n1,2,\n", 2, &["a line with 3 columns"]),
         ("0,1,7\n3,,1\n", 2, &["an empty column"]),
         ("3,,1\n", 1, &["an empty column"]),
