@@ -192,17 +192,14 @@ fn listed_chunks(files: &dyn GrapharFiles, dir: &Path, size: u64) -> Result<Vec<
         let found = numbered(files, &part, "chunk")?;
         let expected = edges.get(&number).map_or(found.len() as u64, |edges| edges.div_ceil(size));
         if !found.iter().map(|chunk| chunk.0).eq(0..expected) {
-            let numbers: Vec<String> = found.iter().take(MOST_LISTED).map(|chunk| chunk.0.to_string()).collect();
-            return Err(Error::data(
-                &part,
-                format!("{} (numbers {})", plural(found.len(), "chunk", "chunks"), numbers.join(", ")),
-            )
-            .expected(format!(
-                "{} of {}, from chunk0 on",
-                plural(expected, "chunk", "chunks"),
-                plural(size, "edge", "edges")
-            ))
-            .advice("fetch the graph again"));
+            let numbers = listed(found.iter().map(|chunk| chunk.0.to_string()), MOST_LISTED);
+            return Err(Error::data(&part, format!("{} (numbers {numbers})", plural(found.len(), "chunk", "chunks")))
+                .expected(format!(
+                    "{} of {}, from chunk0 on",
+                    plural(expected, "chunk", "chunks"),
+                    plural(size, "edge", "edges")
+                ))
+                .advice("fetch the graph again"));
         }
         all.extend(found.into_iter().map(|chunk| chunk.1));
     }
