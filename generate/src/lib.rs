@@ -23,7 +23,6 @@ use std::ops::Range;
 use std::path::Path;
 
 use clap::{Subcommand, value_parser};
-use serde::Serialize;
 
 use trimill_system::{Control, Error, Result};
 
@@ -133,7 +132,7 @@ pub enum Family {
 }
 
 /// What is known beforehand of the cleaned graph.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KnownCounts {
     /// Vertices that have an edge.
     pub vertices: Option<u64>,
@@ -158,7 +157,7 @@ impl<'a> SizedSequence<'a> {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Generated {
     /// Pairs in the file (GAP: draws, with loops and repetitions).
     pub edges_written: u64,

@@ -83,8 +83,8 @@ pub(super) fn unpacked(
 
 pub(super) fn is_named(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let plain = Compression::SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(&name);
-    plain.ends_with(".tar") || [".zip", ".tgz", ".tbz2", ".tbz", ".tzst"].iter().any(|suffix| name.ends_with(suffix))
+    Compression::stripped(&name).ends_with(".tar")
+        || [".zip", ".tgz", ".tbz2", ".tbz", ".tzst"].iter().any(|suffix| name.ends_with(suffix))
 }
 
 fn kind(file: &InputFile, format: Option<Format>) -> Result<Option<ArchiveKind>> {

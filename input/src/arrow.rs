@@ -28,6 +28,7 @@ use super::lines::ReadSizes;
 use super::names::NameSink;
 use super::parallel::{chunks, in_order};
 use super::settings::InputSettings;
+use super::source::HowToOpen;
 use super::{ArcSink, Reader};
 use dictionary::TextDictionaries;
 use message::{BatchLayout, MOST_METADATA, PREFIX, body_length, damaged, message, metadata_length};
@@ -76,20 +77,14 @@ struct StoredBatch {
 }
 
 impl Arrow {
-    pub(super) fn open(
-        files: Vec<InputFile>,
-        reading: &InputSettings,
-        sizes: ReadSizes,
-        work_dir: &Path,
-        control: &Control,
-    ) -> Result<Self> {
+    pub(super) fn open(files: Vec<InputFile>, reading: &InputSettings, how: &HowToOpen<'_>) -> Result<Self> {
         let open = |file: InputFile| {
             let path = file.path.clone();
-            ArrowFile::open(file, reading, control).map_err(|error| error.at_if_unset(&path))
+            ArrowFile::open(file, reading, how.control).map_err(|error| error.at_if_unset(&path))
         };
         let tables = files.into_iter().map(open).collect::<Result<_>>()?;
-        let ReadSizes { window, dictionaries, .. } = sizes;
-        Ok(Self { tables, window, names: reading.names, dictionaries, work_dir: work_dir.to_path_buf() })
+        let ReadSizes { window, dictionaries, .. } = how.sizes;
+        Ok(Self { tables, window, names: reading.names, dictionaries, work_dir: how.work_dir.to_path_buf() })
     }
 
     /// Calls `work` on row ranges of the batches, in parallel; returns the sum of the arcs.

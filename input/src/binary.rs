@@ -38,7 +38,7 @@ impl Record {
 }
 
 pub(super) struct Binary {
-    files: Vec<InputFile>,
+    pub(super) files: Vec<InputFile>,
     layout: Record,
     window: u64,
 }
@@ -61,11 +61,6 @@ impl Binary {
         }
         let window = (sizes.window / record).max(1) * record;
         Ok(Self { files, layout, window })
-    }
-
-    #[cfg(test)]
-    pub(super) fn file(&self, number: usize) -> &InputFile {
-        &self.files[number]
     }
 
     pub(super) fn scan_range(&self, file: &InputFile, range: &Range<u64>, mut batch: ArcBatch<'_>) -> Result<u64> {

@@ -1,7 +1,7 @@
 //! How a file is compressed.
 
 use std::io::{self, BufRead, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::bufread::GzDecoder;
 use trimill_system::Error;
@@ -38,7 +38,7 @@ pub(super) enum Compression {
 }
 
 impl Compression {
-    pub(super) const SUFFIXES: [&str; 4] = [".gz", ".zst", ".zstd", ".bz2"];
+    const SUFFIXES: [&str; 4] = [".gz", ".zst", ".zstd", ".bz2"];
 
     pub(super) fn of(head: &[u8]) -> Option<Self> {
         if head.starts_with(&[0x1f, 0x8b, 8]) {
@@ -57,6 +57,19 @@ impl Compression {
         Self::SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
     }
 
+    /// A name without the suffix of a compression.
+    pub(super) fn stripped(name: &str) -> &str {
+        Self::SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
+    }
+
+    /// The file at `path`, or the compressed one of that name, if only that is there.
+    pub(super) fn found(path: PathBuf) -> PathBuf {
+        if path.is_file() {
+            return path;
+        }
+        Self::SUFFIXES.iter().map(|suffix| with_suffix(&path, suffix)).find(|packed| packed.is_file()).unwrap_or(path)
+    }
+
     pub(super) const fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Gzip => ("gzip", ".gz"),
@@ -64,6 +77,12 @@ impl Compression {
             Self::Bzip2 => ("bzip2", ".bz2"),
         }
     }
+}
+
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
 }
 
 /// A zstd frame without contents, magic 0x184D2A50 to 0x184D2A5F; `pzstd` writes one before each other frame.

@@ -185,8 +185,7 @@ fn matching(input: &Path) -> Result<Vec<PathBuf>> {
         let path = error.path().to_path_buf();
         Error::read(path, error.into())
     })?;
-    let (left_out, meant): (Vec<_>, Vec<_>) =
-        found.into_iter().partition(|path| begins_with(path, b".") || is_empty(path));
+    let (left_out, meant): (Vec<_>, Vec<_>) = found.into_iter().partition(|path| is_hidden(path) || is_empty(path));
     // If there are only hidden files, they are meant.
     Ok(match (&meant[..], &left_out[..]) {
         ([], []) => vec![input.to_path_buf()],
@@ -195,8 +194,8 @@ fn matching(input: &Path) -> Result<Vec<PathBuf>> {
     })
 }
 
-fn begins_with(path: &Path, letters: &[u8]) -> bool {
-    path.file_name().is_some_and(|name| name.as_bytes().first().is_some_and(|first| letters.contains(first)))
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."))
 }
 
 fn is_empty(path: &Path) -> bool {

@@ -167,7 +167,7 @@ pub(super) fn by_suffix(path: &Path) -> Option<Format> {
 /// The suffix in lower case, without that of a compression; `out` for KONECT's `out.NAME`, if NAME is no format's suffix.
 fn suffix(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let name = Compression::SUFFIXES.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    let name = Compression::stripped(&name);
     match name.rsplit_once('.') {
         Some((_, suffix)) if format_of_suffix(suffix).is_some() => suffix.to_owned(),
         _ if name.starts_with("out.") => "out".into(),

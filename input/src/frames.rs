@@ -147,12 +147,7 @@ impl BufRead for Frames<'_> {
 
 impl Read for Frames<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let now = {
-            let plain = self.fill_buf()?;
-            let now = plain.len().min(into.len());
-            into[..now].copy_from_slice(&plain[..now]);
-            now
-        };
+        let now = self.fill_buf()?.read(into)?;
         self.consume(now);
         Ok(now)
     }

@@ -9,7 +9,7 @@ mod vertices;
 use std::path::{Path, PathBuf};
 
 use super::arcs::SourceFacts;
-use super::compression::Compression;
+use super::compression::{Compression, with_suffix};
 use super::file::InputFile;
 use super::format::Format;
 use super::header::Header;
@@ -37,7 +37,7 @@ impl GraphalyticsFiles {
         if suffix.is_none() && path.exists() && !named {
             return None;
         }
-        let [properties, vertices, edges] = SUFFIXES.map(|suffix| there(with_suffix(&base, suffix)));
+        let [properties, vertices, edges] = SUFFIXES.map(|suffix| Compression::found(with_suffix(&base, suffix)));
         // Vertices and edges without properties are no edge list, either.
         let is_incomplete = || vertices.is_file() && edges.is_file() && !properties.exists();
         let Some(told) = GraphalyticsProperties::look(&properties) else {
@@ -46,7 +46,7 @@ impl GraphalyticsFiles {
         // Wherever the files were when the properties were written, they are beside them now.
         let in_folder =
             |named: Option<String>, usual| match named.as_deref().and_then(|named| Path::new(named).file_name()) {
-                Some(name) => there(base.with_file_name(name)),
+                Some(name) => Compression::found(base.with_file_name(name)),
                 None => usual,
             };
         Some(Self { vertices: in_folder(told.vertices, vertices), edges: in_folder(told.edges, edges), properties })
@@ -103,29 +103,12 @@ pub(super) fn member_of_each(names: &[&str]) -> Option<[usize; 3]> {
 /// The path without the suffix of one of the three files, and that suffix, if any.
 fn split(path: &Path) -> (PathBuf, Option<&'static str>) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let plain = Compression::SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(&name);
+    let plain = Compression::stripped(&name);
     let found = SUFFIXES.into_iter().find_map(|suffix| Some((plain.strip_suffix(suffix)?, suffix)));
     match found.filter(|(base, _)| !base.is_empty()) {
         Some((base, suffix)) => (path.with_file_name(base), Some(suffix)),
         None => (path.to_path_buf(), None),
     }
-}
-
-fn there(path: PathBuf) -> PathBuf {
-    if path.exists() {
-        return path;
-    }
-    Compression::SUFFIXES
-        .iter()
-        .map(|suffix| with_suffix(&path, suffix))
-        .find(|packed| packed.is_file())
-        .unwrap_or(path)
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }
 
 pub(super) struct Graphalytics {
@@ -139,14 +122,13 @@ pub(super) struct Graphalytics {
 impl Graphalytics {
     pub(super) fn open([properties, vertices, edges]: [InputFile; 3], sizes: ReadSizes) -> Result<Self> {
         let told = GraphalyticsProperties::read(&properties)?;
-        let list = VertexList::new(vertices, edges.again()?, told.declared_vertices, sizes);
+        let (file, declared) = (vertices, told.declared_vertices);
+        let list = VertexList { file, edges: edges.again()?, declared, sizes };
         let edges = EdgeListText::open(vec![edges], Some(Header::No), true, sizes)?;
         let (declared_edges, directed) = (told.declared_edges, told.directed);
         Ok(Self { edges, properties: properties.path, declared_edges, directed, list })
     }
-}
 
-impl Graphalytics {
     pub(super) fn in_archive(files: Vec<InputFile>, sizes: ReadSizes) -> Result<Self> {
         let files: [InputFile; 3] = files.try_into().map_err(|files: Vec<InputFile>| {
             let input = files.first().map(|file| file.path.clone()).unwrap_or_default();
@@ -167,7 +149,7 @@ impl Reader for Graphalytics {
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
         let arcs = self.edges.scan(sink, control, task)?;
         match self.declared_edges.filter(|&declared| declared != arcs) {
-            Some(declared) => Err(Error::data(self.list.edges_path(), format!("{arcs} edges"))
+            Some(declared) => Err(Error::data(&self.list.edges.path, format!("{arcs} edges"))
                 .expected(format!("{declared}, as {} says with meta.edges", self.properties.display()))
                 .advice("fetch the files again")),
             None => Ok(arcs),

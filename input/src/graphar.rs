@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use super::java_properties::PropertyValues;
 use places::GrapharFiles;
-use trimill_system::text::plural;
+use trimill_system::text::{listed, plural};
 use trimill_system::url::{is_url, public};
 use trimill_system::{Error, Result};
 
@@ -192,17 +192,14 @@ fn listed_chunks(files: &dyn GrapharFiles, dir: &Path, size: u64) -> Result<Vec<
         let found = numbered(files, &part, "chunk")?;
         let expected = edges.get(&number).map_or(found.len() as u64, |edges| edges.div_ceil(size));
         if !found.iter().map(|chunk| chunk.0).eq(0..expected) {
-            let numbers: Vec<String> = found.iter().take(MOST_LISTED).map(|chunk| chunk.0.to_string()).collect();
-            return Err(Error::data(
-                &part,
-                format!("{} (numbers {})", plural(found.len(), "chunk", "chunks"), numbers.join(", ")),
-            )
-            .expected(format!(
-                "{} of {}, from chunk0 on",
-                plural(expected, "chunk", "chunks"),
-                plural(size, "edge", "edges")
-            ))
-            .advice("fetch the graph again"));
+            let numbers = listed(found.iter().map(|chunk| chunk.0.to_string()), MOST_LISTED);
+            return Err(Error::data(&part, format!("{} (numbers {numbers})", plural(found.len(), "chunk", "chunks")))
+                .expected(format!(
+                    "{} of {}, from chunk0 on",
+                    plural(expected, "chunk", "chunks"),
+                    plural(size, "edge", "edges")
+                ))
+                .advice("fetch the graph again"));
         }
         all.extend(found.into_iter().map(|chunk| chunk.1));
     }
@@ -270,11 +267,8 @@ fn ends_with(path: &Path, suffixes: [&str; 2]) -> bool {
 
 /// The error for several files of which the user has to name one.
 fn choose(path: &Path, what: &str, files: &[PathBuf]) -> Error {
-    let mut listed: Vec<String> = files.iter().take(MOST_LISTED).map(|file| file.display().to_string()).collect();
-    if files.len() > MOST_LISTED {
-        listed.push(format!("{} more", files.len() - MOST_LISTED));
-    }
-    Error::data(path, format!("{} {what}: {}", files.len(), listed.join(", ")))
+    let names = listed(files.iter().map(|file| file.display().to_string()), MOST_LISTED);
+    Error::data(path, format!("{} {what}: {names}", files.len()))
         .expected("one")
         .advice("name one of these files as the input; if they are in an archive, unpack it first")
 }

@@ -64,7 +64,7 @@ pub(super) fn judge(
     rest: &ArcStatistics,
 ) -> HeaderVerdict {
     let lines = rest.lines;
-    let counted = lines == m || (m.checked_mul(2) == Some(lines) && rest.symmetric());
+    let counted = lines == m || (m.checked_mul(2) == Some(lines) && rest.sum == 0);
     // Ids from 0 are below n, ids from 1 go up to n.
     let among_n = rest.beyond == 0 && (rest.least > 0 || rest.most < n);
     if !alike {
@@ -102,15 +102,12 @@ pub(super) struct ArcStatistics {
     pub(super) least: u64,
     pub(super) most: u64,
     pub(super) beyond: u64,
+    /// 0 if each arc has its reverse ([`SymmetryKey`]).
     sum: u64,
 }
 
 impl ArcStatistics {
     pub(super) const NONE: Self = Self { lines: 0, least: u64::MAX, most: 0, beyond: 0, sum: 0 };
-
-    fn symmetric(&self) -> bool {
-        self.sum == 0
-    }
 }
 
 pub(super) struct Gather {

@@ -12,10 +12,10 @@ use super::batch::ArcBatch;
 use super::columns::Columns;
 use super::file::InputFile;
 use super::head::Head;
-use super::lines::{self, ReadSizes};
+use super::lines::ReadSizes;
 use super::number::{columns, whole};
 use super::pairs;
-use super::parallel::{chunks, in_order};
+use super::text_blocks::{TextLines, parse_all};
 use super::{ArcSink, Reader, check_vertices};
 use trimill_system::control::{Control, NOTE, Task};
 use trimill_system::text::plural;
@@ -124,16 +124,13 @@ impl MatrixMarket {
 
     fn scan_entries(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
         task.advance(self.start);
-        let ranges: Vec<_> = chunks(self.start..self.file.bytes, self.sizes.window).collect();
-        let found = in_order(&ranges, control, |range| {
-            let lines = lines::read(&self.file, self.start, range, self.sizes)?;
+        let lines = TextLines { file: &self.file, skip: self.start, before: 0, sizes: self.sizes, task };
+        let found = parse_all(&[lines], control, &|_, lines| {
             let mut batch = ArcBatch::new(sink, control);
-            let check = |row, column| self.check(row, column);
-            pairs::parse(&lines, self.columns, check, ADVICE, &mut batch)
-                .map_err(|failure| failure.locate(|error, at| self.file.locate(error, lines.at + at as u64)))?;
-            task.advance(range.end - range.start);
-            batch.finish()
+            pairs::parse(lines, self.columns, |row, column| self.check(row, column), ADVICE, &mut batch)?;
+            Ok(batch.finish()?)
         })?;
+        let found: u64 = found.iter().sum();
         if found == self.entries {
             return Ok(found);
         }

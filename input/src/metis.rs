@@ -6,7 +6,7 @@
 //! must be a neighbour of its neighbours ([`SymmetryKey`]), which also distinguishes such a file from others that begin with two numbers.
 //!
 //! All threads parse. A first pass counts the lines of every range, so that a task knows the vertex of its first line. A hub's line may
-//! exceed any window, so the parser is a state machine, fed by windows. Memory: a window per thread, 8 bytes per range.
+//! exceed any window, so the parser is a state machine, fed by windows. Memory: a window per thread, 24 bytes per range.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -33,8 +33,13 @@ pub(super) struct Metis {
     header: MetisHeader,
     start: u64,
     window: u64,
-    /// The vertex of the first line that begins in each range; then the last vertex plus one.
-    first_vertices: OnceLock<Vec<u64>>,
+    ranges: OnceLock<MetisRanges>,
+}
+
+struct MetisRanges {
+    /// Each with the vertex of the first line that begins in it.
+    ranges: Vec<(Range<u64>, u64)>,
+    lines: u64,
 }
 
 impl Metis {
@@ -51,19 +56,16 @@ impl Metis {
         check_vertices(header.vertices).map_err(|error| error.at(&file.path).at_line(head.number))?;
         let start = head.end;
         drop(head);
-        Ok(Self { file, header, start, window: sizes.window, first_vertices: OnceLock::new() })
+        Ok(Self { file, header, start, window: sizes.window, ranges: OnceLock::new() })
     }
 
-    fn ranges(&self) -> Vec<Range<u64>> {
-        chunks(self.start..self.file.bytes, self.window).collect()
-    }
-
-    /// Fills [`Self::first_vertices`], by counting lines.
-    fn count_lines(&self, ranges: &[Range<u64>], control: &Control) -> Result<&[u64]> {
-        if let Some(known) = self.first_vertices.get() {
+    /// The ranges that tasks parse; the first call counts their lines.
+    fn ranges(&self, control: &Control) -> Result<&MetisRanges> {
+        if let Some(known) = self.ranges.get() {
             return Ok(known);
         }
-        let counts = map_in_order(ranges, control, |range| {
+        let ranges: Vec<Range<u64>> = chunks(self.start..self.file.bytes, self.window).collect();
+        let counts = map_in_order(&ranges, control, |range| {
             let first = if range.start == self.start { range.start } else { range.start - 1 };
             let window = self.file.window(first, range.end)?;
             let is_vertex = |at: usize| window.get(at).is_some_and(|&byte| byte != b'%');
@@ -71,12 +73,13 @@ impl Metis {
             let lines = memchr::memchr_iter(b'\n', &window).filter(|&newline| is_vertex(newline + 1)).count() as u64;
             Ok(own + lines)
         })?;
-        let mut vertices = vec![1];
-        vertices.extend(counts.into_iter().scan(1, |vertex, count| {
-            *vertex += count;
-            Some(*vertex)
-        }));
-        Ok(self.first_vertices.get_or_init(|| vertices))
+        let mut lines = 0u64;
+        let with_first = |(range, count): (Range<u64>, u64)| {
+            lines += count;
+            (range, lines - count + 1)
+        };
+        let ranges = ranges.into_iter().zip(counts).map(with_first).collect();
+        Ok(self.ranges.get_or_init(|| MetisRanges { ranges, lines }))
     }
 
     /// Parses the lines that begin in a range; returns how many neighbours were delivered.
@@ -115,16 +118,14 @@ impl Metis {
     fn store(&self, control: &Control) -> Result<Option<RowStore>> {
         let MetisHeader { vertices, edges, .. } = self.header;
         let task = control.task(READ, Some(self.file.bytes), Unit::Bytes);
-        let ranges = self.ranges();
-        let first_vertices = self.count_lines(&ranges, control)?;
-        if first_vertices.last().is_none_or(|next| next - 1 < vertices) {
+        let &MetisRanges { ref ranges, lines } = self.ranges(control)?;
+        if lines < vertices {
             return Ok(None);
         }
         let mut store = RowStore::new(vertices + 1);
-        let chunks: Vec<_> = ranges.iter().zip(first_vertices).collect();
-        let parsed = map_in_order(&chunks, control, |(range, vertex)| {
+        let parsed = map_in_order(ranges, control, |(range, vertex)| {
             let chunk = store.chunk();
-            self.scan_range(range, **vertex, ArcBatch::new(&chunk, control))?;
+            self.scan_range(range, *vertex, ArcBatch::new(&chunk, control))?;
             task.advance(range.end - range.start);
             Ok(chunk.into_successors())
         })?;
@@ -155,13 +156,11 @@ impl Reader for Metis {
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
         let MetisHeader { vertices, edges, .. } = self.header;
-        let ranges = self.ranges();
-        let first_vertices = self.count_lines(&ranges, control)?;
+        let &MetisRanges { ref ranges, lines } = self.ranges(control)?;
         task.advance(self.start);
-        let chunks: Vec<_> = ranges.iter().zip(first_vertices).collect();
         let mirrored = Mirrored { sink, key: SymmetryKey::random(), sum: AtomicU64::new(0) };
-        let found = in_order(&chunks, control, |(range, vertex)| {
-            let found = self.scan_range(range, **vertex, ArcBatch::new(&mirrored, control))?;
+        let found = in_order(ranges, control, |(range, vertex)| {
+            let found = self.scan_range(range, *vertex, ArcBatch::new(&mirrored, control))?;
             task.advance(range.end - range.start);
             Ok(found)
         })?;
@@ -172,7 +171,6 @@ impl Reader for Metis {
                 .expected(expected)
                 .advice("the header 'n m' counts each edge once, and each edge is in the lines of both its ends"))
         };
-        let lines = first_vertices.last().map_or(0, |next| next - 1);
         if lines < vertices {
             wrong(plural(lines, "line of a vertex", "lines of vertices"), format!("{vertices}, as the header says"))
         } else if Some(found) != edges.checked_mul(2) {

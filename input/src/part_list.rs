@@ -19,8 +19,7 @@ const MOST_BYTES: u64 = 64 << 20;
 
 pub(super) fn is_named(input: &Path) -> bool {
     let name = public(input).to_string_lossy().into_owned();
-    let plain = Compression::SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(&name);
-    plain.ends_with(SUFFIX)
+    Compression::stripped(&name).ends_with(SUFFIX)
 }
 
 pub(super) fn parts(list: &InputFile) -> Result<Vec<PathBuf>> {

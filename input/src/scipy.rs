@@ -7,21 +7,19 @@
 
 mod arrays;
 
-use std::path::Path;
-
 use super::compressed_rows::CompressedRows;
 use super::file::InputFile;
-use super::lines::ReadSizes;
 use super::npy::Npy;
+use super::source::HowToOpen;
 use super::{Reader, check_vertices};
 use arrays::Arrays;
 use trimill_system::text::plural;
-use trimill_system::{Control, Error, Result};
+use trimill_system::{Error, Result};
 
 const SAVE_AGAIN: &str = "write the matrix again with scipy.sparse.save_npz";
 
-pub(super) fn open(file: &InputFile, sizes: ReadSizes, work_dir: &Path, control: &Control) -> Result<Box<dyn Reader>> {
-    let mut arrays = Arrays::open(file, work_dir, control)?;
+pub(super) fn open(file: &InputFile, how: &HowToOpen<'_>) -> Result<Box<dyn Reader>> {
+    let mut arrays = Arrays::open(file, how)?;
     let format = arrays.text("format")?;
     let kind = match format.as_str() {
         "csr" | "csc" | "coo" => format.as_str(),
@@ -59,7 +57,7 @@ pub(super) fn open(file: &InputFile, sizes: ReadSizes, work_dir: &Path, control:
                     .expected(format!("{}, as there are rows of entries", rows.length))
                     .advice(SAVE_AGAIN));
             }
-            Box::new(Npy::of_columns(rows, columns, vertices, sizes))
+            Box::new(Npy::of_columns(rows, columns, vertices, how.sizes))
         }
         _ => {
             let (indptr, indices) = (arrays.integers("indptr")?, arrays.integers("indices")?);
@@ -68,7 +66,7 @@ pub(super) fn open(file: &InputFile, sizes: ReadSizes, work_dir: &Path, control:
                     .expected(format!("{}, one more than rows", vertices + 1))
                     .advice(SAVE_AGAIN));
             }
-            Box::new(CompressedRows::new(indptr, indices, kind == "csc", sizes.window, SAVE_AGAIN)?)
+            Box::new(CompressedRows::new(indptr, indices, kind == "csc", how.sizes.window, SAVE_AGAIN)?)
         }
     };
     arrays.check_values(matrix.facts().arcs_at_most)?;

@@ -8,12 +8,10 @@ use std::sync::Arc;
 
 use super::arcs::{ArcSource, READ, SourceFacts};
 use super::bvgraph::{BvGraphFiles, Bvgraph};
-use super::column_names::ColumnNames;
 use super::dataset::{check_remote, files_anywhere, named_inputs};
 use super::file::InputFile;
 use super::format::Format;
 use super::graphalytics::{self, Graphalytics, GraphalyticsFiles, VertexList};
-use super::header::Header;
 use super::identity::{Identity, Watched};
 use super::lines::ReadSizes;
 use super::names::NameSink;
@@ -210,14 +208,6 @@ impl Source {
 
     pub fn format(&self) -> Format {
         self.format
-    }
-
-    pub fn header(&self) -> Option<Header> {
-        self.reading.header
-    }
-
-    pub fn columns(&self) -> Option<&ColumnNames> {
-        self.reading.columns.as_ref()
     }
 
     /// The identity before opening: canonical paths, sizes, times, inodes (of both files of a BVGraph), and a hash of files that have just

@@ -6,19 +6,14 @@ use std::sync::Mutex;
 use super::column_names::ColumnNames;
 use super::ends::{begin_with_a_key, is_index, places};
 use trimill_system::control::NOTE;
-use trimill_system::text::printable;
+use trimill_system::text::{self, printable};
 use trimill_system::{Error, Result, lock};
 
 const MOST_LISTED: usize = 12;
 
 pub(super) fn listed(columns: impl ExactSizeIterator<Item = (String, String)>) -> String {
-    let more = columns.len().saturating_sub(MOST_LISTED);
-    let of = |(name, kind): (String, String)| format!("'{}' {kind}", printable(&name));
-    let mut listed: Vec<String> = columns.take(MOST_LISTED).map(of).collect();
-    if more > 0 {
-        listed.push(format!("{more} more"));
-    }
-    format!("the columns {}", if listed.is_empty() { "(none)".into() } else { listed.join(", ") })
+    let listed = text::listed(columns.map(|(name, kind)| format!("'{}' {kind}", printable(&name))), MOST_LISTED);
+    format!("the columns {}", if listed.is_empty() { "(none)" } else { listed.as_str() })
 }
 
 /// The columns of tails and heads; errors name no file. `fields`: all columns' names; `column` makes a column of ids, or says why not.

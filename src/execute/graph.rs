@@ -13,7 +13,7 @@ use crate::run_dir::{JobRecord, RunDir};
 use crate::vertices::lcc;
 use trimill_graph::OrientedGraph;
 use trimill_input::arcs::{ArcSource, EdgeSource, checked};
-use trimill_input::{Source, VertexList};
+use trimill_input::{InputSettings, Source, VertexList};
 use trimill_system::mapped::trim_heap;
 use trimill_system::{Bytes, Control, Error, Kind, Result, disk, lock, parallel};
 
@@ -61,16 +61,16 @@ impl Session {
                 self.preparing,
                 &self.control,
             )?;
-            let origin = Self::origin(&source, &self.control)?;
+            let origin = Self::origin(&source, job.settings.input.reading(), &self.control)?;
             Ok((source, origin))
         })?;
         self.resolve_lcc(source.facts().directed, source.listed().map_or(0, VertexList::at_most), origin.is_some())?;
         Ok(Opened { session: self, source: Box::new(source), origin, claimed: None })
     }
 
-    pub(super) fn origin(source: &Source, control: &Control) -> Result<Option<Origin>> {
-        let (format, header, columns) = (source.format(), source.header(), source.columns().cloned());
-        let names = source.facts().has_names;
+    pub(super) fn origin(source: &Source, reading: InputSettings, control: &Control) -> Result<Option<Origin>> {
+        let InputSettings { header, columns, .. } = reading;
+        let (format, names) = (source.format(), source.facts().has_names);
         let identity = source.identity(control)?;
         Ok(identity.map(|identity| Origin { format, header, columns, names, doubled: None, identity }))
     }

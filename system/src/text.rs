@@ -41,6 +41,16 @@ pub fn plural(many: impl Display, one: &str, more: &str) -> String {
     many + " " + word
 }
 
+/// The first `most` of some names, and how many more there are.
+pub fn listed(names: impl ExactSizeIterator<Item = String>, most: usize) -> String {
+    let more = names.len().saturating_sub(most);
+    let mut listed: Vec<String> = names.take(most).collect();
+    if more > 0 {
+        listed.push(format!("{more} more"));
+    }
+    listed.join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -29,6 +29,16 @@ pub(crate) fn simple(arcs: &[(u64, u64)]) -> BTreeSet<(u64, u64)> {
     arcs.iter().filter(|(u, v)| u != v).map(|&(u, v)| (u.min(v), u.max(v))).collect()
 }
 
+/// Arcs as pairs of `u32`.
+pub(crate) fn pairs32(arcs: &[(u64, u64)]) -> Vec<u8> {
+    arcs.iter().flat_map(|&(u, v)| (u | v << 32).to_le_bytes()).collect()
+}
+
+/// Arcs as pairs of `u64`.
+pub(crate) fn pairs64(arcs: &[(u64, u64)]) -> Vec<u8> {
+    arcs.iter().flat_map(|&(u, v)| [u, v]).flat_map(u64::to_le_bytes).collect()
+}
+
 /// The triangles of a simple graph, by checking every pair of edges that share their smaller end.
 pub(crate) fn triangles(edges: &BTreeSet<(u64, u64)>) -> u64 {
     edges

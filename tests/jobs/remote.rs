@@ -12,6 +12,7 @@ use crate::common::packed::{gz, zipped, zst};
 use crate::common::place::{self, Place, stderr};
 use crate::common::server::{Answer, Object, Server};
 use crate::common::tables::parquet;
+use crate::common::{pairs32, pairs64};
 use ::parquet::column::writer::ColumnWriter;
 use ::parquet::file::properties::WriterProperties;
 
@@ -33,8 +34,7 @@ fn table(arcs: &[(u64, u64)]) -> Vec<u8> {
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let text = fs::read_to_string(data("ca-HepTh.txt")).unwrap();
     let arcs = arcs("ca-HepTh.txt");
-    let pairs: Vec<u8> = arcs.iter().flat_map(|&(u, v)| [u as u32, v as u32]).flat_map(u32::to_le_bytes).collect();
-    let wide: Vec<u8> = arcs.iter().flat_map(|&(u, v)| [u, v]).flat_map(u64::to_le_bytes).collect();
+    let pairs = pairs32(&arcs);
     let header = format!("{{'descr': '<u4', 'fortran_order': False, 'shape': ({}, 2), }}", arcs.len());
     let npy = [b"\x93NUMPY\x01\x00\x76\x00", format!("{header:<117}\n").as_bytes(), &pairs].concat();
     let frames = text.lines().collect::<Vec<_>>();
@@ -49,7 +49,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
         ("frames.txt.zst", frames.collect::<Vec<_>>().concat()),
         ("g.parquet", table(&arcs)),
         ("g.bin", pairs),
-        ("g.u64", wide),
+        ("g.u64", pairs64(&arcs)),
         ("g.npy", npy),
         ("g.mtx", format!("{banner}{}", matrix.concat()).into()),
     ]

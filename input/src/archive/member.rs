@@ -15,7 +15,7 @@ use std::path::Path;
 
 use crate::detect;
 use trimill_system::Error;
-use trimill_system::text::shown;
+use trimill_system::text::{listed, shown};
 
 const MOST_LISTED: usize = 8;
 
@@ -65,10 +65,10 @@ pub(crate) fn graph(members: &[Member]) -> Result<usize, Error> {
     }
     match found[..] {
         [only] => Ok(only),
-        [] => Err(Error::data("", format!("no graph among {}", listed(members, &files)))
+        [] => Err(Error::data("", format!("no graph among {}", named(members, &files)))
             .expected("one file with the suffix of a format, such as .mtx, .edges or .txt, or one file alone")
             .advice("unpack the archive and name the file of the graph")),
-        _ => Err(Error::data("", format!("{} files that may be the graph: {}", found.len(), listed(members, &found)))
+        _ => Err(Error::data("", format!("{} files that may be the graph: {}", found.len(), named(members, &found)))
             .expected("one")
             .advice("unpack the archive and name the file of the graph, or all files if they hold one graph together")),
     }
@@ -93,13 +93,9 @@ fn is_of_suitesparse(at: usize, files: &[usize], members: &[Member]) -> bool {
         })
 }
 
-fn listed(members: &[Member], chosen: &[usize]) -> String {
-    let mut names: Vec<String> =
-        chosen.iter().take(MOST_LISTED).map(|&at| format!("'{}'", shown(Path::new(&members[at].name)))).collect();
-    if chosen.len() > MOST_LISTED {
-        names.push(format!("{} more", chosen.len() - MOST_LISTED));
-    }
-    if names.is_empty() { "its members (no plain file)".into() } else { names.join(", ") }
+fn named(members: &[Member], chosen: &[usize]) -> String {
+    let names = chosen.iter().map(|&at| format!("'{}'", shown(Path::new(&members[at].name))));
+    if chosen.is_empty() { "its members (no plain file)".into() } else { listed(names, MOST_LISTED) }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use arrow_ipc::CompressionType;
 use super::message::{BatchLayout, EndBuffers};
 use super::schema::{ArrowColumn, ArrowValues};
 use crate::batch::ArcBatch;
+use crate::file::is_of_reading;
 use crate::storage::{Pread, Storage};
 use trimill_system::{Error, Result};
 
@@ -109,7 +110,7 @@ impl ArrowBatch<'_> {
     }
 
     pub(super) fn unreadable(&self, end: usize, error: io::Error) -> Error {
-        if error.raw_os_error().is_some() || error.get_ref().is_some_and(|inner| inner.is::<Error>()) {
+        if is_of_reading(&error) {
             return Error::read(self.path, error);
         }
         let found = match error.kind() {

@@ -40,13 +40,13 @@ impl<'a, O: BitOrder> BvChunks<'a, O> {
                 let chunk = match scanner.next_chunk(degree) {
                     Ok(chunk) => chunk,
                     Err(_) => {
-                        let found = format!("the row of vertex {} cannot be decoded", scanner.node());
-                        return Err(graph.stream_error(scanner.take_error(), found));
+                        let found = format!("the row of vertex {} cannot be decoded", scanner.node);
+                        return Err(graph.stream_error(scanner.bits.take_error(), found));
                     }
                 };
                 if chunk.is_none() {
-                    graph.check_arcs(graph.properties.arcs - scanner.arcs_left())?;
-                    graph.check_end(scanner.position())?;
+                    graph.check_arcs(graph.properties.arcs - scanner.arcs_left)?;
+                    graph.check_end(scanner.bits.position())?;
                 }
                 Ok(chunk)
             }

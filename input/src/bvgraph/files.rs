@@ -1,9 +1,8 @@
 //! The files of a BVGraph, and their names.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::compression::Compression;
+use crate::compression::{Compression, with_suffix};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BvGraphFiles {
@@ -25,19 +24,12 @@ impl BvGraphFiles {
             Some("properties" | "offsets" | "ef") if !is_packed => plain.with_extension(""),
             _ => path.to_path_buf(),
         };
-        let with = |suffix: &str| {
-            let mut name = OsString::from(&base);
-            name.push(suffix);
-            PathBuf::from(name)
+        let graph = match suffix {
+            Some("graph") => path.to_path_buf(),
+            _ => Compression::found(with_suffix(&base, ".graph")),
         };
-        let graph = if suffix == Some("graph") {
-            path.to_path_buf()
-        } else {
-            let mut packed = Compression::SUFFIXES.iter().map(|suffix| with(&format!(".graph{suffix}")));
-            let plain = with(".graph");
-            if plain.is_file() { plain } else { packed.find(|path| path.is_file()).unwrap_or(plain) }
-        };
-        Self { graph, properties: with(".properties"), offsets: with(".offsets"), ef: with(".ef"), base }
+        let [properties, offsets, ef] = [".properties", ".offsets", ".ef"].map(|suffix| with_suffix(&base, suffix));
+        Self { base, graph, properties, offsets, ef }
     }
 
     /// Whether a file belongs to this graph, by its name: properties, offsets, sums, lists of URLs.

@@ -1,7 +1,6 @@
 //! The rows of a graph, decoded where they are needed. The lengths of rows come first: from the pass that cuts the stream or, with offsets, each
 //! row's beginning. Then threads decode chunks.
 
-use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
 use super::bits::{BitOrder, BitReader};
@@ -110,10 +109,8 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
         let (graph, encoding) = (self.graph, &self.graph.properties.encoding);
         let Some(offsets) = graph.offsets() else { return Ok(None) };
         let mut lengths = vec![0; encoding.nodes as usize];
-        let mut rest = &mut lengths[..];
-        let mut own = |rows: &Range<u64>| rest.split_off_mut(..(rows.end - rows.start) as usize).unwrap_or_default();
-        let parts: Vec<(&BvChunk, &mut [u32])> = chunks.iter().map(|chunk| (chunk, own(&chunk.rows))).collect();
-        let sums = parallel::try_map(parts, |(chunk, lengths)| -> Result<Option<u64>> {
+        let own = parallel::cut(&mut lengths, chunks.iter().map(|chunk| (chunk.rows.end - chunk.rows.start) as usize));
+        let sums = parallel::try_map(chunks.iter().zip(own), |(chunk, lengths)| -> Result<Option<u64>> {
             control.check()?;
             let Before::Offset(offset) = chunk.before else { return Ok(None) };
             let first = chunk.start - encoding.window.min(chunk.start);

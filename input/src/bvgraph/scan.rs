@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::bits::{BitOrder, BitReader, Impossible, StreamError};
+use super::bits::{BitOrder, BitReader, Impossible};
 use super::chunk::{AGAIN_ROWS, Before, BvChunk, CHUNK};
 use super::row::{Encoding, Successors};
 
@@ -31,10 +31,12 @@ struct ScannedRow {
 
 pub(super) struct Scanner<'a, O> {
     encoding: &'a Encoding,
-    bits: BitReader<'a, O>,
-    node: u64,
+    pub(super) bits: BitReader<'a, O>,
+    /// The next row to read; after an error, the row that could not be read.
+    pub(super) node: u64,
     rows: VecDeque<ScannedRow>,
-    arcs_left: u64,
+    /// How many of the declared arcs are still to come.
+    pub(super) arcs_left: u64,
     reach: u64,
     #[cfg(test)]
     looked_at: std::cell::Cell<u64>,
@@ -65,24 +67,6 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
         }
     }
 
-    /// How many of the declared arcs are still to come.
-    pub(super) fn arcs_left(&self) -> u64 {
-        self.arcs_left
-    }
-
-    /// The next row to read; after an error, the row that could not be read.
-    pub(super) fn node(&self) -> u64 {
-        self.node
-    }
-
-    pub(super) fn position(&self) -> u64 {
-        self.bits.position()
-    }
-
-    pub(super) fn take_error(&mut self) -> StreamError {
-        self.bits.take_error()
-    }
-
     /// The next chunk, `None` after the last row; `degree` receives the degrees of its rows.
     pub(super) fn next_chunk(&mut self, mut degree: impl FnMut(u64)) -> Result<Option<BvChunk>, Impossible> {
         let first = self.node;
@@ -90,7 +74,7 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
             return Ok(None);
         }
         let mut start = self.start_for_next().unwrap_or(first);
-        let mut begin = if start == first { self.position() } else { self.row(start).bit };
+        let mut begin = if start == first { self.bits.position() } else { self.row(start).bit };
         let mut degrees: Vec<u64> = (start - self.reach.min(start)..start).map(|node| self.row(node).degree).collect();
         let mut arcs = 0;
         while self.node < self.encoding.nodes && (arcs < CHUNK || self.start_for_next().is_none()) {
@@ -102,7 +86,7 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
             degree(row);
             arcs += row;
         }
-        let (bits, before) = (begin..self.position(), Before::Degrees(degrees));
+        let (bits, before) = (begin..self.bits.position(), Before::Degrees(degrees));
         Ok(Some(BvChunk { rows: first..self.node, start, bits, reach: self.reach, before }))
     }
 

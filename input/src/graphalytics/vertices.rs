@@ -1,13 +1,12 @@
 //! The list of all vertices of a graph, `NAME.v`: one id a line, usually ascending.
 
-use std::io::BufRead;
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use crate::batch::DeliveryFailure;
 use crate::file::InputFile;
+use crate::head::Head;
 use crate::lines::ReadSizes;
 use crate::number::{columns, describe, whole};
 use crate::pairs::is_blank_or_comment;
@@ -23,21 +22,13 @@ const IDS_PER_BYTE: u64 = 4;
 
 /// A file that lists the vertices of a graph, also those without edges.
 pub struct VertexList {
-    file: InputFile,
-    edges: InputFile,
-    declared: Option<u64>,
-    sizes: ReadSizes,
+    pub(super) file: InputFile,
+    pub(super) edges: InputFile,
+    pub(super) declared: Option<u64>,
+    pub(super) sizes: ReadSizes,
 }
 
 impl VertexList {
-    pub(super) fn new(file: InputFile, edges: InputFile, declared: Option<u64>, sizes: ReadSizes) -> Self {
-        Self { file, edges, declared, sizes }
-    }
-
-    pub(super) fn edges_path(&self) -> &Path {
-        &self.edges.path
-    }
-
     /// The most ids, by the properties or the file's size; roughly, for a compressed list without properties. 8 bytes of memory each.
     pub fn at_most(&self) -> u64 {
         let by_size = match self.file.compression {
@@ -70,16 +61,15 @@ impl VertexList {
                 .advice("fetch the files again"));
         }
         let mut all: Vec<u64> = zeros(many);
-        let mut rest = &mut all[..];
-        let places = found.into_iter().map(|ids| (rest.split_off_mut(..ids.len()).unwrap_or_default(), ids));
-        parallel::each(places.collect::<Vec<_>>(), |(place, ids)| place.copy_from_slice(&ids));
+        let places = parallel::cut(&mut all, found.iter().map(Vec::len));
+        parallel::each(places.into_iter().zip(found), |(place, ids)| place.copy_from_slice(&ids));
         if !all.par_windows(2).all(|two| two[0] <= two[1]) {
             all.par_sort_unstable();
         }
         match all.par_windows(2).find_first(|two| two[0] == two[1]) {
             Some(two) => {
                 let error = Error::data(&self.file.path, format!("the vertex {} is there twice", two[0]));
-                Err(at(error, line_of(&self.file, 1, two[0], 2)?).expected("each vertex once"))
+                Err(at(error, self.line_of(&self.file, 1, two[0], 2)?).expected("each vertex once"))
             }
             None => Ok(all),
         }
@@ -93,10 +83,22 @@ impl VertexList {
         )
         .expected("edges between vertices of the list")
         .advice("fetch the files again");
-        match line_of(&self.edges, 2, id, 1) {
+        match self.line_of(&self.edges, 2, id, 1) {
             Ok(line) => at(error, line),
             Err(_) => error,
         }
+    }
+
+    /// The line in which `id` occurs the n-th time among the first `ends` columns. Reads line by line: for errors only.
+    fn line_of(&self, file: &InputFile, ends: usize, id: u64, nth: usize) -> Result<Option<u64>> {
+        let (mut head, mut seen) = (Head::new(file, self.sizes)?, 0);
+        while let Some(line) = head.next()? {
+            seen += usize::from(columns(line.trim_ascii_end()).take(ends).any(|word| whole(word) == Some(id)));
+            if seen == nth {
+                return Ok(Some(head.number));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -126,18 +128,4 @@ fn parse(lines: &[u8]) -> Result<Vec<u64>, DeliveryFailure> {
         from = end + 1;
     }
     Ok(ids)
-}
-
-/// The line in which `id` occurs the n-th time among the first `ends` columns. Reads line by line: for errors only.
-fn line_of(file: &InputFile, ends: usize, id: u64, nth: usize) -> Result<Option<u64>> {
-    let (mut stream, mut line, mut number, mut seen) = (file.stream(None)?, Vec::new(), 0, 0);
-    while stream.read_until(b'\n', &mut line).map_err(|e| file.damaged(e))? > 0 {
-        number += 1;
-        seen += usize::from(columns(line.trim_ascii_end()).take(ends).any(|word| whole(word) == Some(id)));
-        if seen == nth {
-            return Ok(Some(number));
-        }
-        line.clear();
-    }
-    Ok(None)
 }

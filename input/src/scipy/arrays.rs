@@ -7,23 +7,25 @@ use crate::archive::zip::Zip;
 use crate::file::InputFile;
 use crate::npy::array::NpyArray;
 use crate::npy::header::{MOST, NpyHeader};
+use crate::source::HowToOpen;
 use crate::spool::Spool;
-use trimill_system::text::shown;
-use trimill_system::{Control, Error, Result};
+use trimill_system::text::{listed, shown};
+use trimill_system::{Error, Result};
 
 /// The most bytes of an array that is read into memory: a name, or a shape.
 const MOST_SMALL: u64 = MOST + 1024;
 
+const MOST_LISTED: usize = 8;
+
 pub(super) struct Arrays<'a> {
     file: &'a InputFile,
     archive: Zip<'a>,
-    work_dir: &'a Path,
-    control: &'a Control,
+    how: &'a HowToOpen<'a>,
 }
 
 impl<'a> Arrays<'a> {
-    pub(super) fn open(file: &'a InputFile, work_dir: &'a Path, control: &'a Control) -> Result<Self> {
-        Ok(Self { file, archive: Zip::open(file)?, work_dir, control })
+    pub(super) fn open(file: &'a InputFile, how: &'a HowToOpen<'a>) -> Result<Self> {
+        Ok(Self { file, archive: Zip::open(file)?, how })
     }
 
     pub(super) fn text(&mut self, name: &str) -> Result<String> {
@@ -51,12 +53,12 @@ impl<'a> Arrays<'a> {
         let bytes = self.archive.members[at].bytes;
         let member = format!("{name}.npy");
         let (array, header) = if let Some(start) = self.archive.stored_at(at)? {
-            self.archive.contents(at, self.control, |_| Ok(()))?;
+            self.archive.contents(at, self.how.control, |_| Ok(()))?;
             let file = self.file.file.again().map_err(|e| Error::read(&self.file.path, e))?;
             NpyArray::open(self.file.member(&member, file)?, start, bytes)?
         } else {
-            let mut spool = Spool::new("an array", &self.file.path, self.work_dir, bytes)?;
-            self.archive.contents(at, self.control, |chunk| spool.write(chunk))?;
+            let mut spool = Spool::new("an array", &self.file.path, self.how.work_dir, bytes)?;
+            self.archive.contents(at, self.how.control, |chunk| spool.write(chunk))?;
             NpyArray::open(self.file.member(&member, spool.finish()?)?, 0, bytes)?
         };
         if header.shape.len() != 1 {
@@ -86,7 +88,7 @@ impl<'a> Arrays<'a> {
             return Err(self.error(name, format!("{bytes} bytes")).expected("a few"));
         }
         let mut read = Vec::new();
-        self.archive.contents(at, self.control, |chunk| {
+        self.archive.contents(at, self.how.control, |chunk| {
             read.extend_from_slice(chunk);
             Ok(())
         })?;
@@ -96,12 +98,8 @@ impl<'a> Arrays<'a> {
 
     fn place(&self, name: &str) -> Result<usize> {
         self.archive.place(&format!("{name}.npy")).ok_or_else(|| {
-            let members = &self.archive.members;
-            let mut names: Vec<String> = members.iter().take(8).map(|member| shown(Path::new(&member.name))).collect();
-            if members.len() > names.len() {
-                names.push("others".into());
-            }
-            Error::data(&self.file.path, format!("no array '{name}' among {}", names.join(", ")))
+            let members = self.archive.members.iter().map(|member| shown(Path::new(&member.name)));
+            Error::data(&self.file.path, format!("no array '{name}' among {}", listed(members, MOST_LISTED)))
                 .expected("what scipy.sparse.save_npz writes")
                 .advice("save an array of edges with numpy.save, as .npy")
         })

@@ -43,7 +43,7 @@ pub(super) fn open_reader(
         Format::Parquet | Format::Arrow => open_tables(format, files, reading, how)?,
         Format::Graphalytics => Box::new(Graphalytics::in_archive(files, sizes)?),
         Format::ScipyNpz => {
-            let matrix = scipy::open(&first(files)?, sizes, work_dir, control)?;
+            let matrix = scipy::open(&first(files)?, how)?;
             return Ok((matrix.bytes(), matrix));
         }
         Format::MatrixMarket => Box::new(MatrixMarket::open(first(files)?, sizes)?),
@@ -70,7 +70,7 @@ fn open_tables(
     how: &HowToOpen<'_>,
 ) -> Result<Box<dyn Reader>> {
     Ok(match format {
-        Format::Arrow => Box::new(crate::arrow::Arrow::open(files, reading, how.sizes, how.work_dir, how.control)?),
+        Format::Arrow => Box::new(crate::arrow::Arrow::open(files, reading, how)?),
         _ => Box::new(crate::parquet::Parquet::open(files, reading)?),
     })
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::common::job::{count, listing};
-use crate::common::{simple, triangles};
+use crate::common::{pairs32, simple, triangles};
 use proptest::prelude::*;
 
 /// A random graph, with loops, duplicates, both directions, isolated vertices.
@@ -35,7 +35,7 @@ fn write(arcs: &[(u64, u64)], format: &str, dir: &Path) -> PathBuf {
             }
             ("g.graph", format!("{n} {}\n{}\n", edges.len(), rows.join("\n")).into_bytes())
         }
-        _ => ("g.bin", arcs.iter().flat_map(|&(u, v)| [u as u32, v as u32]).flat_map(u32::to_le_bytes).collect()),
+        _ => ("g.bin", pairs32(arcs)),
     };
     std::fs::write(dir.join(name), bytes).unwrap();
     dir.join(name)

@@ -10,7 +10,7 @@ use trimill::testing::input::Source;
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
 
-use super::support::{Folder, arcs, read, work_dir};
+use super::support::{Folder, arcs, read, read_as, read_files, work_dir};
 use crate::common::arrow::arrow;
 use crate::common::job::fixture;
 
@@ -97,7 +97,7 @@ fn cut_files_are_refused() {
         let end = Path::new(name).extension().unwrap().to_str().unwrap();
         for length in (0..whole.len()).step_by(whole.len() / 50) {
             let path = folder.write(&format!("cut.{end}"), &whole[..length]);
-            let cut = Source::open(&[path], Some(Format::Arrow), &work_dir()).and_then(|source| arcs(&source));
+            let cut = read_as(&path, Some(Format::Arrow), None);
             assert_eq!(cut.expect_err(name).kind(), Kind::Data, "{name}, {length} bytes");
         }
     }
@@ -158,7 +158,7 @@ fn joined_files_are_refused() {
     let (mut none, schema) = (Vec::<u8>::new(), batch(vec![("a", ints(&[])), ("b", ints(&[]))]).schema());
     FileWriter::try_new(&mut none, &schema).unwrap().finish().unwrap();
     let paths = [folder.write("none.arrow", none), folder.write("some.arrow", first)];
-    assert_eq!(arcs(&Source::open(&paths, None, &work_dir()).unwrap()).unwrap(), [(0, 1), (1, 2), (2, 0)]);
+    assert_eq!(read_files(&paths).unwrap(), [(0, 1), (1, 2), (2, 0)]);
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use trimill::Kind;
-use trimill::testing::input::Source;
 use trimill::testing::input::format::Format;
 
-use super::support::{Folder, TINY, arcs, data, gz, open, read, sg, work_dir};
+use super::support::{Folder, TINY, data, gz, open, pairs32, pairs64, read, read_as, sg};
 
 #[test]
 fn bad_binary_files_are_refused() {
@@ -16,8 +15,7 @@ fn bad_binary_files_are_refused() {
     folder.refuses("odd.g500", [0; 16], &["a size of 16 bytes", "a multiple of 12"]);
     folder.refuses("unknown.dat", [0; 16], &["cannot be told", "bvgraph, text, matrix-market, metis"]);
     let path = folder.write("named.dat", [1, 0, 0, 0, 2, 0, 0, 0]);
-    let named = Source::open(&[path], Some(Format::BinU32), &work_dir()).unwrap();
-    assert_eq!(arcs(&named).unwrap(), [(1, 2)]);
+    assert_eq!(read_as(&path, Some(Format::BinU32), None).unwrap(), [(1, 2)]);
 
     let whole = sg(6, &TINY, true);
     folder.refuses("short.sg", &whole[..10], &["no header"]);
@@ -57,20 +55,17 @@ fn bad_binary_files_are_refused() {
 #[test]
 fn pairs_of_64_bits_are_told_from_pairs_of_32() {
     let folder = Folder::new();
-    let wide: Vec<u8> = TINY.iter().flat_map(|&(u, v)| [u, v]).flat_map(u64::to_le_bytes).collect();
+    let wide = pairs64(&TINY);
     for (name, bytes) in [("wide.bin", wide.clone()), ("wide.bin.gz", gz(&wide))] {
         folder.refuses(name, &bytes, &["looks like bin-u64", "--format bin-u64", "--format bin-u32"]);
         for (format, first) in [(Format::BinU64, (0, 1)), (Format::BinU32, (0, 0))] {
-            let named = Source::open(&[folder.path(name)], Some(format), &work_dir()).unwrap();
-            assert_eq!(arcs(&named).unwrap()[0], first, "{name} as {format}");
+            assert_eq!(read_as(&folder.path(name), Some(format), None).unwrap()[0], first, "{name} as {format}");
         }
     }
-    let pairs =
-        |arcs: &[(u32, u32)]| arcs.iter().flat_map(|&(u, v)| [u, v]).flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
     // A star, loops, and arcs in the order of their heads, of which more than 64 KiB lead to 0.
-    let by_heads: Vec<(u32, u32)> = (0..20_000).map(|i| (i * 7919 % 20_011, i / 10_000)).collect();
+    let by_heads: Vec<(u64, u64)> = (0..20_000).map(|i| (i * 7919 % 20_011, i / 10_000)).collect();
     for narrow in [&[(1, 0), (2, 0), (3, 0), (9, 0)][..], &[(0, 0); 4], &by_heads] {
-        let path = folder.write("narrow.bin", pairs(narrow));
+        let path = folder.write("narrow.bin", pairs32(narrow));
         assert_eq!(read(&path).unwrap().len(), narrow.len());
     }
 }

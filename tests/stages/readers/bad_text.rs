@@ -1,9 +1,8 @@
 //! Malformed text: every error names the file and the line.
 
 use trimill::Kind;
-use trimill::testing::input::Source;
 
-use super::support::{Folder, arcs, data, gz, open, read, sg, work_dir};
+use super::support::{Folder, data, gz, open, read, read_files, sg};
 
 #[test]
 fn large_ids_pass_and_too_large_ones_do_not() {
@@ -26,18 +25,12 @@ fn bad_text_is_refused_with_its_line() {
     for (text, line, found) in [
         ("1 2\nhello world\n", 2, "'hello'"),
         ("# c\n1 2\n3 four\n", 3, "'four'"),
-        ("1 2\n-3 4\n", 2, "the negative number -3"),
         ("-1 2\n", 1, "the negative number -1"),
         ("1 2\n3 -4\n", 2, "the negative number -4"),
         ("1 2\n\n3.0 4\n", 3, "the number 3.0, which is not an integer"),
-        ("1 2\n3 4.5 6\n", 2, "the number 4.5, which is not an integer"),
-        ("1 2\n3 4e1\n", 2, "not an integer"),
-        ("1 2\n3\n", 2, "one column only"),
         ("1 2\n3 \r\n", 2, "one column only"),
         ("1 2\n3 4x\n", 2, "'4x'"),
         ("1 2\ninf 4\n", 2, "'inf'"),
-        ("1 2\n1;2\n", 2, "not by ';'"),
-        ("1 2\r3 4\r", 1, "carriage return"),
         ("10\n20\n1 2\n", 2, "one column only"),
         ("a,b\nc,d\n1 2\n", 2, "'c'"),
         ("a,b\n1 2\nc,d\n3 4\n", 3, "'c'"),
@@ -46,7 +39,6 @@ fn bad_text_is_refused_with_its_line() {
         ("\"\",\"2\"\n1,2\n", 1, "without quotes"),
         ("hello world\n", 1, "no arc after it"),
         (",1 2\n", 1, "two non-negative integers"),
-        ("1,002 1,003\n1,003 1,004\n", 1, "'1,002 1,003', with commas and blanks between columns"),
         ("15\t1,003\n", 1, "with commas and blanks"),
         ("u v w\n# c\n1,002 15\n", 3, "with commas and blanks"),
         ("\"1,002\",\"1,009\"\n", 1, "without quotes and without commas"),
@@ -80,7 +72,7 @@ fn a_graph_that_declares_no_arcs_is_one_and_a_file_without_arcs_is_none() {
     folder.refuses("comments.txt.gz", gz(comments.as_bytes()), &["holds no arcs, only comments"]);
     // The same beside a list with arcs.
     let paths = [folder.write("arcs.txt", "0 1\n"), folder.write("blank.txt", "\n\n")];
-    let error = arcs(&Source::open(&paths, None, &work_dir()).unwrap()).unwrap_err();
+    let error = read_files(&paths).unwrap_err();
     assert!(error.kind() == Kind::Data && error.to_string().contains("blank.txt: holds no arcs"), "{error}");
     let missing = open(&folder.path("missing.txt")).unwrap_err();
     assert!(missing.kind() == Kind::Data && missing.to_string().contains("missing.txt: does not exist"), "{missing}");
@@ -100,7 +92,6 @@ fn bad_matrices_are_refused() {
         (format!("{banner}\n3 3 1\n1 x\n"), &["bad.mtx:3: 'x'"]),
         (format!("{banner}\n4294967295 4294967295 0\n"), &["bad.mtx:2: 4294967295 vertices", "at most 4294967294"]),
         ("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1\n".into(), &["bad.mtx:3:", "without a value"]),
-        ("34 34 78\n1 2\n".into(), &["bad.mtx:3: 1 entry; expected 78", "banner"]),
     ] {
         folder.refuses("bad.mtx", text, parts);
     }

@@ -2,25 +2,18 @@
 
 mod headers;
 
-use std::path::Path;
-
+use trimill::Kind;
+use trimill::testing::input::Header;
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
-use trimill::testing::input::{Header, InputSettings, Source};
-use trimill::{Control, Kind, Result};
 
-use super::support::{Folder, arcs, data, edges, gz, open, read, work_dir};
+use super::support::{Folder, data, edges, gz, open, pairs32, pairs64, read, read_as, read_files};
 
 /// Six vertices: two triangles, 0-1-2 and 1-2-3, and a path 3-4-5.
 const KITE: [(u64, u64); 7] = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (3, 4), (4, 5)];
 
 fn lines(first: u64, separator: &str, rest: &str) -> String {
     KITE.iter().map(|(u, v)| format!("{}{separator}{}{rest}\n", u + first, v + first)).collect()
-}
-
-fn read_as(path: &Path, format: Option<Format>, header: Option<Header>) -> Result<Vec<(u64, u64)>> {
-    let reading = InputSettings { format, header, ..InputSettings::default() };
-    arcs(&Source::open_as(&[path.to_path_buf()], reading, &work_dir(), &Control::silent())?)
 }
 
 /// Checks that a file, which may be compressed, has the arcs of the kite, with ids from `first` on.
@@ -120,6 +113,7 @@ fn columns_are_settled_once_a_file() {
         ("0 1\n1 2 3\n2 3\n", 2, &["a line with 3 columns; expected 2 columns"][..]),
         ("0 1 5\n1 2 3\n\n2 3\n", 4, &["a line with 2 columns; expected 3 columns"]),
         ("0 1\n1 2 {}\n", 2, &["a line with 3 columns; expected 2 columns"]),
+        ("0,1,2\n1,2,,5\n", 2, &["a line with 4 columns; expected 3 columns"]),
         ("0,1\n1,2,\n", 2, &["a line with 3 columns"]),
         ("0,1,7\n3,,1\n", 2, &["an empty column"]),
         ("3,,1\n", 1, &["an empty column"]),
@@ -138,7 +132,7 @@ fn columns_are_settled_once_a_file() {
     folder.refuses("out.actors", bipartite, &["out.actors:1:", "bipartite", "no triangles"]);
     // Two files may have different numbers of columns.
     let paths = [folder.write("a.txt", "0 1\n"), folder.write("b.txt", "1 2 9\n")];
-    assert_eq!(arcs(&Source::open(&paths, None, &work_dir()).unwrap()).unwrap(), [(0, 1), (1, 2)]);
+    assert_eq!(read_files(&paths).unwrap(), [(0, 1), (1, 2)]);
 }
 
 #[test]
@@ -197,8 +191,7 @@ fn a_metis_file_is_never_an_edge_list() {
 #[test]
 fn a_suffix_wins_over_the_prefix_out() {
     let folder = Folder::new();
-    let pairs: Vec<u8> = KITE.iter().flat_map(|&(u, v)| [u as u32, v as u32]).flat_map(u32::to_le_bytes).collect();
-    assert_eq!(edges(&read(&folder.write("out.bin", &pairs)).unwrap()), KITE);
+    assert_eq!(edges(&read(&folder.write("out.bin", pairs32(&KITE))).unwrap()), KITE);
     std::fs::copy(data("cnr-symmetric.graph"), folder.path("out.graph")).unwrap();
     std::fs::copy(data("cnr-symmetric.properties"), folder.path("out.properties")).unwrap();
     let source = open(&folder.path("out.graph")).unwrap();
@@ -261,8 +254,7 @@ fn a_byte_order_mark_is_passed_over_in_all_formats_of_text() {
 #[test]
 fn binary_formats_are_decompressed() {
     let folder = Folder::new();
-    let pairs: Vec<u8> = KITE.iter().flat_map(|&(u, v)| [u as u32, v as u32]).flat_map(u32::to_le_bytes).collect();
-    let wide: Vec<u8> = KITE.iter().flat_map(|&(u, v)| [u, v]).flat_map(u64::to_le_bytes).collect();
+    let (pairs, wide) = (pairs32(&KITE), pairs64(&KITE));
     let both: Vec<(u64, u64)> = KITE.iter().flat_map(|&(u, v)| [(u, v), (v, u)]).collect();
     let sg = super::support::sg(6, &both, false);
     for (name, bytes, format) in

@@ -10,7 +10,9 @@ use trimill::testing::input::{ArcSink, Source};
 use trimill::{Control, Error, Kind, Result};
 
 use super::bad_tables::{matrix, npy, table_of, words};
-use super::support::{Folder, TINY, arcs, bytes_of, data, edges, gz, open, sg, text_of, work_dir};
+use super::support::{
+    Folder, TINY, arcs, data, edges, gz, open, pairs32, pairs64, read, read_files, sg, text_of, work_dir,
+};
 use crate::common::job::fixture;
 
 #[test]
@@ -45,14 +47,9 @@ fn the_same_tiny_graph_comes_out_of_every_format() {
     let zst = [first, second].map(|text| zstd::encode_all(text.as_bytes(), 1).unwrap()).concat();
     assert_eq!(same(&folder.write("row_blocks.tsv.zst", zst), Format::Text, 0), sorted);
 
-    let pairs32 = bytes_of::<8>(&TINY, |u, v| (u | v << 32).to_le_bytes());
-    assert_eq!(same(&folder.write("pairs.bin", pairs32), Format::BinU32, 0), sorted);
-    let pairs64 = bytes_of::<16>(&TINY, |u, v| (u128::from(u) | u128::from(v) << 64).to_le_bytes());
-    assert_eq!(same(&folder.write("pairs.bin64", pairs64), Format::BinU64, 0), sorted);
-    let packed = bytes_of::<12>(&TINY, |u, v| {
-        let words = [u as u32, v as u32, 0].map(u32::to_le_bytes);
-        words.as_flattened().try_into().unwrap()
-    });
+    assert_eq!(same(&folder.write("pairs.bin", pairs32(&TINY)), Format::BinU32, 0), sorted);
+    assert_eq!(same(&folder.write("pairs.bin64", pairs64(&TINY)), Format::BinU64, 0), sorted);
+    let packed: Vec<u8> = TINY.iter().flat_map(|&(u, v)| [u as u32, v as u32, 0]).flat_map(u32::to_le_bytes).collect();
     assert_eq!(same(&folder.write("packed.g500", packed), Format::Graph500, 0), sorted);
     assert_eq!(same(&folder.write("directed.sg", sg(6, &TINY, true)), Format::GapbsSg, 0), sorted);
     assert_eq!(same(&folder.write("no-suffix-sg", sg(6, &TINY, true)), Format::GapbsSg, 0), sorted);
@@ -60,7 +57,6 @@ fn the_same_tiny_graph_comes_out_of_every_format() {
     let ends = |column: usize| TINY.iter().map(move |&(u, v)| [u, v][column] as i64).collect::<Vec<_>>();
     let rows: Vec<i64> = TINY.iter().flat_map(|&(u, v)| [u as i64, v as i64]).collect();
     let array = npy(1, "<i2", false, "(8, 2)", &words::<2>(&rows));
-    assert_eq!(same(&folder.write("edges.npy", &array), Format::Npy, 0), sorted);
     assert_eq!(same(&folder.write("edges.npy.gz", gz(&array)), Format::Npy, 0), sorted);
     assert_eq!(same(&folder.write("no-suffix-npy", array), Format::Npy, 0), sorted);
     let vector = |numbers: &[i64]| Some(npy(1, "<i8", false, &format!("({},)", numbers.len()), &words::<8>(numbers)));
@@ -71,11 +67,8 @@ fn the_same_tiny_graph_comes_out_of_every_format() {
         ("data.npy", None),
     ];
     let matrix = matrix("coo", zip::CompressionMethod::Deflated, &arrays);
-    assert_eq!(same(&folder.write("matrix.npz", &matrix), Format::ScipyNpz, 0), sorted);
     assert_eq!(same(&folder.write("no-suffix-npz", matrix), Format::ScipyNpz, 0), sorted);
-    let table = table_of(&TINY);
-    assert_eq!(same(&folder.write("edges.parquet", &table), Format::Parquet, 0), sorted);
-    assert_eq!(same(&folder.write("no-suffix-parquet", table), Format::Parquet, 0), sorted);
+    assert_eq!(same(&folder.write("no-suffix-parquet", table_of(&TINY)), Format::Parquet, 0), sorted);
 
     let entries: String = TINY.iter().map(|(u, v)| format!("{} {} 1.5\n", u + 1, v + 1)).collect();
     let general = format!("%%MatrixMarket matrix coordinate real general\n% words\n\n6 6 8\n{entries}");
@@ -116,7 +109,7 @@ fn a_graph_may_lie_in_several_files() {
     let (first, second) = TINY.split_at(3);
     let mut sorted = TINY.to_vec();
     sorted.sort_unstable();
-    let several = |paths: &[PathBuf]| arcs(&Source::open(paths, None, &work_dir()).unwrap()).unwrap();
+    let several = |paths: &[PathBuf]| read_files(paths).unwrap();
     let paths = [
         folder.write("a.txt", format!("# one\nsource target\n{}", text_of(first, " ", "\n").trim_end())),
         folder.write("b.csv.gz", gz(format!("from,to\n{}", text_of(second, ",", "\n")).as_bytes())),
@@ -125,8 +118,7 @@ fn a_graph_may_lie_in_several_files() {
     let source = Source::open(&paths, None, &work_dir()).unwrap();
     assert_eq!(source.identity(&Control::silent()).unwrap().unwrap().files.len(), 2);
     assert_eq!(source.bytes(), paths.iter().map(|path| path.metadata().unwrap().len()).sum::<u64>());
-    let halves = [("a.bin", first), ("b.bin", second)]
-        .map(|(name, arcs)| folder.write(name, bytes_of::<8>(arcs, |u, v| (u | v << 32).to_le_bytes())));
+    let halves = [("a.bin", first), ("b.bin", second)].map(|(name, arcs)| folder.write(name, pairs32(arcs)));
     assert_eq!(several(&halves), sorted);
     let tables = [("a.parquet", first), ("b.pq", second)].map(|(name, arcs)| folder.write(name, table_of(arcs)));
     assert_eq!(several(&tables), sorted);
@@ -155,7 +147,7 @@ fn a_graph_may_lie_in_several_files() {
     let mixed = Source::open(&[paths[0].clone(), halves[0].clone()], None, &work_dir()).unwrap_err();
     assert!(mixed.to_string().contains("looks like bin-u32"), "{mixed}");
     let path = folder.write("late.txt", "# x\n1 2\n3 x\n");
-    let late = arcs(&Source::open(&[paths[0].clone(), path], None, &work_dir()).unwrap()).unwrap_err();
+    let late = read_files(&[paths[0].clone(), path]).unwrap_err();
     assert!(late.to_string().contains("late.txt:3: 'x'"), "{late}");
 }
 
@@ -170,7 +162,7 @@ fn a_directory_stands_for_its_regular_files_if_they_are_the_current_ones() {
     std::os::unix::fs::symlink("../e", folder.path("d/e.txt")).unwrap();
     pipe_at(&folder.path("d/pipe"));
     let dir = [folder.path("d")];
-    assert_eq!(arcs(&Source::open(&dir, None, &work_dir()).unwrap()).unwrap(), [(0, 1), (1, 2), (3, 4)]);
+    assert_eq!(read_files(&dir).unwrap(), [(0, 1), (1, 2), (3, 4)]);
     for (log, kind) in
         [("_delta_log/0.json", "Delta Lake"), (".hoodie/x", "Apache Hudi"), ("metadata/v1.metadata.json", "Iceberg")]
     {
@@ -216,7 +208,7 @@ fn an_error_of_the_sink_and_a_request_to_stop_end_a_scan() {
     let names = ["cnr-2000.graph", "wiki-Vote.txt", "soc-Slashdot0902.txt.gz", "delaunay_n15.graph", "bcsstk13.mtx"];
     let mut paths: Vec<_> = names.into_iter().map(data).collect();
     paths.push(folder.write("tiny.sg", sg(6, &TINY, true)));
-    paths.push(folder.write("tiny.bin", bytes_of::<8>(&TINY, |u, v| (u | v << 32).to_le_bytes())));
+    paths.push(folder.write("tiny.bin", pairs32(&TINY)));
     let names = ["int64.npy", "fortran.npy", "csr.npz", "coo.npz", "arrow.parquet", "konect.tar.bz2", "stored.zip"];
     paths.extend(names.map(fixture));
     for path in paths {
@@ -259,7 +251,7 @@ fn frames_of_any_sizes_are_read_by_any_number_of_threads() {
     let path = folder.write("frames.txt.zst", &whole);
     for threads in [1, 4, 7] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let found = pool.install(|| super::support::read(&path)).unwrap();
+        let found = pool.install(|| read(&path)).unwrap();
         assert!(found == expected, "{threads} threads");
     }
     // Damage in any frame, and what follows the last one, is reported.

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use trimill::testing::input::{Source, files_of};
+use trimill::testing::input::files_of;
 use trimill::{Error, Kind};
 
-use super::support::{Folder, arcs, read, work_dir};
+use super::support::{Folder, read, read_files};
 use crate::common::packed::{zipped, zst};
 use crate::common::place::files;
 
@@ -59,7 +59,7 @@ impl GraphDir {
 
     fn read(&self, names: &[&str]) -> ReadArcs {
         let inputs: Vec<PathBuf> = names.iter().map(|name| self.0.path(name)).collect();
-        arcs(&Source::open(&inputs, None, &work_dir())?)
+        read_files(&inputs)
     }
 
     /// The graph in archives: as tar makes one of a folder, compressed, and as zip does.

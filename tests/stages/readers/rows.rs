@@ -20,7 +20,7 @@ use trimill::{Bytes, Control, Kind, Result};
 use webgraph::prelude::CompFlags;
 
 use super::bvgraph::{graph_of, write};
-use super::support::{Folder, TINY, bytes_of, data, open, sg_of_rows as sg, work_dir};
+use super::support::{Folder, TINY, data, open, pairs32, sg_of_rows as sg, work_dir};
 use crate::common;
 use faults::{Fault, arcs_of, is_clean, metis, rows_of};
 
@@ -256,8 +256,7 @@ fn real_graphs_are_taken_from_their_rows() {
     }
     // Formats without rows, and files that say that they are directed.
     assert!(!taken(&data("karate.mtx"), Bytes::mib(64)));
-    let pairs = bytes_of::<8>(&TINY, |u, v| (u | v << 32).to_le_bytes());
-    assert!(!taken(&Folder::new().write("pairs.bin", pairs), Bytes::mib(64)));
+    assert!(!taken(&Folder::new().write("pairs.bin", pairs32(&TINY)), Bytes::mib(64)));
     let directed = super::support::sg(2, &[(0, 1), (1, 0)], true);
     assert!(!taken(&Folder::new().write("directed.sg", directed), Bytes::mib(64)));
 }

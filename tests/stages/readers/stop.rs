@@ -9,6 +9,7 @@ use trimill::{Control, Kind};
 
 use super::formats::pipe_at;
 use super::support::{Folder, data, gz, work_dir};
+use crate::common::job::fixture;
 
 fn open(path: &Path, format: Option<Format>, control: &Control) -> trimill::testing::error::Result<Source> {
     Source::open_as(&[path.to_path_buf()], InputSettings { format, ..InputSettings::default() }, &work_dir(), control)
@@ -33,10 +34,13 @@ fn a_pipe_that_nobody_writes_to_can_be_stopped() {
 }
 
 #[test]
-fn what_never_ends_and_what_is_decompressed_can_be_stopped() {
+fn what_never_ends_and_what_is_unpacked_can_be_stopped() {
     let folder = Folder::new();
     let control = Control::silent();
     control.stop();
+    for name in ["suitesparse.tar.gz", "repository-times.zip", "csr.npz"] {
+        assert_eq!(open(&fixture(name), None, &control).unwrap_err().kind(), Kind::Interrupted, "{name}");
+    }
     let matrix = folder.write("karate.mtx.gz", gz(std::fs::read(data("karate.mtx")).unwrap()));
     let pairs = folder.write("pairs.bin.gz", gz([0; 64]));
     for (path, format) in [(Path::new("/dev/zero"), Some(Format::BinU32)), (&matrix, None), (&pairs, None)] {

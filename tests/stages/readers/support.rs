@@ -3,12 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use trimill::testing::input::Source;
 use trimill::testing::input::arcs::ArcSource;
+use trimill::testing::input::format::Format;
+use trimill::testing::input::{Header, InputSettings, Source};
 use trimill::{Control, Error, Kind, Result};
 
 pub(crate) use crate::common::job::data;
 pub(crate) use crate::common::packed::gz;
+use crate::common::simple;
+pub(crate) use crate::common::{pairs32, pairs64};
 
 pub(crate) fn work_dir() -> PathBuf {
     std::env::temp_dir()
@@ -31,12 +34,18 @@ pub(crate) fn read(path: &Path) -> Result<Vec<(u64, u64)>> {
     arcs(&open(path)?)
 }
 
+pub(crate) fn read_files(paths: &[PathBuf]) -> Result<Vec<(u64, u64)>> {
+    arcs(&Source::open(paths, None, &work_dir())?)
+}
+
+pub(crate) fn read_as(path: &Path, format: Option<Format>, header: Option<Header>) -> Result<Vec<(u64, u64)>> {
+    let reading = InputSettings { format, header, ..InputSettings::default() };
+    arcs(&Source::open_as(&[path.to_path_buf()], reading, &work_dir(), &Control::silent())?)
+}
+
 /// The undirected simple graph: sorted pairs `(min, max)`, each once, without loops.
 pub(crate) fn edges(arcs: &[(u64, u64)]) -> Vec<(u64, u64)> {
-    let mut edges: Vec<_> = arcs.iter().filter(|(u, v)| u != v).map(|&(u, v)| (u.min(v), u.max(v))).collect();
-    edges.sort_unstable();
-    edges.dedup();
-    edges
+    simple(arcs).into_iter().collect()
 }
 
 pub(crate) struct Folder(pub(crate) tempfile::TempDir);
@@ -81,10 +90,6 @@ pub(crate) const TINY: [(u64, u64); 8] = [(0, 1), (0, 1), (1, 2), (2, 2), (0, 2)
 
 pub(crate) fn text_of(arcs: &[(u64, u64)], separator: &str, end: &str) -> String {
     arcs.iter().map(|(u, v)| format!("{u}{separator}{v}{end}")).collect()
-}
-
-pub(crate) fn bytes_of<const N: usize>(arcs: &[(u64, u64)], record: impl Fn(u64, u64) -> [u8; N]) -> Vec<u8> {
-    arcs.iter().flat_map(|&(u, v)| record(u, v)).collect()
 }
 
 /// A `.sg` file of a graph with `n` vertices, in the layout that the GAP Benchmark Suite writes.
