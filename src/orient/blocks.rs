@@ -4,13 +4,10 @@
 
 use std::ops::Range;
 
-use xxhash_rust::xxh3::xxh3_64;
-
 use super::joined::BucketBlocks;
 use crate::clean::Shares;
+use trimill_graph::DegreeRun;
 use trimill_graph::numbering::degree_runs;
-use trimill_graph::rows::put_block;
-use trimill_graph::{BlockEntry, DegreeRun};
 use trimill_system::Result;
 
 /// The most buckets: each has a staging area in every thread.
@@ -95,20 +92,11 @@ impl BlockBuckets {
         let mut degrees = self.degrees_from(self.starts[blocks.start]);
         let (mut made, mut distances, mut lengths) = (BucketBlocks::default(), Vec::new(), Vec::new());
         for block in blocks {
-            let position = made.bytes.len();
             distances.clear();
             lengths.clear();
             rows(self.starts[block]..self.starts[block + 1], &mut distances, &mut lengths)?;
-            put_block(&lengths, &distances, &mut made.bytes);
-            made.entries.push(BlockEntry {
-                first_rank: self.starts[block].into(),
-                first_arc: made.arcs,
-                position: position as u64,
-                checksum: xxh3_64(&made.bytes[position..]),
-            });
-            made.arcs += distances.len() as u64;
+            made.add(self.starts[block].into(), &lengths, &distances);
             for (&length, degree) in lengths.iter().zip(&mut degrees) {
-                made.longest = made.longest.max(length);
                 made.probes = made.probes.saturating_add(u64::from(length) * u64::from(degree.saturating_sub(length)));
             }
         }
