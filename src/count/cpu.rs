@@ -133,7 +133,7 @@ impl Cpu {
             by_head: Vec::new(),
             cursors: zeros(size.locals as usize),
             workers: (0..workers_for(self.workers, size)).map(|_| worker()).collect(),
-            hubs: Hubs::new(),
+            hubs: Hubs::default(),
             packed: BitRows::None,
             counters: vertices.map(HostVertexCounters::new),
             triangles: 0,
