@@ -33,8 +33,9 @@ const RUN: usize = 1 << 12;
 /// One row in `SAMPLED` tells whether it pays off to pack.
 const SAMPLED: usize = 16;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum BitRows {
+    #[default]
     None,
     Some,
     Most,
