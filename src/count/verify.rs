@@ -47,10 +47,6 @@ impl ArcSink for Verifier {
 }
 
 impl Verifier {
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     pub fn for_arcs(arcs: u64) -> Self {
         Self(Mutex::new(Vec::with_capacity(arcs as usize)))
     }
