@@ -68,7 +68,10 @@ impl<'a> ReadOnDevice<'a> {
         // Arcs of an input that is read once cannot be given to the cores later.
         let fitting_ids = match (facts.is_read_once, device.engine()) {
             (true, None) => return Err(unfit("it cannot be used")),
-            (true, Some(engine)) => ids_within(engine.layout().capacity()),
+            (true, Some(engine)) => match ids_within(engine.layout().capacity()) {
+                0 => return Err(unfit("too little device memory for arcs whose number is not known")),
+                ids => ids,
+            },
             (false, _) => u64::MAX,
         };
         let start = Instant::now();
