@@ -89,7 +89,9 @@ impl BlockBuckets {
         blocks: Range<usize>,
         mut rows: impl FnMut(Range<u32>, &mut Vec<u32>, &mut Vec<u32>) -> Result<()>,
     ) -> Result<BucketBlocks> {
-        let mut degrees = self.degrees_from(self.starts[blocks.start]);
+        let each = self.degrees.iter().flat_map(|run| std::iter::repeat_n(run.degree, run.vertices as usize));
+        // Passes over a run of equal degrees in one step.
+        let mut degrees = each.skip(self.starts[blocks.start] as usize);
         let (mut made, mut distances, mut lengths) = (BucketBlocks::default(), Vec::new(), Vec::new());
         for block in blocks {
             distances.clear();
@@ -101,16 +103,6 @@ impl BlockBuckets {
             }
         }
         Ok(made)
-    }
-
-    fn degrees_from(&self, first: u32) -> impl Iterator<Item = u32> + '_ {
-        let (mut run, mut before) = (0, 0);
-        while run < self.degrees.len() && before + self.degrees[run].vertices <= first {
-            before += self.degrees[run].vertices;
-            run += 1;
-        }
-        let each = self.degrees[run..].iter().flat_map(|run| std::iter::repeat_n(run.degree, run.vertices as usize));
-        each.skip((first - before) as usize)
     }
 }
 
