@@ -80,7 +80,7 @@ impl Assign for Assigner<'_> {
                 partitioners::contiguous_by_weight(n, parts, self.weight)
             }
             Partitioner::ContiguousVertices => partitioners::contiguous_vertices(n, parts),
-            Partitioner::Metis => return self.metis(parts, self.contract.map(NonZeroU32::get)),
+            Partitioner::Metis => return self.metis(parts),
             Partitioner::File(path) => {
                 let found = self.read(path)?;
                 let assignment = drop_empty_parts(found.assignment, found.parts);
@@ -112,7 +112,7 @@ impl Assign for Assigner<'_> {
 }
 
 impl Assigner<'_> {
-    fn metis(&self, parts: u32, contract: Option<u32>) -> Result<Assignment> {
+    fn metis(&self, parts: u32) -> Result<Assignment> {
         let Some(helper) = self.helper else {
             return Err(Error::usage("the partitioner metis runs in a child process, and no program for it was named")
                 .advice("use another partitioner, or name the trimill program"));
@@ -120,7 +120,7 @@ impl Assigner<'_> {
         let options = MetisOptions {
             parts,
             seed: self.seed,
-            contract,
+            contract: self.contract.map(NonZeroU32::get),
             host_memory: self.host_memory,
             beside: self.beside_metis,
             work_dir: self.work_dir,

@@ -159,11 +159,7 @@ impl IdsOfVertices<'_> {
         self.present.universe().div_ceil(Self::RUN)
     }
 
-    fn run(&self, i: u32) -> Vec<u64> {
-        self.of(i).collect()
-    }
-
-    fn of(&self, i: u32) -> impl Iterator<Item = u64> + '_ {
+    fn run(&self, i: u32) -> impl Iterator<Item = u64> + '_ {
         let original = |id: u32| match self.ids {
             InputIds::Plain => u64::from(id),
             InputIds::Ranked(table) => table[id as usize],
@@ -179,7 +175,7 @@ impl IdsOfVertices<'_> {
         let lengths = ends.map(|end| std::mem::replace(&mut begin, end).abs_diff(end) as usize);
         let parts = parallel::cut(&mut all, lengths);
         parallel::each((0..).zip(parts), |(i, part)| {
-            part.iter_mut().zip(self.of(i)).for_each(|(place, id)| *place = id)
+            part.iter_mut().zip(self.run(i)).for_each(|(place, id)| *place = id)
         });
         all
     }

@@ -12,6 +12,7 @@ use super::tables::{AscendingIds, CHUNK, Order, encode_all};
 use trimill_system::disk::{self, NewFile};
 use trimill_system::{Error, Result};
 
+#[derive(Default)]
 pub struct RowsWritten {
     pub entries: Vec<BlockEntry>,
     pub block_bytes: u64,
@@ -20,6 +21,18 @@ pub struct RowsWritten {
 }
 
 impl RowsWritten {
+    /// Adds file blocks of `bytes` bytes, after `arcs` arcs; arcs and positions of `entries` count from the first of these blocks.
+    pub fn add(&mut self, entries: Vec<BlockEntry>, bytes: u64, arcs: u64) {
+        let before = self.block_bytes;
+        let placed = |entry: BlockEntry| BlockEntry {
+            first_arc: arcs + entry.first_arc,
+            position: before + entry.position,
+            ..entry
+        };
+        self.entries.extend(entries.into_iter().map(placed));
+        self.block_bytes += bytes;
+    }
+
     pub fn note(&self, layout: &mut Layout, degrees: &[DegreeRun]) {
         (layout.blocks, layout.block_bytes) = (self.entries.len() as u64, self.block_bytes);
         (layout.longest_row, layout.probes) = (self.longest_row, self.probes);

@@ -25,6 +25,7 @@ const PER_ENCODED: u64 = 8 + 8 + MOST_BYTES;
 /// The least number of keys of a run, if memory is scarce, and the most.
 const RUN: std::ops::Range<u64> = 1 << 10..1 << 17;
 
+#[derive(Default)]
 pub struct Buckets {
     buckets: Vec<Mutex<KeyBucket>>,
     /// Staging areas, and memory for making runs, that are free for reuse.
@@ -85,18 +86,13 @@ impl Buckets {
         let run = memory / 16 / PER_ENCODED / rayon::current_num_threads() as u64;
         Self {
             buckets: (0..buckets).map(|_| Mutex::default()).collect(),
-            idle: Mutex::default(),
-            makers: Mutex::default(),
             chunk,
             run: run.clamp(RUN.start, RUN.end) as usize,
             memory: AtomicU64::new(memory),
-            held: AtomicU64::new(0),
-            encoded: AtomicU64::new(0),
-            written: AtomicU64::new(0),
             expected,
-            hash: PairHash::NONE,
             of_class: 1,
             overflow: Overflow::new(dir, MemoryLimit::default()),
+            ..Self::default()
         }
     }
 

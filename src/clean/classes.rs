@@ -38,7 +38,7 @@ impl ArcClasses {
     pub(super) fn buckets(&self, of_class: usize, expected: u64, shares: &Shares<'_>) -> Buckets {
         let hash = match self {
             Self::Hash(hash) => *hash,
-            Self::Ranges(_) => PairHash::NONE,
+            Self::Ranges(_) => PairHash::default(),
         };
         Buckets::new(of_class * self.len(), expected, shares.buckets(), shares.space.dir).of_classes(hash, of_class)
     }

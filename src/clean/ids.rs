@@ -58,6 +58,7 @@ impl Seen {
 
 /// Collects the distinct ids of arcs, in at most 24 bytes for each of `most` ids. If there are more, it keeps a sample that tells about how
 /// many there are: ids whose hash ends with some zero bits, one bit more whenever there are too many again.
+#[derive(Default)]
 pub struct Distinct {
     shards: Vec<Mutex<IdShard>>,
     most: u64,
@@ -90,14 +91,7 @@ impl IdShard {
 
 impl Distinct {
     pub fn new(most: u64) -> Self {
-        Self {
-            shards: (0..64).map(|_| Mutex::default()).collect(),
-            most,
-            found: AtomicU64::new(0),
-            zeros: AtomicU32::new(0),
-            thinning: Mutex::default(),
-            largest: AtomicU64::new(0),
-        }
+        Self { shards: (0..64).map(|_| Mutex::default()).collect(), most, ..Self::default() }
     }
 
     pub fn is_full(&self) -> bool {

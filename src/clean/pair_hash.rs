@@ -3,15 +3,14 @@
 use trimill_system::hash::mix;
 
 /// Hashes pairs `min << 32 | max` to `2^bits` classes. `2^bits` consecutive `max` that differ only in the last bits go to different classes: a
-/// vertex's pairs spread over all classes, and the last bits of `max` follow from the class and the other bits, so they are not stored.
-#[derive(Debug, Clone, Copy)]
+/// vertex's pairs spread over all classes, and the last bits of `max` follow from the class and the other bits, so they are not stored. The default
+/// has one class.
+#[derive(Debug, Clone, Copy, Default)]
 pub struct PairHash {
     bits: u32,
 }
 
 impl PairHash {
-    pub const NONE: Self = Self { bits: 0 };
-
     /// `classes` must be a power of two.
     pub(super) const fn new(classes: usize) -> Self {
         Self { bits: classes.ilog2() }

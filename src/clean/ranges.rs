@@ -19,6 +19,7 @@ pub(super) struct BySmallerId {
 }
 
 impl BySmallerId {
+    /// All ids are below `ids`: the reader of ordered rows refuses others.
     pub(super) fn new(ids: u64) -> Self {
         let mut shift = 0;
         while ids >> shift >= MOST_BLOCKS {
@@ -28,10 +29,7 @@ impl BySmallerId {
     }
 
     fn add(&self, id: u64, arcs: usize) {
-        // A larger id is an error, found when arcs are distributed.
-        if let Some(count) = self.counts.get((id >> self.shift) as usize) {
-            count.fetch_add(arcs as u64, Ordering::Relaxed);
-        }
+        self.counts[(id >> self.shift) as usize].fetch_add(arcs as u64, Ordering::Relaxed);
     }
 
     /// About `many` ranges; `None` if one of them would have more than `most` arcs.
@@ -79,7 +77,7 @@ pub(super) struct IdRanges {
     shift: u32,
     range_of: Vec<u32>,
     starts: Vec<u64>,
-    /// One more than the largest id that was expected.
+    /// All ids are below it.
     pub(super) end: u64,
 }
 
@@ -88,10 +86,10 @@ impl IdRanges {
         self.starts.len() - 1
     }
 
-    /// The range of an arc with this smaller id. Ids that were not counted are in the last one.
+    /// The range of an arc with this smaller id.
     #[inline]
     pub(super) fn range_of(&self, id: u64) -> usize {
-        self.range_of.get((id >> self.shift) as usize).map_or(self.len() - 1, |&range| range as usize)
+        self.range_of[(id >> self.shift) as usize] as usize
     }
 
     pub(super) fn ids(&self, range: usize) -> Range<u64> {

@@ -42,7 +42,6 @@ use super::successors::SuccessorRows;
 use super::vertex_counters;
 use bitmap::BitmapState;
 use by_head::HeadBuckets;
-use hubs::Hubs;
 use pack::{BitRows, Unpacked};
 use postponed::Capacity;
 use probe::before;
@@ -124,20 +123,19 @@ impl Cpu {
     }
 
     fn work(&self, numbered: u32, size: ResidentSize, vertices: Option<VertexCounters>) -> BitmapState {
-        let near = vertices.as_ref().map_or(0, |of| HostVertexCounters::near(of, self.hubs.min(numbered)));
+        let most_hubs = self.hubs.min(numbered);
+        let near = vertices.as_ref().map_or(0, |of| HostVertexCounters::near(of, most_hubs));
         let worker = || Mutex::new(CpuWorker::new(numbered, self.room, near));
         BitmapState {
-            most_hubs: self.hubs.min(numbered),
+            numbered,
+            most_hubs,
             room_by_head: by_head::room_taken(self.by_head, size.arcs, by_head::ENOUGH_ROOM),
             sorted_by_head: self.room.arcs,
-            by_head: Vec::new(),
             cursors: zeros(size.locals as usize),
             workers: (0..workers_for(self.workers, size)).map(|_| worker()).collect(),
-            hubs: Hubs::new(),
-            packed: BitRows::None,
             counters: vertices.map(HostVertexCounters::new),
-            triangles: 0,
             progress: self.progress.clone(),
+            ..BitmapState::default()
         }
     }
 
@@ -229,13 +227,12 @@ impl CountBackend for Cpu {
                 return Ok(Box::new(edges::CpuEdgeCounter::new(size, workers_for(self.workers, rows), self)));
             }
         };
-        Ok(Box::new(CpuCounter { resident: Resident::default(), numbered, work: self.work(numbered, rows, vertices) }))
+        Ok(Box::new(CpuCounter { resident: Resident::default(), work: self.work(numbered, rows, vertices) }))
     }
 }
 
 struct CpuCounter {
     resident: Resident,
-    numbered: u32,
     work: BitmapState,
 }
 
@@ -245,7 +242,7 @@ impl PartitionCounter for CpuCounter {
     }
 
     fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {
-        let Self { resident, numbered, work } = self;
+        let Self { resident, work } = self;
         parallel::within(pool, || {
             let range = &row_block.range;
             if row_block.is_empty() {
@@ -253,7 +250,7 @@ impl PartitionCounter for CpuCounter {
                 return Ok(());
             }
             // A partition that is cut by heads has several row blocks, so it does not count as the whole graph.
-            let whole = resident.numbers.len() == *numbered as usize && *range == (0..*numbered);
+            let whole = resident.numbers.len() == work.numbered as usize && *range == (0..work.numbered);
             let end_of_hubs = end_of_hubs(resident, &SuccessorRows::new(resident, row_block), work.most_hubs, whole);
             if whole {
                 work.pack(resident, end_of_hubs);
@@ -266,7 +263,7 @@ impl PartitionCounter for CpuCounter {
                     pack::probes(successors.row(head))
                 }),
             };
-            work.count(resident, *numbered, &successors, end_of_hubs, &heads)
+            work.count(resident, &successors, end_of_hubs, &heads)
         })
     }
 

@@ -47,10 +47,6 @@ impl ArcSink for Verifier {
 }
 
 impl Verifier {
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     pub fn for_arcs(arcs: u64) -> Self {
         Self(Mutex::new(Vec::with_capacity(arcs as usize)))
     }
@@ -116,35 +112,16 @@ impl Verifier {
     }
 }
 
-/// Merge sort in short steps, so that a stop takes effect soon; takes as much memory again.
-fn sort<T: Copy + Ord + Default + Send + Sync>(all: &mut Vec<T>, control: &Control) -> Result<()> {
-    parallel::try_each(all.chunks_mut(STEPS), |run| {
-        control.check()?;
-        run.sort_unstable();
-        Ok(())
-    })?;
-    let (mut length, mut merged) = (STEPS, Vec::new());
-    while length < all.len() {
-        merged.resize(all.len(), T::default());
-        parallel::try_each(all.chunks(2 * length).zip(merged.chunks_mut(2 * length)), |(runs, into)| {
-            let (a, b) = runs.split_at(length.min(runs.len()));
-            merge(a, b, into, control)
-        })?;
-        std::mem::swap(all, &mut merged);
-        length *= 2;
+/// Sorts the smaller half and the larger one apart, down to [`STEPS`] items, so that a stop takes effect soon.
+fn sort<T: Ord + Send>(all: &mut [T], control: &Control) -> Result<()> {
+    control.check()?;
+    if all.len() <= STEPS {
+        all.sort_unstable();
+        return Ok(());
     }
-    Ok(())
-}
-
-fn merge<'a, T: Copy + Ord>(mut a: &'a [T], mut b: &'a [T], into: &mut [T], control: &Control) -> Result<()> {
-    for places in into.chunks_mut(STEPS) {
-        control.check()?;
-        for place in places {
-            let next = if b.is_empty() || (!a.is_empty() && a[0] <= b[0]) { &mut a } else { &mut b };
-            (*place, *next) = (next[0], &next[1..]);
-        }
-    }
-    Ok(())
+    let (smaller, _, larger) = all.select_nth_unstable(all.len() / 2);
+    let (one, other) = rayon::join(|| sort(smaller, control), || sort(larger, control));
+    one.and(other)
 }
 
 #[cfg(test)]

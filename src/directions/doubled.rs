@@ -16,16 +16,13 @@
 
 use std::ops::Range;
 
-use xxhash_rust::xxh3::xxh3_64;
-
 use super::arcs::{MarkedRows, Marking, RankFinder, other_arcs};
 use super::{MOST_VERTICES, RarerEdges, band_bytes};
 use crate::orient::joined::{BlocksInOrder, BucketBlocks};
 use crate::orient::{BLOCK, Destination, MadeGraph, VertexSections, Write, make};
 use trimill_graph::file::Layout;
-use trimill_graph::rows::put_block;
 use trimill_graph::writing::RowsWritten;
-use trimill_graph::{BlockEntry, CleanReport, GraphSize, OrientedGraph};
+use trimill_graph::{CleanReport, GraphSize, OrientedGraph};
 use trimill_input::arcs::ArcSource;
 use trimill_system::{Bytes, Control, Result};
 
@@ -115,7 +112,6 @@ fn file_blocks(rows: &MarkedRows) -> Vec<Range<u32>> {
 /// The file block of the doubled rows of some ranks; `mutual`: edges in both directions join copies, else the others.
 fn made(rows: &MarkedRows, ranks: Range<u32>, mutual: bool) -> BucketBlocks {
     let (mut lengths, mut distances) = (Vec::with_capacity(2 * ranks.len()), Vec::new());
-    let mut longest = 0;
     for rank in ranks.clone() {
         let places = rows.places(rank);
         let (before, mut after) = (distances.len(), 0);
@@ -129,16 +125,13 @@ fn made(rows: &MarkedRows, ranks: Range<u32>, mutual: bool) -> BucketBlocks {
         }
         let of_copy = (distances.len() - before) as u32;
         lengths.extend([of_copy, places.len() as u32]);
-        longest = longest.max(of_copy);
         let mut after = 0;
         for (head, _) in rows.heads(places) {
             distances.push(2 * head - after);
             after = 2 * head + 1;
         }
     }
-    let mut bytes = Vec::new();
-    put_block(&lengths, &distances, &mut bytes);
-    let checksum = xxh3_64(&bytes);
-    let entry = BlockEntry { first_rank: 2 * u64::from(ranks.start), first_arc: 0, position: 0, checksum };
-    BucketBlocks { bytes, entries: vec![entry], arcs: distances.len() as u64, longest, probes: 0 }
+    let mut made = BucketBlocks::default();
+    made.add(2 * u64::from(ranks.start), &lengths, &distances);
+    made
 }

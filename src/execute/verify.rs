@@ -135,7 +135,7 @@ fn verifier(source: &dyn ArcSource, names: Bytes, session: &Session) -> Result<V
             .fixed("files that are written", files)
     };
     if host.left(&needs(source.facts().arcs_at_most)).is_ok() {
-        return Ok(Verifier::new());
+        return Ok(Verifier::default());
     }
     // The bound that follows from the file's size may be far too high.
     let arcs = source.scan(&Discard, control)?;

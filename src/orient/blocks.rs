@@ -4,13 +4,10 @@
 
 use std::ops::Range;
 
-use xxhash_rust::xxh3::xxh3_64;
-
 use super::joined::BucketBlocks;
 use crate::clean::Shares;
+use trimill_graph::DegreeRun;
 use trimill_graph::numbering::degree_runs;
-use trimill_graph::rows::put_block;
-use trimill_graph::{BlockEntry, DegreeRun};
 use trimill_system::Result;
 
 /// The most buckets: each has a staging area in every thread.
@@ -92,37 +89,20 @@ impl BlockBuckets {
         blocks: Range<usize>,
         mut rows: impl FnMut(Range<u32>, &mut Vec<u32>, &mut Vec<u32>) -> Result<()>,
     ) -> Result<BucketBlocks> {
-        let mut degrees = self.degrees_from(self.starts[blocks.start]);
+        let each = self.degrees.iter().flat_map(|run| std::iter::repeat_n(run.degree, run.vertices as usize));
+        // Passes over a run of equal degrees in one step.
+        let mut degrees = each.skip(self.starts[blocks.start] as usize);
         let (mut made, mut distances, mut lengths) = (BucketBlocks::default(), Vec::new(), Vec::new());
         for block in blocks {
-            let position = made.bytes.len();
             distances.clear();
             lengths.clear();
             rows(self.starts[block]..self.starts[block + 1], &mut distances, &mut lengths)?;
-            put_block(&lengths, &distances, &mut made.bytes);
-            made.entries.push(BlockEntry {
-                first_rank: self.starts[block].into(),
-                first_arc: made.arcs,
-                position: position as u64,
-                checksum: xxh3_64(&made.bytes[position..]),
-            });
-            made.arcs += distances.len() as u64;
+            made.add(self.starts[block].into(), &lengths, &distances);
             for (&length, degree) in lengths.iter().zip(&mut degrees) {
-                made.longest = made.longest.max(length);
                 made.probes = made.probes.saturating_add(u64::from(length) * u64::from(degree.saturating_sub(length)));
             }
         }
         Ok(made)
-    }
-
-    fn degrees_from(&self, first: u32) -> impl Iterator<Item = u32> + '_ {
-        let (mut run, mut before) = (0, 0);
-        while run < self.degrees.len() && before + self.degrees[run].vertices <= first {
-            before += self.degrees[run].vertices;
-            run += 1;
-        }
-        let each = self.degrees[run..].iter().flat_map(|run| std::iter::repeat_n(run.degree, run.vertices as usize));
-        each.skip((first - before) as usize)
     }
 }
 

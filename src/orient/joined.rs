@@ -5,8 +5,11 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use super::place::Write;
 use trimill_graph::BlockEntry;
+use trimill_graph::rows::put_block;
 use trimill_graph::writing::RowsWritten;
 use trimill_system::{Result, lock};
 
@@ -21,6 +24,18 @@ pub(crate) struct BucketBlocks {
     pub(crate) arcs: u64,
     pub(crate) longest: u32,
     pub(crate) probes: u64,
+}
+
+impl BucketBlocks {
+    /// Adds a file block: the rows from `first_rank` on, by their lengths and distances.
+    pub(crate) fn add(&mut self, first_rank: u64, lengths: &[u32], distances: &[u32]) {
+        let position = self.bytes.len();
+        put_block(lengths, distances, &mut self.bytes);
+        let checksum = xxh3_64(&self.bytes[position..]);
+        self.entries.push(BlockEntry { first_rank, first_arc: self.arcs, position: position as u64, checksum });
+        self.arcs += distances.len() as u64;
+        self.longest = lengths.iter().fold(self.longest, |longest, &length| longest.max(length));
+    }
 }
 
 #[derive(Default)]
@@ -59,9 +74,7 @@ impl BlocksInOrder {
     }
 
     pub(crate) fn finish(self) -> RowsWritten {
-        let JoinedBlocks { entries, position, longest, probes, .. } =
-            self.joined.into_inner().unwrap_or_else(PoisonError::into_inner);
-        RowsWritten { entries, block_bytes: position, longest_row: longest, probes }
+        self.joined.into_inner().unwrap_or_else(PoisonError::into_inner).rows
     }
 
     pub(crate) fn arcs(&self) -> u64 {
@@ -104,11 +117,8 @@ struct JoinedBlocks {
     /// Complete buckets of which an earlier one is not complete.
     waiting: BTreeMap<usize, BucketBlocks>,
     next: usize,
-    position: u64,
     arcs: u64,
-    entries: Vec<BlockEntry>,
-    longest: u32,
-    probes: u64,
+    rows: RowsWritten,
 }
 
 impl JoinedBlocks {
@@ -117,17 +127,11 @@ impl JoinedBlocks {
         self.waiting.insert(bucket, made);
         let mut ready = Vec::new();
         while let Some(made) = self.waiting.remove(&self.next) {
-            let (position, arcs) = (self.position, self.arcs);
-            let placed = |entry: BlockEntry| BlockEntry {
-                first_arc: arcs + entry.first_arc,
-                position: position + entry.position,
-                ..entry
-            };
-            self.entries.extend(made.entries.into_iter().map(placed));
-            self.position += made.bytes.len() as u64;
+            let position = self.rows.block_bytes;
+            self.rows.add(made.entries, made.bytes.len() as u64, self.arcs);
             self.arcs += made.arcs;
-            self.longest = self.longest.max(made.longest);
-            self.probes = self.probes.saturating_add(made.probes);
+            self.rows.longest_row = self.rows.longest_row.max(made.longest);
+            self.rows.probes = self.rows.probes.saturating_add(made.probes);
             self.next += 1;
             ready.push((position, made.bytes));
         }

@@ -156,7 +156,7 @@ fn begin(place: Destination<'_>, layout: Layout, vertices: VertexSections<'_>) -
     let VertexSections { degrees, order, ids } = vertices;
     let mut writer = GraphWriter::create(place.dir, layout)?;
     if let Some(ids) = ids.filter(|_| writer.layout().has_ids) {
-        writer.ids((0..ids.runs()).map(|run| ids.run(run)))?;
+        writer.ids((0..ids.runs()).map(|run| ids.run(run).collect()))?;
     }
     if let Some(names) = place.names {
         writer.names(names)?;

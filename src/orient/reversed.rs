@@ -77,6 +77,7 @@ impl StagedArcs {
     }
 }
 
+#[derive(Default)]
 pub(super) struct StagedBuckets {
     buckets: Vec<StagedArcs>,
     chunks: u64,
@@ -181,12 +182,8 @@ impl ReversedArcs {
 
     /// A staging area for a thread that adds a chunk of rows, to be returned by [`Self::give_back`].
     pub(super) fn stage(&self) -> StagedBuckets {
-        let new = || StagedBuckets {
-            buckets: vec![StagedArcs::default(); self.waiting.len()],
-            chunks: 0,
-            heads: Vec::new(),
-            encoded: Vec::new(),
-        };
+        let new =
+            || StagedBuckets { buckets: vec![StagedArcs::default(); self.waiting.len()], ..StagedBuckets::default() };
         lock(&self.idle).pop().unwrap_or_else(new)
     }
 

@@ -85,20 +85,10 @@ impl RowPass<'_> {
     /// Divides the rows where the source says, else into chunks of up to [`CHUNK`] arcs, or of one longer row.
     fn chunks(&self) -> Vec<RowChunk> {
         let RowInputs { rows, lengths, .. } = self.input;
-        let n = lengths.len() as u64;
-        let (mut chunks, mut first, mut start, mut end) = (Vec::new(), 0, 0, 0);
         if let Some(starts) = rows.starts() {
-            let ends = starts.iter().skip(1).copied().chain([n]);
-            for ids in starts.iter().zip(ends).map(|(&id, next)| id..next) {
-                end +=
-                    lengths[ids.start as usize..ids.end as usize].iter().map(|&length| u64::from(length)).sum::<u64>();
-                if end > start {
-                    chunks.push(RowChunk { ids, arcs: start..end });
-                }
-                start = end;
-            }
-            return chunks;
+            return chunks_at(&starts, lengths).filter(|chunk| !chunk.arcs.is_empty()).collect();
         }
+        let (mut chunks, mut first, mut start, mut end) = (Vec::new(), 0, 0, 0);
         for (id, &length) in (0..).zip(lengths) {
             let length = u64::from(length);
             if end + length > start + CHUNK && end > start && length > 0 {
@@ -107,7 +97,7 @@ impl RowPass<'_> {
             }
             end += length;
         }
-        chunks.push(RowChunk { ids: first..n, arcs: start..end });
+        chunks.push(RowChunk { ids: first..lengths.len() as u64, arcs: start..end });
         chunks
     }
 
@@ -176,6 +166,17 @@ impl RowPass<'_> {
         })?;
         Ok(are_distinct(all))
     }
+}
+
+/// The chunks of rows that begin at these ids.
+pub(super) fn chunks_at(starts: &[u64], lengths: &[u32]) -> impl Iterator<Item = RowChunk> {
+    let ends = starts.iter().skip(1).copied().chain([lengths.len() as u64]);
+    let mut arcs = 0;
+    starts.iter().zip(ends).map(move |(&start, end)| {
+        let first = arcs;
+        arcs += lengths[start as usize..end as usize].iter().map(|&length| u64::from(length)).sum::<u64>();
+        RowChunk { ids: start..end, arcs: first..arcs }
+    })
 }
 
 pub(super) fn are_distinct(mut successors: Vec<u32>) -> bool {

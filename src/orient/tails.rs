@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::reversed::{Heads, ReversedArcs, SortedTails};
+use super::row_pass::chunks_at;
 use super::waiting::{decode_row, encode_row};
 use crate::clean::Shares;
 use trimill_graph::leb128::{numbers, put};
@@ -237,13 +238,11 @@ fn chunks(rows: &dyn AdjacencyRows, lengths: &[u32], shares: &Shares<'_>) -> Vec
     let all: u64 = n + lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
     let least = LEAST.max(all / (shares.staged() / 2).max(1));
     let starts = rows.starts().unwrap_or_else(|| (0..n).step_by(ROWS).collect());
-    let (mut chunks, mut parts, mut arc) = (Vec::new(), Vec::new(), 0);
+    let (mut chunks, mut parts) = (Vec::new(), Vec::new());
     let mut whole = RowChunk { ids: 0..0, arcs: 0..0 };
-    for (i, &start) in starts.iter().enumerate() {
-        let end = starts.get(i + 1).copied().unwrap_or(n);
-        let arcs = lengths[start as usize..end as usize].iter().map(|&length| u64::from(length)).sum::<u64>();
-        parts.push(RowChunk { ids: start..end, arcs: arc..arc + arcs });
-        arc += arcs;
+    for part in chunks_at(&starts, lengths) {
+        let (end, arc) = (part.ids.end, part.arcs.end);
+        parts.push(part);
         (whole.ids.end, whole.arcs.end) = (end, arc);
         // Ids count, too: those without a row have tails.
         if end == n || end - whole.ids.start + arc - whole.arcs.start >= least {

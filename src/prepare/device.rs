@@ -49,7 +49,6 @@ pub(super) struct PreparedOnDevice {
 pub(super) struct ReadOnDevice<'a> {
     device: DeviceArcs<'a>,
     input: ReadInput<'a>,
-    reading: Duration,
 }
 
 impl<'a> ReadOnDevice<'a> {
@@ -68,7 +67,10 @@ impl<'a> ReadOnDevice<'a> {
         // Arcs of an input that is read once cannot be given to the cores later.
         let fitting_ids = match (facts.is_read_once, device.engine()) {
             (true, None) => return Err(unfit("it cannot be used")),
-            (true, Some(engine)) => ids_within(engine.layout().capacity()),
+            (true, Some(engine)) => match ids_within(engine.layout().capacity()) {
+                0 => return Err(unfit("too little device memory for arcs whose number is not known")),
+                ids => ids,
+            },
             (false, _) => u64::MAX,
         };
         let start = Instant::now();
@@ -102,8 +104,8 @@ impl<'a> ReadOnDevice<'a> {
             let graph = GraphToPrepare { form: InputForm::ArcsOnGpu, ids, arcs, edges: arcs, row_bytes: None };
             space.expect_after(READ, &graph, control);
         }
-        let input = ReadInput { source, arcs, ids, loops, loop_ids, runs, left };
-        Ok(Self { device, input, reading })
+        let input = ReadInput { source, arcs, ids, loops, loop_ids, runs, left, reading };
+        Ok(Self { device, input })
     }
 
     /// Makes the graph. `note` is called meanwhile; it returns the identity of the input.
@@ -113,7 +115,7 @@ impl<'a> ReadOnDevice<'a> {
         place: Destination<'_>,
         control: &Control,
     ) -> Result<PreparedOnDevice, Stop> {
-        let Self { device, input, reading } = self;
+        let Self { device, input } = self;
         // The input's identity is a hash of its contents, which the processor computes while the device works.
         let (sent, identity) = sync_channel(1);
         let identity = Mutex::new(identity);
@@ -128,8 +130,7 @@ impl<'a> ReadOnDevice<'a> {
                 make_on(device, &input, identity, place, control)
             },
         );
-        let (made, edges, cleaning, orienting) = made?;
-        Ok(PreparedOnDevice { made, arcs: input.arcs - input.loops, edges, reading, cleaning, orienting })
+        made
     }
 }
 
@@ -144,6 +145,7 @@ struct ReadInput<'a> {
     runs: Option<Arc<EncodedRuns>>,
     /// Host memory besides arrays over ids.
     left: Bytes,
+    reading: Duration,
 }
 
 /// Host memory that a graph in memory must leave if it takes more than its usual share: counting on GPUs takes less.
@@ -158,14 +160,14 @@ impl ReadInput<'_> {
     }
 }
 
-/// Makes the graph of the arcs on the device; `identity` is the input's. Returns the edges, and the times of cleaning and orienting, too.
+/// Makes the graph of the arcs on the device; `identity` is the input's.
 fn make_on(
     on_device: DeviceArcs<'_>,
     read: &ReadInput<'_>,
     identity: impl FnOnce() -> Result<String>,
     place: Destination<'_>,
     control: &Control,
-) -> Result<(MadeGraph, u64, Duration, Duration), Stop> {
+) -> Result<PreparedOnDevice, Stop> {
     let start = Instant::now();
     let mut edges = on_device.clean(read.ids)?;
     let count = edges.edges();
@@ -206,7 +208,8 @@ fn make_on(
         (sorted - ranked).as_secs_f64(),
         (orienting - sorted).as_secs_f64()
     );
-    Ok((made, count, cleaning, orienting))
+    let (arcs, reading) = (read.arcs - read.loops, read.reading);
+    Ok(PreparedOnDevice { made, arcs, edges: count, reading, cleaning, orienting })
 }
 
 fn layout(used: &UsedIds, read: &ReadInput<'_>, edges: u64, distinct: u64) -> Layout {

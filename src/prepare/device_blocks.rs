@@ -33,17 +33,13 @@ pub(super) fn write_all(
     write: &Write<'_>,
     progress: &Progress,
 ) -> Result<RowsWritten, Stop> {
-    let mut written = RowsWritten { entries: Vec::new(), block_bytes: 0, longest_row: 0, probes: 0 };
-    let (mut first, mut arc) = (0, 0);
+    let (mut written, mut first, mut arc) = (RowsWritten::default(), 0, 0);
     while first + 1 < starts.len() {
         let mut blocks = rows.cut(starts, first)?;
-        let begin = (written.block_bytes, arc);
-        let place = |position: u64, bytes: Cow<'_, [u8]>| write(begin.0 + position, bytes);
-        for entry in write_blocks(&mut blocks, starts, &place, progress)? {
-            let (first_arc, position) = (begin.1 + entry.first_arc, begin.0 + entry.position);
-            written.entries.push(BlockEntry { first_arc, position, ..entry });
-        }
-        written.block_bytes += blocks.positions.last().copied().unwrap_or(0);
+        let begin = written.block_bytes;
+        let place = |position: u64, bytes: Cow<'_, [u8]>| write(begin + position, bytes);
+        let entries = write_blocks(&mut blocks, starts, &place, progress)?;
+        written.add(entries, blocks.positions.last().copied().unwrap_or(0), arc);
         arc += blocks.first_arcs.last().copied().unwrap_or(0);
         first = blocks.blocks.end;
     }
@@ -99,7 +95,7 @@ fn write_blocks(
             if to_encode.is_empty() { Ok(()) } else { blocks.encode(to_encode.clone(), of_next) }
         })?;
         entries.extend(written?);
-        done = if done.end == many { many..many } else { to_encode };
+        done = to_encode;
         std::mem::swap(&mut next, &mut encoded);
     }
     Ok(entries)

@@ -12,15 +12,10 @@ pub struct Meter {
 }
 
 impl Meter {
-    pub fn take(&self, bytes: Bytes) {
-        let bytes = bytes.get() as i64;
-        let held = self.held.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        self.peak.fetch_max(held.max(0) as u64, Ordering::Relaxed);
-    }
-
     pub fn change(&self, before: Bytes, after: Bytes) {
-        self.take(after.saturating_sub(before));
-        self.held.fetch_sub(before.saturating_sub(after).get() as i64, Ordering::Relaxed);
+        let more = after.get() as i64 - before.get() as i64;
+        let held = self.held.fetch_add(more, Ordering::Relaxed) + more;
+        self.peak.fetch_max(held.max(0) as u64, Ordering::Relaxed);
     }
 
     pub fn peak(&self) -> Bytes {
@@ -36,9 +31,9 @@ mod tests {
     fn a_buffer_that_was_not_counted_may_be_exchanged_for_a_smaller_one() {
         let meter = Meter::default();
         meter.change(Bytes(100), Bytes(40));
-        meter.take(Bytes(50));
+        meter.change(Bytes::ZERO, Bytes(50));
         assert_eq!(meter.peak(), Bytes::ZERO);
-        meter.take(Bytes(30));
+        meter.change(Bytes::ZERO, Bytes(30));
         assert_eq!(meter.peak(), Bytes(20));
     }
 }

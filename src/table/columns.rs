@@ -18,6 +18,15 @@ pub enum ColumnValue<R: 'static> {
 }
 
 impl<R> ColumnValue<R> {
+    /// The most bytes of a number as text. Shares are at least 2^-63: a point, 18 zeros behind it and 17 digits.
+    fn most_bytes(&self) -> u64 {
+        match self {
+            Self::Id(_) | Self::U64(_) => 20,
+            Self::U32(_) => 10,
+            Self::F64(_) => 2 + 18 + 17,
+        }
+    }
+
     fn put(&self, row: &R, names: Option<&mut NameReader<'_>>, then: u8, text: &mut Vec<u8>) -> Result<()> {
         match *self {
             Self::Id(id) => match names {
@@ -52,13 +61,7 @@ pub trait CountRows: Sync {
 
 /// The least and the most bytes of a row as text: a digit a column, or as many as its numbers can have; for names, typical lengths.
 pub(crate) fn line_bytes<R: CountRows>() -> [u64; 2] {
-    let most = |value: &ColumnValue<R::Row>| match value {
-        ColumnValue::Id(_) | ColumnValue::U64(_) => 20,
-        ColumnValue::U32(_) => 10,
-        // The shortest text that round-trips: 17 digits, zeros behind the point or an exponent.
-        ColumnValue::F64(_) => 25,
-    };
-    [R::COLUMNS.iter().map(|_| 1 + 1).sum(), R::COLUMNS.iter().map(|(_, value)| most(value) + 1).sum()]
+    [R::COLUMNS.iter().map(|_| 1 + 1).sum(), R::COLUMNS.iter().map(|(_, value)| value.most_bytes() + 1).sum()]
 }
 
 pub trait CountsInOrder {
@@ -91,4 +94,23 @@ pub(crate) fn write_lines<C: CountsInOrder>(to: &mut Output, table: TextTable, c
             Ok(())
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vertices::coefficient;
+
+    #[test]
+    fn no_coefficient_is_longer_than_is_said() {
+        let column = ColumnValue::<f64>::F64(|value| *value);
+        let degrees = [2, 3, 10, 65_537, 1_000_003, u32::MAX - 2, u32::MAX];
+        let all = degrees.iter().flat_map(|&degree| [1, 2, 3, 7, 11].map(|triangles| coefficient(degree, triangles)));
+        let longest = all.map(|value| {
+            let mut text = Vec::new();
+            column.put(&value, None, b'\t', &mut text).unwrap();
+            text.len() as u64 - 1
+        });
+        assert!((30..=column.most_bytes()).contains(&longest.max().unwrap()));
+    }
 }

@@ -6,11 +6,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
 
+use super::neighbours::ROWS;
 use trimill_counting::FALLEN;
 use trimill_system::mapped::zeros;
-
-/// The fewest vertices that a thread takes at a time.
-const ROWS: usize = 256;
 
 pub(super) fn is_left(value: u32) -> bool {
     value & FALLEN == 0

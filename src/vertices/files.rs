@@ -67,7 +67,7 @@ pub fn degrees(path: &Path, by_degree: &[OfDegree]) -> Result<Output> {
     let columns = ["degree", "vertices", "triangles", "average_local_clustering"];
     new_text(path, &columns, by_degree.len(), |place, then, text| {
         let OfDegree { degree, vertices, triangles } = by_degree[place];
-        let _ = write!(text, "{degree}{then}{vertices}{then}{triangles}{then}");
-        let _ = writeln!(text, "{}", by_degree[place].average_clustering());
+        let local = by_degree[place].average_clustering();
+        let _ = writeln!(text, "{degree}{then}{vertices}{then}{triangles}{then}{local}");
     })
 }

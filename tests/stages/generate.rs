@@ -117,7 +117,7 @@ fn is_sg_of(bytes: &[u8], vertices: u64, edges: &[(u64, u64)]) {
 }
 
 fn verify(edges: &[(u64, u64)]) -> VerifyReport {
-    let verifier = Verifier::new();
+    let verifier = Verifier::default();
     verifier.arcs(edges).unwrap();
     verifier.finish(&Control::silent()).unwrap()
 }

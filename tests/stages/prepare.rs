@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::common::job::data;
 use crate::common::rows_of;
@@ -204,19 +204,24 @@ fn what_a_device_cannot_prepare_is_prepared_on_the_cpu_or_refused() {
     }
 }
 
-/// Arcs that can be read once, as from a pipe.
-struct Once(ArcList);
+/// Arcs that can be read once, as from a pipe, and the bytes that were read.
+struct Once(ArcList, AtomicU64);
 
 impl ArcSource for Once {
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
+        assert_eq!(self.1.swap(8 * self.0.arcs.len() as u64, Ordering::Relaxed), 0, "read once");
         self.0.scan(sink, control)
     }
     fn facts(&self) -> SourceFacts {
         SourceFacts { arcs_at_most: u64::MAX, is_read_once: true, ..SourceFacts::default() }
     }
     fn bytes(&self) -> u64 {
-        8 * self.0.arcs.len() as u64
+        self.1.load(Ordering::Relaxed)
     }
+}
+
+fn once(arcs: Vec<(u64, u64)>) -> Once {
+    Once(list(arcs, None), AtomicU64::new(0))
 }
 
 #[test]
@@ -225,14 +230,23 @@ fn a_pipe_ends_at_an_id_whose_degree_has_no_room() {
     let arena = padded(8 << 20);
     let end = ids_within(arena);
     let arcs = |largest| vec![(0, 1), (1, largest), (0, largest)];
-    let on_device = |largest| {
-        let source = Once(list(arcs(largest), None));
-        prepared(&source, Some(&mut slow(arena, 0)), false, Bytes::ZERO)
-    };
+    let on_device = |largest| prepared(&once(arcs(largest)), Some(&mut slow(arena, 0)), false, Bytes::ZERO);
     // The error comes with the id, before the whole input is read.
     let error = on_device(end).unwrap_err().to_string();
     assert!(error.contains(&format!("id {end}, where memory has room for ids below {end}")), "{error}");
     assert!(error.contains("--prepare cpu"), "{error}");
     let on_cpu = prepared(&list(arcs(end - 1), None), None, false, Bytes::ZERO).unwrap();
     assert!(on_device(end - 1).unwrap().contents == on_cpu.contents);
+}
+
+#[test]
+fn a_pipe_is_left_to_the_cores_if_a_device_has_no_room_for_a_run() {
+    let Some(()) = has_compiler() else { return };
+    let (arena, arcs) = (padded(1 << 20), vec![(0, 1), (1, 9), (0, 9)]);
+    assert_eq!(ids_within(arena), 0);
+    let on_cpu = prepared(&list(arcs.clone(), None), None, false, Bytes::ZERO).unwrap();
+    let left = prepared(&once(arcs.clone()), Some(&mut slow(arena, 0)), false, Bytes::ZERO).unwrap();
+    assert!(left.contents == on_cpu.contents);
+    let refused = prepared(&once(arcs), Some(&mut slow(arena, 0)), true, Bytes::ZERO).unwrap_err().to_string();
+    assert!(refused.contains("too little device memory") && refused.contains("--prepare auto"), "{refused}");
 }

@@ -16,7 +16,9 @@ use crate::count::successors::SuccessorRows;
 use trimill_system::control::Progress;
 use trimill_system::{Bytes, Result, lock, parallel};
 
+#[derive(Default)]
 pub(super) struct BitmapState {
+    pub(super) numbered: u32,
     pub(super) most_hubs: u32,
     pub(super) room_by_head: usize,
     /// How many arcs sorted by head a worker has room for.
@@ -43,12 +45,11 @@ impl BitmapState {
     pub(super) fn count(
         &mut self,
         resident: &Resident,
-        numbered: u32,
         successors: &SuccessorRows<'_>,
         end_of_hubs: u32,
         heads: &HeadBuckets,
     ) -> Result<()> {
-        let range = successors.range();
+        let (range, numbered) = (successors.range(), u64::from(self.numbered.max(1)));
         self.hubs.take(range.start..end_of_hubs, |b| successors.row(b));
         if !self.hubs.range().is_empty() || !heads.is_empty() {
             // All workers allocate, so that the memory taken does not depend on which of them run.
@@ -74,7 +75,7 @@ impl BitmapState {
             let counted = parallel::try_map(batch, |run| {
                 progress.map_or(Ok(()), Progress::check)?;
                 // The run's arcs count as done in proportion to the row block's share of the numbering.
-                let share = run.arcs(resident) * u64::from(range.end - range.start) / u64::from(numbered.max(1));
+                let share = run.arcs(resident) * u64::from(range.end - range.start) / numbered;
                 let triangles = match counters {
                     None => count_run(&mut free(workers), run, &around, heads, &mut TotalOnly),
                     Some(all) => free(workers)

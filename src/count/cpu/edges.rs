@@ -48,6 +48,7 @@ use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Error, Result, lock, parallel};
 use worker::{EdgeWorker, HeadBatch, OF_PART, RunCount, count_run};
 
+#[derive(Default)]
 pub(super) struct CpuEdgeCounter {
     resident: Resident,
     numbered: u32,
@@ -141,20 +142,15 @@ impl CpuEdgeCounter {
         let counters = HostEdgeCounters::new(arcs, row_block_limit / 4);
         let worker = || Mutex::new(EdgeWorker::new(numbered, &counters));
         Self {
-            resident: Resident::default(),
             numbered,
             most_hubs: cpu.hubs.min(numbered),
             longest: cpu.edges.unwrap_or_default(),
             cursors: zeros(locals as usize),
             workers: (0..workers).map(|_| worker()).collect(),
-            hubs: Hubs::new(),
-            above: HubsAbove::default(),
             batch: BatchRoom { most, ..BatchRoom::default() },
             counters,
-            arcs: 0,
-            populated: false,
-            triangles: 0,
             progress: cpu.progress.clone(),
+            ..Self::default()
         }
     }
 

@@ -38,6 +38,7 @@ pub(super) fn largest_count(share: Bytes, bytes: impl Fn(u32) -> Bytes) -> u32 {
     (0..=MOST / 64).rev().map(|blocks| blocks * 64).find(|&count| bytes(count) <= share).unwrap_or(0)
 }
 
+#[derive(Default)]
 pub(super) struct Hubs {
     range: Range<u32>,
     words: Vec<u64>,
@@ -46,10 +47,6 @@ pub(super) struct Hubs {
 }
 
 impl Hubs {
-    pub(super) fn new() -> Self {
-        Self { range: 0..0, words: Vec::new(), before: 0 }
-    }
-
     pub(super) fn take<'a>(&mut self, range: Range<u32>, row: impl Fn(u32) -> &'a [u32] + Sync) {
         self.before = words_before(range.start);
         let len = words_before(range.end) - self.before;

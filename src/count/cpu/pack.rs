@@ -33,8 +33,9 @@ const RUN: usize = 1 << 12;
 /// One row in `SAMPLED` tells whether it pays off to pack.
 const SAMPLED: usize = 16;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum BitRows {
+    #[default]
     None,
     Some,
     Most,
@@ -78,13 +79,18 @@ pub(super) fn most_can_be_packed(resident: &Resident) -> bool {
     2 * packed > all
 }
 
+/// The entries of each word of 64 numbers that has some.
+pub(super) fn by_word(row: &[u32]) -> impl Iterator<Item = &[u32]> {
+    row.chunk_by(|a, b| a / 64 == b / 64)
+}
+
 /// How many words `row` would be packed into, if it can be.
 fn packed_words(row: &[u32]) -> Option<usize> {
     let most = row.len().saturating_sub(HEADER) / 3;
     if !(SHORTEST..=LONGEST).contains(&row.len()) {
         return None;
     }
-    let words = row.chunk_by(|a, b| a / 64 == b / 64).take(most + 1).count();
+    let words = by_word(row).take(most + 1).count();
     (words <= most).then_some(words)
 }
 
@@ -103,7 +109,7 @@ fn pack(row: &mut [u32], packed: &mut Vec<u32>) -> bool {
     let Some(words) = packed_words(row) else { return false };
     packed.clear();
     packed.extend([MARK, words as u32]);
-    for word in row.chunk_by(|a, b| a / 64 == b / 64) {
+    for word in by_word(row) {
         let bits = word.iter().fold(0u64, |bits, &successor| bits | 1 << (successor % 64));
         packed.extend([word[0] / 64, bits as u32, (bits >> 32) as u32]);
     }

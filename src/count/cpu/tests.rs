@@ -39,7 +39,7 @@ fn counted(
         let behind = end_of_hubs..if cpu.by_head == 0 { end_of_hubs } else { end - (end - end_of_hubs) / 3 };
         let groups = behind.len().div_ceil(by_head::GROUP) as u64;
         let arcs: Vec<u64> = (0..groups).collect();
-        work.count(&resident, n, &successors, end_of_hubs, &HeadBuckets::new(behind, &arcs, groups)).unwrap();
+        work.count(&resident, &successors, end_of_hubs, &HeadBuckets::new(behind, &arcs, groups)).unwrap();
     }
     let footprint = cpu.footprint();
     let declared = footprint.overhead(n) + Bytes((footprint.per_local - 12) * resident.numbers.len() as u64);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn verify(arcs: &[(u64, u64)]) -> VerifyReport {
-    let verifier = Verifier::new();
+    let verifier = Verifier::default();
     for batch in arcs.chunks(7) {
         verifier.arcs(batch).unwrap();
     }
@@ -95,7 +95,7 @@ fn stopped_at(stop_at: u64, threads: usize, arcs: &[(u64, u64)]) -> (Result<u128
     });
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let found = pool.install(|| {
-        let verifier = Verifier::new();
+        let verifier = Verifier::default();
         verifier.arcs(arcs).unwrap();
         verifier.finish_with_counts(true, &control).map(|(found, ..)| found.triangles)
     });

@@ -18,7 +18,7 @@ const COLLECTED: usize = 128;
 const OF_ROWS: usize = 1 << 10;
 
 /// Counters in ranges of equal length, each with a lock: first the resident arcs, then the arcs of a row block.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct HostEdgeCounters {
     shift: u32,
     resident: u64,

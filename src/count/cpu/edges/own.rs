@@ -9,7 +9,7 @@ use trimill_system::Bytes;
 /// The fewest entries a word, on average, for a row to have planes.
 const DENSE: usize = 4;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Own {
     /// A bit for each number of the numbering; all zero between rows.
     marks: Vec<u64>,
@@ -37,18 +37,7 @@ impl Own {
 
     pub(super) fn new(numbered: u32) -> Self {
         let words = (numbered as usize).div_ceil(64);
-        let nothing = Vec::new;
-        Self {
-            marks: vec![0; words],
-            slots: vec![0; words],
-            words: nothing(),
-            bits: Vec::new(),
-            before: nothing(),
-            planes: Vec::new(),
-            counts: nothing(),
-            dense: false,
-            added: 0,
-        }
+        Self { marks: vec![0; words], slots: vec![0; words], ..Self::default() }
     }
 
     pub(super) fn bytes(&self) -> Bytes {

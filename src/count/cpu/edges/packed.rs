@@ -4,6 +4,8 @@
 use std::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut};
+
+use crate::count::cpu::pack::by_word;
 use trimill_system::mapped::{prefetch, prefetch_all, zeros};
 use trimill_system::{Bytes, parallel};
 
@@ -30,10 +32,6 @@ pub(super) struct PackedRow<'a> {
 }
 
 const HEADER: usize = 1;
-
-fn by_word(row: &[u32]) -> impl Iterator<Item = &[u32]> {
-    row.chunk_by(|a, b| a / 64 == b / 64)
-}
 
 fn sizes(row: &[u32]) -> (usize, usize) {
     by_word(row).fold((0, 0), |(words, entries), word| match word.len() {
