@@ -185,7 +185,9 @@ impl RowsToOrient<'_> {
             ids: used.ids(&InputIds::Plain),
         };
         let made = make(self.place, layout, sections, note, |write| in_order.rows(write, &task, self.control));
-        match in_order.is_unclean() {
+        let unclean = in_order.is_unclean();
+        in_order.rows.unmap();
+        match unclean {
             true => Ok(Err((rows, lengths))),
             false => made.map(Ok),
         }
