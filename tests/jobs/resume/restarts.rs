@@ -108,9 +108,7 @@ fn a_start_that_is_refused_leaves_a_done_job_as_it_is() {
             (&["--per-vertex", "v.tsv", "--host-memory", "1MiB"], "raise --host-memory"),
             (&["--keep-spill", "--spill-dir", "foreign"], "holds the spilled partitions of another job"),
         ] {
-            let output = place.start(&data(ROUTERS.0), &[&done[..4], more].concat());
-            assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-            assert!(stderr(&output).contains(said), "{}", stderr(&output));
+            place.start_refused(3, &data(ROUTERS.0), &[&done[..4], more].concat(), &[said]);
             assert_eq!(place.completes(ROUTERS, &done).0, first, "{more:?}");
         }
         let prepare = ["prepare", &data(ROUTERS.0), "--run-dir", "run", "--partitioner", "contiguous"];
@@ -126,8 +124,7 @@ fn counted_partitions_and_finished_spills_are_taken_and_the_graph_is_not_made_ag
         place.records().len() == 3 && !spills(place).is_empty()
     });
     let waiting = spills(&place).len();
-    let (result, said) = place.completes(COLLABORATION, &PARTS);
-    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 3);
+    let (result, said) = place.resumes(COLLABORATION, &PARTS, 3);
     assert!(waiting > 0 && !said.contains("again"), "{said}");
     assert!(names(&result).contains(&"cached") && !names(&result).contains(&"input"), "{:?}", names(&result));
     let tsv = fs::read_to_string(place.path("run/result.json")).unwrap();
@@ -143,12 +140,10 @@ fn counted_rank_ranges_are_taken_too_and_the_stream_stays() {
     ] {
         let place = Place::new();
         killed_when(&place, &data(ROUTERS.0), &parts(first), |place| place.records().len() == 4);
-        let output = place.start(&data(ROUTERS.0), &parts(now));
-        assert!(stderr(&output).contains(differs), "{}", stderr(&output));
+        place.start_refused(3, &data(ROUTERS.0), &parts(now), &[differs]);
         assert!(spills(&place).is_empty() && !place.path("run/locals.zst").exists());
-        let (result, _) = place.completes(ROUTERS, &parts(first));
+        let (result, _) = place.resumes(ROUTERS, &parts(first), 4);
         assert_eq!((result.mode, result.partitioner.as_str()), (Mode::InPlace, "rank"));
-        assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 4);
     }
 }
 
@@ -157,18 +152,24 @@ fn threads_budgets_and_method_may_change_and_the_parts_stay() {
     let place = Place::new();
     let auto = ["--no-cache", "--device-memory", "60KiB", "--host-memory", "64MiB"];
     killed_when(&place, &data(COLLABORATION.0), &auto, |place| place.records().len() == 2);
+    copy(&place.path("run"), &place.path("saved"));
     let plan = fs::read(place.path("run/plan.json")).unwrap();
     // A budget that the recorded parts do not fit: the error says what they need, and nothing is lost.
-    let output = place.start(&data(COLLABORATION.0), &["--no-cache", "--device-memory", "40KiB"]);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(said.contains("the recorded plan takes") && said.contains("--device-memory"), "{said}");
-    let needed = said.split("--device-memory to ").nth(1).unwrap().split(' ').next().unwrap();
+    let little = ["--no-cache", "--device-memory", "40KiB"];
+    let said = ["the recorded plan takes", "--device-memory to "];
+    let text = place.start_refused(3, &data(COLLABORATION.0), &little, &said);
+    let needed = text.split(said[1]).nth(1).unwrap().split(' ').next().unwrap();
     assert_eq!(fs::read(place.path("run/plan.json")).unwrap(), plan);
     let enough = ["--no-cache", "--device-memory", needed, "--threads", "1", "--method", "bitmap"];
-    let (result, _) = place.completes(COLLABORATION, &enough);
-    assert!(result.parts > 2, "{}", result.parts);
-    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 2);
+    let more = ["--device-memory", "1GiB", "--host-memory", "2GiB"];
+    for budgets in [&enough[..], &more] {
+        copy(&place.path("saved"), &place.path("run"));
+        let (result, _) = place.resumes(COLLABORATION, budgets, 2);
+        assert!(result.parts > 2, "{}", result.parts);
+        // The recorded number of parts may also be given.
+        let parts = result.parts.to_string();
+        place.completes(COLLABORATION, &["--parts", &parts]);
+    }
 }
 
 #[test]
@@ -180,24 +181,10 @@ fn the_budget_of_the_host_that_a_start_is_told_holds_the_recorded_parts_too() {
         fs::remove_file(place.path("run").join(name)).unwrap();
     }
     // The graph is in the cache: what is refused is counting.
-    let output = place.start(&data(FRIENDS.0), &within("17MiB"));
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(3), "{said}");
+    let said = place.start_refused(3, &data(FRIENDS.0), &within("17MiB"), &["--host-memory to "]);
     let needed = said.split("--host-memory to ").nth(1).unwrap().split([',', '\n']).next().unwrap();
     let (result, _) = place.completes(FRIENDS, &[&within("1GiB")[..5], &[needed]].concat());
     assert_eq!(result.parts, 1);
-}
-
-#[test]
-fn more_memory_does_not_change_the_parts_either() {
-    let place = Place::new();
-    let small = ["--no-cache", "--device-memory", "60KiB"];
-    killed_when(&place, &data(COLLABORATION.0), &small, |place| place.records().len() == 2);
-    let (result, _) = place.completes(COLLABORATION, &["--device-memory", "1GiB", "--host-memory", "2GiB"]);
-    assert!(result.parts > 2);
-    // The recorded number of parts may also be given.
-    let parts = result.parts.to_string();
-    place.completes(COLLABORATION, &["--parts", &parts]);
 }
 
 #[test]
@@ -208,9 +195,8 @@ fn kept_spills_are_all_there_after_a_resume() {
     // The spill of a counted partition is missing: it is rebuilt and its partition counted again; the sum is as published.
     let counted = *place.records().keys().next().unwrap();
     fs::remove_file(place.path(format!("kept/part-{counted:05}.spill"))).unwrap();
-    let (result, _) = place.completes(ROUTERS, &kept);
+    let (result, _) = place.resumes(ROUTERS, &kept, 1);
     assert!(!result.partitions[counted as usize].counted().resumed);
-    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 1);
     let manifest = trimill::testing::spill::Manifest::read(&place.path("kept")).unwrap();
     assert_eq!(manifest.partitions.len(), 5);
     for partition in &manifest.partitions {
@@ -301,8 +287,7 @@ fn folders_elsewhere_are_found_again_and_removed_in_the_end() {
     let elsewhere = [&["--partitioner", "contiguous", "--parts", "4", "--no-cache"], &folders[..]].concat();
     let waiting = |place: &Place| files(&place.path("tmp/spill")).iter().any(|path| !path.ends_with(".tmp"));
     killed_when(&place, &data(COLLABORATION.0), &elsewhere, |place| place.records().len() == 1 && waiting(place));
-    let (result, _) = place.completes(COLLABORATION, &elsewhere);
-    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 1);
+    place.resumes(COLLABORATION, &elsewhere, 1);
     assert!(spills(&place).is_empty());
 }
 
