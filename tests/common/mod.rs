@@ -12,7 +12,7 @@ pub(crate) mod tables;
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use trimill::testing::cache::{Cache, Origin};
 use trimill::testing::clean::Workspace;
@@ -57,6 +57,13 @@ pub(crate) fn cached(arcs: Vec<(u64, u64)>, mut origin: Origin, cache: &Cache, d
     let (source, origin) = (&source, Some(&mut origin));
     let preparation = Preparation { device: None, source, origin, doubled: None, space, control: &control };
     preparation.prepare(Some(cache), &mut Vec::new())
+}
+
+/// The graph file of a list of arcs, in a cache in `dir`.
+pub(crate) fn graph_file(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
+    let cache = Cache::open(dir, Some(Bytes(u64::MAX))).unwrap();
+    let graph = cached(arcs, text(Identity::default()), &cache, dir);
+    graph.unwrap().path().unwrap().to_path_buf()
 }
 
 /// Flips a bit of a file.

@@ -8,8 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use dsi_bitstream::codes::GammaRead;
-use dsi_bitstream::impls::{BufBitReader, MemWordReader};
+use crate::readers::support::gamma_coded;
 use dsi_bitstream::traits::BE;
 use lender::for_;
 use trimill::testing::count::verify::{Verifier, brute_force};
@@ -85,20 +84,13 @@ fn is_bvgraph_of(path: &Path, vertices: u64, edges: &[(u64, u64)]) {
     let properties = fs::read_to_string(path.with_extension("properties")).unwrap();
     assert!(properties.contains(&format!("\narcs={}\n", found.len())), "{properties}");
     assert!(found.iter().copied().eq(wanted), "{}", path.display());
-    let words: Vec<u32> = fs::read(path.with_extension("offsets"))
-        .unwrap()
-        .chunks_exact(4)
-        .map(|w| u32::from_ne_bytes(w.try_into().unwrap()))
-        .collect();
-    let mut reader = BufBitReader::<BE, _>::new(MemWordReader::new(words));
-    let mut offset = 0;
-    let mut rows = graph.offset_deg_iter();
-    for (row, _) in rows.by_ref() {
-        offset += reader.read_gamma().unwrap();
+    let lengths = gamma_coded(&fs::read(path.with_extension("offsets")).unwrap(), vertices as usize + 1);
+    let (mut offset, mut rows) = (0u64, graph.offset_deg_iter());
+    for ((row, _), length) in rows.by_ref().zip(&lengths) {
+        offset += length;
         assert_eq!(row, offset);
     }
-    offset += reader.read_gamma().unwrap();
-    assert_eq!(rows.get_pos(), offset, "the end of the last row");
+    assert_eq!(rows.get_pos(), lengths.iter().sum::<u64>(), "the end of the last row");
 }
 
 /// The file of GAP's format must have `edges` in both directions, once each, without loops, in the order of rows.
