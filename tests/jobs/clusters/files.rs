@@ -316,11 +316,8 @@ fn a_merged_job_is_prepared_again_only_if_its_files_are_gone() {
         // Counted again, since a file is gone.
         let vertices = fs::read(place.path("v.tsv")).unwrap();
         fs::remove_file(place.path("v.tsv")).unwrap();
-        place.refuses(
-            &["merge", "run"],
-            1,
-            &["v.tsv: is not as", "run 'trimill prepare' again with the same settings"],
-        );
+        let said = ["v.tsv: is not as", "run 'trimill prepare' again with the same settings"];
+        place.refuses(&["merge", "run"], 1, &said);
         place.prepare("run", "3", &settings);
         place.count("run", "0/1");
         place.merge("run");

@@ -194,11 +194,8 @@ fn a_run_directory_in_another_one_is_refused() {
     }
     place.refuses(&["partition", &routers, "--spill-dir", "run/spills/k"], 2, &["in another run directory"]);
     place.write("b.toml", format!("[[job]]\ninput.path = '{routers}'\noutput.dir = 'run/work/res'\n"));
-    place.refuses(
-        &["run", "b.toml", "--check"],
-        2,
-        &["run/work/res/partitions.tsv: the result of job 'job-1' in another run directory"],
-    );
+    let said = "run/work/res/partitions.tsv: the result of job 'job-1' in another run directory";
+    place.refuses(&["run", "b.toml", "--check"], 2, &[said]);
     for made in ["work", "inner", "spills", "graph"] {
         assert!(!place.path("run").join(made).exists(), "{made}");
     }

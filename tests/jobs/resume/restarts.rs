@@ -5,8 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use trimill::Control;
 use trimill::testing::job::Mode;
 use trimill::testing::report::RunResult;
+use trimill::testing::spill::Manifest;
 
 use crate::common::place::{SmallDisk, goes_on, stopped};
 
@@ -197,14 +199,10 @@ fn kept_spills_are_all_there_after_a_resume() {
     fs::remove_file(place.path(format!("kept/part-{counted:05}.spill"))).unwrap();
     let (result, _) = place.resumes(ROUTERS, &kept, 1);
     assert!(!result.partitions[counted as usize].counted().resumed);
-    let manifest = trimill::testing::spill::Manifest::read(&place.path("kept")).unwrap();
+    let manifest = Manifest::read(&place.path("kept")).unwrap();
     assert_eq!(manifest.partitions.len(), 5);
     for partition in &manifest.partitions {
-        manifest
-            .open(&place.path("kept"), partition)
-            .unwrap()
-            .verify(&trimill::testing::control::Control::silent())
-            .unwrap();
+        manifest.open(&place.path("kept"), partition).unwrap().verify(&Control::silent()).unwrap();
     }
 }
 
@@ -243,25 +241,15 @@ fn a_done_job_that_is_to_keep_its_spills_makes_those_that_are_missing() {
     }
     place.completes(ROUTERS, &parts);
     place.completes(ROUTERS, &kept);
-    let manifest = || trimill::testing::spill::Manifest::read(&place.path("kept")).unwrap();
+    let manifest = || Manifest::read(&place.path("kept")).unwrap();
     assert_eq!(manifest().partitions.len(), 3);
     fs::remove_file(place.path("kept/part-00001.spill")).unwrap();
     place.completes(ROUTERS, &kept);
     assert!(manifest().partitions.iter().all(|partition| manifest().open(&place.path("kept"), partition).is_ok()));
     // Another job does not replace them.
-    let other = [
-        "count",
-        &data(COLLABORATION.0),
-        "--run-dir",
-        "other",
-        "--backend",
-        "cpu",
-        "--keep-spill",
-        "--spill-dir",
-        "kept",
-    ];
+    let other = ["count", &data(COLLABORATION.0), "--run-dir", "other", "--backend", "cpu"];
     fs::remove_file(place.path("kept/manifest.json")).unwrap();
-    place.refuses(&other, 3, &["is not a spilled partition of this job", "--force"]);
+    place.refuses(&[&other[..], &keep].concat(), 3, &["is not a spilled partition of this job", "--force"]);
     assert_eq!(files(&place.path("kept")).len(), 3);
 }
 
