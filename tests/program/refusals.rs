@@ -5,7 +5,7 @@ mod stopped;
 use std::fs;
 
 use crate::common::job::{listing, typed as data};
-use crate::common::place::{Place, SmallDisk};
+use crate::common::place::{Place, SmallDisk, stderr};
 
 /// The program ends with `code`, says all of `parts`, and leaves nothing behind.
 #[track_caller]
@@ -35,9 +35,7 @@ fn files_that_the_program_wrote_end_with_1_and_are_named() {
 fn budgets_below_the_floor_name_the_smallest_that_works() {
     let place = Place::new();
     let crawl = data("cnr-2000.graph");
-    let output = place.run(&["count", &crawl, "--device-memory", "1KiB", "--block-bytes", "2KiB"]);
-    assert_eq!(output.status.code(), Some(3));
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let text = stderr(&place.refuses(&["count", &crawl, "--device-memory", "1KiB", "--block-bytes", "2KiB"], 3, &[]));
     let smallest = text.split("raise --device-memory to ").nth(1).and_then(|rest| rest.split(' ').next()).expect(&text);
     // The smallest budget works, and a byte less does not.
     let below = (smallest.parse::<u64>().unwrap() - 1).to_string();
@@ -71,7 +69,7 @@ fn a_disk_that_fills_while_a_graph_is_generated_is_described() {
             .env("TRIMILL_FAULT", format!("write:{write}"))
             .output()
             .unwrap();
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let text = stderr(&output);
         if output.status.code() == Some(0) {
             assert!(write > 6 && place.path("out/u.graph").exists(), "{write}: {text}");
             return;
@@ -94,7 +92,7 @@ fn a_disk_that_fills_while_preparing_is_described() {
             .env("TRIMILL_FAULT", format!("write:{write}"))
             .output()
             .unwrap();
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let text = stderr(&output);
         assert_eq!(output.status.code(), Some(3), "{text}");
         let error = text.lines().last().unwrap();
         assert!(
@@ -158,12 +156,12 @@ fn a_spill_directory_that_is_a_file_or_full_ends_with_3() {
     let ranges = ["--partitioner", "rank", "--work-dir", "small", "--host-memory", "40MiB", "--device-memory", "8MiB"];
     let counted = place.run(&[&["count", &crawl, "--parts", "3"], &ranges[..]].concat());
     drop(small);
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let text = stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{text}");
     assert!(text.contains("small") && text.contains("64.0 KiB"), "{text}");
     let in_ram = "small is in RAM: what is written there takes memory; name a disk with ";
     assert!(text.contains(&format!("{in_ram}--spill-dir")), "{text}");
-    let said = String::from_utf8_lossy(&counted.stderr).into_owned();
+    let said = stderr(&counted);
     assert!(said.contains(&format!("{in_ram}--work-dir")), "{said}");
     assert_eq!(left, 0);
     assert!(counted.status.success() && String::from_utf8_lossy(&counted.stdout).contains("20,977,629"));
@@ -211,7 +209,7 @@ fn nobody_is_told_to_remove_what_this_program_did_not_write() {
                 fs::create_dir(place.path("mine")).unwrap();
                 place.write(&file, text);
                 let output = place.run(words);
-                let said = String::from_utf8_lossy(&output.stderr).to_lowercase();
+                let said = stderr(&output).to_lowercase();
                 assert_ne!(output.status.code(), Some(101), "{words:?}: {said}");
                 let told = ["remove", "delete", "clear"].iter().any(|word| said.contains(word));
                 assert!(!told, "{file} {words:?}: {said}");
