@@ -97,7 +97,7 @@ fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothin
         place.refuses(&["merge", &run], 3, &["9 of 9 partitions are not counted", "--shard 0/4", "--shard 3/4"]);
 
         // Killed when it writes its second partition; the next start counts the rest.
-        let killed = place.command(&place.shard(&run, "1/4")).env("TRIMILL_FAULT", "kill:12").output().unwrap();
+        let killed = place.run_with("kill:12", &place.shard(&run, "1/4"));
         assert_eq!(killed.status.code(), None, "{}", stderr(&killed));
         let again = place.count(&run, "1/4");
         assert!(again.partitions.iter().any(|partition| !partition.counted().resumed));
@@ -159,8 +159,7 @@ fn the_counts_are_exact_whenever_a_shard_is_killed() {
         let file = format!("e{at}.tsv");
         place.prepare(&run, "2", &["--parts", "3", "--partitioner", "rank", "--per-edge", &file]);
         let fault = format!("kill:{at}");
-        let output = place.command(&place.shard(&run, "0/2")).env("TRIMILL_FAULT", &fault).output().unwrap();
-        ended = output.status.success();
+        ended = place.run_with(&fault, &place.shard(&run, "0/2")).status.success();
         place.count(&run, "0/2");
         place.count(&run, "1/2");
         place.merge(&run);

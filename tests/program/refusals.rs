@@ -64,11 +64,8 @@ fn a_disk_that_fills_while_a_graph_is_generated_is_described() {
     for write in 1..100 {
         let _ = fs::remove_dir_all(place.path("out"));
         fs::create_dir(place.path("out")).unwrap();
-        let output = place
-            .command(&["generate", "gap-urand", "--scale", "10", "--output", "out/u.graph"])
-            .env("TRIMILL_FAULT", format!("write:{write}"))
-            .output()
-            .unwrap();
+        let generate = ["generate", "gap-urand", "--scale", "10", "--output", "out/u.graph"];
+        let output = place.run_with(&format!("write:{write}"), &generate);
         let text = stderr(&output);
         if output.status.code() == Some(0) {
             assert!(write > 6 && place.path("out/u.graph").exists(), "{write}: {text}");
@@ -83,15 +80,11 @@ fn a_disk_that_fills_while_a_graph_is_generated_is_described() {
 /// The error of a disk that is full while buckets are written says where, how much was written and is needed, and what helps.
 #[test]
 fn a_disk_that_fills_while_preparing_is_described() {
-    let place = Place::new();
+    let place = Place::new().with("TRIMILL_BUCKETS", "0");
     let mut described = 0;
     for write in 1..=12 {
-        let output = place
-            .command(&["count", &data("ca-HepTh.txt"), "--no-cache", "--work-dir", "work"])
-            .env("TRIMILL_BUCKETS", "0")
-            .env("TRIMILL_FAULT", format!("write:{write}"))
-            .output()
-            .unwrap();
+        let count = ["count", &data("ca-HepTh.txt"), "--no-cache", "--work-dir", "work"];
+        let output = place.run_with(&format!("write:{write}"), &count);
         let text = stderr(&output);
         assert_eq!(output.status.code(), Some(3), "{text}");
         let error = text.lines().last().unwrap();

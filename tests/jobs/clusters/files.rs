@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use super::{MODES, Shared};
 use crate::common::flip;
 use crate::common::job::typed;
-use crate::common::place::{copy, files, goes_on, stderr, stopped};
+use crate::common::place::{copy, files, stderr, stopped_by};
 use trimill::testing::report::{RunResult, ShardReport};
 
 /// The files below a directory, by their paths in it.
@@ -288,14 +287,10 @@ fn a_shard_that_runs_twice_and_ends_after_the_merge_says_that_all_is_merged() {
     for (i, mode) in MODES.iter().enumerate() {
         let (run, file) = (format!("run{i}"), format!("v{i}.tsv"));
         place.prepare(&run, "1", &[mode, &["--parts", "3", "--per-vertex", &file][..]].concat());
-        let mut late = place.command(&place.shard(&run, "0/1"));
-        late.env("TRIMILL_FAULT", "device-stop:1").stdout(Stdio::piped()).stderr(Stdio::piped());
-        let late = late.spawn().unwrap();
-        stopped(&late);
-        place.count(&run, "0/1");
-        place.merge(&run);
-        goes_on(&late);
-        let output = late.wait_with_output().unwrap();
+        let output = stopped_by("device-stop:1", &mut place.command(&place.shard(&run, "0/1")), || {
+            place.count(&run, "0/1");
+            place.merge(&run);
+        });
         assert!(output.status.success(), "{mode:?}: {}", stderr(&output));
         let report: ShardReport = serde_json::from_slice(&output.stdout).unwrap();
         assert!(report.merged && report.partitions.is_empty(), "{report:?}");

@@ -89,8 +89,7 @@ fn a_cache_that_cannot_be_used_is_done_without() {
         let _ = fs::remove_dir_all(place.path("cache"));
         let _ = fs::remove_dir_all(place.path("named"));
         let fault = format!("write:{at}");
-        let output = place.command(&arguments[..5]).env("TRIMILL_FAULT", &fault).output().unwrap();
-        let named = place.command(&arguments).env("TRIMILL_FAULT", &fault).output().unwrap();
+        let [output, named] = [&arguments[..5], &arguments].map(|words| place.run_with(&fault, words));
         if !said(&named).contains("strikes") {
             break;
         }

@@ -3,14 +3,14 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use trimill::Control;
 use trimill::testing::job::Mode;
 use trimill::testing::report::RunResult;
 use trimill::testing::spill::Manifest;
 
-use crate::common::place::{SmallDisk, goes_on, stopped};
+use crate::common::place::{SmallDisk, stopped_by};
 
 use super::support::{COLLABORATION, FRIENDS, Place, ROUTERS, STRIKES, copy, data, files, stderr};
 
@@ -258,12 +258,8 @@ fn a_done_job_that_is_to_keep_its_spills_makes_those_that_are_missing() {
 fn a_spill_that_was_removed_meanwhile_is_built_again() {
     let place = Place::new();
     let mut command = place.start_command(&data(ROUTERS.0), &["--partitioner", "contiguous", "--parts", "4"]);
-    command.env("TRIMILL_FAULT", "device-stop:1").stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().unwrap();
-    stopped(&child);
-    spills(&place).iter().for_each(|spill| fs::remove_file(spill).unwrap());
-    goes_on(&child);
-    let output = child.wait_with_output().unwrap();
+    let remove = || spills(&place).iter().for_each(|spill| fs::remove_file(spill).unwrap());
+    let output = stopped_by("device-stop:1", &mut command, remove);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(serde_json::from_slice::<RunResult>(&output.stdout).unwrap().triangles, ROUTERS.1);
 }
@@ -319,13 +315,13 @@ fn the_next_job_of_a_batch_runs_after_a_panic() {
     let job = |name: &str| format!("[[job]]\nname = '{name}'\nrun.dir = '{name}'\n");
     let file = format!("[defaults]\ninput.path = '{routers}'\npartition.parts = 3\n{}{}", job("one"), job("two"));
     fs::write(place.path("b.toml"), file).unwrap();
-    let run = |fault: &str| place.command(&["run", "b.toml", "--json"]).env("TRIMILL_FAULT", fault).output().unwrap();
-    let output = run("panic:30");
+    let run = ["run", "b.toml", "--json"];
+    let output = place.run_with("panic:30", &run);
     let lines: Vec<_> = output.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
     assert_eq!((output.status.code(), lines.len()), (Some(101), 2), "{}", stderr(&output));
     assert!(String::from_utf8_lossy(lines[0]).contains("failed: a fault of TRIMILL_FAULT"));
     assert_eq!(serde_json::from_slice::<RunResult>(lines[1]).unwrap().triangles, ROUTERS.1);
-    let output = run("");
+    let output = place.run(&run);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     for (line, name) in output.stdout.split(|&byte| byte == b'\n').zip(["one", "two"]) {
         let result: RunResult = serde_json::from_slice(line).unwrap();

@@ -84,8 +84,7 @@ fn a_disk_that_is_full_at_any_write_after_counting_leaves_the_answer() {
                 }
                 let fixed = ["--no-cache", "--backend", "cpu", "--threads", "1", "--json"];
                 let arguments = [&["count", &graph], &fixed[..], more, files].concat();
-                let mut command = place.command(&arguments);
-                let output = command.env("TRIMILL_FAULT", format!("write:{at}")).output().unwrap();
+                let output = place.run_with(&format!("write:{at}"), &arguments);
                 let said = text(&output.stderr);
                 if output.status.code() == Some(0) {
                     assert!(!said.contains("strikes"), "{said}");
@@ -193,9 +192,8 @@ fn the_library_returns_the_answer_with_the_error() {
 #[test]
 fn temporary_files_have_a_place_and_are_removed() {
     let place = place();
-    let count = |arguments: &[&str]| place.command(&[&["count", &karate()], arguments].concat());
-    let spilled = ["--no-cache", "--partitioner", "random", "--parts", "2"];
-    let output = count(&spilled).env("TMPDIR", "").output().unwrap();
+    let spilled = ["count", &karate(), "--no-cache", "--partitioner", "random", "--parts", "2"];
+    let output = place.command(&spilled).env("TMPDIR", "").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let said = "nodir/x.tsv: cannot be written: the folder nodir does not exist";
     let refused = place.refuses(&["count", &karate(), "--per-vertex", "nodir/x.tsv"], 3, &[said]);
@@ -205,10 +203,8 @@ fn temporary_files_have_a_place_and_are_removed() {
     fs::create_dir(place.path("out")).unwrap();
     let mut left = 0;
     for at in 1.. {
-        let killed = count(&["--no-cache", "--per-vertex", "out/v.tsv", "--force"])
-            .env("TRIMILL_FAULT", format!("kill:{at}"))
-            .output()
-            .unwrap();
+        let count = ["count", &karate(), "--no-cache", "--per-vertex", "out/v.tsv", "--force"];
+        let killed = place.run_with(&format!("kill:{at}"), &count);
         if killed.status.code() == Some(0) {
             break;
         }
