@@ -150,7 +150,7 @@ fn counted_rank_ranges_are_taken_too_and_the_stream_stays() {
 }
 
 #[test]
-fn threads_budgets_and_method_may_change_and_the_parts_stay() {
+fn threads_budgets_and_method_may_change_and_the_parts_stay_unless_the_plan_is_lost() {
     let place = Place::new();
     let auto = ["--no-cache", "--device-memory", "60KiB", "--host-memory", "64MiB"];
     killed_when(&place, &data(COLLABORATION.0), &auto, |place| place.records().len() == 2);
@@ -172,6 +172,11 @@ fn threads_budgets_and_method_may_change_and_the_parts_stay() {
         let parts = result.parts.to_string();
         place.completes(COLLABORATION, &["--parts", &parts]);
     }
+    // If the plan is lost and the new one differs, the records are invalid, and none of them is added.
+    copy(&place.path("saved"), &place.path("run"));
+    fs::remove_file(place.path("run/plan.json")).unwrap();
+    let (_, said) = place.resumes(COLLABORATION, &["--no-cache", "--device-memory", "80KiB"], 0);
+    assert!(said.contains("is counted again"), "{said}");
 }
 
 #[test]
