@@ -27,16 +27,11 @@ use trimill::testing::spill::{Codec, SpillReader};
 use trimill_counting::RowBlock;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Zachary's karate club: 34 vertices, 78 edges, 45 triangles.
-fn karate() -> Vec<(u64, u64)> {
-    // The first line has the sizes.
-    arcs("karate.mtx").split_off(1)
-}
-
-/// Counts the club with ids that descend from `last`, written by `record` after `header`.
+/// Counts Zachary's karate club with ids that descend from `last`, written by `record` after `header`.
 fn is_counted(name: &str, last: u64, header: &str, record: impl Fn(u64, u64) -> Vec<u8>) {
     let dir = tempfile::tempdir().unwrap();
-    let arcs = karate();
+    // The first line has the sizes.
+    let arcs = arcs("karate.mtx").split_off(1);
     let bytes: Vec<u8> = arcs.iter().flat_map(|&(u, v)| record(last - u, last - v)).collect();
     std::fs::write(dir.path().join(name), [header.as_bytes(), &bytes].concat()).unwrap();
     let parts: String = (1..=34).map(|v| format!("{} {}\n", last - v, v % 3)).collect();

@@ -1,4 +1,4 @@
-//! Malformed text: every error names the file and the line.
+//! Malformed text: every error names the file and the line. More is in `docs/messages.md`, which `tests/program/messages.rs` compares.
 
 use trimill::Kind;
 use trimill::testing::input::Source;
@@ -28,16 +28,13 @@ fn bad_text_is_refused_with_its_line() {
         ("# c\n1 2\n3 four\n", 3, "'four'"),
         ("1 2\n-3 4\n", 2, "the negative number -3"),
         ("-1 2\n", 1, "the negative number -1"),
-        ("1 2\n3 -4\n", 2, "the negative number -4"),
         ("1 2\n\n3.0 4\n", 3, "the number 3.0, which is not an integer"),
         ("1 2\n3 4.5 6\n", 2, "the number 4.5, which is not an integer"),
         ("1 2\n3 4e1\n", 2, "not an integer"),
-        ("1 2\n3\n", 2, "one column only"),
         ("1 2\n3 \r\n", 2, "one column only"),
         ("1 2\n3 4x\n", 2, "'4x'"),
         ("1 2\ninf 4\n", 2, "'inf'"),
         ("1 2\n1;2\n", 2, "not by ';'"),
-        ("1 2\r3 4\r", 1, "carriage return"),
         ("10\n20\n1 2\n", 2, "one column only"),
         ("a,b\nc,d\n1 2\n", 2, "'c'"),
         ("a,b\n1 2\nc,d\n3 4\n", 3, "'c'"),
@@ -46,7 +43,6 @@ fn bad_text_is_refused_with_its_line() {
         ("\"\",\"2\"\n1,2\n", 1, "without quotes"),
         ("hello world\n", 1, "no arc after it"),
         (",1 2\n", 1, "two non-negative integers"),
-        ("1,002 1,003\n1,003 1,004\n", 1, "'1,002 1,003', with commas and blanks between columns"),
         ("15\t1,003\n", 1, "with commas and blanks"),
         ("u v w\n# c\n1,002 15\n", 3, "with commas and blanks"),
         ("\"1,002\",\"1,009\"\n", 1, "without quotes and without commas"),
