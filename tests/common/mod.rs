@@ -29,16 +29,6 @@ pub(crate) fn simple(arcs: &[(u64, u64)]) -> BTreeSet<(u64, u64)> {
     arcs.iter().filter(|(u, v)| u != v).map(|&(u, v)| (u.min(v), u.max(v))).collect()
 }
 
-/// The triangles of a simple graph, by checking every pair of edges that share their smaller end.
-pub(crate) fn triangles(edges: &BTreeSet<(u64, u64)>) -> u64 {
-    edges
-        .iter()
-        .map(|&(u, v)| {
-            edges.range((u, v + 1)..=(u, u64::MAX)).filter(|&&(_, w)| edges.contains(&(v, w))).count() as u64
-        })
-        .sum()
-}
-
 /// The oriented graph of a list of arcs; its files are in `dir`. `buckets` is the memory for buckets.
 pub(crate) fn oriented(arcs: &[(u64, u64)], dir: &Path, buckets: Bytes) -> OrientedGraph {
     let source = ArcList { arcs: arcs.to_vec(), declared: None };
@@ -57,6 +47,14 @@ pub(crate) fn cached(arcs: Vec<(u64, u64)>, mut origin: Origin, cache: &Cache, d
     let (source, origin) = (&source, Some(&mut origin));
     let preparation = Preparation { device: None, source, origin, doubled: None, space, control: &control };
     preparation.prepare(Some(cache), &mut Vec::new())
+}
+
+/// The arcs of a file of pairs of 32 bits.
+pub(crate) fn arcs_of_pairs(path: &Path) -> Vec<(u64, u64)> {
+    let bytes = std::fs::read(path).unwrap();
+    assert!(bytes.len().is_multiple_of(8), "{} bytes", bytes.len());
+    let id = |bytes: &[u8]| u64::from(u32::from_le_bytes(bytes.try_into().unwrap()));
+    bytes.chunks(8).map(|pair| (id(&pair[..4]), id(&pair[4..]))).collect()
 }
 
 /// The graph file of a list of arcs, in a cache in `dir`.

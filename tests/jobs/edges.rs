@@ -13,8 +13,13 @@ use parquet::record::RowAccessor;
 use proptest::prelude::*;
 
 pub(super) fn rows(text: &str) -> OnEdges {
+    rows_of(text, "triangles")
+}
+
+/// The rows of a file of edges, with this count of each.
+pub(super) fn rows_of(text: &str, counts: &str) -> OnEdges {
     let mut lines = text.lines();
-    assert_eq!(lines.next(), Some("u\tv\ttriangles"));
+    assert_eq!(lines.next(), Some(&*format!("u\tv\t{counts}")));
     let row = |line: &str| {
         let mut cells = line.splitn(3, '\t').map(|cell| cell.parse::<u64>().unwrap());
         let [u, v, triangles] = [(); 3].map(|()| cells.next().unwrap());

@@ -30,6 +30,11 @@ pub(crate) fn by_all_pairs<K: Ord + Clone>(edges: &BTreeSet<(K, K)>) -> (AtVerti
     (vertices.collect(), edges.iter().map(|(u, v)| ((u.clone(), v.clone()), on(u, v))).collect())
 }
 
+/// The triangles of a simple graph.
+pub(crate) fn triangles(edges: &BTreeSet<(u64, u64)>) -> u128 {
+    by_all_pairs(edges).1.into_values().map(u128::from).sum::<u128>() / 3
+}
+
 /// Counts `input` and returns the contents of the file of this name, which is asked for with `option`.
 pub(crate) fn file(option: &str, input: &str, name: &str, dir: &Path) -> Vec<u8> {
     count(&format!("{input}\noutput.{option} = '{name}'"), dir).unwrap();

@@ -1,6 +1,6 @@
 //! The graph file, decoded from its description alone (docs/graph-format.md).
 
-mod decoded;
+pub(crate) mod decoded;
 
 use std::collections::BTreeSet;
 use std::fs;
