@@ -20,18 +20,6 @@ fn is_clean(place: &Place) {
 }
 
 #[test]
-fn files_that_the_program_wrote_end_with_1_and_are_named() {
-    let place = Place::new();
-    for (file, words) in [
-        ("spill-v2/part-00000.spill", ["is a spilled partition", "trimill inspect FILE"]),
-        ("graph-v5/dense.trimgraf", ["is a graph that trimill prepared", "trimill cache list"]),
-    ] {
-        let file = format!("{}/tests/fixtures/{file}", env!("CARGO_MANIFEST_DIR"));
-        refuses(&place, 1, &["count", &file], &words);
-    }
-}
-
-#[test]
 fn budgets_below_the_floor_name_the_smallest_that_works() {
     let place = Place::new();
     let crawl = data("cnr-2000.graph");
