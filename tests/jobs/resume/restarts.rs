@@ -27,6 +27,7 @@ pub(crate) fn killed_when(place: &Place, input: &str, arguments: &[&str], wanted
             for folder in ["run", "tmp", "kept"] {
                 let _ = fs::remove_dir_all(place.path(folder));
             }
+            let _ = fs::remove_file(place.path("out.tsv"));
             fs::create_dir(place.path("tmp")).unwrap();
             let output = place.with_fault(&format!("kill:{at}"), input, arguments);
             if !stderr(&output).contains(STRIKES) {
