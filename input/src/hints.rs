@@ -265,7 +265,9 @@ mod tests {
             ("{ \"error\": {\"code\": 403, \"errors\": [{\"reason\": \"rateLimitExceeded\"}]}}", "refused"),
             ("{\"errors\":[{\"code\":\"UNAUTHORIZED\"}]}", "refused"),
             ("<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code><Message>Access Denied", "refused"),
-            ("TRIMSPIL\u{2}\0\0\0\u{1}", "a spilled partition"),
+            ("TRIMSPIL\u{2}\0\0\0\u{1}", "is a spilled partition"),
+            ("TRIMSPIL\u{2}\0\0\0\u{1}", "trimill inspect FILE"),
+            ("TRIMGRAF\u{5}\0\0\0", "is a graph that trimill prepared"),
             ("TRIMGRAF\u{5}\0\0\0", "trimill cache list"),
         ] {
             let told = in_place_of_a_graph(text.as_bytes()).unwrap_or_else(|| unreachable!("{text}"));

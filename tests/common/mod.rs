@@ -12,7 +12,7 @@ pub(crate) mod tables;
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use trimill::testing::cache::{Cache, Origin};
 use trimill::testing::clean::Workspace;
@@ -39,16 +39,6 @@ pub(crate) fn pairs64(arcs: &[(u64, u64)]) -> Vec<u8> {
     arcs.iter().flat_map(|&(u, v)| [u, v]).flat_map(u64::to_le_bytes).collect()
 }
 
-/// The triangles of a simple graph, by checking every pair of edges that share their smaller end.
-pub(crate) fn triangles(edges: &BTreeSet<(u64, u64)>) -> u64 {
-    edges
-        .iter()
-        .map(|&(u, v)| {
-            edges.range((u, v + 1)..=(u, u64::MAX)).filter(|&&(_, w)| edges.contains(&(v, w))).count() as u64
-        })
-        .sum()
-}
-
 /// The oriented graph of a list of arcs; its files are in `dir`. `buckets` is the memory for buckets.
 pub(crate) fn oriented(arcs: &[(u64, u64)], dir: &Path, buckets: Bytes) -> OrientedGraph {
     let source = ArcList { arcs: arcs.to_vec(), declared: None };
@@ -67,6 +57,21 @@ pub(crate) fn cached(arcs: Vec<(u64, u64)>, mut origin: Origin, cache: &Cache, d
     let (source, origin) = (&source, Some(&mut origin));
     let preparation = Preparation { device: None, source, origin, doubled: None, space, control: &control };
     preparation.prepare(Some(cache), &mut Vec::new())
+}
+
+/// The arcs of a file of pairs of 32 bits.
+pub(crate) fn arcs_of_pairs(path: &Path) -> Vec<(u64, u64)> {
+    let bytes = std::fs::read(path).unwrap();
+    assert!(bytes.len().is_multiple_of(8), "{} bytes", bytes.len());
+    let id = |bytes: &[u8]| u64::from(u32::from_le_bytes(bytes.try_into().unwrap()));
+    bytes.chunks(8).map(|pair| (id(&pair[..4]), id(&pair[4..]))).collect()
+}
+
+/// The graph file of a list of arcs, in a cache in `dir`.
+pub(crate) fn graph_file(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
+    let cache = Cache::open(dir, Some(Bytes(u64::MAX))).unwrap();
+    let graph = cached(arcs, text(Identity::default()), &cache, dir);
+    graph.unwrap().path().unwrap().to_path_buf()
 }
 
 /// Flips a bit of a file.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -58,6 +58,11 @@ impl Place {
 
     pub(crate) fn run(&self, words: &[&str]) -> Output {
         self.command(words).output().unwrap()
+    }
+
+    /// Runs a command with a fault on purpose (system/src/disk/faults.rs).
+    pub(crate) fn run_with(&self, fault: &str, words: &[&str]) -> Output {
+        self.command(words).env("TRIMILL_FAULT", fault).output().unwrap()
     }
 
     /// What a command prints; it must succeed.
@@ -143,18 +148,18 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Waits until a process has stopped itself (SIGSTOP).
-pub(crate) fn stopped(child: &Child) {
+/// What a command prints that stops itself (SIGSTOP) by `fault`, and goes on after `meanwhile`.
+pub(crate) fn stopped_by(fault: &str, command: &mut Command, meanwhile: impl FnOnce()) -> Output {
+    let child = command.env("TRIMILL_FAULT", fault).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let until = Instant::now() + Duration::from_secs(120);
     let status = format!("/proc/{}/stat", child.id());
     while !fs::read_to_string(&status).is_ok_and(|text| text.rsplit(')').next().unwrap().starts_with(" T")) {
         assert!(Instant::now() < until, "it does not stop");
         sleep(Duration::from_millis(5));
     }
-}
-
-pub(crate) fn goes_on(child: &Child) {
+    meanwhile();
     assert!(Command::new("kill").args(["-CONT", &child.id().to_string()]).status().unwrap().success());
+    child.wait_with_output().unwrap()
 }
 
 /// A separate small file system in a place, mounted as the folder `small`.

@@ -97,7 +97,7 @@ fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothin
         place.refuses(&["merge", &run], 3, &["9 of 9 partitions are not counted", "--shard 0/4", "--shard 3/4"]);
 
         // Killed when it writes its second partition; the next start counts the rest.
-        let killed = place.command(&place.shard(&run, "1/4")).env("TRIMILL_FAULT", "kill:12").output().unwrap();
+        let killed = place.run_with("kill:12", &place.shard(&run, "1/4"));
         assert_eq!(killed.status.code(), None, "{}", stderr(&killed));
         let again = place.count(&run, "1/4");
         assert!(again.partitions.iter().any(|partition| !partition.counted().resumed));
@@ -159,8 +159,7 @@ fn the_counts_are_exact_whenever_a_shard_is_killed() {
         let file = format!("e{at}.tsv");
         place.prepare(&run, "2", &["--parts", "3", "--partitioner", "rank", "--per-edge", &file]);
         let fault = format!("kill:{at}");
-        let output = place.command(&place.shard(&run, "0/2")).env("TRIMILL_FAULT", &fault).output().unwrap();
-        ended = output.status.success();
+        ended = place.run_with(&fault, &place.shard(&run, "0/2")).status.success();
         place.count(&run, "0/2");
         place.count(&run, "1/2");
         place.merge(&run);
@@ -183,11 +182,8 @@ fn a_scheduler_names_the_shard() {
     let said = stderr(&auto(&[("HQ_TASK_ID", "0")]));
     assert!(said.contains("shard 0/3, by HQ_TASK_ID"), "{said}");
     assert!(auto(&[("OMPI_COMM_WORLD_RANK", "2"), ("OMPI_COMM_WORLD_SIZE", "3")]).status.success());
-    place.refuses(
-        &["merge", "run"],
-        3,
-        &["1 of 3 partitions are not counted", "'trimill count --run-dir run --shard 1/3'"],
-    );
+    let said = ["1 of 3 partitions are not counted", "'trimill count --run-dir run --shard 1/3'"];
+    place.refuses(&["merge", "run"], 3, &said);
     place.count("run", "1/3");
     place.merge("run");
 }
@@ -264,37 +260,25 @@ fn what_is_not_prepared_or_does_not_fit_is_refused() {
     assert!(!place.path("none").exists() && !place.path("run").exists());
 
     let first = place.prepare("run", "2", &["--partitioner", "rank"]);
-    place.refuses(&["count", &input, "--run-dir", "run"], 3, &["prepared for shards", "trimill merge"]);
-    place.refuses(
-        &["prepare", &input, "--run-dir", "run", "--partitioner", "rank", "--per-edge", "e.tsv"],
-        3,
-        &["other outputs"],
-    );
-    place.refuses(
-        &["prepare", &input, "--run-dir", "run", "--partitioner", "rank", "--shards", "3"],
-        3,
-        &["is prepared for 2 shards", "leave --shards out"],
-    );
-    place.refuses(
-        &["prepare", &input, "--run-dir", "run", "--partitioner", "rank", "--seed", "9"],
-        3,
-        &["another job", "seed"],
-    );
-    place.refuses(
-        &["count", "--run-dir", "run", "--shard", "0/2", "--backend", "cpu", "--device-memory", "100KiB"],
-        3,
-        &["the largest partition of the recorded plan takes"],
-    );
-    place.refuses(
-        &["count", "--run-dir", "run", "--shard", "0/2", "--method", "forward"],
-        2,
-        &["'forward' counts whole graphs only", "prepared in 2 partitions", "bitmap"],
-    );
-    place.refuses(
-        &["prepare", &input, "--run-dir", "whole", "--shards", "2", "--method", "compact-forward"],
-        2,
-        &["'compact-forward' counts whole graphs only", "2 shards"],
-    );
+    let refuses = |code, line: &str, said: &[&str]| {
+        let words: Vec<&str> =
+            line.split(' ').map(|word| if word == "INPUT" { input.as_str() } else { word }).collect();
+        place.refuses(&words, code, said);
+    };
+    refuses(3, "count INPUT --run-dir run", &["prepared for shards", "trimill merge"]);
+    for (settings, said) in [
+        ("--per-edge e.tsv", &["other outputs"][..]),
+        ("--shards 3", &["is prepared for 2 shards", "leave --shards out"]),
+        ("--seed 9", &["another job", "seed"]),
+    ] {
+        refuses(3, &format!("prepare INPUT --run-dir run --partitioner rank {settings}"), said);
+    }
+    let said = "the largest partition of the recorded plan takes";
+    refuses(3, "count --run-dir run --shard 0/2 --backend cpu --device-memory 100KiB", &[said]);
+    let said = ["'forward' counts whole graphs only", "prepared in 2 partitions", "bitmap"];
+    refuses(2, "count --run-dir run --shard 0/2 --method forward", &said);
+    let said = ["'compact-forward' counts whole graphs only", "2 shards"];
+    refuses(2, "prepare INPUT --run-dir whole --shards 2 --method compact-forward", &said);
     // A second preparation: all files stay.
     place.count("run", "0/2");
     let before = listing(&place.path("run"));

@@ -4,19 +4,22 @@ use std::path::Path;
 
 use super::figures::{OnEdges, assert_resumed, by_all_pairs, counted_by, file, formats, list, some_arcs};
 use super::vertices;
-use crate::common::job::{count, data, job};
+use crate::common::job::{count, data};
 use crate::common::published::Published;
 use crate::common::simple;
 use parquet::basic::Encoding;
 use parquet::file::reader::FileReader;
 use parquet::record::RowAccessor;
 use proptest::prelude::*;
-use trimill::Control;
-use trimill::testing::execute::verify::verify;
 
 pub(super) fn rows(text: &str) -> OnEdges {
+    rows_of(text, "triangles")
+}
+
+/// The rows of a file of edges, with this count of each.
+pub(super) fn rows_of(text: &str, counts: &str) -> OnEdges {
     let mut lines = text.lines();
-    assert_eq!(lines.next(), Some("u\tv\ttriangles"));
+    assert_eq!(lines.next(), Some(&*format!("u\tv\t{counts}")));
     let row = |line: &str| {
         let mut cells = line.splitn(3, '\t').map(|cell| cell.parse::<u64>().unwrap());
         let [u, v, triangles] = [(); 3].map(|()| cells.next().unwrap());
@@ -26,26 +29,6 @@ pub(super) fn rows(text: &str) -> OnEdges {
     let rows: Vec<_> = lines.map(row).collect();
     assert!(rows.is_sorted_by(|a, b| a.0 < b.0), "rows ascend by u, then v");
     rows.into_iter().collect()
-}
-
-/// What `trimill verify` writes, and its rows.
-fn verified(input: &str, dir: &Path) -> (String, OnEdges) {
-    let text = format!("{input}\noutput.per_edge = 'verified.tsv'");
-    let report = verify(job(&text, dir).unwrap(), &Control::silent()).unwrap();
-    let text = std::fs::read_to_string(dir.join("verified.tsv")).unwrap();
-    let rows = rows(&text);
-    let sum: u128 = rows.values().map(|&triangles| u128::from(triangles)).sum();
-    assert_eq!((sum, rows.len() as u64), (3 * report.triangles, report.edges));
-    (text, rows)
-}
-
-#[test]
-fn the_verifier_has_the_counts_of_all_vertices() {
-    let dir = tempfile::tempdir().unwrap();
-    // Zachary's members 1 and 34 are no friends; 1 and 2 have seven friends in common, 33 and 34 ten.
-    let club = verified(&format!("input.path = '{}'", data("karate.mtx").display()), dir.path()).1;
-    assert_eq!((club.len(), club[&(1, 2)], club[&(33, 34)], club.get(&(1, 34))), (78, 7, 10, None));
-    assert_eq!(club, by_all_pairs(&club.keys().copied().collect()).1);
 }
 
 /// Counts the triangles on the edges of a real graph: they are those that the verifier wrote to `verified-edges.tsv`.
@@ -63,12 +46,10 @@ pub(super) fn are_those_of_the_verifier(graph: &Published, settings: &[&str], in
     }
 }
 
-const FORMATS: [&str; 4] = ["karate.mtx", "ca-HepTh.txt", "cnr-symmetric.graph", "delaunay_n15.graph"];
-
 /// Every format has the rows of the text.
 #[test]
 fn every_format_has_the_same_counts() {
-    for name in FORMATS {
+    for name in ["karate.mtx", "ca-HepTh.txt", "cnr-symmetric.graph", "delaunay_n15.graph"] {
         let dir = tempfile::tempdir().unwrap();
         let input = format!("input.path = '{}'", data(name).display());
         let (text, table) = formats(|suffix| file("per_edge", &input, &format!("e.{suffix}"), dir.path()));
@@ -87,26 +68,10 @@ fn every_format_has_the_same_counts() {
 }
 
 #[test]
-fn ids_with_large_gaps_are_those_of_the_input() {
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::write(
-        dir.path().join("far.txt"),
-        "7 90000000000\n90000000000 18446744073709551614\n18446744073709551614 7\n1 7\n",
-    )
-    .unwrap();
-    let (far, last) = (90_000_000_000, u64::MAX - 1);
-    let expected = [((1, 7), 0), ((7, far), 1), ((7, last), 1), ((far, last), 1)].into();
-    assert_eq!(verified("input.path = 'far.txt'", dir.path()).1, expected);
-    assert_eq!(
-        rows(std::str::from_utf8(&file("per_edge", "input.path = 'far.txt'", "e.tsv", dir.path())).unwrap()),
-        expected
-    );
-}
-
-#[test]
 fn resumed_jobs_have_the_same_counts() {
     let dir = tempfile::tempdir().unwrap();
-    let (text, _) = verified(&format!("input.path = '{}'", data("wiki-Vote.txt").display()), dir.path());
+    vertices::verified(&format!("input.path = '{}'", data("wiki-Vote.txt").display()), dir.path());
+    let text = std::fs::read_to_string(dir.path().join("verified-edges.tsv")).unwrap();
     assert_resumed("per_edge", ".edges", &text, |_| ());
 }
 

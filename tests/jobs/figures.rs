@@ -30,6 +30,11 @@ pub(crate) fn by_all_pairs<K: Ord + Clone>(edges: &BTreeSet<(K, K)>) -> (AtVerti
     (vertices.collect(), edges.iter().map(|(u, v)| ((u.clone(), v.clone()), on(u, v))).collect())
 }
 
+/// The triangles of a simple graph.
+pub(crate) fn triangles(edges: &BTreeSet<(u64, u64)>) -> u128 {
+    by_all_pairs(edges).1.into_values().map(u128::from).sum::<u128>() / 3
+}
+
 /// Counts `input` and returns the contents of the file of this name, which is asked for with `option`.
 pub(crate) fn file(option: &str, input: &str, name: &str, dir: &Path) -> Vec<u8> {
     count(&format!("{input}\noutput.{option} = '{name}'"), dir).unwrap();
@@ -95,9 +100,9 @@ pub(crate) fn assert_resumed(option: &str, kept: &str, text: &str, same: impl Fn
     }
 }
 
-/// Arcs between ids below `ids`, of which every third may be far away.
+/// Arcs between ids below `ids`, of which every third may be far away, the last one at the largest id that there is.
 pub(crate) fn some_arcs(ids: u64, most: usize) -> impl Strategy<Value = Vec<(u64, u64)>> {
-    let far = |id: u64| if id.is_multiple_of(3) { id << 40 } else { id };
+    let far = |id: u64| if id.is_multiple_of(3) { u64::MAX - 1 - (id << 40) } else { id };
     (prop::collection::vec((0..ids, 0..ids), 0..most), any::<bool>()).prop_map(move |(mut arcs, some_are_far)| {
         if some_are_far {
             arcs.iter_mut().for_each(|(u, v)| (*u, *v) = (far(*u), far(*v)));

@@ -122,15 +122,13 @@ fn what_was_fixed_by_partitioning_cannot_be_named_again() {
 #[test]
 fn a_partition_beyond_the_budget_is_named_with_what_it_takes() {
     let place = partitioned().0;
-    let count = |budget: &str| place.run(&["count", "spills", "--backend", "cpu", "--device-memory", budget]);
-    let refused = count("10000");
-    let said = stderr(&refused);
-    assert_eq!(refused.status.code(), Some(3), "{said}");
-    assert!(refused.stdout.is_empty() && said.contains("part-") && said.contains("the largest, takes "), "{said}");
+    let count = ["count", "spills", "--backend", "cpu", "--device-memory"];
+    let refused = place.refuses(&[&count[..], &["10000"]].concat(), 3, &["part-", "the largest, takes "]);
+    assert!(refused.stdout.is_empty());
     // The first budget that is advised is enough.
+    let said = stderr(&refused);
     let advised = said.split("--device-memory to ").nth(1).and_then(|rest| rest.split(' ').next()).expect(&said);
-    let counted = count(advised);
-    assert_eq!(counted.status.code(), Some(0), "{}", stderr(&counted));
+    place.prints(&[&count[..], &[advised]].concat());
 }
 
 #[test]
@@ -139,12 +137,10 @@ fn the_host_budget_that_the_first_refusal_names_holds_the_spills() {
     let random = ["--partitioner", "random", "--parts", "2", "--per-vertex", "v.tsv", "--backend", "cpu"];
     place.prints(&[&["prepare", &typed("soc-Slashdot0902.txt.gz"), "--run-dir", "run"], &random[..]].concat());
     for words in [&["count", "spills"][..], &["count", "--run-dir", "run", "--shard", "0/1"]] {
-        let budget =
-            |bytes: &str| place.run(&[words, &["--backend", "cpu", "--threads", "4", "--host-memory", bytes]].concat());
-        let said = stderr(&budget("1MiB"));
+        let within = |bytes| [words, &["--backend", "cpu", "--threads", "4", "--host-memory", bytes]].concat();
+        let said = stderr(&place.refuses(&within("1MiB"), 3, &["raise --host-memory to "]));
         let enough = said.split("raise --host-memory to ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
-        let output = budget(enough);
-        assert_eq!(output.status.code(), Some(0), "{said}{}", stderr(&output));
+        place.prints(&within(enough));
     }
 }
 

@@ -6,6 +6,7 @@ use trimill::Bytes;
 use trimill::testing::memory::HostFloor;
 use trimill::testing::report::{PartitionFigures, PlanReport, RunResult};
 
+use crate::common::arcs_of_pairs;
 use crate::common::job::typed;
 use crate::common::packed::gz;
 use crate::common::place::{Place, stderr};
@@ -29,11 +30,6 @@ fn generated(family: &str, place: &Place) -> &'static str {
     let words = format!("generate {family} --output graph.bin --quiet");
     place.prints(&words.split_whitespace().collect::<Vec<_>>());
     "graph.bin"
-}
-
-fn pairs(file: &[u8]) -> Vec<[u32; 2]> {
-    let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
-    file.chunks_exact(8).map(|pair| [number(&pair[..4]), number(&pair[4..])]).collect()
 }
 
 /// The largest of the floors that a plan names with `options`.
@@ -63,10 +59,8 @@ fn within_budget(place: &Place, input: &str, options: &str, triangles: u128) -> 
 fn no_stage_takes_more_than_the_budget() {
     let place = Place::new();
     let binary = generated("stars 4-5-9-16-25 --kind B1k", &place);
-    let arcs = pairs(&std::fs::read(place.path(binary)).unwrap());
-    let text = |bits: u32| -> String {
-        arcs.iter().map(|&[u, v]| format!("{}\t{}\n", u64::from(u) << bits, u64::from(v) << bits)).collect()
-    };
+    let arcs = arcs_of_pairs(&place.path(binary));
+    let text = |bits: u32| arcs.iter().map(|(u, v)| format!("{}\t{}\n", u << bits, v << bits)).collect::<String>();
     place.write("graph.txt", text(0));
     place.write("graph.txt.gz", gz(text(0)));
     // Ids that are too large to index an array.

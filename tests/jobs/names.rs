@@ -279,9 +279,7 @@ fn shards_and_later_starts_write_names() {
 fn the_least_memory_that_plan_names_is_enough() {
     let place = Place::new();
     place.write("n.txt", "ann bob\nbob cleo\ncleo ann\n");
-    let plan =
-        |more: &[&str]| place.prints(&[&["plan", "n.txt", "--names", "--threads", "2", "--json"], more].concat());
-    let plan: serde_json::Value = serde_json::from_slice(&plan(&[])).unwrap();
+    let plan = place.answer(&["plan", "n.txt", "--names", "--threads", "2"]);
     let least = plan["smallest_host_memory"].as_u64().unwrap();
     let count = |memory: u64| {
         let memory = memory.to_string();

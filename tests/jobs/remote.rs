@@ -67,9 +67,7 @@ fn serve<N: std::fmt::Display + Send + Sync + 'static>(files: Vec<(N, Vec<u8>)>)
 
 #[track_caller]
 fn counts(place: &Place, words: &[&str]) {
-    let printed = place.prints(&[words, &["--json"]].concat());
-    let result: serde_json::Value = serde_json::from_slice(&printed).unwrap();
-    assert_eq!(result["triangles"], TRIANGLES, "{words:?}");
+    assert_eq!(place.answer(words)["triangles"], TRIANGLES, "{words:?}");
 }
 
 #[test]
@@ -151,10 +149,8 @@ fn only_an_unchanged_object_is_in_the_cache() {
         Server::of(object)
     };
     let cached = |server: &Server, query: &str| {
-        let output =
-            place.run(&["count", "--json", "--cache-dir", "cache", &format!("{}?{query}", server.url("g.txt"))]);
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        String::from_utf8_lossy(&output.stdout).contains("\"cached\"")
+        let url = format!("{}?{query}", server.url("g.txt"));
+        place.answer(&["count", "--cache-dir", "cache", &url])["stages"][0]["name"] == "cached"
     };
     let server = with("\"1\"", &text);
     assert!(!cached(&server, "a=1"));
@@ -272,10 +268,7 @@ fn what_cannot_be_read_from_a_server_is_refused() {
     place.refuses(&["count", "gs://bucket/a"], 2, &["gs://bucket/a: a URL of the scheme gs, which is not read"]);
     place.refuses(&["count", "s3://key:secret@bucket/a"], 2, &["s3://bucket/a: an s3 URL with a user"]);
     place.write("k.txt", "0 1\n1 2\n2 0\n");
-    place.refuses(
-        &["count", "k.txt", "--per-vertex", "https://host/v.tsv"],
-        2,
-        &["https://host/v.tsv: the file of the vertices is a URL"],
-    );
+    let said = "https://host/v.tsv: the file of the vertices is a URL";
+    place.refuses(&["count", "k.txt", "--per-vertex", "https://host/v.tsv"], 2, &[said]);
     place.refuses(&["inspect", "https://host/spill"], 2, &["https://host/spill: a URL"]);
 }

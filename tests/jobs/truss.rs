@@ -1,20 +1,17 @@
 //! The truss decomposition: against NetworkX and the verifier; all modes and budgets; ends at a k; shards, resumed jobs.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use super::figures::taken;
+use super::edges::rows_of;
+use super::figures::{OnEdges, taken};
 use crate::common::job::{SETTINGS, count, data, job};
 use crate::common::place::{Place, stderr};
 use trimill::testing::execute::verify::verify;
 use trimill::{Backend, Control, Graph, Kind, Observer, Options, RunResult, Unit};
 use trimill_generate::{Family, generate};
-
-/// The trussness of each edge, the smaller id first.
-type Trussness = BTreeMap<(u64, u64), u32>;
 
 /// By `k_truss` of NetworkX 3.6 for every k: the largest k, the vertices and edges of its truss, and the sum of all edges' trussness.
 const NETWORKX: [(&str, u32, u64, u64, u64); 9] = [
@@ -29,15 +26,8 @@ const NETWORKX: [(&str, u32, u64, u64, u64); 9] = [
     ("delaunay_n15.graph", 4, 1435, 2169, 296_991),
 ];
 
-fn rows(text: &str) -> Trussness {
-    let mut lines = text.lines();
-    assert_eq!(lines.next(), Some("u\tv\ttrussness"));
-    let row = |line: &str| {
-        let cells: Vec<u64> = line.split('\t').map(|cell| cell.parse().unwrap()).collect();
-        let [u, v, trussness] = cells[..] else { panic!("{line}") };
-        ((u, v), u32::try_from(trussness).unwrap())
-    };
-    lines.map(row).collect()
+fn rows(text: &str) -> OnEdges {
+    rows_of(text, "trussness")
 }
 
 fn peeled(text: &str, dir: &Path) -> (RunResult, String, String) {

@@ -43,10 +43,9 @@ fn the_answer_is_printed_when_the_disk_of_its_files_is_full() {
     fs::create_dir(place.path("o")).unwrap();
     symlink("/dev/full", place.path("o/result.json")).unwrap();
     for json in [&[][..], &["--json"]] {
-        let output = place.run(&[&["count", &karate(), "--output", "o"], json].concat());
-        assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+        let said = "o/result.json: cannot be written (No space left";
+        let output = place.refuses(&[&["count", &karate(), "--output", "o"], json].concat(), 3, &[said]);
         assert!(text(&output.stdout).contains("45"), "{}", text(&output.stdout));
-        assert!(text(&output.stderr).contains("o/result.json: cannot be written (No space left"));
         assert_eq!(listing(&place.path("o")), ["result.json"], "both files, or none");
     }
     symlink("/dev/full", place.path("o/r.html")).unwrap();
@@ -57,8 +56,7 @@ fn the_answer_is_printed_when_the_disk_of_its_files_is_full() {
         &["count", &karate(), "--trace", "o/t.json"],
         &["plan", &karate(), "--report", "o/r.html"],
     ] {
-        let output = place.run(command);
-        assert_eq!(output.status.code(), Some(3), "{command:?}: {}", text(&output.stderr));
+        let output = place.refuses(command, 3, &[]);
         let answer = if command[0] == "plan" { "partitions" } else { "45" };
         assert!(text(&output.stdout).contains(answer), "{}", text(&output.stdout));
     }
@@ -142,8 +140,7 @@ fn links_and_pipes_are_written_through() {
         }
     }
     symlink("/dev/full", place.path("full.txt")).unwrap();
-    let output = place.run(&["generate", "complete", "--vertices", "3", "-o", "full.txt"]);
-    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    place.refuses(&["generate", "complete", "--vertices", "3", "-o", "full.txt"], 3, &[]);
     assert!(place.path("full.txt").is_symlink());
 }
 
@@ -269,15 +266,11 @@ fn empty_parts_are_left_out() {
 fn the_verifier_keeps_to_its_budget_or_names_a_larger_one() {
     let place = place();
     place.prints(&["generate", "gap-urand", "--scale", "15", "-o", "u.bin"]);
-    let verify = |budget: &str| place.run(&["verify", "u.bin", "--json", "--threads", "1", "--host-memory", budget]);
-    let refused = verify("32MiB");
-    let said = text(&refused.stderr);
-    assert_eq!(refused.status.code(), Some(3), "{said}");
-    assert!(said.contains("524288 arcs"), "{said}");
-    let enough = said.split("raise --host-memory to ").nth(1).expect(&said).trim_end();
+    let within = |budget| ["verify", "u.bin", "--threads", "1", "--host-memory", budget];
+    let said = ["524288 arcs", "raise --host-memory to "];
+    let refused = text(&place.refuses(&within("32MiB"), 3, &said).stderr);
+    let enough = refused.split(said[1]).nth(1).unwrap().trim_end();
     // 80 bytes for each of 2^19 arcs, the program and what it reads with.
     assert!((42_000_000..80_000_000).contains(&enough.parse::<u64>().unwrap()), "{enough}");
-    let output = verify(enough);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["input"]["arcs"], 524_288);
+    assert_eq!(place.answer(&within(enough))["input"]["arcs"], 524_288);
 }

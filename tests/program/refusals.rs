@@ -5,7 +5,7 @@ mod stopped;
 use std::fs;
 
 use crate::common::job::{listing, typed as data};
-use crate::common::place::{Place, SmallDisk};
+use crate::common::place::{Place, SmallDisk, stderr};
 
 /// The program ends with `code`, says all of `parts`, and leaves nothing behind.
 #[track_caller]
@@ -20,24 +20,10 @@ fn is_clean(place: &Place) {
 }
 
 #[test]
-fn files_that_the_program_wrote_end_with_1_and_are_named() {
-    let place = Place::new();
-    for (file, words) in [
-        ("spill-v2/part-00000.spill", ["is a spilled partition", "trimill inspect FILE"]),
-        ("graph-v5/dense.trimgraf", ["is a graph that trimill prepared", "trimill cache list"]),
-    ] {
-        let file = format!("{}/tests/fixtures/{file}", env!("CARGO_MANIFEST_DIR"));
-        refuses(&place, 1, &["count", &file], &words);
-    }
-}
-
-#[test]
 fn budgets_below_the_floor_name_the_smallest_that_works() {
     let place = Place::new();
     let crawl = data("cnr-2000.graph");
-    let output = place.run(&["count", &crawl, "--device-memory", "1KiB", "--block-bytes", "2KiB"]);
-    assert_eq!(output.status.code(), Some(3));
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let text = stderr(&place.refuses(&["count", &crawl, "--device-memory", "1KiB", "--block-bytes", "2KiB"], 3, &[]));
     let smallest = text.split("raise --device-memory to ").nth(1).and_then(|rest| rest.split(' ').next()).expect(&text);
     // The smallest budget works, and a byte less does not.
     let below = (smallest.parse::<u64>().unwrap() - 1).to_string();
@@ -66,12 +52,9 @@ fn a_disk_that_fills_while_a_graph_is_generated_is_described() {
     for write in 1..100 {
         let _ = fs::remove_dir_all(place.path("out"));
         fs::create_dir(place.path("out")).unwrap();
-        let output = place
-            .command(&["generate", "gap-urand", "--scale", "10", "--output", "out/u.graph"])
-            .env("TRIMILL_FAULT", format!("write:{write}"))
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let generate = ["generate", "gap-urand", "--scale", "10", "--output", "out/u.graph"];
+        let output = place.run_with(&format!("write:{write}"), &generate);
+        let text = stderr(&output);
         if output.status.code() == Some(0) {
             assert!(write > 6 && place.path("out/u.graph").exists(), "{write}: {text}");
             return;
@@ -85,16 +68,12 @@ fn a_disk_that_fills_while_a_graph_is_generated_is_described() {
 /// The error of a disk that is full while buckets are written says where, how much was written and is needed, and what helps.
 #[test]
 fn a_disk_that_fills_while_preparing_is_described() {
-    let place = Place::new();
+    let place = Place::new().with("TRIMILL_BUCKETS", "0");
     let mut described = 0;
     for write in 1..=12 {
-        let output = place
-            .command(&["count", &data("ca-HepTh.txt"), "--no-cache", "--work-dir", "work"])
-            .env("TRIMILL_BUCKETS", "0")
-            .env("TRIMILL_FAULT", format!("write:{write}"))
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let count = ["count", &data("ca-HepTh.txt"), "--no-cache", "--work-dir", "work"];
+        let output = place.run_with(&format!("write:{write}"), &count);
+        let text = stderr(&output);
         assert_eq!(output.status.code(), Some(3), "{text}");
         let error = text.lines().last().unwrap();
         assert!(
@@ -158,12 +137,12 @@ fn a_spill_directory_that_is_a_file_or_full_ends_with_3() {
     let ranges = ["--partitioner", "rank", "--work-dir", "small", "--host-memory", "40MiB", "--device-memory", "8MiB"];
     let counted = place.run(&[&["count", &crawl, "--parts", "3"], &ranges[..]].concat());
     drop(small);
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let text = stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{text}");
     assert!(text.contains("small") && text.contains("64.0 KiB"), "{text}");
     let in_ram = "small is in RAM: what is written there takes memory; name a disk with ";
     assert!(text.contains(&format!("{in_ram}--spill-dir")), "{text}");
-    let said = String::from_utf8_lossy(&counted.stderr).into_owned();
+    let said = stderr(&counted);
     assert!(said.contains(&format!("{in_ram}--work-dir")), "{said}");
     assert_eq!(left, 0);
     assert!(counted.status.success() && String::from_utf8_lossy(&counted.stdout).contains("20,977,629"));
@@ -211,7 +190,7 @@ fn nobody_is_told_to_remove_what_this_program_did_not_write() {
                 fs::create_dir(place.path("mine")).unwrap();
                 place.write(&file, text);
                 let output = place.run(words);
-                let said = String::from_utf8_lossy(&output.stderr).to_lowercase();
+                let said = stderr(&output).to_lowercase();
                 assert_ne!(output.status.code(), Some(101), "{words:?}: {said}");
                 let told = ["remove", "delete", "clear"].iter().any(|word| said.contains(word));
                 assert!(!told, "{file} {words:?}: {said}");

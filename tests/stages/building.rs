@@ -19,6 +19,7 @@ use trimill_partitioners::partition::sizes::{PartitionSize, sizes};
 use trimill_partitioners::partition::totals::RowBlockTotals;
 use trimill_partitioners::spill::SpillReader;
 use trimill_partitioners::spill::block::FULL;
+use trimill_system::hash::mix;
 use trimill_system::memory::SharedBudget;
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
@@ -168,13 +169,8 @@ proptest! {
 /// Sections of many blocks, and rows long enough to end one.
 #[test]
 fn blocks_end_where_they_end_alone() {
-    let mut state = 1u64;
-    let mut next = |below: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    };
-    let n = 20_000;
-    let mut arcs: Vec<_> = (0..900_000).map(|_| (next(n).min(next(n)), next(n))).collect();
+    let draw = |i: u64| mix(i) % 20_000;
+    let mut arcs: Vec<_> = (0..900_000).map(|i| (draw(3 * i).min(draw(3 * i + 1)), draw(3 * i + 2))).collect();
     // Hubs that point at each other.
     arcs.extend((0..1200).flat_map(|u| (0..u).map(move |v| (u, v))));
     let dir = tempfile::tempdir().unwrap();

@@ -2,7 +2,8 @@
 //!
 //! | quantity | where it is checked |
 //! | --- | --- |
-//! | ids at 2^32 - 1, 2^48 - 1 and 2^64 - 2 in every format that can write them, single-column and two-column assignments of them | here |
+//! | ids at 2^32 - 1, 2^48 - 1 and 2^64 - 2 in every format that can write them, assignments of them | here |
+//! | ids up to 2^64 - 2 in files of counts | `tests/jobs/edges.rs` |
 //! | ids of every width against a set of edges | fuzz target `clean`, `tests/stages/corpus.rs` |
 //! | spill: blocks past 2^33 bytes | here |
 //! | spill: offsets of rows past 2^32 | `tests/stages/spill_format.rs`, `rows_with_giant_gaps_come_back` |
@@ -26,16 +27,11 @@ use trimill::testing::spill::{Codec, SpillReader};
 use trimill_counting::RowBlock;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Zachary's karate club: 34 vertices, 78 edges, 45 triangles.
-fn karate() -> Vec<(u64, u64)> {
-    // The first line has the sizes.
-    arcs("karate.mtx").split_off(1)
-}
-
-/// Counts the club with ids that descend from `last`, written by `record` after `header`.
+/// Counts Zachary's karate club with ids that descend from `last`, written by `record` after `header`.
 fn is_counted(name: &str, last: u64, header: &str, record: impl Fn(u64, u64) -> Vec<u8>) {
     let dir = tempfile::tempdir().unwrap();
-    let arcs = karate();
+    // The first line has the sizes.
+    let arcs = arcs("karate.mtx").split_off(1);
     let bytes: Vec<u8> = arcs.iter().flat_map(|&(u, v)| record(last - u, last - v)).collect();
     std::fs::write(dir.path().join(name), [header.as_bytes(), &bytes].concat()).unwrap();
     let parts: String = (1..=34).map(|v| format!("{} {}\n", last - v, v % 3)).collect();
@@ -67,20 +63,6 @@ fn ids_at_the_end_of_their_range_are_counted() {
     let most = (1u64 << 32) - 2;
     let header = format!("%%MatrixMarket matrix coordinate pattern symmetric\n{most} {most} 78\n");
     is_counted("g.mtx", most + 1, &header, line);
-}
-
-#[test]
-fn one_column_assignments_count_from_an_id_past_2_to_the_31() {
-    let dir = tempfile::tempdir().unwrap();
-    let first = 1u64 << 31;
-    let lines: String = karate().iter().map(|(u, v)| format!("{} {}\n", first + u, first + v)).collect();
-    std::fs::write(dir.path().join("g.txt"), lines).unwrap();
-    std::fs::write(dir.path().join("parts.txt"), "0\n".repeat(34)).unwrap();
-    let toml = "input.path = 'g.txt'\npartition.partitioner = 'file:parts.txt'";
-    // These ids are sparse, so lines without ids are refused.
-    let error = failure(count(toml, dir.path()));
-    assert_eq!(error.kind(), Kind::Data);
-    assert!(error.to_string().contains("sparse"), "{error}");
 }
 
 #[test]

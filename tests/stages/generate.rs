@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use dsi_bitstream::codes::GammaRead;
-use dsi_bitstream::impls::{BufBitReader, MemWordReader};
+use crate::common::arcs_of_pairs;
+use crate::readers::support::{gamma_coded, sg as serialized};
 use dsi_bitstream::traits::BE;
 use lender::for_;
 use trimill::testing::count::verify::{Verifier, brute_force};
@@ -28,13 +28,6 @@ fn base_of(vertices: u64, edges: &[(u64, u64)], triangles: Option<u128>) -> Base
     BaseGraph { begins, neighbours: edges.iter().map(|edge| edge.1 as u32).collect(), triangles }
 }
 
-fn read_binary(path: &Path) -> Edges {
-    let bytes = fs::read(path).unwrap();
-    assert_eq!(bytes.len() % 8, 0);
-    let id = |four: &[u8]| u64::from(u32::from_le_bytes(four.try_into().unwrap()));
-    bytes.chunks(8).map(|pair| (id(&pair[..4]), id(&pair[4..]))).collect()
-}
-
 fn read_text(path: &Path) -> Edges {
     let line = |line: &str| {
         let (u, v) = line.split_once(' ').unwrap();
@@ -46,7 +39,7 @@ fn read_text(path: &Path) -> Edges {
 fn make_pairs(family: &Family, base: Option<&BaseGraph>, folder: &Path) -> (Generated, Edges) {
     let binary = folder.join("graph.bin");
     let generated = generate(family, base, &binary, &Control::silent()).unwrap();
-    let edges = read_binary(&binary);
+    let edges = arcs_of_pairs(&binary);
     assert_eq!(generated.edges_written, edges.len() as u64);
     assert_eq!(generated.bytes, fs::metadata(&binary).unwrap().len());
     (generated, edges)
@@ -64,56 +57,35 @@ fn make(family: &Family, base: Option<&BaseGraph>) -> (Generated, Edges) {
     let as_bvgraph = generate(family, base, &compressed, &control).unwrap();
     assert_eq!(as_bvgraph.bytes, fs::metadata(&compressed).unwrap().len());
     assert_eq!(as_bvgraph.known, generated.known);
-    is_bvgraph_of(&compressed, generated.vertices_declared, &edges);
+    // The formats of rows have all edges in both directions, once each, without loops.
+    let both = edges.iter().filter(|(u, v)| u != v).flat_map(|&(u, v)| [(u, v), (v, u)]);
+    let both: Vec<(u64, u64)> = both.collect::<BTreeSet<_>>().into_iter().collect();
+    is_bvgraph_of(&compressed, generated.vertices_declared, &both);
     let sg = folder.path().join("graph.sg");
     assert_eq!(generate(family, base, &sg, &control).unwrap().bytes, fs::metadata(&sg).unwrap().len());
-    is_sg_of(&fs::read(&sg).unwrap(), generated.vertices_declared, &edges);
+    assert!(fs::read(&sg).unwrap() == serialized(generated.vertices_declared, &both, false));
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 6, "nothing else is left");
     (generated, edges)
 }
 
-/// The BVGraph must have `edges` in both directions, once each, without loops, as WebGraph's library reads it, and the offsets that it finds.
-fn is_bvgraph_of(path: &Path, vertices: u64, edges: &[(u64, u64)]) {
+/// The BVGraph must have these arcs as WebGraph's library reads it, and the offsets that it finds.
+fn is_bvgraph_of(path: &Path, vertices: u64, arcs: &[(u64, u64)]) {
     let graph = BvGraphSeq::with_basename(path.with_extension("")).endianness::<BE>().load().unwrap();
     assert_eq!(graph.num_nodes() as u64, vertices);
-    let both = edges.iter().filter(|(u, v)| u != v).flat_map(|&(u, v)| [(u, v), (v, u)]);
-    let wanted: BTreeSet<(u64, u64)> = both.collect();
     let mut found = Vec::new();
     for_!((node, successors) in graph.iter() {
         found.extend(successors.into_iter().map(|head| (node as u64, head as u64)));
     });
     let properties = fs::read_to_string(path.with_extension("properties")).unwrap();
     assert!(properties.contains(&format!("\narcs={}\n", found.len())), "{properties}");
-    assert!(found.iter().copied().eq(wanted), "{}", path.display());
-    let words: Vec<u32> = fs::read(path.with_extension("offsets"))
-        .unwrap()
-        .chunks_exact(4)
-        .map(|w| u32::from_ne_bytes(w.try_into().unwrap()))
-        .collect();
-    let mut reader = BufBitReader::<BE, _>::new(MemWordReader::new(words));
-    let mut offset = 0;
-    let mut rows = graph.offset_deg_iter();
-    for (row, _) in rows.by_ref() {
-        offset += reader.read_gamma().unwrap();
+    assert!(found == arcs, "{}", path.display());
+    let lengths = gamma_coded(&fs::read(path.with_extension("offsets")).unwrap(), vertices as usize + 1);
+    let (mut offset, mut rows) = (0u64, graph.offset_deg_iter());
+    for ((row, _), length) in rows.by_ref().zip(&lengths) {
+        offset += length;
         assert_eq!(row, offset);
     }
-    offset += reader.read_gamma().unwrap();
-    assert_eq!(rows.get_pos(), offset, "the end of the last row");
-}
-
-/// The file of GAP's format must have `edges` in both directions, once each, without loops, in the order of rows.
-fn is_sg_of(bytes: &[u8], vertices: u64, edges: &[(u64, u64)]) {
-    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
-    assert_eq!((bytes[0], number(9)), (0, vertices));
-    let (arcs, heads) = (number(1) as usize, 17 + 8 * (vertices as usize + 1));
-    assert_eq!(bytes.len(), heads + 4 * arcs);
-    let row = |tail: usize| {
-        let head = |i: u64| u32::from_le_bytes(bytes[heads + 4 * i as usize..][..4].try_into().unwrap());
-        (number(17 + 8 * tail)..number(25 + 8 * tail)).map(move |i| (tail as u64, u64::from(head(i))))
-    };
-    let both = edges.iter().filter(|(u, v)| u != v).flat_map(|&(u, v)| [(u, v), (v, u)]);
-    let wanted: BTreeSet<(u64, u64)> = both.collect();
-    assert!((0..vertices as usize).flat_map(row).eq(wanted));
+    assert_eq!(rows.get_pos(), lengths.iter().sum::<u64>(), "the end of the last row");
 }
 
 fn verify(edges: &[(u64, u64)]) -> VerifyReport {

@@ -1,16 +1,13 @@
 //! The graph file, decoded from its description alone (docs/graph-format.md).
 
-mod decoded;
+pub(crate) mod decoded;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{cached, rows_of, text};
-use trimill::Bytes;
-use trimill::testing::cache::Cache;
+use crate::common::{graph_file, rows_of};
 use trimill::testing::graph::file::open;
-use trimill::testing::input::Identity;
 
 use decoded::{decode, expected};
 
@@ -26,19 +23,13 @@ fn edges() -> BTreeSet<(u64, u64)> {
     dense.chain(tail).map(|(i, j)| (7 * i + 3, 7 * j + 3)).collect()
 }
 
-fn written(edges: &BTreeSet<(u64, u64)>, dir: &Path) -> PathBuf {
-    let cache = Cache::open(dir, Some(Bytes(u64::MAX))).unwrap();
-    let graph = cached(edges.iter().copied().collect(), text(Identity::default()), &cache, dir);
-    graph.unwrap().path().unwrap().to_path_buf()
-}
-
 /// To be run manually, once for each version of the format: `cargo test --test stages graph_format -- --ignored`.
 #[test]
 #[ignore = "writes the fixture of the current version"]
 fn write_the_fixture() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(fixture().parent().unwrap()).unwrap();
-    fs::copy(written(&edges(), dir.path()), fixture()).unwrap();
+    fs::copy(graph_file(edges().into_iter().collect(), dir.path()), fixture()).unwrap();
 }
 
 #[test]
@@ -47,7 +38,7 @@ fn the_fixture_holds_this_graph_to_the_byte() {
     assert_eq!(decoded, expected);
     assert_eq!(decoded.index.len(), 2, "so that there is a second block");
     let dir = tempfile::tempdir().unwrap();
-    let again = fs::read(written(&edges(), dir.path())).unwrap();
+    let again = fs::read(graph_file(edges().into_iter().collect(), dir.path())).unwrap();
     assert!(
         again == fs::read(fixture()).unwrap(),
         "the same graph is written otherwise: raise the version of the format"
@@ -77,7 +68,7 @@ fn other_graphs_are_what_the_description_says() {
         let edges: BTreeSet<(u64, u64)> = edges.into_iter().map(|(u, v)| (u.min(v), u.max(v))).collect();
         let folder = dir.path().join(name);
         fs::create_dir(&folder).unwrap();
-        let file = decode(&written(&edges, &folder));
+        let file = decode(&graph_file(edges.iter().copied().collect(), &folder));
         if name == "star" {
             // Leaves are ranked by descending id.
             let hub_of_each: Vec<Vec<u32>> = (0..70_000).map(|rank| if rank == 0 { vec![] } else { vec![0] }).collect();

@@ -1,12 +1,12 @@
 //! Cleaning, orienting, inducing and pruning against literal implementations of their definitions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use crate::common::{degrees_by_rank, ids_by_rank, oriented, rows_of, simple};
+use crate::common::{degrees_by_rank, oriented, rows_of, simple};
+use crate::graph_format::decoded::expected;
 use crate::targets::graph_file::are_read_alike;
 use proptest::prelude::*;
 use trimill::testing::clean::Workspace;
-use trimill::testing::graph::OrientedGraph;
 use trimill::testing::input::arcs::ArcList;
 use trimill::testing::memory::HostMemory;
 use trimill::testing::partition::GraphPasses;
@@ -28,22 +28,6 @@ fn any_arcs() -> impl Strategy<Value = Vec<(u64, u64)>> {
         prop::collection::vec((0..n, 0..n), 0..300)
             .prop_map(move |arcs| arcs.into_iter().map(|(u, v)| (u * stretch + base, v * stretch + base)).collect())
     })
-}
-
-/// The oriented graph by its definition, on original ids: degree, then id.
-fn arcs_by_definition(edges: &BTreeSet<(u64, u64)>) -> BTreeSet<(u64, u64)> {
-    let mut degree = BTreeMap::<u64, u64>::new();
-    for &(u, v) in edges {
-        *degree.entry(u).or_default() += 1;
-        *degree.entry(v).or_default() += 1;
-    }
-    edges.iter().map(|&(u, v)| if (degree[&u], u) < (degree[&v], v) { (u, v) } else { (v, u) }).collect()
-}
-
-fn arcs_of(graph: &OrientedGraph) -> BTreeSet<(u64, u64)> {
-    let ids = ids_by_rank(graph);
-    let arcs = by_rank(&rows_of(graph)).into_iter();
-    arcs.map(|(tail, successor)| (ids[tail as usize], ids[successor as usize])).collect()
 }
 
 fn by_rank(rows: &[Vec<u32>]) -> BTreeSet<(u32, u32)> {
@@ -130,8 +114,15 @@ proptest! {
         let dir = tempfile::tempdir().unwrap();
         let graph = oriented(&arcs, dir.path(), Bytes(memory));
         let edges = simple(&arcs);
+        let (expected, rows) = (expected(&edges), rows_of(&graph));
         prop_assert_eq!(graph.edges() as usize, edges.len());
-        prop_assert_eq!(arcs_of(&graph), arcs_by_definition(&edges));
+        prop_assert_eq!(&rows, &expected.rows);
+        prop_assert_eq!(graph.order().unwrap(), expected.order);
+        prop_assert_eq!(degrees_by_rank(&graph), &expected.degrees[..]);
+        let size = graph.size();
+        prop_assert_eq!((u64::from(size.longest_row), size.probes), (expected.longest_row, expected.probes));
+        let wedges: u128 = expected.degrees.iter().map(|&d| u128::from(d) * (u128::from(d) - 1) / 2).sum();
+        prop_assert_eq!(graph.wedges(), wedges);
         let report = graph.report();
         let distinct: BTreeSet<_> = arcs.iter().filter(|(u, v)| u != v).collect();
         prop_assert_eq!(report.arcs as usize, arcs.len());
@@ -146,19 +137,7 @@ proptest! {
             let with_edge = edges.iter().any(|&(u, v)| u == id || v == id);
             prop_assert_eq!(names.vertex_of(id).map(|vertex| names.original(vertex)), with_edge.then_some(id));
         }
-        // Ranks are positions in descending degree order, ties by descending id; vertices are in the order of ids.
-        let mut degrees = BTreeMap::<u64, u32>::new();
-        edges.iter().flat_map(|&(u, v)| [u, v]).for_each(|id| *degrees.entry(id).or_default() += 1);
-        let mut ranked: Vec<(u32, u64)> = degrees.iter().map(|(&id, &degree)| (degree, id)).collect();
-        ranked.sort_unstable_by(|a, b| b.cmp(a));
-        prop_assert_eq!(ids_by_rank(&graph), ranked.iter().map(|&(_, id)| id).collect::<Vec<_>>());
-        prop_assert_eq!(degrees_by_rank(&graph), ranked.iter().map(|&(degree, _)| degree).collect::<Vec<_>>());
-        prop_assert!(degrees.keys().copied().eq((0..graph.vertices()).map(|vertex| names.original(vertex))));
-        let wedges: u128 = ranked.iter().map(|&(d, _)| u128::from(d) * (u128::from(d) - 1) / 2).sum();
-        prop_assert_eq!(graph.wedges(), wedges);
-        let rows = rows_of(&graph);
-        prop_assert_eq!(graph.size().longest_row as usize, rows.iter().map(Vec::len).max().unwrap_or(0));
-        prop_assert_eq!(graph.size().probes as usize, rows.iter().flatten().map(|&successor| rows[successor as usize].len()).sum::<usize>());
+        prop_assert!((0..graph.vertices()).map(|vertex| names.original(vertex)).eq(expected.ids));
         if !edges.is_empty() {
             let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path());
             let (source, space) = (ArcList { arcs: arcs.clone(), declared: None }, Workspace { graph: Bytes::mib(8), ..space });

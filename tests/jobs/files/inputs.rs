@@ -5,11 +5,10 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Stdio;
 use std::time::Duration;
 
 use super::place::{CLIQUE, Place, TRIANGLE, counted, dated, result, said};
-use crate::common::place::{goes_on, stopped};
+use crate::common::place::stopped_by;
 
 fn name(bytes: &[u8]) -> &OsStr {
     OsStr::from_bytes(bytes)
@@ -35,9 +34,8 @@ fn paths_that_are_no_text_are_told_apart_and_have_run_directories() {
         }
     }
     assert_eq!(place.cached().len(), 4);
-    let listed = place.command(&["cache", "list", "--json"]).output().unwrap();
-    assert_eq!(listed.status.code(), Some(0), "{}", said(&listed));
-    assert_eq!(String::from_utf8(listed.stdout).unwrap().matches("/a\u{fffd}.txt").count(), 1);
+    let listed = String::from_utf8(place.prints(&["cache", "list", "--json"])).unwrap();
+    assert_eq!(listed.matches("/a\u{fffd}.txt").count(), 1);
     let removed = place.command(&["cache", "remove"]).arg(name(b"a\xe9.txt")).output().unwrap();
     assert_eq!(removed.status.code(), Some(0), "{}", said(&removed));
     assert_eq!(place.cached().len(), 3);
@@ -52,16 +50,12 @@ fn paths_that_are_no_text_are_told_apart_and_have_run_directories() {
 /// A ring with or without triangles in its middle, in files of equal length whose first and last megabyte are the same.
 fn ring(with_triangles: bool) -> String {
     let n = 200_000;
-    let line = |i: u32| match (with_triangles, i) {
-        (true, 90_000..90_100) => format!("{:06} {:06}\n", i, i + 2),
-        (false, 90_000..90_100) => format!("{:06} {:06}\n", i, i + 1),
-        _ => format!("{:06} {:06}\n", i, (i + 1) % n),
+    let joined = |range: std::ops::Range<u32>, step: u32| {
+        range.map(|i| format!("{i:06} {:06}\n", (i + step) % n)).collect::<String>()
     };
     // Each vertex is joined to the next one; in the middle also to the one after that.
-    let again: String = (90_000..90_100).map(line).collect();
-    let plain =
-        |range: std::ops::Range<u32>| range.map(|i| format!("{:06} {:06}\n", i, (i + 1) % n)).collect::<String>();
-    format!("{}{again}{}", plain(0..100_000), plain(100_000..n))
+    let again = joined(90_000..90_100, 1 + u32::from(with_triangles));
+    format!("{}{again}{}", joined(0..100_000, 1), joined(100_000..n, 1))
 }
 
 #[test]
@@ -143,14 +137,11 @@ fn an_input_that_changes_while_it_is_read_is_an_error_and_nothing_is_kept() {
             let place = Place::new();
             let input = place.write(file, text);
             let mut command = place.command(&["count", "--json", "--backend", "cpu", file]);
-            let child = command.args(more).env("TRIMILL_FAULT", "read-stop:2");
-            let child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-            stopped(&child);
-            std::thread::sleep(Duration::from_millis(50));
-            let mut open = fs::File::options().append(true).open(&input).unwrap();
-            open.write_all(b"\n").unwrap();
-            goes_on(&child);
-            let output = child.wait_with_output().unwrap();
+            let output = stopped_by("read-stop:2", command.args(more), || {
+                std::thread::sleep(Duration::from_millis(50));
+                let mut open = fs::File::options().append(true).open(&input).unwrap();
+                open.write_all(b"\n").unwrap();
+            });
             let told = said(&output);
             assert_eq!(output.status.code(), Some(1), "{file} {more:?}: {told}");
             assert!(told.contains("changed while it was read") && told.contains(file), "{file} {more:?}: {told}");

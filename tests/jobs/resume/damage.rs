@@ -6,7 +6,7 @@ use std::path::Path;
 use trimill::testing::graph::file::read_layout;
 
 use super::restarts::{killed_when, spills};
-use super::support::{COLLABORATION, Known, Place, ROUTERS, answered, copy, data, files, stderr};
+use super::support::{COLLABORATION, Known, Place, ROUTERS, copy, data, files, stderr};
 
 const PARTS: [&str; 5] = ["--partitioner", "contiguous", "--parts", "4", "--no-cache"];
 
@@ -18,7 +18,7 @@ fn flip(path: &Path, at: usize) {
 }
 
 #[test]
-fn a_damaged_record_is_counted_again() {
+fn a_damaged_record_is_counted_again_and_an_empty_lock_beside_the_record_of_the_job_is_used() {
     let place = Place::new();
     killed_when(&place, &data(ROUTERS.0), &PARTS, |place| place.records().len() == 2);
     copy(&place.path("run"), &place.path("saved"));
@@ -27,19 +27,25 @@ fn a_damaged_record_is_counted_again() {
     for at in (0..length).step_by(length / 8) {
         copy(&place.path("saved"), &place.path("run"));
         flip(&place.path(format!("run/part-{record:05}.json")), at);
-        let (result, said) = place.completes(ROUTERS, &PARTS);
+        let (_, said) = place.resumes(ROUTERS, &PARTS, 1);
         assert!(said.contains(&format!("partition {record} is counted again")), "{said}");
-        assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 1);
     }
     // A record under the name of another partition is used for neither.
     copy(&place.path("saved"), &place.path("run"));
     let free = (0..4).find(|part| !place.records().contains_key(part)).unwrap();
     fs::copy(place.path(format!("run/part-{record:05}.json")), place.path(format!("run/part-{free:05}.json"))).unwrap();
     let (result, said) = place.completes(ROUTERS, &PARTS);
-    assert!(
-        said.contains("belongs to another partition") && !result.partitions[free as usize].counted().resumed,
-        "{said}"
-    );
+    assert!(said.contains("belongs to another partition"), "{said}");
+    assert!(!result.partitions[free as usize].counted().resumed, "{said}");
+    // A lock as a power failure leaves it: the file has its name, but not its text.
+    copy(&place.path("saved"), &place.path("run"));
+    fs::write(place.path("run/lock"), "").unwrap();
+    place.resumes(ROUTERS, &PARTS, 2);
+    assert!(fs::read_to_string(place.path("run/lock")).unwrap().starts_with("trimill run directory"));
+    fs::write(place.path("run/lock"), "").unwrap();
+    flip(&place.path("run/job.json"), 33);
+    place.start_refused(3, &data(ROUTERS.0), &PARTS, &["is no run directory"]);
+    assert_eq!(fs::read_to_string(place.path("run/lock")).unwrap(), "");
 }
 
 #[test]
@@ -84,10 +90,9 @@ fn a_damaged_plan_list_of_locals_or_graph_is_made_again() {
         for at in [0, 20, usize::MAX] {
             copy(&place.path("saved"), &place.path("run"));
             flip(&place.path("run").join(file), at);
-            let (result, said) = place.completes(ROUTERS, &PARTS);
-            assert_eq!(said.matches("the job is planned anew").count(), 1, "{file}: {said}");
             // The same settings give the same plan, so counted partitions remain valid.
-            assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 2);
+            let (_, said) = place.resumes(ROUTERS, &PARTS, 2);
+            assert_eq!(said.matches("the job is planned anew").count(), 1, "{file}: {said}");
         }
     }
     copy(&place.path("saved"), &place.path("run"));
@@ -105,27 +110,10 @@ fn a_damaged_plan_list_of_locals_or_graph_is_made_again() {
     // Rows are checked when they are read: the job ends, the file is removed, and the next start makes it again.
     copy(&place.path("saved"), &place.path("run"));
     flip(&graph, layout.range("rows").start as usize + 100);
-    let output = place.start(&data(ROUTERS.0), &PARTS);
-    let said = stderr(&output);
-    assert!(output.status.code() == Some(1) && !answered(&output), "{said}");
     let file = graph.file_name().unwrap().to_str().unwrap();
-    assert!(said.contains(file) && said.contains("it was removed: start again") && !graph.exists(), "{said}");
-    let (result, _) = place.completes(ROUTERS, &PARTS);
-    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 2);
-}
-
-/// If the plan is lost and the new one differs, the records are invalid, and none of them is added.
-#[test]
-fn records_of_another_plan_are_not_added() {
-    let place = Place::new();
-    let small = ["--no-cache", "--device-memory", "60KiB"];
-    killed_when(&place, &data(COLLABORATION.0), &small, |place| place.records().len() == 2);
-    fs::remove_file(place.path("run/plan.json")).unwrap();
-    let (result, said) = place.completes(COLLABORATION, &["--no-cache", "--device-memory", "80KiB"]);
-    assert!(
-        said.contains("is counted again") && result.partitions.iter().all(|partition| !partition.counted().resumed),
-        "{said}"
-    );
+    place.start_refused(1, &data(ROUTERS.0), &PARTS, &[file, "it was removed: start again"]);
+    assert!(!graph.exists());
+    place.resumes(ROUTERS, &PARTS, 2);
 }
 
 /// Checks that the job succeeds with the published count, whichever parts it repeats.
@@ -195,33 +183,18 @@ fn no_file_of_another_job_is_used() {
 }
 
 #[test]
-fn a_damaged_result_is_put_together_again_from_the_records() {
+fn a_damaged_result_is_put_together_again_from_the_records_unless_the_job_is_not_known() {
     let place = Place::new();
     let (first, _) = place.completes(ROUTERS, &PARTS);
     let length = fs::read(place.path("run/result.json")).unwrap().len();
     for at in [0, length / 3, length / 2, length - 30] {
         flip(&place.path("run/result.json"), at);
-        let (result, said) = place.completes(ROUTERS, &PARTS);
+        let (result, said) = place.resumes(ROUTERS, &PARTS, first.partitions.len());
         assert!(said.contains("put together again"), "{said}");
-        assert!(result.partitions.iter().all(|partition| partition.counted().resumed));
         assert_eq!(result.partitions.len(), first.partitions.len());
     }
-}
-
-/// As a power failure leaves it: the file has its name, but not its text.
-#[test]
-fn an_empty_lock_beside_the_record_of_the_job_is_used() {
-    let place = Place::new();
-    killed_when(&place, &data(ROUTERS.0), &PARTS, |place| place.records().len() == 2);
-    fs::write(place.path("run/lock"), "").unwrap();
-    let (result, _) = place.completes(ROUTERS, &PARTS);
-    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 2);
-    assert!(fs::read_to_string(place.path("run/lock")).unwrap().starts_with("trimill run directory"));
-    fs::write(place.path("run/lock"), "").unwrap();
     flip(&place.path("run/job.json"), 33);
-    let output = place.start(&data(ROUTERS.0), &PARTS);
-    assert!(stderr(&output).contains("is no run directory"), "{}", stderr(&output));
-    assert_eq!(fs::read_to_string(place.path("run/lock")).unwrap(), "");
+    place.start_refused(1, &data(ROUTERS.0), &PARTS, &["job.json: is damaged", "remove the run directory"]);
 }
 
 #[test]
@@ -230,23 +203,10 @@ fn a_damaged_record_of_outputs_is_told_with_what_follows() {
     let settings = ["--partitioner", "rank", "--per-vertex", "v.tsv"];
     place.completes(ROUTERS, &settings);
     flip(&place.path("run/outputs.json"), 40);
-    let output = place.start(&data(ROUTERS.0), &settings);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("v.tsv: is there already") && said.contains("only --force replaces the files"), "{said}");
+    let said = ["v.tsv: is there already", "only --force replaces the files"];
+    place.start_refused(2, &data(ROUTERS.0), &settings, &said);
     let (_, said) = place.completes(ROUTERS, &[&settings[..], &["--force"]].concat());
     assert_eq!(said.matches("run/outputs.json: is damaged").count(), 1, "{said}");
     let (_, said) = place.completes(ROUTERS, &settings);
     assert!(!said.contains("outputs.json"), "{said}");
-}
-
-#[test]
-fn without_knowing_the_job_nothing_is_done() {
-    let place = Place::new();
-    place.completes(ROUTERS, &PARTS);
-    flip(&place.path("run/job.json"), 33);
-    let output = place.start(&data(ROUTERS.0), &PARTS);
-    assert_eq!(output.status.code(), Some(1));
-    let said = stderr(&output);
-    assert!(said.contains("job.json: is damaged") && said.contains("remove the run directory"), "{said}");
 }

@@ -6,6 +6,7 @@ use std::process::Output;
 use crate::common::flip;
 use crate::common::packed::gz;
 
+use super::restarts::killed_when;
 use super::support::{COLLABORATION, LITTLE, MESH, Place, ROUTERS, at_every, data, files, verified};
 
 fn at_every_write(
@@ -234,12 +235,9 @@ fn damaged_counts_are_counted_again(flag: &str, suffix: &str) {
     let counted = |place: &Place| {
         files(&place.path("run")).into_iter().filter(|path| path.extension().is_some_and(|found| found == suffix))
     };
-    let killed = (1..).find_map(|at| {
-        let place = Place::new();
-        place.with_fault(&format!("kill:{at}"), &data(COLLABORATION.0), &arguments);
-        (counted(&place).count() >= 4 && place.records().len() >= 4).then_some(place)
-    });
-    let place = killed.unwrap();
+    let place = Place::new();
+    let most = |place: &Place| counted(place).count() >= 4 && place.records().len() >= 4;
+    killed_when(&place, &data(COLLABORATION.0), &arguments, most);
     let kept: Vec<_> = counted(&place).collect();
     std::fs::remove_file(&kept[0]).unwrap();
     flip(&kept[1], 8 * (std::fs::metadata(&kept[1]).unwrap().len() / 2));

@@ -1,11 +1,12 @@
 //! Files left by a killed process without a run directory are removed at the next start, unless in use; graphs that are cut while they are read.
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
+use std::process::Command;
 
 use trimill::testing::report::RunResult;
 
-use crate::common::place::{assert_private, below, goes_on, stopped};
+use crate::common::place::{assert_private, below, stopped_by};
 
 use super::support::{COLLABORATION, LITTLE, Place, ROUTERS, STRIKES, buckets_on_disk, data, files, stderr};
 
@@ -37,7 +38,7 @@ fn leftovers_of_a_killed_process_are_removed_at_the_next_start() {
             }
             assert_eq!(output.status.code(), None);
             below(&place.path("tmp")).iter().for_each(|path| assert_private(path));
-            let unfinished = |path: &std::path::PathBuf| path.extension().is_none_or(|suffix| suffix != "trimgraf");
+            let unfinished = |path: &PathBuf| path.extension().is_none_or(|suffix| suffix != "trimgraf");
             let leftovers = |place: &Place| {
                 let cache = files(&place.path("cache")).into_iter().filter(unfinished).count();
                 cache + fs::read_dir(place.path("tmp")).unwrap().count()
@@ -55,16 +56,15 @@ fn leftovers_of_a_killed_process_are_removed_at_the_next_start() {
 fn files_of_a_running_process_stay() {
     let place = Place::new();
     let arguments = [&PARTS[..], &["--no-cache"]].concat();
-    let mut command = without_run_dir(&place, "device-stop:3", &data(COLLABORATION.0), &arguments);
-    let first = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    stopped(&first);
-    let before = files(&place.path("tmp"));
-    assert!(!before.is_empty());
-    let output = without_run_dir(&place, "", &data(ROUTERS.0), &arguments).output().unwrap();
-    assert_eq!(triangles(&output.stdout), ROUTERS.1, "{}", stderr(&output));
-    assert_eq!(files(&place.path("tmp")), before);
-    goes_on(&first);
-    assert_eq!(triangles(&first.wait_with_output().unwrap().stdout), COLLABORATION.1);
+    let mut first = without_run_dir(&place, "", &data(COLLABORATION.0), &arguments);
+    let first = stopped_by("device-stop:3", &mut first, || {
+        let before = files(&place.path("tmp"));
+        assert!(!before.is_empty());
+        let output = without_run_dir(&place, "", &data(ROUTERS.0), &arguments).output().unwrap();
+        assert_eq!(triangles(&output.stdout), ROUTERS.1, "{}", stderr(&output));
+        assert_eq!(files(&place.path("tmp")), before);
+    });
+    assert_eq!(triangles(&first.stdout), COLLABORATION.1);
     assert_eq!(fs::read_dir(place.path("tmp")).unwrap().count(), 0);
 }
 
@@ -102,14 +102,11 @@ fn a_graph_that_is_cut_while_it_is_read_is_named_and_made_again() {
     const CRAWL: (&str, u128) = ("cnr-2000.graph", 20_977_629);
     let place = Place::new();
     let ranges = ["--partitioner", "rank", "--parts", "6", "--threads", "2"];
-    let mut command = place.start_command(&data(CRAWL.0), &ranges);
-    command.env("TRIMILL_FAULT", "device-stop:1").stdout(Stdio::null()).stderr(Stdio::piped());
-    let child = command.spawn().unwrap();
-    stopped(&child);
-    let graph = files(&place.path("cache")).remove(0);
-    fs::File::options().write(true).open(&graph).unwrap().set_len(4096).unwrap();
-    goes_on(&child);
-    let output = child.wait_with_output().unwrap();
+    let mut graph = PathBuf::new();
+    let output = stopped_by("device-stop:1", &mut place.start_command(&data(CRAWL.0), &ranges), || {
+        graph = files(&place.path("cache")).remove(0);
+        fs::File::options().write(true).open(&graph).unwrap().set_len(4096).unwrap();
+    });
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains(&format!("error: {}: cannot be read", graph.display())), "{said}");

@@ -5,17 +5,7 @@ use std::fs;
 use trimill::Kind;
 use trimill::testing::run_dir::RunDir;
 
-use super::support::{COLLABORATION, Place, ROUTERS, answered, data, files, stderr};
-
-fn refused(place: &Place, code: i32, input: &str, arguments: &[&str], parts: &[&str]) {
-    let output = place.start(input, arguments);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
-    assert!(!answered(&output));
-    for part in parts {
-        assert!(said.contains(part), "{arguments:?} does not say '{part}': {said}");
-    }
-}
+use super::support::{COLLABORATION, Place, ROUTERS, data, files, stderr};
 
 #[test]
 fn another_job_is_told_what_differs() {
@@ -35,10 +25,10 @@ fn another_job_is_told_what_differs() {
             "; metis contract: recorded none, now 4".into(),
         ),
     ] {
-        refused(&place, 3, &routers, arguments, &["run: belongs to another job", &said, "another --run-dir"]);
+        place.start_refused(3, &routers, arguments, &["run: belongs to another job", &said, "another --run-dir"]);
     }
     let other = data("karate.mtx");
-    refused(&place, 3, &other, &["--parts", "4"], &["recorded text, now matrix-market", "as20000102.txt, now"]);
+    place.start_refused(3, &other, &["--parts", "4"], &["recorded text, now matrix-market", "as20000102.txt, now"]);
     // The run directory is unchanged.
     place.completes(ROUTERS, &["--parts", "4"]);
 }
@@ -49,14 +39,14 @@ fn a_start_without_a_plan_does_not_keep_other_jobs_out() {
     let routers = data(ROUTERS.0);
     place.write("bad.txt", "no part\n");
     let bad = ["--partitioner", "file:bad.txt", "--no-cache"];
-    refused(&place, 1, &routers, &bad, &["bad.txt:1: "]);
+    place.start_refused(1, &routers, &bad, &["bad.txt:1: "]);
     assert!(place.path("run/job.json").exists() && !place.path("run/plan.json").exists());
     // The graph that is kept there is for later starts with its input.
-    refused(&place, 3, &data(COLLABORATION.0), &[], &["run: belongs to another job", "as20000102.txt, now"]);
+    place.start_refused(3, &data(COLLABORATION.0), &[], &["run: belongs to another job", "as20000102.txt, now"]);
     let (result, said) = place.completes(ROUTERS, &["--parts", "4", "--no-cache"]);
     assert!(result.stages[0].name == "cached" && !said.contains("another job"), "{said}");
     fs::remove_dir_all(place.path("run")).unwrap();
-    refused(&place, 1, &routers, &bad[..2], &["bad.txt:1: "]);
+    place.start_refused(1, &routers, &bad[..2], &["bad.txt:1: "]);
     place.completes(COLLABORATION, &[]);
     assert_eq!(fs::read_to_string(place.path("run/job.json")).unwrap().matches("ca-HepTh").count(), 1);
 }
@@ -65,10 +55,10 @@ fn a_start_without_a_plan_does_not_keep_other_jobs_out() {
 fn what_a_start_that_was_refused_would_have_written_is_no_file_of_the_next_job() {
     let place = Place::new();
     let routers = data(ROUTERS.0);
-    refused(&place, 3, &routers, &["--per-vertex", "v.tsv", "--device-memory", "10"], &["--device-memory"]);
+    place.start_refused(3, &routers, &["--per-vertex", "v.tsv", "--device-memory", "10"], &["--device-memory"]);
     place.write("v.tsv", "of somebody");
     for input in [&routers, &data(COLLABORATION.0)] {
-        refused(&place, 2, input, &["--per-vertex", "v.tsv"], &["v.tsv: is there already"]);
+        place.start_refused(2, input, &["--per-vertex", "v.tsv"], &["v.tsv: is there already"]);
     }
     assert_eq!(fs::read_to_string(place.path("v.tsv")).unwrap(), "of somebody");
 }
@@ -92,11 +82,11 @@ fn a_changed_input_is_told_what_changed() {
     fs::write(&file, "0 1\n1 2\n2 0\n").unwrap();
     assert_eq!(place.start(input, &[]).status.code(), Some(0));
     fs::write(&file, "0 1\n1 2\n2 0\n2 3\n").unwrap();
-    refused(&place, 3, input, &[], &["bytes of ", "g.txt: recorded 12, now 16"]);
+    place.start_refused(3, input, &[], &["bytes of ", "g.txt: recorded 12, now 16"]);
     fs::write(&file, "0 1\n1 2\n2 0\n").unwrap();
     let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(7);
     fs::File::options().write(true).open(&file).unwrap().set_modified(time).unwrap();
-    refused(&place, 3, input, &[], &["time of modification", "now 7.000000000"]);
+    place.start_refused(3, input, &[], &["time of modification", "now 7.000000000"]);
 }
 
 #[test]
@@ -111,7 +101,7 @@ fn an_assignment_that_changed_is_another_job() {
     let output = place.start(&karate, &arguments);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     write(lines("10\n"));
-    refused(&place, 3, &karate, &arguments, &["parts.txt: recorded"]);
+    place.start_refused(3, &karate, &arguments, &["parts.txt: recorded"]);
 }
 
 #[test]
@@ -119,7 +109,7 @@ fn a_second_process_is_refused_and_told_of_the_first() {
     let place = Place::new();
     let first = RunDir::open(&place.path("run")).unwrap();
     let who = format!("in use by process {}", std::process::id());
-    refused(&place, 3, &data(ROUTERS.0), &[], &["run: the run directory is", &who, "another --run-dir"]);
+    place.start_refused(3, &data(ROUTERS.0), &[], &["run: the run directory is", &who, "another --run-dir"]);
     // Even the same process may not open it twice.
     assert_eq!(RunDir::open(&place.path("run")).unwrap_err().kind(), Kind::Resource);
     drop(first);
@@ -133,15 +123,15 @@ fn a_directory_of_other_things_is_left_alone() {
     fs::create_dir_all(place.path("run/work")).unwrap();
     for file in ["work/mine.txt", ".part-mine.tmp"] {
         fs::write(place.path("run").join(file), "precious").unwrap();
-        refused(&place, 3, &routers, &[], &["holds files and is no run directory"]);
+        place.start_refused(3, &routers, &[], &["holds files and is no run directory"]);
         assert_eq!(fs::read_to_string(place.path("run").join(file)).unwrap(), "precious");
     }
     // The lock file of another program does not make it a run directory.
     fs::write(place.path("run/lock"), "").unwrap();
-    refused(&place, 3, &routers, &[], &["holds files and is no run directory"]);
+    place.start_refused(3, &routers, &[], &["holds files and is no run directory"]);
     fs::remove_dir_all(place.path("run")).unwrap();
     fs::write(place.path("run"), "a file").unwrap();
-    refused(&place, 3, &routers, &[], &["run"]);
+    place.start_refused(3, &routers, &[], &["run"]);
 }
 
 #[test]
@@ -204,11 +194,8 @@ fn a_run_directory_in_another_one_is_refused() {
     }
     place.refuses(&["partition", &routers, "--spill-dir", "run/spills/k"], 2, &["in another run directory"]);
     place.write("b.toml", format!("[[job]]\ninput.path = '{routers}'\noutput.dir = 'run/work/res'\n"));
-    place.refuses(
-        &["run", "b.toml", "--check"],
-        2,
-        &["run/work/res/partitions.tsv: the result of job 'job-1' in another run directory"],
-    );
+    let said = "run/work/res/partitions.tsv: the result of job 'job-1' in another run directory";
+    place.refuses(&["run", "b.toml", "--check"], 2, &[said]);
     for made in ["work", "inner", "spills", "graph"] {
         assert!(!place.path("run").join(made).exists(), "{made}");
     }
@@ -244,19 +231,19 @@ fn a_pipe_and_a_link_to_nothing_are_refused_at_once() {
     }
     fs::remove_file(place.path("run/job.json")).unwrap();
     pipe("run/job.json");
-    refused(&place, 1, &routers, &[], &["job.json: is not a regular file", "remove the run directory"]);
+    place.start_refused(1, &routers, &[], &["job.json: is not a regular file", "remove the run directory"]);
 }
 
 #[test]
 fn an_input_that_cannot_be_read_again_is_a_usage_error() {
     let place = Place::new();
-    refused(&place, 2, "-", &["--format", "text"], &["standard input"]);
+    place.start_refused(2, "-", &["--format", "text"], &["standard input"]);
     let pipe = place.path("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let feed = std::thread::spawn({
         let pipe = pipe.clone();
         move || fs::write(pipe, "0 1\n1 2\n2 0\n")
     });
-    refused(&place, 2, pipe.to_str().unwrap(), &["--format", "text"], &["not a file", "--run-dir"]);
+    place.start_refused(2, pipe.to_str().unwrap(), &["--format", "text"], &["not a file", "--run-dir"]);
     let _ = feed.join();
 }

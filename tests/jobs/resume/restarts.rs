@@ -3,12 +3,14 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
+use trimill::Control;
 use trimill::testing::job::Mode;
 use trimill::testing::report::RunResult;
+use trimill::testing::spill::Manifest;
 
-use crate::common::place::{SmallDisk, goes_on, stopped};
+use crate::common::place::{SmallDisk, stopped_by};
 
 use super::support::{COLLABORATION, FRIENDS, Place, ROUTERS, STRIKES, copy, data, files, stderr};
 
@@ -25,6 +27,7 @@ pub(crate) fn killed_when(place: &Place, input: &str, arguments: &[&str], wanted
             for folder in ["run", "tmp", "kept"] {
                 let _ = fs::remove_dir_all(place.path(folder));
             }
+            let _ = fs::remove_file(place.path("out.tsv"));
             fs::create_dir(place.path("tmp")).unwrap();
             let output = place.with_fault(&format!("kill:{at}"), input, arguments);
             if !stderr(&output).contains(STRIKES) {
@@ -108,9 +111,7 @@ fn a_start_that_is_refused_leaves_a_done_job_as_it_is() {
             (&["--per-vertex", "v.tsv", "--host-memory", "1MiB"], "raise --host-memory"),
             (&["--keep-spill", "--spill-dir", "foreign"], "holds the spilled partitions of another job"),
         ] {
-            let output = place.start(&data(ROUTERS.0), &[&done[..4], more].concat());
-            assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-            assert!(stderr(&output).contains(said), "{}", stderr(&output));
+            place.start_refused(3, &data(ROUTERS.0), &[&done[..4], more].concat(), &[said]);
             assert_eq!(place.completes(ROUTERS, &done).0, first, "{more:?}");
         }
         let prepare = ["prepare", &data(ROUTERS.0), "--run-dir", "run", "--partitioner", "contiguous"];
@@ -126,8 +127,7 @@ fn counted_partitions_and_finished_spills_are_taken_and_the_graph_is_not_made_ag
         place.records().len() == 3 && !spills(place).is_empty()
     });
     let waiting = spills(&place).len();
-    let (result, said) = place.completes(COLLABORATION, &PARTS);
-    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 3);
+    let (result, said) = place.resumes(COLLABORATION, &PARTS, 3);
     assert!(waiting > 0 && !said.contains("again"), "{said}");
     assert!(names(&result).contains(&"cached") && !names(&result).contains(&"input"), "{:?}", names(&result));
     let tsv = fs::read_to_string(place.path("run/result.json")).unwrap();
@@ -143,32 +143,41 @@ fn counted_rank_ranges_are_taken_too_and_the_stream_stays() {
     ] {
         let place = Place::new();
         killed_when(&place, &data(ROUTERS.0), &parts(first), |place| place.records().len() == 4);
-        let output = place.start(&data(ROUTERS.0), &parts(now));
-        assert!(stderr(&output).contains(differs), "{}", stderr(&output));
+        place.start_refused(3, &data(ROUTERS.0), &parts(now), &[differs]);
         assert!(spills(&place).is_empty() && !place.path("run/locals.zst").exists());
-        let (result, _) = place.completes(ROUTERS, &parts(first));
+        let (result, _) = place.resumes(ROUTERS, &parts(first), 4);
         assert_eq!((result.mode, result.partitioner.as_str()), (Mode::InPlace, "rank"));
-        assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 4);
     }
 }
 
 #[test]
-fn threads_budgets_and_method_may_change_and_the_parts_stay() {
+fn threads_budgets_and_method_may_change_and_the_parts_stay_unless_the_plan_is_lost() {
     let place = Place::new();
     let auto = ["--no-cache", "--device-memory", "60KiB", "--host-memory", "64MiB"];
     killed_when(&place, &data(COLLABORATION.0), &auto, |place| place.records().len() == 2);
+    copy(&place.path("run"), &place.path("saved"));
     let plan = fs::read(place.path("run/plan.json")).unwrap();
     // A budget that the recorded parts do not fit: the error says what they need, and nothing is lost.
-    let output = place.start(&data(COLLABORATION.0), &["--no-cache", "--device-memory", "40KiB"]);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(said.contains("the recorded plan takes") && said.contains("--device-memory"), "{said}");
-    let needed = said.split("--device-memory to ").nth(1).unwrap().split(' ').next().unwrap();
+    let little = ["--no-cache", "--device-memory", "40KiB"];
+    let said = ["the recorded plan takes", "--device-memory to "];
+    let text = place.start_refused(3, &data(COLLABORATION.0), &little, &said);
+    let needed = text.split(said[1]).nth(1).unwrap().split(' ').next().unwrap();
     assert_eq!(fs::read(place.path("run/plan.json")).unwrap(), plan);
     let enough = ["--no-cache", "--device-memory", needed, "--threads", "1", "--method", "bitmap"];
-    let (result, _) = place.completes(COLLABORATION, &enough);
-    assert!(result.parts > 2, "{}", result.parts);
-    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 2);
+    let more = ["--device-memory", "1GiB", "--host-memory", "2GiB"];
+    for budgets in [&enough[..], &more] {
+        copy(&place.path("saved"), &place.path("run"));
+        let (result, _) = place.resumes(COLLABORATION, budgets, 2);
+        assert!(result.parts > 2, "{}", result.parts);
+        // The recorded number of parts may also be given.
+        let parts = result.parts.to_string();
+        place.completes(COLLABORATION, &["--parts", &parts]);
+    }
+    // If the plan is lost and the new one differs, the records are invalid, and none of them is added.
+    copy(&place.path("saved"), &place.path("run"));
+    fs::remove_file(place.path("run/plan.json")).unwrap();
+    let (_, said) = place.resumes(COLLABORATION, &["--no-cache", "--device-memory", "80KiB"], 0);
+    assert!(said.contains("is counted again"), "{said}");
 }
 
 #[test]
@@ -180,24 +189,10 @@ fn the_budget_of_the_host_that_a_start_is_told_holds_the_recorded_parts_too() {
         fs::remove_file(place.path("run").join(name)).unwrap();
     }
     // The graph is in the cache: what is refused is counting.
-    let output = place.start(&data(FRIENDS.0), &within("17MiB"));
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(3), "{said}");
+    let said = place.start_refused(3, &data(FRIENDS.0), &within("17MiB"), &["--host-memory to "]);
     let needed = said.split("--host-memory to ").nth(1).unwrap().split([',', '\n']).next().unwrap();
     let (result, _) = place.completes(FRIENDS, &[&within("1GiB")[..5], &[needed]].concat());
     assert_eq!(result.parts, 1);
-}
-
-#[test]
-fn more_memory_does_not_change_the_parts_either() {
-    let place = Place::new();
-    let small = ["--no-cache", "--device-memory", "60KiB"];
-    killed_when(&place, &data(COLLABORATION.0), &small, |place| place.records().len() == 2);
-    let (result, _) = place.completes(COLLABORATION, &["--device-memory", "1GiB", "--host-memory", "2GiB"]);
-    assert!(result.parts > 2);
-    // The recorded number of parts may also be given.
-    let parts = result.parts.to_string();
-    place.completes(COLLABORATION, &["--parts", &parts]);
 }
 
 #[test]
@@ -208,17 +203,12 @@ fn kept_spills_are_all_there_after_a_resume() {
     // The spill of a counted partition is missing: it is rebuilt and its partition counted again; the sum is as published.
     let counted = *place.records().keys().next().unwrap();
     fs::remove_file(place.path(format!("kept/part-{counted:05}.spill"))).unwrap();
-    let (result, _) = place.completes(ROUTERS, &kept);
+    let (result, _) = place.resumes(ROUTERS, &kept, 1);
     assert!(!result.partitions[counted as usize].counted().resumed);
-    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 1);
-    let manifest = trimill::testing::spill::Manifest::read(&place.path("kept")).unwrap();
+    let manifest = Manifest::read(&place.path("kept")).unwrap();
     assert_eq!(manifest.partitions.len(), 5);
     for partition in &manifest.partitions {
-        manifest
-            .open(&place.path("kept"), partition)
-            .unwrap()
-            .verify(&trimill::testing::control::Control::silent())
-            .unwrap();
+        manifest.open(&place.path("kept"), partition).unwrap().verify(&Control::silent()).unwrap();
     }
 }
 
@@ -257,25 +247,15 @@ fn a_done_job_that_is_to_keep_its_spills_makes_those_that_are_missing() {
     }
     place.completes(ROUTERS, &parts);
     place.completes(ROUTERS, &kept);
-    let manifest = || trimill::testing::spill::Manifest::read(&place.path("kept")).unwrap();
+    let manifest = || Manifest::read(&place.path("kept")).unwrap();
     assert_eq!(manifest().partitions.len(), 3);
     fs::remove_file(place.path("kept/part-00001.spill")).unwrap();
     place.completes(ROUTERS, &kept);
     assert!(manifest().partitions.iter().all(|partition| manifest().open(&place.path("kept"), partition).is_ok()));
     // Another job does not replace them.
-    let other = [
-        "count",
-        &data(COLLABORATION.0),
-        "--run-dir",
-        "other",
-        "--backend",
-        "cpu",
-        "--keep-spill",
-        "--spill-dir",
-        "kept",
-    ];
+    let other = ["count", &data(COLLABORATION.0), "--run-dir", "other", "--backend", "cpu"];
     fs::remove_file(place.path("kept/manifest.json")).unwrap();
-    place.refuses(&other, 3, &["is not a spilled partition of this job", "--force"]);
+    place.refuses(&[&other[..], &keep].concat(), 3, &["is not a spilled partition of this job", "--force"]);
     assert_eq!(files(&place.path("kept")).len(), 3);
 }
 
@@ -284,12 +264,8 @@ fn a_done_job_that_is_to_keep_its_spills_makes_those_that_are_missing() {
 fn a_spill_that_was_removed_meanwhile_is_built_again() {
     let place = Place::new();
     let mut command = place.start_command(&data(ROUTERS.0), &["--partitioner", "contiguous", "--parts", "4"]);
-    command.env("TRIMILL_FAULT", "device-stop:1").stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().unwrap();
-    stopped(&child);
-    spills(&place).iter().for_each(|spill| fs::remove_file(spill).unwrap());
-    goes_on(&child);
-    let output = child.wait_with_output().unwrap();
+    let remove = || spills(&place).iter().for_each(|spill| fs::remove_file(spill).unwrap());
+    let output = stopped_by("device-stop:1", &mut command, remove);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(serde_json::from_slice::<RunResult>(&output.stdout).unwrap().triangles, ROUTERS.1);
 }
@@ -301,8 +277,7 @@ fn folders_elsewhere_are_found_again_and_removed_in_the_end() {
     let elsewhere = [&["--partitioner", "contiguous", "--parts", "4", "--no-cache"], &folders[..]].concat();
     let waiting = |place: &Place| files(&place.path("tmp/spill")).iter().any(|path| !path.ends_with(".tmp"));
     killed_when(&place, &data(COLLABORATION.0), &elsewhere, |place| place.records().len() == 1 && waiting(place));
-    let (result, _) = place.completes(COLLABORATION, &elsewhere);
-    assert_eq!(result.partitions.iter().filter(|partition| partition.counted().resumed).count(), 1);
+    place.resumes(COLLABORATION, &elsewhere, 1);
     assert!(spills(&place).is_empty());
 }
 
@@ -346,13 +321,13 @@ fn the_next_job_of_a_batch_runs_after_a_panic() {
     let job = |name: &str| format!("[[job]]\nname = '{name}'\nrun.dir = '{name}'\n");
     let file = format!("[defaults]\ninput.path = '{routers}'\npartition.parts = 3\n{}{}", job("one"), job("two"));
     fs::write(place.path("b.toml"), file).unwrap();
-    let run = |fault: &str| place.command(&["run", "b.toml", "--json"]).env("TRIMILL_FAULT", fault).output().unwrap();
-    let output = run("panic:30");
+    let run = ["run", "b.toml", "--json"];
+    let output = place.run_with("panic:30", &run);
     let lines: Vec<_> = output.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
     assert_eq!((output.status.code(), lines.len()), (Some(101), 2), "{}", stderr(&output));
     assert!(String::from_utf8_lossy(lines[0]).contains("failed: a fault of TRIMILL_FAULT"));
     assert_eq!(serde_json::from_slice::<RunResult>(lines[1]).unwrap().triangles, ROUTERS.1);
-    let output = run("");
+    let output = place.run(&run);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     for (line, name) in output.stdout.split(|&byte| byte == b'\n').zip(["one", "two"]) {
         let result: RunResult = serde_json::from_slice(line).unwrap();

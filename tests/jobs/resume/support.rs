@@ -41,16 +41,33 @@ pub(crate) fn buckets_on_disk(arguments: &[&str]) -> Option<(&'static str, &'sta
     arguments.contains(&LITTLE).then_some(("TRIMILL_BUCKETS", "1000"))
 }
 
+fn start_words(input: &str) -> [&str; 7] {
+    ["count", input, "--run-dir", "run", "--json", "--backend", "cpu"]
+}
+
+/// How many partitions are from records.
+fn resumed(result: &RunResult) -> usize {
+    result.partitions.iter().filter(|partition| partition.counted().resumed).count()
+}
+
 impl Place {
     /// `trimill count` of `input` in the run directory `run`, with further arguments.
     pub(crate) fn start_command(&self, input: &str, arguments: &[&str]) -> Command {
-        let mut command = self.command(&["count", input, "--run-dir", "run", "--json", "--backend", "cpu"]);
+        let mut command = self.command(&start_words(input));
         command.args(arguments).envs(buckets_on_disk(arguments));
         command
     }
 
     pub(crate) fn start(&self, input: &str, arguments: &[&str]) -> Output {
         self.start_command(input, arguments).output().unwrap()
+    }
+
+    /// Such a start ends with this code and no answer; its message, which has all of the words.
+    #[track_caller]
+    pub(crate) fn start_refused(&self, code: i32, input: &str, arguments: &[&str], said: &[&str]) -> String {
+        let output = self.refuses(&[&start_words(input)[..], arguments].concat(), code, said);
+        assert!(!answered(&output), "{arguments:?}");
+        stderr(&output)
     }
 
     pub(crate) fn with_fault(&self, fault: &str, input: &str, arguments: &[&str]) -> Output {
@@ -82,6 +99,14 @@ impl Place {
             }
         }
         self.is_tidy();
+        (result, said)
+    }
+
+    /// As [`Self::completes`], with this many partitions from records.
+    #[track_caller]
+    pub(crate) fn resumes(&self, known: Known, arguments: &[&str], partitions: usize) -> (RunResult, String) {
+        let (result, said) = self.completes(known, arguments);
+        assert_eq!(resumed(&result), partitions, "{said}");
         (result, said)
     }
 
@@ -160,7 +185,7 @@ pub(crate) fn at_every(
     arguments: &[&str],
     ended: impl Fn(&Output, &str),
 ) -> (usize, usize) {
-    let (mut struck, mut resumed, counts) = (0, 0, OnceCell::new());
+    let (mut struck, mut all_taken, counts) = (0, 0, OnceCell::new());
     for at in (1..).step_by(step) {
         let place = place();
         let output = place.with_fault(&format!("{fault}:{at}"), &data(known.0), arguments);
@@ -175,15 +200,15 @@ pub(crate) fn at_every(
         // Nothing of a job that was done is counted again.
         let (done, recorded) = (place.path("run/result.json").exists(), place.records().len());
         let (result, _) = place.completes(known, arguments);
-        let taken = result.partitions.iter().filter(|partition| partition.counted().resumed).count();
+        let taken = resumed(&result);
         assert!(done || taken == recorded, "{fault}:{at}: {taken} of {recorded}");
-        resumed += taken;
+        all_taken += taken;
         if let Some([flag, file]) = arguments.windows(2).find(|pair| pair[1].ends_with(".tsv")) {
             let expected = counts.get_or_init(|| verified(known.0, flag));
             assert!(fs::read_to_string(place.path(file)).unwrap() == *expected, "{fault}:{at}");
         }
     }
-    (struck, resumed)
+    (struck, all_taken)
 }
 
 /// The file of counts that the verifier writes with `flag`.

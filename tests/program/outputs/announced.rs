@@ -270,7 +270,6 @@ fn other_commands_replace_no_file_either() {
         (&["bench", "in.tsv", "--output", "mine.tsv"], "is there already"),
         (&["bench", "in.tsv", "--output", "new.html", "--report", "./new.html"], "cannot both be here"),
         (&["plan", "in.tsv", "--report", "page-link.html"], "would replace it"),
-        (&["plan", "in.tsv", "--report", "mine.html"], "is there already"),
         (&["generate", "complete", "--vertices", "3", "-o", "g.txt"], "--force"),
         (&["generate", "complete", "--vertices", "3", "-o", "c.graph"], "c.properties: is there already"),
         (&["generate", "blowup", "g.txt", "--copies", "2", "-o", "./g.txt", "--force"], "would replace it"),

@@ -34,17 +34,13 @@ fn files_of_counts_that_cannot_be_written_take_neither_the_answer_nor_other_file
     let graph = karate();
     for (command, more) in [("count", &whole[..]), ("verify", &[])] {
         let all = [&[command, &graph], &counts[..], more].concat();
-        let output = place.run(&[&all[..], &["--json", "--force"]].concat());
-        assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
-        let result = answer(&output);
+        let said = ["full.tsv: cannot be written", "also.tsv.gz: cannot be"];
+        let result = answer(&place.refuses(&[&all[..], &["--json", "--force"]].concat(), 3, &said));
         assert_eq!((&result["triangles"], &result["edges"]), (&45.into(), &78.into()));
         assert_eq!(result["clustering"]["most_triangles"], 18, "the summary, too: {result}");
-        let said = text(&output.stderr);
-        assert!(said.contains("full.tsv: cannot be written") && said.contains("also.tsv.gz: cannot be"), "{said}");
         assert!(fs::read_to_string(place.path("v.tsv")).unwrap().lines().count() == 35, "{command}");
         fs::remove_file(place.path("v.tsv")).unwrap();
-        let table = place.run(&[&all[..], &["--force"]].concat());
-        assert_eq!(table.status.code(), Some(3));
+        let table = place.refuses(&[&all[..], &["--force"]].concat(), 3, &[]);
         assert!(text(&table.stdout).contains("45"), "{}", text(&table.stdout));
         fs::remove_file(place.path("v.tsv")).unwrap();
     }
@@ -57,16 +53,13 @@ fn files_of_counts_that_cannot_be_written_take_neither_the_answer_nor_other_file
         karate()
     );
     fs::write(place.path("jobs.toml"), jobs).unwrap();
-    let batch = place.run(&["run", "jobs.toml", "--json"]);
-    assert_eq!(batch.status.code(), Some(3), "{}", text(&batch.stderr));
-    let said = text(&batch.stdout);
+    let said = "counted; resource: full.tsv: cannot be written";
+    let said = text(&place.refuses(&["run", "jobs.toml", "--json"], 3, &[said]).stdout);
     let lines: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(lines.len() == 2 && lines.iter().all(|line| line["triangles"] == 45), "{said}");
-    assert!(text(&batch.stderr).contains("counted; resource: full.tsv: cannot be written"), "{}", text(&batch.stderr));
     assert!(place.path("w.tsv").is_file());
     for json in [&[][..], &["--json"]] {
-        let plan = place.run(&[&["plan", &karate(), "--report", "all.html"], json].concat());
-        assert_eq!(plan.status.code(), Some(3));
+        let plan = place.refuses(&[&["plan", &karate(), "--report", "all.html"], json].concat(), 3, &[]);
         assert!(json.is_empty() || answer(&plan)["fits"] == true);
     }
 }
@@ -78,10 +71,10 @@ fn a_disk_that_is_full_at_any_write_after_counting_leaves_the_answer() {
     let outputs = ["--per-edge", "e.tsv", "--per-vertex", "v.tsv", "--by-degree", "d.tsv", "--output", "o"];
     let kept = ["--keep-spill", "--spill-dir", "kept", "--partitioner", "random", "--parts", "2"];
     let graph = karate();
-    for (more, before) in [(&[][..], 0), (&["--run-dir", "r"], 0), (&kept, 0)] {
+    for more in [&[][..], &["--run-dir", "r"], &kept] {
         // The writes of the same job without files, for each of the five files the check in advance, and for three of them that before all jobs.
         let writes = |files: &[&str]| {
-            let (mut without, mut answered) = (before, false);
+            let (mut without, mut answered) = (0, false);
             for at in 1.. {
                 for name in ["e.tsv", "v.tsv", "d.tsv"] {
                     let _ = fs::remove_file(place.path(name));
@@ -91,8 +84,7 @@ fn a_disk_that_is_full_at_any_write_after_counting_leaves_the_answer() {
                 }
                 let fixed = ["--no-cache", "--backend", "cpu", "--threads", "1", "--json"];
                 let arguments = [&["count", &graph], &fixed[..], more, files].concat();
-                let mut command = place.command(&arguments);
-                let output = command.env("TRIMILL_FAULT", format!("write:{at}")).output().unwrap();
+                let output = place.run_with(&format!("write:{at}"), &arguments);
                 let said = text(&output.stderr);
                 if output.status.code() == Some(0) {
                     assert!(!said.contains("strikes"), "{said}");
@@ -122,12 +114,13 @@ fn a_disk_that_is_full_at_any_write_after_counting_leaves_the_answer() {
 fn with_a_run_directory_the_next_start_counts_nothing_again_and_writes_what_is_missing() {
     let place = place();
     files_are_full(&place, &["e.tsv"]);
-    let count = |more: &[&str]| {
+    let count = |code, more: &[&str]| {
         let job = ["--per-edge", "e.tsv", "--per-vertex", "v.tsv", "--parts", "3", "--no-cache", "--backend", "cpu"];
-        place.run(&[&["count", &karate(), "--json"], &job[..], more].concat())
+        let output = place.run(&[&["count", &karate(), "--json"], &job[..], more].concat());
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+        output
     };
-    let first = count(&["--run-dir", "r"]);
-    assert_eq!(first.status.code(), Some(3), "{}", text(&first.stderr));
+    let first = count(3, &["--run-dir", "r"]);
     assert_eq!(answer(&first)["triangles"], 45);
     let said = text(&first.stderr);
     assert_eq!(said.matches("started again, the job goes on from there").count(), 1, "{said}");
@@ -137,12 +130,10 @@ fn with_a_run_directory_the_next_start_counts_nothing_again_and_writes_what_is_m
     };
     assert_eq!(resumed(&first), (3, 0));
     fs::remove_file(place.path("e.tsv")).unwrap();
-    let second = count(&["--run-dir", "r"]);
-    assert_eq!(second.status.code(), Some(0), "{}", text(&second.stderr));
+    let second = count(0, &["--run-dir", "r"]);
     assert_eq!((resumed(&second), &answer(&second)["triangles"]), ((3, 3), &45.into()));
     let [edges, vertices] = ["e.tsv", "v.tsv"].map(|name| fs::read(place.path(name)).unwrap());
-    let direct = count(&["--force"]);
-    assert_eq!(direct.status.code(), Some(0), "{}", text(&direct.stderr));
+    count(0, &["--force"]);
     assert!(fs::read(place.path("e.tsv")).unwrap() == edges && fs::read(place.path("v.tsv")).unwrap() == vertices);
 }
 
@@ -201,36 +192,27 @@ fn the_library_returns_the_answer_with_the_error() {
 #[test]
 fn temporary_files_have_a_place_and_are_removed() {
     let place = place();
-    let count = |arguments: &[&str]| place.command(&[&["count", &karate()], arguments].concat());
-    let spilled = ["--no-cache", "--partitioner", "random", "--parts", "2"];
-    let output = count(&spilled).env("TMPDIR", "").output().unwrap();
+    let spilled = ["count", &karate(), "--no-cache", "--partitioner", "random", "--parts", "2"];
+    let output = place.command(&spilled).env("TMPDIR", "").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let output = count(&["--per-vertex", "nodir/x.tsv"]).output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(said.contains("nodir/x.tsv: cannot be written: the folder nodir does not exist"), "{said}");
-    assert!(!said.contains(".trimill-"), "{said}");
+    let said = "nodir/x.tsv: cannot be written: the folder nodir does not exist";
+    let refused = place.refuses(&["count", &karate(), "--per-vertex", "nodir/x.tsv"], 3, &[said]);
+    assert!(!text(&refused.stderr).contains(".trimill-"), "{}", text(&refused.stderr));
 
     // A killed job leaves a partial file, which the next output in that folder removes.
     fs::create_dir(place.path("out")).unwrap();
     let mut left = 0;
     for at in 1.. {
-        let killed = count(&["--no-cache", "--per-vertex", "out/v.tsv", "--force"])
-            .env("TRIMILL_FAULT", format!("kill:{at}"))
-            .output()
-            .unwrap();
+        let count = ["count", &karate(), "--no-cache", "--per-vertex", "out/v.tsv", "--force"];
+        let killed = place.run_with(&format!("kill:{at}"), &count);
         if killed.status.code() == Some(0) {
             break;
         }
         if listing(&place.path("out")).iter().any(|name| name.ends_with(".tmp")) {
             left += 1;
-            let output = count(&["--no-cache", "--by-degree", "out/d.tsv", "--force"]).output().unwrap();
-            assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-            assert!(
-                listing(&place.path("out")).iter().all(|name| !name.ends_with(".tmp")),
-                "{:?}",
-                listing(&place.path("out"))
-            );
+            place.prints(&["count", &karate(), "--no-cache", "--by-degree", "out/d.tsv", "--force"]);
+            let names = listing(&place.path("out"));
+            assert!(names.iter().all(|name| !name.ends_with(".tmp")), "{names:?}");
         }
     }
     assert!(left > 1, "{left} leftovers");

@@ -239,43 +239,33 @@ fn rows_are_checked_wherever_they_lie() {
     read(&path).unwrap();
 }
 
-#[test]
-fn a_section_that_is_not_known_is_ignored_unless_it_is_needed() {
-    let dir = tempfile::tempdir().unwrap();
-    let (path, parts) = cached(GRAPH, dir.path());
-    for needed in [false, true] {
-        let mut more = parts.clone();
-        more.sections.resize(more.sections.len().next_multiple_of(PAGE), 0);
-        let at = PAGE + more.sections.len();
-        more.sections.extend(*b"other");
-        let section = serde_json::json!({"name": "other", "at": at, "bytes": 5, "checksum": 0, "needed": needed});
-        more.footer["sections"].as_array_mut().unwrap().push(section);
-        std::fs::write(&path, more.sealed()).unwrap();
-        match needed {
-            false => read(&path).unwrap(),
-            true => {
-                let error = read(&path).unwrap_err().to_string();
-                assert!(error.contains("'other'") && error.contains("trimill cache remove"), "{error}");
-            }
-        }
-    }
+/// Appends a section of five bytes, which no reader knows.
+fn append(parts: &mut Parts, name: &str, needed: bool) {
+    parts.sections.resize(parts.sections.len().next_multiple_of(PAGE), 0);
+    let at = PAGE + parts.sections.len();
+    parts.sections.extend(*b"other");
+    let section = serde_json::json!({"name": name, "at": at, "bytes": 5, "checksum": 0, "needed": needed});
+    parts.footer["sections"].as_array_mut().unwrap().push(section);
 }
 
 #[test]
-fn a_file_has_at_most_64_sections() {
+fn up_to_64_sections_that_are_not_known_are_ignored_unless_they_are_needed() {
     let dir = tempfile::tempdir().unwrap();
-    let (path, mut parts) = cached(GRAPH, dir.path());
-    parts.sections.resize(parts.sections.len().next_multiple_of(PAGE), 0);
-    let at = PAGE + parts.sections.len();
-    for number in parts.layout().sections.len() + 1..=65 {
-        let name = format!("other {number}");
-        let section = serde_json::json!({"name": name, "at": at, "bytes": 0, "checksum": 0, "needed": false});
-        parts.footer["sections"].as_array_mut().unwrap().push(section);
+    let (path, parts) = cached(GRAPH, dir.path());
+    let refused = |parts: &Parts, words: &str| {
         std::fs::write(&path, parts.sealed()).unwrap();
-        if number <= 64 {
-            read(&path).unwrap();
-        }
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.contains(words) && error.contains("trimill cache remove"), "{error}");
+    };
+    let mut more = parts.clone();
+    append(&mut more, "other", true);
+    refused(&more, "'other'");
+    more = parts.clone();
+    for number in parts.layout().sections.len() + 1..=64 {
+        append(&mut more, &format!("other {number}"), false);
+        std::fs::write(&path, more.sealed()).unwrap();
+        read(&path).unwrap();
     }
-    let error = read(&path).unwrap_err().to_string();
-    assert!(error.contains("has 65 sections, more than 64") && error.contains("trimill cache remove"), "{error}");
+    append(&mut more, "other 65", false);
+    refused(&more, "has 65 sections, more than 64");
 }

@@ -3,15 +3,13 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use trimill::testing::cache::Cache;
 use trimill::testing::graph::Direction;
 use trimill::testing::graph::file::{open, read_layout};
-use trimill::testing::input::Identity;
 use trimill::{Bytes, Control, Error, Kind, Result};
 use trimill_system::hash::mix;
 
 use super::spread;
-use crate::common::{cached, degrees_by_rank, flip, text};
+use crate::common::{degrees_by_rank, flip, graph_file};
 use crate::spill_support::failure;
 
 /// The end of the header, whose last field has no checksum: it only saves hashing the input again.
@@ -21,12 +19,6 @@ const FIXED: u64 = 40;
 const PAGE: u64 = 4096;
 /// Bytes that a thread reads of a section at a time.
 const PIECE: u64 = 4 << 20;
-
-fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
-    let cache = Cache::open(dir, Some(Bytes(u64::MAX))).unwrap();
-    let graph = cached(arcs, text(Identity::default()), &cache, dir);
-    graph.unwrap().path().unwrap().to_path_buf()
-}
 
 /// An error about a damaged file must name it and advise to rebuild it.
 fn is_told(error: &Error, path: &Path, what: &str) {
@@ -78,7 +70,7 @@ fn parted<T: Default>(result: Result<T>) -> (T, Option<Error>) {
 fn small(dir: &Path) -> PathBuf {
     let far = |v: u64| v * 0x1_0000_0001 + 3;
     let edges = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2), (4, 0), (4, 5), (5, 6)];
-    graph(edges.map(|(u, v)| (far(u), far(v))).to_vec(), dir)
+    graph_file(edges.map(|(u, v)| (far(u), far(v))).to_vec(), dir)
 }
 
 struct Regions {
@@ -160,7 +152,7 @@ fn bits_of_later_blocks_are_under_checksums_too() {
     let arcs = (0..n).flat_map(|v| [(v, (v + 1) % n), (v, (v + 2) % n)]);
     // Ids far from each other: each takes five bytes or more.
     let far = |v: u64| v * 0xff_ffff_ffff + mix(v) % 0xff_ffff_ffff;
-    let path = graph(arcs.map(|(u, v)| (far(u), far(v))).collect(), dir.path());
+    let path = graph_file(arcs.map(|(u, v)| (far(u), far(v))).collect(), dir.path());
     let layout = read_layout(&path).unwrap();
     let ids = layout.range("ids");
     assert!(layout.has_ids && ids.end - ids.start > PIECE && layout.blocks > 40);

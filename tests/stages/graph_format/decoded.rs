@@ -9,16 +9,16 @@ use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
 #[derive(Debug, PartialEq)]
-pub(super) struct Decoded {
-    pub(super) order: Vec<u32>,
-    pub(super) ids: Vec<u64>,
-    pub(super) degrees: Vec<u32>,
-    pub(super) rows: Vec<Vec<u32>>,
+pub(crate) struct Decoded {
+    pub(crate) order: Vec<u32>,
+    pub(crate) ids: Vec<u64>,
+    pub(crate) degrees: Vec<u32>,
+    pub(crate) rows: Vec<Vec<u32>>,
     /// First rank and first arc of each file block. Their positions and checksums are compared with the rows when these are decoded; that no
     /// other bytes are shorter is tested in `graph/src/sequence.rs`.
-    pub(super) index: Vec<[u64; 2]>,
-    pub(super) longest_row: u64,
-    pub(super) probes: u64,
+    pub(crate) index: Vec<[u64; 2]>,
+    pub(crate) longest_row: u64,
+    pub(crate) probes: u64,
 }
 
 fn u32s(bytes: &[u8]) -> Vec<u32> {
@@ -144,7 +144,9 @@ pub(super) fn decode(path: &Path) -> Decoded {
     Decoded { order: vertices, ids, degrees, rows, index, longest_row, probes }
 }
 
-pub(super) fn expected(edges: &BTreeSet<(u64, u64)>) -> Decoded {
+/// What a graph file must hold of these edges: ranks are positions in descending degree order, ties by descending id; vertices are in the
+/// order of ids.
+pub(crate) fn expected(edges: &BTreeSet<(u64, u64)>) -> Decoded {
     let mut neighbours: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for &(u, v) in edges {
         neighbours.entry(u).or_default().push(v);
@@ -177,7 +179,7 @@ pub(super) fn expected(edges: &BTreeSet<(u64, u64)>) -> Decoded {
     }
     Decoded {
         order: by_rank.iter().map(|id| ids.binary_search(id).unwrap() as u32).collect(),
-        longest_row: rows.iter().map(|row| row.len() as u64).max().unwrap(),
+        longest_row: rows.iter().map(|row| row.len() as u64).max().unwrap_or(0),
         probes: rows.iter().flatten().map(|&successor| rows[successor as usize].len() as u64).sum(),
         ids,
         degrees,

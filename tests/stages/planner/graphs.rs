@@ -1,6 +1,6 @@
 //! Graphs whose partitions are planned, and the pass of a partition through a backend.
 
-use crate::common::{oriented, rows_of};
+use crate::common::{arcs_of_pairs, oriented, rows_of};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::path::Path;
@@ -88,10 +88,7 @@ pub(crate) fn passed(mut source: Box<dyn PartitionSource + '_>, backend: &mut dy
 pub(crate) fn graph_of(family: &Family, dir: &Path) -> OrientedGraph {
     let path = dir.join("graph.bin");
     generate(family, None, &path, &Control::silent()).unwrap();
-    let id = |bytes: &[u8]| u64::from(u32::from_le_bytes(bytes.try_into().unwrap()));
-    let arcs: Vec<_> =
-        std::fs::read(&path).unwrap().chunks_exact(8).map(|pair| (id(&pair[..4]), id(&pair[4..]))).collect();
-    oriented(&arcs, dir, Bytes::mib(64))
+    oriented(&arcs_of_pairs(&path), dir, Bytes::mib(64))
 }
 
 /// Pages that copy most of the links of a page shortly before them.

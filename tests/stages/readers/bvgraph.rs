@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use dsi_bitstream::codes::{GammaRead, GammaWrite};
+use dsi_bitstream::codes::GammaWrite;
 use dsi_bitstream::dispatch::Codes;
-use dsi_bitstream::impls::{BufBitReader, BufBitWriter, MemWordReader, MemWordWriterVec};
+use dsi_bitstream::impls::{BufBitWriter, MemWordWriterVec};
 use dsi_bitstream::traits::{BE, BitWrite, LE};
 use webgraph::prelude::{BvComp, CompFlags, VecGraph};
 
@@ -13,7 +13,7 @@ use trimill::testing::input::format::Format;
 use trimill::{Control, Kind};
 use trimill_system::hash::mix;
 
-use super::support::{Folder, TINY, arcs, data, gz, open, work_dir};
+use super::support::{Folder, TINY, arcs, data, gamma_coded, gz, open, work_dir};
 
 pub(crate) fn write(base: &Path, graph: &VecGraph, flags: CompFlags, little_endian: bool) {
     let mut writer = BvComp::with_basename(base).comp_flags(flags);
@@ -305,13 +305,6 @@ fn rows_have_no_more_arcs_than_the_properties_say() {
         assert!(error.kind() == Kind::Data && error.to_string().contains(&refused), "{refused}: {error}");
         let _ = std::fs::remove_file(folder.path("karate.offsets"));
     }
-}
-
-/// The numbers of a file in gamma code.
-fn gamma_coded(bytes: &[u8], many: usize) -> Vec<u64> {
-    let words: Vec<u32> = bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect();
-    let mut reader = BufBitReader::<BE, _>::new(MemWordReader::new(words));
-    (0..many).map(|_| reader.read_gamma().unwrap()).collect()
 }
 
 fn written(numbers: &[u64]) -> Vec<u8> {

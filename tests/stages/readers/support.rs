@@ -3,6 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use dsi_bitstream::codes::GammaRead;
+use dsi_bitstream::impls::{BufBitReader, MemWordReader};
+use dsi_bitstream::traits::BE;
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
 use trimill::testing::input::{Header, InputSettings, Source};
@@ -122,4 +125,11 @@ pub(crate) fn sg_of_rows(rows: &[Vec<u64>]) -> Vec<u8> {
     }
     bytes.extend(rows.iter().flatten().flat_map(|&head| (head as i32).to_le_bytes()));
     bytes
+}
+
+/// The numbers of a file in gamma code.
+pub(crate) fn gamma_coded(bytes: &[u8], many: usize) -> Vec<u64> {
+    let words: Vec<u32> = bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect();
+    let mut reader = BufBitReader::<BE, _>::new(MemWordReader::new(words));
+    (0..many).map(|_| reader.read_gamma().unwrap()).collect()
 }
