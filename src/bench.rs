@@ -151,9 +151,7 @@ impl Comparison<'_> {
         let task = control.task(&report.graph, Some((u64::from(runs) + 1) * methods.len() as u64), Unit::Runs);
         let mut workers = Workers::new(self.program, &tables, methods, control);
         let limits = RunLimits { runs, time: self.request.timeout };
-        let rows = rounds::run(methods, limits, &mut |place, limit| workers.run(place, limit), &|runs| {
-            task.advance(runs);
-        })?;
+        let rows = rounds::run(methods, limits, &mut |place, limit| workers.run(place, limit), &|| task.advance(1))?;
         report.methods = rows.into_iter().map(|row| row.complete(report.edges, report.probes)).collect();
         reference::judge(&mut report, given, baseline);
         compare_with(baseline, &mut report.methods);
