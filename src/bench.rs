@@ -160,7 +160,7 @@ impl Comparison<'_> {
 }
 
 fn compare_with(baseline: &MethodName, methods: &mut [MethodReport]) {
-    let base = methods.iter().find(|method| method.is(baseline)).map(|base| (base.kernel_seconds, base.seconds));
+    let base = methods.iter().find(|method| method.name() == *baseline).map(|base| (base.kernel_seconds, base.seconds));
     let Some((Some(kernel), Some(whole))) = base else { return };
     for method in methods {
         let ratio = |base: f64, own: f64| Some(base / own).filter(|ratio| ratio.is_finite());

@@ -95,7 +95,7 @@ fn outcome(report: &BenchReport, context: &mut CommandContext<'_>) -> CommandOut
         }
         for method in &graph.methods {
             if let Some(wrong) = bench::wrong(method, graph) {
-                context.print_error_text(&format!("{title}: {}@{}: {wrong}", method.method, method.backend));
+                context.print_error_text(&format!("{title}: {}: {wrong}", method.name()));
             }
         }
         if graph.methods.iter().all(|method| method.runs.is_empty()) {
