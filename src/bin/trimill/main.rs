@@ -180,12 +180,12 @@ fn code(kind: Kind) -> u8 {
 }
 
 /// Standard output that its reader may close (`trimill ... | head`): the rest is dropped; files and the exit code follow.
-struct ClosableOutput<W> {
-    out: W,
+struct ClosableOutput {
+    out: io::Stdout,
     gone: bool,
 }
 
-impl<W> ClosableOutput<W> {
+impl ClosableOutput {
     fn unless_gone<T>(&mut self, result: io::Result<T>, dropped: T) -> io::Result<T> {
         match result {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -197,7 +197,7 @@ impl<W> ClosableOutput<W> {
     }
 }
 
-impl<W: Write> Write for ClosableOutput<W> {
+impl Write for ClosableOutput {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         if self.gone {
             return Ok(text.len());
