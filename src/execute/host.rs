@@ -72,10 +72,7 @@ impl HostNeeds {
     /// Divides the budget; counting takes at least `least`, on `gpus` GPUs or on the CPU.
     pub(super) fn divided(&self, least: Bytes, gpus: u64) -> Result<Division> {
         // The error names what one stage needs; the advice names a budget that suffices for all.
-        self.divided_now(least, gpus).map_err(|error| {
-            let enough = self.enough(least, gpus);
-            error.advice(self.host.advice(enough)).wanting(enough)
-        })
+        self.divided_now(least, gpus).map_err(|error| self.host.advising(error, self.enough(least, gpus)))
     }
 
     /// A budget, at least this one, that suffices for counting. Found by iteration, since the need may grow with the budget.
@@ -154,10 +151,8 @@ impl HostNeeds {
     /// Checks that all stages of a merge fit. The error names what one needs, and advises what suffices for all.
     pub(super) fn can_merge(&self) -> Result<()> {
         let floor = |with: &Self| with.after_counting(Bytes::ZERO, 0).map(|needs| with.host.floor(&needs).bytes).max();
-        self.can_write(Bytes::ZERO, 0).map_err(|error| {
-            let enough = self.enough_for(|with| floor(with).unwrap_or_default());
-            error.advice(self.host.advice(enough)).wanting(enough)
-        })
+        let enough = || self.enough_for(|with| floor(with).unwrap_or_default());
+        self.can_write(Bytes::ZERO, 0).map_err(|error| self.host.advising(error, enough()))
     }
 
     fn after_counting(&self, least: Bytes, gpus: u64) -> impl Iterator<Item = Needs> {
