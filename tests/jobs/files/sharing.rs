@@ -93,9 +93,7 @@ fn entries_that_cannot_be_used_or_removed_are_skipped() {
         trimill_kernels::testing::skipped(&"another user's entry of the cache, which only root can make");
         return;
     }
-    let listed = place.command(&["cache", "list", "--json"]).output().unwrap();
-    let report: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
-    assert!(report["entries"].as_array().unwrap().is_empty());
+    assert!(place.answer(&["cache", "list"])["entries"].as_array().unwrap().is_empty());
     let limit = ["--cache-max", "1KiB"];
     assert_eq!(counted(&place.count("g.txt", &limit)), (4, false));
     assert_eq!(counted(&place.count("g.txt", &[])), (4, false));
