@@ -78,10 +78,10 @@ fn a_disk_that_is_full_at_any_write_after_counting_leaves_the_answer() {
     let outputs = ["--per-edge", "e.tsv", "--per-vertex", "v.tsv", "--by-degree", "d.tsv", "--output", "o"];
     let kept = ["--keep-spill", "--spill-dir", "kept", "--partitioner", "random", "--parts", "2"];
     let graph = karate();
-    for (more, before) in [(&[][..], 0), (&["--run-dir", "r"], 0), (&kept, 0)] {
+    for more in [&[][..], &["--run-dir", "r"], &kept] {
         // The writes of the same job without files, for each of the five files the check in advance, and for three of them that before all jobs.
         let writes = |files: &[&str]| {
-            let (mut without, mut answered) = (before, false);
+            let (mut without, mut answered) = (0, false);
             for at in 1.. {
                 for name in ["e.tsv", "v.tsv", "d.tsv"] {
                     let _ = fs::remove_file(place.path(name));
@@ -226,11 +226,8 @@ fn temporary_files_have_a_place_and_are_removed() {
             left += 1;
             let output = count(&["--no-cache", "--by-degree", "out/d.tsv", "--force"]).output().unwrap();
             assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-            assert!(
-                listing(&place.path("out")).iter().all(|name| !name.ends_with(".tmp")),
-                "{:?}",
-                listing(&place.path("out"))
-            );
+            let names = listing(&place.path("out"));
+            assert!(names.iter().all(|name| !name.ends_with(".tmp")), "{names:?}");
         }
     }
     assert!(left > 1, "{left} leftovers");
