@@ -22,7 +22,7 @@ use crate::job::file::{CacheTable, Tables};
 use crate::job::{Backend, Job};
 use crate::report::bench::{BenchMachine, BenchReport, BenchSettings, GraphReport, MethodName, MethodReport};
 use crate::report::failure::Reason;
-use crate::report::{DoctorReport, SCHEMA_VERSION, VERSION};
+use crate::report::{SCHEMA_VERSION, VERSION};
 use trimill_system::child::Helper;
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::{self, TemporaryDir};
@@ -85,7 +85,12 @@ pub fn bench(
     let mut report = BenchReport {
         schema_version: SCHEMA_VERSION,
         version: VERSION.into(),
-        machine: machine_of(found),
+        machine: BenchMachine {
+            processor: machine::processor(),
+            cores: found.cores,
+            memory: found.memory,
+            gpus: found.gpus.into_iter().map(|gpu| gpu.name).collect(),
+        },
         settings: BenchSettings {
             runs: request.runs.get(),
             timeout_seconds: Duration::as_secs_f64(&request.timeout),
@@ -151,9 +156,7 @@ impl Comparison<'_> {
         let task = control.task(&report.graph, Some((u64::from(runs) + 1) * methods.len() as u64), Unit::Runs);
         let mut workers = Workers::new(self.program, &tables, methods, control);
         let limits = RunLimits { runs, time: self.request.timeout };
-        let rows = rounds::run(methods, limits, &mut |place, limit| workers.run(place, limit), &|runs| {
-            task.advance(runs);
-        })?;
+        let rows = rounds::run(methods, limits, &mut |place, limit| workers.run(place, limit), &|| task.advance(1))?;
         report.methods = rows.into_iter().map(|row| row.complete(report.edges, report.probes)).collect();
         reference::judge(&mut report, given, baseline);
         compare_with(baseline, &mut report.methods);
@@ -162,20 +165,11 @@ impl Comparison<'_> {
 }
 
 fn compare_with(baseline: &MethodName, methods: &mut [MethodReport]) {
-    let base = methods.iter().find(|method| method.is(baseline)).map(|base| (base.kernel_seconds, base.seconds));
+    let base = methods.iter().find(|method| method.name() == *baseline).map(|base| (base.kernel_seconds, base.seconds));
     let Some((Some(kernel), Some(whole))) = base else { return };
     for method in methods {
         let ratio = |base: f64, own: f64| Some(base / own).filter(|ratio| ratio.is_finite());
         method.kernel_speedup = method.kernel_seconds.and_then(|own| ratio(kernel.median, own.median));
         method.speedup = method.seconds.and_then(|own| ratio(whole.median, own.median));
-    }
-}
-
-fn machine_of(found: DoctorReport) -> BenchMachine {
-    BenchMachine {
-        processor: machine::processor(),
-        cores: found.cores,
-        memory: found.memory,
-        gpus: found.gpus.into_iter().map(|gpu| gpu.name).collect(),
     }
 }

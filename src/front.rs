@@ -45,10 +45,7 @@ fn counted(job: Job, count: impl FnOnce(Job) -> Result<RunResult> + Send) -> Res
     apart(job.settings.count.may_use_gpu(), || {
         let (shown, earlier) = (titled(job.clone()), job.earlier()?);
         let (result, written) = Error::answered(count(job))?;
-        match Error::worst_of([written, shown.write_views(&result, earlier)]) {
-            Ok(()) => Ok(result),
-            Err(error) => Err(error.with_answer(result)),
-        }
+        Error::answering(Error::worst_of([written, shown.write_views(&result, earlier)]), result)
     })
 }
 

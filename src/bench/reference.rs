@@ -10,13 +10,10 @@ pub(super) struct Reference {
 /// Compares every run's count with `given`, else with the baseline's, else with the first method's that has a count.
 pub(super) fn judge(report: &mut GraphReport, given: Option<Reference>, baseline: &MethodName) {
     let counted = |method: &&crate::report::bench::MethodReport| !method.triangles.is_empty();
-    let base = report.methods.iter().find(|method| method.is(baseline)).filter(counted);
+    let base = report.methods.iter().find(|method| method.name() == *baseline).filter(counted);
     let first = report.methods.iter().find(counted);
     let reference = given.or_else(|| {
-        base.or(first).map(|method| Reference {
-            triangles: method.triangles[0],
-            from: format!("{}@{}", method.method, method.backend),
-        })
+        base.or(first).map(|method| Reference { triangles: method.triangles[0], from: method.name().to_string() })
     });
     let Some(reference) = reference else { return };
     for method in &mut report.methods {

@@ -23,19 +23,19 @@ pub(super) struct RunLimits {
 }
 
 /// Runs all rounds. `turn` runs the method at an index once, within a time limit; its only error is a stop of the comparison. Calls
-/// `advance(1)` after each turn. Figures computed from the runs are not filled in yet.
+/// `advance` after each turn. Figures computed from the runs are not filled in yet.
 pub(super) fn run(
     methods: &[MethodName],
     limits: RunLimits,
     turn: &mut dyn FnMut(usize, Duration) -> Result<Turn>,
-    advance: &dyn Fn(u64),
+    advance: &dyn Fn(),
 ) -> Result<Vec<MethodReport>> {
     let mut states: Vec<MethodState> = methods.iter().map(|name| MethodState::new(name.clone())).collect();
     for round in 0..=limits.runs {
         for step in 0..states.len() {
             let place = (round as usize + step) % states.len();
             states[place].take_turn(round, limits, &mut |limit| turn(place, limit))?;
-            advance(1);
+            advance();
         }
     }
     Ok(states.into_iter().map(MethodState::report).collect())
@@ -125,7 +125,7 @@ mod tests {
             let (outcome, elapsed) = match rule(place, number) {
                 Ok(seconds) if seconds > limit.as_secs_f64() => (Err(late(limit, "stopped after")), limit),
                 Ok(seconds) => {
-                    let result = crate::report::RunResult { seconds, ..example(1) };
+                    let result = RunResult { seconds, ..example(1) };
                     (Ok(Box::new(result)), Duration::from_secs_f64(seconds))
                 }
                 Err(message) => {
@@ -136,7 +136,7 @@ mod tests {
             Ok(Turn { outcome, elapsed })
         };
         let limits = RunLimits { runs, time: Duration::from_secs(60) };
-        let reports = run(&names, limits, &mut turn, &|_| ()).unwrap();
+        let reports = run(&names, limits, &mut turn, &|| ()).unwrap();
         (reports, asked)
     }
 

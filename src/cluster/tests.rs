@@ -212,21 +212,3 @@ fn what_scripts_would_misread_is_refused() {
     assert!(error.contains("not UTF-8"), "{error}");
     assert!(std::fs::read_dir(dir.path()).unwrap().next().is_none());
 }
-
-#[test]
-fn a_script_that_differs_is_replaced_by_force_alone() {
-    let dir = tempfile::Builder::new().prefix("run").tempdir().unwrap();
-    let slurm = without_gpus(Scheduler::Slurm);
-    let write = |shards, force| write(&slurm, dir.path(), Path::new("/usr/bin/trimill"), job(shards), force);
-    let files = write(2, false).unwrap().files;
-    write(2, false).unwrap();
-    std::fs::write(&files[1], "mine").unwrap();
-    for (shards, name) in [(2, "merge.sbatch: is there already"), (3, "count.sbatch: is there already")] {
-        let error = write(shards, false).unwrap_err().to_string();
-        assert!(error.contains(name) && error.contains("--force"), "{error}");
-    }
-    let texts = || [0, 1].map(|at| std::fs::read_to_string(&files[at]).unwrap());
-    assert!(texts()[0].contains("--array=0-1") && texts()[1] == "mine");
-    write(3, true).unwrap();
-    assert!(texts()[0].contains("--array=0-2") && texts()[1] != "mine");
-}

@@ -89,7 +89,7 @@ pub(super) fn with_enough(mut error: Error, needs: &HostNeeds, held: impl Fn(&Ho
         && let Some(more) = held(&needs.within(enough)).err().and_then(|more| more.bytes_wanted())
         && more > enough
     {
-        error = error.advice(needs.host.advice(more)).wanting(more);
+        error = needs.host.advising(error, more);
     }
     error
 }

@@ -187,10 +187,7 @@ impl Planned {
             };
             written = written.and_then(|()| finish().map_err(|error| self.session.resumes(error)));
         }
-        match written {
-            Ok(()) => Ok(result),
-            Err(error) => Err(error.with_answer(result)),
-        }
+        Error::answering(written, result)
     }
 }
 

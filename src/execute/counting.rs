@@ -121,9 +121,7 @@ impl Planned {
         }
         Ok(CountedAll { partitions: all.results, devices })
     }
-}
 
-impl Planned {
     pub(super) fn partitions<'a>(
         &'a self,
         journal: Option<&'a Journal>,
@@ -141,15 +139,13 @@ impl Planned {
 
 impl Session {
     fn spills(&self, fingerprint: u128) -> Result<SpillDir> {
-        let Self { job, spill_dir, run, .. } = self;
         if self.purpose == Purpose::Question {
             self.sweep_directories();
         }
-        match run {
-            Some(_) => {
-                SpillDir::lasting(spill_dir, job.settings.spill.keep(), job.settings.output.force(), fingerprint)
-            }
-            None => SpillDir::open(spill_dir, job.settings.spill.keep(), job.settings.output.force(), fingerprint),
+        let (keep, force) = (self.job.settings.spill.keep(), self.job.settings.output.force());
+        match self.run {
+            Some(_) => SpillDir::lasting(&self.spill_dir, keep, force, fingerprint),
+            None => SpillDir::open(&self.spill_dir, keep, force, fingerprint),
         }
     }
 }

@@ -23,9 +23,6 @@ use trimill_system::{Bytes, Kind, Result, disk, parallel};
 const READER_AHEAD: &str = "the thread that reads the next partition";
 
 pub(super) fn count_all(backends: &mut [Box<dyn CountBackend>], work: &SharedWork<'_>) -> Vec<Result<DeviceOutcome>> {
-    if work.control.is_recorded() {
-        backends.iter_mut().for_each(|backend| backend.record_work());
-    }
     run_on_all(backends, work.queue, work.control, |backend, share| count_queue(backend, work, share))
 }
 

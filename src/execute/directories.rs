@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use crate::cache::{Cache, NO_CACHE, default_cache_dir};
+use crate::job::file::{CacheTable, Tables};
 use crate::run_dir::{self, RunDir};
+use trimill_system::Result;
 use trimill_system::disk::{self, TemporaryDir};
-use trimill_system::{Bytes, Result};
 
 /// The cache that a job names, else this user's if it can be used.
-pub(super) fn cache(dir: Option<&Path>, max: Option<Bytes>) -> Option<Cache> {
-    match (dir, default_cache_dir()) {
-        (Some(dir), _) => Cache::of_job(dir, max),
-        (None, Some(dir)) => Cache::of_user(&dir, max),
+pub(super) fn cache(settings: &CacheTable) -> Option<Cache> {
+    match (&settings.dir, default_cache_dir()) {
+        (Some(dir), _) => Cache::of_job(dir, settings.max),
+        (None, Some(dir)) => Cache::of_user(&dir, settings.max),
         (None, None) => {
             tracing::info!("{NO_CACHE}: the graph is not cached");
             None
@@ -29,12 +30,8 @@ pub(super) struct Places {
 impl Places {
     /// Creates the directories, private unless named by the user; in a run directory removes earlier work files, and in one that is shared
     /// or only read creates none.
-    pub(super) fn make(
-        spill_dir: Option<&Path>,
-        work_dir: Option<&Path>,
-        keep_spill: bool,
-        run: Option<&mut RunDir>,
-    ) -> Result<Self> {
+    pub(super) fn make(settings: &Tables, run: Option<&mut RunDir>) -> Result<Self> {
+        let (spill_dir, work_dir) = (settings.spill.dir.as_deref(), settings.work.dir.as_deref());
         for dir in [spill_dir, work_dir].into_iter().flatten() {
             disk::make_dir(dir)?;
         }
@@ -58,7 +55,7 @@ impl Places {
             }
         };
         let spill = match spill_dir {
-            Some(dir) if keep_spill => dir.to_path_buf(),
+            Some(dir) if settings.spill.keep() => dir.to_path_buf(),
             dir => {
                 let spill = run.spills(dir);
                 if !run.is_read_only() {

@@ -72,10 +72,7 @@ impl HostNeeds {
     /// Divides the budget; counting takes at least `least`, on `gpus` GPUs or on the CPU.
     pub(super) fn divided(&self, least: Bytes, gpus: u64) -> Result<Division> {
         // The error names what one stage needs; the advice names a budget that suffices for all.
-        self.divided_now(least, gpus).map_err(|error| {
-            let enough = self.enough(least, gpus);
-            error.advice(self.host.advice(enough)).wanting(enough)
-        })
+        self.divided_now(least, gpus).map_err(|error| self.host.advising(error, self.enough(least, gpus)))
     }
 
     /// A budget, at least this one, that suffices for counting. Found by iteration, since the need may grow with the budget.
@@ -100,8 +97,7 @@ impl HostNeeds {
 
     fn least(&self, least: Bytes, gpus: u64) -> Bytes {
         let floors = match (self.shard, self.mode) {
-            (true, Some(Mode::Spilled)) => vec![self.host.floor(&self.spilled(gpus).buffers(least))],
-            (true, _) => vec![self.host.floor(&self.streaming(gpus).buffers(least))],
+            (true, _) => vec![self.host.floor(&self.counting_shard(gpus).buffers(least))],
             // Either mode is allowed, and the in-place mode needs less.
             (false, None) => Self { mode: Some(Mode::InPlace), ..*self }.floors(least, gpus),
             (false, Some(_)) => self.floors(least, gpus),
@@ -112,14 +108,14 @@ impl HostNeeds {
     fn divided_now(&self, least: Bytes, gpus: u64) -> Result<Division> {
         let host = self.host;
         let counting = |needs: Needs| host.left(&needs.buffers(least));
+        let unbuilt = |counting| Division { counting, building: None, spills: Bytes::ZERO };
         if self.shard {
-            let needs = if self.mode == Some(Mode::Spilled) { self.spilled(gpus) } else { self.streaming(gpus) };
-            return Ok(Division { counting: counting(needs)?, building: None, spills: Bytes::ZERO });
+            return counting(self.counting_shard(gpus)).map(unbuilt);
         }
         self.can_write(least, gpus)?;
         let streaming = counting(self.streaming(gpus));
         if self.mode == Some(Mode::InPlace) || self.spilled {
-            return Ok(Division { counting: streaming?, building: None, spills: Bytes::ZERO });
+            return streaming.map(unbuilt);
         }
         let planned = host.left(&self.planning());
         let built = planned.and_then(|_| counting(self.building(gpus)));
@@ -128,7 +124,7 @@ impl HostNeeds {
             (built, Ok(streaming))
                 if self.mode.is_none() && !built.as_ref().is_ok_and(|&left| left.get() >= streaming.get() / 2) =>
             {
-                Ok(Division { counting: streaming, building: None, spills: Bytes::ZERO })
+                Ok(unbuilt(streaming))
             }
             // Neither mode fits: reports the in-place mode's floor, the lower one.
             (Err(_), Err(error)) if self.mode.is_none() => Err(error),
@@ -155,10 +151,8 @@ impl HostNeeds {
     /// Checks that all stages of a merge fit. The error names what one needs, and advises what suffices for all.
     pub(super) fn can_merge(&self) -> Result<()> {
         let floor = |with: &Self| with.after_counting(Bytes::ZERO, 0).map(|needs| with.host.floor(&needs).bytes).max();
-        self.can_write(Bytes::ZERO, 0).map_err(|error| {
-            let enough = self.enough_for(|with| floor(with).unwrap_or_default());
-            error.advice(self.host.advice(enough)).wanting(enough)
-        })
+        let enough = || self.enough_for(|with| floor(with).unwrap_or_default());
+        self.can_write(Bytes::ZERO, 0).map_err(|error| self.host.advising(error, enough()))
     }
 
     fn after_counting(&self, least: Bytes, gpus: u64) -> impl Iterator<Item = Needs> {
@@ -192,20 +186,21 @@ impl HostNeeds {
         self.counting("count in the in-place mode", gpus)
     }
 
-    fn counting(&self, stage: &'static str, gpus: u64) -> Needs {
-        self.with_details(self.always(Needs::to(stage)), gpus)
+    fn counting_shard(&self, gpus: u64) -> Needs {
+        if self.mode == Some(Mode::Spilled) { self.spilled(gpus) } else { self.streaming(gpus) }
     }
 
-    /// Adds the memory for triangles at vertices or on edges, if they are wanted.
-    fn with_details(&self, needs: Needs, gpus: u64) -> Needs {
-        let GraphSize { vertices, edges, .. } = self.size;
+    /// While it counts, with the memory for triangles at vertices or on edges, if they are wanted.
+    fn counting(&self, stage: &'static str, gpus: u64) -> Needs {
+        let (needs, GraphSize { vertices, edges, .. }) = (self.always(Needs::to(stage)), self.size);
+        let unless_shard = |sums| if self.shard { Bytes::ZERO } else { sums };
         match (self.counts.edges, self.counts.vertices) {
             (true, _) => {
-                let held = if self.shard { Bytes::ZERO } else { held::<ByArc>(self.host, edges) };
+                let held = unless_shard(held::<ByArc>(self.host, edges));
                 needs.fixed("triangles on edges", held + edges_while_counting(self.host, gpus))
             }
             (false, true) => {
-                let held = if self.shard { Bytes::ZERO } else { held::<ByRank>(self.host, vertices.into()) };
+                let held = unless_shard(held::<ByRank>(self.host, vertices.into()));
                 needs.fixed("triangles at vertices", held + while_counting(self.host, vertices, gpus))
             }
             (false, false) => needs,
@@ -315,7 +310,7 @@ impl HostNeeds {
             (false, true) => (4 * gpus.max(1), Bytes::ZERO),
             (false, false) => (0, Bytes::ZERO),
         };
-        self.with_details(self.always(Needs::to("count in the spilled mode")), gpus)
+        self.counting("count in the spilled mode", gpus)
             .array(ranks, self.size.vertices.into(), "vertices")
             .fixed("rows beside a row block", rows)
     }

@@ -10,7 +10,6 @@ use super::session::{Purpose, Session};
 use super::spilled::SpillsToCount;
 use crate::job::file::{PartitionTable, Tables};
 use crate::job::{Job, Mode, Partitioner, Parts};
-use crate::outputs::CountsWanted;
 use crate::report::RunResult;
 use trimill_counting::Scope;
 use trimill_partitioners::spill::Manifest;
@@ -21,23 +20,40 @@ impl Job {
     /// Refuses what cannot be asked of the kept spills in `dir`.
     pub(super) fn check_kept_spills(&self, dir: &Path) -> Result<()> {
         let Tables { partition, memory, input, run, spill, .. } = &self.settings;
-        refuse(
-            [
-                (*partition.partitioner() != Partitioner::Auto, "a partitioner"),
-                (partition.parts() != Parts::Auto, "a number of parts"),
-                (partition.prune.is_some(), "a prune level"),
-                (partition.seed() != PartitionTable::default().seed(), "a seed"),
-                (memory.block.is_some(), "a size of row blocks"),
-                (input.format.is_some(), "a format"),
-                (input.header.is_some(), "a header"),
-                (input.columns.is_some(), "columns"),
-                (input.names(), "names"),
-                (run.dir.is_some(), "a run directory"),
-                (spill.keep(), "to keep the spills"),
-            ],
-            dir,
-        )?;
-        refuse_counts(self.counts(), dir)
+        // How the graph is read and partitioned.
+        let fixed = [
+            (*partition.partitioner() != Partitioner::Auto, "a partitioner"),
+            (partition.parts() != Parts::Auto, "a number of parts"),
+            (partition.prune.is_some(), "a prune level"),
+            (partition.seed() != PartitionTable::default().seed(), "a seed"),
+            (memory.block.is_some(), "a size of row blocks"),
+            (input.format.is_some(), "a format"),
+            (input.header.is_some(), "a header"),
+            (input.columns.is_some(), "columns"),
+            (input.names(), "names"),
+            (run.dir.is_some(), "a run directory"),
+            (spill.keep(), "to keep the spills"),
+        ];
+        if let Some((_, what)) = fixed.into_iter().find(|(named, _)| *named) {
+            return Err(Error::usage(format!("holds spilled partitions, and {what} is named, too")).at(dir).expected(
+                "settings of budgets, backend, devices and output only: all else was fixed by 'trimill partition'",
+            ));
+        }
+        let counts = self.counts();
+        let asked = [
+            (counts.truss.is_some(), "the trussness of edges"),
+            (counts.vertices, "the triangles at each vertex"),
+            (counts.edges, "the triangles on each edge"),
+        ];
+        match asked.into_iter().find(|(asked, _)| *asked) {
+            Some((_, what)) => {
+                Err(Error::usage(format!("holds spilled partitions, from which {what} cannot be found"))
+                    .at(dir)
+                    .expected("the total alone: ids and degrees are not in spills")
+                    .advice("name the graph's file"))
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -82,32 +98,4 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
         ..result_of(&session, &manifest.graph)
     };
     Ok(RunResult { timeline: control.timeline(result.seconds), ..result.complete() })
-}
-
-/// Refuses all counts but the total.
-fn refuse_counts(counts: CountsWanted, dir: &Path) -> Result<()> {
-    let asked = [
-        (counts.truss.is_some(), "the trussness of edges"),
-        (counts.vertices, "the triangles at each vertex"),
-        (counts.edges, "the triangles on each edge"),
-    ];
-    match asked.into_iter().find(|(asked, _)| *asked) {
-        Some((_, what)) => Err(Error::usage(format!("holds spilled partitions, from which {what} cannot be found"))
-            .at(dir)
-            .expected("the total alone: ids and degrees are not in spills")
-            .advice("name the graph's file")),
-        None => Ok(()),
-    }
-}
-
-/// Refuses explicit settings of how a graph is read or partitioned.
-fn refuse<const N: usize>(fixed: [(bool, &str); N], dir: &Path) -> Result<()> {
-    match fixed.into_iter().find(|(named, _)| *named) {
-        Some((_, what)) => {
-            Err(Error::usage(format!("holds spilled partitions, and {what} is named, too")).at(dir).expected(
-                "settings of budgets, backend, devices and output only: all else was fixed by 'trimill partition'",
-            ))
-        }
-        None => Ok(()),
-    }
 }

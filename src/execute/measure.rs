@@ -57,15 +57,16 @@ pub(super) fn measure(scale: u32, work: &Path, control: &Control) -> Result<Rate
     (rates.write_bytes, rates.read_bytes) = disk(dir.path(), control)?;
     task.advance(1);
 
-    let cut = format!("partition = {{ partitioner = 'contiguous', parts = {PARTS} }}");
-    let ranges = format!("partition = {{ partitioner = 'rank', parts = {PARTS} }}");
+    let best = |partitioner: &str, backend: &str| {
+        let cut = format!("partition = {{ partitioner = '{partitioner}', parts = {PARTS} }}");
+        jobs.best(&format!("{cut}\ncount.backend = '{backend}'"))
+    };
     let cores = cores() as f64;
     let arcs = |of: &Best, rate: &mut ArcRates, graph: &Best| {
         rate.graph = graph.streamed / (graph.seconds(&["stream"]) * cores);
         rate.spill = of.kept / (of.seconds(&["stream"]) * cores);
     };
-    let (spilled, ranged) =
-        (jobs.best(&format!("{cut}\ncount.backend = 'cpu'"))?, jobs.best(&format!("{ranges}\ncount.backend = 'cpu'"))?);
+    let (spilled, ranged) = (best("contiguous", "cpu")?, best("rank", "cpu")?);
     arcs(&spilled, &mut rates.cpu, &ranged);
     rates.size_arcs = spilled.edges / (spilled.seconds(&["plan"]) * cores);
     rates.build_arcs = spilled.kept / (spilled.seconds(&["induce", "prune", "spill"]) * cores);
@@ -73,10 +74,7 @@ pub(super) fn measure(scale: u32, work: &Path, control: &Control) -> Result<Rate
     rates.bitmap = jobs.speed_of_cores()?;
     task.advance(1);
     if trimill_kernels::find().is_ok() {
-        let (spilled, ranged) = (
-            jobs.best(&format!("{cut}\ncount.backend = 'cuda'"))?,
-            jobs.best(&format!("{ranges}\ncount.backend = 'cuda'"))?,
-        );
+        let (spilled, ranged) = (best("contiguous", "cuda")?, best("rank", "cuda")?);
         arcs(&spilled, &mut rates.gpu, &ranged);
         rates.gpu_arcs = ranged.streamed / ranged.seconds(&["copy"]);
         task.advance(2);
@@ -145,11 +143,10 @@ impl Jobs<'_> {
 
     /// The speed of a method on the GPU, as a multiple of the `usual` speed.
     fn speed(&self, method: &str, usual: Speed) -> Result<f64> {
-        let job = self.job(&format!("count = {{ backend = 'cuda', method = '{method}' }}"))?;
-        let session = Session::open(job, Purpose::Count, None, &self.control.silent_part())?;
+        let settings = format!("count = {{ backend = 'cuda', method = '{method}' }}");
+        let session = Session::open(self.job(&settings)?, Purpose::Count, None, &self.control.silent_part())?;
         let size = session.input(None)?.graph(&mut Vec::new())?.0.size();
-        let best = self.best(&format!("count = {{ backend = 'cuda', method = '{method}' }}"))?;
-        Ok(usual.whole(size.edges, size.probes) / best.seconds(&["kernel", "preprocess"]))
+        Ok(usual.whole(size.edges, size.probes) / self.best(&settings)?.seconds(&["kernel", "preprocess"]))
     }
 }
 

@@ -78,19 +78,15 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
         .announce(job.replaced(), None, false)
         .and_then(|()| details.finish(&session, Vec::new(), &mut result))
         .map_err(|error| with_prepare_advice(error, &path));
+    let directory = job.settings.output.dir.clone();
     if written.as_ref().is_err_and(|error| !keeps_answer(error)) {
-        return written.map(|()| (result, job.settings.output.dir.clone()));
+        return written.map(|()| (result, directory));
     }
     result.seconds = session.seconds();
     result.peak_host_bytes = result.peak_host_bytes.max(machine::peak_memory());
-    match written
-        .and_then(|()| run.finish(prepared.fingerprint, &result, &job.settings.output).map(|()| session.tidy()))
-    {
-        Ok(()) => Ok((result, job.settings.output.dir.clone())),
-        Err(error) => {
-            Err(with_resume_advice(error, Some(&path)).with_answer((result, job.settings.output.dir.clone())))
-        }
-    }
+    let finish = || run.finish(prepared.fingerprint, &result, &job.settings.output).map(|()| session.tidy());
+    let written = written.and_then(|()| finish()).map_err(|error| with_resume_advice(error, Some(&path)));
+    Error::answering(written, (result, directory))
 }
 
 fn records(run: &RunDir, prepared: &PreparedJob) -> Result<Vec<PartitionRecord>> {

@@ -120,9 +120,7 @@ impl Planned {
         }
         .complete())
     }
-}
 
-impl Planned {
     fn parts_reason(&self) -> PartsReason {
         let Self { plan, limits, session, .. } = self;
         let named = session.job.settings.partition.parts() != Parts::Auto

@@ -9,7 +9,7 @@ use super::session::{Purpose, Session, check_partitions};
 use super::space::counts_bytes;
 use super::spill_dir::SpillDir;
 use crate::count::method::Choice;
-use crate::job::file::{OutputTable, SpillTable};
+use crate::job::file::OutputTable;
 use crate::job::{Job, Mode};
 use crate::plan::GraphCut;
 use crate::plan::costs::costs;
@@ -46,20 +46,6 @@ pub fn prepare(
     opened.session.run.as_ref().map_or(Ok(()), RunDir::check_writable)?;
     let planned = opened.prepare()?.plan(shards.map_or(1, NonZeroU32::get))?;
     planned.unless_damaged(|planned| planned.for_shards(shards))
-}
-
-fn refuse(kept_spills: Option<&Path>, spill: &SpillTable) -> Result<()> {
-    let refused = [
-        (kept_spills.is_some(), "kept spills as the input", "the graph itself"),
-        (spill.keep(), "to keep the spills", "'trimill partition', which keeps them"),
-        (spill.dir.is_some(), "a directory for spills", "no such directory: spills are in the run directory"),
-    ];
-    match refused.into_iter().find(|(named, ..)| *named) {
-        Some((_, what, expected)) => {
-            Err(Error::usage(format!("a job that is prepared for shards, and {what}")).expected(expected))
-        }
-        None => Ok(()),
-    }
 }
 
 impl Session {
@@ -202,7 +188,15 @@ impl Job {
     }
 
     fn check_for_shards(&self, shards: Option<NonZeroU32>) -> Result<()> {
-        refuse(self.kept_spills(), &self.settings.spill)?;
+        let spill = &self.settings.spill;
+        let refused = [
+            (self.kept_spills().is_some(), "kept spills as the input", "the graph itself"),
+            (spill.keep(), "to keep the spills", "'trimill partition', which keeps them"),
+            (spill.dir.is_some(), "a directory for spills", "no such directory: spills are in the run directory"),
+        ];
+        if let Some((_, what, expected)) = refused.into_iter().find(|(named, ..)| *named) {
+            return Err(Error::usage(format!("a job that is prepared for shards, and {what}")).expected(expected));
+        }
         let Some(shards) = shards else { return Ok(()) };
         check_shards(shards)?;
         match shards.get() > 1 {

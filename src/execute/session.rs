@@ -16,7 +16,7 @@ use super::opening::Opening;
 use crate::cache::Cache;
 use crate::clean::Workspace;
 use crate::count::method::Choice;
-use crate::job::file::{CountTable, Tables};
+use crate::job::file::Tables;
 use crate::job::{Job, Partitioner, Parts, Prepare, SpillTo};
 use crate::plan::cost::Machine;
 use crate::rates::{MachineRates, Rates};
@@ -120,15 +120,10 @@ impl Session {
             true => (host(budget), host(memory::default_budget())),
             false => (host(budget), host(budget)),
         };
-        let Places { spill: spill_dir, work: work_dir, temporary } = Places::make(
-            job.settings.spill.dir.as_deref(),
-            job.settings.work.dir.as_deref(),
-            job.settings.spill.keep(),
-            run.as_mut(),
-        )?;
+        let Places { spill: spill_dir, work: work_dir, temporary } = Places::make(&job.settings, run.as_mut())?;
         // An input that can be read only once has no identity to be found by in the cache.
         let cached = job.settings.cache.enabled() && !job.is_read_once();
-        let cache = cached.then(|| cache(job.settings.cache.dir.as_deref(), job.settings.cache.max)).flatten();
+        let cache = cached.then(|| cache(&job.settings.cache)).flatten();
         let cache = match (cache, &mut run) {
             // Without the cache the graph is kept for later starts of this job.
             (None, Some(run)) if !run.is_shared() && !run.is_read_only() => {
@@ -137,8 +132,7 @@ impl Session {
             }
             (cache, _) => cache,
         };
-        let graph_memory =
-            graph_memory(job.settings.spill.to(), &job.settings.count, job.settings.memory.device, preparing.usable());
+        let graph_memory = graph_memory(&job.settings, preparing.usable());
         let rates = MachineRates::of(job.settings.cache.dir.as_deref()).rates;
         let control = control.recorded_if(job.recorded, begin);
         Ok(Self {
@@ -262,16 +256,16 @@ impl std::fmt::Debug for Session {
 }
 
 /// Host memory for the graph before its backend is known: a quarter, at most half of what a requested CPU budget leaves; 0 if spills are in memory.
-fn graph_memory(spill_to: SpillTo, counter: &CountTable, device: Option<Bytes>, usable: Bytes) -> Bytes {
-    if spill_to == SpillTo::Memory {
+fn graph_memory(settings: &Tables, usable: Bytes) -> Bytes {
+    if settings.spill.to() == SpillTo::Memory {
         return Bytes::ZERO;
     }
     // Evaluated lazily, since detecting a GPU takes time.
-    let on_cpu = || match counter.choice() {
+    let on_cpu = || match settings.count.choice() {
         Ok(Choice::Cuda(_)) => false,
         Ok(Choice::Either(..)) => trimill_kernels::find().is_err(),
         _ => true,
     };
-    let counting = device.filter(|_| on_cpu()).unwrap_or(Bytes(usable.get() / 2));
+    let counting = settings.memory.device.filter(|_| on_cpu()).unwrap_or(Bytes(usable.get() / 2));
     Bytes(usable.saturating_sub(counting).get() / 2).min(Bytes(usable.get() / 4))
 }

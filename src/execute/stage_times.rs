@@ -66,15 +66,12 @@ impl StageTimes {
 }
 
 /// The stages that a device's own clock measures; they overlap with 'count', the host's time.
-pub(super) fn device_stages(times: Option<DeviceTimes>, streamed: Bytes) -> impl Iterator<Item = Stage> {
-    times.into_iter().flat_map(move |times| {
-        let preprocessed = Some(times.preprocessing).filter(|time| !time.is_zero());
-        [
-            Some(Stage::new("copy", times.copies, streamed, streamed)),
-            preprocessed.map(|time| Stage::new("preprocess", time, streamed, Bytes::ZERO)),
-            Some(Stage::new("kernel", times.kernels, streamed, Bytes::ZERO)),
-        ]
-        .into_iter()
-        .flatten()
-    })
+pub(super) fn device_stages(times: Option<DeviceTimes>, streamed: Bytes) -> Vec<Stage> {
+    let Some(times) = times else { return Vec::new() };
+    let mut stages = vec![Stage::new("copy", times.copies, streamed, streamed)];
+    if !times.preprocessing.is_zero() {
+        stages.push(Stage::new("preprocess", times.preprocessing, streamed, Bytes::ZERO));
+    }
+    stages.push(Stage::new("kernel", times.kernels, streamed, Bytes::ZERO));
+    stages
 }

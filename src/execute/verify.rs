@@ -59,10 +59,7 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
         let by_k =
             |path: &PathBuf| report.truss.as_ref().map_or(Ok(()), |trusses| session.finish_file(trusses.write(path)?));
         let written = Error::worst_of([written, job.settings.output.by_k.as_ref().map_or(Ok(()), by_k)]);
-        match written {
-            Ok(()) => Ok(report),
-            Err(error) => Err(error.with_answer(report)),
-        }
+        Error::answering(written, report)
     })
 }
 

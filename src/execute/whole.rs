@@ -78,9 +78,6 @@ fn counted_together(
 ) -> Result<Vec<Vec<CountedPartition>>> {
     let shares = backends.len() as u32;
     let (together, queue) = (control.part(), Queue::of(0..shares, backends.len()));
-    if control.is_recorded() {
-        backends.iter_mut().for_each(|backend| backend.record_work());
-    }
     let outcomes = run_on_all(backends, &queue, &together, |backend, counted: &mut Vec<CountedPartition>| {
         while let Some(taken) = queue.take() {
             let blocks = RowBlocks::default();

@@ -19,6 +19,9 @@ pub(super) fn run_on_all<T: Send, S: Default + Send>(
     control: &Control,
     count: impl Fn(&mut dyn CountBackend, &mut S) -> Result<(), PartitionFailure> + Sync,
 ) -> Vec<Result<S>> {
+    if control.is_recorded() {
+        backends.iter_mut().for_each(|backend| backend.record_work());
+    }
     let count = &count;
     thread::scope(|scope| {
         let member = |backend: &mut Box<dyn CountBackend>| {

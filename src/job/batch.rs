@@ -4,14 +4,13 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 use toml::Table;
 
 use super::Job;
 use super::file::{JobFile, Tables};
-use super::job::STANDARD_INPUT;
 use super::overrides::{Override, known_job, overlay};
 use super::parse::parse;
 use trimill_system::{Bytes, Error, Result};
@@ -19,8 +18,6 @@ use trimill_system::{Bytes, Error, Result};
 /// The jobs of a file.
 #[derive(Debug, Clone)]
 pub struct Batch {
-    /// The file.
-    pub path: PathBuf,
     /// The jobs, in the order of the file; their names differ.
     pub jobs: Vec<BatchJob>,
 }
@@ -49,8 +46,9 @@ impl Batch {
         let mut plain: Table = parse(text, path)?;
         let names = names(&typed, path)?;
         let listed = names.iter().map(String::as_str);
-        overrides.iter().try_for_each(|set| set.check_job(listed.clone()))?;
-        only.iter().try_for_each(|name| known_job(name, listed.clone()).map_err(|error| error.at("--only")))?;
+        let sets = overrides.iter().filter_map(|set| Some((set.job.as_deref()?, "--set")));
+        let mut named = sets.chain(only.iter().map(|name| (name.as_str(), "--only")));
+        named.try_for_each(|(name, flag)| known_job(name, listed.clone()).map_err(|error| error.at(flag)))?;
 
         let defaults = table(plain.remove("defaults"));
         let entries = match plain.remove("job") {
@@ -80,21 +78,13 @@ impl Batch {
                 jobs.push(BatchJob { name, job, stated });
             }
         }
-        let batch = Self { path: path.to_path_buf(), jobs };
-        batch.check()?;
-        Ok(batch)
-    }
-
-    fn check(&self) -> Result<()> {
-        let mut readers = self.jobs.iter().filter(|entry| entry.job.inputs.iter().any(|path| path == STANDARD_INPUT));
-        match (readers.next(), readers.next()) {
-            (Some(BatchJob { name: other, .. }), Some(BatchJob { name, .. })) => {
-                Err(Error::usage(format!("the jobs '{other}' and '{name}' both read standard input"))
-                    .at(&self.path)
-                    .advice("standard input can be read once"))
-            }
-            _ => Ok(()),
+        let mut readers = jobs.iter().filter(|entry| entry.job.is_read_once()).map(|entry| &entry.name);
+        if let (Some(other), Some(name)) = (readers.next(), readers.next()) {
+            return Err(Error::usage(format!("the jobs '{other}' and '{name}' both read standard input"))
+                .at(path)
+                .advice("standard input can be read once"));
         }
+        Ok(Self { jobs })
     }
 }
 

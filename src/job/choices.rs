@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 #[cfg(feature = "cli")]
@@ -43,15 +43,6 @@ impl Partitioner {
     /// Whether assigning the vertices again, to another number of parts, costs little.
     pub(crate) fn is_cheap(&self) -> bool {
         !matches!(self, Self::Metis | Self::File(_))
-    }
-
-    /// The same with a relative path taken from `base`.
-    #[must_use]
-    pub(crate) fn based(self, base: &Path) -> Self {
-        match self {
-            Self::File(path) => Self::File(base.join(path)),
-            other => other,
-        }
     }
 }
 

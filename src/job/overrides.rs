@@ -76,14 +76,6 @@ impl Override {
     pub fn concerns(&self, name: &str) -> bool {
         self.job.as_deref().is_none_or(|job| job == name)
     }
-
-    /// Refuses a job that is not among `names`.
-    pub fn check_job<'a>(&self, names: impl IntoIterator<Item = &'a str> + Clone) -> Result<()> {
-        match &self.job {
-            Some(job) => known_job(job, names).map_err(|error| error.at("--set")),
-            None => Ok(()),
-        }
-    }
 }
 
 /// Refuses a name that no job of the file has.

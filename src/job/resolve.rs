@@ -184,7 +184,10 @@ impl TypedJob<'_> {
         if let Some(parts) = typed.parts().asked().filter(|parts| *parts > MAX_PARTS) {
             return Err(self.refuse(format!("{parts} parts")).expected(format!("at most {MAX_PARTS}")));
         }
-        let partitioner = typed.partitioner().clone().based(self.base);
+        let partitioner = match typed.partitioner() {
+            Partitioner::File(path) => Partitioner::File(self.base.join(path)),
+            other => other.clone(),
+        };
         let metis = match partitioner {
             Partitioner::Metis => typed.metis.clone(),
             _ => MetisTable::default(),

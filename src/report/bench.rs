@@ -177,9 +177,9 @@ impl MethodReport {
         }
     }
 
-    /// Whether it is of this method.
-    pub fn is(&self, name: &MethodName) -> bool {
-        self.method == name.method && self.backend == name.backend
+    /// Its name with its backend.
+    pub fn name(&self) -> MethodName {
+        MethodName { method: self.method.clone(), backend: self.backend }
     }
 }
 

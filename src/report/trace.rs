@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::VERSION;
 use trimill_system::timeline::{Span, Timeline, Track};
 use trimill_system::{Error, Result};
 
@@ -45,7 +46,7 @@ pub fn trace(path: &Path, title: &str, timeline: &Timeline) -> Result<String> {
             events.extend(lane.into_iter().map(|span| event(span, thread)));
         }
     }
-    let other = Other { program: "trimill", version: env!("CARGO_PKG_VERSION"), job: title.to_owned() };
+    let other = Other { program: "trimill", version: VERSION, job: title.to_owned() };
     let file = File { other, unit: "ms", events };
     serde_json::to_string(&file).map(|text| text + "\n").map_err(|error| Error::write(path, error.into()))
 }

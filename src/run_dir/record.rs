@@ -83,11 +83,6 @@ impl JobRecord {
         Self { input: identity.files.clone(), ..self }
     }
 
-    /// The recorded settings with the present state of the files, from `now`.
-    pub(super) fn refreshed(self, now: &Self) -> Self {
-        Self { input: now.input.clone(), assignment: now.assignment.clone(), ..self }
-    }
-
     /// The error, which names each setting that differs, old and new, if a start with the job `now` cannot continue the job `self` that was recorded
     /// in `dir`. Asking for what `plan` says was chosen, or leaving the choice to the planner, is no difference. Files that can only be compared by
     /// contents are hashed; `now` gets the hashes.
@@ -152,7 +147,8 @@ impl RunDir {
         if let Some(refusal) = before.refusal(job, plan.as_ref(), &self.path, control)? {
             return if self.has_work(&before, job) { Err(refusal) } else { disk::remove(&path) };
         }
-        let now = before.clone().refreshed(job);
+        // The recorded settings, and the files as they are now.
+        let now = JobRecord { input: job.input.clone(), assignment: job.assignment.clone(), ..before.clone() };
         if now == before || self.read_only { Ok(()) } else { sealed_file::write(&path, &now) }
     }
 

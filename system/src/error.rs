@@ -296,6 +296,17 @@ impl Error {
         self
     }
 
+    /// `answer`, or the error of files that were not `written`, which keeps it for [`Self::answered`].
+    ///
+    /// # Errors
+    /// That error.
+    pub fn answering<T: Any + Send + Sync>(written: Result<()>, answer: T) -> Result<T> {
+        match written {
+            Ok(()) => Ok(answer),
+            Err(error) => Err(error.with_answer(answer)),
+        }
+    }
+
     /// The value of `outcome`, or the answer of its error together with what failed after it.
     ///
     /// # Errors

@@ -90,14 +90,15 @@ impl HostMemory {
     /// The error for a budget below the floor of `needs`; it advises one that is enough for other stages, too, which need `all`.
     pub fn refused(self, needs: &Needs, all: Bytes) -> Error {
         let floor = self.floor(needs);
-        Error::memory(format!("a host budget of {} to {}", self.budget.exactly(), needs.stage))
-            .expected(format!("at least {}: {}", floor.bytes.exactly(), floor.parts_text()))
-            .advice(self.advice(floor.bytes.max(all)))
-            .wanting(floor.bytes.max(all))
+        let error = Error::memory(format!("a host budget of {} to {}", self.budget.exactly(), needs.stage))
+            .expected(format!("at least {}: {}", floor.bytes.exactly(), floor.parts_text()));
+        self.advising(error, floor.bytes.max(all))
     }
 
-    pub fn advice(self, bytes: Bytes) -> String {
-        or_fewer_threads(format!("raise --host-memory to {}", bytes.get()), self.threads)
+    /// `error` with the advice to raise the budget to `enough`.
+    pub fn advising(self, error: Error, enough: Bytes) -> Error {
+        let advice = or_fewer_threads(format!("raise --host-memory to {}", enough.get()), self.threads);
+        error.advice(advice).wanting(enough)
     }
 
     pub fn floor(self, needs: &Needs) -> HostFloor {

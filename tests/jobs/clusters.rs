@@ -336,7 +336,10 @@ fn a_job_file_names_the_cluster() {
         assert!(!stderr(&output).contains("on an earlier start"), "{}", stderr(&output));
     }
     place.refuses(&["cluster", "slurm", "run"], 2, &["is there already, and differs", "--force"]);
+    let submit = || fs::read_to_string(place.path("run/slurm/submit")).unwrap();
+    assert_eq!(submit(), "mine");
     place.prints(&["cluster", "slurm", "run", "--force"]);
+    assert!(submit().contains("sbatch"));
     fs::write(place.path("jobs.toml"), text.replace("run.dir = 'run'\n", "")).unwrap();
     place.refuses(&["run", "jobs.toml"], 2, &["crawl", "run.dir"]);
 }

@@ -5,7 +5,6 @@ mod announced;
 mod answers;
 
 use std::fs;
-use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, symlink};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -119,25 +118,14 @@ fn links_and_pipes_are_written_through() {
     assert_eq!(result["triangles"], 45);
     assert!(fs::read_to_string(place.path("o/partitions.tsv")).unwrap().starts_with("id\t"));
 
-    for (name, bytes) in [("pipe.txt", "0 1\n0 2\n1 2\n".as_bytes()), ("pipe.bin", &[0; 0])] {
-        assert!(Command::new("mkfifo").arg(place.path(name)).status().unwrap().success());
-        let reader = std::thread::spawn({
-            let path = place.path(name);
-            move || {
-                let mut bytes = Vec::new();
-                fs::File::open(path).unwrap().read_to_end(&mut bytes).unwrap();
-                bytes
-            }
-        });
+    let numbers: Vec<u8> = [0u32, 1, 0, 2, 1, 2].iter().flat_map(|id| id.to_le_bytes()).collect();
+    for (name, bytes) in [("pipe.txt", &b"0 1\n0 2\n1 2\n"[..]), ("pipe.bin", &numbers[..])] {
+        let path = place.path(name);
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let reader = std::thread::spawn(move || fs::read(path).unwrap());
         place.prints(&["generate", "complete", "--vertices", "3", "-o", name]);
         assert!(place.path(name).metadata().unwrap().file_type().is_fifo(), "{name}");
-        let read = reader.join().unwrap();
-        if name == "pipe.txt" {
-            assert_eq!(text(&read), text(bytes));
-        } else {
-            let numbers: Vec<u8> = [0u32, 1, 0, 2, 1, 2].iter().flat_map(|id| id.to_le_bytes()).collect();
-            assert_eq!(read, numbers);
-        }
+        assert_eq!(reader.join().unwrap(), bytes, "{name}");
     }
     symlink("/dev/full", place.path("full.txt")).unwrap();
     place.refuses(&["generate", "complete", "--vertices", "3", "-o", "full.txt"], 3, &[]);

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Parser, Subcommand, ValueEnum};
 
-use trimill::program::{Failure, Override, json};
+use trimill::program::{Failure, json};
 use trimill::{Bytes, Result};
 
 mod args;
@@ -172,12 +172,6 @@ pub(crate) struct RunCommand {
 
     #[command(flatten)]
     pub(crate) answer: AnswerArgs,
-}
-
-impl RunCommand {
-    pub(crate) fn overrides(&self) -> Result<Vec<Override>> {
-        self.set.iter().map(|typed| Override::parse(typed)).collect()
-    }
 }
 
 /// `trimill inspect`

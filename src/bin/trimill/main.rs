@@ -115,7 +115,7 @@ fn refuse(mut error: clap::Error, arguments: &[OsString], out: &mut dyn Write, e
 
 fn execute(command: Command, global: &Global, out: &mut dyn Write, err: &mut dyn Write) -> Result<CommandOutcome> {
     let mode = if global.quiet { ProgressMode::None } else { global.progress };
-    let terminal = Terminal::of_standard_error();
+    let terminal = Terminal::new(io::stderr().is_terminal(), |name| std::env::var_os(name));
     let progress = ProgressLine::new(mode, terminal.moves_cursor);
     log(global, &progress, terminal.colors);
     let stop = Arc::new(AtomicBool::new(false));
@@ -137,10 +137,6 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn of_standard_error() -> Self {
-        Self::new(io::stderr().is_terminal(), |name| std::env::var_os(name))
-    }
-
     /// `TERM=dumb`: a terminal that only appends text. `NO_COLOR`, not empty: no colors (<https://no-color.org>).
     fn new(terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let moves_cursor = terminal && variable("TERM").is_none_or(|name| name != "dumb");
@@ -180,12 +176,12 @@ fn code(kind: Kind) -> u8 {
 }
 
 /// Standard output that its reader may close (`trimill ... | head`): the rest is dropped; files and the exit code follow.
-struct ClosableOutput<W> {
-    out: W,
+struct ClosableOutput {
+    out: io::Stdout,
     gone: bool,
 }
 
-impl<W> ClosableOutput<W> {
+impl ClosableOutput {
     fn unless_gone<T>(&mut self, result: io::Result<T>, dropped: T) -> io::Result<T> {
         match result {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -197,7 +193,7 @@ impl<W> ClosableOutput<W> {
     }
 }
 
-impl<W: Write> Write for ClosableOutput<W> {
+impl Write for ClosableOutput {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         if self.gone {
             return Ok(text.len());

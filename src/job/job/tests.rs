@@ -25,8 +25,8 @@ fn relative_paths_are_taken_from_the_base_and_others_left() {
 }
 
 #[test]
-fn pruning_and_keeping_imply_the_partition_stream() {
-    for (settings, stream) in [
+fn pruning_and_keeping_imply_the_spilled_mode() {
+    for (settings, mode) in [
         ("", None),
         ("partition.prune = 'direct'", Some(Mode::Spilled)),
         ("partition.partitioner = 'random'", Some(Mode::Spilled)),
@@ -34,7 +34,7 @@ fn pruning_and_keeping_imply_the_partition_stream() {
         ("spill = { keep = false, dir = 's' }", None),
         ("partition.partitioner = 'rank'", Some(Mode::InPlace)),
     ] {
-        assert_eq!(job(&format!("input.path = 'a'\n{settings}")).unwrap().settings.mode(), stream, "{settings}");
+        assert_eq!(job(&format!("input.path = 'a'\n{settings}")).unwrap().settings.mode(), mode, "{settings}");
     }
 }
 

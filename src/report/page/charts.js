@@ -172,7 +172,7 @@ function secondAxis() {
     return { type: "value", min: 0, axisLabel: { formatter: roundSeconds } };
 }
 
-/** The axis of horizontal bars with these names; `label` has further settings of the library for the names. */
+/** The axis of rows with these names; `label` has further settings of the library for the names. */
 function nameAxis(names, label) {
     return {
         type: "category",

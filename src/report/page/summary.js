@@ -44,7 +44,7 @@ function summary(result) {
     const sum = (name) => result.partitions.reduce((total, partition) => total + Number(partition[name]), 0);
     const streamed = { "in-place": "rows of the graph file", spilled: "rows of each partition's own file" };
     return [
-        el("p", { class: "answer" }, `${thousands(result.triangles)} ${Number(result.triangles) === 1 ? "triangle" : "triangles"}`),
+        el("p", { class: "answer" }, counted(result.triangles, "triangle")),
         sentences(meaning(result)),
         sentences(work(result), waitSentence(result), longestStage(result)),
         facts([

@@ -105,13 +105,10 @@ function timelineOption(tracks, end, { colours, width }) {
             nameGap: 24,
             axisLabel: { formatter: roundSeconds, showMaxLabel: false },
         },
-        yAxis: {
-            type: "category",
-            inverse: true,
-            data: tracks.map(({ name }) => name),
-            axisTick: { show: false },
-            axisLabel: { width: narrow ? 80 : 140, overflow: "truncate", interval: 0, hideOverlap: false, fontSize: narrow ? 11 : 12 },
-        },
+        yAxis: nameAxis(
+            tracks.map(({ name }) => name),
+            { width: narrow ? 80 : 140, overflow: "truncate", fontSize: narrow ? 11 : 12 },
+        ),
         series: kinds.map((kind) => ({
             type: "custom",
             name: kindOf(kind).name,

@@ -135,7 +135,7 @@ fn counted_partitions_and_finished_spills_are_taken_and_the_graph_is_not_made_ag
 }
 
 #[test]
-fn counted_rank_ranges_are_taken_too_and_the_stream_stays() {
+fn counted_rank_ranges_are_taken_too_and_the_mode_stays() {
     let parts = |partitioner: &'static str| ["--no-cache", "--parts", "6", "--partitioner", partitioner];
     for (first, now, differs) in [
         ("rank", "contiguous", "(partitioner: recorded rank, now contiguous)"),

@@ -8,7 +8,7 @@ use super::{CommandContext, CommandOutcome, count};
 use crate::cli::BenchCommand;
 use trimill::program::execute::{self, BenchGraph};
 use trimill::program::report::BenchReport;
-use trimill::program::{Job, PageEntry, Paths, ResultKind, disk, files, paths, serve, views};
+use trimill::program::{Job, PageEntry, Paths, ResultKind, disk, files, kind_name, paths, serve, views};
 use trimill::{Error, Kind, Result};
 
 pub(super) fn run(command: &BenchCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
@@ -95,7 +95,7 @@ fn outcome(report: &BenchReport, context: &mut CommandContext<'_>) -> CommandOut
         }
         for method in &graph.methods {
             if let Some(wrong) = bench::wrong(method, graph) {
-                context.print_error_text(&format!("{title}: {}@{}: {wrong}", method.method, method.backend));
+                context.print_error_text(&format!("{title}: {}: {wrong}", method.name()));
             }
         }
         if graph.methods.iter().all(|method| method.runs.is_empty()) {
@@ -110,9 +110,19 @@ fn outcome(report: &BenchReport, context: &mut CommandContext<'_>) -> CommandOut
 
 /// A timeout or crash of a child process counts as a lack of resources.
 fn kind(name: &str) -> Kind {
-    match name {
-        "data" => Kind::Data,
-        "usage" => Kind::Usage,
-        _ => Kind::Resource,
+    let others = [Kind::Data, Kind::Usage, Kind::Defect, Kind::Interrupted];
+    others.into_iter().find(|kind| kind_name(*kind) == name).unwrap_or(Kind::Resource)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_has_the_kind_of_its_error() {
+        for error in [Kind::Data, Kind::Usage, Kind::Resource, Kind::Defect, Kind::Interrupted] {
+            assert_eq!(kind(kind_name(error)), error);
+        }
+        assert_eq!(kind("timeout"), Kind::Resource);
     }
 }

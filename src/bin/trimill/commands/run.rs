@@ -12,13 +12,14 @@ use super::{CommandContext, CommandOutcome, checks, count};
 use crate::cli::{AnswerArgs, JsonTo, RunCommand};
 use trimill::program::report::ClusterJobReport;
 use trimill::program::{
-    Batch, BatchJob, Cluster, Failure, Job, PageEntry, Paths, ResultKind, WORKER, execute, guarded, json, kind_name,
-    paths, printable, shown, views,
+    Batch, BatchJob, Cluster, Failure, Job, Override, PageEntry, Paths, ResultKind, WORKER, execute, guarded, json,
+    kind_name, paths, printable, shown, views,
 };
 use trimill::{Bytes, Error, Kind, Result, RunResult};
 
 pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    let mut batch = Batch::read(&command.file, &command.overrides()?, &command.only)?;
+    let overrides = command.set.iter().map(|typed| Override::parse(typed)).collect::<Result<Vec<_>>>()?;
+    let mut batch = Batch::read(&command.file, &overrides, &command.only)?;
     let report = command.report.report.as_deref();
     let mut files = Paths::default().reads("the job file", &command.file);
     if let Some(report) = report {

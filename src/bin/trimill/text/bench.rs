@@ -38,14 +38,14 @@ pub(crate) fn bench(report: &BenchReport) -> String {
     text
 }
 
-pub(crate) fn runs(report: &BenchReport) -> String {
+fn runs(report: &BenchReport) -> String {
     match report.settings.runs {
         1 => "one run".into(),
         runs => format!("medians of {runs} runs"),
     }
 }
 
-pub(crate) fn hardware(report: &BenchReport) -> String {
+fn hardware(report: &BenchReport) -> String {
     let machine = &report.machine;
     let mut parts: Vec<String> = Vec::new();
     for gpu in &machine.gpus {
@@ -79,11 +79,9 @@ fn of_graph(graph: &GraphReport, title: &str) -> String {
     );
     text.push_str(&grid(&COLUMNS, &graph.methods));
     for method in &graph.methods {
-        if let Some(wrong) = wrong(method, graph) {
-            text.push_str(&format!("{}@{}: {wrong}\n", method.method, method.backend));
-        }
-        if let Some(problem) = &method.problem {
-            text.push_str(&format!("{}@{}: {}\n", method.method, method.backend, problem.message));
+        let problem = method.problem.as_ref().map(|problem| problem.message.clone());
+        for note in wrong(method, graph).into_iter().chain(problem) {
+            text.push_str(&format!("{}: {note}\n", method.name()));
         }
     }
     text
@@ -133,16 +131,15 @@ fn range(Spread { min, max, .. }: Spread) -> String {
 }
 
 /// Milliseconds with three significant digits, whole ones from 100 on.
-pub(crate) fn milliseconds(seconds: f64) -> String {
+fn milliseconds(seconds: f64) -> String {
     match 1000.0 * seconds {
         ms if ms >= 99.95 => thousands(ms.round() as u64),
-        ms if ms >= 9.995 => format!("{ms:.1}"),
-        ms if ms >= 0.9995 => format!("{ms:.2}"),
+        ms if ms >= 0.9995 => three_digits(ms),
         ms => format!("{ms:.3}"),
     }
 }
 
-pub(crate) fn times(ratio: f64) -> String {
+fn times(ratio: f64) -> String {
     format!("{}x", if ratio >= 0.01 { three_digits(ratio) } else { format!("{ratio:.4}") })
 }
 

@@ -12,7 +12,7 @@ use trimill::program::{Mode, plural};
 use trimill::{Bytes, Clustering, DeviceResult, PartitionFigures, Prune, Quantile, RunResult, Truss, Trusses};
 
 /// The most partitions that a table on a terminal shows; `partitions.tsv` has all.
-pub(crate) const MOST_ROWS: usize = 64;
+const MOST_ROWS: usize = 64;
 
 const STAGES: [TableColumn<Stage>; 5] = [
     TableColumn { heading: "stage", cell: |s| s.name.clone() },
@@ -229,13 +229,10 @@ fn largest(rows: &[PartitionFigures], shown: ShownTables) -> (Vec<&PartitionFigu
     places.sort_by_key(|&place| Reverse(rows[place].peak()));
     places.truncate(MOST_ROWS);
     places.sort_unstable();
-    let left_out = rows.len() - MOST_ROWS;
+    let left_out = plural(thousands((rows.len() - MOST_ROWS) as u64), "smaller one is", "smaller ones are");
     (
         places.into_iter().map(|place| &rows[place]).collect(),
-        format!(
-            "the {MOST_ROWS} largest partitions; {} smaller ones are left out (all are in --json and --output)\n",
-            thousands(left_out as u64)
-        ),
+        format!("the {MOST_ROWS} largest partitions; {left_out} left out (all are in --json and --output)\n"),
     )
 }
 
@@ -332,5 +329,6 @@ mod tests {
         let long = result(&example(100), None, ShownTables::Whole);
         assert_eq!(rows(&long), 100);
         assert!(!long.contains("left out"));
+        assert!(result(&example(65), None, ShownTables::Short).contains("; 1 smaller one is left out ("));
     }
 }
