@@ -20,7 +20,6 @@ mod tests;
 
 use bytemuck::{bytes_of, cast_slice};
 
-use crate::Gpu;
 use crate::arena::{ALIGNMENT, padded};
 use crate::compact::{self, Unpack};
 use crate::edges::{self, EdgeCounters};
@@ -88,21 +87,20 @@ impl CountingMethod for Lstc {
 
     fn begin<'g>(
         &self,
-        gpu: &'g mut Gpu,
+        engine: &'g mut dyn Engine,
         size: PartitionExtent,
         _: EdgeShare,
         detail: Detail,
     ) -> GpuResult<Box<dyn PartitionCounter + 'g>> {
-        Ok(Box::new(LstcCounter::begin(gpu, *self, size, LONGEST_GRID as u32)?.with(detail, &size)?))
+        Ok(Box::new(LstcCounter::begin(engine, *self, size, detail)?))
     }
 }
 
 /// The events of the resident section and of the final sum, after those of the slots.
 const RESIDENT: TimedEvents = TimedEvents::of(SLOTS);
 
-#[derive(Debug)]
-struct LstcCounter<'g, E: Engine> {
-    engine: &'g mut E,
+struct LstcCounter<'g> {
+    engine: &'g mut dyn Engine,
     method: Lstc,
     received: Received,
     locals: u64,
@@ -120,16 +118,22 @@ struct LstcCounter<'g, E: Engine> {
     so_far: MethodCount,
 }
 
-impl<'g, E: Engine> LstcCounter<'g, E> {
-    fn begin(engine: &'g mut E, method: Lstc, size: PartitionExtent, longest_grid: u32) -> GpuResult<Self> {
+impl<'g> LstcCounter<'g> {
+    fn begin(engine: &'g mut dyn Engine, method: Lstc, size: PartitionExtent, detail: Detail) -> GpuResult<Self> {
         let received = Received::new(size)?;
         engine.load(&LSTC)?;
         engine.layout().restart();
+        let (vertices, edges) = match detail {
+            Detail::Total => (None, None),
+            Detail::Vertices(counters) => (Some(counters), None),
+            Detail::Edges => (None, Some(EdgeCounters::take(engine, &size)?)),
+        };
         let arguments = LstcArguments {
             offsets: engine.take(8 * (size.locals + 1))?,
             successors: engine.take(4 * size.arcs)?,
             cursors: engine.take(4 * size.locals)?,
             sums: engine.take(8 * size.locals)?,
+            on_arcs: edges.as_ref().map_or(0, |edges| edges.resident),
             tile_width: method.tile(),
             ..LstcArguments::default()
         };
@@ -143,30 +147,16 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
             received,
             locals: size.locals,
             arguments,
-            vertices: None,
-            edges: None,
+            vertices,
+            edges,
             list,
             work: 0,
             sums,
             slots,
-            longest_grid,
+            longest_grid: LONGEST_GRID as u32,
             row_blocks: 0,
             so_far,
         })
-    }
-
-    fn with(mut self, detail: Detail, size: &PartitionExtent) -> GpuResult<Self> {
-        match detail {
-            Detail::Total => {}
-            Detail::Vertices(counters) => self.vertices = Some(counters),
-            Detail::Edges => {
-                let edges = EdgeCounters::take(self.engine, size)?;
-                self.so_far.peak_bytes = self.engine.layout().used();
-                self.arguments.on_arcs = edges.resident;
-                self.edges = Some(edges);
-            }
-        }
-        Ok(self)
     }
 
     /// Enqueues the copies of a run; no kernel need wait: row blocks are copied later in the same stream. From now on, dropping waits for the device.
@@ -320,7 +310,7 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
     }
 }
 
-impl<E: Engine> Drop for LstcCounter<'_, E> {
+impl Drop for LstcCounter<'_> {
     fn drop(&mut self) {
         // The next partition will reuse the memory.
         self.engine.settle();

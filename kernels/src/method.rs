@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use trimill_counting::{Detail, DeviceTimes, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent};
 
-use crate::Gpu;
+use crate::engine::Engine;
 use crate::error::GpuResult;
 
 /// The count, and the time (by the device's clock) and memory that it took.
@@ -38,14 +38,17 @@ pub trait CountingMethod: Debug + Send {
         false
     }
 
-    /// Begins a partition in the GPU's arena; counters of vertices are in the memory of [`Gpu::reserve_counters`]. Errors:
+    /// Begins a partition in the engine's arena; counters of vertices are in the memory of [`Engine::counters`]. Errors:
     /// [`crate::GpuError::Budget`] when the arena is too small; [`crate::GpuError::Whole`], [`crate::GpuError::Shape`],
     /// [`crate::GpuError::Section`]; [`crate::GpuError::Total`] from a method that counts the total only; what the device fails with.
     fn begin<'g>(
         &self,
-        gpu: &'g mut Gpu,
+        engine: &'g mut dyn Engine,
         size: PartitionExtent,
         share: EdgeShare,
         detail: Detail,
     ) -> GpuResult<Box<dyn PartitionCounter + 'g>>;
 }
+
+#[cfg(test)]
+mod tests;

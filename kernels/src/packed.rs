@@ -28,13 +28,13 @@ mod tests;
 use bytemuck::bytes_of;
 
 use crate::arena::{ALIGNMENT, padded};
+use crate::compact;
 use crate::edges::{self, EdgeCounters};
 use crate::engine::{Engine, Event, Grid, Kernel, RING, Stream, Timed, TimedEvents};
 use crate::error::{GpuError, GpuResult};
 use crate::method::{CountingMethod, MethodCount};
 use crate::received::Received;
 use crate::sources::PACKED;
-use crate::{Gpu, compact};
 use arcs_into::ArcBounds;
 use arguments::{PackedArguments, SharedArguments};
 use constants::{GROUP_WORDS, ONE_CHUNK, OWNER_THREADS, ROW_LANES, SCAN};
@@ -166,18 +166,17 @@ impl CountingMethod for Packed {
 
     fn begin<'g>(
         &self,
-        gpu: &'g mut Gpu,
+        engine: &'g mut dyn Engine,
         size: PartitionExtent,
         _: EdgeShare,
         detail: Detail,
     ) -> GpuResult<Box<dyn PartitionCounter + 'g>> {
-        Ok(Box::new(PackedCounter::begin(gpu, size, u64::MAX, detail)?))
+        Ok(Box::new(PackedCounter::begin(engine, size, detail)?))
     }
 }
 
-#[derive(Debug)]
-struct PackedCounter<'g, E: Engine> {
-    engine: &'g mut E,
+struct PackedCounter<'g> {
+    engine: &'g mut dyn Engine,
     received: Received,
     all: SharedArguments,
     locals: u32,
@@ -205,9 +204,8 @@ struct PackedCounter<'g, E: Engine> {
     so_far: MethodCount,
 }
 
-impl<'g, E: Engine> PackedCounter<'g, E> {
-    /// `longest_space`: the most bytes of the work space.
-    fn begin(engine: &'g mut E, size: PartitionExtent, longest_space: u64, detail: Detail) -> GpuResult<Self> {
+impl<'g> PackedCounter<'g> {
+    fn begin(engine: &'g mut dyn Engine, size: PartitionExtent, detail: Detail) -> GpuResult<Self> {
         let received = Received::new(size)?;
         let k = bits_for(size.numbered).ok_or_else(|| {
             let text = format!("{} numbers are too many to be packed; split the graph, or use lstc", size.numbered);
@@ -236,7 +234,7 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
         let packed = engine.take(words)?;
         let most = preferred_space(&size, with_edges).max(least);
         let rest = (engine.layout().capacity() - engine.layout().used()) / ALIGNMENT * ALIGNMENT;
-        let left = rest.max(least).min(padded(most)).min(longest_space);
+        let left = rest.max(least).min(padded(most));
         let space = engine.take(left)?;
         let mut counting = Self {
             all: SharedArguments {
@@ -333,7 +331,7 @@ fn grid_blocks(rows: u32, lanes: u32) -> u32 {
 }
 
 /// Starts a kernel of `packed.cu`, unless it has no blocks.
-fn launch<E: Engine>(engine: &mut E, name: &'static str, grid: Grid, arguments: &PackedArguments) -> GpuResult<()> {
+fn launch(engine: &mut dyn Engine, name: &'static str, grid: Grid, arguments: &PackedArguments) -> GpuResult<()> {
     if grid.blocks == 0 {
         return Ok(());
     }
@@ -344,7 +342,7 @@ fn blocks(blocks: u32) -> Grid {
     Grid { blocks, threads: THREADS, shared: 0 }
 }
 
-impl<E: Engine> Drop for PackedCounter<'_, E> {
+impl Drop for PackedCounter<'_> {
     fn drop(&mut self) {
         // The next partition will reuse the memory.
         self.engine.settle();

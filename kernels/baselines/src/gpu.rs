@@ -1,5 +1,5 @@
 //! The GPU methods: what they share, and their implementation of the traits of `trimill-kernels`. Input: a partition as for `lstc`, its resident
-//! section in runs and then its row blocks. Output: [`MethodCount`]. All memory is from the GPU's arena. Copies and kernels alternate and do not
+//! section in runs and then its row blocks. Output: [`PartitionCount`]. All memory is from the GPU's arena. Copies and kernels alternate and do not
 //! overlap, as in the papers.
 
 mod both_ways;
@@ -20,8 +20,7 @@ use trimill_counting::{
 };
 use trimill_kernels::engine::Engine;
 use trimill_kernels::{
-    ALIGNMENT, ArenaLayout, CountingMethod, CudaSource, Gpu, GpuError, GpuResult, MethodCount, Received,
-    RowBlockSlices, all_memory,
+    ALIGNMENT, ArenaLayout, CountingMethod, CudaSource, GpuError, GpuResult, Received, RowBlockSlices, all_memory,
 };
 
 use trimill_system::Result;
@@ -142,7 +141,7 @@ impl CountingMethod for GpuMethod {
 
     fn begin<'g>(
         &self,
-        gpu: &'g mut Gpu,
+        engine: &'g mut dyn Engine,
         size: PartitionExtent,
         share: EdgeShare,
         detail: Detail,
@@ -150,7 +149,12 @@ impl CountingMethod for GpuMethod {
         if detail != Detail::Total {
             return Err(GpuError::Total(self.name()));
         }
-        Ok(Box::new(GpuBaselineCounter::begin(gpu, self, size, share)?))
+        let received = Received::new(size)?;
+        let mut machine = BaselineDevice::new(engine, self.source())?;
+        let work = self.work(&mut machine, size, share)?;
+        machine.counted.peak_bytes = machine.engine.layout().used();
+        let partitions = self.footprint().scope == Scope::Partitions;
+        Ok(Box::new(GpuBaselineCounter { machine, work, partitions, received }))
     }
 }
 
@@ -180,30 +184,6 @@ struct GpuBaselineCounter<'e> {
     received: Received,
 }
 
-impl<'e> GpuBaselineCounter<'e> {
-    fn begin(
-        engine: &'e mut dyn Engine,
-        method: &GpuMethod,
-        size: PartitionExtent,
-        share: EdgeShare,
-    ) -> GpuResult<Self> {
-        let received = Received::new(size)?;
-        let mut machine = BaselineDevice::new(engine, method.source())?;
-        let work = method.work(&mut machine, size, share)?;
-        machine.counted.peak_bytes = machine.engine.layout().used();
-        let partitions = method.footprint().scope == Scope::Partitions;
-        Ok(Self { machine, work, partitions, received })
-    }
-
-    fn end(&mut self) -> GpuResult<MethodCount> {
-        self.received.finish()?;
-        if self.received.arcs() > 0 {
-            self.work.finish(&mut self.machine)?;
-        }
-        Ok(self.machine.counted)
-    }
-}
-
 impl PartitionCounter for GpuBaselineCounter<'_> {
     fn resident(&mut self, mut run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
         self.received.run(&mut run)?;
@@ -228,7 +208,12 @@ impl PartitionCounter for GpuBaselineCounter<'_> {
     }
 
     fn finish(mut self: Box<Self>) -> Result<PartitionCount> {
-        Ok(self.end()?.into())
+        let Self { machine, work, received, .. } = &mut *self;
+        received.finish()?;
+        if received.arcs() > 0 {
+            work.finish(machine)?;
+        }
+        Ok(machine.counted.into())
     }
 }
 

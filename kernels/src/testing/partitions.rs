@@ -1,7 +1,9 @@
 //! Partitions for tests, and their triangles by brute force.
 
+mod counts;
 mod edges;
 
+pub use counts::{arenas, bytes_of, methods_of};
 pub use edges::{trussness, with_a_long_row};
 
 use std::ops::Range;
