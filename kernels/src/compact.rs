@@ -27,10 +27,10 @@ pub(crate) struct Unpack<'a> {
 }
 
 /// The number of bins; the high bits of a successor select its bin.
-pub const BINS: usize = UNPACK_BINS as usize;
+pub(crate) const BINS: usize = UNPACK_BINS as usize;
 
 /// The smallest shift that gives every number below `numbered` a bin.
-pub fn bin_shift(numbered: u32) -> u32 {
+pub(crate) fn bin_shift(numbered: u32) -> u32 {
     (0..32).find(|&shift| numbered >> shift < UNPACK_BINS).unwrap_or(31)
 }
 

@@ -154,10 +154,4 @@ mod tests {
         assert!(matches!(kind(CUresult::CUDA_ERROR_OUT_OF_MEMORY), GpuError::OutOfMemory { .. }));
         assert!(matches!(kind(CUresult::CUDA_ERROR_INVALID_VALUE), GpuError::Driver { .. }));
     }
-
-    #[test]
-    fn refusals_say_what_was_asked_and_what_is_free() {
-        let text = GpuError::DeviceMemory { asked: 10, free: 7, total: 9 }.to_string();
-        assert_eq!(text, "the device refused 10 bytes; its driver says that 7 of 9 bytes are free");
-    }
 }
