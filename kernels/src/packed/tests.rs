@@ -105,12 +105,8 @@ fn short_rows_are_counted_without_owners() {
     // Rows of a few successors, which may be anywhere: hubs, and numbers after them; now and then one of a word or two for each run.
     let n = 66_000u32;
     let row = |number: u32| -> Vec<u32> {
-        let mut row: Vec<u32> =
-            (1..number % 29).map(|i| number - 1 - (i * i * (1 + number % 3)) % number.min(900)).collect();
-        row.extend(number.is_multiple_of(11).then_some(number / 2));
-        row.sort_unstable();
-        row.dedup();
-        row
+        let row = (1..number % 29).map(|i| number - 1 - (i * i * (1 + number % 3)) % number.min(900));
+        row.chain(number.is_multiple_of(11).then_some(number / 2)).collect()
     };
     let rows = (0..n).map(|number| if number > 64_000 { row(number) } else { vec![] }).collect();
     let local = (0..n).map(|number: u32| !number.is_multiple_of(5)).collect();
@@ -134,14 +130,7 @@ fn a_thread_packs_short_rows_and_a_warp_the_others_among_them() {
         1 => (0..number.min(17)).collect(),
         _ => [number / 3, number / 2, number.saturating_sub(1)].into_iter().filter(|&to| to < number).collect(),
     });
-    let rows: Vec<Vec<u32>> = rows
-        .map(|mut row: Vec<u32>| {
-            row.sort_unstable();
-            row.dedup();
-            row
-        })
-        .collect();
-    let partition = Partition::new(rows, vec![true; 3000]);
+    let partition = Partition::whole(rows.collect());
     let expected = partition.triangles();
     assert!(expected > 10_000);
     let row_blocks = partition.row_blocks(&[]);

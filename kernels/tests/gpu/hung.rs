@@ -26,7 +26,7 @@ fn a_device_that_does_not_answer_is_abandoned() {
 #[ignore = "abandons the device: a process of its own"]
 fn child() {
     let Some((mut gpu, _alone)) = gpu() else { return };
-    let partition = Partition::new(random(1, 20_000, 200, 3, 0.0).rows, vec![true; 20_000]);
+    let partition = Partition::whole(random(1, 20_000, 200, 3, 0.0).rows);
     let row_blocks = partition.row_blocks(&[]);
     let size = partition.size_with(&row_blocks);
     let count = |gpu: &mut Gpu| -> Result<PartitionCount> {
