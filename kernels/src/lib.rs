@@ -42,7 +42,7 @@ pub use find::{Absence, FoundGpus, GpuInfo, Version, find, has_driver};
 pub use gpu::Gpu;
 pub use images::ImageForm;
 pub use lstc::Lstc;
-pub use method::{CountingMethod, MethodCount};
+pub use method::CountingMethod;
 pub use packed::{Packed, takes as packed_takes};
 pub use pinned::Pinned;
 pub use received::{Received, all_memory};

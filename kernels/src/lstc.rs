@@ -25,15 +25,15 @@ use crate::compact::{self, Unpack};
 use crate::edges::{self, EdgeCounters};
 use crate::engine::{Engine, Grid, Kernel, LONGEST_GRID, Stream, Timed, TimedEvents};
 use crate::error::GpuResult;
-use crate::method::{CountingMethod, MethodCount};
+use crate::method::CountingMethod;
 use crate::received::Received;
 use crate::sections::RowBlockSlices;
 use crate::sources::LSTC;
 use arguments::LstcArguments;
 pub use shape::Lstc;
 use trimill_counting::{
-    Detail, EDGE_COUNTER_BYTES, EdgeShare, Footprint, PartitionCounter, PartitionExtent, Resident, RowBlockRoom,
-    VertexCounters,
+    Detail, DeviceTimes, EDGE_COUNTER_BYTES, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent,
+    Resident, RowBlockRoom, VertexCounters,
 };
 use trimill_system::Bytes;
 
@@ -115,7 +115,8 @@ struct LstcCounter<'g> {
     slots: [u64; SLOTS],
     longest_grid: u32,
     row_blocks: usize,
-    so_far: MethodCount,
+    times: DeviceTimes,
+    peak_bytes: u64,
 }
 
 impl<'g> LstcCounter<'g> {
@@ -140,8 +141,8 @@ impl<'g> LstcCounter<'g> {
         let list = engine.take(4 * size.locals)?;
         let sums = engine.take(SUMS_BYTES)?;
         let slots = [engine.take(size.row_block_limit)?, engine.take(size.row_block_limit)?];
-        let so_far = MethodCount { peak_bytes: engine.layout().used(), ..MethodCount::default() };
         Ok(Self {
+            peak_bytes: engine.layout().used(),
             engine,
             method,
             received,
@@ -155,7 +156,7 @@ impl<'g> LstcCounter<'g> {
             slots,
             longest_grid: LONGEST_GRID as u32,
             row_blocks: 0,
-            so_far,
+            times: DeviceTimes::default(),
         })
     }
 
@@ -275,15 +276,15 @@ impl<'g> LstcCounter<'g> {
     fn account(&mut self, slot: usize) -> GpuResult<()> {
         let events = TimedEvents::of(slot);
         self.engine.reach(events.counted)?;
-        self.so_far.times.copies += self.engine.time(Timed::Copy, events.copy, events.copied)?;
-        self.so_far.times.kernels += self.engine.time(Timed::Count, events.kernel, events.counted)?;
+        self.times.copies += self.engine.time(Timed::Copy, events.copy, events.copied)?;
+        self.times.kernels += self.engine.time(Timed::Count, events.kernel, events.counted)?;
         Ok(())
     }
 
-    fn end(mut self) -> GpuResult<MethodCount> {
+    fn end(mut self) -> GpuResult<PartitionCount> {
         self.received.finish()?;
         if self.work == 0 {
-            return Ok(self.so_far);
+            return Ok(PartitionCount { triangles: 0, device: Some(self.times) });
         }
         let sums = self.sums;
         let total = sums + 8 * u64::from(SUM_GRID.blocks);
@@ -299,14 +300,14 @@ impl<'g> LstcCounter<'g> {
         sum(SUM_GRID, self.arguments.sums, self.locals, sums)?;
         sum(Grid { blocks: 1, ..SUM_GRID }, sums, SUM_GRID.blocks.into(), total)?;
         self.engine.record(Stream::Compute, RESIDENT.counted)?;
-        self.so_far.triangles = self.engine.read_u64(Stream::Compute, total)?;
+        let triangles = self.engine.read_u64(Stream::Compute, total)?;
         compact::check(self.engine)?;
         for slot in 0..SLOTS.min(self.row_blocks) {
             self.account(slot)?;
         }
-        self.so_far.times.copies += self.engine.time(Timed::Copy, RESIDENT.copy, RESIDENT.copied)?;
-        self.so_far.times.kernels += self.engine.time(Timed::Sum, RESIDENT.kernel, RESIDENT.counted)?;
-        Ok(self.so_far)
+        self.times.copies += self.engine.time(Timed::Copy, RESIDENT.copy, RESIDENT.copied)?;
+        self.times.kernels += self.engine.time(Timed::Sum, RESIDENT.kernel, RESIDENT.counted)?;
+        Ok(PartitionCount { triangles, device: Some(self.times) })
     }
 }
 

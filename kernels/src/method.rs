@@ -3,25 +3,10 @@
 
 use std::fmt::Debug;
 
-use trimill_counting::{Detail, DeviceTimes, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent};
+use trimill_counting::{Detail, EdgeShare, Footprint, PartitionCounter, PartitionExtent};
 
 use crate::engine::Engine;
 use crate::error::GpuResult;
-
-/// The count, and the time (by the device's clock) and memory that it took.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct MethodCount {
-    /// Triangles whose corner of largest number is local.
-    pub triangles: u64,
-    pub times: DeviceTimes,
-    pub peak_bytes: u64,
-}
-
-impl From<MethodCount> for PartitionCount {
-    fn from(counted: MethodCount) -> Self {
-        Self { triangles: counted.triangles, device: Some(counted.times) }
-    }
-}
 
 pub trait CountingMethod: Debug + Send {
     fn name(&self) -> &'static str;

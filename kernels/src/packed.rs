@@ -32,7 +32,7 @@ use crate::compact;
 use crate::edges::{self, EdgeCounters};
 use crate::engine::{Engine, Event, Grid, Kernel, RING, Stream, Timed, TimedEvents};
 use crate::error::{GpuError, GpuResult};
-use crate::method::{CountingMethod, MethodCount};
+use crate::method::CountingMethod;
 use crate::received::Received;
 use crate::sources::PACKED;
 use arcs_into::ArcBounds;
@@ -43,8 +43,8 @@ use space::{
     LEAST_ROW_BLOCKS_WITH_EDGES, firsts_bytes, preferred_space,
 };
 use trimill_counting::{
-    Detail, EDGE_COUNTER_BYTES, EdgeShare, Footprint, PartitionCounter, PartitionExtent, Resident, RowBlockRoom,
-    VertexCounters,
+    Detail, DeviceTimes, EDGE_COUNTER_BYTES, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent,
+    Resident, RowBlockRoom, VertexCounters,
 };
 use trimill_system::Bytes;
 
@@ -201,7 +201,8 @@ struct PackedCounter<'g> {
     batches: usize,
     /// The run that is being copied. Dropping the counter waits for the device first, which reads it.
     copied: Option<Resident>,
-    so_far: MethodCount,
+    times: DeviceTimes,
+    peak_bytes: u64,
 }
 
 impl<'g> PackedCounter<'g> {
@@ -272,7 +273,8 @@ impl<'g> PackedCounter<'g> {
             row_blocks: 0,
             batches: 0,
             copied: None,
-            so_far: MethodCount { peak_bytes: engine.layout().used(), ..MethodCount::default() },
+            times: DeviceTimes::default(),
+            peak_bytes: engine.layout().used(),
             engine,
         };
         counting.clear()?;
@@ -298,12 +300,12 @@ impl<'g> PackedCounter<'g> {
         engine.record(Stream::Copy, RESIDENT.copied)
     }
 
-    fn end(mut self) -> GpuResult<MethodCount> {
+    fn end(mut self) -> GpuResult<PartitionCount> {
         self.received.finish()?;
         if self.row_blocks == 0 {
-            return Ok(self.so_far);
+            return Ok(PartitionCount { triangles: 0, device: Some(self.times) });
         }
-        self.so_far.triangles = self.engine.read_u64(Stream::Compute, self.all.total)?;
+        let triangles = self.engine.read_u64(Stream::Compute, self.all.total)?;
         compact::check(self.engine)?;
         for row_block in self.row_blocks.saturating_sub(RING)..self.row_blocks {
             self.account(row_block)?;
@@ -311,8 +313,8 @@ impl<'g> PackedCounter<'g> {
         for batch in self.batches.saturating_sub(RING)..self.batches {
             self.account_batch(batch)?;
         }
-        self.so_far.times.copies += self.engine.time(Timed::Copy, RESIDENT.copy, RESIDENT.copied)?;
-        Ok(self.so_far)
+        self.times.copies += self.engine.time(Timed::Copy, RESIDENT.copy, RESIDENT.copied)?;
+        Ok(PartitionCount { triangles, device: Some(self.times) })
     }
 }
 

@@ -152,7 +152,7 @@ impl CountingMethod for GpuMethod {
         let received = Received::new(size)?;
         let mut machine = BaselineDevice::new(engine, self.source())?;
         let work = self.work(&mut machine, size, share)?;
-        machine.counted.peak_bytes = machine.engine.layout().used();
+        machine.peak_bytes = machine.engine.layout().used();
         let partitions = self.footprint().scope == Scope::Partitions;
         Ok(Box::new(GpuBaselineCounter { machine, work, partitions, received }))
     }
@@ -197,14 +197,14 @@ impl PartitionCounter for GpuBaselineCounter<'_> {
         self.received.row_block(&row_block)?;
         if self.partitions && !row_block.range.is_empty() && self.received.arcs() > 0 {
             self.work.row_block(&mut self.machine, &row_block)?;
-            let BaselineDevice { engine, counted, .. } = &mut self.machine;
-            counted.peak_bytes = counted.peak_bytes.max(engine.layout().used());
+            let BaselineDevice { engine, peak_bytes, .. } = &mut self.machine;
+            *peak_bytes = engine.layout().used().max(*peak_bytes);
         }
         Ok(())
     }
 
     fn memory(&self) -> CounterMemory {
-        all_memory(self.machine.engine, self.machine.counted.peak_bytes)
+        all_memory(self.machine.engine, self.machine.peak_bytes)
     }
 
     fn finish(mut self: Box<Self>) -> Result<PartitionCount> {
@@ -213,7 +213,7 @@ impl PartitionCounter for GpuBaselineCounter<'_> {
         if received.arcs() > 0 {
             work.finish(machine)?;
         }
-        Ok(machine.counted.into())
+        Ok(PartitionCount { triangles: machine.triangles, device: Some(machine.times) })
     }
 }
 

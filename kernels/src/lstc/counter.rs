@@ -52,10 +52,10 @@ impl PartitionCounter for LstcCounter<'_> {
     }
 
     fn memory(&self) -> CounterMemory {
-        all_memory(self.engine, self.so_far.peak_bytes)
+        all_memory(self.engine, self.peak_bytes)
     }
 
     fn finish(self: Box<Self>) -> Result<PartitionCount> {
-        Ok(self.end()?.into())
+        Ok(self.end()?)
     }
 }

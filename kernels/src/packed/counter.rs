@@ -63,10 +63,10 @@ impl PartitionCounter for PackedCounter<'_> {
     }
 
     fn memory(&self) -> CounterMemory {
-        all_memory(self.engine, self.so_far.peak_bytes)
+        all_memory(self.engine, self.peak_bytes)
     }
 
     fn finish(self: Box<Self>) -> Result<PartitionCount> {
-        Ok(self.end()?.into())
+        Ok(self.end()?)
     }
 }

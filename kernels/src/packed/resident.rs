@@ -146,7 +146,7 @@ impl PackedCounter<'_> {
     fn packed(&mut self, half: usize) -> GpuResult<()> {
         let events = of_row_block(half);
         self.engine.reach(events.counted)?;
-        self.so_far.times.preprocessing += self.engine.time(Timed::Prepare, events.kernel, events.counted)?;
+        self.times.preprocessing += self.engine.time(Timed::Prepare, events.kernel, events.counted)?;
         Ok(())
     }
 

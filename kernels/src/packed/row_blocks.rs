@@ -194,15 +194,15 @@ impl PackedCounter<'_> {
     pub(super) fn account(&mut self, row_block: usize) -> GpuResult<()> {
         let events = of_row_block(row_block);
         self.engine.reach(events.counted)?;
-        self.so_far.times.copies += self.engine.time(Timed::Copy, events.copy, events.copied)?;
+        self.times.copies += self.engine.time(Timed::Copy, events.copy, events.copied)?;
         Ok(())
     }
 
     pub(super) fn account_batch(&mut self, batch: usize) -> GpuResult<()> {
         let events = of_batch(batch);
         self.engine.reach(events.counted)?;
-        self.so_far.times.preprocessing += self.engine.time(Timed::Prepare, events.copy, events.kernel)?;
-        self.so_far.times.kernels += self.engine.time(Timed::Count, events.kernel, events.counted)?;
+        self.times.preprocessing += self.engine.time(Timed::Prepare, events.copy, events.kernel)?;
+        self.times.kernels += self.engine.time(Timed::Count, events.kernel, events.counted)?;
         Ok(())
     }
 }

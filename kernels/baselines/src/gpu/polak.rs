@@ -186,8 +186,7 @@ impl BaselineWork for Polak {
         machine.start_clock()?;
         let arguments = [bound(index), bound(index + 1), m, edge, node, results];
         machine.launch(0, "count_triangles", Grid::of(threads, block_threads)?, &arguments)?;
-        machine.counted.triangles =
-            primitives::sum(machine, results, threads, ValueWidth::U64, results + 8 * MOST_THREADS)?;
+        machine.triangles = primitives::sum(machine, results, threads, ValueWidth::U64, results + 8 * MOST_THREADS)?;
         machine.stop_clock(|times| &mut times.kernels)
     }
 }

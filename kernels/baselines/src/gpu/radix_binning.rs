@@ -174,7 +174,7 @@ impl BaselineWork for RadixBinning {
         if !closed.is_multiple_of(3) {
             return Err(GpuError::Section(format!("{closed} wedges are closed, which is no multiple of three")));
         }
-        machine.counted.triangles = closed / 3;
+        machine.triangles = closed / 3;
         Ok(())
     }
 }

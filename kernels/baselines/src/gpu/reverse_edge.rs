@@ -137,7 +137,7 @@ impl BaselineWork for ReverseEdgeGpu {
             }
         }
         machine.join(*streams.end())?;
-        machine.counted.triangles += primitives::sum(machine, *result, arcs, ValueWidth::U32, *sums)?;
+        machine.triangles += primitives::sum(machine, *result, arcs, ValueWidth::U32, *sums)?;
         machine.stop_clock(|times| &mut times.kernels)
     }
 }
