@@ -140,8 +140,7 @@ fn triangles_are_counted_on_each_of_their_arcs() {
             for method in [&methods[0], &methods[1 + place % 3]] {
                 let arenas = arenas(&method.footprint_with_edges(), &size);
                 let mut double = Double::new(arenas[i % arenas.len()], pace).unwrap();
-                let counter = method.begin(&mut double, size, EdgeShare::ALL, Detail::Edges).unwrap();
-                let found = partition.count_on_arcs(counter, partition.runs(133), &row_blocks);
+                let found = partition.count_on_arcs(&mut double, &**method, &row_blocks);
                 assert_eq!(found, expected, "{method:?}, seed {seed}, {cuts:?}, {pace:?}");
             }
         }

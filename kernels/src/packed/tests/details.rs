@@ -63,8 +63,7 @@ fn triangles_are_counted_on_arcs_of_long_rows() {
         let (row_blocks, size) = partition.case(i, cuts);
         let arena = arenas(&FOOTPRINT_WITH_EDGES, &size)[i];
         let mut double = Double::new(arena, pace).unwrap();
-        let counting = PackedCounter::begin(&mut double, size, Detail::Edges).unwrap();
-        let found = partition.count_on_arcs(Box::new(counting), partition.runs(133), &row_blocks);
+        let found = partition.count_on_arcs(&mut double, &Packed, &row_blocks);
         assert!(found == expected, "{cuts:?}, {pace:?}, an arena of {arena} bytes");
     }
 }
@@ -75,9 +74,7 @@ fn a_row_may_have_more_than_65536_arcs() {
     let (partition, expected) = with_a_long_row();
     let (row_blocks, size) = partition.case(0, &[]);
     let mut double = Double::new(preferred_bytes(&size, true), Pace::Late).unwrap();
-    let counter = PackedCounter::begin(&mut double, size, Detail::Edges).unwrap();
-    let found = partition.count_on_arcs(Box::new(counter), partition.runs(10_000), &row_blocks);
-    assert_eq!(found, (expected, 3));
+    assert_eq!(partition.count_on_arcs(&mut double, &Packed, &row_blocks), (expected, 3));
 }
 
 #[test]
