@@ -24,8 +24,8 @@ pub trait CountingMethod: Debug + Send {
     }
 
     /// Begins a partition in the engine's arena; counters of vertices are in the memory of [`Engine::counters`]. Errors:
-    /// [`crate::GpuError::Budget`] when the arena is too small; [`crate::GpuError::Whole`], [`crate::GpuError::Shape`],
-    /// [`crate::GpuError::Section`]; [`crate::GpuError::Total`] from a method that counts the total only; what the device fails with.
+    /// [`crate::GpuError::Budget`] when the arena is too small; [`crate::GpuError::Shape`]: the method does not count such a partition,
+    /// share or detail; [`crate::GpuError::Section`]; what the device fails with.
     fn begin<'g>(
         &self,
         engine: &'g mut dyn Engine,

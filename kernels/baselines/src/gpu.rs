@@ -86,16 +86,6 @@ impl GpuMethod {
         }
     }
 
-    /// The least device bytes with which it begins: no more than its footprint.
-    fn least_bytes(&self, size: &PartitionExtent) -> u64 {
-        match self {
-            Self::Polak(_) => polak::device_bytes(size),
-            Self::ReverseEdge(_) => reverse_edge::device_bytes(size),
-            Self::Skiff(options) => skiff::device_bytes(options, size),
-            Self::RadixBinning(options) => radix_binning::device_bytes(options, size),
-        }
-    }
-
     fn work(
         &self,
         machine: &mut BaselineDevice<'_>,
@@ -104,7 +94,7 @@ impl GpuMethod {
     ) -> GpuResult<Box<dyn BaselineWork>> {
         let scope = self.footprint().scope;
         if scope != Scope::Partitions && size.locals != u64::from(size.numbered) {
-            return Err(GpuError::Whole { method: self.name(), bytes: self.least_bytes(&size) });
+            return Err(GpuError::Shape(format!("method {} counts whole graphs only", self.name())));
         }
         if scope != Scope::SharesOfGraphs && share != EdgeShare::ALL {
             return Err(GpuError::Shape(format!("method {} does not count a share of the edges", self.name())));
@@ -147,7 +137,7 @@ impl CountingMethod for GpuMethod {
         detail: Detail,
     ) -> GpuResult<Box<dyn PartitionCounter + 'g>> {
         if detail != Detail::Total {
-            return Err(GpuError::Total(self.name()));
+            return Err(GpuError::Shape(format!("method {} counts the total only", self.name())));
         }
         let received = Received::new(size)?;
         let mut machine = BaselineDevice::new(engine, self.source())?;

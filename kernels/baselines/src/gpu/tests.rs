@@ -9,6 +9,18 @@ use trimill_counting::RowBlock;
 use trimill_kernels::testing::partitions::{Partition, bytes_of, give, pool, random};
 use trimill_kernels::testing::{Double, Pace, has_compiler};
 
+impl GpuMethod {
+    /// The least device bytes with which it begins: no more than its footprint.
+    fn least_bytes(&self, size: &PartitionExtent) -> u64 {
+        match self {
+            Self::Polak(_) => super::bytes_of(|take| polak::lay(take, size, false)),
+            Self::ReverseEdge(_) => super::bytes_of(|take| reverse_edge::lay(take, size)),
+            Self::Skiff(options) => skiff::device_bytes(options, size),
+            Self::RadixBinning(options) => super::bytes_of(|take| radix_binning::lay(take, options, size)),
+        }
+    }
+}
+
 /// Counts in an arena of `spare` bytes more than the least.
 fn count(
     method: &GpuMethod,
@@ -162,18 +174,6 @@ fn radix_binning_drops_what_has_nothing_on_the_other_side() {
 }
 
 #[test]
-fn whole_graphs_are_asked_for_with_the_bytes_that_they_take() {
-    let Some(()) = has_compiler() else { return };
-    let size = random(1, 100, 5, 0, 0.5).size(0);
-    let method = GpuMethod::Polak(Default::default());
-    let mut double = Double::new(1 << 20, Pace::Late).unwrap();
-    let refused = method.begin(&mut double, size, EdgeShare::ALL, Detail::Total).map(drop).unwrap_err();
-    let bytes = method.least_bytes(&size);
-    assert_eq!(refused, GpuError::Whole { method: "polak", bytes });
-    assert!(bytes > 16 * size.arcs);
-}
-
-#[test]
 fn runs_and_row_blocks_that_are_missing_are_noticed() {
     let Some(()) = has_compiler() else { return };
     let partition = random(1, 100, 5, 0, 0.5);
@@ -190,9 +190,9 @@ fn runs_and_row_blocks_that_are_missing_are_noticed() {
 }
 
 #[test]
-fn shapes_out_of_bounds_are_refused() {
+fn shapes_out_of_bounds_and_what_a_method_does_not_count_are_refused() {
     let Some(()) = has_compiler() else { return };
-    let size = random(1, 50, 5, 0, 1.0).size(0);
+    let [size, part] = [1.0, 0.5].map(|share| random(1, 50, 5, 0, share).size(0));
     let polak =
         |block_threads| GpuMethod::Polak(polak::PolakOptions { block_threads, ..polak::PolakOptions::default() });
     let reverse =
@@ -214,6 +214,11 @@ fn shapes_out_of_bounds_are_refused() {
         let mut double = Double::new(1 << 20, Pace::Late).unwrap();
         let refused = method.begin(&mut double, size, share, Detail::Total).map(drop);
         assert!(matches!(refused, Err(GpuError::Shape(_))), "{method:?}: {refused:?}");
+    }
+    for (size, detail) in [(part, Detail::Total), (size, Detail::Edges)] {
+        let mut double = Double::new(1 << 24, Pace::Late).unwrap();
+        let refused = polak(64).begin(&mut double, size, EdgeShare::ALL, detail).map(drop);
+        assert!(matches!(refused, Err(GpuError::Shape(_))), "{refused:?}");
     }
 }
 
