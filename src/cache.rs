@@ -13,7 +13,6 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::orient::OrientedFile;
 use crate::report::CacheEntry;
 use trimill_graph::OrientedGraph;
 use trimill_graph::file::{self, open_file, open_temporary};
@@ -201,31 +200,31 @@ impl Cache {
     }
 
     /// Stores and opens the graph of `origin`, evicting others if necessary. A graph above the limit is opened in place, and removed with the job.
-    pub fn store(&self, origin: &Origin, oriented: OrientedFile) -> Result<OrientedGraph> {
-        let others = self.entries()?;
+    pub fn store(&self, origin: &Origin, oriented: disk::NewFile) -> Result<OrientedGraph> {
+        let (others, bytes) = (self.entries()?, oriented.bytes());
         let most = match self.most {
             Some(most) => most,
             None => {
                 // The space that would be free without any cached graph, this one included.
-                let graphs = others.iter().fold(oriented.file_bytes, |sum, other| sum + other.bytes);
+                let graphs = others.iter().fold(bytes, |sum, other| sum + other.bytes);
                 Bytes((disk::free_space(&self.dir)? + graphs).get() / 2)
             }
         };
-        if oriented.file_bytes > most {
-            let (bytes, dir) = (oriented.file_bytes, self.dir.display());
+        if bytes > most {
+            let dir = self.dir.display();
             tracing::info!(
                 "the graph takes {bytes} and the cache in {dir} at most {most} (--cache-max): it is not kept"
             );
-            return open_temporary(oriented.file);
+            return open_temporary(oriented);
         }
         let path = self.path_of(origin)?;
         // Opened before it gets a name under which other processes may remove it.
-        let graph = open(oriented.file.as_file(), &path, origin)?;
+        let graph = open(oriented.as_file(), &path, origin)?;
         if let Some(seen) = origin.identity.seen() {
-            file::note_seen(oriented.file.as_file(), &path, seen)?;
+            file::note_seen(oriented.as_file(), &path, seen)?;
         }
-        oriented.file.persist(&path)?;
-        let mut total = oriented.file_bytes;
+        oriented.persist(&path)?;
+        let mut total = bytes;
         for entry in others.iter().filter(|entry| entry.path != path) {
             total += entry.bytes;
             if total > most {

@@ -37,12 +37,6 @@ use trimill_system::{Bytes, Result, parallel};
 
 const AHEAD: usize = 24;
 
-/// A complete graph file under a temporary name.
-pub struct OrientedFile {
-    pub file: trimill_system::disk::NewFile,
-    pub file_bytes: Bytes,
-}
-
 /// Orients `clean` into a new graph, which records `source` as the input's identity. Also returns all bytes written to buckets.
 pub fn orient(
     clean: CleanGraph,

@@ -198,14 +198,14 @@ impl Preparation<'_, '_> {
 
     /// A finished graph, and the bytes written to its file.
     fn made(&self, made: MadeGraph, cache: Option<&Cache>) -> Result<(OrientedGraph, Bytes)> {
-        let oriented = match made {
-            MadeGraph::File(oriented) => oriented,
+        let file = match made {
+            MadeGraph::File(file) => file,
             MadeGraph::Memory(graph) => return Ok((*graph, Bytes::ZERO)),
         };
-        let written = oriented.file_bytes;
+        let written = file.bytes();
         let graph = match cache.zip(self.origin.as_deref()) {
-            Some((cache, origin)) => cache.store(origin, oriented)?,
-            None => open_temporary(oriented.file)?,
+            Some((cache, origin)) => cache.store(origin, file)?,
+            None => open_temporary(file)?,
         };
         Ok((graph, written))
     }

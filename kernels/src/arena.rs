@@ -63,8 +63,8 @@ impl ArenaLayout {
 #[derive(Debug)]
 pub(crate) struct Arena {
     context: Arc<CudaContext>,
-    address: u64,
-    layout: ArenaLayout,
+    pub(crate) address: u64,
+    pub(crate) layout: ArenaLayout,
 }
 
 impl Arena {
@@ -89,18 +89,6 @@ impl Arena {
         let left = self.layout.capacity - bytes;
         self.layout = ArenaLayout::new(left);
         left
-    }
-
-    pub(crate) fn layout(&self) -> &ArenaLayout {
-        &self.layout
-    }
-
-    pub(crate) fn layout_mut(&mut self) -> &mut ArenaLayout {
-        &mut self.layout
-    }
-
-    pub(crate) fn address(&self) -> u64 {
-        self.address
     }
 }
 
@@ -134,6 +122,7 @@ mod tests {
         assert_eq!((layout.used(), layout.capacity()), (0, 1024));
         assert_eq!(layout.take(1024).unwrap(), 0);
     }
+
     #[test]
     fn pieces_begin_past_2_to_the_32_bytes() {
         let mut layout = ArenaLayout::new(1 << 37);

@@ -27,10 +27,10 @@ pub(crate) struct Unpack<'a> {
 }
 
 /// The number of bins; the high bits of a successor select its bin.
-pub const BINS: usize = UNPACK_BINS as usize;
+pub(crate) const BINS: usize = UNPACK_BINS as usize;
 
 /// The smallest shift that gives every number below `numbered` a bin.
-pub fn bin_shift(numbered: u32) -> u32 {
+pub(crate) fn bin_shift(numbered: u32) -> u32 {
     (0..32).find(|&shift| numbered >> shift < UNPACK_BINS).unwrap_or(31)
 }
 
@@ -87,7 +87,7 @@ pub(crate) const fn longest_part(scratch: u64) -> u64 {
 }
 
 /// Begins a partition: clears the error flag and the bins, if the device unpacks rows.
-pub(crate) fn begin<E: Engine>(engine: &mut E) -> GpuResult<()> {
+pub(crate) fn begin(engine: &mut dyn Engine) -> GpuResult<()> {
     let scratch = engine.scratch();
     if scratch.bytes == 0 {
         return Ok(());
@@ -103,7 +103,7 @@ pub(crate) fn begin<E: Engine>(engine: &mut E) -> GpuResult<()> {
 ///
 /// # Safety
 /// As [`Engine::copy`], for the stored bytes and the parts.
-pub(crate) unsafe fn unpack<E: Engine>(engine: &mut E, order: &Unpack<'_>) -> GpuResult<()> {
+pub(crate) unsafe fn unpack(engine: &mut dyn Engine, order: &Unpack<'_>) -> GpuResult<()> {
     let EncodedRows { bytes, parts } = order.encoded;
     let Some(&EncodedPart { row: first_row, arc: first_arc, .. }) = parts.first() else { return Ok(()) };
     let scratch = engine.scratch();
@@ -158,7 +158,7 @@ pub(crate) unsafe fn unpack<E: Engine>(engine: &mut E, order: &Unpack<'_>) -> Gp
 }
 
 /// Waits for the copy stream; returns how many of the counted successors are in each bin.
-pub(crate) fn bins<E: Engine>(engine: &mut E) -> GpuResult<Vec<u64>> {
+pub(crate) fn bins(engine: &mut dyn Engine) -> GpuResult<Vec<u64>> {
     let mut bins = vec![0u64; BINS];
     let at = engine.scratch().address + BINS_AT;
     engine.read(Stream::Copy, at, cast_slice_mut(&mut bins))?;
@@ -166,7 +166,7 @@ pub(crate) fn bins<E: Engine>(engine: &mut E) -> GpuResult<Vec<u64>> {
 }
 
 /// Waits for the copy stream. Errors: [`GpuError::Rows`], by the error flag: the stored bytes were not valid rows; the device's own.
-pub(crate) fn check<E: Engine>(engine: &mut E) -> GpuResult<()> {
+pub(crate) fn check(engine: &mut dyn Engine) -> GpuResult<()> {
     let scratch = engine.scratch();
     match scratch.bytes == 0 || engine.read_u64(Stream::Copy, scratch.address)? == 0 {
         true => Ok(()),

@@ -37,13 +37,13 @@ pub(crate) struct EdgeCounters {
 }
 
 impl EdgeCounters {
-    pub(crate) fn take<E: Engine>(engine: &mut E, size: &PartitionExtent) -> GpuResult<Self> {
+    pub(crate) fn take(engine: &mut dyn Engine, size: &PartitionExtent) -> GpuResult<Self> {
         let resident = engine.take(EDGE_COUNTER_BYTES * size.arcs)?;
         let slots = [engine.take(size.row_block_limit)?, engine.take(size.row_block_limit)?];
         Ok(Self { resident, slots, arcs: size.arcs, unread: VecDeque::new() })
     }
 
-    pub(crate) fn clear<E: Engine>(&self, engine: &mut E) -> GpuResult<()> {
+    pub(crate) fn clear(&self, engine: &mut dyn Engine) -> GpuResult<()> {
         engine.fill(Stream::Copy, self.resident, 0, EDGE_COUNTER_BYTES * self.arcs)
     }
 
@@ -52,9 +52,9 @@ impl EdgeCounters {
     }
 
     /// Begins the row block of a slot: enqueues zeros before its kernels. `counted` is the event after the last of these kernels.
-    pub(crate) fn begin_row_block<E: Engine>(
+    pub(crate) fn begin_row_block(
         &mut self,
-        engine: &mut E,
+        engine: &mut dyn Engine,
         slot: usize,
         arcs: u64,
         counted: Event,
@@ -76,7 +76,7 @@ impl EdgeCounters {
     }
 
     /// Waits for the oldest unread row block, and reads its counters.
-    pub(crate) fn read_row_block<E: Engine>(&mut self, engine: &mut E, into: &mut [u32]) -> GpuResult<()> {
+    pub(crate) fn read_row_block(&mut self, engine: &mut dyn Engine, into: &mut [u32]) -> GpuResult<()> {
         let none = || GpuError::Section("there is no row block whose counters were not read".into());
         let Unread { arcs, counted } = self.unread.pop_front().ok_or_else(none)?;
         if into.len() as u64 != arcs {
@@ -92,7 +92,7 @@ impl EdgeCounters {
     }
 
     /// Waits for all kernels, and reads counters from resident arc `first` on.
-    pub(crate) fn read_resident<E: Engine>(&self, engine: &mut E, first: u64, into: &mut [u32]) -> GpuResult<()> {
+    pub(crate) fn read_resident(&self, engine: &mut dyn Engine, first: u64, into: &mut [u32]) -> GpuResult<()> {
         if first + into.len() as u64 > self.arcs {
             return Err(GpuError::Section(format!("counters beyond the {} resident arcs", self.arcs)));
         }

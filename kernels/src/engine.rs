@@ -126,7 +126,7 @@ pub trait Engine: Send {
         Ok(self.layout().take(bytes)? + self.address())
     }
 
-    /// Reserved for unpacking rows ([`crate::compact`]).
+    /// Reserved for unpacking rows.
     fn scratch(&self) -> ReservedMemory;
 
     /// Reserved for the counters of vertices ([`trimill_counting::VertexCounters`]).

@@ -43,16 +43,7 @@ pub enum GpuError {
     /// Stored rows whose successors do not ascend or are too large, or whose number is not as announced.
     #[error("the stored rows of the graph are not those of an oriented graph")]
     Rows,
-    #[error("method {0} counts the total only, not the triangles at each vertex")]
-    Total(&'static str),
-    /// A partition for a method that needs the whole graph.
-    #[error("method {method} counts whole graphs only; this one takes {bytes} bytes of device memory")]
-    Whole {
-        method: &'static str,
-        /// What the method takes for a graph of this size.
-        bytes: u64,
-    },
-    /// Block threads or a tile width out of bounds.
+    /// What a method does not count, or block threads or a tile width out of bounds.
     #[error("{0}")]
     Shape(String),
     #[error("this program has no kernels {name}; run scripts/make-images")]
@@ -79,12 +70,9 @@ impl From<GpuError> for Error {
         use GpuError as E;
         let text = error.to_string();
         match error {
-            E::Shape(_) | E::Total(_) => Self::usage(text),
+            E::Shape(_) => Self::usage(text),
             E::Rows => {
                 Self::data("the graph file", text).advice("remove it (trimill cache remove), and it is made again")
-            }
-            E::Whole { .. } => {
-                Self::resource(text).advice("use --parts 1 and a budget of that size, or another --method")
             }
             E::Absent(_) | E::NoSuchDevice { .. } => {
                 Self::resource(format!("no usable GPU: {text}")).advice("use --backend cpu")
@@ -153,11 +141,5 @@ mod tests {
         assert!(matches!(kind(CUresult::CUDA_ERROR_ECC_UNCORRECTABLE), GpuError::DeviceLost { .. }));
         assert!(matches!(kind(CUresult::CUDA_ERROR_OUT_OF_MEMORY), GpuError::OutOfMemory { .. }));
         assert!(matches!(kind(CUresult::CUDA_ERROR_INVALID_VALUE), GpuError::Driver { .. }));
-    }
-
-    #[test]
-    fn refusals_say_what_was_asked_and_what_is_free() {
-        let text = GpuError::DeviceMemory { asked: 10, free: 7, total: 9 }.to_string();
-        assert_eq!(text, "the device refused 10 bytes; its driver says that 7 of 9 bytes are free");
     }
 }

@@ -20,7 +20,7 @@ use crate::find::{GpuInfo, find};
 use crate::images::ImageForm;
 use crate::pinned::Pinned;
 use crate::staging::StagingBuffers;
-use crate::waiting::{USUAL_LIMIT, Waiting};
+use crate::waiting::Waiting;
 use clock::Clock;
 use module::Module;
 
@@ -65,7 +65,7 @@ impl Gpu {
         let kernels = context.new_stream().map_err(&opening)?;
         let event = |_| context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT)).map_err(&opening);
         let events = (0..EVENTS).map(event).collect::<GpuResult<_>>()?;
-        let waiting = Waiting::new(&context, USUAL_LIMIT)?;
+        let waiting = Waiting::new(&context)?;
         let staging = StagingBuffers::new(&context, &copies)?;
         let (free, total) = result::mem_get_info().map_err(&opening)?;
         let held = (total - free) as u64;
@@ -145,12 +145,12 @@ impl Gpu {
     }
 
     fn set_apart(&mut self, bytes: u64) -> ReservedMemory {
-        ReservedMemory { address: self.arena.address() + self.arena.set_apart(bytes), bytes }
+        ReservedMemory { address: self.arena.address + self.arena.set_apart(bytes), bytes }
     }
 
     /// The arena's size in bytes, reserved pieces included; 0 before [`Gpu::reserve`].
     pub fn reserved(&self) -> u64 {
-        self.arena.layout().capacity() + self.scratch.bytes + self.counters.bytes
+        self.arena.layout.capacity() + self.scratch.bytes + self.counters.bytes
     }
 
     /// Bytes reserved for unpacking; 0 if this device cannot unpack rows.

@@ -11,7 +11,7 @@
 #![allow(unsafe_code, reason = "the driver is a library of C")]
 
 mod arena;
-pub mod compact;
+mod compact;
 mod edges;
 pub mod engine;
 mod error;
@@ -36,13 +36,13 @@ mod vertices;
 mod waiting;
 
 pub use arena::{ALIGNMENT, ArenaLayout, padded};
-pub use compact::{BINS, bin_shift, scratch_bytes};
+pub use compact::scratch_bytes;
 pub use error::{GpuError, GpuResult};
 pub use find::{Absence, FoundGpus, GpuInfo, Version, find, has_driver};
 pub use gpu::Gpu;
 pub use images::ImageForm;
 pub use lstc::Lstc;
-pub use method::{CountingMethod, MethodCount};
+pub use method::CountingMethod;
 pub use packed::{Packed, takes as packed_takes};
 pub use pinned::Pinned;
 pub use received::{Received, all_memory};

@@ -20,21 +20,20 @@ mod tests;
 
 use bytemuck::{bytes_of, cast_slice};
 
-use crate::Gpu;
 use crate::arena::{ALIGNMENT, padded};
 use crate::compact::{self, Unpack};
 use crate::edges::{self, EdgeCounters};
 use crate::engine::{Engine, Grid, Kernel, LONGEST_GRID, Stream, Timed, TimedEvents};
 use crate::error::GpuResult;
-use crate::method::{CountingMethod, MethodCount};
+use crate::method::CountingMethod;
 use crate::received::Received;
 use crate::sections::RowBlockSlices;
 use crate::sources::LSTC;
 use arguments::LstcArguments;
 pub use shape::Lstc;
 use trimill_counting::{
-    Detail, EDGE_COUNTER_BYTES, EdgeShare, Footprint, PartitionCounter, PartitionExtent, Resident, RowBlockRoom,
-    VertexCounters,
+    Detail, DeviceTimes, EDGE_COUNTER_BYTES, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent,
+    Resident, RowBlockRoom, VertexCounters,
 };
 use trimill_system::Bytes;
 
@@ -88,21 +87,20 @@ impl CountingMethod for Lstc {
 
     fn begin<'g>(
         &self,
-        gpu: &'g mut Gpu,
+        engine: &'g mut dyn Engine,
         size: PartitionExtent,
         _: EdgeShare,
         detail: Detail,
     ) -> GpuResult<Box<dyn PartitionCounter + 'g>> {
-        Ok(Box::new(LstcCounter::begin(gpu, *self, size, LONGEST_GRID as u32)?.with(detail, &size)?))
+        Ok(Box::new(LstcCounter::begin(engine, *self, size, detail)?))
     }
 }
 
 /// The events of the resident section and of the final sum, after those of the slots.
 const RESIDENT: TimedEvents = TimedEvents::of(SLOTS);
 
-#[derive(Debug)]
-struct LstcCounter<'g, E: Engine> {
-    engine: &'g mut E,
+struct LstcCounter<'g> {
+    engine: &'g mut dyn Engine,
     method: Lstc,
     received: Received,
     locals: u64,
@@ -117,56 +115,49 @@ struct LstcCounter<'g, E: Engine> {
     slots: [u64; SLOTS],
     longest_grid: u32,
     row_blocks: usize,
-    so_far: MethodCount,
+    times: DeviceTimes,
+    peak_bytes: u64,
 }
 
-impl<'g, E: Engine> LstcCounter<'g, E> {
-    fn begin(engine: &'g mut E, method: Lstc, size: PartitionExtent, longest_grid: u32) -> GpuResult<Self> {
+impl<'g> LstcCounter<'g> {
+    fn begin(engine: &'g mut dyn Engine, method: Lstc, size: PartitionExtent, detail: Detail) -> GpuResult<Self> {
         let received = Received::new(size)?;
         engine.load(&LSTC)?;
         engine.layout().restart();
+        let (vertices, edges) = match detail {
+            Detail::Total => (None, None),
+            Detail::Vertices(counters) => (Some(counters), None),
+            Detail::Edges => (None, Some(EdgeCounters::take(engine, &size)?)),
+        };
         let arguments = LstcArguments {
             offsets: engine.take(8 * (size.locals + 1))?,
             successors: engine.take(4 * size.arcs)?,
             cursors: engine.take(4 * size.locals)?,
             sums: engine.take(8 * size.locals)?,
+            on_arcs: edges.as_ref().map_or(0, |edges| edges.resident),
             tile_width: method.tile(),
             ..LstcArguments::default()
         };
         let list = engine.take(4 * size.locals)?;
         let sums = engine.take(SUMS_BYTES)?;
         let slots = [engine.take(size.row_block_limit)?, engine.take(size.row_block_limit)?];
-        let so_far = MethodCount { peak_bytes: engine.layout().used(), ..MethodCount::default() };
         Ok(Self {
+            peak_bytes: engine.layout().used(),
             engine,
             method,
             received,
             locals: size.locals,
             arguments,
-            vertices: None,
-            edges: None,
+            vertices,
+            edges,
             list,
             work: 0,
             sums,
             slots,
-            longest_grid,
+            longest_grid: LONGEST_GRID as u32,
             row_blocks: 0,
-            so_far,
+            times: DeviceTimes::default(),
         })
-    }
-
-    fn with(mut self, detail: Detail, size: &PartitionExtent) -> GpuResult<Self> {
-        match detail {
-            Detail::Total => {}
-            Detail::Vertices(counters) => self.vertices = Some(counters),
-            Detail::Edges => {
-                let edges = EdgeCounters::take(self.engine, size)?;
-                self.so_far.peak_bytes = self.engine.layout().used();
-                self.arguments.on_arcs = edges.resident;
-                self.edges = Some(edges);
-            }
-        }
-        Ok(self)
     }
 
     /// Enqueues the copies of a run; no kernel need wait: row blocks are copied later in the same stream. From now on, dropping waits for the device.
@@ -285,15 +276,15 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
     fn account(&mut self, slot: usize) -> GpuResult<()> {
         let events = TimedEvents::of(slot);
         self.engine.reach(events.counted)?;
-        self.so_far.times.copies += self.engine.time(Timed::Copy, events.copy, events.copied)?;
-        self.so_far.times.kernels += self.engine.time(Timed::Count, events.kernel, events.counted)?;
+        self.times.copies += self.engine.time(Timed::Copy, events.copy, events.copied)?;
+        self.times.kernels += self.engine.time(Timed::Count, events.kernel, events.counted)?;
         Ok(())
     }
 
-    fn end(mut self) -> GpuResult<MethodCount> {
+    fn end(mut self) -> GpuResult<PartitionCount> {
         self.received.finish()?;
         if self.work == 0 {
-            return Ok(self.so_far);
+            return Ok(PartitionCount { triangles: 0, device: Some(self.times) });
         }
         let sums = self.sums;
         let total = sums + 8 * u64::from(SUM_GRID.blocks);
@@ -309,18 +300,18 @@ impl<'g, E: Engine> LstcCounter<'g, E> {
         sum(SUM_GRID, self.arguments.sums, self.locals, sums)?;
         sum(Grid { blocks: 1, ..SUM_GRID }, sums, SUM_GRID.blocks.into(), total)?;
         self.engine.record(Stream::Compute, RESIDENT.counted)?;
-        self.so_far.triangles = self.engine.read_u64(Stream::Compute, total)?;
+        let triangles = self.engine.read_u64(Stream::Compute, total)?;
         compact::check(self.engine)?;
         for slot in 0..SLOTS.min(self.row_blocks) {
             self.account(slot)?;
         }
-        self.so_far.times.copies += self.engine.time(Timed::Copy, RESIDENT.copy, RESIDENT.copied)?;
-        self.so_far.times.kernels += self.engine.time(Timed::Sum, RESIDENT.kernel, RESIDENT.counted)?;
-        Ok(self.so_far)
+        self.times.copies += self.engine.time(Timed::Copy, RESIDENT.copy, RESIDENT.copied)?;
+        self.times.kernels += self.engine.time(Timed::Sum, RESIDENT.kernel, RESIDENT.counted)?;
+        Ok(PartitionCount { triangles, device: Some(self.times) })
     }
 }
 
-impl<E: Engine> Drop for LstcCounter<'_, E> {
+impl Drop for LstcCounter<'_> {
     fn drop(&mut self) {
         // The next partition will reuse the memory.
         self.engine.settle();

@@ -3,25 +3,10 @@
 
 use std::fmt::Debug;
 
-use trimill_counting::{Detail, DeviceTimes, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent};
+use trimill_counting::{Detail, EdgeShare, Footprint, PartitionCounter, PartitionExtent};
 
-use crate::Gpu;
+use crate::engine::Engine;
 use crate::error::GpuResult;
-
-/// The count, and the time (by the device's clock) and memory that it took.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct MethodCount {
-    /// Triangles whose corner of largest number is local.
-    pub triangles: u64,
-    pub times: DeviceTimes,
-    pub peak_bytes: u64,
-}
-
-impl From<MethodCount> for PartitionCount {
-    fn from(counted: MethodCount) -> Self {
-        Self { triangles: counted.triangles, device: Some(counted.times) }
-    }
-}
 
 pub trait CountingMethod: Debug + Send {
     fn name(&self) -> &'static str;
@@ -38,14 +23,17 @@ pub trait CountingMethod: Debug + Send {
         false
     }
 
-    /// Begins a partition in the GPU's arena; counters of vertices are in the memory of [`Gpu::reserve_counters`]. Errors:
-    /// [`crate::GpuError::Budget`] when the arena is too small; [`crate::GpuError::Whole`], [`crate::GpuError::Shape`],
-    /// [`crate::GpuError::Section`]; [`crate::GpuError::Total`] from a method that counts the total only; what the device fails with.
+    /// Begins a partition in the engine's arena; counters of vertices are in the memory of [`Engine::counters`]. Errors:
+    /// [`crate::GpuError::Budget`] when the arena is too small; [`crate::GpuError::Shape`]: the method does not count such a partition,
+    /// share or detail; [`crate::GpuError::Section`]; what the device fails with.
     fn begin<'g>(
         &self,
-        gpu: &'g mut Gpu,
+        engine: &'g mut dyn Engine,
         size: PartitionExtent,
         share: EdgeShare,
         detail: Detail,
     ) -> GpuResult<Box<dyn PartitionCounter + 'g>>;
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,13 +28,13 @@ mod tests;
 use bytemuck::bytes_of;
 
 use crate::arena::{ALIGNMENT, padded};
+use crate::compact;
 use crate::edges::{self, EdgeCounters};
 use crate::engine::{Engine, Event, Grid, Kernel, RING, Stream, Timed, TimedEvents};
 use crate::error::{GpuError, GpuResult};
-use crate::method::{CountingMethod, MethodCount};
+use crate::method::CountingMethod;
 use crate::received::Received;
 use crate::sources::PACKED;
-use crate::{Gpu, compact};
 use arcs_into::ArcBounds;
 use arguments::{PackedArguments, SharedArguments};
 use constants::{GROUP_WORDS, ONE_CHUNK, OWNER_THREADS, ROW_LANES, SCAN};
@@ -43,8 +43,8 @@ use space::{
     LEAST_ROW_BLOCKS_WITH_EDGES, firsts_bytes, preferred_space,
 };
 use trimill_counting::{
-    Detail, EDGE_COUNTER_BYTES, EdgeShare, Footprint, PartitionCounter, PartitionExtent, Resident, RowBlockRoom,
-    VertexCounters,
+    Detail, DeviceTimes, EDGE_COUNTER_BYTES, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent,
+    Resident, RowBlockRoom, VertexCounters,
 };
 use trimill_system::Bytes;
 
@@ -166,18 +166,17 @@ impl CountingMethod for Packed {
 
     fn begin<'g>(
         &self,
-        gpu: &'g mut Gpu,
+        engine: &'g mut dyn Engine,
         size: PartitionExtent,
         _: EdgeShare,
         detail: Detail,
     ) -> GpuResult<Box<dyn PartitionCounter + 'g>> {
-        Ok(Box::new(PackedCounter::begin(gpu, size, u64::MAX, detail)?))
+        Ok(Box::new(PackedCounter::begin(engine, size, detail)?))
     }
 }
 
-#[derive(Debug)]
-struct PackedCounter<'g, E: Engine> {
-    engine: &'g mut E,
+struct PackedCounter<'g> {
+    engine: &'g mut dyn Engine,
     received: Received,
     all: SharedArguments,
     locals: u32,
@@ -202,12 +201,12 @@ struct PackedCounter<'g, E: Engine> {
     batches: usize,
     /// The run that is being copied. Dropping the counter waits for the device first, which reads it.
     copied: Option<Resident>,
-    so_far: MethodCount,
+    times: DeviceTimes,
+    peak_bytes: u64,
 }
 
-impl<'g, E: Engine> PackedCounter<'g, E> {
-    /// `longest_space`: the most bytes of the work space.
-    fn begin(engine: &'g mut E, size: PartitionExtent, longest_space: u64, detail: Detail) -> GpuResult<Self> {
+impl<'g> PackedCounter<'g> {
+    fn begin(engine: &'g mut dyn Engine, size: PartitionExtent, detail: Detail) -> GpuResult<Self> {
         let received = Received::new(size)?;
         let k = bits_for(size.numbered).ok_or_else(|| {
             let text = format!("{} numbers are too many to be packed; split the graph, or use lstc", size.numbered);
@@ -236,7 +235,7 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
         let packed = engine.take(words)?;
         let most = preferred_space(&size, with_edges).max(least);
         let rest = (engine.layout().capacity() - engine.layout().used()) / ALIGNMENT * ALIGNMENT;
-        let left = rest.max(least).min(padded(most)).min(longest_space);
+        let left = rest.max(least).min(padded(most));
         let space = engine.take(left)?;
         let mut counting = Self {
             all: SharedArguments {
@@ -274,7 +273,8 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
             row_blocks: 0,
             batches: 0,
             copied: None,
-            so_far: MethodCount { peak_bytes: engine.layout().used(), ..MethodCount::default() },
+            times: DeviceTimes::default(),
+            peak_bytes: engine.layout().used(),
             engine,
         };
         counting.clear()?;
@@ -300,12 +300,12 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
         engine.record(Stream::Copy, RESIDENT.copied)
     }
 
-    fn end(mut self) -> GpuResult<MethodCount> {
+    fn end(mut self) -> GpuResult<PartitionCount> {
         self.received.finish()?;
         if self.row_blocks == 0 {
-            return Ok(self.so_far);
+            return Ok(PartitionCount { triangles: 0, device: Some(self.times) });
         }
-        self.so_far.triangles = self.engine.read_u64(Stream::Compute, self.all.total)?;
+        let triangles = self.engine.read_u64(Stream::Compute, self.all.total)?;
         compact::check(self.engine)?;
         for row_block in self.row_blocks.saturating_sub(RING)..self.row_blocks {
             self.account(row_block)?;
@@ -313,8 +313,8 @@ impl<'g, E: Engine> PackedCounter<'g, E> {
         for batch in self.batches.saturating_sub(RING)..self.batches {
             self.account_batch(batch)?;
         }
-        self.so_far.times.copies += self.engine.time(Timed::Copy, RESIDENT.copy, RESIDENT.copied)?;
-        Ok(self.so_far)
+        self.times.copies += self.engine.time(Timed::Copy, RESIDENT.copy, RESIDENT.copied)?;
+        Ok(PartitionCount { triangles, device: Some(self.times) })
     }
 }
 
@@ -333,7 +333,7 @@ fn grid_blocks(rows: u32, lanes: u32) -> u32 {
 }
 
 /// Starts a kernel of `packed.cu`, unless it has no blocks.
-fn launch<E: Engine>(engine: &mut E, name: &'static str, grid: Grid, arguments: &PackedArguments) -> GpuResult<()> {
+fn launch(engine: &mut dyn Engine, name: &'static str, grid: Grid, arguments: &PackedArguments) -> GpuResult<()> {
     if grid.blocks == 0 {
         return Ok(());
     }
@@ -344,7 +344,7 @@ fn blocks(blocks: u32) -> Grid {
     Grid { blocks, threads: THREADS, shared: 0 }
 }
 
-impl<E: Engine> Drop for PackedCounter<'_, E> {
+impl Drop for PackedCounter<'_> {
     fn drop(&mut self) {
         // The next partition will reuse the memory.
         self.engine.settle();

@@ -115,7 +115,7 @@ impl RowBlockSlices<'_> {
     ///
     /// # Safety
     /// As [`Engine::copy`], for all slices.
-    pub(crate) unsafe fn send<E: Engine>(&self, engine: &mut E, start: u64) -> GpuResult<()> {
+    pub(crate) unsafe fn send(&self, engine: &mut dyn Engine, start: u64) -> GpuResult<()> {
         // SAFETY: as the caller promised.
         unsafe { engine.copy(start, &self.pieces())? };
         let Some(encoded) = self.encoded else { return Ok(()) };

@@ -13,7 +13,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::{GpuResult, driver};
 use crate::pinned::Pinned;
-use crate::waiting::{USUAL_LIMIT, Waiting};
+use crate::waiting::Waiting;
 
 const BUFFER: usize = 8 << 20;
 
@@ -47,7 +47,7 @@ impl StagingBuffers {
         let event = || context.new_event(None);
         let buffer = |_| Ok((Pinned::new(context, BUFFER)?, event().map_err(driver("making an event"))?));
         let buffers = (0..BUFFERS).map(buffer).collect::<GpuResult<_>>()?;
-        let waiting = Waiting::new(context, USUAL_LIMIT)?;
+        let waiting = Waiting::new(context)?;
         Ok(Self { stream: Arc::clone(stream), waiting, buffers, next: 0, direct: false, threads: threads() })
     }
 

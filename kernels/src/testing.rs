@@ -6,12 +6,13 @@ pub mod partitions;
 pub mod prepared;
 
 use std::io::Write as _;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 pub use double::{Double, Pace};
 pub use emulated::has_compiler;
 
 use crate::{Gpu, ImageForm, find};
+use trimill_system::lock;
 
 /// Reports that the calling test is skipped, even where output of passing tests is captured.
 pub fn skipped(reason: &dyn std::fmt::Display) {
@@ -25,7 +26,7 @@ pub fn skipped(reason: &dyn std::fmt::Display) {
 /// `TRIMILL_REQUIRE_GPU=1` that fails the test. With `TRIMILL_TEST_PTX=1` its kernels are loaded from PTX.
 pub fn gpu() -> Option<(Gpu, MutexGuard<'static, ()>)> {
     static ONE: Mutex<()> = Mutex::new(());
-    let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let alone = lock(&ONE);
     if let Err(reason) = find() {
         assert!(std::env::var_os("TRIMILL_REQUIRE_GPU").is_none_or(|v| v != "1"), "{reason}");
         skipped(&reason);

@@ -6,7 +6,7 @@ use crate::engine::{Engine, ReservedMemory, Stream};
 use crate::error::{GpuError, GpuResult};
 
 /// Checks that the engine has memory for the counters of a pass, and enqueues zeros in the copy stream. Returns their address.
-pub(crate) fn clear<E: Engine>(counters: &VertexCounters, engine: &mut E) -> GpuResult<u64> {
+pub(crate) fn clear(counters: &VertexCounters, engine: &mut dyn Engine) -> GpuResult<u64> {
     let ReservedMemory { address, bytes } = engine.counters();
     let asked = COUNTER_BYTES * counters.held();
     if asked > bytes {

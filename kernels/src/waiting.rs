@@ -2,13 +2,14 @@
 //! half millisecond. After a limit the device is abandoned: [`GpuError::Hung`]. Kernels or copies that never end may still use what it holds, and
 //! freeing waits for them: nothing of its context is freed from then on.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{sleep, yield_now};
 use std::time::{Duration, Instant};
 
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream};
 
 use crate::error::{GpuError, GpuResult, driver};
+use trimill_system::lock;
 
 /// How long a device may take to answer by default.
 pub const USUAL_LIMIT: Duration = Duration::from_secs(600);
@@ -26,9 +27,9 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    pub(crate) fn new(context: &Arc<CudaContext>, limit: Duration) -> GpuResult<Self> {
+    pub(crate) fn new(context: &Arc<CudaContext>) -> GpuResult<Self> {
         let end = context.new_event(None).map_err(driver("making an event"))?;
-        Ok(Self { context: Arc::clone(context), limit, end })
+        Ok(Self { context: Arc::clone(context), limit: USUAL_LIMIT, end })
     }
 
     pub(crate) fn at_most(&mut self, limit: Duration) {
@@ -78,17 +79,17 @@ fn until(limit: Duration, mut is_so: impl FnMut() -> GpuResult<bool>) -> GpuResu
 
 /// From now on nothing of this context is freed.
 fn abandon(context: &Arc<CudaContext>) {
-    ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).push(context.cu_ctx() as usize);
+    lock(&ABANDONED).push(context.cu_ctx() as usize);
     std::mem::forget(Arc::clone(context));
 }
 
 pub(crate) fn is_abandoned(context: &CudaContext) -> bool {
-    ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).contains(&(context.cu_ctx() as usize))
+    lock(&ABANDONED).contains(&(context.cu_ctx() as usize))
 }
 
 /// Whether a device of this process was abandoned: the driver may wait for it at a normal exit, so a program should end by `_exit`.
 pub fn any_abandoned() -> bool {
-    !ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    !lock(&ABANDONED).is_empty()
 }
 
 #[cfg(test)]

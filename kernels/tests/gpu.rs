@@ -17,13 +17,10 @@ mod prepare;
 #[path = "gpu/vertices.rs"]
 mod vertices;
 
-use trimill_counting::{
-    CounterMemory, Detail, EdgeShare, Footprint, Lent, PartitionCounter, PartitionExtent, RowBlock,
-};
+use trimill_counting::{Detail, EdgeShare, Footprint, Lent, PartitionCounter, PartitionExtent, RowBlock};
 use trimill_kernels::testing::gpu;
-use trimill_kernels::testing::partitions::{Partition, cuts, device_bytes, pool, random};
-use trimill_kernels::{CountingMethod, Gpu, GpuError, ImageForm, Lstc, Packed, Pinned};
-use trimill_system::Bytes;
+use trimill_kernels::testing::partitions::{Partition, arenas, bytes_of, cuts, device_bytes, methods_of, pool, random};
+use trimill_kernels::{CountingMethod, Gpu, GpuError, ImageForm, Lstc, Pinned};
 
 /// Begins a partition of which the total is counted.
 fn begin<'g>(
@@ -32,14 +29,6 @@ fn begin<'g>(
     size: PartitionExtent,
 ) -> Result<Box<dyn PartitionCounter + 'g>, GpuError> {
     method.begin(gpu, size, EdgeShare::ALL, Detail::Total)
-}
-
-/// The bytes of the arena that a counter takes.
-fn bytes_of(counter: &dyn PartitionCounter) -> u64 {
-    match counter.memory() {
-        CounterMemory::All(Bytes(bytes)) => bytes,
-        besides => panic!("{besides:?}"),
-    }
 }
 
 /// 6 million vertices that each point at their three predecessors: 72 MB of successors. Every `nth` one is local. Returns its triangles, too.
@@ -82,27 +71,14 @@ fn begun<'g>(
     counter
 }
 
-/// Arenas of exactly the bytes that the footprint promises; of a method that takes more if it is there, also of those, and of some between.
-fn arenas(method: &dyn CountingMethod, size: &PartitionExtent) -> Vec<u64> {
-    let footprint = method.footprint();
-    let least = footprint.least(size);
-    match footprint.of_budget.map(|of_budget| of_budget(size, u64::MAX)) {
-        None => vec![least],
-        Some(preferred) => vec![least, least + (preferred - least) / 5, preferred],
-    }
-}
-
 /// Counts with row blocks of the proxies' rows and with row blocks of all rows, in all arenas. All must give the same.
 fn count(gpu: &mut Gpu, method: &dyn CountingMethod, partition: &Partition, cuts: &[u32]) -> u64 {
     let mut counts = Vec::new();
     for row_blocks in [partition.row_blocks(cuts), partition.shared_row_blocks(cuts)] {
-        let size = partition.size_with(&row_blocks);
-        for arena in arenas(method, &size) {
+        for arena in arenas(&method.footprint(), &partition.size_with(&row_blocks)) {
             gpu.reserve(arena).unwrap();
-            let mut counter = begun(method, gpu, partition, size.row_block_limit);
-            row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.view(), pool()).unwrap());
-            assert!(bytes_of(&*counter) <= arena);
-            let counted = counter.finish().unwrap_or_else(|error| panic!("{error}"));
+            let counted = partition.count(gpu, method, EdgeShare::ALL, &row_blocks);
+            let counted = counted.unwrap_or_else(|error| panic!("{error}"));
             let times = counted.device.unwrap();
             assert!(times.kernels.max(times.copies).as_secs() < 60, "{counted:?}");
             counts.push(counted.triangles);
@@ -110,14 +86,6 @@ fn count(gpu: &mut Gpu, method: &dyn CountingMethod, partition: &Partition, cuts
     }
     assert!(counts.iter().all(|&count| count == counts[0]), "{counts:?}: {method:?}, {cuts:?}");
     counts[0]
-}
-
-/// Method `packed`, and `lstc` with tiles and blocks of these sizes.
-fn methods_of(shapes: impl IntoIterator<Item = (u32, u32)>) -> Vec<Box<dyn CountingMethod>> {
-    let lstc = shapes
-        .into_iter()
-        .map(|(threads, tile)| Box::new(Lstc::new(threads, tile).unwrap()) as Box<dyn CountingMethod>);
-    std::iter::once(Box::new(Packed) as _).chain(lstc).collect()
 }
 
 /// `packed`, and `lstc` in a few shapes, of which one is without tiles.

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::{IdsOfVertices, OrientedFile};
+use super::IdsOfVertices;
 use trimill_graph::file::Layout;
 use trimill_graph::names::Names;
 use trimill_graph::writing::{GraphWriter, RowsWritten};
 use trimill_graph::{BlockBytes, DegreeRun, MemorySections, OrientedGraph};
-use trimill_system::disk::{DiskNeed, check_room};
+use trimill_system::disk::{DiskNeed, NewFile, check_room};
 use trimill_system::{Bytes, Error, Result, lock, parallel};
 
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +53,7 @@ impl<'a> Destination<'a> {
 }
 
 pub enum MadeGraph {
-    File(OrientedFile),
+    File(NewFile),
     Memory(Box<OrientedGraph>),
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn make(
     place.check_room(&layout, None)?;
     let writer = begin(place, layout, vertices)?;
     let rows = rows(&|position, bytes| writer.blocks(position, &bytes))?;
-    complete(writer, &rows, degrees, source).map(MadeGraph::File)
+    writer.finish(&rows, degrees, source()?).map(MadeGraph::File)
 }
 
 /// File blocks in memory; when they take more than they may, all go to a file.
@@ -138,7 +138,7 @@ impl MemoryBlocks<'_> {
         source: impl FnOnce() -> Result<String>,
     ) -> Result<MadeGraph> {
         if let Some(writer) = self.writer.into_inner() {
-            return complete(writer, &rows, degrees, source).map(MadeGraph::File);
+            return writer.finish(&rows, degrees, source()?).map(MadeGraph::File);
         }
         let HeldBlocks { vertices, blocks: mut chunks, .. } =
             self.held.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -163,15 +163,4 @@ fn begin(place: Destination<'_>, layout: Layout, vertices: VertexSections<'_>) -
     }
     writer.order(&order, degrees)?;
     Ok(writer)
-}
-
-fn complete(
-    writer: GraphWriter,
-    rows: &RowsWritten,
-    degrees: &[DegreeRun],
-    source: impl FnOnce() -> Result<String>,
-) -> Result<OrientedFile> {
-    let file = writer.finish(rows, degrees, source()?)?;
-    let file_bytes = Bytes(std::fs::metadata(&file).map_or(0, |m| m.len()));
-    Ok(OrientedFile { file, file_bytes })
 }

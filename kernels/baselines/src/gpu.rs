@@ -1,5 +1,5 @@
 //! The GPU methods: what they share, and their implementation of the traits of `trimill-kernels`. Input: a partition as for `lstc`, its resident
-//! section in runs and then its row blocks. Output: [`MethodCount`]. All memory is from the GPU's arena. Copies and kernels alternate and do not
+//! section in runs and then its row blocks. Output: [`PartitionCount`]. All memory is from the GPU's arena. Copies and kernels alternate and do not
 //! overlap, as in the papers.
 
 mod both_ways;
@@ -20,8 +20,7 @@ use trimill_counting::{
 };
 use trimill_kernels::engine::Engine;
 use trimill_kernels::{
-    ALIGNMENT, ArenaLayout, CountingMethod, CudaSource, Gpu, GpuError, GpuResult, MethodCount, Received,
-    RowBlockSlices, all_memory,
+    ALIGNMENT, ArenaLayout, CountingMethod, CudaSource, GpuError, GpuResult, Received, RowBlockSlices, all_memory,
 };
 
 use trimill_system::Result;
@@ -87,16 +86,6 @@ impl GpuMethod {
         }
     }
 
-    /// The least device bytes with which it begins: no more than its footprint.
-    fn least_bytes(&self, size: &PartitionExtent) -> u64 {
-        match self {
-            Self::Polak(_) => polak::device_bytes(size),
-            Self::ReverseEdge(_) => reverse_edge::device_bytes(size),
-            Self::Skiff(options) => skiff::device_bytes(options, size),
-            Self::RadixBinning(options) => radix_binning::device_bytes(options, size),
-        }
-    }
-
     fn work(
         &self,
         machine: &mut BaselineDevice<'_>,
@@ -105,7 +94,7 @@ impl GpuMethod {
     ) -> GpuResult<Box<dyn BaselineWork>> {
         let scope = self.footprint().scope;
         if scope != Scope::Partitions && size.locals != u64::from(size.numbered) {
-            return Err(GpuError::Whole { method: self.name(), bytes: self.least_bytes(&size) });
+            return Err(GpuError::Shape(format!("method {} counts whole graphs only", self.name())));
         }
         if scope != Scope::SharesOfGraphs && share != EdgeShare::ALL {
             return Err(GpuError::Shape(format!("method {} does not count a share of the edges", self.name())));
@@ -142,15 +131,20 @@ impl CountingMethod for GpuMethod {
 
     fn begin<'g>(
         &self,
-        gpu: &'g mut Gpu,
+        engine: &'g mut dyn Engine,
         size: PartitionExtent,
         share: EdgeShare,
         detail: Detail,
     ) -> GpuResult<Box<dyn PartitionCounter + 'g>> {
         if detail != Detail::Total {
-            return Err(GpuError::Total(self.name()));
+            return Err(GpuError::Shape(format!("method {} counts the total only", self.name())));
         }
-        Ok(Box::new(GpuBaselineCounter::begin(gpu, self, size, share)?))
+        let received = Received::new(size)?;
+        let mut machine = BaselineDevice::new(engine, self.source())?;
+        let work = self.work(&mut machine, size, share)?;
+        machine.peak_bytes = machine.engine.layout().used();
+        let partitions = self.footprint().scope == Scope::Partitions;
+        Ok(Box::new(GpuBaselineCounter { machine, work, partitions, received }))
     }
 }
 
@@ -180,30 +174,6 @@ struct GpuBaselineCounter<'e> {
     received: Received,
 }
 
-impl<'e> GpuBaselineCounter<'e> {
-    fn begin(
-        engine: &'e mut dyn Engine,
-        method: &GpuMethod,
-        size: PartitionExtent,
-        share: EdgeShare,
-    ) -> GpuResult<Self> {
-        let received = Received::new(size)?;
-        let mut machine = BaselineDevice::new(engine, method.source())?;
-        let work = method.work(&mut machine, size, share)?;
-        machine.counted.peak_bytes = machine.engine.layout().used();
-        let partitions = method.footprint().scope == Scope::Partitions;
-        Ok(Self { machine, work, partitions, received })
-    }
-
-    fn end(&mut self) -> GpuResult<MethodCount> {
-        self.received.finish()?;
-        if self.received.arcs() > 0 {
-            self.work.finish(&mut self.machine)?;
-        }
-        Ok(self.machine.counted)
-    }
-}
-
 impl PartitionCounter for GpuBaselineCounter<'_> {
     fn resident(&mut self, mut run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
         self.received.run(&mut run)?;
@@ -217,18 +187,23 @@ impl PartitionCounter for GpuBaselineCounter<'_> {
         self.received.row_block(&row_block)?;
         if self.partitions && !row_block.range.is_empty() && self.received.arcs() > 0 {
             self.work.row_block(&mut self.machine, &row_block)?;
-            let BaselineDevice { engine, counted, .. } = &mut self.machine;
-            counted.peak_bytes = counted.peak_bytes.max(engine.layout().used());
+            let BaselineDevice { engine, peak_bytes, .. } = &mut self.machine;
+            *peak_bytes = engine.layout().used().max(*peak_bytes);
         }
         Ok(())
     }
 
     fn memory(&self) -> CounterMemory {
-        all_memory(self.machine.engine, self.machine.counted.peak_bytes)
+        all_memory(self.machine.engine, self.machine.peak_bytes)
     }
 
     fn finish(mut self: Box<Self>) -> Result<PartitionCount> {
-        Ok(self.end()?.into())
+        let Self { machine, work, received, .. } = &mut *self;
+        received.finish()?;
+        if received.arcs() > 0 {
+            work.finish(machine)?;
+        }
+        Ok(PartitionCount { triangles: machine.triangles, device: Some(machine.times) })
     }
 }
 

@@ -103,19 +103,19 @@ impl CountBackend for SerialMethod {
         }
     }
 
-    /// Errors: [`GpuError::Total`]; [`GpuError::Whole`]: the method counts whole graphs only, and this is a partition.
+    /// Errors: [`GpuError::Shape`]: more than the total is asked for, or a partition of a method that counts whole graphs only.
     fn begin<'a>(
         &'a mut self,
         size: PartitionExtent,
         _: EdgeShare,
         detail: Detail,
     ) -> Result<Box<dyn PartitionCounter + 'a>> {
-        let method = Self::name(*self);
+        let refused = |what: &str| GpuError::Shape(format!("method {} counts {what} only", Self::name(*self)));
         if detail != Detail::Total {
-            return Err(GpuError::Total(method).into());
+            return Err(refused("the total").into());
         }
         if self.footprint().scope != Scope::Partitions && size.locals != u64::from(size.numbered) {
-            return Err(GpuError::Whole { method, bytes: self.footprint().least(&size) }.into());
+            return Err(refused("whole graphs").into());
         }
         Ok(Box::new(SerialCounter { method: *self, resident: None, lists: None, triangles: 0 }))
     }

@@ -2,11 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use trimill_baselines::{GpuMethod, Organisation, polak, radix_binning, reverse_edge, skiff};
-use trimill_counting::{CounterMemory, Detail, EdgeShare, PartitionCount, RowBlock, Scope};
+use trimill_counting::{EdgeShare, PartitionCount, RowBlock, Scope};
 use trimill_kernels::testing::gpu;
-use trimill_kernels::testing::partitions::{Partition, cuts, give, random};
+use trimill_kernels::testing::partitions::{Partition, cuts, random};
 use trimill_kernels::{CountingMethod, Gpu};
-use trimill_system::{Bytes, Result};
+use trimill_system::Result;
 
 fn polaks() -> Vec<GpuMethod> {
     let with = |on_cpu, block_threads| GpuMethod::Polak(polak::PolakOptions { on_cpu, block_threads });
@@ -45,14 +45,10 @@ fn count(
     partition: &Partition,
     (row_blocks, bytes): (&[RowBlock], Option<u64>),
 ) -> Result<PartitionCount> {
-    let size = partition.size_with(row_blocks);
     // Some can begin with less than their footprint.
-    let bytes = bytes.unwrap_or_else(|| method.footprint().least(&size)).next_multiple_of(256);
-    gpu.reserve(bytes).unwrap();
-    let mut counter = method.begin(gpu, size, share, Detail::Total)?;
-    give(&mut *counter, partition.runs(size.locals as usize / 3 + 1), row_blocks)?;
-    assert!(matches!(counter.memory(), CounterMemory::All(Bytes(taken)) if taken <= bytes));
-    let counted = counter.finish()?;
+    let bytes = bytes.unwrap_or_else(|| method.footprint().least(&partition.size_with(row_blocks)));
+    gpu.reserve(bytes.next_multiple_of(256)).unwrap();
+    let counted = partition.count(gpu, method, share, row_blocks)?;
     let times = counted.device.unwrap();
     for time in [times.kernels, times.copies, times.preprocessing] {
         assert!(time.as_secs() < 60, "{counted:?}");

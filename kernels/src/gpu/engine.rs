@@ -38,11 +38,11 @@ impl Gpu {
 
 impl Engine for Gpu {
     fn layout(&mut self) -> &mut ArenaLayout {
-        self.arena.layout_mut()
+        &mut self.arena.layout
     }
 
     fn address(&self) -> u64 {
-        self.arena.address()
+        self.arena.address
     }
 
     fn scratch(&self) -> ReservedMemory {

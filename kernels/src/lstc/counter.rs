@@ -7,11 +7,11 @@ use trimill_system::Result;
 
 use super::LstcCounter;
 use crate::edges;
-use crate::engine::{Engine, Stream};
+use crate::engine::Stream;
 use crate::received::{all_memory, counts_of};
 use crate::sections::RowBlockSlices;
 
-impl<E: Engine> PartitionCounter for LstcCounter<'_, E> {
+impl PartitionCounter for LstcCounter<'_> {
     fn resident(&mut self, mut run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
         // SAFETY: the run lives until `sent` has returned, which is called in any case.
         let queued = unsafe { self.enqueue_resident(&mut run) };
@@ -52,10 +52,10 @@ impl<E: Engine> PartitionCounter for LstcCounter<'_, E> {
     }
 
     fn memory(&self) -> CounterMemory {
-        all_memory(self.engine, self.so_far.peak_bytes)
+        all_memory(self.engine, self.peak_bytes)
     }
 
     fn finish(self: Box<Self>) -> Result<PartitionCount> {
-        Ok(self.end()?.into())
+        Ok(self.end()?)
     }
 }

@@ -6,12 +6,12 @@ use trimill_counting::{CounterMemory, PartitionCount, PartitionCounter, Resident
 use trimill_system::{Result, parallel};
 
 use super::{PackedCounter, RESIDENT};
-use crate::engine::{Engine, Stream};
+use crate::engine::Stream;
 use crate::received::{all_memory, counts_of};
 use crate::sections::RowBlockSlices;
 use crate::{compact, edges};
 
-impl<E: Engine> PartitionCounter for PackedCounter<'_, E> {
+impl PartitionCounter for PackedCounter<'_> {
     fn resident(&mut self, mut run: Resident, pool: &ThreadPool) -> Result<Option<Resident>> {
         match &mut self.into {
             Some(_) if run.encoded_rows().is_some() => self.binned = true,
@@ -63,10 +63,10 @@ impl<E: Engine> PartitionCounter for PackedCounter<'_, E> {
     }
 
     fn memory(&self) -> CounterMemory {
-        all_memory(self.engine, self.so_far.peak_bytes)
+        all_memory(self.engine, self.peak_bytes)
     }
 
     fn finish(self: Box<Self>) -> Result<PartitionCount> {
-        Ok(self.end()?.into())
+        Ok(self.end()?)
     }
 }

@@ -12,7 +12,7 @@ use crate::engine::{Engine, Stream, Timed};
 use crate::error::{GpuError, GpuResult};
 use trimill_counting::{EncodedPart, EncodedRows, Resident};
 
-impl<E: Engine> PackedCounter<'_, E> {
+impl PackedCounter<'_> {
     /// Copies and packs a run. Plain rows are cut to fit a half, even within a row; encoded rows only between parts.
     ///
     /// # Safety
@@ -59,7 +59,7 @@ impl<E: Engine> PackedCounter<'_, E> {
             let past = row + rows.max(1);
             let successors = &run.successors[(successor - first_successor) as usize..(end - first_successor) as usize];
             // SAFETY: as the caller promised.
-            let send = |engine: &mut E, at| unsafe {
+            let send = |engine: &mut dyn Engine, at: u64| unsafe {
                 engine.copy(at, &[cast_slice(&run.offsets[row..=past]), cast_slice(successors)])
             };
             self.pack(first_local + row as u32, &run.offsets[row..=past], successor..end, send)?;
@@ -95,7 +95,7 @@ impl<E: Engine> PackedCounter<'_, E> {
                 bin_shift: Some(bin_shift(self.all.numbered)),
             };
             // SAFETY: as the caller promised.
-            let send = |engine: &mut E, at: u64| unsafe {
+            let send = |engine: &mut dyn Engine, at: u64| unsafe {
                 engine.copy(at, &[cast_slice(own)])?;
                 let successors_at = at + size_of_val(own) as u64;
                 compact::unpack(engine, &Unpack { offsets_at: at, successors_at, ..order })
@@ -112,7 +112,7 @@ impl<E: Engine> PackedCounter<'_, E> {
         row: u32,
         offsets: &[u64],
         successors: Range<u64>,
-        send: impl FnOnce(&mut E, u64) -> GpuResult<()>,
+        send: impl FnOnce(&mut dyn Engine, u64) -> GpuResult<()>,
     ) -> GpuResult<()> {
         let half = self.halves % SLOTS;
         let events = of_row_block(half);
@@ -146,7 +146,7 @@ impl<E: Engine> PackedCounter<'_, E> {
     fn packed(&mut self, half: usize) -> GpuResult<()> {
         let events = of_row_block(half);
         self.engine.reach(events.counted)?;
-        self.so_far.times.preprocessing += self.engine.time(Timed::Prepare, events.kernel, events.counted)?;
+        self.times.preprocessing += self.engine.time(Timed::Prepare, events.kernel, events.counted)?;
         Ok(())
     }
 

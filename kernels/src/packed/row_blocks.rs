@@ -8,14 +8,14 @@ use super::{
     BY_BLOCK_BLOCKS, BY_GROUP_BLOCKS, BY_WARP_BLOCKS, ONE_CHUNK, OTHER_BLOCKS, OWNER_THREADS, PackedCounter, ROW_LANES,
     SLOTS, THREADS, blocks, grid_blocks, lanes_for, launch, of_batch, of_row_block,
 };
-use crate::engine::{Engine, Grid, RING, Stream, Timed};
+use crate::engine::{Grid, RING, Stream, Timed};
 use crate::error::GpuResult;
 use crate::sections::RowBlockSlices;
 use trimill_counting::EDGE_COUNTER_BYTES;
 
-impl<E: Engine> PackedCounter<'_, E> {
+impl PackedCounter<'_> {
     /// # Safety
-    /// As [`Engine::copy`], for the row block.
+    /// As [`crate::engine::Engine::copy`], for the row block.
     pub(super) unsafe fn enqueue_row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
         let first = self.received.is_first_row_block();
         let bytes = self.received.row_block(row_block)?;
@@ -194,15 +194,15 @@ impl<E: Engine> PackedCounter<'_, E> {
     pub(super) fn account(&mut self, row_block: usize) -> GpuResult<()> {
         let events = of_row_block(row_block);
         self.engine.reach(events.counted)?;
-        self.so_far.times.copies += self.engine.time(Timed::Copy, events.copy, events.copied)?;
+        self.times.copies += self.engine.time(Timed::Copy, events.copy, events.copied)?;
         Ok(())
     }
 
     pub(super) fn account_batch(&mut self, batch: usize) -> GpuResult<()> {
         let events = of_batch(batch);
         self.engine.reach(events.counted)?;
-        self.so_far.times.preprocessing += self.engine.time(Timed::Prepare, events.copy, events.kernel)?;
-        self.so_far.times.kernels += self.engine.time(Timed::Count, events.kernel, events.counted)?;
+        self.times.preprocessing += self.engine.time(Timed::Prepare, events.copy, events.kernel)?;
+        self.times.kernels += self.engine.time(Timed::Count, events.kernel, events.counted)?;
         Ok(())
     }
 }

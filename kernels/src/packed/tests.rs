@@ -1,57 +1,29 @@
-//! Counts against brute force, on a test double that runs the kernels on the host and delays commands as irregularly as a device might.
+//! What only this method has: words, pieces and batches, runs that are copied while others are read. The rest is tested with the other method
+//! (`method/tests.rs`).
 
 mod details;
 
 use super::*;
 use crate::sections::RowBlockSlices;
-use crate::testing::partitions::{Partition, cuts, encoded, give, pool, random, with_a_long_row};
+use crate::testing::partitions::{Partition, arenas, cuts, give, pool, random, with_a_long_row};
 use crate::testing::{Double, Pace, has_compiler};
-use trimill_counting::{COUNTER_BYTES, CounterMemory, NumberRuns, RowBlock};
+use trimill_counting::{COUNTER_BYTES, NumberRuns, RowBlock};
 
-/// Arenas of the least, an intermediate and the preferred size.
-fn arenas(size: &PartitionExtent) -> [u64; 3] {
-    let (least, preferred) = (FOOTPRINT.least(size), preferred_bytes(size, false));
-    [least, least + (preferred - least) / 8, preferred]
-}
-
-/// Counts with row blocks of the proxies' rows, of all rows, and of compact rows, in all arenas.
-fn count(partition: &Partition, cuts: &[u32], pace: Pace, rows: usize) -> u64 {
-    let stored = partition.shared_row_blocks(cuts).iter().map(|row_block| encoded(row_block, 3)).collect();
-    let all = [partition.row_blocks(cuts), partition.shared_row_blocks(cuts), stored];
-    let in_all = |row_blocks: &Vec<RowBlock>| {
-        arenas(&partition.size_with(row_blocks)).map(|arena| count_with(partition, row_blocks, pace, rows, arena))
-    };
-    let counts: Vec<u64> = all.iter().flat_map(in_all).collect();
-    assert!(counts.iter().all(|&count| count == counts[0]), "{counts:?} {cuts:?} {pace:?}");
-    counts[0]
-}
-
-fn count_with(partition: &Partition, row_blocks: &[RowBlock], pace: Pace, rows: usize, arena: u64) -> u64 {
-    let size = partition.size_with(row_blocks);
-    let mut double = Double::new(arena, pace).unwrap().with_scratch(1 << 18);
-    let mut counter = Box::new(PackedCounter::begin(&mut double, size, u64::MAX, Detail::Total).unwrap());
-    let stored = row_blocks.iter().any(|row_block| row_block.view().encoded.is_some());
-    let runs = if stored { partition.encoded_runs(rows, 1) } else { partition.runs(rows) };
-    give(&mut *counter, runs, row_blocks).unwrap();
-    assert!(matches!(counter.memory(), CounterMemory::All(Bytes(bytes)) if bytes <= arena + (1 << 18)));
-    if let (Some(into), false) = (&counter.into, row_blocks.is_empty()) {
-        assert_eq!(into.most(&(0..size.numbered)), size.arcs, "every arc leads somewhere");
-    }
-    let counted = counter.finish().unwrap();
-    assert_eq!(double.layout().used(), 0, "memory is given back");
-    counted.triangles
+fn count(partition: &Partition, row_blocks: &[RowBlock], arena: u64) -> u64 {
+    let mut double = Double::new(arena, Pace::Late).unwrap();
+    partition.count(&mut double, &Packed, EdgeShare::ALL, row_blocks).unwrap().triangles
 }
 
 #[test]
-fn every_pace_of_the_device_gives_the_count_of_brute_force() {
+fn every_arc_leads_somewhere() {
     let Some(()) = has_compiler() else { return };
     let partition = random(0, 300, 40, 2, 0.5);
-    let expected = partition.triangles();
-    assert!(expected > 100);
-    let all_cuts = cuts(0, 300);
-    for (i, pace) in Pace::all(0).into_iter().enumerate() {
-        let cuts = &all_cuts[i % all_cuts.len()];
-        assert_eq!(count(&partition, cuts, pace, 133), expected, "{cuts:?}, {pace:?}");
+    let (row_blocks, size) = partition.case(0, &[100]);
+    for runs in [partition.runs(60), partition.encoded_runs(60, 1)] {
+        let mut double = Double::new(FOOTPRINT.least(&size), Pace::Late).unwrap().with_scratch(1 << 18);
+        let mut counting = PackedCounter::begin(&mut double, size, Detail::Total).unwrap();
+        give(&mut counting, runs, &row_blocks).unwrap();
+        assert_eq!(counting.into.as_ref().map(|into| into.most(&(0..size.numbered))), Some(size.arcs));
     }
 }
 
@@ -70,7 +42,9 @@ fn little_space_cuts_row_blocks_into_pieces_and_locals_into_batches() {
         let size = partition.size_with(&row_blocks);
         let orders = |space| {
             let mut double = Double::new(preferred_bytes(&size, false), Pace::Late).unwrap();
-            let mut counting = PackedCounter::begin(&mut double, size, space, Detail::Total).unwrap();
+            let mut counting = PackedCounter::begin(&mut double, size, Detail::Total).unwrap();
+            counting.space_bytes = counting.space_bytes.min(space);
+            counting.piece_limit = counting.piece_limit.min(space / 2);
             let runs = partition.runs(1 << 20);
             // SAFETY: the test double reads the bytes during the call.
             runs.into_iter().for_each(|mut run| unsafe { counting.enqueue_resident(&mut run).unwrap() });
@@ -90,12 +64,17 @@ fn little_space_cuts_row_blocks_into_pieces_and_locals_into_batches() {
     }
 }
 
+/// Panics if the test double has not reached an event; [`Pace::Late`] does so only when the host waits.
+fn has_reached(engine: &mut dyn Engine, event: Event) {
+    engine.time(Timed::Copy, event, event).unwrap();
+}
+
 #[test]
 fn a_run_is_copied_before_the_one_after_the_next_is_taken() {
     let Some(()) = has_compiler() else { return };
     let partition = random(3, 400, 40, 2, 0.5);
     let mut double = Double::new(preferred_bytes(&partition.size(1 << 16), false), Pace::Late).unwrap();
-    let mut counting = PackedCounter::begin(&mut double, partition.size(1 << 16), u64::MAX, Detail::Total).unwrap();
+    let mut counting = PackedCounter::begin(&mut double, partition.size(1 << 16), Detail::Total).unwrap();
     let runs = partition.runs(60);
     assert!(runs.len() > 3);
     for (index, mut run) in runs.into_iter().enumerate() {
@@ -103,8 +82,7 @@ fn a_run_is_copied_before_the_one_after_the_next_is_taken() {
         unsafe { counting.enqueue_resident(&mut run).unwrap() };
         counting.run_before_is_copied().unwrap();
         if index > 0 {
-            let event = COPIED[(index - 1) % COPIED.len()];
-            assert!(counting.engine.has_reached(event), "run {} is still being copied", index - 1);
+            has_reached(counting.engine, COPIED[(index - 1) % COPIED.len()]);
         }
     }
 }
@@ -114,12 +92,11 @@ fn a_refused_run_frees_the_one_before_only_when_that_is_copied() {
     let Some(()) = has_compiler() else { return };
     let partition = random(3, 400, 40, 2, 0.5);
     let mut double = Double::new(preferred_bytes(&partition.size(1 << 16), false), Pace::Late).unwrap();
-    let mut counter = PackedCounter::begin(&mut double, partition.size(1 << 16), u64::MAX, Detail::Total).unwrap();
+    let mut counter = PackedCounter::begin(&mut double, partition.size(1 << 16), Detail::Total).unwrap();
     assert!(counter.resident(partition.runs(60).remove(0), pool()).unwrap().is_none());
-    assert!(!counter.engine.has_reached(COPIED[0]));
     // More rows than were announced.
     assert!(counter.resident(partition.runs(1 << 20).remove(0), pool()).is_err());
-    assert!(counter.engine.has_reached(COPIED[0]));
+    has_reached(counter.engine, COPIED[0]);
 }
 
 #[test]
@@ -128,12 +105,8 @@ fn short_rows_are_counted_without_owners() {
     // Rows of a few successors, which may be anywhere: hubs, and numbers after them; now and then one of a word or two for each run.
     let n = 66_000u32;
     let row = |number: u32| -> Vec<u32> {
-        let mut row: Vec<u32> =
-            (1..number % 29).map(|i| number - 1 - (i * i * (1 + number % 3)) % number.min(900)).collect();
-        row.extend(number.is_multiple_of(11).then_some(number / 2));
-        row.sort_unstable();
-        row.dedup();
-        row
+        let row = (1..number % 29).map(|i| number - 1 - (i * i * (1 + number % 3)) % number.min(900));
+        row.chain(number.is_multiple_of(11).then_some(number / 2)).collect()
     };
     let rows = (0..n).map(|number| if number > 64_000 { row(number) } else { vec![] }).collect();
     let local = (0..n).map(|number: u32| !number.is_multiple_of(5)).collect();
@@ -142,10 +115,8 @@ fn short_rows_are_counted_without_owners() {
     assert!(expected > 5_000, "{expected}");
     for cuts in [vec![], vec![65_000, 65_900]] {
         let row_blocks = partition.row_blocks(&cuts);
-        let preferred = preferred_bytes(&partition.size_with(&row_blocks), false);
-        let least = FOOTPRINT.least(&partition.size_with(&row_blocks));
-        for (arena, rows) in [(preferred, 1 << 20), (least + (preferred - least) / 8, 777)] {
-            assert_eq!(count_with(&partition, &row_blocks, Pace::Late, rows, arena), expected, "{cuts:?}");
+        for arena in &arenas(&FOOTPRINT, &partition.size_with(&row_blocks))[1..] {
+            assert_eq!(count(&partition, &row_blocks, *arena), expected, "{cuts:?}");
         }
     }
 }
@@ -159,20 +130,13 @@ fn a_thread_packs_short_rows_and_a_warp_the_others_among_them() {
         1 => (0..number.min(17)).collect(),
         _ => [number / 3, number / 2, number.saturating_sub(1)].into_iter().filter(|&to| to < number).collect(),
     });
-    let rows: Vec<Vec<u32>> = rows
-        .map(|mut row: Vec<u32>| {
-            row.sort_unstable();
-            row.dedup();
-            row
-        })
-        .collect();
-    let partition = Partition::new(rows, vec![true; 3000]);
+    let partition = Partition::whole(rows.collect());
     let expected = partition.triangles();
     assert!(expected > 10_000);
     let row_blocks = partition.row_blocks(&[]);
     let size = partition.size_with(&row_blocks);
-    for (arena, rows) in [(preferred_bytes(&size, false), 1 << 20), (FOOTPRINT.least(&size), 211)] {
-        assert_eq!(count_with(&partition, &row_blocks, Pace::Late, rows, arena), expected);
+    for arena in [preferred_bytes(&size, false), FOOTPRINT.least(&size)] {
+        assert_eq!(count(&partition, &row_blocks, arena), expected);
     }
 }
 
@@ -192,7 +156,7 @@ fn rows_on_both_sides_of_the_last_hub_are_counted() {
     for cuts in [vec![], vec![65_535], vec![65_536], vec![65_537], vec![65_520, 65_536, 65_540]] {
         let row_blocks = partition.row_blocks(&cuts);
         let arena = preferred_bytes(&partition.size_with(&row_blocks), false);
-        assert_eq!(count_with(&partition, &row_blocks, Pace::Late, 1 << 20, arena), expected, "{cuts:?}");
+        assert_eq!(count(&partition, &row_blocks, arena), expected, "{cuts:?}");
     }
 }
 
@@ -219,7 +183,7 @@ fn words_say_what_was_packed() {
         let offsets: Vec<u64> = (0..=4).map(|end| rows[..end].iter().map(|row| row.len() as u64).sum()).collect();
         let size = PartitionExtent { locals: 4, arcs: offsets[4], numbered, row_block_limit: 0 };
         let mut double = Double::new(FOOTPRINT.least(&size), Pace::Late).unwrap();
-        let mut counting = PackedCounter::begin(&mut double, size, u64::MAX, Detail::Total).unwrap();
+        let mut counting = PackedCounter::begin(&mut double, size, Detail::Total).unwrap();
         let numbers = NumberRuns::run(numbered - 4..numbered);
         let mut run = Resident { numbers, offsets, successors: rows.concat().into(), encoded: Vec::new() };
         // SAFETY: the test double reads the bytes during the call.
@@ -239,42 +203,11 @@ fn words_say_what_was_packed() {
 }
 
 #[test]
-fn cliques_have_their_closed_form_and_need_no_row_block_memory() {
+fn more_numbers_than_words_can_have_are_refused() {
     let Some(()) = has_compiler() else { return };
-    for (n, cuts) in [(0, vec![]), (1, vec![0, 1]), (2, vec![]), (3, vec![1, 2]), (65, vec![21, 32]), (130, vec![])] {
-        let partition = Partition::whole((0..n).map(|number| (0..number).collect()).collect());
-        let n = u64::from(n);
-        let expected = n * n.saturating_sub(1) * n.saturating_sub(2) / 6;
-        assert_eq!(count(&partition, &cuts, Pace::Late, 100), expected, "{n}");
-    }
-}
-
-#[test]
-fn nothing_local_and_nothing_at_all_count_zero() {
-    let Some(()) = has_compiler() else { return };
-    for partition in [random(1, 50, 10, 1, 0.0), Partition::new(vec![], vec![])] {
-        assert_eq!(count(&partition, &[], Pace::Late, 10), 0);
-    }
-}
-
-#[test]
-fn an_arena_that_is_too_small_refuses() {
-    let Some(()) = has_compiler() else { return };
-    let partition = random(2, 200, 20, 1, 0.5);
-    let begin = |bytes| {
-        let mut double = Double::new(bytes, Pace::Late).unwrap();
-        PackedCounter::begin(&mut double, partition.size(512), u64::MAX, Detail::Total)
-            .map(|counting| counting.so_far.peak_bytes)
-    };
-    let size = partition.size(512);
-    let least = FOOTPRINT.least(&size);
-    assert!(begin(least).is_ok_and(|used| used <= least));
-    assert!(begin(1 << 24).is_ok_and(|used| used <= preferred_bytes(&size, false)), "no more is taken than is of use");
-    assert!(matches!(begin(least - FOOTPRINT.fixed.get()), Err(GpuError::Budget { .. })));
-    assert!(matches!(begin(0), Err(GpuError::Budget { .. })));
     let mut double = Double::new(1 << 20, Pace::Late).unwrap();
-    let huge = PartitionExtent { numbered: 1_879_048_193, ..size };
-    assert!(matches!(PackedCounter::begin(&mut double, huge, u64::MAX, Detail::Total), Err(GpuError::Section(_))));
+    let huge = PartitionExtent { numbered: 1_879_048_193, locals: 0, arcs: 0, row_block_limit: 512 };
+    assert!(matches!(PackedCounter::begin(&mut double, huge, Detail::Total), Err(GpuError::Section(_))));
 }
 
 #[test]

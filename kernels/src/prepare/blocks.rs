@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::constants::ENCODE_THREADS;
-use super::edges::{DeviceEdges, EdgePlace, bits_below, unique};
+use super::edges::{DeviceEdges, EdgePlace, bits_below, each_range};
 use super::runs::Runs;
 use super::work::{PrepareSpace, SortBuffers};
 use crate::engine::{HostWords, Stream};
@@ -29,7 +29,7 @@ const LEAST_OUT: u64 = 96 << 10;
 impl<'e> RankedRows<'e> {
     /// Makes the rows of `vertices` vertices from the rank of each id. Panics if there are more or fewer ranks than ids.
     pub fn new(edges: DeviceEdges<'e>, ranks: &[u32], vertices: u64) -> GpuResult<Self> {
-        assert!(ranks.len() as u64 == edges.ids(), "a rank for each id");
+        assert!(ranks.len() as u64 == edges.ids, "a rank for each id");
         // Ranks overwrite the degrees, and lengths of rows overwrite the ranks.
         let (count, rank_of, lengths, of_ids) = (edges.edges(), edges.degrees, edges.degrees, edges.bits);
         let (place, mut work) = (edges.place, edges.work);
@@ -47,21 +47,13 @@ impl<'e> RankedRows<'e> {
                 EdgePlace::Device { at, free, bytes }
             }
             EdgePlace::Host(mut runs) => {
-                let (begin, most, mut oriented) = (work.next(), work.most_keys(), Runs::new(runs.store().cloned()));
-                let mut from = runs.begin();
-                while let Some(to) = runs.next(&from, most)? {
-                    let (buffers, count) = runs.load(&mut work, &from, &to)?;
-                    let found = unique(&mut work, buffers, count, of_ids)?;
-                    work.for_each(
-                        "orient",
-                        found.edges,
-                        &[found.kept.keys, found.edges, of_ids.into(), rank_of, wide],
-                    )?;
+                let mut oriented = Runs::new(runs.store().cloned());
+                each_range(&mut work, &mut runs, |work, found| {
+                    let values = [found.kept.keys, found.edges, of_ids.into(), rank_of, wide];
+                    work.for_each("orient", found.edges, &values)?;
                     let sorted = work.sort(found.kept, found.edges, 0, 2 * bits)?;
-                    oriented.fetch(&mut work, sorted, found.edges)?;
-                    work.release(begin);
-                    from = to;
-                }
+                    oriented.fetch(work, sorted, found.edges)
+                })?;
                 EdgePlace::Host(oriented)
             }
         };
@@ -112,15 +104,14 @@ impl<'e> RankedRows<'e> {
         work.engine.sent()?;
         work.after_copies()?;
         work.for_each("first_arcs", many, &[at, count, wide, table, many, firsts])?;
+        let sources = [at, wide, *lengths, table, firsts, positions, headers];
         if many > 1 {
-            let values = [at, wide, *lengths, table, firsts, positions, headers];
-            work.launch("measure", many - 1, ENCODE_THREADS, &values)?;
+            work.launch("measure", many - 1, ENCODE_THREADS, &sources)?;
         }
         work.scan(positions, many - 1)?;
         let (mut first_arcs, mut begins) = (vec![0; ranks.len()], vec![0; ranks.len()]);
         work.engine.read(Stream::Compute, firsts, cast_slice_mut(&mut first_arcs))?;
         work.engine.read(Stream::Compute, positions, cast_slice_mut(&mut begins))?;
-        let sources = [at, wide, *lengths, table, firsts, positions, headers];
         Ok(FileBlocks { work, sources, blocks: first..end, first_arcs, positions: begins, out })
     }
 }
@@ -153,8 +144,7 @@ impl FileBlocks<'_, '_> {
     pub fn encode(&mut self, blocks: Range<usize>, bytes: &mut [u8]) -> GpuResult<()> {
         let length = self.positions[blocks.end] - self.positions[blocks.start];
         assert!(length == bytes.len() as u64 && length <= self.most_bytes(), "{length} bytes of blocks");
-        let [at, wide, lengths, table, first, positions, headers] = self.sources;
-        let values = [at, wide, lengths, table, first, positions, headers, blocks.start as u64, self.out.start];
+        let values = [&self.sources[..], &[blocks.start as u64, self.out.start]].concat();
         self.work.launch("encode", blocks.len() as u64, ENCODE_THREADS, &values)?;
         self.work.engine.read(Stream::Compute, self.out.start, bytes)
     }

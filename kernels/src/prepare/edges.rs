@@ -159,17 +159,11 @@ impl<'e> DeviceArcs<'e> {
         let bits = MOST_ID_BITS;
         let degrees = work.take(4 * ids)?;
         work.fill(degrees, 0, 4 * ids)?;
-        let (begin, most) = (work.next(), work.most_keys());
         let (mut edges, mut distinct) = (0, 0);
-        let mut from = runs.begin();
-        while let Some(to) = runs.next(&from, most)? {
-            let (buffers, count) = runs.load(&mut work, &from, &to)?;
-            let found = unique(&mut work, buffers, count, bits)?;
-            work.for_each("add_degrees", found.edges, &[found.kept.keys, found.edges, bits.into(), degrees])?;
+        each_range(&mut work, &mut runs, |work, found| {
             (edges, distinct) = (edges + found.edges, distinct + found.distinct);
-            work.release(begin);
-            from = to;
-        }
+            work.for_each("add_degrees", found.edges, &[found.kept.keys, found.edges, bits.into(), degrees])
+        })?;
         Ok(DeviceEdges { work, edges, distinct, place: EdgePlace::Host(runs), degrees, ids, bits })
     }
 }
@@ -181,7 +175,7 @@ pub(super) struct Unique {
 }
 
 /// Sorts keys of arcs, of ids of `bits` bits, and keeps each edge once, without its direction.
-pub(super) fn unique(work: &mut PrepareSpace<'_>, buffers: SortBuffers, count: u64, bits: u32) -> GpuResult<Unique> {
+fn unique(work: &mut PrepareSpace<'_>, buffers: SortBuffers, count: u64, bits: u32) -> GpuResult<Unique> {
     let SortBuffers { keys: sorted, free: at } = work.sort(buffers, count, 0, 2 * bits + 1)?;
     let kept = SortBuffers { keys: at, free: sorted };
     if count == 0 {
@@ -194,6 +188,23 @@ pub(super) fn unique(work: &mut PrepareSpace<'_>, buffers: SortBuffers, count: u
     let distinct = work.number(at)?;
     work.selecting("put_edges", count, &values)?;
     Ok(Unique { kept, edges, distinct })
+}
+
+/// Merges runs, a range of keys at a time: `act` gets the edges of each, in memory that is used again for the next.
+pub(super) fn each_range(
+    work: &mut PrepareSpace<'_>,
+    runs: &mut Runs,
+    mut act: impl FnMut(&mut PrepareSpace<'_>, &Unique) -> GpuResult<()>,
+) -> GpuResult<()> {
+    let (begin, most, mut from) = (work.next(), work.most_keys(), runs.begin());
+    while let Some(to) = runs.next(&from, most)? {
+        let (buffers, count) = runs.load(work, &from, &to)?;
+        let found = unique(work, buffers, count, MOST_ID_BITS)?;
+        act(work, &found)?;
+        work.release(begin);
+        from = to;
+    }
+    Ok(())
 }
 
 /// Where edges are, and later rows in rank order.
@@ -210,7 +221,7 @@ pub struct DeviceEdges<'e> {
     distinct: u64,
     pub(super) place: EdgePlace,
     pub(super) degrees: u64,
-    ids: u64,
+    pub(super) ids: u64,
     pub(super) bits: u32,
 }
 
@@ -223,10 +234,6 @@ impl DeviceEdges<'_> {
 
     pub fn edges(&self) -> u64 {
         self.edges
-    }
-
-    pub(super) fn ids(&self) -> u64 {
-        self.ids
     }
 
     /// How many distinct arcs were taken: an edge that came in both directions counts twice.

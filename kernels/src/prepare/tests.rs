@@ -139,11 +139,7 @@ fn what_the_device_does_not_hold_at_once_is_made_in_ranges() {
 
 /// Checks the error for runs that cannot be stored or read.
 fn is_told(arena: u64, arcs: &[(u32, u32)], store: Arc<dyn RunStore>, what: &str) {
-    let mut double = Double::new(arena, Pace::Late).unwrap();
-    let mut device = DeviceArcs::new(&mut double, Some(store)).unwrap();
-    let words: Vec<u64> = arcs.iter().map(|&(u, v)| u64::from(u) << 32 | u64::from(v)).collect();
-    let put = device.put(HostWords::Plain(words), arcs.len());
-    let refused = put.and_then(|()| device.clean(ids_of(arcs)).map(drop)).unwrap_err();
+    let refused = Prepared::on(&mut Double::new(arena, Pace::Late).unwrap(), arcs, 40, store).unwrap_err();
     assert!(matches!(&refused, GpuError::Store { reason } if reason.contains(what)), "{refused}");
 }
 
@@ -256,8 +252,7 @@ fn sorted(keys: &[u64], low: u32, bits: u32) -> Vec<u64> {
     work.take_sort(keys.len() as u64, 0).unwrap();
     // SAFETY: the test double reads the keys during the call.
     unsafe { work.engine.copy(buffers.keys, &[bytemuck::cast_slice(keys)]) }.unwrap();
-    work.engine.record(Stream::Copy, 0).unwrap();
-    work.engine.wait(Stream::Compute, 0).unwrap();
+    work.after_copies().unwrap();
     let sorted = work.sort(buffers, keys.len() as u64, low, bits).unwrap().keys;
     let mut found = vec![0u64; keys.len()];
     work.engine.read(Stream::Compute, sorted, bytemuck::cast_slice_mut(&mut found)).unwrap();

@@ -114,7 +114,7 @@ impl Double {
     }
 
     /// Whether the device has reached the last record of an event.
-    pub fn has_reached(&self, event: Event) -> bool {
+    fn has_reached(&self, event: Event) -> bool {
         self.recorded[event] > 0 && self.reached[event] == self.recorded[event]
     }
 

@@ -1,7 +1,9 @@
 //! Partitions for tests, and their triangles by brute force.
 
+mod counts;
 mod edges;
 
+pub use counts::{arenas, bytes_of, methods_of};
 pub use edges::{trussness, with_a_long_row};
 
 use std::ops::Range;
@@ -158,14 +160,16 @@ fn put_bits(bits: &[bool], bytes: &mut Vec<u8>) {
 }
 
 impl Partition {
-    /// A partition of these rows, of which some are local.
+    /// A partition of these rows, of which some are local. Rows need not ascend, and may have a successor twice.
     pub fn new(rows: Vec<Vec<u32>>, local: Vec<bool>) -> Self {
         let mut made = Self { rows, local, numbers: vec![], offsets: vec![0], successors: vec![] };
-        for (number, row) in made.rows.iter().enumerate() {
-            assert!(row.is_sorted_by(|a, b| a < b) && row.last().is_none_or(|&last| (last as usize) < number));
+        for (number, row) in made.rows.iter_mut().enumerate() {
+            row.sort_unstable();
+            row.dedup();
+            assert!(row.last().is_none_or(|&last| (last as usize) < number));
             if made.local[number] {
                 made.numbers.push(number as u32);
-                made.successors.extend(row);
+                made.successors.extend_from_slice(row);
                 made.offsets.push(made.successors.len() as u64);
             }
         }
@@ -318,15 +322,12 @@ pub fn random(seed: u64, vertices: u32, longest: u32, full_rows: u32, local_shar
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut rows: Vec<Vec<u32>> = (0..vertices)
         .map(|number| {
-            let mut row: Vec<u32> = (0..rng.random_range(0..=longest.min(number)))
-                .map(|_| {
-                    let share: f64 = rng.random();
-                    (share * share * f64::from(number)) as u32
-                })
-                .collect();
-            row.sort_unstable();
-            row.dedup();
-            row
+            let length = rng.random_range(0..=longest.min(number));
+            let successor = |_| {
+                let share: f64 = rng.random();
+                (share * share * f64::from(number)) as u32
+            };
+            (0..length).map(successor).collect()
         })
         .collect();
     for _ in 0..full_rows {

@@ -3,11 +3,12 @@
 use std::cmp::Reverse;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::engine::Engine;
 use crate::error::GpuResult;
 use crate::prepare::{DeviceArcs, RankedRows, RunStore, StoredRun};
+use trimill_system::lock;
 
 #[derive(Debug, Default, PartialEq)]
 pub struct Prepared {
@@ -103,7 +104,7 @@ pub struct RunInMemory(Mutex<Vec<u8>>);
 
 impl StoredRun for RunInMemory {
     fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        let (mut all, end) = (self.0.lock().unwrap_or_else(PoisonError::into_inner), at as usize + bytes.len());
+        let (mut all, end) = (lock(&self.0), at as usize + bytes.len());
         let longer = all.len().max(end);
         all.resize(longer, 0xff);
         all[at as usize..end].copy_from_slice(bytes);
@@ -111,7 +112,7 @@ impl StoredRun for RunInMemory {
     }
 
     fn read(&self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = lock(&self.0);
         bytes.copy_from_slice(&all[at as usize..][..bytes.len()]);
         Ok(())
     }

@@ -1,6 +1,5 @@
 //! Triangles on each arc, against brute force.
 
-use trimill_counting::{Detail, EdgeShare};
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{Partition, cuts, random, with_a_long_row};
 use trimill_kernels::{ALIGNMENT, CountingMethod, Lstc, Packed};
@@ -19,9 +18,7 @@ fn triangles_are_counted_on_each_of_their_arcs() {
                 let least = method.footprint_with_edges().least(&size).next_multiple_of(ALIGNMENT);
                 for arena in [least, 8 * least] {
                     gpu.reserve(arena).unwrap();
-                    let counter = method.begin(&mut gpu, size, EdgeShare::ALL, Detail::Edges).unwrap();
-                    let runs = partition.runs(size.locals as usize / 3 + 1);
-                    let found = partition.count_on_arcs(counter, runs, &row_blocks);
+                    let found = partition.count_on_arcs(&mut gpu, &*method, &row_blocks);
                     assert!(found == expected, "{method:?}, seed {seed}, {arena} bytes, {cuts:?}");
                 }
             }
@@ -37,8 +34,7 @@ fn edges_of_a_complete_graph_have_their_closed_form() {
     for method in [&Packed as &dyn CountingMethod, &Lstc::default()] {
         let size = partition.size(0);
         gpu.reserve(method.footprint_with_edges().least(&size) + (64 << 20)).unwrap();
-        let counter = method.begin(&mut gpu, size, EdgeShare::ALL, Detail::Edges).unwrap();
-        let (found, triangles) = partition.count_on_arcs(counter, partition.runs(1 << 20), &partition.row_blocks(&[]));
+        let (found, triangles) = partition.count_on_arcs(&mut gpu, method, &partition.row_blocks(&[]));
         assert_eq!((found.len() as u64, triangles), (size.arcs, 4_495_501_000), "{method:?}");
         assert!(found.values().all(|&triangles| triangles == n - 2), "{method:?}");
     }
@@ -49,10 +45,8 @@ fn a_row_may_have_more_than_65536_arcs() {
     let Some((mut gpu, _alone)) = gpu() else { return };
     let (partition, expected) = with_a_long_row();
     for method in methods() {
-        let size = partition.size(0);
-        gpu.reserve(method.footprint_with_edges().least(&size) + (64 << 20)).unwrap();
-        let counter = method.begin(&mut gpu, size, EdgeShare::ALL, Detail::Edges).unwrap();
-        let found = partition.count_on_arcs(counter, partition.runs(10_000), &partition.row_blocks(&[]));
+        gpu.reserve(method.footprint_with_edges().least(&partition.size(0)) + (64 << 20)).unwrap();
+        let found = partition.count_on_arcs(&mut gpu, &*method, &partition.row_blocks(&[]));
         assert!(found == (expected.clone(), 3), "{method:?}");
     }
 }

@@ -3,14 +3,14 @@
 use std::process::Command;
 use std::time::Duration;
 
-use trimill_counting::PartitionCount;
+use trimill_counting::{EdgeShare, PartitionCount};
 use trimill_kernels::testing::gpu;
-use trimill_kernels::testing::partitions::{Partition, give, random};
+use trimill_kernels::testing::partitions::{Partition, random};
 use trimill_kernels::{Gpu, ImageForm, Lstc, any_abandoned};
 
 use trimill_system::Result;
 
-use crate::{begin, footprint};
+use crate::footprint;
 
 #[test]
 fn a_device_that_does_not_answer_is_abandoned() {
@@ -26,14 +26,12 @@ fn a_device_that_does_not_answer_is_abandoned() {
 #[ignore = "abandons the device: a process of its own"]
 fn child() {
     let Some((mut gpu, _alone)) = gpu() else { return };
-    let partition = Partition::new(random(1, 20_000, 200, 3, 0.0).rows, vec![true; 20_000]);
+    let partition = Partition::whole(random(1, 20_000, 200, 3, 0.0).rows);
     let row_blocks = partition.row_blocks(&[]);
     let size = partition.size_with(&row_blocks);
     let count = |gpu: &mut Gpu| -> Result<PartitionCount> {
         gpu.reserve(footprint().least(&size))?;
-        let mut counter = begin(&Lstc::default(), gpu, size)?;
-        give(&mut *counter, partition.runs(7000), &row_blocks)?;
-        counter.finish()
+        partition.count(gpu, &Lstc::default(), EdgeShare::ALL, &row_blocks)
     };
     assert_eq!(count(&mut gpu).unwrap().triangles, partition.triangles());
     // No device is done when the host polls first.

@@ -49,8 +49,7 @@ fn packed_owners_of_very_much_are_counted_in_parts() {
     }
     let many = 20_000u64;
     rows.extend((0..many).map(|_| (0..20).map(successor).chain((0..30).map(hub)).collect::<Vec<_>>()));
-    let local = vec![true; rows.len()];
-    let partition = Partition::new(rows, local);
+    let partition = Partition::whole(rows);
     let expected = many * (30 * 29 / 2 + 30 * 20) + 30 * 29 / 2 * 200 + 30 * 29 * 28 / 6;
     for cuts in [vec![], vec![hub(7), hub(7) + 1, 11_000]] {
         assert_eq!(count(&mut gpu, &Packed, &partition, &cuts), expected, "{cuts:?}");
@@ -75,7 +74,6 @@ fn packed_tables_that_clash_are_searched() {
                 row.push(successor);
             }
         }
-        row.sort_unstable();
         row
     };
     let mut rows = vec![vec![]; (first + step * 20_000) as usize];
@@ -89,13 +87,10 @@ fn packed_tables_that_clash_are_searched() {
         let mut row: Vec<u32> = rows[number as usize].iter().copied().skip(i as usize % 3).step_by(3).collect();
         row.extend(some(9, 18_000));
         row.push(number);
-        row.sort_unstable();
-        row.dedup();
         rows.push(row);
     }
-    let local = vec![true; rows.len()];
     // Runs have 16 numbers, so each successor has its own word.
-    let partition = Partition::new(rows, local);
+    let partition = Partition::whole(rows);
     let expected = partition.triangles();
     assert!(expected >= 4000 * 42);
     assert_eq!(count(&mut gpu, &Packed, &partition, &[]), expected);

@@ -12,6 +12,7 @@ use tempfile::NamedTempFile;
 use super::file_lock::FileLock;
 use super::temporary::{is_lost, marked};
 use super::{faults, pass, step, write_at};
+use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 
 /// Readable by the owner only.
@@ -67,6 +68,10 @@ impl NewFile {
     /// For reading; works even after the file is renamed or removed.
     pub fn as_file(&self) -> &File {
         self.file.as_file()
+    }
+
+    pub fn bytes(&self) -> Bytes {
+        Bytes(self.as_file().metadata().map_or(0, |metadata| metadata.len()))
     }
 
     /// May be called from many threads.

@@ -8,13 +8,14 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use trimill::testing::clean::{Workspace, clean};
+use trimill::testing::disk::NewFile;
 use trimill::testing::graph::{OrientedGraph, file};
 use trimill::testing::input::arcs::{ArcSource, SourceFacts};
 use trimill::testing::input::rows::Symmetry;
 use trimill::testing::input::{ArcSink, Source};
 use trimill::testing::memory::HostMemory;
 use trimill::testing::orient::rows::orient_rows;
-use trimill::testing::orient::{Destination, MadeGraph, OrientedFile, orient};
+use trimill::testing::orient::{Destination, MadeGraph, orient};
 use trimill::testing::prepare::prepare;
 use trimill::{Bytes, Control, Kind, Result};
 use webgraph::prelude::CompFlags;
@@ -36,7 +37,7 @@ impl ArcSource for General<'_> {
     }
 }
 
-fn file_of(made: MadeGraph) -> OrientedFile {
+fn file_of(made: MadeGraph) -> NewFile {
     match made {
         MadeGraph::File(file) => file,
         MadeGraph::Memory(_) => panic!("a graph in memory"),
@@ -66,12 +67,12 @@ fn taken_beside(path: &Path, memory: Bytes, buckets: Option<Bytes>, scratch: Opt
     let oriented =
         |place| orient(clean(&General(&source), space, &control).unwrap(), "x", place, space, &control).unwrap().0;
     let general = file_of(oriented(Destination::file(dir.path())));
-    let bytes = std::fs::read(&rows.file).unwrap();
-    assert!(bytes == std::fs::read(&general.file).unwrap(), "{}", path.display());
+    let bytes = std::fs::read(&rows).unwrap();
+    assert!(bytes == std::fs::read(&general).unwrap(), "{}", path.display());
     let Some(MadeGraph::Memory(in_memory)) = made(Destination::memory(Bytes::mib(64), dir.path())) else {
         panic!("room for 64 MiB is enough")
     };
-    let general = file::open_temporary(general.file).unwrap();
+    let general = file::open_temporary(general).unwrap();
     same(&in_memory, &general);
     let MadeGraph::Memory(cleaned) = oriented(Destination::memory(Bytes::mib(64), dir.path())) else {
         panic!("room for 64 MiB is enough")
@@ -82,11 +83,11 @@ fn taken_beside(path: &Path, memory: Bytes, buckets: Option<Bytes>, scratch: Opt
     for most in [vertices + of_rows / 2, vertices + of_rows - 1].map(Bytes) {
         let place = Destination::memory(most, dir.path());
         for made in [made(place).unwrap(), oriented(place)] {
-            assert!(bytes == std::fs::read(file_of(made).file).unwrap(), "{most}: {}", path.display());
+            assert!(bytes == std::fs::read(file_of(made)).unwrap(), "{most}: {}", path.display());
         }
     }
     // Blocks and index as in the file, 4 bytes for the vertex of each rank, 8 for each id and each distinct degree.
-    let layout = file::read_layout(rows.file.path()).unwrap();
+    let layout = file::read_layout(rows.path()).unwrap();
     let of_vertex = if layout.has_ids { 12 } else { 4 };
     let held =
         layout.block_bytes + 32 * layout.blocks + 8 * layout.degree_runs + of_vertex * u64::from(layout.vertices);
@@ -111,7 +112,7 @@ fn a_directed_crawl_with_offsets_is_cleaned_by_ranges_of_ids() {
             assert_eq!(cleaned.bytes_distributed > Bytes::ZERO, memory < Bytes::mib(100));
             assert_eq!((cleaned.edges, cleaned.report.arcs), (2_738_969, 3_216_152));
             let made = orient(cleaned, "x", Destination::file(dir.path()), space, &control).unwrap().0;
-            std::fs::read(file_of(made).file).unwrap()
+            std::fs::read(file_of(made)).unwrap()
         };
         assert!(made(&source) == made(&General(&source)), "{memory}");
     }
@@ -241,11 +242,11 @@ fn real_graphs_are_taken_from_their_rows() {
     let (place, space) =
         (Destination::file(dir.path()), Workspace::new(HostMemory::new(Bytes::mib(64), 2), dir.path()));
     let cleaned = clean(&General(&source), space, &control).unwrap();
-    let expected = std::fs::read(file_of(orient(cleaned, "x", place, space, &control).unwrap().0).file).unwrap();
+    let expected = std::fs::read(file_of(orient(cleaned, "x", place, space, &control).unwrap().0)).unwrap();
     let made = |buckets: Option<Bytes>, scratch| {
         let space = Workspace { buckets, scratch, ..space };
         let made = orient_rows(&source, &mut || Ok("x".into()), place, space, &control).unwrap();
-        std::fs::read(file_of(made.unwrap()).file).unwrap()
+        std::fs::read(file_of(made.unwrap())).unwrap()
     };
     assert!(made(None, None) == expected);
     // Its reversed arcs, and then its tails, take some 3 MB, so most of them go to files.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytemuck::{bytes_of, cast_slice_mut};
 use trimill_counting::DeviceTimes;
 use trimill_kernels::engine::{Engine, Event, Grid, Kernel, Stream, Timed};
-use trimill_kernels::{CudaSource, GpuResult, MethodCount};
+use trimill_kernels::{CudaSource, GpuResult};
 
 /// Events of: kernels before an upload, the upload, the clock, a fork, the end of each stream.
 const USED: Event = 0;
@@ -19,13 +19,15 @@ pub(crate) struct BaselineDevice<'e> {
     pub(crate) engine: &'e mut dyn Engine,
     source: &'static CudaSource,
     /// What was counted so far, and what it took.
-    pub(crate) counted: MethodCount,
+    pub(crate) triangles: u64,
+    pub(crate) times: DeviceTimes,
+    pub(crate) peak_bytes: u64,
 }
 
 impl<'e> BaselineDevice<'e> {
     pub(crate) fn new(engine: &'e mut dyn Engine, source: &'static CudaSource) -> GpuResult<Self> {
         engine.load(source)?;
-        Ok(Self { engine, source, counted: MethodCount::default() })
+        Ok(Self { engine, source, triangles: 0, times: DeviceTimes::default(), peak_bytes: 0 })
     }
 
     pub(crate) fn take(&mut self, bytes: u64) -> GpuResult<u64> {
@@ -99,7 +101,7 @@ impl<'e> BaselineDevice<'e> {
         self.engine.record(Stream::Compute, CLOCK[1])?;
         self.engine.reach(CLOCK[1])?;
         let time = self.engine.time(Timed::Count, CLOCK[0], CLOCK[1])?;
-        *which(&mut self.counted.times) += time;
+        *which(&mut self.times) += time;
         Ok(())
     }
 }

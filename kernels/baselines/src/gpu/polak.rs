@@ -20,7 +20,7 @@
 use super::both_ways::EdgeArray;
 use super::machine::BaselineDevice;
 use super::primitives::{self, KeyList, SUM_BYTES, ValueWidth, scan, sort, sort_bytes, tile_threads, tiles};
-use super::{BaselineWork, ROUNDING, TakePiece, bytes_of};
+use super::{BaselineWork, ROUNDING, TakePiece};
 use trimill_counting::{EdgeShare, Footprint, PartitionExtent, Resident, Scope};
 use trimill_kernels::engine::Grid;
 use trimill_kernels::{GpuError, GpuResult};
@@ -52,7 +52,7 @@ const MOST_THREADS: u64 = 1 << 19;
 /// Bytes that it takes for any graph.
 const FIXED: u64 = 8 * MOST_THREADS + SUM_BYTES;
 
-struct PolakLayout {
+pub(super) struct PolakLayout {
     keys: u64,
     other: u64,
     node: u64,
@@ -65,7 +65,7 @@ fn key_count(size: &PartitionExtent, both: bool) -> u64 {
     size.arcs * (1 + u64::from(both))
 }
 
-fn lay(take: &mut TakePiece<'_>, size: &PartitionExtent, both: bool) -> GpuResult<PolakLayout> {
+pub(super) fn lay(take: &mut TakePiece<'_>, size: &PartitionExtent, both: bool) -> GpuResult<PolakLayout> {
     let len = key_count(size, both);
     Ok(PolakLayout {
         keys: take(8 * len)?,
@@ -92,11 +92,6 @@ pub(super) fn footprint(options: &PolakOptions) -> Footprint {
     let fitting =
         |size: &PartitionExtent, budget| Some(ON_GPU.least(size)).filter(|&bytes| bytes <= budget).unwrap_or(0);
     Footprint { of_budget: Some(fitting), ..ON_CPU }
-}
-
-/// The least device bytes: with edges in one direction.
-pub(super) fn device_bytes(size: &PartitionExtent) -> u64 {
-    bytes_of(|take| lay(take, size, false))
 }
 
 pub(super) struct Polak {
@@ -186,8 +181,7 @@ impl BaselineWork for Polak {
         machine.start_clock()?;
         let arguments = [bound(index), bound(index + 1), m, edge, node, results];
         machine.launch(0, "count_triangles", Grid::of(threads, block_threads)?, &arguments)?;
-        machine.counted.triangles =
-            primitives::sum(machine, results, threads, ValueWidth::U64, results + 8 * MOST_THREADS)?;
+        machine.triangles = primitives::sum(machine, results, threads, ValueWidth::U64, results + 8 * MOST_THREADS)?;
         machine.stop_clock(|times| &mut times.kernels)
     }
 }

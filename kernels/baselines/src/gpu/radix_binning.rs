@@ -53,7 +53,7 @@ impl RadixBinningOptions {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct RadixBinningLayout {
+pub(super) struct RadixBinningLayout {
     node: u64,
     successors: u64,
     edges: u64,
@@ -70,7 +70,7 @@ fn lay_sort(take: &mut TakePiece<'_>, size: &PartitionExtent) -> GpuResult<[u64;
     Ok([take(8 * len)?, take(8 * len)?, take(scratch)?])
 }
 
-fn lay(
+pub(super) fn lay(
     take: &mut TakePiece<'_>,
     options: &RadixBinningOptions,
     size: &PartitionExtent,
@@ -96,10 +96,6 @@ pub(super) const FOOTPRINT: Footprint = Footprint {
     fixed: Bytes(FIXED + ROUNDING),
     ..Footprint::NOTHING
 };
-
-pub(super) fn device_bytes(options: &RadixBinningOptions, size: &PartitionExtent) -> u64 {
-    bytes_of(|take| lay(take, options, size))
-}
 
 pub(super) struct RadixBinning {
     options: RadixBinningOptions,
@@ -174,7 +170,7 @@ impl BaselineWork for RadixBinning {
         if !closed.is_multiple_of(3) {
             return Err(GpuError::Section(format!("{closed} wedges are closed, which is no multiple of three")));
         }
-        machine.counted.triangles = closed / 3;
+        machine.triangles = closed / 3;
         Ok(())
     }
 }

@@ -20,7 +20,7 @@ use trimill_system::Bytes;
 use super::machine::BaselineDevice;
 use super::primitives::{self, SUM_BYTES, ValueWidth};
 use super::rows::Sections;
-use super::{BaselineWork, ROUNDING, TakePiece, bytes_of};
+use super::{BaselineWork, ROUNDING, TakePiece};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReverseEdgeOptions {
@@ -41,14 +41,14 @@ pub const STREAMS: u32 = EXTRA_STREAMS as u32;
 /// Number of entries of `tail` that are made and copied together.
 const CHUNK: usize = 1 << 20;
 
-struct ReverseEdgeLayout {
+pub(super) struct ReverseEdgeLayout {
     sections: Sections,
     tail: u64,
     result: u64,
     sums: u64,
 }
 
-fn lay(take: &mut TakePiece<'_>, size: &PartitionExtent) -> GpuResult<ReverseEdgeLayout> {
+pub(super) fn lay(take: &mut TakePiece<'_>, size: &PartitionExtent) -> GpuResult<ReverseEdgeLayout> {
     let sections = Sections::lay(take, size)?;
     Ok(ReverseEdgeLayout { sections, tail: take(4 * size.arcs)?, result: take(4 * size.arcs)?, sums: take(SUM_BYTES)? })
 }
@@ -60,10 +60,6 @@ pub(super) const FOOTPRINT: Footprint = Footprint {
     row_blocks: RowBlockRoom::Always(1),
     ..Footprint::NOTHING
 };
-
-pub(super) fn device_bytes(size: &PartitionExtent) -> u64 {
-    bytes_of(|take| lay(take, size))
-}
 
 pub(super) struct ReverseEdgeGpu {
     options: ReverseEdgeOptions,
@@ -137,7 +133,7 @@ impl BaselineWork for ReverseEdgeGpu {
             }
         }
         machine.join(*streams.end())?;
-        machine.counted.triangles += primitives::sum(machine, *result, arcs, ValueWidth::U32, *sums)?;
+        machine.triangles += primitives::sum(machine, *result, arcs, ValueWidth::U32, *sums)?;
         machine.stop_clock(|times| &mut times.kernels)
     }
 }

@@ -289,8 +289,7 @@ impl BaselineWork for Skiff {
             self.count(machine, &organised, tries)?;
             machine.stop_clock(|times| &mut times.kernels)?;
         }
-        machine.counted.triangles +=
-            primitives::sum(machine, self.pieces.results, results, ValueWidth::U64, self.pieces.sums)?;
+        machine.triangles += primitives::sum(machine, self.pieces.results, results, ValueWidth::U64, self.pieces.sums)?;
         self.organised = Some(organised);
         Ok(())
     }

@@ -6,26 +6,31 @@ mod primitives;
 use super::*;
 use skiff::Organisation;
 use trimill_counting::RowBlock;
-use trimill_kernels::testing::partitions::{Partition, give, pool, random};
+use trimill_kernels::testing::partitions::{Partition, bytes_of, give, pool, random};
 use trimill_kernels::testing::{Double, Pace, has_compiler};
 
-/// Counts in an arena of `spare` bytes more than the least. Resident runs are short.
+impl GpuMethod {
+    /// The least device bytes with which it begins: no more than its footprint.
+    fn least_bytes(&self, size: &PartitionExtent) -> u64 {
+        match self {
+            Self::Polak(_) => super::bytes_of(|take| polak::lay(take, size, false)),
+            Self::ReverseEdge(_) => super::bytes_of(|take| reverse_edge::lay(take, size)),
+            Self::Skiff(options) => skiff::device_bytes(options, size),
+            Self::RadixBinning(options) => super::bytes_of(|take| radix_binning::lay(take, options, size)),
+        }
+    }
+}
+
+/// Counts in an arena of `spare` bytes more than the least.
 fn count(
     method: &GpuMethod,
     share: EdgeShare,
     partition: &Partition,
     row_blocks: &[RowBlock],
     spare: u64,
-) -> Result<MethodCount> {
-    let size = partition.size_with(row_blocks);
-    let bytes = (method.least_bytes(&size) + spare).next_multiple_of(256);
-    let mut double = Double::new(bytes, Pace::Late).unwrap();
-    let mut counting = GpuBaselineCounter::begin(&mut double, method, size, share)
-        .unwrap_or_else(|error| panic!("{method:?}: {error}"));
-    give(&mut counting, partition.runs(size.locals as usize / 3 + 1), row_blocks)?;
-    let counted = counting.end()?;
-    assert!(counted.peak_bytes <= bytes);
-    Ok(counted)
+) -> Result<PartitionCount> {
+    let bytes = (method.least_bytes(&partition.size_with(row_blocks)) + spare).next_multiple_of(256);
+    partition.count(&mut Double::new(bytes, Pace::Late).unwrap(), method, share, row_blocks)
 }
 
 /// Checks the counts of whole graphs and of partitions, with row blocks of both kinds.
@@ -45,7 +50,7 @@ fn agrees(methods: &[GpuMethod], spare: u64, partitions: &[Partition]) {
                 kinds.truncate(if whole { 1 } else { 2 });
                 for row_blocks in kinds {
                     let counted = count(method, EdgeShare::ALL, partition, &row_blocks, spare);
-                    let counted = counted.unwrap_or_else(|error| panic!("{error}"));
+                    let counted = counted.unwrap_or_else(|error| panic!("{method:?}: {error}"));
                     assert_eq!(counted.triangles, expected, "graph {i}, {method:?}, {cuts:?}");
                 }
             }
@@ -82,16 +87,13 @@ fn polak_shares_add_up_and_the_cpu_prepares_where_the_gpu_has_no_room() {
     let partition = random(7, 250, 40, 3, 1.0);
     let row_blocks = partition.row_blocks(&[]);
     let method = GpuMethod::Polak(polak::PolakOptions::default());
-    let least = method.least_bytes(&partition.size_with(&row_blocks));
-    let share = |index| {
-        let counted = count(&method, EdgeShare { index, of: 3 }, &partition, &row_blocks, 0).unwrap();
-        // Memory for edges in one direction only.
-        assert_eq!(counted.peak_bytes, least);
-        counted.triangles
-    };
+    // Without spare bytes there is memory for edges in one direction only.
+    let share = |index| count(&method, EdgeShare { index, of: 3 }, &partition, &row_blocks, 0).unwrap().triangles;
     assert_eq!((0..3).map(share).sum::<u64>(), partition.triangles());
-    let counted = count(&method, EdgeShare::ALL, &partition, &row_blocks, 1 << 20).unwrap();
-    assert!(counted.peak_bytes > least);
+    let size = partition.size_with(&row_blocks);
+    let mut double = Double::new((method.least_bytes(&size) + (1 << 20)).next_multiple_of(256), Pace::Late).unwrap();
+    let counter = method.begin(&mut double, size, EdgeShare::ALL, Detail::Total).unwrap();
+    assert!(bytes_of(&*counter) > method.least_bytes(&size));
 }
 
 #[test]
@@ -138,7 +140,7 @@ fn skiff_cuts_what_does_not_fit_and_refuses_a_row_that_never_will() {
             let counted = count(&method, EdgeShare::ALL, &partition, &row_blocks, 1 << 20).unwrap();
             assert_eq!(counted.triangles, partition.triangles(), "{method:?}");
             // The test double's clock counts a second for each slice of rows.
-            assert!(counted.times.kernels.as_secs() > if nodes < 100 { 6 } else { 1 }, "{counted:?}");
+            assert!(counted.device.unwrap().kernels.as_secs() > if nodes < 100 { 6 } else { 1 }, "{counted:?}");
         }
     }
     let refused = count(&skiffs(Some(3))[0], EdgeShare::ALL, &partition, &row_blocks, 1 << 20);
@@ -172,18 +174,6 @@ fn radix_binning_drops_what_has_nothing_on_the_other_side() {
 }
 
 #[test]
-fn whole_graphs_are_asked_for_with_the_bytes_that_they_take() {
-    let Some(()) = has_compiler() else { return };
-    let size = random(1, 100, 5, 0, 0.5).size(0);
-    let method = GpuMethod::Polak(Default::default());
-    let mut double = Double::new(1 << 20, Pace::Late).unwrap();
-    let refused = GpuBaselineCounter::begin(&mut double, &method, size, EdgeShare::ALL).map(|_| ()).unwrap_err();
-    let bytes = method.least_bytes(&size);
-    assert_eq!(refused, GpuError::Whole { method: "polak", bytes });
-    assert!(bytes > 16 * size.arcs);
-}
-
-#[test]
 fn runs_and_row_blocks_that_are_missing_are_noticed() {
     let Some(()) = has_compiler() else { return };
     let partition = random(1, 100, 5, 0, 0.5);
@@ -191,22 +181,18 @@ fn runs_and_row_blocks_that_are_missing_are_noticed() {
     let method = GpuMethod::ReverseEdge(Default::default());
     let size = partition.size_with(&row_blocks);
     let mut double = Double::new(method.least_bytes(&size).next_multiple_of(256), Pace::Late).unwrap();
-    let mut counting: Box<dyn PartitionCounter> =
-        Box::new(GpuBaselineCounter::begin(&mut double, &method, size, EdgeShare::ALL).unwrap());
+    let mut counting = method.begin(&mut double, size, EdgeShare::ALL, Detail::Total).unwrap();
     let inconsistent = |text: String| assert!(text.contains("sections are inconsistent"), "{text}");
     inconsistent(counting.row_block(&row_blocks[0].view(), pool()).unwrap_err().to_string());
-    for run in partition.runs(1000) {
-        counting.resident(run, pool()).unwrap();
-    }
-    counting.row_block(&row_blocks[0].view(), pool()).unwrap();
     // Half of the row blocks.
+    give(&mut *counting, partition.runs(1000), &row_blocks[..1]).unwrap();
     inconsistent(counting.finish().unwrap_err().to_string());
 }
 
 #[test]
-fn shapes_out_of_bounds_are_refused() {
+fn shapes_out_of_bounds_and_what_a_method_does_not_count_are_refused() {
     let Some(()) = has_compiler() else { return };
-    let size = random(1, 50, 5, 0, 1.0).size(0);
+    let [size, part] = [1.0, 0.5].map(|share| random(1, 50, 5, 0, share).size(0));
     let polak =
         |block_threads| GpuMethod::Polak(polak::PolakOptions { block_threads, ..polak::PolakOptions::default() });
     let reverse =
@@ -226,8 +212,13 @@ fn shapes_out_of_bounds_are_refused() {
         (GpuMethod::Skiff(skiff::SkiffOptions { block_threads: 8, ..skiff::SkiffOptions::default() }), EdgeShare::ALL),
     ] {
         let mut double = Double::new(1 << 20, Pace::Late).unwrap();
-        let refused = GpuBaselineCounter::begin(&mut double, &method, size, share).map(|_| ());
+        let refused = method.begin(&mut double, size, share, Detail::Total).map(drop);
         assert!(matches!(refused, Err(GpuError::Shape(_))), "{method:?}: {refused:?}");
+    }
+    for (size, detail) in [(part, Detail::Total), (size, Detail::Edges)] {
+        let mut double = Double::new(1 << 24, Pace::Late).unwrap();
+        let refused = polak(64).begin(&mut double, size, EdgeShare::ALL, detail).map(drop);
+        assert!(matches!(refused, Err(GpuError::Shape(_))), "{refused:?}");
     }
 }
 
@@ -241,9 +232,8 @@ fn every_pace_of_the_device_gives_the_count_of_brute_force() {
     for method in [streams, skiffs(None)[2]] {
         for pace in Pace::all(1) {
             let mut double = Double::new((method.least_bytes(&size) + (1 << 16)).next_multiple_of(256), pace).unwrap();
-            let mut counting = GpuBaselineCounter::begin(&mut double, &method, size, EdgeShare::ALL).unwrap();
-            give(&mut counting, partition.runs(20), &row_blocks).unwrap();
-            assert_eq!(counting.end().unwrap().triangles, partition.triangles(), "{method:?} {pace:?}");
+            let counted = partition.count(&mut double, &method, EdgeShare::ALL, &row_blocks).unwrap();
+            assert_eq!(counted.triangles, partition.triangles(), "{method:?} {pace:?}");
         }
     }
 }

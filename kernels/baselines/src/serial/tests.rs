@@ -6,8 +6,6 @@ use trimill_kernels::testing::partitions::{Partition, cuts, pool, random};
 use super::*;
 use SerialMethod::{CompactForward, Forward, ReverseEdge, ReverseEdgeSerial};
 
-const METHODS: [SerialMethod; 4] = [Forward, CompactForward, ReverseEdge, ReverseEdgeSerial];
-
 fn count(method: SerialMethod, partition: &Partition, row_blocks: &[RowBlock]) -> u64 {
     let (size, mut backend) = (partition.size(0), method);
     let mut counter = backend.begin(size, EdgeShare::ALL, Detail::Total).unwrap();
@@ -29,13 +27,13 @@ fn whole_graphs_have_the_count_by_pairs_of_successors() {
     for (rows, known) in [(clique, 60 * 59 * 58 / 6), (path, 0), (star, 0), (vec![], 0)] {
         let partition = Partition::whole(rows);
         assert_eq!(partition.triangles(), known);
-        for method in METHODS {
+        for method in SerialMethod::ALL {
             assert_eq!(count(method, &partition, &partition.row_blocks(&[])), known, "{method:?}");
         }
     }
     for seed in 1..4 {
         let partition = random(seed, 900, 70, 3, 1.0);
-        for method in METHODS {
+        for method in SerialMethod::ALL {
             for cuts in [vec![], vec![20, 40]] {
                 let expected = partition.triangles();
                 assert_eq!(count(method, &partition, &partition.row_blocks(&cuts)), expected, "{method:?}");

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trimill_counting::{PartitionCounter, Resident, RowBlock};
+use trimill_counting::{Detail, EdgeShare, PartitionCounter, RowBlock};
 
 use super::{Partition, pool};
+use crate::CountingMethod;
+use crate::engine::Engine;
 
 /// Triangles on each arc, by its number and its successor; arcs without a triangle are left out.
 pub(crate) type OnArcs = BTreeMap<(u32, u32), u32>;
@@ -56,15 +58,16 @@ impl Partition {
         found
     }
 
-    /// Counts `runs` and `row_blocks` by a counter begun with edges, and reads its counters as they become complete; also returns the total.
+    /// Counts on arcs, and reads the counters as they become complete; also returns the total.
     pub fn count_on_arcs(
         &self,
-        mut counter: Box<dyn PartitionCounter + '_>,
-        runs: Vec<Resident>,
+        engine: &mut dyn Engine,
+        method: &dyn CountingMethod,
         row_blocks: &[RowBlock],
     ) -> (OnArcs, u64) {
+        let mut counter = method.begin(engine, self.size_with(row_blocks), EdgeShare::ALL, Detail::Edges).unwrap();
         let mut found = OnArcs::new();
-        runs.into_iter().for_each(|run| drop(counter.resident(run, pool()).unwrap()));
+        self.runs(self.numbers.len() / 3 + 1).into_iter().for_each(|run| drop(counter.resident(run, pool()).unwrap()));
         let mut into = vec![7; row_blocks.iter().map(arcs_of).max().unwrap_or(0)];
         let mut read = |counter: &mut dyn PartitionCounter, row_block: &RowBlock| {
             let into = &mut into[..arcs_of(row_block)];

@@ -61,7 +61,7 @@ fn rows_that_do_not_fit_are_read_again_and_nothing_else_is_written() {
             let made = orient_rows(&counted, &mut || Ok("x".into()), place, space, &Control::silent()).unwrap();
             let Some(MadeGraph::File(made)) = made else { panic!("the rows are clean") };
             assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing but the graph");
-            (std::fs::read(&made.file).unwrap(), counted.1.into_inner())
+            (std::fs::read(&made).unwrap(), counted.1.into_inner())
         };
         let (whole, passes) = made(None);
         assert_eq!(passes, 1);
