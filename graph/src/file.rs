@@ -34,7 +34,6 @@ use super::layout::{DEGREES, INDEX, NAMES, PAGE, REMAKE, ROWS};
 use super::names::Names;
 use super::store::{BlockStore, GraphFile};
 use super::tables::{CHUNK_BYTES, Table};
-use super::writing::{GraphWriter, RowsWritten};
 use trimill_system::disk::{self, NewFile};
 use trimill_system::{Error, Result, parallel};
 
@@ -52,28 +51,6 @@ pub fn open_temporary(temporary: NewFile) -> Result<OrientedGraph> {
     let (file, path) = (temporary.as_file().try_clone(), temporary.path().to_path_buf());
     let file = file.map_err(|e| Error::read(&path, e))?;
     opened(file, &path, Some(temporary))
-}
-
-/// A graph in memory, moved to a temporary file in `dir`; one in a file is returned as it is.
-pub fn moved_to_file(graph: OrientedGraph, dir: &Path) -> Result<OrientedGraph> {
-    let BlockStore::Memory(sections) = &*graph.store else { return Ok(graph) };
-    let OrientedGraph { layout, index, degrees, .. } = &graph;
-    let rows = RowsWritten {
-        entries: index.blocks().to_vec(),
-        block_bytes: layout.block_bytes,
-        longest_row: layout.longest_row,
-        probes: layout.probes,
-    };
-    let mut writer = GraphWriter::create(dir, layout.clone())?;
-    if layout.has_ids {
-        writer.ids(sections.ids.chunks(READ).map(<[u64]>::to_vec))?;
-    }
-    if let Some(names) = &sections.names {
-        writer.names(names)?;
-    }
-    writer.order(&sections.order, degrees)?;
-    parallel::try_each(&sections.chunks, |chunk| writer.blocks(chunk.position, &chunk.bytes))?;
-    open_temporary(writer.finish(&rows, degrees, String::new())?)
 }
 
 /// As [`open_temporary`], for a file that stays and whose ranks follow degrees.

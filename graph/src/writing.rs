@@ -4,13 +4,15 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
-use super::file::{FIXED, MAGIC, VERSION};
+use super::OrientedGraph;
+use super::file::{FIXED, MAGIC, VERSION, open_temporary};
 use super::index::{BlockEntry, DegreeRun};
 use super::layout::{DEGREES, GraphSection, IDS, INDEX, Layout, NAMES, ORDER, PAGE, ROWS};
 use super::names::Names;
+use super::store::BlockStore;
 use super::tables::{AscendingIds, CHUNK, Order, encode_all};
 use trimill_system::disk::{self, NewFile};
-use trimill_system::{Error, Result};
+use trimill_system::{Error, Result, parallel};
 
 #[derive(Default)]
 pub struct RowsWritten {
@@ -130,6 +132,28 @@ impl GraphWriter {
         self.file.write_at(&header, 0)?;
         Ok(self.file)
     }
+}
+
+/// A graph in memory, moved to a temporary file in `dir`; one in a file is returned as it is.
+pub fn moved_to_file(graph: OrientedGraph, dir: &Path) -> Result<OrientedGraph> {
+    let BlockStore::Memory(sections) = &*graph.store else { return Ok(graph) };
+    let OrientedGraph { layout, index, degrees, .. } = &graph;
+    let rows = RowsWritten {
+        entries: index.blocks().to_vec(),
+        block_bytes: layout.block_bytes,
+        longest_row: layout.longest_row,
+        probes: layout.probes,
+    };
+    let mut writer = GraphWriter::create(dir, layout.clone())?;
+    if layout.has_ids {
+        writer.ids(sections.ids.chunks(AT_ONCE).map(<[u64]>::to_vec))?;
+    }
+    if let Some(names) = &sections.names {
+        writer.names(names)?;
+    }
+    writer.order(&sections.order, degrees)?;
+    parallel::try_each(&sections.chunks, |chunk| writer.blocks(chunk.position, &chunk.bytes))?;
+    open_temporary(writer.finish(&rows, degrees, String::new())?)
 }
 
 fn needed(name: &str, at: u64, bytes: u64, checksum: Option<u64>) -> GraphSection {

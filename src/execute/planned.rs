@@ -20,7 +20,7 @@ use crate::report::Stage;
 use crate::run_dir::{PREPARE_AGAIN, PlanRecord};
 use crate::vertices::order::array_len;
 use trimill_graph::OrientedGraph;
-use trimill_graph::file::moved_to_file;
+use trimill_graph::writing::moved_to_file;
 use trimill_partitioners::build::Builder;
 use trimill_partitioners::partition::assignment::Assignment;
 use trimill_partitioners::spill::manifest::MANIFEST_VERSION;
