@@ -145,6 +145,24 @@ fn the_least_host_memory_suffices() {
     }
 }
 
+/// From the named budget on every one suffices, and a tenth less does not, also where the graph would stay in memory and leave too little.
+#[test]
+fn more_memory_is_enough_where_less_is() {
+    let place = Place::new();
+    let words = ["generate", "ring-lattice", "--vertices", "2000000", "--k", "1", "--output", "ring.sg", "--quiet"];
+    place.prints(&words);
+    let common = [&["ring.sg", "--no-cache", "--threads", "1", "--partitioner", "contiguous"], &ON_CPU[..]].concat();
+    let least = place.answer(&[&["plan"], &common[..]].concat())["smallest_host_memory"].as_u64().unwrap();
+    let count = |bytes: u64| {
+        let bytes = bytes.to_string();
+        place.run(&[&["count", "--quiet", "--host-memory", &bytes], &common[..]].concat()).status.code()
+    };
+    assert_eq!(count(least / 10 * 9), Some(3), "{least}");
+    for more in 0..8 {
+        assert_eq!(count(least + more * (least / 32)), Some(0), "{least}, {more}");
+    }
+}
+
 #[test]
 fn outputs_that_counting_would_refuse_are_refused_and_those_that_are_there_stay() {
     let place = Place::new();
