@@ -158,7 +158,7 @@ fn more_memory_is_enough_where_less_is() {
         place.run(&[&["count", "--quiet", "--host-memory", &bytes], &common[..]].concat()).status.code()
     };
     assert_eq!(count(least / 10 * 9), Some(3), "{least}");
-    for more in 0..8 {
+    for more in [0, 2, 4, 6] {
         assert_eq!(count(least + more * (least / 32)), Some(0), "{least}, {more}");
     }
 }
