@@ -8,12 +8,12 @@ use super::by_head::{self, HeadBuckets};
 use super::hubs::Hubs;
 use super::locals::{count_postponed, count_run};
 use super::pack::{self, BitRows};
-use super::postponed::PostponedArc;
 use super::vertices::{HostVertexCounters, TotalOnly};
-use super::worker::{CpuWorker, RowBlockContext};
+use super::worker::{CpuWorker, LocalsRun, RowBlockContext};
 use super::{RUNS_PER_THREAD, batches, free};
 use crate::count::successors::SuccessorRows;
 use trimill_system::control::Progress;
+use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Result, lock, parallel};
 
 #[derive(Default)]
@@ -23,7 +23,7 @@ pub(super) struct BitmapState {
     pub(super) room_by_head: usize,
     /// How many arcs sorted by head a worker has room for.
     pub(super) sorted_by_head: usize,
-    pub(super) by_head: Vec<PostponedArc>,
+    pub(super) by_head: Vec<u64>,
     /// How many entries of each local's row earlier row blocks have covered.
     pub(super) cursors: Vec<u32>,
     pub(super) workers: Vec<Mutex<CpuWorker>>,
@@ -63,7 +63,9 @@ impl BitmapState {
             // A single row may have more arcs than there is room for.
             let heads = if in_batch <= most_arcs { heads } else { &HeadBuckets::default() };
             if !heads.is_empty() {
-                by_head::allocate(&mut self.by_head, self.room_by_head);
+                if self.by_head.is_empty() {
+                    self.by_head = zeros(self.room_by_head);
+                }
                 let arcs = heads.of_batch(resident, &batch, &mut self.by_head);
                 let counted = parallel::try_map(heads.parts(&arcs, self.sorted_by_head), |part| {
                     progress.map_or(Ok(()), Progress::check)?;
@@ -72,7 +74,8 @@ impl BitmapState {
                 self.triangles += counted.into_iter().sum::<u64>();
             }
             let around = RowBlockContext { packed: self.packed, range, successors, hubs };
-            let counted = parallel::try_map(batch, |run| {
+            let pieces: Vec<_> = batch.into_iter().flat_map(LocalsRun::pieces).collect();
+            let counted = parallel::try_map(pieces, |run| {
                 progress.map_or(Ok(()), Progress::check)?;
                 // The run's arcs count as done in proportion to the row block's share of the numbering.
                 let share = run.arcs(resident) * u64::from(range.end - range.start) / numbered;

@@ -8,7 +8,6 @@
 
 use std::ops::Range;
 
-use rayon::iter::repeat_n;
 use rayon::prelude::*;
 
 use super::pack;
@@ -19,7 +18,7 @@ use super::worker::{CpuWorker, LocalsRun};
 use crate::count::successors::SuccessorRows;
 use crate::planes::each_bit;
 use trimill_counting::Resident;
-use trimill_system::mapped::{prefetch_all, with_capacity};
+use trimill_system::mapped::prefetch_all;
 use trimill_system::{Bytes, parallel};
 
 /// The most heads in all, and in a bucket, where heads are numbered with 16 bits.
@@ -71,7 +70,7 @@ pub(super) fn room_taken(room: usize, arcs: u64, enough: u64) -> usize {
 }
 
 pub(super) fn bytes(arcs: usize) -> Bytes {
-    Bytes::of::<PostponedArc>(arcs as u64)
+    Bytes::of::<u64>(arcs as u64)
 }
 
 #[derive(Debug, Default)]
@@ -202,7 +201,7 @@ impl HeadBuckets {
     }
 
     /// Writes the arcs of a run of locals into `room` bucket by bucket; `room` is as long as the run has arcs.
-    fn of_run<'a>(&self, resident: &Resident, run: &LocalsRun<'_>, room: &'a mut [PostponedArc]) -> RunArcs<'a> {
+    fn of_run<'a>(&self, resident: &Resident, run: &LocalsRun<'_>, room: &'a mut [u64]) -> RunArcs<'a> {
         let mut ends = vec![0; self.firsts.len()];
         self.each_arc(resident, run, |_, _, head| ends[self.bucket_of(head)] += 1);
         let mut sum = 0;
@@ -212,7 +211,7 @@ impl HeadBuckets {
         self.each_arc(resident, run, |tail, place, head| {
             let bucket = self.bucket_of(head);
             let arc = PostponedArc { tail: tail as u32, len: place as u16, head: (head - self.firsts[bucket]) as u16 };
-            room[ends[bucket] as usize] = arc;
+            room[ends[bucket] as usize] = arc.packed();
             ends[bucket] += 1;
         });
         RunArcs { arcs: room, ends }
@@ -223,7 +222,7 @@ impl HeadBuckets {
         &self,
         resident: &Resident,
         runs: &[LocalsRun<'_>],
-        room: &'a mut [PostponedArc],
+        room: &'a mut [u64],
     ) -> Vec<RunArcs<'a>> {
         let rooms = parallel::cut(room, runs.iter().map(|run| run.arcs(resident) as usize));
         parallel::map(runs.iter().zip(rooms), |(run, room)| self.of_run(resident, run, room))
@@ -249,12 +248,13 @@ impl HeadBuckets {
 }
 
 pub(super) struct RunArcs<'a> {
-    arcs: &'a [PostponedArc],
+    /// As [`PostponedArc::packed`] makes them.
+    arcs: &'a [u64],
     ends: Vec<u32>,
 }
 
 impl RunArcs<'_> {
-    fn of(&self, bucket: usize) -> &[PostponedArc] {
+    fn of(&self, bucket: usize) -> &[u64] {
         let start = bucket.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.arcs[start as usize..self.ends[bucket] as usize]
     }
@@ -262,14 +262,14 @@ impl RunArcs<'_> {
 
 pub(super) struct HeadPart<'a> {
     pub(super) first: u32,
-    pieces: Vec<&'a [PostponedArc]>,
+    pieces: Vec<&'a [u64]>,
     pub(super) arcs: usize,
 }
 
 impl HeadPart<'_> {
     #[inline(always)]
     pub(super) fn sort<'a>(&self, room: &'a mut SortedArcs) -> &'a [PostponedArc] {
-        room.sort(self.pieces.iter().copied().flatten(), 0)
+        room.sort(self.pieces.iter().copied().flatten().map(|&arc| PostponedArc::of(arc)), 0)
     }
 
     /// Counts the triangles for which one of these arcs joins the largest and the middle corner.
@@ -288,14 +288,6 @@ impl HeadPart<'_> {
 
 fn batches_of(resident: &Resident, room: usize) -> u64 {
     resident.arcs().div_ceil(room as u64).max(1)
-}
-
-/// Allocates a batch's arcs; the threads that will write them touch their pages first.
-pub(super) fn allocate(arcs: &mut Vec<PostponedArc>, room: usize) {
-    if arcs.is_empty() {
-        *arcs = with_capacity(room);
-        repeat_n(PostponedArc::default(), room).collect_into_vec(arcs);
-    }
 }
 
 /// Adds up, for each group of heads, what a sample of the arcs would save; `entries` gives the cost of probing a head's row.

@@ -33,7 +33,7 @@ use trimill_counting::{CounterMemory, PartitionCount, PartitionCounter, Partitio
 use super::by_head::{self, HeadBuckets, OF_BUCKET};
 use super::hubs::{self, Hubs};
 use super::pack::{self, Unpacked};
-use super::postponed::{PostponedArc, SortedArcs};
+use super::postponed::SortedArcs;
 use super::worker::LocalsRun;
 use super::{Cpu, RUNS_PER_THREAD, batches, end_of_hubs, free, pass_over, runs};
 use crate::count::successors::SuccessorRows;
@@ -71,7 +71,7 @@ pub(super) struct CpuEdgeCounter {
 #[derive(Debug, Default)]
 struct BatchRoom {
     most: usize,
-    arcs: Vec<PostponedArc>,
+    arcs: Vec<u64>,
     packed: PackedRows,
     found: Vec<AtomicU32>,
 }
@@ -83,14 +83,16 @@ impl BatchRoom {
     }
 
     fn allocate(&mut self, packed: bool) {
-        by_head::allocate(&mut self.arcs, self.most);
+        if self.arcs.is_empty() {
+            self.arcs = zeros(self.most);
+        }
         if self.found.is_empty() && !packed {
             self.found = zeros(self.most);
         }
     }
 
     fn bytes(&self) -> Bytes {
-        Bytes::of::<PostponedArc>(self.arcs.capacity() as u64)
+        by_head::bytes(self.arcs.capacity())
             + self.packed.bytes()
             + Bytes::of::<AtomicU32>(self.found.capacity() as u64)
     }

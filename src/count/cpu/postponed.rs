@@ -18,6 +18,16 @@ pub(super) struct PostponedArc {
     pub(super) head: u16,
 }
 
+impl PostponedArc {
+    pub(super) fn packed(self) -> u64 {
+        u64::from(self.tail) | u64::from(self.len) << 32 | u64::from(self.head) << 48
+    }
+
+    pub(super) fn of(packed: u64) -> Self {
+        Self { tail: packed as u32, len: (packed >> 32) as u16, head: (packed >> 48) as u16 }
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Capacity {
     /// Capacity in arcs; 0 for none.
@@ -153,7 +163,7 @@ impl PostponedArcs {
 
     #[inline(always)]
     pub(super) fn sort(&mut self) {
-        self.sorted.sort(self.arcs.iter(), self.room.first);
+        self.sorted.sort(self.arcs.iter().copied(), self.room.first);
     }
 
     #[inline(always)]
@@ -198,13 +208,9 @@ impl SortedArcs {
     }
 
     #[inline(always)]
-    pub(super) fn sort<'a>(
-        &mut self,
-        arcs: impl Iterator<Item = &'a PostponedArc> + Clone,
-        first: u32,
-    ) -> &[PostponedArc] {
+    pub(super) fn sort(&mut self, arcs: impl Iterator<Item = PostponedArc> + Clone, first: u32) -> &[PostponedArc] {
         let Self { arcs: sorted, ends } = self;
-        let place = |arc: &PostponedArc| (u32::from(arc.head) - first) as usize;
+        let place = |arc: PostponedArc| (u32::from(arc.head) - first) as usize;
         ends.fill(0);
         for arc in arcs.clone() {
             ends[place(arc)] += 1;
@@ -215,7 +221,7 @@ impl SortedArcs {
         }
         for arc in arcs {
             let next = &mut ends[place(arc)];
-            sorted[*next as usize] = *arc;
+            sorted[*next as usize] = arc;
             *next += 1;
         }
         &sorted[..sum as usize]
