@@ -76,12 +76,14 @@ impl Estimating<'_> {
 
 /// The least host memory to prepare the graph, or to sort its names if that takes more.
 pub(super) fn least_to_prepare(graph: &OrientedGraph, space: Workspace<'_>) -> Needs {
-    let of_graph = needs(ids(graph), graph.report().arcs, space);
+    let floor = |needs: &Needs| space.memory.floor(needs).bytes;
+    // If arrays over all ids do not fit, a table of those that occur may.
+    let of_graph =
+        [ids(graph), IdCount::Ranked(graph.vertices().into())].map(|ids| needs(ids, graph.report().arcs, space));
+    let [of_ids, of_table] = of_graph;
+    let of_graph = if floor(&of_table) < floor(&of_ids) { of_table } else { of_ids };
     let of_names = names::least(space);
-    match graph.has_names() && space.memory.floor(&of_names).bytes > space.memory.floor(&of_graph).bytes {
-        true => of_names,
-        false => of_graph,
-    }
+    if graph.has_names() && floor(&of_names) > floor(&of_graph) { of_names } else { of_graph }
 }
 
 fn ids(graph: &OrientedGraph) -> IdCount {

@@ -97,7 +97,7 @@ impl HostNeeds {
 
     fn least(&self, least: Bytes, gpus: u64) -> Bytes {
         let floors = match (self.shard, self.mode) {
-            (true, _) => vec![self.host.floor(&self.counting_shard(gpus).buffers(least))],
+            (true, _) => vec![self.host.floor(&self.streaming(gpus).buffers(least))],
             // Either mode is allowed, and the in-place mode needs less.
             (false, None) => Self { mode: Some(Mode::InPlace), ..*self }.floors(least, gpus),
             (false, Some(_)) => self.floors(least, gpus),
@@ -110,7 +110,7 @@ impl HostNeeds {
         let counting = |needs: Needs| host.left(&needs.buffers(least));
         let unbuilt = |counting| Division { counting, building: None, spills: Bytes::ZERO };
         if self.shard {
-            return counting(self.counting_shard(gpus)).map(unbuilt);
+            return counting(self.streaming(gpus)).map(unbuilt);
         }
         self.can_write(least, gpus)?;
         let streaming = counting(self.streaming(gpus));
@@ -182,12 +182,12 @@ impl HostNeeds {
         )
     }
 
+    /// While rank ranges are counted, or spills that are there already.
     fn streaming(&self, gpus: u64) -> Needs {
-        self.counting("count in the in-place mode", gpus)
-    }
-
-    fn counting_shard(&self, gpus: u64) -> Needs {
-        if self.mode == Some(Mode::Spilled) { self.spilled(gpus) } else { self.streaming(gpus) }
+        match self.spilled || (self.shard && self.mode == Some(Mode::Spilled)) {
+            true => self.spilled(gpus),
+            false => self.counting("count in the in-place mode", gpus),
+        }
     }
 
     /// While it counts, with the memory for triangles at vertices or on edges, if they are wanted.

@@ -14,7 +14,6 @@ use crate::plan::{Assign, PlanLimits, Planner};
 use crate::report::plan::{Alternative, PartsReason};
 use crate::report::{PartitionFigures, PlanReport};
 use trimill_input::arcs::EdgeSource;
-use trimill_partitioners::metis::BYTES_PER_ARC;
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::child::Helper;
 use trimill_system::disk::DiskNeeds;
@@ -140,9 +139,7 @@ impl Planned {
         // What a stage takes may grow with the budget, so the search starts from none.
         let needs = session.host_needs_of(graph.size(), Bytes::ZERO, session.job.settings.mode()).within(Bytes::ZERO);
         let least = needs.enough(chosen.least_on_host, limits.machine.gpus as u64);
-        let metis = session.job.settings.partition.metis.contract.is_none() && needs.metis;
-        let child = Bytes(2 * graph.edges() * BYTES_PER_ARC);
-        least.max(if metis { needs.floor_of_planning() + child } else { Bytes::ZERO })
+        least.max(session.least_for_metis(&needs))
     }
 }
 

@@ -22,6 +22,7 @@ use crate::vertices::order::array_len;
 use trimill_graph::OrientedGraph;
 use trimill_graph::writing::moved_to_file;
 use trimill_partitioners::build::Builder;
+use trimill_partitioners::metis::BYTES_PER_ARC;
 use trimill_partitioners::partition::assignment::Assignment;
 use trimill_partitioners::spill::manifest::MANIFEST_VERSION;
 use trimill_partitioners::spill::{Manifest, ManifestJob, ManifestPartition, SpillSummary};
@@ -203,12 +204,20 @@ impl Session {
     fn in_file_if_memory_lacks(&self, graph: OrientedGraph, mode: Option<Mode>) -> Result<OrientedGraph> {
         let needs = self.host_needs(&graph, mode);
         let (least, gpus) = self.least_to_count(&needs.size);
-        if needs.held == Bytes::ZERO || needs.divided(least, gpus).is_ok() {
+        let fits = needs.divided(least, gpus).is_ok() && self.least_for_metis(&needs) <= self.host.budget();
+        if needs.held == Bytes::ZERO || fits {
             return Ok(graph);
         }
         tracing::info!("the graph is moved from memory to a file in {}", self.work_dir.display());
         check_room([DiskNeed::new("the graph file", &self.work_dir, [needs.held; 2], "--work-dir")])?;
         parallel::within(&self.pool, || moved_to_file(graph, &self.work_dir))
+    }
+
+    /// The least host memory for planning beside METIS, if METIS assigns the vertices; less is enough if runs of these are joined first.
+    pub(super) fn least_for_metis(&self, needs: &HostNeeds) -> Bytes {
+        let joins = self.job.settings.partition.metis.contract.is_some();
+        let child = Bytes(2 * needs.size.edges * BYTES_PER_ARC);
+        if needs.metis && !joins { needs.floor_of_planning() + child } else { Bytes::ZERO }
     }
 
     fn recorded(&self, identity: &str, vertices: u32) -> Result<Option<(PlanRecord, GraphCut)>> {

@@ -41,7 +41,7 @@ pub(super) fn check(arcs: u64, at_least: bool, vertices: u32, options: &MetisOpt
         "METIS needs {at_least}{needed} bytes ({gib:.2} GiB) for {graph}, beside {beside} bytes of this process"
     ))
     .expected(format!("no more than the host budget of {} bytes", options.host_memory.get()))
-    .advice(format!("use {coarser}, the partitioner contiguous, or more --host-memory"))
+    .advice(format!("use {coarser}, the partitioner contiguous, or raise --host-memory to {} or more", needed + beside))
     .wanting(Bytes(needed) + options.beside))
 }
 
