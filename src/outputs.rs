@@ -29,6 +29,12 @@ pub struct CountsWanted {
     pub bytes_per_thread: Bytes,
 }
 
+impl CountsWanted {
+    pub fn is_directed(&self) -> bool {
+        self.lcc.is_some_and(|lcc| lcc.directed)
+    }
+}
+
 impl OutputTable {
     /// The most bytes of a file's chunks that each thread makes or that wait ([`trimill_system::ordered`]).
     pub fn bytes_per_thread(&self) -> Bytes {

@@ -209,7 +209,6 @@ impl Planner<'_> {
         let Floor { device: least, row_block: least_row_block } = floor(&size, footprint);
         let PlanLimits { device, largest_row_block, row_block, .. } = *limits;
         // A host budget that leaves too little for counting was refused before.
-        let advice = |bytes: Bytes| format!("raise --device-memory to {} or more", bytes.get());
         let space = Space::new(&size, footprint, device, largest_row_block);
         if let Some(method) = limits.whole.filter(|_| !space.whole_fits()) {
             let needed = at_once(&size, footprint);
@@ -218,14 +217,14 @@ impl Planner<'_> {
                  {device}",
                 needed.get(),
             ))
-            .advice(format!("{}, or take a method that counts partitions", advice(needed)))
+            .advice(format!(
+                "raise --device-memory to {} or more, or take a method that counts partitions",
+                needed.get()
+            ))
             .wanting(needed));
         }
         if device < least {
-            return Err(Error::memory(format!("a device budget of {}", device.exactly()))
-                .expected(format!("at least {} bytes ({}) for this graph and method", least.get(), least.rounded_up()))
-                .advice(advice(least))
-                .wanting(least));
+            return Err(below_floor(device, least));
         }
         if let Some(row_block) =
             row_block.filter(|&row_block| row_block < least_row_block || row_block > Bytes(8 << 30))
@@ -244,6 +243,14 @@ impl Planner<'_> {
         }
         Ok(Divided { most: space.most(row_block_limit), space, row_block_limit })
     }
+}
+
+/// The error for a `device` budget below the floor.
+pub fn below_floor(device: Bytes, least: Bytes) -> Error {
+    Error::memory(format!("a device budget of {}", device.exactly()))
+        .expected(format!("at least {} bytes ({}) for this graph and method", least.get(), least.rounded_up()))
+        .advice(format!("raise --device-memory to {} or more", least.get()))
+        .wanting(least)
 }
 
 /// Refuses several `parts` for a method that counts whole graphs.

@@ -11,10 +11,11 @@ use crate::clean::workspace::{AfterPreparing, GraphToPrepare, IdCount, InputForm
 use crate::count::cpu::Cpu;
 use crate::count::cuda::Cuda;
 use crate::count::method::{Choice, CpuMethod, CudaMethod};
+use crate::directions::DoubledGraph;
 use crate::job::{Devices, Mode, Partitioner};
 use crate::outputs::CountsWanted;
 use crate::plan::{Floor, floor, is_ample};
-use trimill_counting::CountBackend;
+use trimill_counting::{CountBackend, Footprint};
 use trimill_graph::{GraphSize, OrientedGraph};
 use trimill_input::MOST_VERTICES;
 use trimill_system::disk::DiskNeed;
@@ -112,15 +113,30 @@ impl Session {
         }
     }
 
+    /// The floor of a method; where arcs between neighbours are counted, also that of the doubled graph.
+    fn floor(&self, graph: &GraphSize, footprint: impl Fn(CountsWanted, &GraphSize) -> Footprint) -> Floor {
+        let counts = self.job.counts();
+        let own = floor(graph, &footprint(counts, graph));
+        if !counts.is_directed() {
+            return own;
+        }
+        let doubled = DoubledGraph::at_most(graph);
+        let its = floor(&doubled, &footprint(CountsWanted { vertices: true, ..CountsWanted::default() }, &doubled));
+        Floor { device: own.device.max(its.device), ..own }
+    }
+
     /// The floor of a method on the CPU, and the least host memory for it.
     fn least_on_cpu(&self, method: &CpuMethod, graph: &GraphSize) -> (Floor, Bytes) {
         // The number of tables depends on the pool's threads.
-        let footprint = parallel::within(&self.pool, || match method {
-            #[cfg(feature = "baselines")]
-            CpuMethod::Serial(method) => method.footprint(),
-            CpuMethod::Bitmap => bitmap(self.job.counts(), graph, Bytes::ZERO).footprint(),
-        });
-        let least = floor(graph, &footprint);
+        let footprint_of = |counts, graph: &GraphSize| {
+            parallel::within(&self.pool, || match method {
+                #[cfg(feature = "baselines")]
+                CpuMethod::Serial(method) => method.footprint(),
+                CpuMethod::Bitmap => bitmap(counts, graph, Bytes::ZERO).footprint(),
+            })
+        };
+        let footprint = footprint_of(self.job.counts(), graph);
+        let least = self.floor(graph, footprint_of);
         let most = self.job.settings.memory.device.unwrap_or(Bytes(u64::MAX)).max(least.device);
         (least, least_on_cpu(least.device, &footprint, graph).min(most))
     }
@@ -215,7 +231,7 @@ impl Session {
             worker.set_run_bytes(chunk);
             chosen.into_iter().for_each(|method| worker.take(method));
         }
-        let least = floor(graph, &workers[0].least_footprint());
+        let least = self.floor(graph, |_, _| workers[0].least_footprint());
         if floor(graph, &workers[0].footprint()).device > device {
             workers.iter_mut().try_for_each(Cuda::without_scratch)?;
         }

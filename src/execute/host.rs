@@ -142,7 +142,7 @@ impl HostNeeds {
 
     /// Checks that the stages after counting fit: peeling, directions, writing the triangles at vertices or on edges.
     pub(super) fn can_write(&self, least: Bytes, gpus: u64) -> Result<()> {
-        if self.counts.lcc.is_some_and(|lcc| lcc.directed) {
+        if self.counts.is_directed() {
             directions::check_size(self.size.vertices)?;
         }
         self.after_counting(least, gpus).try_for_each(|needs| self.host.left(&needs).map(drop))
@@ -267,7 +267,7 @@ impl HostNeeds {
             .fixed("reading the input again", Bytes(host.usable().get() / 8).max(Bytes::mib(host.threads())))
             .array(8, listed, "listed vertices")
             .buffers(directions::memory(&self.size, host.threads()));
-        self.counts.lcc.filter(|lcc| lcc.directed).map(|_| needs)
+        self.counts.is_directed().then_some(needs)
     }
 
     /// The memory for counting the doubled graph, which is moved to a file if memory is short; counting the graph itself takes `least`.

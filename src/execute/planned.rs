@@ -15,7 +15,7 @@ use super::session::Session;
 use crate::count::method::LEAST_MEMORY_METHOD;
 use crate::job::file::PartitionTable;
 use crate::job::{Mode, Partitioner, Parts};
-use crate::plan::{BudgetFrom, GraphCut, Plan, PlanLimits, refuse_parts};
+use crate::plan::{BudgetFrom, GraphCut, Plan, PlanLimits, below_floor, refuse_parts};
 use crate::report::Stage;
 use crate::run_dir::{PREPARE_AGAIN, PlanRecord};
 use crate::vertices::order::array_len;
@@ -143,6 +143,10 @@ impl Prepared {
         control.did_stage("open devices", start);
         let start = Instant::now();
         let limits = session.plan_limits(&chosen, &graph, shards);
+        // Else the doubled graph would be refused once everything else is counted.
+        if job.counts().is_directed() && limits.device < chosen.floor.device {
+            return Err(below_floor(limits.device, chosen.floor.device));
+        }
         let until_here = machine::peak_memory();
         machine::reset_peak();
         let planned = |chosen: &ChosenBackends| -> Result<(Plan, Bytes)> {

@@ -155,7 +155,7 @@ fn more_memory_is_enough_where_less_is() {
     ring("2000000", "ring.sg");
     ring("300000", "small.sg");
     // Ids with gaps: a table of those that occur takes less than arrays over all.
-    place.write("gaps.txt", &(0..50_000).map(|i| format!("{} {}\n", 40 * i, 40 * (i + 1))).collect::<String>());
+    place.write("gaps.txt", (0..50_000).map(|i| format!("{} {}\n", 40 * i, 40 * (i + 1))).collect::<String>());
     for (input, partitioner) in [("ring.sg", "contiguous"), ("small.sg", "metis"), ("gaps.txt", "rank")] {
         let metis = ["--parts", "3"];
         let parts = if partitioner == "metis" { &metis[..] } else { &[] };
@@ -182,6 +182,29 @@ fn outputs_that_counting_would_refuse_are_refused_and_those_that_are_there_stay(
     place.refuses(&with(&["--per-edge", "e.tsv", "--per-vertex", "e.tsv"]), 2, &["cannot both be here"]);
     place.prints(&with(&["--per-vertex", "v.tsv"]));
     assert_eq!(std::fs::read_to_string(place.path("v.tsv")).unwrap(), "mine\n");
+}
+
+/// The least device budget holds the doubled graph, too, by which arcs between neighbours are counted; one byte less is refused before counting.
+#[test]
+fn the_least_device_memory_suffices_for_directions() {
+    let place = Place::new();
+    let arcs = |i: u32| {
+        let back = if i.is_multiple_of(3) { format!("{i} 0\n") } else { String::new() };
+        format!("0 {i}\n{i} {}\n{back}", i + 1)
+    };
+    place.write("g.txt", (1..400).map(arcs).collect::<String>());
+    let common = [&["g.txt", "--no-cache", "--lcc", "o.txt", "--directed"], &ON_CPU[..]].concat();
+    let plan = place.answer(&[&["plan"], &common[..]].concat());
+    let least = plan["smallest_device_memory"].as_u64().unwrap();
+    let less = (least - 1).to_string();
+    place.refuses(
+        &[&["count", "--device-memory", &less], &common[..]].concat(),
+        3,
+        &[&format!("at least {least} bytes")],
+    );
+    assert!(!place.path("o.txt").exists());
+    place.answer(&[&["count", "--device-memory", &least.to_string()], &common[..]].concat());
+    assert!(place.path("o.txt").exists());
 }
 
 /// A graph in the cache need not be prepared: less of the host's memory than that takes is enough, and the plan says with what.

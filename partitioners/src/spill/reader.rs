@@ -29,7 +29,12 @@ pub struct SpillReader {
 impl SpillReader {
     /// Opens a spill; checks all but its blocks. Errors: missing, no spill, cut, damaged, of another version or, with `fingerprint`, of another job.
     pub fn open(path: &Path, fingerprint: Option<u128>) -> Result<Self> {
-        let file = File::open(path).map_err(|error| Error::read(path, error))?;
+        let unreadable = |error| Error::read(path, error);
+        // To open a named pipe would wait for a writer.
+        if !path.metadata().map_err(unreadable)?.is_file() {
+            return Err(Error::data(path, "no regular file").expected("a spilled partition"));
+        }
+        let file = File::open(path).map_err(unreadable)?;
         Self::of(path, SpillStore::File(file), fingerprint)
     }
 
