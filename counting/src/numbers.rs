@@ -63,7 +63,7 @@ impl NumberRuns {
             self.run = start..next.run.end;
         } else if !next.is_empty() {
             if self.list.is_empty() {
-                self.list.extend(self.run.clone());
+                self.list.extend(std::mem::take(&mut self.run));
             }
             self.list.extend(next.iter());
         }
