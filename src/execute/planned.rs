@@ -204,7 +204,7 @@ impl Prepared {
 }
 
 impl Session {
-    /// The graph: if it is in memory, where it leaves too little for the stages that follow, moved to a temporary file.
+    /// Moves a graph in memory to a temporary file if it leaves too little of the host's budget for later stages.
     fn in_file_if_memory_lacks(&self, graph: OrientedGraph, mode: Option<Mode>) -> Result<OrientedGraph> {
         let needs = self.host_needs(&graph, mode);
         let (least, gpus) = self.least_to_count(&needs.size);
@@ -217,7 +217,7 @@ impl Session {
         parallel::within(&self.pool, || moved_to_file(graph, &self.work_dir))
     }
 
-    /// The least host memory for planning beside METIS, if METIS assigns the vertices; less is enough if runs of these are joined first.
+    /// The least host memory for planning beside METIS, if METIS assigns the vertices. Not known, so 0, if runs of vertices are joined first.
     pub(super) fn least_for_metis(&self, needs: &HostNeeds) -> Bytes {
         let joins = self.job.settings.partition.metis.contract.is_some();
         let child = Bytes(2 * needs.size.edges * BYTES_PER_ARC);

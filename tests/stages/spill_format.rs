@@ -122,6 +122,17 @@ fn an_unfinished_spill_leaves_nothing_and_a_directory_that_is_missing_is_named()
     assert_eq!(failure(opened(&path).unwrap().verify(&control)).kind(), Kind::Interrupted);
 }
 
+/// To open a named pipe would wait for a writer.
+#[test]
+fn a_named_pipe_is_no_spill() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("part-00000.spill");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let error = failure(opened(&path));
+    assert_eq!(error.kind(), Kind::Data);
+    assert!(error.to_string().contains("no regular file"), "{error}");
+}
+
 #[test]
 fn a_report_counts_what_is_there() {
     let dir = tempfile::tempdir().unwrap();
