@@ -84,15 +84,6 @@ impl MappedRows {
         self.successors.as_chunks::<4>().0.get(begin as usize..end as usize).unwrap_or_default()
     }
 
-    /// Frees the mapped pages, on all threads.
-    pub fn unmap(self) {
-        for part in [self.begins, self.successors] {
-            if let FilePart::Mapped(part) = part {
-                part.unmap();
-            }
-        }
-    }
-
     /// Asks for the place where the row of `id` begins.
     #[inline]
     pub fn prefetch_begin(&self, id: u32) {

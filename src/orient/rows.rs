@@ -185,9 +185,7 @@ impl RowsToOrient<'_> {
             ids: used.ids(&InputIds::Plain),
         };
         let made = make(self.place, layout, sections, note, |write| in_order.rows(write, &task, self.control));
-        let unclean = in_order.is_unclean();
-        in_order.rows.unmap();
-        match unclean {
+        match in_order.is_unclean() {
             true => Ok(Err((rows, lengths))),
             false => made.map(Ok),
         }

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::Zeroable;
-use memmap2::{Advice, Mmap, MmapOptions, UncheckedAdvice};
+use memmap2::{Advice, Mmap, MmapOptions};
 
 use crate::control::Control;
 use crate::error::{Error, Result};
@@ -85,9 +85,6 @@ pub fn trim_heap() {
     }
 }
 
-/// Bytes of a map that a thread populates or unmaps at a time.
-const STEP: usize = 8 << 20;
-
 /// A mapped part of a file; unmapped when dropped.
 #[derive(Debug)]
 pub struct MappedPart(Option<(MappingEntry, Mmap)>);
@@ -109,21 +106,12 @@ impl MappedPart {
 
     /// Reads all pages, in order, on all threads of the current pool. A page that cannot be read is only reported when it is used.
     pub fn populate(&self, control: &Control) -> Result<()> {
+        const STEP: usize = 8 << 20;
         let Some((_, map)) = &self.0 else { return Ok(()) };
         parallel::try_each((0..map.len()).step_by(STEP), |at| {
             let _ = map.advise_range(Advice::PopulateRead, at, STEP.min(map.len() - at));
             control.check()
         })
-    }
-
-    /// Unmaps all pages on all threads of the current pool: one alone takes some 5 ms for 100 MiB.
-    pub fn unmap(self) {
-        if let Some((_, map)) = &self.0 {
-            parallel::each((0..map.len()).step_by(STEP), |at| {
-                // SAFETY: the map is of a file and read-only, so a page that is read again is the file's, as before.
-                let _ = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, at, STEP.min(map.len() - at)) };
-            });
-        }
     }
 }
 
