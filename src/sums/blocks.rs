@@ -1,5 +1,5 @@
 //! The sums at all keys, in memory or, above the host's budget, in a temporary file. Each block of sums has a lock, so that several devices add at
-//! once. A block without additions takes neither memory nor disk. A block of the file is read and written whole, and verified by its checksum.
+//! once. Where nothing was added, sums take neither memory nor disk. A block of the file is read and written whole, and verified by its checksum.
 
 use std::fs::File;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{CountedKeys, SumKey};
-use trimill_system::mapped::{populate, zeros};
+use trimill_system::mapped::LockedBlocks;
 use trimill_system::{Bytes, Error, Result, disk, parallel};
 
 #[derive(Debug)]
@@ -21,8 +21,8 @@ pub struct Sums<K: SumKey> {
 
 #[derive(Debug)]
 enum SumBlocks<K: SumKey> {
-    /// A block to which nothing was added is empty.
-    Memory(Vec<RwLock<Vec<K::Count>>>),
+    /// Locked to be replaced by others, whose memory is untouched.
+    Memory(RwLock<LockedBlocks<K::Count>>),
     File {
         file: File,
         dir: PathBuf,
@@ -44,12 +44,16 @@ impl<K: SumKey> Sums<K> {
     }
 
     pub fn in_memory(keys: u64) -> Self {
-        Self { keys, blocks: SumBlocks::Memory((0..keys.div_ceil(K::BLOCK)).map(|_| RwLock::default()).collect()) }
+        Self { keys, blocks: SumBlocks::Memory(RwLock::new(Self::zeros(keys))) }
     }
 
     pub fn in_file(keys: u64, dir: &Path) -> Result<Self> {
         let written = (0..keys.div_ceil(K::BLOCK)).map(|_| RwLock::default()).collect();
         Ok(Self { keys, blocks: SumBlocks::File { file: disk::anonymous(dir)?, dir: dir.to_path_buf(), written } })
+    }
+
+    fn zeros(keys: u64) -> LockedBlocks<K::Count> {
+        LockedBlocks::zeros(keys as usize, K::BLOCK as usize)
     }
 
     /// Adds a count at each of the keys. Thread-safe; in the current thread pool. Errors: reading or writing the file; the sums are then useless.
@@ -60,7 +64,7 @@ impl<K: SumKey> Sums<K> {
     pub fn put(&self, block: usize, sums: Vec<K::Count>) -> Result<()> {
         assert_eq!(sums.len(), self.len(block), "block {block}");
         match &self.blocks {
-            SumBlocks::Memory(blocks) => *write(&blocks[block]) = sums,
+            SumBlocks::Memory(blocks) => read(blocks).change(block, |values| values.copy_from_slice(&sums)),
             SumBlocks::File { file, dir, written } => {
                 let mut written = write(&written[block]);
                 disk::write_at(file, dir, cast_slice(&sums), Self::position(block))?;
@@ -79,24 +83,21 @@ impl<K: SumKey> Sums<K> {
 
     /// Calls `visit` in the current pool for each block of [`SumKey::BLOCK`] keys, with its first key and sums; returns the results in block order.
     pub fn each_block<T: Send>(&self, visit: impl Fn(u64, &[K::Count]) -> Result<T> + Sync) -> Result<Vec<T>> {
-        parallel::try_map_with(self.all_blocks(), Vec::new, |zeros_or_read, block| {
+        parallel::try_map_with(self.all_blocks(), Vec::new, |buffer, block| {
             let first = block as u64 * K::BLOCK;
             if let SumBlocks::Memory(blocks) = &self.blocks {
-                let sums = read(&blocks[block]);
-                if !sums.is_empty() {
-                    return visit(first, &sums);
-                }
+                return read(blocks).read(block, |sums| visit(first, sums));
             }
-            zeros_or_read.resize(self.len(block), K::Count::zeroed());
-            self.read_block(block, 0, zeros_or_read)?;
-            visit(first, zeros_or_read)
+            buffer.resize(self.len(block), K::Count::zeroed());
+            self.read_block(block, 0, buffer)?;
+            visit(first, buffer)
         })
     }
 
     /// Zeroes all sums and frees their memory.
     pub fn clear(&self) {
         match &self.blocks {
-            SumBlocks::Memory(blocks) => blocks.iter().for_each(|block| *write(block) = Vec::new()),
+            SumBlocks::Memory(blocks) => *write(blocks) = Self::zeros(self.keys),
             SumBlocks::File { written, .. } => written.iter().for_each(|written| *write(written) = None),
         }
     }
@@ -149,14 +150,7 @@ impl<K: SumKey> Sums<K> {
         change: impl FnOnce(&mut [K::Count]) -> Result<()>,
     ) -> Result<()> {
         match &self.blocks {
-            SumBlocks::Memory(blocks) => {
-                let mut sums = write(&blocks[block]);
-                if sums.is_empty() {
-                    *sums = zeros(self.len(block));
-                    populate(&mut sums);
-                }
-                change(&mut sums[within])
-            }
+            SumBlocks::Memory(blocks) => read(blocks).change(block, |sums| change(&mut sums[within])),
             SumBlocks::File { file, dir, written } => {
                 let mut written = write(&written[block]);
                 let (mut sums, position) = (vec![K::Count::zeroed(); self.len(block)], Self::position(block));
@@ -173,10 +167,9 @@ impl<K: SumKey> Sums<K> {
 
     fn read_block(&self, block: usize, from: usize, into: &mut [K::Count]) -> Result<()> {
         match &self.blocks {
-            SumBlocks::Memory(blocks) => match &*read(&blocks[block]) {
-                sums if sums.is_empty() => into.fill(K::Count::zeroed()),
-                sums => into.copy_from_slice(&sums[from..from + into.len()]),
-            },
+            SumBlocks::Memory(blocks) => {
+                read(blocks).read(block, |sums| into.copy_from_slice(&sums[from..from + into.len()]));
+            }
             SumBlocks::File { file, dir, written } => match *read(&written[block]) {
                 None => into.fill(K::Count::zeroed()),
                 Some(checksum) if into.len() == self.len(block) => {
@@ -309,8 +302,9 @@ mod tests {
     }
 
     #[test]
-    fn blocks_to_which_nothing_was_added_take_no_memory() {
-        let sums = Sums::<ByArc>::in_memory((1 << 32) + 5);
+    fn keys_may_be_beyond_2_to_the_32() {
+        let dir = tempfile::tempdir().unwrap();
+        let sums = Sums::<ByArc>::in_file((1 << 32) + 5, dir.path()).unwrap();
         sums.add(From((1 << 32) - 1), &[3, 4]).unwrap();
         let mut read = [9; 4];
         sums.read((1 << 32) - 2, &mut read).unwrap();

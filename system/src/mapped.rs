@@ -1,10 +1,11 @@
-//! Files mapped into memory, large pages, prefetches, the allocator's settings: the only file of this crate with `unsafe` code. Resident pages of a
+//! Files mapped into memory, large pages, prefetches, the allocator's settings: with `locked`, the only file of this crate with `unsafe` code. Resident pages of a
 //! mapped file count as memory of the process, so a big file is read through [`MappedPart`]s, dropped after use. If a read of mapped pages fails,
 //! because the disk fails or another process truncates the file, the system ends the process by SIGBUS. So only inputs are mapped, and
 //! [`report_failed_reads`] adds a message.
 #![allow(unsafe_code)]
 
 mod failed_reads;
+mod locked;
 
 use std::fs::File;
 use std::ops::{Deref, Range};
@@ -18,6 +19,8 @@ use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::parallel;
 use failed_reads::MappingEntry;
+
+pub use locked::LockedBlocks;
 
 /// From now on a failed read of mapped pages ends the process with exit code 1 and names the file on standard error. Only for programs,
 /// since signal handlers are global to the process; any other SIGBUS ends it as before.

@@ -1,10 +1,9 @@
 //! The counters of arcs, and additions to them that are collected until a range of counters has many.
 
 use std::ops::Range;
-use std::sync::Mutex;
 
-use trimill_system::mapped::{populate, zeros};
-use trimill_system::{Bytes, lock, parallel};
+use trimill_system::mapped::{LockedBlocks, populate};
+use trimill_system::{Bytes, parallel};
 
 const RANGES: u64 = 1 << 8;
 
@@ -22,7 +21,7 @@ const OF_ROWS: usize = 1 << 10;
 pub(super) struct HostEdgeCounters {
     shift: u32,
     resident: u64,
-    ranges: Vec<Mutex<Vec<u32>>>,
+    ranges: LockedBlocks<u32>,
 }
 
 impl HostEdgeCounters {
@@ -33,22 +32,21 @@ impl HostEdgeCounters {
     pub(super) fn new(resident: u64, row_block: u64) -> Self {
         let all = resident + row_block;
         let shift = (LEAST_SHIFT..).find(|shift| all >> shift < RANGES).unwrap_or(LEAST_SHIFT);
-        let range = |first: u64| Mutex::new(zeros((all - first).min(1 << shift) as usize));
-        Self { shift, resident, ranges: (0..all).step_by(1 << shift).map(range).collect() }
+        Self { shift, resident, ranges: LockedBlocks::zeros(all as usize, 1 << shift) }
     }
 
     pub(super) fn bytes(&self) -> Bytes {
-        let counters = self.ranges.iter().map(|range| lock(range).capacity() as u64).sum();
-        Bytes::of::<u32>(counters) + Bytes::of::<Mutex<Vec<u32>>>(self.ranges.capacity() as u64)
+        self.ranges.bytes()
     }
 
-    fn places(&self, first: u64, len: usize) -> impl Iterator<Item = (&Mutex<Vec<u32>>, Range<usize>)> {
+    /// The ranges of these counters, and their places there.
+    fn places(&self, first: u64, len: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
         let (mut at, end) = (first, first + len as u64);
         std::iter::from_fn(move || {
             let (range, place) = (at >> self.shift, at & ((1 << self.shift) - 1));
             let next = ((range + 1) << self.shift).min(end);
             let places = place as usize..(place + next - at) as usize;
-            (std::mem::replace(&mut at, next) < end).then(|| (&self.ranges[range as usize], places))
+            (std::mem::replace(&mut at, next) < end).then_some((range as usize, places))
         })
     }
 
@@ -57,7 +55,9 @@ impl HostEdgeCounters {
         let mut rest = counts;
         for (range, places) in self.places(first, counts.len()) {
             let (counts, after) = rest.split_at(places.len());
-            lock(range)[places].iter_mut().zip(counts).for_each(|(counter, count)| *counter += count);
+            self.ranges.change(range, |counters| {
+                counters[places].iter_mut().zip(counts).for_each(|(counter, count)| *counter += count);
+            });
             rest = after;
         }
     }
@@ -67,7 +67,9 @@ impl HostEdgeCounters {
         let places: Vec<_> = self.places(first, into.len()).collect();
         let parts = parallel::cut(into, places.iter().map(|(_, places)| places.len()));
         let parts = places.into_iter().zip(parts);
-        parallel::each(parts, |((range, places), into)| into.copy_from_slice(&lock(range)[places]));
+        parallel::each(parts, |((range, places), into)| {
+            self.ranges.read(range, |counters| into.copy_from_slice(&counters[places]));
+        });
     }
 
     pub(super) fn read_row_block(&self, into: &mut [u32]) {
@@ -75,16 +77,18 @@ impl HostEdgeCounters {
     }
 
     pub(super) fn clear_row_block(&self, arcs: u64) {
-        parallel::each(self.places(self.resident, arcs as usize), |(range, places)| lock(range)[places].fill(0));
+        parallel::each(self.places(self.resident, arcs as usize), |(range, places)| {
+            self.ranges.change(range, |counters| counters[places].fill(0));
+        });
     }
 
     pub(super) fn populate(&self) {
-        parallel::each(&self.ranges, |range| populate(&mut lock(range)));
+        parallel::each(0..self.ranges.blocks(), |range| self.ranges.change(range, populate));
     }
 
     /// Adds 1 for each bit of the masks; the lowest bit of each is for the counter at its place in the range.
     fn add_masks(&self, range: usize, places: &[u32], masks: &[u64]) {
-        add_masks(&mut lock(&self.ranges[range]), places, masks);
+        self.ranges.change(range, |counters| add_masks(counters, places, masks));
     }
 }
 
@@ -130,7 +134,7 @@ impl Additions {
     pub(super) const BYTES: Bytes = Bytes((RANGES + 1) * (12 * COLLECTED as u64 + 2) + 4 * OF_ROWS as u64);
 
     pub(super) fn new(counters: &HostEdgeCounters) -> Self {
-        let ranges = counters.ranges.len();
+        let ranges = counters.ranges.blocks();
         let all = COLLECTED * ranges;
         Self {
             shift: counters.shift,
