@@ -27,6 +27,10 @@ impl Place {
         place
     }
 
+    pub(crate) fn without_gpus() -> Self {
+        Self::new().with("CUDA_VISIBLE_DEVICES", "")
+    }
+
     pub(crate) fn with(mut self, name: &'static str, value: &'static str) -> Self {
         self.1.push((name, value));
         self
