@@ -166,7 +166,7 @@ def test_files_and_directories(tmp_path, random_graph):
     answer = trimill.count(graph, **settings)
     assert answer.triangles == triangles_of(random_graph)
     assert list(run.iterdir()) and list((tmp_path / "own").iterdir())
-    assert not (tmp_path / "cache").exists() or not list((tmp_path / "cache").rglob("*.graph"))
+    assert not (tmp_path / "cache").exists() or not list((tmp_path / "cache").rglob("*.trimgraf"))
     lines = (tmp_path / "v.tsv").read_text().splitlines()[1:]
     counted = {int(id): int(triangles) for id, _, triangles, _ in (line.split("\t") for line in lines)}
     # The writer leaves out vertices without an edge.

@@ -6,7 +6,6 @@ pub(crate) mod job;
 pub(crate) mod packed;
 pub(crate) mod place;
 pub(crate) mod published;
-pub(crate) mod sections;
 pub(crate) mod server;
 pub(crate) mod tables;
 

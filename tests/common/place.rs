@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::job::program;
@@ -24,6 +25,10 @@ impl Place {
         let place = Self(tempfile::tempdir().unwrap(), Vec::new());
         fs::create_dir(place.path("tmp")).unwrap();
         place
+    }
+
+    pub(crate) fn without_gpus() -> Self {
+        Self::new().with("CUDA_VISIBLE_DEVICES", "")
     }
 
     pub(crate) fn with(mut self, name: &'static str, value: &'static str) -> Self {
@@ -158,7 +163,7 @@ pub(crate) fn stopped_by(fault: &str, command: &mut Command, meanwhile: impl FnO
         sleep(Duration::from_millis(5));
     }
     meanwhile();
-    assert!(Command::new("kill").args(["-CONT", &child.id().to_string()]).status().unwrap().success());
+    kill_process(Pid::from_child(&child), Signal::CONT).unwrap();
     child.wait_with_output().unwrap()
 }
 

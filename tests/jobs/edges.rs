@@ -1,8 +1,8 @@
-//! The triangles on each edge: against the verifier; those of random graphs, also at vertices, against all pairs; file formats, resumed jobs.
+//! The triangles on each edge: against the verifier; those of random graphs, also at vertices, against all pairs; file formats.
 
 use std::path::Path;
 
-use super::figures::{OnEdges, assert_resumed, by_all_pairs, counted_by, file, formats, list, some_arcs};
+use super::figures::{OnEdges, by_all_pairs, counted_by, file, formats, list, some_arcs};
 use super::vertices;
 use crate::common::job::{count, data};
 use crate::common::published::Published;
@@ -65,14 +65,6 @@ fn every_format_has_the_same_counts() {
         };
         assert!(table.get_row_iter(None).unwrap().map(row).eq(expected), "{name}");
     }
-}
-
-#[test]
-fn resumed_jobs_have_the_same_counts() {
-    let dir = tempfile::tempdir().unwrap();
-    vertices::verified(&format!("input.path = '{}'", data("wiki-Vote.txt").display()), dir.path());
-    let text = std::fs::read_to_string(dir.path().join("verified-edges.tsv")).unwrap();
-    assert_resumed("per_edge", ".edges", &text, |_| ());
 }
 
 const FILES: [&str; 3] =

@@ -9,7 +9,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
 use trimill::{Kind, RunResult};
 
-use crate::common::job::{count, data, listing};
+use crate::common::job::{count, listing};
 
 /// Degree and triangles of each vertex.
 pub(crate) type AtVertices<K = u64> = BTreeMap<K, (u32, u64)>;
@@ -68,36 +68,6 @@ pub(crate) fn formats(write: impl Fn(&str) -> Vec<u8>) -> (String, SerializedFil
     let columns = table.metadata().file_metadata().schema_descr().columns();
     assert!(columns.iter().map(|column| column.name()).eq(text.lines().next().unwrap().split('\t')));
     (text, table)
-}
-
-/// Counts a graph in a run directory: the total alone, and then with the file of `option`, for which everything is counted again. `same` checks
-/// the results; sums are kept as files with the suffix `kept` only until they are written.
-pub(crate) fn assert_resumed(option: &str, kept: &str, text: &str, same: impl Fn(&RunResult)) {
-    let dir = tempfile::tempdir().unwrap();
-    let input = format!("input.path = '{}'\ncount.backend = 'cpu'", data("wiki-Vote.txt").display());
-    for (i, settings) in
-        ["partition = { partitioner = 'rank', parts = 5 }", "partition = { prune = 'direct', parts = 4 }"]
-            .into_iter()
-            .enumerate()
-    {
-        let alone = format!("{input}\n{settings}\nrun.dir = 'run-{i}'");
-        let (run, file) = (dir.path().join(format!("run-{i}")), dir.path().join(format!("counts-{i}.tsv")));
-        count(&alone, dir.path()).unwrap();
-        let again = || {
-            let result = count(&format!("{alone}\noutput.{option} = 'counts-{i}.tsv'"), dir.path()).unwrap();
-            assert!(!result.partitions.iter().any(|part| part.counted().resumed), "{settings}");
-            same(&result);
-            assert!(std::fs::read_to_string(&file).unwrap() == text, "{settings}");
-        };
-        again();
-        assert!(listing(&run).iter().all(|name| !name.ends_with(kept)), "sums that are written are not kept");
-        // The result now has them; without it, or without the file, they are counted again.
-        again();
-        std::fs::remove_file(&file).unwrap();
-        again();
-        std::fs::remove_file(run.join("result.json")).unwrap();
-        again();
-    }
 }
 
 /// Arcs between ids below `ids`, of which every third may be far away, the last one at the largest id that there is.

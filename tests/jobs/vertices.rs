@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use super::edges;
-use super::figures::{AtVertices, OnEdges, assert_resumed, counted_by, file};
-use crate::common::job::{SETTINGS, count, data, job};
+use super::figures::{AtVertices, OnEdges, counted_by, file};
+use crate::common::job::{SETTINGS, count, data, job, listing};
 use crate::common::published::published;
 use trimill::testing::execute::plan::plan;
 use trimill::testing::execute::prepare::prepare;
@@ -238,13 +238,38 @@ fn no_edges_is_an_answer_and_files_have_no_rows() {
     }
 }
 
+/// In a run directory: the total alone, and then with a file, for which everything is counted again; sums are kept only until they are written.
 #[test]
-fn resumed_jobs_have_the_same_counts() {
+fn resumed_jobs_have_the_same_counts_at_vertices_and_on_edges() {
     let dir = tempfile::tempdir().unwrap();
     let input = format!("input.path = '{}'", data("wiki-Vote.txt").display());
-    let (report, text, _) = verified(&input, dir.path());
+    let (report, at_vertices, _) = verified(&input, dir.path());
     let expected = report.clustering.unwrap();
-    assert_resumed("per_vertex", ".vertices", &text, |result| {
-        assert_same(result.clustering.as_ref().unwrap(), &expected);
-    });
+    let on_edges = std::fs::read_to_string(dir.path().join("verified-edges.tsv")).unwrap();
+    let (ranges, sets) = ("partitioner = 'rank', parts = 5", "prune = 'direct', parts = 4");
+    for (option, kept, text, name, settings) in [
+        ("per_vertex", ".vertices", &at_vertices, "vertices-ranges", ranges),
+        ("per_vertex", ".vertices", &at_vertices, "vertices-sets", sets),
+        ("per_edge", ".edges", &on_edges, "edges-ranges", ranges),
+        ("per_edge", ".edges", &on_edges, "edges-sets", sets),
+    ] {
+        let alone = format!("{input}\ncount.backend = 'cpu'\npartition = {{ {settings} }}\nrun.dir = '{name}'");
+        let (run, file) = (dir.path().join(name), dir.path().join(format!("{name}.tsv")));
+        count(&alone, dir.path()).unwrap();
+        let again = || {
+            let result = count(&format!("{alone}\noutput.{option} = '{name}.tsv'"), dir.path()).unwrap();
+            assert!(!result.partitions.iter().any(|part| part.counted().resumed), "{name}");
+            assert_eq!(result.clustering.is_some(), option == "per_vertex");
+            result.clustering.iter().for_each(|found| assert_same(found, &expected));
+            assert!(std::fs::read_to_string(&file).unwrap() == *text, "{name}");
+        };
+        again();
+        assert!(listing(&run).iter().all(|file| !file.ends_with(kept)), "sums that are written are not kept");
+        // The result now has them; without it, or without the file, they are counted again.
+        again();
+        std::fs::remove_file(&file).unwrap();
+        again();
+        std::fs::remove_file(run.join("result.json")).unwrap();
+        again();
+    }
 }

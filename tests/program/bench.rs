@@ -19,17 +19,13 @@ fn bench(place: &Place, arguments: &[&str]) -> Output {
     place.run(&[&["bench"], arguments, &["--json", "--progress", "none"]].concat())
 }
 
-fn without_gpus() -> Place {
-    Place::new().with("CUDA_VISIBLE_DEVICES", "")
-}
-
 fn report(output: &Output) -> BenchReport {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(output)))
 }
 
 #[test]
 fn all_methods_of_the_cpu_count_what_was_published() {
-    let (place, karate, facebook) = (without_gpus(), typed("karate.mtx"), typed("facebook_combined.txt"));
+    let (place, karate, facebook) = (Place::without_gpus(), typed("karate.mtx"), typed("facebook_combined.txt"));
     let graphs = [karate.as_str(), &facebook, "--expect", "45,1612010", "--runs", "2"];
     let output = bench(&place, &[&graphs[..], &["--output", "b.json", "--report", "b.html"]].concat());
     let report = report(&output);
@@ -55,7 +51,7 @@ fn all_methods_of_the_cpu_count_what_was_published() {
 
 #[test]
 fn what_cannot_count_is_a_row_and_a_wrong_count_an_exit_code() {
-    let (place, karate) = (without_gpus(), typed("karate.mtx"));
+    let (place, karate) = (Place::without_gpus(), typed("karate.mtx"));
     let refused = bench(&place, &[&karate, "--methods", "lstc,bitmap,forward", "--parts", "2", "--runs", "1"]);
     assert_eq!(refused.status.code(), Some(0));
     let graph = &report(&refused).graphs[0];
@@ -79,7 +75,7 @@ fn what_cannot_count_is_a_row_and_a_wrong_count_an_exit_code() {
 
 #[test]
 fn a_comparison_that_cannot_be_written_is_refused_and_no_folder_is_made_for_it() {
-    let place = without_gpus();
+    let place = Place::without_gpus();
     place.write("file", "");
     for (flag, name, words) in [
         ("--output", "new/b.json", "new does not exist; make it first"),
@@ -94,7 +90,7 @@ fn a_comparison_that_cannot_be_written_is_refused_and_no_folder_is_made_for_it()
 
 #[test]
 fn one_bad_graph_does_not_stop_the_others() {
-    let place = without_gpus();
+    let place = Place::without_gpus();
     place.write("bad.txt", "0 1\n1 two\n");
     let output = bench(&place, &["bad.txt", &typed("karate.mtx"), "--methods", "bitmap", "--runs", "1"]);
     assert_eq!(output.status.code(), Some(1));
@@ -105,7 +101,7 @@ fn one_bad_graph_does_not_stop_the_others() {
 
 #[test]
 fn without_the_cache_the_graph_takes_the_work_directory_up_to_its_last_byte() {
-    let place = without_gpus();
+    let place = Place::without_gpus();
     let crawl = typed("cnr-2000.graph");
     place.prints(&["count", &crawl]);
     let bytes = place.answer(&["cache", "list"])["entries"][0]["bytes"].as_u64().unwrap();

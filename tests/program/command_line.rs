@@ -7,7 +7,7 @@ use crate::common::job::typed;
 use crate::common::place::{Place, stderr, text};
 
 pub(crate) fn trimill(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_trimill")).args(arguments).env("COLUMNS", "100").output().unwrap()
+    Place::new().with("COLUMNS", "100").run(arguments)
 }
 
 pub(crate) fn root(path: &str) -> PathBuf {
@@ -110,10 +110,8 @@ fn a_closed_pipe_is_no_panic() {
 
 #[test]
 fn the_quick_start_goes_out_of_core_and_has_the_published_count() {
-    let cache = tempfile::tempdir().unwrap();
     let file = root("configs/quick-start.toml");
-    let cache = format!("cache.dir={}", cache.path().display());
-    let output = trimill(&["run", file.to_str().unwrap(), "--json", "--set", &cache]);
+    let output = trimill(&["run", file.to_str().unwrap(), "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let result: trimill::testing::report::RunResult = serde_json::from_slice(&output.stdout).unwrap();
     result.check(&file).unwrap();
@@ -127,7 +125,7 @@ fn the_quick_start_goes_out_of_core_and_has_the_published_count() {
 
 #[test]
 fn one_line_says_why_the_cpu_counts_unless_it_was_chosen() {
-    let (place, graph) = (Place::new().with("CUDA_VISIBLE_DEVICES", ""), typed("karate.mtx"));
+    let (place, graph) = (Place::without_gpus(), typed("karate.mtx"));
     let lines = |more: &[&str]| {
         let output = place.run(&[&["count", &graph, "--no-cache", "--progress", "none"], more].concat());
         assert_eq!(output.status.code(), Some(0));

@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use super::command_line::trimill;
+use crate::common::job::typed;
 use crate::common::place::text;
 
 /// All commands, but for some families of `generate`.
@@ -102,6 +103,6 @@ fn the_short_help_has_the_usual_options() {
     assert_eq!(options.len(), 10, "{help}");
     assert!(help.contains("All options, in groups, and examples: --help"), "{help}");
     assert!(!text(&trimill(&[]).stderr).contains("-child"));
-    let gpu = text(&trimill(&["plan", "tests/data/karate.mtx", "--backend", "gpu", "--no-cache"]).stderr);
+    let gpu = text(&trimill(&["plan", &typed("karate.mtx"), "--backend", "gpu", "--no-cache"]).stderr);
     assert!(!gpu.contains("invalid value"), "{gpu}");
 }

@@ -19,10 +19,6 @@ fn karate() -> String {
     typed("karate.mtx")
 }
 
-fn place() -> Place {
-    Place::new().with("CUDA_VISIBLE_DEVICES", "")
-}
-
 /// Runs the program in a shell after the command `before`.
 fn within(place: &Place, before: &str, arguments: &[&str]) -> Output {
     let script = format!("{before}; exec \"$@\"");
@@ -37,7 +33,7 @@ fn is_device(path: &Path) -> bool {
 
 #[test]
 fn the_answer_is_printed_when_the_disk_of_its_files_is_full() {
-    let place = place();
+    let place = Place::without_gpus();
     // Full for every user: a link to the device that is always full.
     fs::create_dir(place.path("o")).unwrap();
     symlink("/dev/full", place.path("o/result.json")).unwrap();
@@ -64,7 +60,7 @@ fn the_answer_is_printed_when_the_disk_of_its_files_is_full() {
 
 #[test]
 fn a_batch_goes_on_when_standard_output_is_full() {
-    let place = place();
+    let place = Place::without_gpus();
     let jobs =
         "[[job]]\nname = 'a'\n[[job]]\nname = 'b'\ninput.path = 'none.txt'\n[[job]]\nname = 'c'\noutput.dir = 'o'\n";
     fs::write(place.path("j.toml"), format!("[defaults]\ninput.path = '{}'\n{jobs}", karate())).unwrap();
@@ -84,7 +80,7 @@ fn a_batch_goes_on_when_standard_output_is_full() {
 
 #[test]
 fn what_standard_output_has_no_room_for_is_an_error() {
-    let place = place();
+    let place = Place::without_gpus();
     let edges = ["generate", "complete", "--vertices", "3", "-o", "-"];
     for arguments in [&["--version"][..], &["help"], &["count", "--help"], &["doctor"], &["man"], &edges] {
         let full = fs::File::options().write(true).open("/dev/full").unwrap();
@@ -97,7 +93,7 @@ fn what_standard_output_has_no_room_for_is_an_error() {
 
 #[test]
 fn a_quiet_batch_has_only_errors_on_standard_error() {
-    let place = place();
+    let place = Place::without_gpus();
     fs::write(place.path("j.toml"), format!("[[job]]\ninput.path = '{}'\n", karate())).unwrap();
     for set in ["count.backend=cpu", "output.by_degree=-"] {
         let output = place.run(&["run", "j.toml", "--json", "-q", "--set", set]);
@@ -108,7 +104,7 @@ fn a_quiet_batch_has_only_errors_on_standard_error() {
 
 #[test]
 fn links_and_pipes_are_written_through() {
-    let place = place();
+    let place = Place::without_gpus();
     fs::create_dir(place.path("o")).unwrap();
     fs::write(place.path("real.json"), "old").unwrap();
     symlink("../real.json", place.path("o/result.json")).unwrap();
@@ -134,7 +130,7 @@ fn links_and_pipes_are_written_through() {
 
 #[test]
 fn a_file_that_is_standard_output_keeps_the_answer() {
-    let place = place();
+    let place = Place::without_gpus();
     let all = fs::File::create(place.path("all")).unwrap();
     let arguments = ["bench", &karate(), "--methods", "bitmap", "--runs", "1", "--json", "--output", "/dev/stdout"];
     let status = place.command(&arguments).stdout(all).stderr(Stdio::null()).status().unwrap();
@@ -149,7 +145,7 @@ fn a_file_that_is_standard_output_keeps_the_answer() {
 
 #[test]
 fn limits_of_the_system_end_with_3_and_are_named() {
-    let place = place();
+    let place = Place::without_gpus();
     place.prints(&["generate", "complete", "--vertices", "2000", "-o", "k.txt"]);
     // 512 KiB: the text of the graph takes far more. Shells count blocks of 512 or 1024 bytes.
     let cases = [
@@ -171,7 +167,7 @@ fn limits_of_the_system_end_with_3_and_are_named() {
 
 #[test]
 fn control_characters_in_names_of_files_are_escaped() {
-    let place = place();
+    let place = Place::without_gpus();
     let name = "a\u{1b}[2J\u{7}\r.txt";
     fs::write(place.path(name), "0 1\n1 2\n2 0\n").unwrap();
     let job = "[[job]]\nname = \"j\\u001b[1m\"\ninput.path = \"a\\u001b[2J\\u0007\\r.txt\"\n";
@@ -203,7 +199,7 @@ fn control_characters_in_names_of_files_are_escaped() {
 
 #[test]
 fn with_json_a_failure_is_an_object_on_standard_output() {
-    let (place, karate) = (place(), karate());
+    let (place, karate) = (Place::without_gpus(), karate());
     for (code, kind, arguments) in [
         (1, "data", &["count", "missing.txt"][..]),
         (1, "data", &["plan", "missing.txt"]),
@@ -232,7 +228,7 @@ fn with_json_a_failure_is_an_object_on_standard_output() {
 
 #[test]
 fn empty_parts_are_left_out() {
-    let place = place();
+    let place = Place::without_gpus();
     let count = |more: &[&str]| place.answer(&[&["count", &karate(), "--no-cache", "--backend", "cpu"], more].concat());
     for partitioner in ["auto", "rank", "random", "contiguous", "contiguous-vertices", "metis"] {
         let result = count(&["--parts", "1000000", "--partitioner", partitioner]);
@@ -252,7 +248,7 @@ fn empty_parts_are_left_out() {
 
 #[test]
 fn the_verifier_keeps_to_its_budget_or_names_a_larger_one() {
-    let place = place();
+    let place = Place::without_gpus();
     place.prints(&["generate", "gap-urand", "--scale", "15", "-o", "u.bin"]);
     let within = |budget| ["verify", "u.bin", "--threads", "1", "--host-memory", budget];
     let said = ["524288 arcs", "raise --host-memory to "];

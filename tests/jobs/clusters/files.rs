@@ -89,21 +89,23 @@ fn no_file_of_another_job_is_counted() {
         let others: [(&str, &[&str]); 3] =
             [(&routers, &["--parts", "3", "--seed", "9"]), (&karate, &mine), (&routers, &["--parts", "4"])];
         let mut refused = 0;
-        for (input, more) in others {
-            // The files after preparing, after counting, and after merging.
-            for stage in 0..3 {
-                for (run, input, more) in [("mine", &routers[..], &mine[..]), ("other", input, more)] {
-                    let _ = fs::remove_dir_all(place.path(run));
-                    let _ = fs::remove_file(place.path("v.tsv"));
-                    job.prepare(run, input, more);
-                    if stage > 0 {
-                        place.count(run, "0/1");
-                    }
-                    if stage > 1 {
-                        place.prints(&["merge", run]);
-                    }
+        // The files after preparing, after counting, and after merging.
+        for stage in 0..3 {
+            let make = |run: &str, input: &str, more: &[&str]| {
+                let _ = fs::remove_dir_all(place.path(run));
+                let _ = fs::remove_file(place.path("v.tsv"));
+                job.prepare(run, input, more);
+                if stage > 0 {
+                    place.count(run, "0/1");
+                }
+                if stage > 1 {
+                    place.prints(&["merge", run]);
                 }
                 let _ = fs::remove_file(place.path("v.tsv"));
+            };
+            make("mine", &routers, &mine);
+            for (input, more) in others {
+                make("other", input, more);
                 if stage > 1 {
                     // The file now has the other job's vertices, so ours must not be considered merged.
                     fs::write(place.path("v.tsv"), "").unwrap();

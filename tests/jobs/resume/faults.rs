@@ -220,17 +220,13 @@ fn the_same_with_counts_on_edges() {
 }
 
 #[test]
-fn damaged_counts_at_vertices_are_counted_again() {
-    damaged_counts_are_counted_again("--per-vertex", "vertices");
-}
-
-#[test]
-fn damaged_counts_on_edges_are_counted_again() {
-    damaged_counts_are_counted_again("--per-edge", "edges");
+fn damaged_counts_are_counted_again() {
+    are_counted_again("--per-vertex", "vertices");
+    are_counted_again("--per-edge", "edges");
 }
 
 /// A partition whose kept counts are damaged or missing is counted again; the others are not.
-fn damaged_counts_are_counted_again(flag: &str, suffix: &str) {
+fn are_counted_again(flag: &str, suffix: &str) {
     let arguments = ["--no-cache", "--parts", "5", "--partitioner", "rank", flag, "out.tsv"];
     let counted = |place: &Place| {
         files(&place.path("run")).into_iter().filter(|path| path.extension().is_some_and(|found| found == suffix))

@@ -1,7 +1,7 @@
 //! Kills a job at random moments, repeatedly, until it completes nevertheless.
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -33,7 +33,7 @@ fn twenty_kills_at_random_moments() {
                 .spawn()
                 .unwrap();
             sleep(Duration::from_secs_f64(whole.as_secs_f64() * random.next().unwrap()));
-            let _ = Command::new("kill").args(["-KILL", &child.id().to_string()]).status();
+            let _ = child.kill();
             let status = child.wait().unwrap();
             place.is_whole();
             if status.success() {

@@ -42,7 +42,11 @@ pub(crate) fn killed_when(place: &Place, input: &str, arguments: &[&str], wanted
 }
 
 pub(crate) fn spills(place: &Place) -> Vec<PathBuf> {
-    files(&place.path("run")).into_iter().filter(|path| path.extension().is_some_and(|it| it == "spill")).collect()
+    spills_in(place, "run")
+}
+
+fn spills_in(place: &Place, dir: &str) -> Vec<PathBuf> {
+    files(&place.path(dir)).into_iter().filter(|path| path.extension().is_some_and(|it| it == "spill")).collect()
 }
 
 fn names(result: &RunResult) -> Vec<&str> {
@@ -275,8 +279,9 @@ fn folders_elsewhere_are_found_again_and_removed_in_the_end() {
     let place = Place::new();
     let folders = ["--spill-dir", "tmp/spill", "--work-dir", "tmp/work"];
     let elsewhere = [&["--partitioner", "contiguous", "--parts", "4", "--no-cache"], &folders[..]].concat();
-    let waiting = |place: &Place| files(&place.path("tmp/spill")).iter().any(|path| !path.ends_with(".tmp"));
-    killed_when(&place, &data(COLLABORATION.0), &elsewhere, |place| place.records().len() == 1 && waiting(place));
+    killed_when(&place, &data(COLLABORATION.0), &elsewhere, |place| {
+        place.records().len() == 1 && !spills_in(place, "tmp/spill").is_empty()
+    });
     place.resumes(COLLABORATION, &elsewhere, 1);
     assert!(spills(&place).is_empty());
 }

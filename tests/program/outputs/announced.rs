@@ -42,7 +42,7 @@ const FOLDERS: [&str; 8] = ["o", "./o", "old", "sub", "through", "r", "r/work", 
 const SPILLS: [&str; 4] = ["s", "t", "sub", "r"];
 
 fn scene() -> Place {
-    let place = super::place();
+    let place = Place::without_gpus();
     for dir in ["sub", "old", "s"] {
         fs::create_dir(place.path(dir)).unwrap();
     }

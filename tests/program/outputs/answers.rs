@@ -10,7 +10,7 @@ use std::process::{Output, Stdio};
 use serde_json::Value;
 use trimill::{Graph, Kind, Options, RunResult};
 
-use super::{karate, place};
+use super::karate;
 use crate::common::job::listing;
 use crate::common::place::{Place, text};
 
@@ -27,7 +27,7 @@ fn files_are_full(place: &Place, names: &[&str]) {
 
 #[test]
 fn files_of_counts_that_cannot_be_written_take_neither_the_answer_nor_other_files_with_them() {
-    let place = place();
+    let place = Place::without_gpus();
     files_are_full(&place, &["full.tsv", "also.tsv.gz", "all.html"]);
     let counts = ["--per-edge", "full.tsv", "--per-vertex", "v.tsv", "--by-degree", "also.tsv.gz"];
     let whole = ["--no-cache", "--backend", "cpu", "--output", "o", "--report", "r.html"];
@@ -67,7 +67,7 @@ fn files_of_counts_that_cannot_be_written_take_neither_the_answer_nor_other_file
 /// At every write of a job in turn the disk is full: as soon as the partitions are counted, no full disk takes the answer away.
 #[test]
 fn a_disk_that_is_full_at_any_write_after_counting_leaves_the_answer() {
-    let place = place();
+    let place = Place::without_gpus();
     let outputs = ["--per-edge", "e.tsv", "--per-vertex", "v.tsv", "--by-degree", "d.tsv", "--output", "o"];
     let kept = ["--keep-spill", "--spill-dir", "kept", "--partitioner", "random", "--parts", "2"];
     let graph = karate();
@@ -112,7 +112,7 @@ fn a_disk_that_is_full_at_any_write_after_counting_leaves_the_answer() {
 
 #[test]
 fn with_a_run_directory_the_next_start_counts_nothing_again_and_writes_what_is_missing() {
-    let place = place();
+    let place = Place::without_gpus();
     files_are_full(&place, &["e.tsv"]);
     let count = |code, more: &[&str]| {
         let job = ["--per-edge", "e.tsv", "--per-vertex", "v.tsv", "--parts", "3", "--no-cache", "--backend", "cpu"];
@@ -139,7 +139,7 @@ fn with_a_run_directory_the_next_start_counts_nothing_again_and_writes_what_is_m
 
 #[test]
 fn a_file_that_appears_while_a_job_counts_is_replaced_by_force_alone() {
-    let place = place();
+    let place = Place::without_gpus();
     // More than a pipe holds: once all is written, the job has begun, and has found no file there.
     let edges: String = (0..50_000).map(|id| format!("{id} {}\n", id + 1)).collect();
     let count = (&["count", "-", "--json", "--per-vertex", "v.tsv"][..], "v.tsv", "id\t");
@@ -174,7 +174,7 @@ fn a_file_that_appears_while_a_job_counts_is_replaced_by_force_alone() {
 
 #[test]
 fn the_library_returns_the_answer_with_the_error() {
-    let place = place();
+    let place = Place::without_gpus();
     files_are_full(&place, &["e.tsv"]);
     fs::write(place.path("mine.tsv"), "mine").unwrap();
     let graph = Graph::from_edges([(0, 1), (1, 2), (2, 0), (2, 3)]);
@@ -191,7 +191,7 @@ fn the_library_returns_the_answer_with_the_error() {
 
 #[test]
 fn temporary_files_have_a_place_and_are_removed() {
-    let place = place();
+    let place = Place::without_gpus();
     let spilled = ["count", &karate(), "--no-cache", "--partitioner", "random", "--parts", "2"];
     let output = place.command(&spilled).env("TMPDIR", "").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -220,7 +220,7 @@ fn temporary_files_have_a_place_and_are_removed() {
 
 #[test]
 fn a_batch_in_a_folder_whose_name_is_not_utf_8_is_shown_as_text() {
-    let place = place();
+    let place = Place::without_gpus();
     let folder = place.path("").join(std::ffi::OsString::from_vec(b"d\xff".to_vec()));
     fs::create_dir(&folder).unwrap();
     for (name, contents) in [
@@ -243,7 +243,7 @@ fn a_batch_in_a_folder_whose_name_is_not_utf_8_is_shown_as_text() {
 
 #[test]
 fn methods_are_compared_on_graphs_whose_names_are_not_utf_8() {
-    let place = place();
+    let place = Place::without_gpus();
     let named = |name: &[u8]| place.path("").join(std::ffi::OsString::from_vec(name.to_vec()));
     fs::create_dir(named(b"d\xff")).unwrap();
     let graph = named(b"d\xff/k\xe9.mtx");

@@ -1,8 +1,10 @@
 //! Counts that are stopped by a signal.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::is_clean;
 use crate::common::place::Place;
@@ -23,7 +25,7 @@ fn an_interrupted_count_ends_with_130_and_leaves_nothing() {
         let mut child =
             place.command(&arguments(partitioner)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         sleep(whole * moment / 10);
-        let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        let _ = kill_process(Pid::from_child(&child), Signal::INT);
         let asked = Instant::now();
         let code = child.wait().unwrap().code();
         // A signal before the handler is installed kills the process; nothing can be left behind at that point.
