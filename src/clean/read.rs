@@ -8,9 +8,9 @@ use super::classes::ArcClasses;
 use super::distribute::Distribute;
 use super::ids::{Distinct, Seen};
 use super::ranges::{BySmallerId, IdRanges};
+use super::unite::ArcsRead;
 #[cfg(feature = "testing")]
 use super::unite::CleanGraph;
-use super::unite::{ArcsRead, InputIds};
 use super::workspace::{GraphToPrepare, IdCount, InputForm, PER_ID, PER_VERTEX, Workspace, needs};
 use trimill_input::arcs::{ArcSource, READ};
 use trimill_input::{MOST_VERTICES, changed};
@@ -81,7 +81,7 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
                 buckets,
                 classes,
                 range,
-                ids: InputIds::Plain,
+                table: None,
                 arcs,
                 loops,
                 declared: facts.declared_vertices.unwrap_or(distinct),
@@ -139,7 +139,7 @@ fn read_by_table(
         buckets,
         classes,
         range: n,
-        ids: InputIds::Ranked(table),
+        table: Some(table),
         arcs,
         loops,
         declared: facts.declared_vertices.unwrap_or(n),
