@@ -98,18 +98,11 @@ impl ArcsRead {
             add_degrees(&union, &degrees);
             pairs.put(class, union)?;
             task.advance(incoming);
-            Ok((edges, distinct, 2 * edges - distinct))
+            Ok((edges, distinct))
         })?;
-        let (edges, distinct, without_reverse) =
-            found.into_iter().fold((0, 0, 0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2));
-        let report = CleanReport {
-            vertices_declared: declared,
-            arcs,
-            loops_removed: loops,
-            duplicates_removed: arcs - loops - distinct,
-            arcs_added: without_reverse,
-            arcs_without_reverse: if symmetric { 0 } else { without_reverse },
-        };
+        let (edges, distinct) = found.into_iter().fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        let report = CleanReport { vertices_declared: declared, arcs, loops_removed: loops, ..CleanReport::default() };
+        let report = report.cleaned(2 * edges, distinct, symmetric);
         let (bytes_distributed, bytes_written) = (Bytes(buckets.bytes_written()), Bytes(pairs.bytes_written()));
         let degrees = degrees.into_iter().map(AtomicU32::into_inner).collect();
         Ok(CleanGraph {

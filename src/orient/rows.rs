@@ -93,10 +93,8 @@ pub fn orient_rows(
     // Reversed arcs were in small pieces.
     trim_heap();
     let Some(lengths) = rows.lengths(true, control)? else { return Ok(None) };
-    let added = sum(&lengths) - (arcs - rows.loops);
-    let CleanReport { loops_removed, arcs_added, arcs_without_reverse, .. } = &mut rows_to_orient.report;
-    (*loops_removed, *arcs_added) = (rows.loops, added);
-    *arcs_without_reverse = if facts.symmetric { 0 } else { added };
+    let report = CleanReport { loops_removed: rows.loops, ..rows_to_orient.report };
+    rows_to_orient.report = report.cleaned(sum(&lengths), arcs - rows.loops, facts.symmetric);
     Ok(rows_to_orient.orient(Box::new(rows), lengths, note)?.ok())
 }
 

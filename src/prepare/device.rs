@@ -214,7 +214,6 @@ fn make_on(
 
 fn layout(used: &UsedIds<'_>, read: &ReadInput<'_>, edges: u64, distinct: u64) -> Layout {
     let (source, present) = (read.source, &used.present);
-    let without_reverse = 2 * edges - distinct;
     let is_used = |id: u64| id < present.universe().into() && present.contains(id as u32);
     let loops_alone = read.loop_ids.members().filter(|&id| !is_used(id)).count() as u64;
     let least_loop = read.loop_ids.extent().map(|(_, first, _)| first);
@@ -223,17 +222,16 @@ fn layout(used: &UsedIds<'_>, read: &ReadInput<'_>, edges: u64, distinct: u64) -
     let facts = source.facts();
     let declared = facts.declared_vertices;
     let first_id = declared.map_or(first.min(1), |_| facts.first_id);
+    let report = CleanReport {
+        vertices_declared: declared.unwrap_or(u64::from(present.count()) + loops_alone),
+        arcs: read.arcs,
+        loops_removed: read.loops,
+        ..CleanReport::default()
+    };
     Layout {
         first_id,
         declared_lines: declared.or(Some(read.ids.saturating_sub(first_id))),
-        report: CleanReport {
-            vertices_declared: declared.unwrap_or(u64::from(present.count()) + loops_alone),
-            arcs: read.arcs,
-            loops_removed: read.loops,
-            duplicates_removed: read.arcs - read.loops - distinct,
-            arcs_added: without_reverse,
-            arcs_without_reverse: if facts.symmetric { 0 } else { without_reverse },
-        },
+        report: report.cleaned(2 * edges, distinct, facts.symmetric),
         ..used.layout(edges)
     }
 }
