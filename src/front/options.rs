@@ -120,10 +120,9 @@ impl Options {
         self
     }
 
-    /// The directory for temporary files, spilled partitions among them; by default the system's.
+    /// The directory for temporary files; by default the system's. Spilled partitions are among them, unless `spill_dir` was [set](Self::set).
     pub fn work_dir(mut self, dir: impl Into<PathBuf>) -> Self {
-        self.tables.work.dir = Some(dir.into());
-        self.tables.spill.dir.clone_from(&self.tables.work.dir);
+        settings::set_work_dir(&mut self.tables, Some(dir.into()));
         self
     }
 
