@@ -89,7 +89,7 @@ pub fn orient_rows(
     // Each edge is there once or twice.
     let layout = Layout { edges: facts.arcs_at_least.div_ceil(2), ..Layout::default() };
     place.check_room(&layout, space.later_needs(0, layout.edges))?;
-    let Some(rows) = UnitedRows::new(rows, lengths, shares, control)? else { return Ok(None) };
+    let Some(rows) = UnitedRows::new(source.name(), rows, lengths, shares, control)? else { return Ok(None) };
     // Reversed arcs were in small pieces.
     trim_heap();
     let Some(lengths) = rows.lengths(true, control)? else { return Ok(None) };
