@@ -14,18 +14,22 @@ use trimill_system::lock;
 
 type Edge = (u32, u32);
 
-/// An oriented graph of edges from larger vertices to smaller ones, with the triangles on them.
+/// An oriented graph of ascending edges from larger vertices to smaller ones.
+fn oriented(edges: &[Edge]) -> RemainingEdges {
+    let vertices = edges.last().map_or(0, |edge| edge.0 + 1);
+    let first = |vertex: u32| edges.partition_point(|edge| edge.0 < vertex) as u64;
+    RemainingEdges::all((0..=vertices).map(first).collect(), edges.iter().map(|edge| edge.1).collect())
+}
+
+/// As [`oriented`], with the triangles on the edges.
 fn remaining(edges: &[Edge]) -> (RemainingEdges, Vec<u32>) {
     let mut neighbours = BTreeMap::<u32, BTreeSet<u32>>::new();
     for &(u, v) in edges {
         neighbours.entry(u).or_default().insert(v);
         neighbours.entry(v).or_default().insert(u);
     }
-    let vertices = edges.iter().map(|edge| edge.0 + 1).max().unwrap_or(0);
     let triangles = |(u, v): &Edge| neighbours[u].intersection(&neighbours[v]).count() as u32;
-    let first = |vertex: u32| edges.partition_point(|edge| edge.0 < vertex) as u64;
-    let heads = edges.iter().map(|edge| edge.1).collect();
-    (RemainingEdges::all((0..=vertices).map(first).collect(), heads), edges.iter().map(triangles).collect())
+    (oriented(edges), edges.iter().map(triangles).collect())
 }
 
 /// The trussness of `edges` by peeling on the cores. Checks that it is the same when continued from several of the checkpoints.
@@ -38,8 +42,7 @@ fn peeled(edges: &[Edge], last: Option<u32>) -> (Vec<u32>, PeelingWork) {
     let (trussness, work) = peeled_within(Bytes(u64::MAX), remaining(edges), last, Some(save));
     let kept = kept.into_inner().unwrap();
     for values in kept.iter().step_by(1 + kept.len() / 3) {
-        let checkpoint = (remaining(edges).0, values.clone());
-        let (again, rest) = peeled_within(Bytes(u64::MAX), checkpoint, last, None);
+        let (again, rest) = peeled_within(Bytes(u64::MAX), (oriented(edges), values.clone()), last, None);
         assert_eq!(again, trussness);
         assert!(rest.levels < work.levels && rest.rounds < work.rounds, "{rest:?} of {work:?}");
     }
@@ -203,7 +206,7 @@ fn long_rows_and_short_ones() {
         for u in 2..n {
             edges.extend([(u, 0), (u, 1)].into_iter().chain((2..u).filter(|v| u / run == v / run).map(|v| (u, v))));
         }
-        let all = remaining(&edges).0;
+        let all = oriented(&edges);
         assert!(has_bits(&all, u64::MAX) && !has_bits(&all, 0));
         for trussness in [peeled(&edges, None).0, peeled_within(least(&all), remaining(&edges), None, None).0] {
             for (&(u, v), &k) in edges.iter().zip(&trussness) {
@@ -245,15 +248,9 @@ fn blown_up(edges: &[Edge], copies: u32) -> (RemainingEdges, Vec<u32>, Vec<Edge>
         all.extend(copy(u).flat_map(|a| copy(v).map(move |b| ((a, b), (u, v)))));
     }
     all.sort_unstable();
-    let vertices = all.last().map_or(0, |edge| edge.0.0 + 1);
-    let first = |vertex: u32| all.partition_point(|edge| edge.0.0 < vertex) as u64;
-    let heads = all.iter().map(|edge| edge.0.1).collect();
-    let values = all.iter().map(|edge| copies * base[&edge.1]).collect();
-    (
-        RemainingEdges::all((0..=vertices).map(first).collect(), heads),
-        values,
-        all.into_iter().map(|edge| edge.1).collect(),
-    )
+    let (copied, of): (Vec<Edge>, Vec<Edge>) = all.into_iter().unzip();
+    let values = of.iter().map(|edge| copies * base[edge]).collect();
+    (oriented(&copied), values, of)
 }
 
 proptest! {
