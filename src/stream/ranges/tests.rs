@@ -160,9 +160,9 @@ fn encoded_rows_are_the_same_rows() {
     let (rows, limit) = (rows_of(&graph), Bytes::mib(4));
     let blocks = RowBlocks::new(&graph, limit).unwrap();
     assert!(blocks.whole && graph.blocks() > 8, "{} blocks", graph.blocks());
-    let inner = graph.last_fitting_block(0, |_, arcs| arcs < 400_000).unwrap();
+    let inner = graph.last_fitting(0, true, |_, arcs| arcs < 400_000).unwrap();
     assert!(0 < inner && inner < graph.vertices() && graph.begins_block(inner));
-    let (n, first) = (graph.vertices(), graph.last_fitting_block(0, |_, arcs| arcs < 100_000).unwrap());
+    let (n, first) = (graph.vertices(), graph.last_fitting(0, true, |_, arcs| arcs < 100_000).unwrap());
     assert!(0 < first && first < inner && graph.begins_block(first));
     let of = |locals: Range<u32>, heads: Range<u32>| LocalsAndHeads { locals, heads };
     for (ranks, whole) in [
