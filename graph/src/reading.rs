@@ -155,9 +155,11 @@ impl OrientedGraph {
 
     /// The stored bytes of the rows of `ranks`, which must be whole file blocks.
     pub fn stored_of(&self, ranks: &Range<u32>) -> Bytes {
-        let end = |rank| if rank >= self.vertices() { self.index.len() } else { self.index.block_of(rank) };
-        let blocks = end(ranks.start)..end(ranks.end);
-        Bytes(blocks.map(|i| self.index.bytes(i).end - self.index.bytes(i).start).sum())
+        let position = |rank| match rank < self.vertices() {
+            true => self.index.bytes(self.index.block_of(rank)).start,
+            false => self.layout.block_bytes,
+        };
+        Bytes(position(ranks.end) - position(ranks.start))
     }
 
     /// Reads the rows of `ranks`, whole file blocks, as stored: the bytes ([`Self::stored_of`] tells how many) into `bytes`, and where each
