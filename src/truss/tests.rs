@@ -9,6 +9,7 @@ use super::bits::NeighbourBits;
 use super::ends::CutLists;
 use super::neighbours::Neighbours;
 use super::*;
+use trimill_counting::{Detail, EdgeShare, Footprint, PartitionCounter, PartitionExtent};
 use trimill_kernels::testing::partitions::trussness;
 use trimill_system::lock;
 
@@ -85,16 +86,12 @@ fn closed_forms() {
 }
 
 /// A device that peels a few rounds and is then lost.
+#[derive(Clone, Copy)]
 struct Lost {
     rounds: u32,
 }
 
-struct LostPeeling {
-    rounds: u32,
-    edges: u64,
-}
-
-impl Peeling for LostPeeling {
+impl Peeling for Lost {
     fn least(&mut self) -> Result<Option<u32>> {
         Ok(Some(0))
     }
@@ -111,8 +108,8 @@ impl Peeling for LostPeeling {
         self.rounds = self.rounds.checked_sub(1).ok_or_else(|| Error::resource("the GPU is lost"))?;
         Ok(1)
     }
-    fn worth_leaving(&self, _: u64) -> u64 {
-        self.edges / 16
+    fn worth_leaving(&self, all: u64) -> u64 {
+        all / 16
     }
     fn values(&mut self) -> Result<Vec<u32>> {
         Err(Error::defect("values of a lost device"))
@@ -126,22 +123,17 @@ impl CountBackend for Lost {
     fn method(&self) -> &'static str {
         "none"
     }
-    fn footprint(&self) -> trimill_counting::Footprint {
-        trimill_counting::Footprint::NOTHING
+    fn footprint(&self) -> Footprint {
+        Footprint::NOTHING
     }
     fn peels(&self, _: u64, _: u64) -> Option<u64> {
         Some(0)
     }
     fn peel<'a>(&'a mut self, graph: GraphToPeel<'_>) -> Result<Box<dyn Peeling + 'a>> {
         assert_eq!(graph.values.len(), graph.heads.len());
-        Ok(Box::new(LostPeeling { rounds: self.rounds, edges: graph.heads.len() as u64 }))
+        Ok(Box::new(*self))
     }
-    fn begin<'a>(
-        &'a mut self,
-        _: trimill_counting::PartitionExtent,
-        _: trimill_counting::EdgeShare,
-        _: trimill_counting::Detail,
-    ) -> Result<Box<dyn trimill_counting::PartitionCounter + 'a>> {
+    fn begin<'a>(&'a mut self, _: PartitionExtent, _: EdgeShare, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
         Err(Error::defect("it only peels"))
     }
 }
