@@ -51,7 +51,8 @@ impl GeneratedFormat {
     }
 }
 
-pub const SUFFIXES: &str = ".bin (pairs of u32), .txt (lines 'u v'), .graph (a BVGraph) or .sg (GAP's format); or - for pairs of u32 on standard output";
+pub const SUFFIXES: &str = ".bin (pairs of u32), .txt (lines 'u v'), .graph (a BVGraph) or .sg (GAP's format); \
+                            or - for pairs of u32 on standard output";
 
 const PAIR: u64 = 8;
 
