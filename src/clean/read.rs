@@ -7,6 +7,7 @@ use super::buckets::bytes_on_disk;
 use super::classes::ArcClasses;
 use super::distribute::Distribute;
 use super::ids::{Distinct, Seen};
+use super::pair_hash::PairHash;
 use super::ranges::{BySmallerId, IdRanges};
 use super::unite::ArcsRead;
 #[cfg(feature = "testing")]
@@ -50,7 +51,7 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     let seen = Seen::default();
     let classes = match id_ranges(source, many, space, control)? {
         Some(ranges) => ArcClasses::Ranges(ranges),
-        None => ArcClasses::hash(many),
+        None => ArcClasses::Hash(PairHash::new(many)),
     };
     let buckets = classes.buckets(2, estimate, &shares);
     let plain = Distribute::new(classes, buckets, Some, Some(&seen), plain_ids(source, shares.left));
@@ -124,7 +125,7 @@ fn read_by_table(
     let shares = space.beside(&needs(IdCount::Ranked(table.len() as u64), arcs, space))?;
     let rank = |id| table.binary_search(&id).ok().map(|i| i as u64);
     let facts = source.facts();
-    let classes = ArcClasses::hash(shares.class_count(facts.arcs_at_most));
+    let classes = ArcClasses::Hash(PairHash::new(shares.class_count(facts.arcs_at_most)));
     let buckets = classes.buckets(2, arcs, &shares);
     let ranked = Distribute::new(classes, buckets, rank, None, MOST_VERTICES);
     let scanned = source.scan(&ranked, control);
