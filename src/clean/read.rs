@@ -30,7 +30,7 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
 pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<ArcsRead> {
     let facts = source.facts();
     if let Some(n) = facts.declared_vertices.filter(|&n| n > MOST_VERTICES) {
-        return Err(too_many(n));
+        return Err(too_many(source, n));
     }
     let start = Instant::now();
     // The numbers of ids and arcs are not known yet: memory is divided as for an empty graph.
@@ -120,7 +120,7 @@ fn read_by_table(
     }
     let table = distinct.finish();
     if table.len() as u64 > MOST_VERTICES {
-        return Err(too_many(table.len() as u64));
+        return Err(too_many(source, table.len() as u64));
     }
     let shares = space.beside(&needs(IdCount::Ranked(table.len() as u64), arcs, space))?;
     let rank = |id| table.binary_search(&id).ok().map(|i| i as u64);
@@ -212,8 +212,8 @@ pub(crate) fn most_ids(arcs: u64) -> u64 {
     arcs.saturating_add(1).saturating_mul(8).clamp(ALWAYS_PLAIN, MOST_VERTICES)
 }
 
-fn too_many(n: u64) -> Error {
-    Error::data("input", format!("{n} vertices"))
+fn too_many(source: &dyn ArcSource, n: u64) -> Error {
+    Error::data(source.name(), format!("{n} vertices"))
         .expected(format!("at most {MOST_VERTICES}: vertices are numbered in 32 bits"))
 }
 
