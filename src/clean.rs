@@ -29,7 +29,7 @@ pub(crate) use read::{BEYOND_MEMORY, is_sparse, most_ids, plain_ids};
 pub use trimill_graph::CleanReport;
 #[cfg(feature = "testing")]
 pub use unite::ArcsRead;
-pub use unite::{CleanGraph, InputIds};
+pub use unite::CleanGraph;
 #[cfg(feature = "testing")]
 pub use workspace::{PER_ID, PER_VERTEX};
 pub use workspace::{Shares, Workspace, needs};

@@ -23,7 +23,7 @@ use rayon::prelude::*;
 
 use crate::clean::buckets::bytes_on_disk;
 use crate::clean::workspace::IdCount;
-use crate::clean::{BEYOND_MEMORY, CleanGraph, InputIds, Workspace, needs};
+use crate::clean::{BEYOND_MEMORY, CleanGraph, Workspace, needs};
 pub(crate) use blocks::{BLOCK, block_starts};
 pub use place::{Destination, MadeGraph};
 pub(crate) use place::{VertexSections, Write, make};
@@ -45,13 +45,11 @@ pub fn orient(
     space: Workspace<'_>,
     control: &Control,
 ) -> Result<(MadeGraph, Bytes)> {
-    let CleanGraph { pairs, degrees, ids, edges, first_id, declared_lines, report, .. } = clean;
-    let vertices = UsedIds::new(&degrees);
-    let layout = Layout { first_id, declared_lines, report, ..vertices.layout(&ids, edges) };
-    let of_ids = match &ids {
-        InputIds::Plain => IdCount::Plain(degrees.len() as u64),
-        InputIds::Ranked(table) => IdCount::Ranked(table.len() as u64),
-    };
+    let CleanGraph { pairs, degrees, table, edges, first_id, declared_lines, report, .. } = clean;
+    let used = UsedIds::new(&degrees, table.as_deref());
+    let layout = Layout { first_id, declared_lines, report, ..used.layout(edges) };
+    let range = degrees.len() as u64;
+    let of_ids = if table.is_some() { IdCount::Ranked(range) } else { IdCount::Plain(range) };
     let shares = space.beside(&needs(of_ids, edges, space))?;
     // The file of arcs takes no additional space at best: it grows while that of pairs shrinks, and shrinks while the graph file grows.
     let [_, most] = bytes_on_disk(edges, shares.buckets());
@@ -67,7 +65,7 @@ pub fn orient(
     drop(degrees);
     let task = control.task("orient", Some(2 * edges), Unit::Arcs);
     let mut bucket_bytes = Bytes::ZERO;
-    let order = order(&rank_of, &vertices.present);
+    let order = order(&rank_of, &used.present);
     let rows = |write: &Write<'_>| {
         let budget = shares.keys_budget();
         parallel::try_each(0..pairs.buckets(), |bucket| {
@@ -92,24 +90,29 @@ pub fn orient(
         drop(pairs);
         arcs.rows(write, &task, control)
     };
-    let sections = VertexSections { degrees: &arcs.blocks.degrees, order, ids: vertices.ids(&ids) };
+    let sections = VertexSections { degrees: &arcs.blocks.degrees, order, ids: Some(&used) };
     let made = make(place, layout, sections, || Ok(source.to_owned()), rows)?;
     Ok((made, bucket_bytes))
 }
 
-pub(crate) struct UsedIds {
+/// The ids of the vertices.
+pub(crate) struct UsedIds<'a> {
     pub(crate) present: VertexSet,
+    /// The input's ids, if those in `present` are positions in this ascending table.
+    table: Option<&'a [u64]>,
 }
 
-impl UsedIds {
-    pub(crate) fn new(degrees: &[u32]) -> Self {
+impl<'a> UsedIds<'a> {
+    const RUN: u32 = 1 << 17;
+
+    pub(crate) fn new(degrees: &[u32], table: Option<&'a [u64]>) -> Self {
         let marks = VertexSetBuilder::new(degrees.len() as u32);
         degrees.par_iter().enumerate().for_each(|(id, &degree)| {
             if degree > 0 {
                 marks.set(id as u32);
             }
         });
-        Self { present: marks.finish() }
+        Self { present: marks.finish(), table }
     }
 
     pub(crate) fn ends(&self) -> Option<(u32, u32)> {
@@ -118,46 +121,21 @@ impl UsedIds {
         Some((first, last as u32 * 64 + 63 - self.present.words()[last].leading_zeros()))
     }
 
-    pub(crate) fn ids<'a>(&'a self, ids: &'a InputIds) -> Option<IdsOfVertices<'a>> {
-        Some(IdsOfVertices { present: &self.present, ids })
-    }
-
     /// The layout of the graph file, as far as it follows from the vertices.
-    pub(crate) fn layout(&self, ids: &InputIds, edges: u64) -> Layout {
-        let (first, last) = self.ends().unwrap_or_default();
-        // Ids without a gap need no table: they are an offset.
-        let consecutive = match ids {
-            InputIds::Plain => self.present.count() == 0 || last - first + 1 == self.present.count(),
-            InputIds::Ranked(_) => false,
-        };
-        Layout {
-            vertices: self.present.count(),
-            edges,
-            has_ids: !consecutive,
-            offset_of_ids: u64::from(first),
-            ..Layout::default()
-        }
+    pub(crate) fn layout(&self, edges: u64) -> Layout {
+        let (vertices, (first, last)) = (self.present.count(), self.ends().unwrap_or_default());
+        // Ids without a gap are an offset.
+        let has_ids = self.table.is_some() || (vertices > 0 && last - first + 1 != vertices);
+        Layout { vertices, edges, has_ids, offset_of_ids: first.into(), ..Layout::default() }
     }
-}
 
-/// The input's ids of all vertices, ascending, in runs.
-pub(crate) struct IdsOfVertices<'a> {
-    present: &'a VertexSet,
-    ids: &'a InputIds,
-}
-
-impl IdsOfVertices<'_> {
-    const RUN: u32 = 1 << 17;
-
+    /// How many runs the input's ids of all vertices, ascending, are made in.
     fn runs(&self) -> u32 {
         self.present.universe().div_ceil(Self::RUN)
     }
 
     fn run(&self, i: u32) -> impl Iterator<Item = u64> + '_ {
-        let original = |id: u32| match self.ids {
-            InputIds::Plain => u64::from(id),
-            InputIds::Ranked(table) => table[id as usize],
-        };
+        let original = |id: u32| self.table.map_or(u64::from(id), |table| table[id as usize]);
         self.present.iter(i * Self::RUN..(i + 1).saturating_mul(Self::RUN)).map(original)
     }
 

@@ -125,7 +125,7 @@ pub(crate) fn are_read_alike(graph: &OrientedGraph, rows: &[Vec<u32>]) {
     assert!(read.eq(rows[middle.clone()].iter().map(|row| &row[..])));
     if let Some(first) = rows.get(middle.start).filter(|_| !middle.is_empty()) {
         let (from, most) = (middle.start as u32, first.len() as u64 + 3);
-        let end = graph.last_fitting(from, |_, arcs| arcs <= most).expect(READ);
+        let end = graph.last_fitting(from, false, |_, arcs| arcs <= most).expect(READ);
         let arcs = |end: u32| rows[from as usize..end as usize].iter().map(|row| row.len() as u64).sum::<u64>();
         assert!(end > from && arcs(end) <= most && (end == graph.vertices() || arcs(end + 1) > most), "{from}..{end}");
     }

@@ -68,6 +68,10 @@ impl Product<'_> {
         if self.diagonal { self.k } else { self.k - 1 }
     }
 
+    fn base_rows(&self, wanted: &GeneratedFile<'_>) -> Result<Adjacency> {
+        Adjacency::new(&blowup(self.base, 1)?, wanted)
+    }
+
     /// Appends the edges in `range` of those that the edge `{u, v}` becomes.
     fn append_edge(&self, [u, v]: [u64; 2], range: Range<u64>, out: &mut Vec<[u64; 2]>) {
         let partners = self.partners();
@@ -101,12 +105,6 @@ impl Sequence for Product<'_> {
 
     fn rows<'a>(&'a self, wanted: &GeneratedFile<'_>) -> Result<Option<Box<dyn GeneratedRows + 'a>>> {
         Ok(Some(Box::new(ProductRows { base: self.base_rows(wanted)?, product: self })))
-    }
-}
-
-impl Product<'_> {
-    fn base_rows(&self, wanted: &GeneratedFile<'_>) -> Result<Adjacency> {
-        Adjacency::new(&blowup(self.base, 1)?, wanted)
     }
 }
 

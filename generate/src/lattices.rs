@@ -7,12 +7,16 @@ use crate::{Sequence, SizedSequence, require, sized};
 use trimill_system::text::plural;
 use trimill_system::{Error, Result};
 
-/// `C_n(1..k)`.
-struct RingLattice {
-    vertices: u64,
-    k: u64,
+/// Edges that are made one by one, each from its position.
+struct EdgeAt<F>(F);
+
+impl<F: Fn(u64) -> [u64; 2] + Sync> Sequence for EdgeAt<F> {
+    fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
+        out.extend(range.map(&self.0));
+    }
 }
 
+/// `C_n(1..k)`.
 pub(super) fn ring_lattice(vertices: u64, k: u64) -> Result<SizedSequence<'static>> {
     if k == 0 || u128::from(vertices) <= 2 * u128::from(k) {
         return Err(Error::usage(format!(
@@ -24,7 +28,13 @@ pub(super) fn ring_lattice(vertices: u64, k: u64) -> Result<SizedSequence<'stati
     }
     let edges = sized(u128::from(vertices).checked_mul(k.into()), "edges")?;
     let triangles = triangles(vertices.into(), k.into());
-    Ok(SizedSequence::exact(vertices, edges, triangles, RingLattice { vertices, k }))
+    let edge_at = move |edge: u64| {
+        let (vertex, step) = (edge / k, edge % k + 1);
+        // Not `vertex + step`, which could overflow.
+        let left = vertices - vertex;
+        [vertex, if step < left { vertex + step } else { step - left }]
+    };
+    Ok(SizedSequence::exact(vertices, edges, triangles, EdgeAt(edge_at)))
 }
 
 /// `n k (k - 1) / 2` triangles have all corners within a distance of `k` along the ring. If `n <= 3 k`, others go around the ring: each is three
@@ -38,23 +48,7 @@ fn triangles(n: u128, k: u128) -> Option<u128> {
     within.checked_add(around)
 }
 
-impl Sequence for RingLattice {
-    fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
-        out.extend(range.map(|edge| {
-            let (vertex, step) = (edge / self.k, edge % self.k + 1);
-            // Not `vertex + step`, which could overflow.
-            let left = self.vertices - vertex;
-            [vertex, if step < left { vertex + step } else { step - left }]
-        }));
-    }
-}
-
 /// A king's moves, row by row: from each cell down, right, and both diagonals of the square whose upper left corner it is.
-struct KingsGrid {
-    rows: u64,
-    columns: u64,
-}
-
 pub(super) fn kings_grid(rows: u64, columns: u64) -> Result<SizedSequence<'static>> {
     let (of_rows, of_columns) = (plural(rows, "row", "rows"), plural(columns, "column", "columns"));
     let found = format!("a grid of {of_rows} and {of_columns} has no cells");
@@ -63,28 +57,22 @@ pub(super) fn kings_grid(rows: u64, columns: u64) -> Result<SizedSequence<'stati
     let vertices = sized(r.checked_mul(c), "vertices")?;
     let edges = sized(Some(r * (c - 1) + c * (r - 1) + 2 * (r - 1) * (c - 1)), "edges")?;
     let triangles = Some(4 * (r - 1) * (c - 1));
-    Ok(SizedSequence::exact(vertices, edges, triangles, KingsGrid { rows, columns }))
-}
-
-impl Sequence for KingsGrid {
-    fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
-        let columns = self.columns;
-        // The edges of every row but the last. In a single row all edges are below this bound.
-        let per_row = columns.saturating_mul(4).saturating_sub(3);
-        out.extend(range.map(|edge| {
-            let (row, rest) = (edge / per_row, edge % per_row);
-            let first = row * columns;
-            if row + 1 == self.rows {
-                return [first + rest, first + rest + 1];
-            }
-            let cell = first + rest / 4;
-            match rest % 4 {
-                // The last cell of a row has only the first of these edges: down.
-                0 => [cell, cell + columns],
-                1 => [cell, cell + 1],
-                2 => [cell, cell + columns + 1],
-                _ => [cell + 1, cell + columns],
-            }
-        }));
-    }
+    // The edges of every row but the last. In a single row all edges are below this bound.
+    let per_row = columns.saturating_mul(4).saturating_sub(3);
+    let edge_at = move |edge: u64| {
+        let (row, rest) = (edge / per_row, edge % per_row);
+        let first = row * columns;
+        if row + 1 == rows {
+            return [first + rest, first + rest + 1];
+        }
+        let cell = first + rest / 4;
+        match rest % 4 {
+            // The last cell of a row has only the first of these edges: down.
+            0 => [cell, cell + columns],
+            1 => [cell, cell + 1],
+            2 => [cell, cell + columns + 1],
+            _ => [cell + 1, cell + columns],
+        }
+    };
+    Ok(SizedSequence::exact(vertices, edges, triangles, EdgeAt(edge_at)))
 }

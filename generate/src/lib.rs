@@ -1,4 +1,5 @@
-//! Graphs of any size with known triangle counts, for [`trimill`](https://crates.io/crates/trimill): GAP's random graphs, products of stars, blow-ups, regular families.
+//! Graphs of any size with known triangle counts, for [`trimill`](https://crates.io/crates/trimill): GAP's random graphs, products of stars,
+//! blow-ups, regular families.
 //!
 //! Input: a [`Family`], and for some of them a given graph as a [`BaseGraph`]. Output: a file of edges (`.bin`: pairs of little-endian
 //! `u32`; `.txt`: lines `u v`) or of rows (`.graph`: a BVGraph; `.sg`: GAP's format), and a [`Generated`] that says what it holds.

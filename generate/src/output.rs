@@ -51,7 +51,8 @@ impl GeneratedFormat {
     }
 }
 
-pub const SUFFIXES: &str = ".bin (pairs of u32), .txt (lines 'u v'), .graph (a BVGraph) or .sg (GAP's format); or - for pairs of u32 on standard output";
+pub const SUFFIXES: &str = ".bin (pairs of u32), .txt (lines 'u v'), .graph (a BVGraph) or .sg (GAP's format); \
+                            or - for pairs of u32 on standard output";
 
 const PAIR: u64 = 8;
 
@@ -82,11 +83,7 @@ pub(super) fn write(
         let mut out = File::from(out.as_fd().try_clone_to_owned().map_err(|e| Error::write(name, e))?);
         return write_in_order(sequence, encode, &mut out, name, &progress);
     }
-    if let Some(file) = disk::file_of_output(output)? {
-        let directory = disk::parent(&file);
-        disk::sweep(directory);
-        check_space(directory, format.bytes(sequence))?;
-    }
+    check_space(output, format.bytes(sequence))?;
     let mut file = Output::create(output)?;
     let bytes = match (format, file.new_file()) {
         (GeneratedFormat::Binary, Some(file)) => write_anywhere(sequence, file, &progress)?,
@@ -108,15 +105,22 @@ pub(super) fn check_vertices(sequence: &SizedSequence<'_>, most: u64, why: &str,
         .advice("write text (.txt), or take smaller parameters"))
 }
 
-fn check_space(directory: &Path, needed: u128) -> Result<()> {
+/// Refuses a file of up to `needed` bytes if fewer are free.
+pub(super) fn check_space(output: &Path, needed: u128) -> Result<()> {
+    let Some(file) = disk::file_of_output(output)? else { return Ok(()) };
+    let directory = disk::parent(&file);
+    disk::sweep(directory);
     let free = disk::free_space(directory)?;
     if needed <= u128::from(free.get()) {
         return Ok(());
     }
-    let needed = u64::try_from(needed).map_or_else(|_| format!("{needed} bytes"), |bytes| Bytes(bytes).to_string());
-    Err(Error::resource(format!("the graph takes up to {needed} and {free} are free"))
+    Err(Error::resource(format!("the graph takes up to {} and {free} are free", size(needed)))
         .at(directory)
         .advice("free some space, name another directory, or take smaller parameters"))
+}
+
+pub(super) fn size(bytes: u128) -> String {
+    u64::try_from(bytes).map_or_else(|_| format!("{bytes} bytes"), |bytes| Bytes(bytes).to_string())
 }
 
 pub(super) fn blocks(sequence: &SizedSequence<'_>) -> u64 {

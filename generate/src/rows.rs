@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rayon::prelude::*;
 
-use crate::output::{blocks, fill};
+use crate::output::{blocks, fill, size};
 use crate::{BLOCK, SizedSequence};
 use trimill_system::control::{Control, Progress, Unit};
 use trimill_system::mapped::zeros;
@@ -205,8 +205,7 @@ fn check_memory(sequence: &SizedSequence<'_>, path: &Path) -> Result<()> {
     if free == Bytes::ZERO || needed <= u128::from(free.get()) {
         return Ok(());
     }
-    let needed = u64::try_from(needed).map_or_else(|_| format!("{needed} bytes"), |bytes| Bytes(bytes).to_string());
-    Err(Error::resource(format!("the rows of the graph take {needed} of memory and {free} are free"))
+    Err(Error::resource(format!("the rows of the graph take {} of memory and {free} are free", size(needed)))
         .at(path)
         .advice("write pairs (.bin) or text (.txt), or take smaller parameters"))
 }

@@ -4,7 +4,7 @@
 use std::io::{BufWriter, Write};
 
 use crate::SizedSequence;
-use crate::output::check_vertices;
+use crate::output::{check_space, check_vertices};
 use crate::rows::{GeneratedFile, RowArcs, chunks, rows};
 use trimill_system::control::Unit;
 use trimill_system::disk::Output;
@@ -19,6 +19,8 @@ pub(super) fn write(sequence: &SizedSequence<'_>, wanted: &GeneratedFile<'_>) ->
     check_vertices(sequence, MOST_VERTICES, "the limit of a .sg file", output)?;
     let rows = rows(sequence, wanted)?;
     let (n, arcs) = (sequence.vertices, rows.arcs());
+    let bytes = 17 + 8 * (n + 1) + 4 * arcs;
+    check_space(output, bytes.into())?;
     let task = control.task("write", Some(arcs), Unit::Arcs);
     let mut file = Output::create(output)?;
     let mut out = BufWriter::with_capacity(1 << 20, &mut file);
@@ -37,21 +39,21 @@ pub(super) fn write(sequence: &SizedSequence<'_>, wanted: &GeneratedFile<'_>) ->
     put(&begin.to_le_bytes())?;
     let period = rows.period().unwrap_or(n);
     let chunks = chunks(&*rows, period);
-    let make = |number: u64, (ids, bytes): &mut (Vec<u32>, Vec<u8>)| {
+    let make = |number: u64, (ids, encoded): &mut (Vec<u32>, Vec<u8>)| {
         control.check()?;
         let many = chunks.len() as u64;
         let (chunk, first) = (&chunks[(number % many) as usize], number / many * period);
         ids.clear();
         chunk.clone().for_each(|vertex| rows.append(first + vertex, ids));
         task.advance(ids.len() as u64);
-        bytes.clear();
-        bytes.extend(ids.iter().flat_map(|id| id.to_le_bytes()));
+        encoded.clear();
+        encoded.extend(ids.iter().flat_map(|id| id.to_le_bytes()));
         Ok(())
     };
-    make_and_write(chunks.len() as u64 * (n / period), make, |(_, bytes)| put(bytes))?;
+    make_and_write(chunks.len() as u64 * (n / period), make, |(_, encoded)| put(encoded))?;
     out.flush().map_err(|e| Error::write(output, e))?;
     drop(out);
     control.check()?;
     Output::finish_together([file], force)?;
-    Ok(17 + 8 * (n + 1) + 4 * arcs)
+    Ok(bytes)
 }

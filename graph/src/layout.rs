@@ -48,6 +48,20 @@ pub struct CleanReport {
     pub arcs_without_reverse: u64,
 }
 
+impl CleanReport {
+    /// With what cleaning found: the arcs of the clean graph, two for each edge, and the distinct arcs of the input without loops. Those that
+    /// were added have no reverse in the input, unless it is `symmetric`: then each of its arcs stands for its reverse, too.
+    #[must_use]
+    pub fn cleaned(self, arcs: u64, distinct: u64, symmetric: bool) -> Self {
+        Self {
+            duplicates_removed: self.arcs - self.loops_removed - distinct,
+            arcs_added: arcs - distinct,
+            arcs_without_reverse: if symmetric { 0 } else { arcs - distinct },
+            ..self
+        }
+    }
+}
+
 /// Counts, and the sections of the file if there is one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Layout {

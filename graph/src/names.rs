@@ -3,7 +3,6 @@
 //! without a name, from which a graph file gets its section; [`Names`] reads either. Memory: 8 bytes per block, and all bytes if they [are
 //! held](Names::held). Cost: nanoseconds for the next name, a block for any other.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -235,25 +234,18 @@ impl NameReader<'_> {
         }
         let block = id / BLOCK;
         let goes_on = self.id.filter(|&last| last < id && last / BLOCK == block);
-        let mut next = match goes_on {
-            Some(last) => last + 1,
-            None => {
-                self.buffer.clear();
-                self.at = 0;
-                self.name.clear();
-                block * BLOCK
-            }
-        };
+        if goes_on.is_none() {
+            self.at = 0;
+            self.name.clear();
+        }
         // No name is known until this one is decoded, nor after an error.
         self.id = None;
-        let bytes: Cow<'_, [u8]> = match goes_on {
-            Some(_) if self.names.held.is_none() => (&self.buffer[..]).into(),
-            _ => self.names.block(block, &mut self.buffer)?.into(),
+        let bytes: &[u8] = match goes_on {
+            Some(_) if self.names.held.is_none() => &self.buffer,
+            _ => self.names.block(block, &mut self.buffer)?,
         };
-        while next <= id {
-            let after = next_name(&bytes, self.at, &mut self.name).ok_or_else(|| self.names.damaged(next))?;
-            self.at = after;
-            next += 1;
+        for next in goes_on.map_or(block * BLOCK, |last| last + 1)..=id {
+            self.at = next_name(bytes, self.at, &mut self.name).ok_or_else(|| self.names.damaged(next))?;
         }
         self.id = Some(id);
         Ok(&self.name)

@@ -57,14 +57,19 @@ impl OrientedGraph {
     }
 
     /// The largest `to` above `from` such that `fits` accepts the numbers of rows and arcs of `from..to`; `from + 1` if not even one row fits.
-    /// `fits` must be monotonic: it accepts all numbers smaller than accepted ones. Reads one or two blocks.
-    pub fn last_fitting(&self, from: u32, fits: impl Fn(u64, u64) -> bool) -> Result<u32> {
+    /// With `whole` blocks, `to` begins one or is `n`, after at least one. `fits` must be monotonic: it accepts all numbers smaller than accepted
+    /// ones. Reads one or two blocks; nothing if `to` and `from` begin blocks.
+    pub fn last_fitting(&self, from: u32, whole: bool, fits: impl Fn(u64, u64) -> bool) -> Result<u32> {
         let before = self.first_arc(from)?;
         let holds = |rank: u32, arc: u64| fits(u64::from(rank - from), arc - before);
         if holds(self.vertices(), self.edges()) {
             return Ok(self.vertices());
         }
-        let block = self.index.last_where(self.index.block_of(from), holds);
+        let first_block = self.index.block_of(from);
+        let block = self.index.last_where(first_block, holds);
+        if whole {
+            return Ok(self.index.ranks(if block == first_block { block } else { block - 1 }).end);
+        }
         let (first, arcs) = (self.index.ranks(block).start, self.index.arcs(block).start);
         if self.index.ranks(block).len() == 1 {
             return Ok(first.max(from + 1));
@@ -74,18 +79,6 @@ impl OrientedGraph {
         let rows = decoded.ends[skipped..].iter().zip(first + skipped as u32 + 1..);
         let fitting = rows.take_while(|&(end, rank)| holds(rank, arcs + end)).count();
         Ok((first + (skipped + fitting) as u32).max(from + 1))
-    }
-
-    /// As [`Self::last_fitting`], for whole blocks: `to` begins one or is `n`, after at least one. Reads nothing if `from` begins a block.
-    pub fn last_fitting_block(&self, from: u32, fits: impl Fn(u64, u64) -> bool) -> Result<u32> {
-        let before = self.first_arc(from)?;
-        let holds = |rank: u32, arc: u64| fits(u64::from(rank - from), arc - before);
-        if holds(self.vertices(), self.edges()) {
-            return Ok(self.vertices());
-        }
-        let first = self.index.block_of(from);
-        let last = self.index.last_where(first, holds);
-        Ok(self.index.ranks(if last == first { first } else { last - 1 }).end)
     }
 
     /// The decoded rows of a block of which only some are needed; cached, since the next request is likely to be for the others.
@@ -162,9 +155,11 @@ impl OrientedGraph {
 
     /// The stored bytes of the rows of `ranks`, which must be whole file blocks.
     pub fn stored_of(&self, ranks: &Range<u32>) -> Bytes {
-        let end = |rank| if rank >= self.vertices() { self.index.len() } else { self.index.block_of(rank) };
-        let blocks = end(ranks.start)..end(ranks.end);
-        Bytes(blocks.map(|i| self.index.bytes(i).end - self.index.bytes(i).start).sum())
+        let position = |rank| match rank < self.vertices() {
+            true => self.index.bytes(self.index.block_of(rank)).start,
+            false => self.layout.block_bytes,
+        };
+        Bytes(position(ranks.end) - position(ranks.start))
     }
 
     /// Reads the rows of `ranks`, whole file blocks, as stored: the bytes ([`Self::stored_of`] tells how many) into `bytes`, and where each

@@ -14,11 +14,6 @@ pub(super) enum ArcClasses {
 }
 
 impl ArcClasses {
-    /// `classes` must be a power of two.
-    pub(super) fn hash(classes: usize) -> Self {
-        Self::Hash(PairHash::new(classes))
-    }
-
     fn len(&self) -> usize {
         match self {
             Self::Hash(hash) => hash.classes(),

@@ -7,10 +7,11 @@ use super::buckets::bytes_on_disk;
 use super::classes::ArcClasses;
 use super::distribute::Distribute;
 use super::ids::{Distinct, Seen};
+use super::pair_hash::PairHash;
 use super::ranges::{BySmallerId, IdRanges};
+use super::unite::ArcsRead;
 #[cfg(feature = "testing")]
 use super::unite::CleanGraph;
-use super::unite::{ArcsRead, InputIds};
 use super::workspace::{GraphToPrepare, IdCount, InputForm, PER_ID, PER_VERTEX, Workspace, needs};
 use trimill_input::arcs::{ArcSource, READ};
 use trimill_input::{MOST_VERTICES, changed};
@@ -29,7 +30,7 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
 pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<ArcsRead> {
     let facts = source.facts();
     if let Some(n) = facts.declared_vertices.filter(|&n| n > MOST_VERTICES) {
-        return Err(too_many(n));
+        return Err(too_many(source, n));
     }
     let start = Instant::now();
     // The numbers of ids and arcs are not known yet: memory is divided as for an empty graph.
@@ -50,7 +51,7 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     let seen = Seen::default();
     let classes = match id_ranges(source, many, space, control)? {
         Some(ranges) => ArcClasses::Ranges(ranges),
-        None => ArcClasses::hash(many),
+        None => ArcClasses::Hash(PairHash::new(many)),
     };
     let buckets = classes.buckets(2, estimate, &shares);
     let plain = Distribute::new(classes, buckets, Some, Some(&seen), plain_ids(source, shares.left));
@@ -81,7 +82,7 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
                 buckets,
                 classes,
                 range,
-                ids: InputIds::Plain,
+                table: None,
                 arcs,
                 loops,
                 declared: facts.declared_vertices.unwrap_or(distinct),
@@ -119,12 +120,12 @@ fn read_by_table(
     }
     let table = distinct.finish();
     if table.len() as u64 > MOST_VERTICES {
-        return Err(too_many(table.len() as u64));
+        return Err(too_many(source, table.len() as u64));
     }
     let shares = space.beside(&needs(IdCount::Ranked(table.len() as u64), arcs, space))?;
     let rank = |id| table.binary_search(&id).ok().map(|i| i as u64);
     let facts = source.facts();
-    let classes = ArcClasses::hash(shares.class_count(facts.arcs_at_most));
+    let classes = ArcClasses::Hash(PairHash::new(shares.class_count(facts.arcs_at_most)));
     let buckets = classes.buckets(2, arcs, &shares);
     let ranked = Distribute::new(classes, buckets, rank, None, MOST_VERTICES);
     let scanned = source.scan(&ranked, control);
@@ -139,7 +140,7 @@ fn read_by_table(
         buckets,
         classes,
         range: n,
-        ids: InputIds::Ranked(table),
+        table: Some(table),
         arcs,
         loops,
         declared: facts.declared_vertices.unwrap_or(n),
@@ -211,8 +212,8 @@ pub(crate) fn most_ids(arcs: u64) -> u64 {
     arcs.saturating_add(1).saturating_mul(8).clamp(ALWAYS_PLAIN, MOST_VERTICES)
 }
 
-fn too_many(n: u64) -> Error {
-    Error::data("input", format!("{n} vertices"))
+fn too_many(source: &dyn ArcSource, n: u64) -> Error {
+    Error::data(source.name(), format!("{n} vertices"))
         .expected(format!("at most {MOST_VERTICES}: vertices are numbered in 32 bits"))
 }
 

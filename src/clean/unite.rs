@@ -15,19 +15,13 @@ use trimill_system::{Bytes, Result, parallel};
 /// How many keys ahead degrees are prefetched.
 const AHEAD: usize = 24;
 
-#[derive(Debug)]
-pub enum InputIds {
-    Plain,
-    /// The ids are positions in this ascending table of the input's ids.
-    Ranked(Vec<u64>),
-}
-
 pub struct CleanGraph {
     /// Each edge once, as `min << 32 | max`; each bucket is sorted.
     pub pairs: Buckets,
     /// The degree of each id; 0 for ids without an edge.
     pub degrees: Vec<u32>,
-    pub ids: InputIds,
+    /// The input's ids, if those here are positions in this ascending table.
+    pub table: Option<Vec<u64>>,
     pub edges: u64,
     /// The id of the first declared vertex, where single-column assignment files begin.
     pub first_id: u64,
@@ -46,7 +40,7 @@ pub struct ArcsRead {
     pub(super) classes: ArcClasses,
     /// One more than the largest id.
     pub(super) range: u64,
-    pub(super) ids: InputIds,
+    pub(super) table: Option<Vec<u64>>,
     pub(super) arcs: u64,
     pub(super) loops: u64,
     pub(super) declared: u64,
@@ -59,8 +53,8 @@ pub struct ArcsRead {
 impl ArcsRead {
     /// Sorts every bucket, drops duplicates, merges both buckets of each class, and counts degrees.
     pub fn clean(self, space: Workspace<'_>, control: &Control) -> Result<CleanGraph> {
-        let Self { buckets, classes, range, ids, arcs, loops, declared, first_id, lines, symmetric, reading } = self;
-        let of_ids = if matches!(ids, InputIds::Plain) { IdCount::Plain(range) } else { IdCount::Ranked(range) };
+        let Self { buckets, classes, range, table, arcs, loops, declared, first_id, lines, symmetric, reading } = self;
+        let of_ids = if table.is_some() { IdCount::Ranked(range) } else { IdCount::Plain(range) };
         let shares = space.beside(&needs(of_ids, arcs, space))?;
         buckets.keep_at_most(shares.buckets())?;
         if 3 * 8 * arcs > shares.left.get() {
@@ -104,24 +98,17 @@ impl ArcsRead {
             add_degrees(&union, &degrees);
             pairs.put(class, union)?;
             task.advance(incoming);
-            Ok((edges, distinct, 2 * edges - distinct))
+            Ok((edges, distinct))
         })?;
-        let (edges, distinct, without_reverse) =
-            found.into_iter().fold((0, 0, 0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2));
-        let report = CleanReport {
-            vertices_declared: declared,
-            arcs,
-            loops_removed: loops,
-            duplicates_removed: arcs - loops - distinct,
-            arcs_added: without_reverse,
-            arcs_without_reverse: if symmetric { 0 } else { without_reverse },
-        };
+        let (edges, distinct) = found.into_iter().fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        let report = CleanReport { vertices_declared: declared, arcs, loops_removed: loops, ..CleanReport::default() };
+        let report = report.cleaned(2 * edges, distinct, symmetric);
         let (bytes_distributed, bytes_written) = (Bytes(buckets.bytes_written()), Bytes(pairs.bytes_written()));
         let degrees = degrees.into_iter().map(AtomicU32::into_inner).collect();
         Ok(CleanGraph {
             pairs,
             degrees,
-            ids,
+            table,
             edges,
             first_id,
             declared_lines: lines,

@@ -74,7 +74,7 @@ impl DoubledGraph<'_> {
         let ranks = RankFinder::of(graph)?;
         let (blocks, mut next, mut first, mut marked) = (BlocksInOrder::default(), 0, 0, [0; 2]);
         while first < graph.vertices() {
-            let end = graph.last_fitting(first, |rows, arcs| band_bytes(rows, arcs) <= band)?;
+            let end = graph.last_fitting(first, false, |rows, arcs| band_bytes(rows, arcs) <= band)?;
             let rows = MarkedRows::read(graph, first..end)?;
             let (both, input) = (source.facts().symmetric, source.name());
             source.scan(&Marking { rows: &rows, ranks: &ranks, both, input }, control)?;

@@ -113,17 +113,16 @@ impl Options {
         self
     }
 
-    /// Whether the ids of edge lists, Parquet or Arrow files are names: text, whose numbers follow the order of its bytes. Counts at each vertex or on each edge are
-    /// then written to files only.
+    /// Whether the ids of edge lists, Parquet or Arrow files are names: text, whose numbers follow the order of its bytes. Counts at each
+    /// vertex or on each edge are then written to files only.
     pub fn names(mut self, names: bool) -> Self {
         self.tables.input.names = Some(names);
         self
     }
 
-    /// The directory for temporary files, spilled partitions among them; by default the system's.
+    /// The directory for temporary files; by default the system's. Spilled partitions are among them, unless `spill_dir` was [set](Self::set).
     pub fn work_dir(mut self, dir: impl Into<PathBuf>) -> Self {
-        self.tables.work.dir = Some(dir.into());
-        self.tables.spill.dir.clone_from(&self.tables.work.dir);
+        settings::set_work_dir(&mut self.tables, Some(dir.into()));
         self
     }
 
@@ -157,8 +156,7 @@ impl Options {
         self
     }
 
-    /// Writes the triangles at each vertex to `file`, a new one: `.tsv` or `.csv` (either with `.gz` or `.zst`), `.npy` or
-    /// `.parquet`
+    /// Writes the triangles at each vertex to `file`, a new one: `.tsv` or `.csv` (either with `.gz` or `.zst`), `.npy` or `.parquet`
     /// ([`Kind::Usage`](crate::Kind::Usage) otherwise, and for a file that is there, without [`Self::force`]).
     pub fn per_vertex(mut self, file: impl Into<PathBuf>) -> Self {
         self.tables.output.per_vertex = Some(file.into());
@@ -185,8 +183,8 @@ impl Options {
         self
     }
 
-    /// Writes the triangles on each edge to `file`, as [`Self::per_vertex`]: `.tsv` or `.csv` (either with `.gz` or `.zst`), or `.parquet`. The sums take
-    /// 4 bytes an edge.
+    /// Writes the triangles on each edge to `file`, as [`Self::per_vertex`]: `.tsv` or `.csv` (either with `.gz` or `.zst`), or `.parquet`. The
+    /// sums take 4 bytes an edge.
     pub fn per_edge(mut self, file: impl Into<PathBuf>) -> Self {
         self.tables.output.per_edge = Some(file.into());
         self

@@ -2,6 +2,7 @@
 //! clusters) have none.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use serde_json::{Number, Value};
@@ -127,29 +128,36 @@ pub(super) fn set(tables: &mut Tables, name: &str, setting: Setting) -> Result<(
         return Err(Error::usage(format!("unknown setting `{name}`{}", did_you_mean(name, names()))));
     };
     let value = setting.value().map_err(|error| error.at(name))?;
-    let work_before = tables.work.dir.clone();
     let changed = serde_json::to_value(&*tables).and_then(|mut all| {
         if let Some(old) = all.pointer_mut(place) {
             *old = value;
         }
         serde_json::from_value(all)
     });
-    *tables = changed.map_err(|error| {
+    let mut changed: Tables = changed.map_err(|error| {
         let message = error.to_string();
         Error::usage(format!("{message}{}", likely(&message))).at(name)
     })?;
-    // As `Options::work_dir`, unless another directory was named for spills.
-    if name == "work_dir" && (tables.spill.dir.is_none() || tables.spill.dir == work_before) {
+    if name == "work_dir" {
+        let dir = std::mem::replace(&mut changed.work.dir, tables.work.dir.take());
+        set_work_dir(&mut changed, dir);
+    }
+    *tables = changed;
+    Ok(())
+}
+
+/// Names the directory for temporary files. Spills go there, too, unless another directory was named for them.
+pub(super) fn set_work_dir(tables: &mut Tables, dir: Option<PathBuf>) {
+    let before = std::mem::replace(&mut tables.work.dir, dir);
+    if tables.spill.dir.is_none() || tables.spill.dir == before {
         tables.spill.dir.clone_from(&tables.work.dir);
     }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
-    use std::path::PathBuf;
 
     use super::*;
     use crate::job::Partitioner;
@@ -192,6 +200,9 @@ mod tests {
             let dir = Some(PathBuf::from(dir));
             assert_eq!((&other.spill.dir, &other.work.dir), (&dir, &dir));
         }
+        let named = crate::Options::new().set("spill_dir", "spill").unwrap().work_dir("work").tables;
+        let dirs = [named.spill.dir, named.work.dir];
+        assert_eq!(dirs, ["spill", "work"].map(|dir| Some(PathBuf::from(dir))));
 
         for (name, value, words) in [
             ("parst", 3.into(), "did you mean `parts`?"),

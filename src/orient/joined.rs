@@ -11,6 +11,7 @@ use super::place::Write;
 use trimill_graph::BlockEntry;
 use trimill_graph::rows::put_block;
 use trimill_graph::writing::RowsWritten;
+use trimill_system::threads::{WORKER, guarded};
 use trimill_system::{Result, lock};
 
 /// Buckets a thread whose rows may be made before those of earlier buckets are complete.
@@ -61,13 +62,13 @@ impl BlocksInOrder {
         let ahead = AHEAD * rayon::current_num_threads();
         // Once on each thread: a thread that waits in `write` for a loop of its own would take another turn, which waits for that `write`.
         let ended = rayon::broadcast(|_| {
-            let _fail = FailOnPanic(self);
             loop {
                 let bucket = next.fetch_add(1, Ordering::Relaxed);
                 if bucket >= buckets.end || !self.reaches(bucket, ahead) {
                     return Ok(());
                 }
-                one(bucket).inspect_err(|_| self.fail())?;
+                // Other threads wait for this one, so it must not end by a panic.
+                guarded(WORKER, || one(bucket)).and_then(|written| written).inspect_err(|_| self.fail())?;
             }
         });
         ended.into_iter().collect()
@@ -97,17 +98,6 @@ impl BlocksInOrder {
     fn fail(&self) {
         lock(&self.joined).failed = true;
         self.changed.notify_all();
-    }
-}
-
-/// Lets the other threads end if this one panics.
-struct FailOnPanic<'a>(&'a BlocksInOrder);
-
-impl Drop for FailOnPanic<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.fail();
-        }
     }
 }
 
@@ -159,6 +149,6 @@ mod tests {
             assert!(bucket != 20, "on purpose");
             Ok(BucketBlocks::default())
         };
-        assert!(std::panic::catch_unwind(|| run(panics)).is_err());
+        assert!(run(panics).unwrap_err().to_string().contains("on purpose"));
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::IdsOfVertices;
+use super::UsedIds;
 use trimill_graph::file::Layout;
 use trimill_graph::names::Names;
 use trimill_graph::writing::{GraphWriter, RowsWritten};
@@ -64,7 +64,7 @@ pub(crate) struct VertexSections<'a> {
     pub(crate) degrees: &'a [DegreeRun],
     pub(crate) order: Vec<u32>,
     /// Needed if the layout has ids.
-    pub(crate) ids: Option<IdsOfVertices<'a>>,
+    pub(crate) ids: Option<&'a UsedIds<'a>>,
 }
 
 /// Makes a graph of the file blocks that `rows` makes. `source`, called when all rows are written, returns the input's identity.

@@ -28,7 +28,7 @@ use super::row_pass::{RowInputs, random};
 use super::united::UnitedRows;
 use super::waiting::WaitingRows;
 use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm, ORIENT_ROWS, READ_ROWS_AGAIN, READER};
-use crate::clean::{CleanReport, InputIds, Shares, Workspace, is_sparse, needs};
+use crate::clean::{CleanReport, Shares, Workspace, is_sparse, needs};
 use trimill_graph::file::Layout;
 use trimill_graph::numbering::{ids_by_rank, numbers, order};
 use trimill_input::arcs::ArcSource;
@@ -89,14 +89,12 @@ pub fn orient_rows(
     // Each edge is there once or twice.
     let layout = Layout { edges: facts.arcs_at_least.div_ceil(2), ..Layout::default() };
     place.check_room(&layout, space.later_needs(0, layout.edges))?;
-    let Some(rows) = UnitedRows::new(rows, lengths, shares, control)? else { return Ok(None) };
+    let Some(rows) = UnitedRows::new(source.name(), rows, lengths, shares, control)? else { return Ok(None) };
     // Reversed arcs were in small pieces.
     trim_heap();
     let Some(lengths) = rows.lengths(true, control)? else { return Ok(None) };
-    let added = sum(&lengths) - (arcs - rows.loops);
-    let CleanReport { loops_removed, arcs_added, arcs_without_reverse, .. } = &mut rows_to_orient.report;
-    (*loops_removed, *arcs_added) = (rows.loops, added);
-    *arcs_without_reverse = if facts.symmetric { 0 } else { added };
+    let report = CleanReport { loops_removed: rows.loops, ..rows_to_orient.report };
+    rows_to_orient.report = report.cleaned(sum(&lengths), arcs - rows.loops, facts.symmetric);
     Ok(rows_to_orient.orient(Box::new(rows), lengths, note)?.ok())
 }
 
@@ -122,7 +120,7 @@ type RowsAndLengths<'r> = (Box<dyn AdjacencyRows + 'r>, Vec<u32>);
 struct RowsWithRanks<'r> {
     rows: Box<dyn AdjacencyRows + 'r>,
     lengths: Vec<u32>,
-    used: UsedIds,
+    used: UsedIds<'static>,
     rank_of: Vec<u32>,
     layout: Layout,
 }
@@ -137,15 +135,14 @@ impl RowsToOrient<'_> {
     ) -> Result<std::result::Result<MadeGraph, RowsAndLengths<'r>>> {
         let Self { source, space, shares, place, control, report, .. } = self;
         let (declared, arcs) = (report.vertices_declared, sum(&lengths));
-        let used = UsedIds::new(&lengths);
+        let used = UsedIds::new(&lengths, None);
         let last = used.ends().map_or(0, |(_, last)| u64::from(last));
         if arcs == 0 || !arcs.is_multiple_of(2) || is_sparse(last, arcs) || last >= MOST_VERTICES {
             return Ok(Err((rows, lengths)));
         }
         let edges = arcs / 2;
         let (first_id, declared_lines) = (source.facts().first_id, Some(declared));
-        let layout =
-            Layout { first_id, declared_lines, report: report.clone(), ..used.layout(&InputIds::Plain, edges) };
+        let layout = Layout { first_id, declared_lines, report: report.clone(), ..used.layout(edges) };
         // Checked before all rows are read; there may be fewer edges if the rows are not clean.
         let least = edges.min(source.facts().arcs_at_least / 2);
         let later = space.later_needs(layout.vertices.into(), least);
@@ -182,7 +179,7 @@ impl RowsToOrient<'_> {
         let sections = VertexSections {
             degrees: &in_order.blocks.degrees,
             order: order(&rank_of, &used.present),
-            ids: used.ids(&InputIds::Plain),
+            ids: Some(&used),
         };
         let made = make(self.place, layout, sections, note, |write| in_order.rows(write, &task, self.control));
         match in_order.is_unclean() {
@@ -253,7 +250,7 @@ impl RowsToOrient<'_> {
                 false => Err(changed(source.name(), "its rows differ")),
             }
         };
-        let sections = VertexSections { degrees: &degrees, order, ids: used.ids(&InputIds::Plain) };
+        let sections = VertexSections { degrees: &degrees, order, ids: Some(&used) };
         make(*place, layout, sections, note, rows).map(Ok)
     }
 }

@@ -18,6 +18,8 @@ use trimill_system::control::{Control, NOTE};
 use trimill_system::mapped::zeros;
 
 pub(super) struct UnitedRows<'a> {
+    /// What errors call the input.
+    name: &'a Path,
     rows: RowsToReverse<'a>,
     lengths: Vec<u32>,
     bands: Vec<Range<usize>>,
@@ -28,6 +30,7 @@ pub(super) struct UnitedRows<'a> {
 impl<'a> UnitedRows<'a> {
     /// `None`: the rows do not ascend, or there is too little memory to sort a bucket.
     pub(super) fn new(
+        name: &'a Path,
         rows: Box<dyn AdjacencyRows + 'a>,
         given: Vec<u32>,
         shares: Shares<'a>,
@@ -45,7 +48,7 @@ impl<'a> UnitedRows<'a> {
             first = tails.chunks.end;
             bands.push(tails.chunks.clone());
             if first == rows.chunks.len() {
-                return Ok(Some(Self { rows, lengths, bands, tails: RwLock::new(tails), loops }));
+                return Ok(Some(Self { name, rows, lengths, bands, tails: RwLock::new(tails), loops }));
             }
             if bands.len() == 1 {
                 let end = rows.chunks[first].whole.ids.start;
@@ -79,7 +82,7 @@ impl AdjacencyRows for UnitedRows<'_> {
             // Drops the old band first, whose memory the new one needs.
             *tails = BandTails::default();
             let found = self.rows.tails(chunks.clone(), None, control)?;
-            *tails = found.ok_or_else(|| changed(Path::new("input"), "its rows differ"))?;
+            *tails = found.ok_or_else(|| changed(self.name, "its rows differ"))?;
         }
         Ok(self.rows.chunks[chunks.start].whole.ids.start)
     }

@@ -102,7 +102,7 @@ fn bounds(graph: &OrientedGraph, ranges: &[Range<u32>], shards: u32) -> Result<V
     for bin in 1..BINS {
         let upto = (u128::from(graph.edges()) * u128::from(bin) / u128::from(BINS)) as u64;
         let fits = |_, arcs| arcs <= upto;
-        starts.push(if whole { graph.last_fitting_block(0, fits)? } else { graph.last_fitting(0, fits)? });
+        starts.push(graph.last_fitting(0, whole, fits)?);
     }
     starts.sort_unstable();
     starts.dedup();

@@ -110,11 +110,7 @@ impl Planner<'_> {
         while first < self.graph.vertices() || ranges.is_empty() {
             self.control.check()?;
             let fits = |rows, arcs| self.footprint.resident(rows, arcs).get() <= most;
-            let end = match whole {
-                _ if self.graph.vertices() == 0 => 0,
-                true => self.graph.last_fitting_block(first, fits)?,
-                false => self.graph.last_fitting(first, fits)?,
-            };
+            let end = if self.graph.vertices() == 0 { 0 } else { self.graph.last_fitting(first, whole, fits)? };
             ranges.push(first..end);
             first = end;
         }

@@ -98,13 +98,13 @@ pub(super) fn runs(graph: &OrientedGraph) -> Result<Vec<Range<u32>>> {
     let (mut runs, mut end) = (Vec::new(), 0);
     for i in 0..many {
         let from = (u128::from(arcs) * u128::from(i) / u128::from(many)) as u64;
-        let begin = if whole { end } else { graph.last_fitting(0, |_, arcs| arcs <= from)?.max(end) };
+        let begin = if whole { end } else { graph.last_fitting(0, false, |_, arcs| arcs <= from)?.max(end) };
         if begin == all {
             break;
         }
         end = match whole && i + 1 == many {
             true => all,
-            false => graph.last_fitting(begin, |_, arcs| arcs <= RUN)?,
+            false => graph.last_fitting(begin, false, |_, arcs| arcs <= RUN)?,
         };
         runs.push(begin..end);
     }

@@ -19,7 +19,7 @@ use super::runs::EncodedRuns;
 use super::starting::{StartingDevice, Stop, unfit};
 use crate::clean::ids::Seen;
 use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm};
-use crate::clean::{CleanReport, InputIds, Workspace, is_sparse, needs, plain_ids};
+use crate::clean::{CleanReport, Workspace, is_sparse, needs, plain_ids};
 use crate::orient::{Destination, MadeGraph, UsedIds, VertexSections, Write, block_starts, make};
 use trimill_graph::file::Layout;
 use trimill_graph::numbering::{degree_runs, numbers, order};
@@ -180,7 +180,7 @@ fn make_on(
     let progress = task.progress(control);
     let mut of_ids: Vec<u32> = zeros(read.ids as usize);
     edges.degrees(&mut of_ids)?;
-    let (used, degrees, rank_of) = (UsedIds::new(&of_ids), degree_runs(&of_ids), numbers(&of_ids));
+    let (used, degrees, rank_of) = (UsedIds::new(&of_ids, None), degree_runs(&of_ids), numbers(&of_ids));
     drop(of_ids);
     let order = order(&rank_of, &used.present);
     let layout = layout(&used, read, count, distinct);
@@ -190,7 +190,7 @@ fn make_on(
     let starts = block_starts(&degrees, count);
     control.check()?;
     let sorted = start.elapsed();
-    let sections = VertexSections { degrees: &degrees, order, ids: used.ids(&InputIds::Plain) };
+    let sections = VertexSections { degrees: &degrees, order, ids: Some(&used) };
     let mut unfit = false;
     let write_rows = |write: &Write<'_>| {
         let written = write_all(&mut rows, &degrees, &starts, write, &progress);
@@ -212,9 +212,8 @@ fn make_on(
     Ok(PreparedOnDevice { made, arcs, edges: count, reading, cleaning, orienting })
 }
 
-fn layout(used: &UsedIds, read: &ReadInput<'_>, edges: u64, distinct: u64) -> Layout {
+fn layout(used: &UsedIds<'_>, read: &ReadInput<'_>, edges: u64, distinct: u64) -> Layout {
     let (source, present) = (read.source, &used.present);
-    let without_reverse = 2 * edges - distinct;
     let is_used = |id: u64| id < present.universe().into() && present.contains(id as u32);
     let loops_alone = read.loop_ids.members().filter(|&id| !is_used(id)).count() as u64;
     let least_loop = read.loop_ids.extent().map(|(_, first, _)| first);
@@ -223,17 +222,16 @@ fn layout(used: &UsedIds, read: &ReadInput<'_>, edges: u64, distinct: u64) -> La
     let facts = source.facts();
     let declared = facts.declared_vertices;
     let first_id = declared.map_or(first.min(1), |_| facts.first_id);
+    let report = CleanReport {
+        vertices_declared: declared.unwrap_or(u64::from(present.count()) + loops_alone),
+        arcs: read.arcs,
+        loops_removed: read.loops,
+        ..CleanReport::default()
+    };
     Layout {
         first_id,
         declared_lines: declared.or(Some(read.ids.saturating_sub(first_id))),
-        report: CleanReport {
-            vertices_declared: declared.unwrap_or(u64::from(present.count()) + loops_alone),
-            arcs: read.arcs,
-            loops_removed: read.loops,
-            duplicates_removed: read.arcs - read.loops - distinct,
-            arcs_added: without_reverse,
-            arcs_without_reverse: if facts.symmetric { 0 } else { without_reverse },
-        },
-        ..used.layout(&InputIds::Plain, edges)
+        report: report.cleaned(2 * edges, distinct, facts.symmetric),
+        ..used.layout(edges)
     }
 }

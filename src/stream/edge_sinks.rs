@@ -181,7 +181,7 @@ impl ListedPlaces {
         let mut first = 0;
         while first < numbers.len() {
             let rank = self.ranks[numbers[first] as usize];
-            let end = graph.last_fitting(rank, |rows, arcs| arcs + rows <= most)?;
+            let end = graph.last_fitting(rank, false, |rows, arcs| arcs + rows <= most)?;
             let some = numbers[first..].partition_point(|&number| self.ranks[number as usize] < end);
             // No further than the last row that is needed.
             let past = self.ranks[numbers[first + some - 1] as usize] + 1;

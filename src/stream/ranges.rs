@@ -103,11 +103,7 @@ impl<'g> RankRange<'g> {
 
     /// The end of a run of resident rows from `first` on, of at most `most` rows and `most` arcs.
     fn end_of_run(&self, first: u32, most: u64) -> Result<u32> {
-        let fits = |rows: u64, arcs: u64| rows.max(arcs) <= most;
-        let end = match self.encoded {
-            true => self.graph.last_fitting_block(first, fits)?,
-            false => self.graph.last_fitting(first, fits)?,
-        };
+        let end = self.graph.last_fitting(first, self.encoded, |rows, arcs| rows.max(arcs) <= most)?;
         Ok(end.min(self.ranks.end))
     }
 

@@ -61,7 +61,7 @@ impl RowBlocks {
         let mut starts = vec![(0, 0)];
         let mut first = 0;
         while first < graph.vertices() {
-            first = if whole { graph.last_fitting_block(first, fits)? } else { graph.last_fitting(first, fits)? };
+            first = graph.last_fitting(first, whole, fits)?;
             starts.push((first, graph.first_arc(first)?));
         }
         Ok(Self { starts, whole })

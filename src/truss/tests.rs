@@ -9,23 +9,28 @@ use super::bits::NeighbourBits;
 use super::ends::CutLists;
 use super::neighbours::Neighbours;
 use super::*;
+use trimill_counting::{Detail, EdgeShare, Footprint, PartitionCounter, PartitionExtent};
 use trimill_kernels::testing::partitions::trussness;
 use trimill_system::lock;
 
 type Edge = (u32, u32);
 
-/// An oriented graph of edges from larger vertices to smaller ones, with the triangles on them.
+/// An oriented graph of ascending edges from larger vertices to smaller ones.
+fn oriented(edges: &[Edge]) -> RemainingEdges {
+    let vertices = edges.last().map_or(0, |edge| edge.0 + 1);
+    let first = |vertex: u32| edges.partition_point(|edge| edge.0 < vertex) as u64;
+    RemainingEdges::all((0..=vertices).map(first).collect(), edges.iter().map(|edge| edge.1).collect())
+}
+
+/// As [`oriented`], with the triangles on the edges.
 fn remaining(edges: &[Edge]) -> (RemainingEdges, Vec<u32>) {
     let mut neighbours = BTreeMap::<u32, BTreeSet<u32>>::new();
     for &(u, v) in edges {
         neighbours.entry(u).or_default().insert(v);
         neighbours.entry(v).or_default().insert(u);
     }
-    let vertices = edges.iter().map(|edge| edge.0 + 1).max().unwrap_or(0);
     let triangles = |(u, v): &Edge| neighbours[u].intersection(&neighbours[v]).count() as u32;
-    let first = |vertex: u32| edges.partition_point(|edge| edge.0 < vertex) as u64;
-    let heads = edges.iter().map(|edge| edge.1).collect();
-    (RemainingEdges::all((0..=vertices).map(first).collect(), heads), edges.iter().map(triangles).collect())
+    (oriented(edges), edges.iter().map(triangles).collect())
 }
 
 /// The trussness of `edges` by peeling on the cores. Checks that it is the same when continued from several of the checkpoints.
@@ -38,8 +43,7 @@ fn peeled(edges: &[Edge], last: Option<u32>) -> (Vec<u32>, PeelingWork) {
     let (trussness, work) = peeled_within(Bytes(u64::MAX), remaining(edges), last, Some(save));
     let kept = kept.into_inner().unwrap();
     for values in kept.iter().step_by(1 + kept.len() / 3) {
-        let checkpoint = (remaining(edges).0, values.clone());
-        let (again, rest) = peeled_within(Bytes(u64::MAX), checkpoint, last, None);
+        let (again, rest) = peeled_within(Bytes(u64::MAX), (oriented(edges), values.clone()), last, None);
         assert_eq!(again, trussness);
         assert!(rest.levels < work.levels && rest.rounds < work.rounds, "{rest:?} of {work:?}");
     }
@@ -82,16 +86,12 @@ fn closed_forms() {
 }
 
 /// A device that peels a few rounds and is then lost.
+#[derive(Clone, Copy)]
 struct Lost {
     rounds: u32,
 }
 
-struct LostPeeling {
-    rounds: u32,
-    edges: u64,
-}
-
-impl Peeling for LostPeeling {
+impl Peeling for Lost {
     fn least(&mut self) -> Result<Option<u32>> {
         Ok(Some(0))
     }
@@ -108,8 +108,8 @@ impl Peeling for LostPeeling {
         self.rounds = self.rounds.checked_sub(1).ok_or_else(|| Error::resource("the GPU is lost"))?;
         Ok(1)
     }
-    fn worth_leaving(&self, _: u64) -> u64 {
-        self.edges / 16
+    fn worth_leaving(&self, all: u64) -> u64 {
+        all / 16
     }
     fn values(&mut self) -> Result<Vec<u32>> {
         Err(Error::defect("values of a lost device"))
@@ -123,22 +123,17 @@ impl CountBackend for Lost {
     fn method(&self) -> &'static str {
         "none"
     }
-    fn footprint(&self) -> trimill_counting::Footprint {
-        trimill_counting::Footprint::NOTHING
+    fn footprint(&self) -> Footprint {
+        Footprint::NOTHING
     }
     fn peels(&self, _: u64, _: u64) -> Option<u64> {
         Some(0)
     }
     fn peel<'a>(&'a mut self, graph: GraphToPeel<'_>) -> Result<Box<dyn Peeling + 'a>> {
         assert_eq!(graph.values.len(), graph.heads.len());
-        Ok(Box::new(LostPeeling { rounds: self.rounds, edges: graph.heads.len() as u64 }))
+        Ok(Box::new(*self))
     }
-    fn begin<'a>(
-        &'a mut self,
-        _: trimill_counting::PartitionExtent,
-        _: trimill_counting::EdgeShare,
-        _: trimill_counting::Detail,
-    ) -> Result<Box<dyn trimill_counting::PartitionCounter + 'a>> {
+    fn begin<'a>(&'a mut self, _: PartitionExtent, _: EdgeShare, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
         Err(Error::defect("it only peels"))
     }
 }
@@ -203,7 +198,7 @@ fn long_rows_and_short_ones() {
         for u in 2..n {
             edges.extend([(u, 0), (u, 1)].into_iter().chain((2..u).filter(|v| u / run == v / run).map(|v| (u, v))));
         }
-        let all = remaining(&edges).0;
+        let all = oriented(&edges);
         assert!(has_bits(&all, u64::MAX) && !has_bits(&all, 0));
         for trussness in [peeled(&edges, None).0, peeled_within(least(&all), remaining(&edges), None, None).0] {
             for (&(u, v), &k) in edges.iter().zip(&trussness) {
@@ -245,15 +240,9 @@ fn blown_up(edges: &[Edge], copies: u32) -> (RemainingEdges, Vec<u32>, Vec<Edge>
         all.extend(copy(u).flat_map(|a| copy(v).map(move |b| ((a, b), (u, v)))));
     }
     all.sort_unstable();
-    let vertices = all.last().map_or(0, |edge| edge.0.0 + 1);
-    let first = |vertex: u32| all.partition_point(|edge| edge.0.0 < vertex) as u64;
-    let heads = all.iter().map(|edge| edge.0.1).collect();
-    let values = all.iter().map(|edge| copies * base[&edge.1]).collect();
-    (
-        RemainingEdges::all((0..=vertices).map(first).collect(), heads),
-        values,
-        all.into_iter().map(|edge| edge.1).collect(),
-    )
+    let (copied, of): (Vec<Edge>, Vec<Edge>) = all.into_iter().unzip();
+    let values = of.iter().map(|edge| copies * base[edge]).collect();
+    (oriented(&copied), values, of)
 }
 
 proptest! {

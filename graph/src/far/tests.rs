@@ -71,9 +71,9 @@ fn rows_past_2_to_the_32_arcs_and_bytes_are_found_and_read() {
     }
     assert_eq!(graph.first_arc(9).unwrap(), FAR + 15);
     // Limits on arcs beyond 32 bits, at and within blocks.
-    assert_eq!(graph.last_fitting(0, |_, arcs| arcs <= FAR).unwrap(), 4);
-    assert_eq!(graph.last_fitting(0, |_, arcs| arcs <= FAR + 6).unwrap(), 7);
-    assert_eq!(graph.last_fitting(2, |_, arcs| arcs <= 4).unwrap(), 5);
+    assert_eq!(graph.last_fitting(0, false, |_, arcs| arcs <= FAR).unwrap(), 4);
+    assert_eq!(graph.last_fitting(0, false, |_, arcs| arcs <= FAR + 6).unwrap(), 7);
+    assert_eq!(graph.last_fitting(2, false, |_, arcs| arcs <= 4).unwrap(), 5);
     // A hole is not a row: its checksum differs.
     let error = graph.read(2..4, &mut [0u64; 3], &mut [0; 2]).unwrap_err();
     assert_eq!(error.kind(), Kind::Data);

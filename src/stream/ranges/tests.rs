@@ -26,11 +26,11 @@ fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {
     rows
 }
 
-/// Decodes the stored rows of a run, number by number.
-fn unpacked(compact: &trimill_counting::EncodedRows<'_>, lengths: impl Iterator<Item = usize>) -> Vec<Vec<u32>> {
+/// Decodes encoded rows, number by number.
+fn decoded(encoded: &trimill_counting::EncodedRows<'_>, lengths: impl Iterator<Item = usize>) -> Vec<Vec<u32>> {
     let (mut rows, mut lengths) = (Vec::new(), lengths);
-    for part in compact.parts {
-        let bit = |from: u32, i: usize| u32::from(compact.bytes[from as usize + i / 8] >> (i % 8) & 1);
+    for part in encoded.parts {
+        let bit = |from: u32, i: usize| u32::from(encoded.bytes[from as usize + i / 8] >> (i % 8) & 1);
         let (mut control, mut data) = (0, 0);
         let mut number = || {
             let mut length = part.groups & 0xff;
@@ -67,7 +67,7 @@ fn read(mut range: RankRange<'_>, limit: Option<Bytes>) -> Read {
         more = range.read_resident(limit, &mut run).unwrap();
         let length = |pair: &[u64]| (pair[1] - pair[0]) as usize;
         let rows = match run.encoded_rows() {
-            Some(compact) => unpacked(&compact, run.offsets.windows(2).map(length)),
+            Some(encoded) => decoded(&encoded, run.offsets.windows(2).map(length)),
             None => (0..run.numbers.len()).map(|i| run.row(i).to_vec()).collect(),
         };
         resident.extend(run.numbers.iter().zip(rows));
@@ -79,7 +79,7 @@ fn read(mut range: RankRange<'_>, limit: Option<Bytes>) -> Read {
         assert_eq!(view.size(), range.streamed[i].size());
         let length = |pair: &[u32]| (pair[1] - pair[0]) as usize;
         let rows = match &view.encoded {
-            Some(compact) => unpacked(compact, view.offsets.windows(2).map(length)),
+            Some(encoded) => decoded(encoded, view.offsets.windows(2).map(length)),
             None => (0..view.offsets.len() - 1).map(|i| view.row(i).to_vec()).collect(),
         };
         blocks.push((view.range.clone(), rows));
@@ -160,9 +160,9 @@ fn encoded_rows_are_the_same_rows() {
     let (rows, limit) = (rows_of(&graph), Bytes::mib(4));
     let blocks = RowBlocks::new(&graph, limit).unwrap();
     assert!(blocks.whole && graph.blocks() > 8, "{} blocks", graph.blocks());
-    let inner = graph.last_fitting_block(0, |_, arcs| arcs < 400_000).unwrap();
+    let inner = graph.last_fitting(0, true, |_, arcs| arcs < 400_000).unwrap();
     assert!(0 < inner && inner < graph.vertices() && graph.begins_block(inner));
-    let (n, first) = (graph.vertices(), graph.last_fitting_block(0, |_, arcs| arcs < 100_000).unwrap());
+    let (n, first) = (graph.vertices(), graph.last_fitting(0, true, |_, arcs| arcs < 100_000).unwrap());
     assert!(0 < first && first < inner && graph.begins_block(first));
     let of = |locals: Range<u32>, heads: Range<u32>| LocalsAndHeads { locals, heads };
     for (ranks, whole) in [
