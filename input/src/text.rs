@@ -17,7 +17,7 @@ use super::number::{columns, whole};
 use super::pairs;
 use super::preamble::{self, FirstLine, FirstLineKind, Start};
 use super::text_blocks::{TextLines, parse_all};
-use super::{ArcSink, Reader, metis};
+use super::{ArcSink, Reader};
 use trimill_system::control::NOTE;
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::{Error, Result};
@@ -133,7 +133,7 @@ impl EdgeListText {
 
     /// Whether a list may begin like a METIS file of `rows` rows; most edge lists do not.
     fn begins_as_metis(&self, list: &List, rows: u64) -> Result<bool> {
-        let Some(header) = metis::parse_header(list.first.text.as_bytes()) else { return Ok(false) };
+        let Some(header) = &list.first.metis else { return Ok(false) };
         let mut lines = 0;
         self.all_after(list, list.first.line, list.sample_end(), |line| {
             if pairs::is_blank_or_comment(line) {
@@ -147,7 +147,7 @@ impl EdgeListText {
 
     /// Whether a list could also be a METIS file: as many lines as vertices, blank ones included.
     fn may_be_metis(&self, list: &List, rest: &ArcStatistics) -> Result<bool> {
-        let Some(header) = metis::parse_header(list.first.text.as_bytes()) else { return Ok(false) };
+        let Some(header) = &list.first.metis else { return Ok(false) };
         if (rest.least == 0 && header.before_neighbours == 0) || rest.lines > header.vertices {
             return Ok(false);
         }
@@ -191,7 +191,7 @@ impl EdgeListText {
 
 impl FirstLine {
     fn advice(&self) -> &'static str {
-        if metis::parse_header(self.text.as_bytes()).is_some() {
+        if self.metis.is_some() {
             "if it is a METIS file, name it with --format metis"
         } else {
             "each line of an edge list holds one arc; other formats are named with --format"

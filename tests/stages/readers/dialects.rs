@@ -172,7 +172,9 @@ fn a_metis_file_is_never_an_edge_list() {
     }
     // A ring has rows of two columns, like an edge list with a header.
     let ring = "5 5\n2 5\n1 3\n2 4\n3 5\n1 4\n";
-    folder.refuses("ring.txt", ring, &["ring.txt:1:", "--format metis", "--format text"]);
+    for text in [ring.to_owned(), ring.replace(' ', "\t")] {
+        folder.refuses("ring.txt", text, &["ring.txt:1:", "--format metis", "--format text"]);
+    }
     let ring = folder.write("ring.adj", ring);
     assert_eq!(read_as(&ring, Some(Format::Metis), None).unwrap().len(), 10);
     assert_eq!(read_as(&ring, Some(Format::Text), None).unwrap().len(), 5, "the first line is a header");
