@@ -136,13 +136,10 @@ pub(super) fn named_inputs(paths: Vec<PathBuf>, _: bool, _: u64, _: &Control) ->
 /// Refuses objects of servers in formats that are read at scattered places, or from files beside them.
 pub(super) fn check_remote(inputs: &[NamedInput], format: Format) -> Result<()> {
     match inputs.iter().find(|input| input.object.is_some()) {
-        Some(input) if !format.comes_in_ranges() => {
-            let read = Format::all().into_iter().filter(|format| format.comes_in_ranges()).map(Format::name);
-            Err(Error::usage(format!("a file of format {format} on a server"))
-                .at(&input.path)
-                .expected(format!("one of {}, which are read in long ranges", read.collect::<Vec<_>>().join(", ")))
-                .advice("download it first"))
-        }
+        Some(input) if !format.comes_in_ranges() => Err(Error::usage(format!("a file of format {format} on a server"))
+            .at(&input.path)
+            .expected(format!("one of {}, which are read in long ranges", Format::names(Format::comes_in_ranges)))
+            .advice("download it first")),
         _ => Ok(()),
     }
 }

@@ -109,7 +109,7 @@ fn known(format: Option<Format>, head: &[u8], file: &InputFile) -> Result<Format
     let packed = || file.packed_twice(head).or_else(|| not_read(head, None).map(|error| error.at(&file.path)));
     let unknown = || {
         Error::data(&file.path, "the format cannot be told by content or suffix")
-            .advice(format!("name it with --format, one of {}", Format::names()))
+            .advice(format!("name it with --format, one of {}", Format::names(|_| true)))
     };
     match format {
         Some(format) if is_binary(format) => Ok(format),

@@ -282,8 +282,7 @@ fn check_number(inputs: &[PathBuf], format: Format) -> Result<()> {
     if inputs.len() == 1 || format.takes_several_files() {
         return Ok(());
     }
-    let several: Vec<&str> =
-        Format::all().into_iter().filter(|format| format.takes_several_files()).map(Format::name).collect();
+    let several = Format::names(Format::takes_several_files);
     Err(Error::usage(format!("{} files of format {format}", inputs.len()))
-        .expected(format!("one file; only graphs of format {} may be in several", several.join(", "))))
+        .expected(format!("one file; only graphs of format {several} may be in several")))
 }
