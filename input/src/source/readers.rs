@@ -41,7 +41,7 @@ pub(super) fn open_reader(
         Format::BinU32 | Format::BinU64 | Format::Graph500 => Box::new(Binary::open(files, format, sizes)?),
         Format::Npy => Box::new(Npy::open(files, sizes)?),
         Format::Parquet | Format::Arrow => open_tables(format, files, reading, how)?,
-        Format::Graphalytics => Box::new(Graphalytics::in_archive(files, sizes)?),
+        Format::Graphalytics => Box::new(Graphalytics::open(files, sizes)?),
         Format::ScipyNpz => {
             let matrix = scipy::open(&first(files)?, how)?;
             return Ok((matrix.bytes(), matrix));
