@@ -108,28 +108,24 @@ impl NamedInput {
     }
 }
 
-/// The inputs, with URLs opened ([`super::remote`]).
-#[cfg(feature = "remote")]
+/// The inputs, with URLs opened; a build that does not read these refuses them.
 pub(super) fn named_inputs(
     paths: Vec<PathBuf>,
     cloud_credentials: bool,
     window: u64,
     control: &Control,
 ) -> Result<Vec<NamedInput>> {
-    match paths.iter().any(|path| is_url(path)) {
-        true => super::remote::open(&paths, cloud_credentials, window, control),
-        false => Ok(paths.into_iter().map(|path| NamedInput { path, object: None }).collect()),
-    }
-}
-
-/// The inputs; URLs are refused.
-#[cfg(not(feature = "remote"))]
-pub(super) fn named_inputs(paths: Vec<PathBuf>, _: bool, _: u64, _: &Control) -> Result<Vec<NamedInput>> {
     match paths.iter().find(|path| is_url(path)) {
-        Some(url) => Err(Error::usage("a URL, which this build does not read")
-            .at(url)
-            .advice("install one that does: cargo install --path . --features remote")),
         None => Ok(paths.into_iter().map(|path| NamedInput { path, object: None }).collect()),
+        #[cfg(feature = "remote")]
+        Some(_) => super::remote::open(&paths, cloud_credentials, window, control),
+        #[cfg(not(feature = "remote"))]
+        Some(url) => {
+            let _ = (cloud_credentials, window, control);
+            Err(Error::usage("a URL, which this build does not read")
+                .at(url)
+                .advice("install one that does: cargo install --path . --features remote"))
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Graphs of the LDBC Graphalytics benchmark: `NAME.v` has the vertices' ids, `NAME.e` the ends of each edge, and `NAME.properties` says whether
 //! edges have a direction (`graph.NAME.directed`) and where the other two are. Ids are any `u64`, and sparse; a vertex may have no edge. What follows
-//! an edge's ends, such as its weight, is ignored. Files may be compressed, or in one tar archive. Edges are read as an edge list ([`super::text`]),
-//! vertices only when asked for ([`VertexList`]).
+//! an edge's ends, such as its weight, is ignored. `.v` and `.e` may be compressed, and all three in one tar archive. Edges are read as an edge list
+//! ([`super::text`]), vertices only when asked for ([`VertexList`]).
 
 mod properties;
 mod vertices;
