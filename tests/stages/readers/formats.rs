@@ -151,7 +151,6 @@ fn a_directory_stands_for_its_regular_files_if_they_are_the_current_ones() {
     let folder = Folder::new();
     for (place, arc) in [("d/a.txt", "0 1\n"), ("d/_year=1/b.txt", "1 2\n"), ("d/_tmp/c.txt", "2 3\n"), ("e", "3 4\n")]
     {
-        std::fs::create_dir_all(folder.path(place).parent().unwrap()).unwrap();
         folder.write(place, arc);
     }
     std::os::unix::fs::symlink("../e", folder.path("d/e.txt")).unwrap();
@@ -161,9 +160,7 @@ fn a_directory_stands_for_its_regular_files_if_they_are_the_current_ones() {
     for (log, kind) in
         [("_delta_log/0.json", "Delta Lake"), (".hoodie/x", "Apache Hudi"), ("metadata/v1.metadata.json", "Iceberg")]
     {
-        let log = folder.path("d/_year=1").join(log);
-        std::fs::create_dir(log.parent().unwrap()).unwrap();
-        std::fs::write(&log, "{}").unwrap();
+        let log = folder.write(&format!("d/_year=1/{log}"), "{}");
         refused(read_files(&dir), &[kind, "files with removed rows; expected"]);
         std::fs::remove_dir_all(log.parent().unwrap()).unwrap();
     }

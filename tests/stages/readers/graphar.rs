@@ -27,10 +27,10 @@ impl GraphDir {
         let dir = Self(Folder::new());
         dir.write("social.graph.yml", "edges:\n- knows.edge.yml\n- 'likes.edge.yml' # twice\n- owns.edge.yml\n");
         for (name, heads) in [("knows", "person"), ("likes", "person"), ("owns", "thing")] {
-            dir.write(&format!("{name}.edge.yml"), &edges("person", name, heads));
+            dir.write(&format!("{name}.edge.yml"), edges("person", name, heads));
         }
         // A name in the older form.
-        dir.write("likes.edge.yml", &edges("person", "likes", "person").replace("_type: person", "_label: person"));
+        dir.write("likes.edge.yml", edges("person", "likes", "person").replace("_type: person", "_label: person"));
         for (name, chunk, rows) in [
             ("knows", "part0/chunk0", "0,1\n1,2\n"),
             ("knows", "part0/chunk1", "2,0\n"),
@@ -39,21 +39,16 @@ impl GraphDir {
             ("owns", "part0/chunk0", "0,0\n"),
         ] {
             let text = format!("_graphArSrcIndex,_graphArDstIndex\n{rows}");
-            dir.write(&format!("edge/{name}/ordered_by_source/adj_list/{chunk}"), &text);
+            dir.write(&format!("edge/{name}/ordered_by_source/adj_list/{chunk}"), text);
             dir.write(&format!("edge/{name}/ordered_by_source/adj_list/{}.crc", chunk.replace('/', "/.")), "crc");
         }
         for (part, count) in [(0, 3u64), (1, 0), (2, 1)] {
-            dir.write_bytes(&format!("edge/knows/ordered_by_source/edge_count{part}"), &count.to_le_bytes());
+            dir.write(&format!("edge/knows/ordered_by_source/edge_count{part}"), count.to_le_bytes());
         }
         dir
     }
 
-    fn write(&self, name: &str, text: &str) -> PathBuf {
-        self.write_bytes(name, text.as_bytes())
-    }
-
-    fn write_bytes(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        std::fs::create_dir_all(self.0.path(name).parent().unwrap()).unwrap();
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         self.0.write(name, bytes)
     }
 
@@ -98,7 +93,7 @@ fn edges_of_one_type_are_taken() {
         dir.refuses(&[name], &["3 types of edges", "knows.edge.yml, ", "name one of these files as the input"]);
     }
     dir.refuses(&["owns.edge.yml"], &["edges from 'person' to 'thing', whose ids both begin with 0"]);
-    dir.write("owns.edge.yml", &edges("thing", "owns", "thing"));
+    dir.write("owns.edge.yml", edges("thing", "owns", "thing"));
     dir.refuses(&["knows.edge.yml", "owns.edge.yml"], &["vertices of type 'thing'; expected 'person'"]);
     dir.write("other.graph.yaml", "edges: []\n");
     dir.refuses(&[""], &["2 graphs: "]);
@@ -140,7 +135,7 @@ fn a_graph_in_an_archive_is_read() {
     }
     // An archive must not name files of this machine.
     for prefix in [dir.0.path("data").to_str().unwrap(), "../data/"] {
-        dir.write("social.graph.yml", &format!("prefix: {prefix}\nedges: [knows.edge.yml]\n"));
+        dir.write("social.graph.yml", format!("prefix: {prefix}\nedges: [knows.edge.yml]\n"));
         for (_, found) in dir.read_archives() {
             refused(found, &[&format!("social.graph.yml: the path '{prefix}', which is not below")]);
         }
@@ -161,7 +156,7 @@ fn a_chunk_that_is_a_folder_is_refused() {
     // One of several chunks, and the only one.
     for (edges, chunk) in [("knows", "part0/chunk1"), ("likes", "part0/chunk0")] {
         let dir = GraphDir::new();
-        dir.write("social.graph.yml", &format!("edges: [{edges}.edge.yml]\n"));
+        dir.write("social.graph.yml", format!("edges: [{edges}.edge.yml]\n"));
         let chunk = format!("edge/{edges}/ordered_by_source/adj_list/{chunk}");
         std::fs::remove_file(dir.0.path(&chunk)).unwrap();
         dir.write(&format!("{chunk}/data"), "2,0\n");

@@ -43,7 +43,7 @@ fn what_is_not_certainly_a_matrix_is_refused_with_advice() {
         (format!("4 4 5\n{}", lines(" ", "")), &["g.mtx:6: the entry 5 4, which is outside of the matrix"]),
         (format!("5 5 6\n0 1\n{}", lines(" ", "")), &["g.mtx:2: the entry 0 1"]),
     ] {
-        folder.refuses("g.mtx", &text, &[parts, &advice[..]].concat());
+        folder.refuses("g.mtx", text, &[parts, &advice[..]].concat());
     }
     folder.refuses("g.mtx", "% only\n% comments\n", &["ends before the size"]);
     folder.refuses("g.mtx", "%%MatrixMarket matrix\n1 1 0\n", &["an incomplete Matrix Market banner"]);

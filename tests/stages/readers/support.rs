@@ -62,9 +62,12 @@ impl Folder {
         self.0.path().join(name)
     }
 
+    /// Writes a file, and makes the folders that it is in.
     pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
-        std::fs::write(self.path(name), bytes).unwrap();
-        self.path(name)
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        path
     }
 
     /// Checks that a file `name` with these bytes is [`refused`] by an error that names it.
