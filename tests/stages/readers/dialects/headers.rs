@@ -70,3 +70,13 @@ fn a_long_list_with_a_header_is_told_from_one_without() {
         folder.refuses("cut.txt", format!("{header}{cut}"), &["cut.txt:1:", "--header"]);
     }
 }
+
+#[test]
+fn a_small_compressed_file_may_hold_a_long_list() {
+    // Detection reads a part of the list, whose last line is cut at any of its bytes; such a line is no row of another length.
+    let (folder, list) = (Folder::new(), "1 2\n".repeat(20_000));
+    for pad in 0..4 {
+        let text = format!("%{}\n30000 20000\n{list}", "-".repeat(pad));
+        assert_eq!(read(&folder.write("list.txt.gz", gz(text))).unwrap().len(), 20_000, "{pad}");
+    }
+}
