@@ -20,38 +20,22 @@ use super::{ArcSink, Reader};
 use trimill_system::control::{Control, Task};
 use trimill_system::{Error, Result};
 
-#[derive(Debug, Clone, Copy)]
-enum Record {
-    U32,
-    U64,
-    Packed,
-}
-
-impl Record {
-    const fn bytes(self) -> u64 {
-        match self {
-            Self::U32 => 8,
-            Self::U64 => 16,
-            Self::Packed => 12,
-        }
-    }
-}
-
 pub(super) struct Binary {
     pub(super) files: Vec<InputFile>,
-    layout: Record,
+    format: Format,
+    /// The bytes of an arc.
+    record: u64,
     window: u64,
 }
 
 impl Binary {
     /// Checks the sizes of files; `format` is one of the three.
     pub(super) fn open(files: Vec<InputFile>, format: Format, sizes: ReadSizes) -> Result<Self> {
-        let layout = match format {
-            Format::Graph500 => Record::Packed,
-            Format::BinU64 => Record::U64,
-            _ => Record::U32,
+        let record = match format {
+            Format::Graph500 => 12,
+            Format::BinU64 => 16,
+            _ => 8,
         };
-        let record = layout.bytes();
         for file in &files {
             if file.bytes % record != 0 {
                 return Err(Error::data(&file.path, format!("a size of {} bytes", file.bytes))
@@ -60,35 +44,35 @@ impl Binary {
             }
         }
         let window = (sizes.window / record).max(1) * record;
-        Ok(Self { files, layout, window })
+        Ok(Self { files, format, record, window })
     }
 
     pub(super) fn scan_range(&self, file: &InputFile, range: &Range<u64>, mut batch: ArcBatch<'_>) -> Result<u64> {
         let window = file.window(range.start, range.end)?;
-        match self.layout {
-            Record::U32 => {
-                for &[tail, head] in words(&window) {
-                    batch.push(u64::from(u32::from_le_bytes(tail)), u64::from(u32::from_le_bytes(head)))?;
-                }
-            }
-            Record::U64 => {
+        match self.format {
+            Format::BinU64 => {
                 for (number, &[tail, head]) in words(&window).iter().enumerate() {
                     let (tail, head) = (u64::from_le_bytes(tail), u64::from_le_bytes(head));
                     if tail.max(head) == u64::MAX {
-                        let arc = range.start / self.layout.bytes() + number as u64;
+                        let arc = range.start / self.record + number as u64;
                         return Err(Error::data(&file.path, format!("the id {} in arc {arc}", u64::MAX))
                             .expected(format!("ids up to {}", u64::MAX - 1)));
                     }
                     batch.push(tail, head)?;
                 }
             }
-            Record::Packed => {
+            Format::Graph500 => {
                 for &[tail, head, high] in words(&window) {
                     let high = u64::from(u32::from_le_bytes(high));
                     batch.push(
                         u64::from(u32::from_le_bytes(tail)) | (high & 0xffff) << 32,
                         u64::from(u32::from_le_bytes(head)) | (high >> 16) << 32,
                     )?;
+                }
+            }
+            _ => {
+                for &[tail, head] in words(&window) {
+                    batch.push(u64::from(u32::from_le_bytes(tail)), u64::from(u32::from_le_bytes(head)))?;
                 }
             }
         }
@@ -102,7 +86,7 @@ fn words<const W: usize, const N: usize>(bytes: &[u8]) -> &[[[u8; W]; N]] {
 
 impl Reader for Binary {
     fn facts(&self) -> SourceFacts {
-        let arcs_at_most = self.files.iter().map(|file| file.bytes / self.layout.bytes()).sum();
+        let arcs_at_most = self.files.iter().map(|file| file.bytes / self.record).sum();
         SourceFacts { arcs_at_most, ..SourceFacts::default() }
     }
 

@@ -147,7 +147,7 @@ pub(super) fn skip_index(bytes: &[u8], at: usize) -> usize {
 }
 
 #[inline(always)]
-fn blanks(bytes: &[u8], mut at: usize) -> usize {
+pub(super) fn blanks(bytes: &[u8], mut at: usize) -> usize {
     while matches!(bytes.get(at), Some(b' ' | b'\t')) {
         at += 1;
     }

@@ -108,41 +108,34 @@ impl NamedInput {
     }
 }
 
-/// The inputs, with URLs opened ([`super::remote`]).
-#[cfg(feature = "remote")]
+/// The inputs, with URLs opened; a build that does not read these refuses them.
 pub(super) fn named_inputs(
     paths: Vec<PathBuf>,
     cloud_credentials: bool,
     window: u64,
     control: &Control,
 ) -> Result<Vec<NamedInput>> {
-    match paths.iter().any(|path| is_url(path)) {
-        true => super::remote::open(&paths, cloud_credentials, window, control),
-        false => Ok(paths.into_iter().map(|path| NamedInput { path, object: None }).collect()),
-    }
-}
-
-/// The inputs; URLs are refused.
-#[cfg(not(feature = "remote"))]
-pub(super) fn named_inputs(paths: Vec<PathBuf>, _: bool, _: u64, _: &Control) -> Result<Vec<NamedInput>> {
     match paths.iter().find(|path| is_url(path)) {
-        Some(url) => Err(Error::usage("a URL, which this build does not read")
-            .at(url)
-            .advice("install one that does: cargo install --path . --features remote")),
         None => Ok(paths.into_iter().map(|path| NamedInput { path, object: None }).collect()),
+        #[cfg(feature = "remote")]
+        Some(_) => super::remote::open(&paths, cloud_credentials, window, control),
+        #[cfg(not(feature = "remote"))]
+        Some(url) => {
+            let _ = (cloud_credentials, window, control);
+            Err(Error::usage("a URL, which this build does not read")
+                .at(url)
+                .advice("install one that does: cargo install --path . --features remote"))
+        }
     }
 }
 
 /// Refuses objects of servers in formats that are read at scattered places, or from files beside them.
 pub(super) fn check_remote(inputs: &[NamedInput], format: Format) -> Result<()> {
     match inputs.iter().find(|input| input.object.is_some()) {
-        Some(input) if !format.comes_in_ranges() => {
-            let read = Format::all().into_iter().filter(|format| format.comes_in_ranges()).map(Format::name);
-            Err(Error::usage(format!("a file of format {format} on a server"))
-                .at(&input.path)
-                .expected(format!("one of {}, which are read in long ranges", read.collect::<Vec<_>>().join(", ")))
-                .advice("download it first"))
-        }
+        Some(input) if !format.comes_in_ranges() => Err(Error::usage(format!("a file of format {format} on a server"))
+            .at(&input.path)
+            .expected(format!("one of {}, which are read in long ranges", Format::names(Format::comes_in_ranges)))
+            .advice("download it first")),
         _ => Ok(()),
     }
 }

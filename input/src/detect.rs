@@ -109,7 +109,7 @@ fn known(format: Option<Format>, head: &[u8], file: &InputFile) -> Result<Format
     let packed = || file.packed_twice(head).or_else(|| not_read(head, None).map(|error| error.at(&file.path)));
     let unknown = || {
         Error::data(&file.path, "the format cannot be told by content or suffix")
-            .advice(format!("name it with --format, one of {}", Format::names()))
+            .advice(format!("name it with --format, one of {}", Format::names(|_| true)))
     };
     match format {
         Some(format) if is_binary(format) => Ok(format),
@@ -247,8 +247,9 @@ fn is_metis(head: &[u8], file: &InputFile) -> bool {
     let mut rows = lines(head).skip_while(|line| line.is_empty());
     let Some(header) = rows.next().and_then(metis::parse_header) else { return false };
     let mut rows: Vec<&[u8]> = rows.collect();
-    // The last line may be cut, or the empty one after the last line end.
-    rows.pop_if(|last| file.bytes > HEAD || last.is_empty());
+    // The last line may be cut, or the empty one after the last line end. A byte order mark is no longer there.
+    let is_cut = (head.len() + BYTE_ORDER_MARK.len()) as u64 >= HEAD;
+    rows.pop_if(|last| is_cut || last.is_empty());
     let seen = rows.iter().rposition(|row| !row.is_empty()).map_or(0, |last| last + 1) as u64;
     // Each of 2 m neighbours takes a digit and a separator, except the last one.
     let room = file.compression.is_some() || u128::from(header.edges) * 4 <= u128::from(file.bytes) + 1;

@@ -82,8 +82,10 @@ impl Format {
         self.takes_several_files() || matches!(self, Self::MatrixMarket)
     }
 
-    pub(crate) fn names() -> String {
-        Self::KNOWN.map(|(_, name)| name).join(", ")
+    /// The names of the formats of which `is` is true.
+    pub(crate) fn names(is: impl Fn(Self) -> bool) -> String {
+        let names: Vec<&str> = Self::all().into_iter().filter(|&format| is(format)).map(Self::name).collect();
+        names.join(", ")
     }
 }
 
@@ -100,7 +102,7 @@ impl FromStr for Format {
         Self::all()
             .into_iter()
             .find(|format| format.name() == text)
-            .ok_or_else(|| Error::usage(format!("'{text}' is not a format; expected one of {}", Self::names())))
+            .ok_or_else(|| Error::usage(format!("'{text}' is not a format; expected one of {}", Self::names(|_| true))))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Graphs of the LDBC Graphalytics benchmark: `NAME.v` has the vertices' ids, `NAME.e` the ends of each edge, and `NAME.properties` says whether
 //! edges have a direction (`graph.NAME.directed`) and where the other two are. Ids are any `u64`, and sparse; a vertex may have no edge. What follows
-//! an edge's ends, such as its weight, is ignored. Files may be compressed, or in one tar archive. Edges are read as an edge list ([`super::text`]),
-//! vertices only when asked for ([`VertexList`]).
+//! an edge's ends, such as its weight, is ignored. `.v` and `.e` may be compressed, and all three in one tar archive. Edges are read as an edge list
+//! ([`super::text`]), vertices only when asked for ([`VertexList`]).
 
 mod properties;
 mod vertices;
@@ -68,7 +68,7 @@ impl GraphalyticsFiles {
         [self.properties, self.vertices, self.edges]
     }
 
-    pub(super) fn open(&self) -> Result<[InputFile; 3]> {
+    pub(super) fn open(&self) -> Result<Vec<InputFile>> {
         let Self { properties, vertices, edges } = self;
         let open = |path: &Path, what: &str| {
             let expected =
@@ -80,7 +80,7 @@ impl GraphalyticsFiles {
             }
             InputFile::open(path)?.map_err(|_| Error::data(path, "is no regular file").expected(expected))
         };
-        Ok([open(properties, "the properties")?, open(vertices, "the vertices")?, open(edges, "the edges")?])
+        Ok(vec![open(properties, "the properties")?, open(vertices, "the vertices")?, open(edges, "the edges")?])
     }
 }
 
@@ -120,23 +120,21 @@ pub(super) struct Graphalytics {
 }
 
 impl Graphalytics {
-    pub(super) fn open([properties, vertices, edges]: [InputFile; 3], sizes: ReadSizes) -> Result<Self> {
+    /// `files`: properties, vertices, edges. Others are an archive's, or what the user named the format of.
+    pub(super) fn open(files: Vec<InputFile>, sizes: ReadSizes) -> Result<Self> {
+        let files: Result<[InputFile; 3], _> = files.try_into();
+        let [properties, vertices, edges] = files.map_err(|files: Vec<InputFile>| {
+            let input = files.first().map(|file| file.path.clone()).unwrap_or_default();
+            Error::usage("no Graphalytics graph")
+                .at(&input)
+                .expected("NAME, NAME.v, NAME.e or NAME.properties, or a tar archive of the three")
+        })?;
         let told = GraphalyticsProperties::read(&properties)?;
         let (file, declared) = (vertices, told.declared_vertices);
         let list = VertexList { file, edges: edges.again()?, declared, sizes };
         let edges = EdgeListText::open(vec![edges], Some(Header::No), true, sizes)?;
         let (declared_edges, directed) = (told.declared_edges, told.directed);
         Ok(Self { edges, properties: properties.path, declared_edges, directed, list })
-    }
-
-    pub(super) fn in_archive(files: Vec<InputFile>, sizes: ReadSizes) -> Result<Self> {
-        let files: [InputFile; 3] = files.try_into().map_err(|files: Vec<InputFile>| {
-            let input = files.first().map(|file| file.path.clone()).unwrap_or_default();
-            Error::usage("no Graphalytics graph")
-                .at(&input)
-                .expected("NAME, NAME.v, NAME.e or NAME.properties, or a tar archive of the three")
-        })?;
-        Self::open(files, sizes)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a line that does not begin with two numbers was probably meant to be: advice for errors, nothing else.
+//! What a file or a line that cannot be read was probably meant to be: the errors and the advice for it. What is a graph is not decided here.
 
 use trimill_system::Error;
 

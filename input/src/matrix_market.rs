@@ -13,7 +13,7 @@ use super::columns::Columns;
 use super::file::InputFile;
 use super::head::Head;
 use super::lines::ReadSizes;
-use super::number::{columns, whole};
+use super::number::{columns, shown, whole};
 use super::pairs;
 use super::text_blocks::{TextLines, parse_all};
 use super::{ArcSink, Reader, check_vertices};
@@ -39,8 +39,7 @@ impl MatrixMarket {
         let mut head = Head::new(&file, sizes)?;
         let first = head.next()?.unwrap_or_default().to_vec();
         let has_banner = first.get(..14).is_some_and(|word| word.eq_ignore_ascii_case(b"%%MatrixMarket"));
-        let Banner { values, symmetric } =
-            if has_banner { banner(&first, &head)? } else { Banner { values: false, symmetric: false } };
+        let Banner { values, symmetric } = if has_banner { banner(&first, &head)? } else { Banner::default() };
         let is_size = !has_banner && !matches!(first.trim_ascii().first(), None | Some(b'%'));
         let line = if is_size { Some(first.trim_ascii().to_vec()) } else { head.next_content()? };
         let Some(line) = line else {
@@ -48,17 +47,15 @@ impl MatrixMarket {
         };
         let numbers: Vec<Option<u64>> = columns(&line).map(whole).collect();
         let [Some(rows), Some(cols), Some(entries)] = numbers[..] else {
-            let error = head
-                .error(format!("'{}'", super::number::shown(&line)))
-                .expected("the size of the matrix: rows, columns, entries");
-            return Err(if has_banner { error } else { without_banner(error) });
+            let error = head.error(format!("'{}'", shown(&line)));
+            return Err(advised(error.expected("the size of the matrix: rows, columns, entries"), has_banner));
         };
         if rows != cols {
             let error = head
                 .error(format!("a matrix of {} and {}", plural(rows, "row", "rows"), plural(cols, "column", "columns")))
                 .expected("a square matrix")
                 .advice("a rectangular matrix is not a graph; give its rows and columns different ids");
-            return Err(if has_banner { error } else { without_banner(error) });
+            return Err(advised(error, has_banner));
         }
         if !has_banner {
             let (path, line) = (file.path.display(), head.number);
@@ -89,30 +86,7 @@ impl MatrixMarket {
         }
         Ok(head.number)
     }
-}
 
-impl Reader for MatrixMarket {
-    fn facts(&self) -> SourceFacts {
-        SourceFacts {
-            declared_vertices: Some(self.rows),
-            first_id: 1,
-            symmetric: self.symmetric,
-            // The header's entries, but no more than fit into the file.
-            arcs_at_most: self.entries.min(self.file.bytes.div_ceil(4)),
-            ..SourceFacts::default()
-        }
-    }
-
-    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        let scanned = self.scan_entries(sink, control, task);
-        scanned.map_err(|error| match error.kind() {
-            Kind::Data if !self.has_banner => without_banner(error),
-            _ => error,
-        })
-    }
-}
-
-impl MatrixMarket {
     #[inline(always)]
     fn check(&self, row: u64, column: u64) -> Result<(), (String, String)> {
         if row.wrapping_sub(1) >= self.rows || column.wrapping_sub(1) >= self.rows {
@@ -142,12 +116,35 @@ impl MatrixMarket {
     }
 }
 
+impl Reader for MatrixMarket {
+    fn facts(&self) -> SourceFacts {
+        SourceFacts {
+            declared_vertices: Some(self.rows),
+            first_id: 1,
+            symmetric: self.symmetric,
+            // The header's entries, but no more than fit into the file.
+            arcs_at_most: self.entries.min(self.file.bytes.div_ceil(4)),
+            ..SourceFacts::default()
+        }
+    }
+
+    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        let scanned = self.scan_entries(sink, control, task);
+        scanned.map_err(|error| if error.kind() == Kind::Data { advised(error, self.has_banner) } else { error })
+    }
+}
+
+#[derive(Default)]
 struct Banner {
     values: bool,
     symmetric: bool,
 }
 
-fn without_banner(error: Error) -> Error {
+/// Adds to an error that the file lacks its banner, if so.
+fn advised(error: Error, has_banner: bool) -> Error {
+    if has_banner {
+        return error;
+    }
     error.also("the file lacks the banner '%%MatrixMarket matrix coordinate FIELD SYMMETRY'; if it is an edge list, name it with --format text")
 }
 

@@ -142,14 +142,16 @@ impl NamedList {
     }
 
     fn parse(&self, lines: &[u8], sink: &dyn NameSink, control: &Control) -> Result<u64, DeliveryFailure> {
-        if let Err(error) = std::str::from_utf8(lines) {
-            let bad = Error::data("", "bytes that are not text in UTF-8").expected("names in UTF-8");
-            let bad = bad.advice("convert the file, as by iconv -f LATIN1 -t UTF-8 FILE > NEW");
-            return Err(DeliveryFailure::Bad(error.valid_up_to(), bad));
-        }
+        let valid = std::str::from_utf8(lines).map_or_else(|error| error.valid_up_to(), str::len);
         let (mut batch, mut skipped, mut at, mut arcs) = (NamedArcs::default(), Vec::new(), 0, 0);
         while at < lines.len() {
             let end = memchr::memchr(b'\n', &lines[at..]).map_or(lines.len(), |end| at + end);
+            // Not before the loop: of several wrong lines the first is reported, whatever the size of a window is.
+            if valid < end {
+                let bad = Error::data("", "bytes that are not text in UTF-8").expected("names in UTF-8");
+                let bad = bad.advice("convert the file, as by iconv -f LATIN1 -t UTF-8 FILE > NEW");
+                return Err(DeliveryFailure::Bad(valid, bad));
+            }
             let line = lines[at..end].strip_suffix(b"\r").unwrap_or(&lines[at..end]);
             if !line.trim_ascii().is_empty() {
                 self.arc(line, &mut batch, &mut skipped).map_err(|error| DeliveryFailure::Bad(at, error))?;

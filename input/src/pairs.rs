@@ -21,13 +21,8 @@ pub(super) fn parse(
     let mut at = 0;
     while at < bytes.len() {
         let start = at;
-        while matches!(bytes.get(at), Some(b' ' | b'\t')) {
-            at += 1;
-        }
-        let first = at;
-        if columns.index {
-            at = skip_index(bytes, at);
-        }
+        let first = columns::blanks(bytes, start);
+        at = if columns.index { skip_index(bytes, first) } else { first };
         let Some((tail, end)) = digits(bytes, at) else {
             at = if at == first { skip(bytes, start, at)? } else { return Err(explain(bytes, start, columns)) };
             continue;

@@ -7,6 +7,7 @@ use super::file::InputFile;
 use super::head::Head;
 use super::header::{Header, HeaderNumbers};
 use super::lines::ReadSizes;
+use super::metis_rows::MetisHeader;
 use super::names::columns::{Separator, names_of};
 use super::number::{columns, shown, whole};
 use super::pairs::is_blank_or_comment;
@@ -31,6 +32,8 @@ pub(super) struct FirstLine {
     pub(super) arc: Start,
     pub(super) header: Start,
     pub(super) kind: FirstLineKind,
+    /// What it says if it is the header of a METIS file.
+    pub(super) metis: Option<MetisHeader>,
     /// If the file could be a METIS file whose rows all have the same number of columns: the number of rows.
     pub(super) metis_rows: Option<u64>,
 }
@@ -61,6 +64,7 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
             arc: start,
             header: start,
             kind: FirstLineKind::Arc,
+            metis: None,
             metis_rows: None,
         });
     };
@@ -123,10 +127,10 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
         .advice("write numbers without commas in them, and the same between all columns"));
     }
     let alike = arc.columns == header.columns || matches!(kind, FirstLineKind::Sizes { .. });
-    let metis_rows = metis::parse_header(line.trim_ascii())
-        .filter(|_| choice.is_none() && second.is_some() && alike)
-        .and_then(|metis| metis.rows_of(header.columns.count.into()));
-    Ok(FirstLine { line: number, text, arc, header, kind, metis_rows })
+    let metis = metis::parse_header(line.trim_ascii());
+    let of_metis = metis.as_ref().filter(|_| choice.is_none() && second.is_some() && alike);
+    let metis_rows = of_metis.and_then(|metis| metis.rows_of(header.columns.count.into()));
+    Ok(FirstLine { line: number, text, arc, header, kind, metis, metis_rows })
 }
 
 pub(super) struct FirstContent {

@@ -11,7 +11,7 @@ use super::bvgraph::{BvGraphFiles, Bvgraph};
 use super::dataset::{check_remote, files_anywhere, named_inputs};
 use super::file::InputFile;
 use super::format::Format;
-use super::graphalytics::{self, Graphalytics, GraphalyticsFiles, VertexList};
+use super::graphalytics::{self, GraphalyticsFiles, VertexList};
 use super::identity::{Identity, Watched};
 use super::lines::ReadSizes;
 use super::names::NameSink;
@@ -113,7 +113,7 @@ impl Source {
             && !archive::is_named(first)
             && let Some(files) = GraphalyticsFiles::among(inputs, reading.format)?
         {
-            return Self::open_graphalytics(&files, reading, sizes);
+            return Self::open_graphalytics(&files, reading, how);
         }
         let bvgraph = match reading.format {
             Some(format) => format == Format::Bvgraph,
@@ -196,14 +196,12 @@ impl Source {
         })
     }
 
-    fn open_graphalytics(files: &GraphalyticsFiles, reading: InputSettings, sizes: ReadSizes) -> Result<Self> {
-        reading.check(&files.edges, Format::Graphalytics)?;
+    fn open_graphalytics(files: &GraphalyticsFiles, reading: InputSettings, how: &HowToOpen<'_>) -> Result<Self> {
+        let format = Format::Graphalytics;
+        reading.check(&files.edges, format)?;
         let watched = watch(files.clone().paths());
-        let opened = files.open()?;
-        let bytes = opened.iter().map(|file| file.bytes).sum();
-        let reader = Box::new(Graphalytics::open(opened, sizes)?);
-        let identified = watched.len() == 3;
-        Ok(Self { format: Format::Graphalytics, reading, watched, identified, bytes, reader })
+        let (bytes, reader) = open_reader(format, files.open()?, &reading, how)?;
+        Ok(Self { format, reading, identified: watched.len() == 3, watched, bytes, reader })
     }
 
     pub fn format(&self) -> Format {
@@ -282,8 +280,7 @@ fn check_number(inputs: &[PathBuf], format: Format) -> Result<()> {
     if inputs.len() == 1 || format.takes_several_files() {
         return Ok(());
     }
-    let several: Vec<&str> =
-        Format::all().into_iter().filter(|format| format.takes_several_files()).map(Format::name).collect();
+    let several = Format::names(Format::takes_several_files);
     Err(Error::usage(format!("{} files of format {format}", inputs.len()))
-        .expected(format!("one file; only graphs of format {} may be in several", several.join(", "))))
+        .expected(format!("one file; only graphs of format {several} may be in several")))
 }

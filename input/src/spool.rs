@@ -87,7 +87,7 @@ impl<'a> Spool<'a> {
             self.write_rest()?;
         }
         let Self { file, pieces, written: bytes, .. } = self;
-        Ok(Storage::Spooled(Arc::new(SpooledBytes::new(file, pieces, bytes))))
+        Ok(Storage::Spooled(Arc::new(SpooledBytes { file, pieces, bytes })))
     }
 
     fn does_not_fit(&self, bytes: u64, free: u64) -> Error {

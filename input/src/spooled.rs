@@ -10,17 +10,13 @@ pub(super) const PIECE: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(super) struct SpooledBytes {
-    file: Overflow,
+    pub(super) file: Overflow,
     /// Of [`PIECE`] bytes each, except the last one.
-    pieces: Vec<WaitingBytes>,
+    pub(super) pieces: Vec<WaitingBytes>,
     pub(super) bytes: u64,
 }
 
 impl SpooledBytes {
-    pub(super) fn new(file: Overflow, pieces: Vec<WaitingBytes>, bytes: u64) -> Self {
-        Self { file, pieces, bytes }
-    }
-
     /// Reads bytes from `at` on, all of which must be there. Errors: also if they are not those that were written.
     pub(super) fn read_exact_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
         let end = at.checked_add(into.len() as u64).filter(|&end| end <= self.bytes);

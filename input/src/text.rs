@@ -17,7 +17,7 @@ use super::number::{columns, whole};
 use super::pairs;
 use super::preamble::{self, FirstLine, FirstLineKind, Start};
 use super::text_blocks::{TextLines, parse_all};
-use super::{ArcSink, Reader, metis};
+use super::{ArcSink, Reader};
 use trimill_system::control::NOTE;
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::{Error, Result};
@@ -125,79 +125,73 @@ impl EdgeListText {
 
     /// Whether all lines of a list hold zeros and ones only.
     fn has_only_bits(&self, list: &List, start: Start) -> Result<bool> {
-        let mut head = Head::new(&list.file, self.sizes)?;
-        while let Some(line) = head.next()? {
-            let bits =
-                |line| columns(line).skip(start.columns.index.into()).all(|number| matches!(number, b"0" | b"1"));
-            let fits = pairs::is_blank_or_comment(line) || bits(line.trim_ascii());
-            if head.number > start.lines && !fits {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        self.all_after(list, start.lines, u64::MAX, |line| {
+            let mut numbers = columns(line.trim_ascii()).skip(start.columns.index.into());
+            pairs::is_blank_or_comment(line) || numbers.all(|number| matches!(number, b"0" | b"1"))
+        })
     }
 
     /// Whether a list may begin like a METIS file of `rows` rows; most edge lists do not.
     fn begins_as_metis(&self, list: &List, rows: u64) -> Result<bool> {
-        let Some(header) = metis::parse_header(list.first.text.as_bytes()) else { return Ok(false) };
-        let (mut head, mut lines) = (Head::new(&list.file, self.sizes)?, 0);
-        while head.end < list.first.header.skip + preamble::SAMPLE
-            && let Some(line) = head.next()?
-        {
+        let Some(header) = &list.first.metis else { return Ok(false) };
+        let mut lines = 0;
+        self.all_after(list, list.first.line, list.sample_end(), |line| {
             if pairs::is_blank_or_comment(line) {
-                continue;
-            }
-            let neighbour = columns(line.trim_ascii()).nth(header.before_neighbours as usize).and_then(whole);
-            if head.number <= list.first.line {
-                continue;
+                return true;
             }
             lines += 1;
-            if lines > rows || neighbour.is_none_or(|id| !(1..=header.vertices).contains(&id)) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+            let neighbour = columns(line.trim_ascii()).nth(header.before_neighbours as usize).and_then(whole);
+            lines <= rows && neighbour.is_some_and(|id| (1..=header.vertices).contains(&id))
+        })
     }
 
     /// Whether a list could also be a METIS file: as many lines as vertices, blank ones included.
     fn may_be_metis(&self, list: &List, rest: &ArcStatistics) -> Result<bool> {
-        let Some(header) = metis::parse_header(list.first.text.as_bytes()) else { return Ok(false) };
+        let Some(header) = &list.first.metis else { return Ok(false) };
         if (rest.least == 0 && header.before_neighbours == 0) || rest.lines > header.vertices {
             return Ok(false);
         }
-        let (mut head, mut blank) = (Head::new(&list.file, self.sizes)?, 0);
-        while rest.lines + blank < header.vertices
-            && let Some(line) = head.next()?
-        {
-            let after = line.trim_ascii().is_empty();
-            blank += u64::from(after && head.number > list.first.line);
-        }
-        Ok(rest.lines + blank >= header.vertices)
+        let mut lines = rest.lines;
+        let are_fewer = self.all_after(list, list.first.line, u64::MAX, |line| {
+            lines += u64::from(line.trim_ascii().is_empty());
+            lines < header.vertices
+        })?;
+        Ok(!are_fewer)
     }
 
     /// Whether the lines of a short list are rows of a METIS file, perhaps with a wrong header: each neighbour lists the vertex, too.
     fn has_rows_of_metis(&self, list: &List) -> Result<bool> {
-        let (mut head, mut rows) = (Head::new(&list.file, self.sizes)?, Vec::new());
-        while head.end < list.first.header.skip + preamble::SAMPLE
-            && let Some(line) = head.next()?
-        {
-            let row: Option<Vec<u64>> =
-                (!line.starts_with(b"%")).then(|| columns(line.trim_ascii()).map_while(whole).collect());
-            if head.number > list.first.line {
-                rows.extend(row);
+        let mut rows: Vec<Vec<u64>> = Vec::new();
+        self.all_after(list, list.first.line, list.sample_end(), |line| {
+            if !line.starts_with(b"%") {
+                rows.push(columns(line.trim_ascii()).map_while(whole).collect());
             }
-        }
+            true
+        })?;
         let row_of = |vertex: u64| rows.get(usize::try_from(vertex.checked_sub(1)?).ok()?);
         let list_each_other = |vertex, &neighbour: &u64| {
-            neighbour != vertex && row_of(neighbour).is_some_and(|row: &Vec<u64>| row.contains(&vertex))
+            neighbour != vertex && row_of(neighbour).is_some_and(|row| row.contains(&vertex))
         };
         Ok((1..).zip(&rows).all(|(vertex, row)| row.iter().all(|neighbour| list_each_other(vertex, neighbour))))
+    }
+
+    /// Whether `fits` is true of all lines after line `after`, as far as they begin before byte `end`. Reads up to the first of which it is not.
+    fn all_after(&self, list: &List, after: u64, end: u64, mut fits: impl FnMut(&[u8]) -> bool) -> Result<bool> {
+        let mut head = Head::new(&list.file, self.sizes)?;
+        while head.end < end {
+            let is_after = head.number >= after;
+            let Some(line) = head.next()? else { break };
+            if is_after && !fits(line) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 
 impl FirstLine {
     fn advice(&self) -> &'static str {
-        if metis::parse_header(self.text.as_bytes()).is_some() {
+        if self.metis.is_some() {
             "if it is a METIS file, name it with --format metis"
         } else {
             "each line of an edge list holds one arc; other formats are named with --format"
@@ -233,6 +227,11 @@ impl List {
                 (start.columns.count > 3).then(|| format!("{path}: columns 3 to {} are not read", start.columns.count))
             }
         }
+    }
+
+    /// Where the lines end that are looked at to tell formats apart.
+    fn sample_end(&self) -> u64 {
+        self.first.header.skip + preamble::SAMPLE
     }
 
     fn error(&self, found: String) -> Error {

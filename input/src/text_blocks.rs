@@ -76,7 +76,9 @@ impl TextLines<'_> {
             _ => file.stream(Some(self.task))?,
         };
         std::io::copy(&mut stream.by_ref().take(*skip), &mut std::io::sink()).map_err(|e| file.damaged(e))?;
-        let mut blocks = TextBlocks::new(file, stream, before + 1, self.sizes);
+        let ReadSizes { window, longest_line, .. } = self.sizes;
+        let (block, line) = (BLOCK.min(window), before + 1);
+        let mut blocks = TextBlocks { file, stream, carry: Vec::new(), line, block, longest_line };
         let delivered = AtomicU64::new(0);
         produce_and_drain(
             control,
@@ -114,12 +116,7 @@ struct TextBlocks<'a> {
     longest_line: u64,
 }
 
-impl<'a> TextBlocks<'a> {
-    fn new(file: &'a InputFile, stream: Box<dyn BufRead + 'a>, line: u64, sizes: ReadSizes) -> Self {
-        let (block, longest_line) = (BLOCK.min(sizes.window), sizes.longest_line);
-        Self { file, stream, carry: Vec::new(), line, block, longest_line }
-    }
-
+impl TextBlocks<'_> {
     fn next(&mut self, block: &mut TextBlock) -> Result<bool> {
         block.bytes.clear();
         block.bytes.append(&mut self.carry);

@@ -2,6 +2,8 @@
 //! commas if it has one, else blanks. So with tabs or commas names may have blanks. A column that begins with `"` ends at the next one; `""` stands
 //! for a quote in it, as in CSV.
 
+use crate::columns::blanks;
+
 pub(crate) const LONGEST_NAME: usize = 1 << 14;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,18 +71,13 @@ impl<'l> NameColumns<'l> {
         Self { line, at: 0, separator, ended: false }
     }
 
-    fn skip_blanks(&mut self) {
-        let blanks = self.line[self.at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-        self.at += blanks;
-    }
-
     /// Appends the next column to `into`; false if there is none.
     pub(super) fn next(&mut self, into: &mut Vec<u8>) -> Result<bool, &'static str> {
         if self.ended {
             return Ok(false);
         }
         if self.separator != Separator::Tab {
-            self.skip_blanks();
+            self.at = blanks(self.line, self.at);
         }
         if self.separator == Separator::Blanks && self.at == self.line.len() {
             self.ended = true;
@@ -91,7 +88,7 @@ impl<'l> NameColumns<'l> {
             self.at = end_of_quotes(self.line, begin).ok_or("a quote that is not closed in its line")?;
             unquote(&self.line[begin + 1..self.at - 1], into);
             if self.separator == Separator::Comma {
-                self.skip_blanks();
+                self.at = blanks(self.line, self.at);
             }
             if self.line.get(self.at).is_some_and(|&byte| !self.separator.separates(byte)) {
                 return Err("text behind a quote that is closed");

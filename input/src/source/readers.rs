@@ -40,8 +40,17 @@ pub(super) fn open_reader(
         Format::Text => Box::new(EdgeListText::open(files, reading.header, reading.format.is_some(), sizes)?),
         Format::BinU32 | Format::BinU64 | Format::Graph500 => Box::new(Binary::open(files, format, sizes)?),
         Format::Npy => Box::new(Npy::open(files, sizes)?),
-        Format::Parquet | Format::Arrow => open_tables(format, files, reading, how)?,
-        Format::Graphalytics => Box::new(Graphalytics::in_archive(files, sizes)?),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => Box::new(crate::parquet::Parquet::open(files, reading)?),
+        #[cfg(feature = "parquet")]
+        Format::Arrow => Box::new(crate::arrow::Arrow::open(files, reading, how)?),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet | Format::Arrow => {
+            return Err(Error::usage(format!("a file of format {format}, which this build does not read"))
+                .at(first(files)?.path)
+                .advice("install one that does: cargo install --path . --features parquet"));
+        }
+        Format::Graphalytics => Box::new(Graphalytics::open(files, sizes)?),
         Format::ScipyNpz => {
             let matrix = scipy::open(&first(files)?, how)?;
             return Ok((matrix.bytes(), matrix));
@@ -60,27 +69,6 @@ pub(super) fn if_text(error: Error, reading: &InputSettings) -> Error {
     } else {
         error
     }
-}
-
-#[cfg(feature = "parquet")]
-fn open_tables(
-    format: Format,
-    files: Vec<InputFile>,
-    reading: &InputSettings,
-    how: &HowToOpen<'_>,
-) -> Result<Box<dyn Reader>> {
-    Ok(match format {
-        Format::Arrow => Box::new(crate::arrow::Arrow::open(files, reading, how)?),
-        _ => Box::new(crate::parquet::Parquet::open(files, reading)?),
-    })
-}
-
-#[cfg(not(feature = "parquet"))]
-fn open_tables(format: Format, files: Vec<InputFile>, _: &InputSettings, _: &HowToOpen<'_>) -> Result<Box<dyn Reader>> {
-    let path = files.into_iter().next().map(|file| file.path).unwrap_or_default();
-    Err(Error::usage(format!("a file of format {format}, which this build does not read"))
-        .at(path)
-        .advice("install one that does: cargo install --path . --features parquet"))
 }
 
 /// A reader of a pipe, or the pipe, if it is to be copied.

@@ -9,7 +9,7 @@ use dsi_bitstream::traits::BE;
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
 use trimill::testing::input::{Header, InputSettings, Source};
-use trimill::{Control, Error, Kind, Result};
+use trimill::{Control, Kind, Result};
 
 pub(crate) use crate::common::job::data;
 pub(crate) use crate::common::packed::gz;
@@ -62,34 +62,38 @@ impl Folder {
         self.0.path().join(name)
     }
 
+    /// Writes a file, and makes the folders that it is in.
     pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
-        std::fs::write(self.path(name), bytes).unwrap();
-        self.path(name)
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        path
     }
 
-    /// The error of opening and reading a file `name` with these bytes.
-    pub(crate) fn error(&self, name: &str, bytes: impl AsRef<[u8]>) -> Error {
-        let path = self.write(name, &bytes);
-        read(&path).map(|arcs| arcs.len()).expect_err(&format!(
-            "{name}: {}",
-            String::from_utf8_lossy(&bytes.as_ref()[..bytes.as_ref().len().min(80)])
-        ))
-    }
-
-    /// Checks that reading fails with an error of kind data whose message has all of `parts`.
+    /// Checks that a file `name` with these bytes is [`refused`] by an error that names it.
     pub(crate) fn refuses(&self, name: &str, bytes: impl AsRef<[u8]>, parts: &[&str]) {
-        let error = self.error(name, &bytes);
-        assert_eq!(error.kind(), Kind::Data, "{error}");
-        let message = error.to_string();
-        assert!(message.contains(name), "no file in: {message}");
-        for part in parts {
-            assert!(message.contains(part), "no '{part}' in: {message}");
-        }
+        refused(read(&self.write(name, bytes)), &[&[name][..], parts].concat());
     }
+}
+
+/// Checks that opening or reading failed with an error of kind data whose message has all of `parts`.
+pub(crate) fn refused<T>(read: Result<T>, parts: &[&str]) {
+    let Err(error) = read else { panic!("it was read, and is not refused with {parts:?}") };
+    assert_eq!(error.kind(), Kind::Data, "{error}");
+    let message = error.to_string();
+    parts.iter().for_each(|part| assert!(message.contains(part), "no '{part}' in: {message}"));
+}
+
+/// Does `work` on so many threads.
+pub(crate) fn on<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
 }
 
 /// Vertices 0 to 4; a loop at 2, the arc 0 -> 1 twice, 3 -> 4 and 4 -> 3; vertex 5 is isolated.
 pub(crate) const TINY: [(u64, u64); 8] = [(0, 1), (0, 1), (1, 2), (2, 2), (0, 2), (3, 4), (4, 3), (1, 4)];
+
+/// [`TINY`] in the order of its ids.
+pub(crate) const SORTED: [(u64, u64); 8] = [(0, 1), (0, 1), (0, 2), (1, 2), (1, 4), (2, 2), (3, 4), (4, 3)];
 
 pub(crate) fn text_of(arcs: &[(u64, u64)], separator: &str, end: &str) -> String {
     arcs.iter().map(|(u, v)| format!("{u}{separator}{v}{end}")).collect()
