@@ -30,7 +30,7 @@ const MOST_LINKS: usize = 40;
 /// What to do about a file where an output is to be.
 pub const TO_REPLACE: &str = "name another file, or replace it with --force (in a job file `output.force = true`)";
 
-/// The error for an output for which [`Output::finish_new`] found no free name.
+/// The error for an output for which [`Output::finish`] found no free name.
 pub fn has_appeared(path: &Path) -> Error {
     Error::resource("is there already: it has appeared since the job began")
         .at(path)
@@ -129,10 +129,7 @@ impl Output {
         let mut renamed: Vec<PathBuf> = Vec::new();
         for output in outputs {
             let (name, to) = (output.name.clone(), output.renamed_to().map(Path::to_path_buf));
-            let finished = match force {
-                true => output.finish(),
-                false => output.finish_new().and_then(|free| if free { Ok(()) } else { Err(has_appeared(&name)) }),
-            };
+            let finished = output.finish(force).and_then(|free| if free { Ok(()) } else { Err(has_appeared(&name)) });
             if let Err(error) = finished {
                 renamed.iter().for_each(|to| drop(remove(to)));
                 return Err(error);
@@ -142,17 +139,10 @@ impl Output {
         Ok(())
     }
 
-    /// Gives a new file its final name.
-    pub fn finish(self) -> Result<()> {
+    /// Gives a new file its final name, and replaces a file only if `force`. Returns whether it could have the name.
+    pub fn finish(self, force: bool) -> Result<bool> {
         match self.sink {
-            OutputSink::New(file, to) => file.persist(&to),
-            OutputSink::Existing(_) => Ok(()),
-        }
-    }
-
-    /// As [`Self::finish`], but never replaces a file: returns whether the name was free.
-    pub fn finish_new(self) -> Result<bool> {
-        match self.sink {
+            OutputSink::New(file, to) if force => file.persist(&to).map(|()| true),
             OutputSink::New(file, to) => file.persist_if_free(&to),
             OutputSink::Existing(_) => Ok(true),
         }
@@ -223,7 +213,7 @@ pub fn write_outputs(outputs: &[(&Path, &[u8])]) -> Result<()> {
     }
     let dirs: Vec<PathBuf> =
         written.iter().filter_map(|output| Some(parent(output.renamed_to()?).to_path_buf())).collect();
-    written.into_iter().try_for_each(Output::finish)?;
+    written.into_iter().try_for_each(|output| output.finish(true).map(drop))?;
     dirs.iter().try_for_each(|dir| sync_dir(dir))
 }
 
