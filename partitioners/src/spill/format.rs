@@ -61,18 +61,15 @@ impl SpillHeader {
         for value in [partition, size.locals as u32, numbered, self.row_blocks] {
             bytes.extend(value.to_le_bytes());
         }
-        for value in [size.resident_arcs, self.row_block_arcs] {
-            bytes.extend(value.to_le_bytes());
-        }
-        for value in [size.proxies_induced, size.proxies_kept, size.arcs_induced, size.arcs_kept] {
-            bytes.extend(value.to_le_bytes());
-        }
-        for value in [self.raw_bytes, self.index_offset, self.index_bytes, self.index_checksum] {
+        let arcs = [size.resident_arcs, self.row_block_arcs];
+        let figures = [size.proxies_induced, size.proxies_kept, size.arcs_induced, size.arcs_kept];
+        let index = [self.raw_bytes, self.index_offset, self.index_bytes, self.index_checksum];
+        for value in arcs.into_iter().chain(figures).chain(index) {
             bytes.extend(value.to_le_bytes());
         }
         let mut header = [0; HEADER_BYTES];
         header[..bytes.len()].copy_from_slice(&bytes);
-        let checksum = xxh3_64(&header[..CHECKSUM_AT]);
+        let checksum = checksum(&header);
         header[CHECKSUM_AT..].copy_from_slice(&checksum.to_le_bytes());
         header
     }

@@ -8,6 +8,7 @@ use std::path::Path;
 use super::block::{FULL, MOST_VALUES, MOST_VALUES_OF_ROW, VALUE_BYTES, raw_bytes, values};
 use super::codec::Codec;
 use super::format::{Fields, HEADER_BYTES, SpillHeader, damaged};
+use trimill_counting::RowBlockSize;
 use trimill_system::Result;
 
 const ROW_BLOCK_BYTES: usize = 24;
@@ -45,9 +46,13 @@ pub struct RowBlockInfo {
 }
 
 impl RowBlockInfo {
+    pub fn size(&self) -> RowBlockSize {
+        RowBlockSize { range: self.range.len() as u32, rows: self.rows.into(), arcs: self.arcs }
+    }
+
     /// Bytes of the decoded row block in host memory: successors and offsets.
     pub fn decoded_bytes(&self) -> u64 {
-        4 * (self.arcs + u64::from(self.rows) + 1)
+        4 * self.size().words()
     }
 }
 
@@ -125,12 +130,18 @@ impl SpillIndex {
         self.rank_blocks..self.rank_blocks + self.resident_blocks
     }
 
+    /// The most bytes of a row block once decoded.
+    pub(super) fn largest_row_block(&self) -> u64 {
+        self.row_blocks.iter().map(RowBlockInfo::decoded_bytes).max().unwrap_or(0)
+    }
+
     pub(super) fn raw_bytes(&self, i: usize) -> u64 {
         let SpillBlock { rows, arcs, .. } = self.blocks[i];
         raw_bytes(self.resident().contains(&i), rows.into(), arcs)
     }
 
-    fn check(&self, header: &SpillHeader) -> Result<(), String> {
+    /// Errors: how it contradicts itself or the header.
+    pub(super) fn check(&self, header: &SpillHeader) -> Result<(), String> {
         let of = &header.partition;
         let mut raw = 0u64;
         for (i, block) in self.blocks.iter().enumerate() {

@@ -60,9 +60,9 @@ struct BlockToRead<'a, O> {
 impl SpillReader {
     /// The rank of each vertex of the partition, by local number: 4 bytes each, read in the current thread pool.
     pub fn ranks(&self) -> Result<Vec<u32>> {
-        let mut ranks = resized(Vec::new(), self.header.partition.numbered.into())?;
+        let mut ranks = resized(Vec::new(), self.header().numbered.into())?;
         let parts = parallel::cut(&mut ranks, self.index.ranks().map(|i| self.index.blocks[i].rows as usize));
-        let damaged = |i: usize, found: String| damaged(&self.path, format!("ranks, block {i}: {found}"));
+        let damaged = |i: usize, found: String| damaged(self.path(), format!("ranks, block {i}: {found}"));
         parallel::try_each(self.index.ranks().zip(parts), |(i, into)| {
             self.with_slot(|slot| {
                 let DecodeSlot { decoder, stored, block, .. } = slot;
@@ -119,11 +119,11 @@ impl SpillReader {
         };
         let (section, numbers_into) = (SpillSection::Resident, Some(&mut list[..]));
         *parts = self.read(SectionToRead { section, blocks, numbers: numbers_into, offsets, successors })?;
-        let bound = self.header.partition.numbered;
+        let bound = self.header().numbered;
         let ascending = list.windows(2).all(|pair| pair[0] < pair[1]);
         if !ascending || list.last().is_some_and(|&last| last >= bound) {
             let found = format!("{}: its numbers do not ascend strictly below {bound}", SpillSection::Resident);
-            return Err(damaged(&self.path, found));
+            return Err(damaged(self.path(), found));
         }
         *numbers = NumberRuns::of(list);
         Ok(())
@@ -211,7 +211,7 @@ impl SpillReader {
 
     fn run<O: Offset>(&self, section: SpillSection, job: BlockToRead<'_, O>) -> Result<Option<EncodedPart>> {
         let BlockToRead { number, block: of, rows, into, rows_before, bytes_before } = job;
-        let damaged = |found: String| damaged(&self.path, format!("{section}, block {number}: {found}"));
+        let damaged = |found: String| damaged(self.path(), format!("{section}, block {number}: {found}"));
         self.with_slot(|slot| {
             let DecodeSlot { decoder, stored, block, lengths } = slot;
             match into {
@@ -279,7 +279,7 @@ impl SpillReader {
             true => Ok(()),
             false => Err(format!("the checksum of the {} bytes at {} is wrong", block.stored, block.offset)),
         };
-        match self.header.codec {
+        match self.summary.header.codec {
             Codec::Plain => {
                 self.store.read(into, block.offset).map_err(unreadable)?;
                 checked(into)

@@ -93,10 +93,10 @@ impl SpillReader {
         total.ratio = ratio(total.raw_bytes, total.stored_bytes);
         SpillReport {
             file: self.path().to_path_buf(),
-            bytes: self.bytes(),
+            bytes: self.summary.bytes,
             version: VERSION,
-            codec: self.codec(),
-            checksum: self.checksum(),
+            codec: self.summary.header.codec,
+            checksum: self.summary.checksum,
             header: self.header().clone(),
             ranks,
             resident,
