@@ -14,7 +14,7 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -64,18 +64,11 @@ pub fn end_of_links(path: &Path) -> PathBuf {
 
 /// What is open as standard output or standard error, if that is this file.
 fn standard(found: &Metadata) -> Option<io::Result<OwnedFd>> {
-    let same = |open: &dyn AsFd| {
-        fstat(open.as_fd()).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == (found.dev(), found.ino()))
-    };
+    let same =
+        |open: &BorrowedFd<'_>| fstat(open).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == (found.dev(), found.ino()));
     let (out, err) = (io::stdout(), io::stderr());
-    let open: &dyn AsFd = if same(&out) {
-        &out
-    } else if same(&err) {
-        &err
-    } else {
-        return None;
-    };
-    Some(open.as_fd().try_clone_to_owned())
+    let open = [out.as_fd(), err.as_fd()].into_iter().find(same)?;
+    Some(open.try_clone_to_owned())
 }
 
 /// Opens what an output is written to where it makes no file.
