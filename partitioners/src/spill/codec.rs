@@ -14,20 +14,13 @@ const LEVEL: i32 = 1;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Codec {
-    Plain,
+    Plain = 0,
     #[default]
-    Zstd,
+    Zstd = 1,
 }
 
 impl Codec {
-    pub const fn byte(self) -> u8 {
-        match self {
-            Self::Plain => 0,
-            Self::Zstd => 1,
-        }
-    }
-
-    pub const fn of_byte(byte: u8) -> Option<Self> {
+    pub(super) const fn of_byte(byte: u8) -> Option<Self> {
         match byte {
             0 => Some(Self::Plain),
             1 => Some(Self::Zstd),

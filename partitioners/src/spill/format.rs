@@ -55,7 +55,7 @@ pub struct SpillHeader {
 impl SpillHeader {
     pub(super) fn to_bytes(&self) -> [u8; HEADER_BYTES] {
         let PartitionHeader { fingerprint, partition, numbered, size } = self.partition;
-        let pairs = [[VERSION, self.codec.byte().into()], [partition, size.locals as u32], [numbered, self.row_blocks]];
+        let pairs = [[VERSION, self.codec as u32], [partition, size.locals as u32], [numbered, self.row_blocks]];
         let [form, part, vertices] = pairs.map(bytemuck::cast::<[u32; 2], u64>);
         let (magic, low, high) = (u64::from_le_bytes(MAGIC), fingerprint as u64, (fingerprint >> 64) as u64);
         let longs: [u64; LONGS] = [
