@@ -80,7 +80,7 @@ impl NewFile {
     }
 
     pub fn sync(&self) -> Result<()> {
-        step(|| faults::sync(self.as_file())).map_err(|e| self.failed(e))
+        step(|| faults::sync(self.as_file())).map_err(|e| Error::write(&self.name, e))
     }
 
     /// Gives the file its final name, replacing any file of that name. Errors: `Kind::Resource`; the file is removed.
@@ -113,10 +113,6 @@ impl NewFile {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(None),
             Err(e) => Err(Error::write(to, e)),
         }
-    }
-
-    pub fn failed(&self, error: io::Error) -> Error {
-        Error::write(&self.name, error)
     }
 }
 

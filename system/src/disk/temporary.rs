@@ -18,6 +18,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::step;
 use crate::error::{Error, Result};
 
+/// How the names of temporary files and directories begin. One of another name would stay if its process is killed.
 const PREFIXES: [&str; 3] = ["trimill-", ".trimill-", ".part-"];
 
 /// A new directory, removed with its contents on drop.
