@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -13,6 +13,7 @@ use super::index::{RowBlockInfo, SpillIndex};
 use super::store::SpillStore;
 use super::writer::SpillSummary;
 use crate::partition::sizes::PartitionSize;
+use trimill_system::parallel::IdleValues;
 use trimill_system::{Error, Result};
 
 /// An open spill, readable from many threads at once.
@@ -20,7 +21,7 @@ pub struct SpillReader {
     pub(super) summary: SpillSummary,
     pub(super) store: SpillStore,
     pub(super) index: SpillIndex,
-    pub(super) slots: Mutex<Vec<DecodeSlot>>,
+    pub(super) slots: IdleValues<DecodeSlot>,
 }
 
 impl SpillReader {
@@ -79,7 +80,7 @@ impl SpillReader {
         let (path, checksum, largest_block_bytes) =
             (path.to_path_buf(), checksum(&header_bytes), index.largest_row_block());
         let summary = SpillSummary { path, memory, bytes, checksum, header, largest_block_bytes };
-        Ok(Self { summary, store, index, slots: Mutex::default() })
+        Ok(Self { summary, store, index, slots: IdleValues::default() })
     }
 
     pub fn summary(&self) -> &SpillSummary {

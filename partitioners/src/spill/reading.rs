@@ -16,7 +16,7 @@ use super::format::damaged;
 use super::index::{RowBlockInfo, SpillBlock};
 use super::reader::{SpillReader, resized};
 use super::store::SpillStore;
-use trimill_system::{Result, lock, parallel};
+use trimill_system::{Result, parallel};
 
 #[derive(Debug, Clone, Copy)]
 enum SpillSection {
@@ -64,7 +64,7 @@ impl SpillReader {
         let parts = parallel::cut(&mut ranks, self.index.ranks().map(|i| self.index.blocks[i].rows as usize));
         let damaged = |i: usize, found: String| damaged(self.path(), format!("ranks, block {i}: {found}"));
         parallel::try_each(self.index.ranks().zip(parts), |(i, into)| {
-            self.with_slot(|slot| {
+            self.slots.with(DecodeSlot::new, |slot| {
                 let DecodeSlot { decoder, stored, block, .. } = slot;
                 let bytes = self.plain_block(&self.index.blocks[i], decoder, stored, block);
                 let decoded = bytes.and_then(|bytes| block::ascending(bytes, u32::MAX, into).map_err(String::from));
@@ -212,7 +212,7 @@ impl SpillReader {
     fn run<O: Offset>(&self, section: SpillSection, job: BlockToRead<'_, O>) -> Result<Option<EncodedPart>> {
         let BlockToRead { number, block: of, rows, into, rows_before, bytes_before } = job;
         let damaged = |found: String| damaged(self.path(), format!("{section}, block {number}: {found}"));
-        self.with_slot(|slot| {
+        self.slots.with(DecodeSlot::new, |slot| {
             let DecodeSlot { decoder, stored, block, lengths } = slot;
             match into {
                 SuccessorsInto::Plain(successors) => {
@@ -240,18 +240,6 @@ impl SpillReader {
                 }
             }
         })
-    }
-
-    /// Runs `work` with a decoder and buffers that no other thread is using.
-    fn with_slot<T>(&self, work: impl FnOnce(&mut DecodeSlot) -> Result<T>) -> Result<T> {
-        let spare = lock(&self.slots).pop();
-        let mut slot = match spare {
-            Some(slot) => slot,
-            None => DecodeSlot::new()?,
-        };
-        let done = work(&mut slot);
-        lock(&self.slots).push(slot);
-        done
     }
 
     fn plain_block<'b>(
