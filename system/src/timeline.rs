@@ -322,7 +322,7 @@ mod tests {
             let work = TimedWork { kind: TrackKind::Counting, name: ("rows", None), start, time, bytes: None, waiting };
             recorder.record(SpanPlace::default(), work);
             let timeline = recorder.timeline(0.0);
-            let spans = timeline.tracks.first().map_or(&[][..], |track| &track.spans);
+            let spans = timeline.tracks.first().map_or(&[][..], |track| &track.spans[..]);
             assert_eq!(spans.len(), recorded, "{time:?}");
             assert!(spans.last().is_none_or(|span| span.waiting == waiting));
         }
