@@ -154,7 +154,7 @@ impl Jobs<'_> {
 /// The disk's rates in bytes a second for writing, and for reading with a cold page cache.
 fn disk(dir: &Path, control: &Control) -> Result<(f64, f64)> {
     let mut bytes = vec![0x5a; STEP];
-    let file = NewFile::create(dir, "trimill-disk-", ".tmp", PRIVATE)?;
+    let file = NewFile::create(dir, "trimill-disk-", PRIVATE)?;
     let start = Instant::now();
     for position in (0..DISK_BYTES).step_by(STEP) {
         control.check()?;

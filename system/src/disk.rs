@@ -109,7 +109,7 @@ pub fn temporary_folder() -> PathBuf {
 /// Makes or replaces the file at `path`: whole or not at all, even after a power failure. Errors: `Kind::Resource`; an older file stays.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let dir = parent(path);
-    let file = NewFile::create(dir, ".trimill-", ".tmp", SHARED)?.known_as(path);
+    let file = NewFile::create(dir, ".trimill-", SHARED)?.known_as(path);
     write(file.as_file(), path, bytes)?;
     file.sync()?;
     file.persist(path)?;

@@ -47,7 +47,7 @@ fn beside(to: &Path, path: &Path, mode: u32) -> Result<NewFile> {
             .advice("make it first, or name another one"));
     }
     sweep(dir);
-    Ok(NewFile::create(dir, ".trimill-", ".tmp", mode).map_err(|error| error.at(path))?.known_as(path))
+    Ok(NewFile::create(dir, ".trimill-", mode).map_err(|error| error.at(path))?.known_as(path))
 }
 
 /// Where the chain of links from `path` ends; nothing is there yet.
