@@ -81,9 +81,6 @@ impl Cache {
     /// The cache in `dir`, created private if missing, with at most `most` bytes of the user's graphs; `None`: half of the space free without them.
     pub fn open(dir: &Path, most: Option<Bytes>) -> Result<Self> {
         disk::private_dir(dir)?;
-        if !dir.is_dir() {
-            return Err(Error::resource("is not a folder").at(dir).expected("a folder for the cache"));
-        }
         disk::sweep(dir);
         Ok(Self { most, ..Self::existing(dir) })
     }

@@ -34,8 +34,8 @@ fn file(place: &Place, bytes: &[u8]) {
         return;
     }
     let (resident, row_blocks) = sections(&spill, &path).expect("a verified spill can be read");
-    let header = spill.header().clone();
-    let mut writer = SpillWriter::create(place.dir(), "b.spill", header.clone(), spill.codec()).expect("a writer");
+    let (header, codec) = (spill.header().clone(), spill.summary().header.codec);
+    let mut writer = SpillWriter::create(place.dir(), "b.spill", header.clone(), codec).expect("a writer");
     writer.ranks(spill.ranks().expect("ranks").into_iter()).expect("ranks");
     writer.resident(&resident).expect("rows");
     row_blocks.iter().for_each(|row_block| writer.row_block(row_block).expect("a row block"));

@@ -34,11 +34,10 @@ pub(super) fn write(sequence: &SizedSequence<'_>, wanted: &GeneratedFile<'_>) ->
     let (properties_path, offsets_path) = (graph.with_extension("properties"), graph.with_extension("offsets"));
     let rows = rows(sequence, wanted)?;
     let task = control.task("write", Some(rows.arcs()), Unit::Arcs);
-    let progress = task.progress(control);
     let (mut graph_file, mut offsets) = (Output::create(graph)?, Output::create(&offsets_path)?);
     let row_bits = BitStrings::new(&mut graph_file, graph);
     let row_lengths = BitStrings::new(&mut offsets, &offsets_path);
-    let bytes = write_rows(&*rows, sequence.vertices, row_bits, row_lengths, &progress)?;
+    let bytes = write_rows(&*rows, sequence.vertices, row_bits, row_lengths, &task)?;
     let mut properties = Output::create(&properties_path)?;
     let text = format!(
         "#BVGraph properties\ngraphclass=it.unimi.dsi.webgraph.BVGraph\nversion=0\nnodes={}\narcs={}\nwindowsize={WINDOW}\n\

@@ -70,7 +70,6 @@ pub(super) fn write(
         check_vertices(sequence, 1 << 32, "whose ids fit into 32 bits", output)?;
     }
     let task = control.task("generate", Some(sequence.edges), Unit::Arcs);
-    let progress = task.progress(control);
     let encode = if format == GeneratedFormat::Text { as_text } else { as_pairs };
     if format == GeneratedFormat::Stdout {
         let name = Path::new(STDOUT);
@@ -81,13 +80,13 @@ pub(super) fn write(
         // Fewer and longer writes, without a buffer between; any other output works as well.
         let _ = rustix::pipe::fcntl_setpipe_size(&out, PIPE);
         let mut out = File::from(out.as_fd().try_clone_to_owned().map_err(|e| Error::write(name, e))?);
-        return write_in_order(sequence, encode, &mut out, name, &progress);
+        return write_in_order(sequence, encode, &mut out, name, &task);
     }
     check_space(output, format.bytes(sequence))?;
     let mut file = Output::create(output)?;
     let bytes = match (format, file.new_file()) {
-        (GeneratedFormat::Binary, Some(file)) => write_anywhere(sequence, file, &progress)?,
-        _ => write_in_order(sequence, encode, &mut file, output, &progress)?,
+        (GeneratedFormat::Binary, Some(file)) => write_anywhere(sequence, file, &task)?,
+        _ => write_in_order(sequence, encode, &mut file, output, &task)?,
     };
     control.check()?;
     Output::finish_together([file], force)?;

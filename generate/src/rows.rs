@@ -108,7 +108,7 @@ impl Adjacency {
         let &GeneratedFile { path, arcs, control, .. } = wanted;
         check_memory(sequence, path)?;
         let task = control.task("generate", Some(3 * sequence.edges), Unit::Arcs);
-        let progress = &task.progress(control);
+        let progress: &Progress = &task;
         let n = sequence.vertices as usize;
         let each = |place: &(dyn Fn(u64, u64) + Sync)| {
             let buffer = || Vec::with_capacity(BLOCK as usize);

@@ -53,7 +53,7 @@ pub struct GraphWriter {
 impl GraphWriter {
     /// Begins a file in `dir`. In `layout`, the numbers of vertices and edges and how ids are stored must be final.
     pub fn create(dir: &Path, layout: Layout) -> Result<Self> {
-        let file = NewFile::create(dir, "trimill-graph-", ".tmp", disk::PRIVATE)?;
+        let file = NewFile::create(dir, "trimill-graph-", disk::PRIVATE)?;
         Ok(Self { file, layout })
     }
 

@@ -60,6 +60,7 @@ impl Builder<'_> {
 }
 
 impl BuiltPartition {
+    /// Without times, and without memory: of a spill that is on disk.
     pub fn on_disk(part: u32, spill: SpillSummary) -> Self {
         let [inducing, pruning, spilling] = [Duration::ZERO; 3];
         Self { part, spill, _held: None, inducing, pruning, spilling }
@@ -72,7 +73,7 @@ impl BuiltPartition {
             return Ok(None);
         }
         match SpillReader::open(&path, Some(fingerprint)) {
-            Ok(spill) if spill.header().partition == part => Ok(Some(Self::on_disk(part, spill.summary()))),
+            Ok(spill) if spill.header().partition == part => Ok(Some(Self::on_disk(part, spill.summary().clone()))),
             Err(error) if error.kind() != Kind::Data => Err(error),
             wrong => {
                 let why = wrong.err().unwrap_or_else(|| Error::data(&path, "is of another partition"));

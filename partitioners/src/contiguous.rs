@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-const RUN: usize = 1 << 16;
+const RUN: u32 = 1 << 16;
 
 /// Chunks of equal numbers of vertices, as in LSTC; two chunks differ by at most one vertex. Panics when `parts` is 0.
 #[must_use]
@@ -30,15 +30,14 @@ pub fn contiguous_by_weight(vertices: u32, parts: u32, weight: impl Fn(u32) -> u
     let end_of = |part: u32| (2 * total * (u128::from(part) + 1)).div_ceil(u128::from(parts));
     // A heavy vertex can span many parts, so the next part is computed, not searched for.
     let part_at = |middle: u128| (middle * u128::from(parts) / (2 * total)).min(u128::from(parts - 1)) as u32;
-    let ids = |run| ids_of(run, vertices);
-    let runs = (vertices as usize).div_ceil(RUN);
+    let ids = |run| ids_of(run, RUN, vertices);
     let weigh = |run| ids(run).map(|id| u128::from(weight(id))).sum();
-    let weights: Vec<u128> = (0..runs).into_par_iter().map(weigh).collect();
+    let weights: Vec<u128> = (0..vertices.div_ceil(RUN)).into_par_iter().map(weigh).collect();
     let starts: Vec<u128> = weights.iter().scan(0, |sum, &own| Some(std::mem::replace(sum, *sum + own))).collect();
     let mut parts_of = vec![0; vertices as usize];
-    parts_of.par_chunks_mut(RUN).zip(starts).enumerate().for_each(|(run, (parts_of, mut before))| {
+    parts_of.par_chunks_mut(RUN as usize).zip(starts).enumerate().for_each(|(run, (parts_of, mut before))| {
         let (mut part, mut end) = (0, 0);
-        for (id, its) in ids(run).zip(parts_of) {
+        for (id, its) in ids(run as u32).zip(parts_of) {
             let own = u128::from(weight(id));
             let middle = 2 * before + own;
             before += own;
@@ -52,8 +51,10 @@ pub fn contiguous_by_weight(vertices: u32, parts: u32, weight: impl Fn(u32) -> u
     parts_of
 }
 
-fn ids_of(run: usize, vertices: u32) -> Range<u32> {
-    (run * RUN) as u32..((run + 1) * RUN).min(vertices as usize) as u32
+/// The ids of run `run` of `vertices` vertices in runs of `length`.
+pub(crate) fn ids_of(run: u32, length: u32, vertices: u32) -> Range<u32> {
+    let first = run * length;
+    first..first.saturating_add(length).min(vertices)
 }
 
 #[cfg(test)]
@@ -83,7 +84,7 @@ mod tests {
     #[test]
     fn many_vertices_are_in_the_part_of_their_middle() {
         let weight = |id: u32| u64::from(id % 7) * if id.is_multiple_of(70_001) { 1 << 20 } else { 3 };
-        let vertices = 3 * RUN as u32 + 17;
+        let vertices = 3 * RUN + 17;
         let total: u64 = (0..vertices).map(weight).sum();
         for parts in [1, 2, 5, 1000] {
             let mut before = 0;
@@ -100,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_last_run_of_the_most_vertices_has_them() {
-        assert_eq!(ids_of(65_535, u32::MAX - 1), 0xffff_0000..u32::MAX - 1);
+        assert_eq!(ids_of(65_535, RUN, u32::MAX - 1), 0xffff_0000..u32::MAX - 1);
     }
 
     proptest! {

@@ -216,8 +216,7 @@ fn whole(field: &[u8], what: &str) -> Result<u64> {
     if !field.iter().all(u8::is_ascii_digit) {
         return refused("which is not a whole number");
     }
-    let value =
-        field.iter().try_fold(0_u64, |value, &digit| value.checked_mul(10)?.checked_add(u64::from(digit - b'0')));
+    let value: Option<u64> = std::str::from_utf8(field).ok().and_then(|digits| digits.parse().ok());
     value.map_or_else(|| refused("a number of more than 64 bits"), Ok)
 }
 

@@ -1,7 +1,7 @@
 //! Partitions: which vertices are local, how large each is, what it keeps.
 
 pub mod assignment;
-pub mod bit_counter;
+mod bit_counter;
 pub mod cuts;
 pub mod kept;
 mod lists;

@@ -4,12 +4,11 @@
 use std::io::{BufRead, Write};
 use std::path::Path;
 
-use rustix::process::Signal;
+use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::job::Job;
 use crate::job::file::Tables;
 use crate::report::{Failure, RunResult, json};
-use trimill_system::child::follow_parent;
 use trimill_system::{Control, Error, Result};
 
 /// Runs `count` on each job of `input` and writes results to `out`. Gets SIGTERM when the parent dies.
@@ -20,7 +19,7 @@ pub fn serve(
     count: &dyn Fn(Job) -> Result<RunResult>,
 ) -> Result<()> {
     // If that fails, a child whose parent was killed finishes its job.
-    let _ = follow_parent(Signal::TERM);
+    let _ = set_parent_process_death_signal(Some(Signal::TERM));
     for line in input.lines() {
         let line = line.map_err(|error| Error::read("standard input", error))?;
         let tables: Tables = serde_json::from_str(&line).map_err(|error| {

@@ -69,7 +69,7 @@ pub(super) fn task_of(
         && let Some(progress) = backend.progress()
     {
         let task = control.task("count", Some(arcs), Unit::Arcs);
-        *progress = Some(task.progress(control));
+        *progress = Some(task.clone());
         return (task, Unit::Arcs);
     }
     (control.task("count", Some(parts), Unit::Partitions), Unit::Partitions)

@@ -19,7 +19,7 @@ use crate::report::RunResult;
 use trimill_generate::{Family, generate};
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::faults::hook;
-use trimill_system::disk::{NewFile, PRIVATE, TemporaryDir, read_at};
+use trimill_system::disk::{NewFile, PRIVATE, TemporaryDir, read_at, sweep};
 use trimill_system::{Bytes, Error, Result};
 
 const TIMES: usize = 3;
@@ -48,7 +48,8 @@ fn cores() -> usize {
 
 /// Measures with a Kronecker graph of `2^scale` vertices, in a temporary directory in `work`.
 pub(super) fn measure(scale: u32, work: &Path, control: &Control) -> Result<Rates> {
-    let dir = TemporaryDir::new(work, "measure-")?;
+    sweep(work);
+    let dir = TemporaryDir::new(work, "trimill-measure-")?;
     let task = control.task("measure", Some(STEPS), Unit::Runs);
     let graph = dir.path().join("graph.bin");
     generate(&Family::GapKron { scale }, None, &graph, &control.silent_part())?;
@@ -153,7 +154,7 @@ impl Jobs<'_> {
 /// The disk's rates in bytes a second for writing, and for reading with a cold page cache.
 fn disk(dir: &Path, control: &Control) -> Result<(f64, f64)> {
     let mut bytes = vec![0x5a; STEP];
-    let file = NewFile::create(dir, "disk-", ".tmp", PRIVATE)?;
+    let file = NewFile::create(dir, "trimill-disk-", PRIVATE)?;
     let start = Instant::now();
     for position in (0..DISK_BYTES).step_by(STEP) {
         control.check()?;

@@ -163,10 +163,7 @@ impl Session {
     /// Gives a file of counts its name. Unless forced, replaces only what was there when the job began.
     pub(super) fn finish_file(&self, file: Output) -> Result<()> {
         let path = file.name().to_path_buf();
-        if self.job.settings.output.force() || self.replaced.contains(&path) {
-            return file.finish();
-        }
-        if file.finish_new()? {
+        if file.finish(self.job.settings.output.force() || self.replaced.contains(&path))? {
             return Ok(());
         }
         let error = disk::has_appeared(&path);

@@ -11,7 +11,7 @@ use super::work::{DeviceOutcome, Item, PartitionsToCount};
 use crate::plan::predict::{Prediction, predict};
 use crate::report::DeviceResult;
 use crate::run_dir::Journal;
-use trimill_counting::{Footprint, RowBlockSize};
+use trimill_counting::Footprint;
 use trimill_partitioners::build::BuiltPartition;
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_partitioners::partition::totals::RowBlockTotals;
@@ -74,7 +74,7 @@ impl ChosenBackends {
                     host_holds(predicted.largest_row_block, self.largest_row_block)
                         .map_err(|error| error.at(spill.path()))?;
                 }
-                let built = BuiltPartition::on_disk(partition.id, spill.summary());
+                let built = BuiltPartition::on_disk(partition.id, spill.summary().clone());
                 items.push(Item::Built(Box::new(built)));
             }
             sizes.push(size);
@@ -101,20 +101,7 @@ impl ChosenBackends {
 
 fn known(spill: &SpillReader, footprint: &Footprint, budget: Bytes) -> (PartitionSize, Prediction) {
     let size = spill.size();
-    let row_blocks: Vec<Bytes> = (0..spill.row_blocks())
-        .map(|i| {
-            let row_block = spill.row_block_info(i);
-            RowBlockSize { range: row_block.range.len() as u32, rows: row_block.rows.into(), arcs: row_block.arcs }
-                .bytes()
-        })
-        .collect();
-    let largest_row_block = row_blocks.iter().copied().max().unwrap_or_default();
-    let layout = RowBlockTotals {
-        row_blocks: row_blocks.len() as u64,
-        largest_row_block,
-        two_row_blocks: Bytes(largest_row_block.get() * row_blocks.len().min(2) as u64),
-        all_row_blocks: row_blocks.into_iter().sum(),
-        spill: Bytes(spill.bytes()),
-    };
+    let row_blocks = (0..spill.row_blocks()).map(|i| spill.row_block_info(i).size().bytes());
+    let layout = RowBlockTotals { spill: Bytes(spill.summary().bytes), ..RowBlockTotals::of(row_blocks) };
     (size, predict(&size, size.numbered() as u32, footprint, &layout, budget))
 }

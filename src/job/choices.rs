@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde::{de, ser};
 use trimill_partitioners::MAX_PARTS;
 use trimill_system::Error;
-use trimill_system::whole::text_or_whole;
+use trimill_system::whole::TextOrWhole;
 
 use super::suggest;
 
@@ -180,7 +180,8 @@ impl<'de> Deserialize<'de> for Parts {
             Self::Exactly(_) => Err(format!("\"{text}\" is text; expected {text}, without quotes")),
             auto => Ok(auto),
         };
-        text_or_whole(deserializer, "\"auto\" or a number from 1", of_text, Self::number)
+        let expected = "\"auto\" or a number from 1";
+        deserializer.deserialize_any(TextOrWhole { expected, of_text, of_number: Self::number })
     }
 }
 

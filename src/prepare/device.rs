@@ -177,7 +177,6 @@ fn make_on(
 
     let start = Instant::now();
     let task = control.task("orient", Some(count), Unit::Arcs);
-    let progress = task.progress(control);
     let mut of_ids: Vec<u32> = zeros(read.ids as usize);
     edges.degrees(&mut of_ids)?;
     let (used, degrees, rank_of) = (UsedIds::new(&of_ids, None), degree_runs(&of_ids), numbers(&of_ids));
@@ -193,7 +192,7 @@ fn make_on(
     let sections = VertexSections { degrees: &degrees, order, ids: Some(&used) };
     let mut unfit = false;
     let write_rows = |write: &Write<'_>| {
-        let written = write_all(&mut rows, &degrees, &starts, write, &progress);
+        let written = write_all(&mut rows, &degrees, &starts, write, &task);
         unfit = matches!(written, Err(Stop::Unfit(_)));
         written.map_err(|(Stop::Unfit(error) | Stop::Failed(error))| error)
     };

@@ -18,7 +18,7 @@ const PARTITIONS: &str = "partitions.tsv";
 /// Makes `dir` and checks that it can be written, so that a long job does not fail at its end.
 pub fn prepare(dir: &Path) -> Result<()> {
     disk::make_dir(dir)?;
-    NewFile::create(dir, ".trimill-", ".tmp", disk::PRIVATE).map(drop)
+    NewFile::create(dir, ".trimill-", disk::PRIVATE).map(drop)
 }
 
 /// Makes `dir` and checks that a result can be written into it.

@@ -121,7 +121,8 @@ pub(crate) mod tests {
         let recorder = Recorder::new(Instant::now());
         let second = Duration::from_secs(1);
         let (kind, name, start) = (TrackKind::Stages, ("orient", None), Instant::now());
-        recorder.work(SpanPlace::default(), TimedWork { kind, name, start, time: second, bytes: None });
+        let work = TimedWork { kind, name, start, time: second, bytes: None, waiting: false };
+        recorder.record(SpanPlace::default(), work);
         let timeline = recorder.timeline(1.0);
         let (track, span) = (&timeline.tracks[0], &timeline.tracks[0].spans[0]);
         let objects = [keys_of(&result), keys_of(&result.input), keys_of(&result.partitions[0])];

@@ -94,7 +94,7 @@ fn text() -> String {
 
 /// Creates the file under a temporary name, locked and with its text; none if another process was first.
 fn begin(dir: &Path, path: &Path) -> Result<Option<FileLock>> {
-    let file = NewFile::create(dir, ".trimill-", ".tmp", SHARED)?.known_as(path);
+    let file = NewFile::create(dir, ".trimill-", SHARED)?.known_as(path);
     file.write_at(text().as_bytes(), 0)?;
     // The name must not outlast the text.
     file.sync()?;

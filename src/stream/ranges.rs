@@ -91,14 +91,7 @@ impl<'g> RankRange<'g> {
     }
 
     pub fn totals(&self) -> RowBlockTotals {
-        let (row_blocks, largest_row_block) = (self.streamed.len() as u64, self.largest_row_block());
-        RowBlockTotals {
-            row_blocks,
-            largest_row_block,
-            two_row_blocks: Bytes(largest_row_block.get() * row_blocks.min(2)),
-            all_row_blocks: self.streamed.iter().map(|block| block.size().bytes()).sum(),
-            spill: Bytes::ZERO,
-        }
+        RowBlockTotals::of(self.streamed.iter().map(|block| block.size().bytes()))
     }
 
     /// The end of a run of resident rows from `first` on, of at most `most` rows and `most` arcs.

@@ -88,7 +88,7 @@ pub struct PartWriter<K> {
 
 impl<K: SumKey> PartWriter<K> {
     pub fn new(dir: &Path, key: PartKey) -> Result<Self> {
-        let (file, position) = (NewFile::create(dir, ".part-", ".tmp", PRIVATE)?, key.header::<K>(0).len() as u64);
+        let (file, position) = (NewFile::create(dir, ".part-", PRIVATE)?, key.header::<K>(0).len() as u64);
         Ok(Self { key, file, to: key.path::<K>(dir), position, records: 0, of: PhantomData })
     }
 

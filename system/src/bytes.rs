@@ -7,7 +7,7 @@ use std::ops::{Add, AddAssign, Sub};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::text::plural;
-use crate::whole::text_or_whole;
+use crate::whole::TextOrWhole;
 
 /// A number of bytes. Parsed from the usual notations (`512MiB`, `16GB`, `1073741824`) and printed with a binary unit; in JSON a bare number.
 ///
@@ -59,6 +59,12 @@ impl Bytes {
         let tenths = (10 * bytes).div_ceil(unit);
         Self(u64::try_from(tenths * unit / 10).unwrap_or(u64::MAX))
     }
+
+    pub(crate) fn of_text(text: &str) -> Result<Self, String> {
+        text.parse::<bytesize::ByteSize>().map(|size| Self(size.0)).map_err(|_| {
+            format!("'{text}' is not a size; expected a number of bytes such as 512MiB, 16GB or 1073741824")
+        })
+    }
 }
 
 /// The pattern of sizes as text, for the schema: whole bytes, or a number and a unit.
@@ -70,18 +76,10 @@ impl fmt::Display for Bytes {
     }
 }
 
-impl Bytes {
-    pub(crate) fn of_text(text: &str) -> Result<Self, String> {
-        text.parse::<bytesize::ByteSize>().map(|size| Self(size.0)).map_err(|_| {
-            format!("'{text}' is not a size; expected a number of bytes such as 512MiB, 16GB or 1073741824")
-        })
-    }
-}
-
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let expected = "a size: a number of bytes from 0, or text such as \"512MiB\" or \"16GB\"";
-        text_or_whole(deserializer, expected, Self::of_text, |number| Ok(Self(number)))
+        deserializer.deserialize_any(TextOrWhole { expected, of_text: Self::of_text, of_number: |n| Ok(Self(n)) })
     }
 }
 

@@ -1,5 +1,5 @@
 //! Child processes of the program: how they are started, watched and stopped, so that none is left behind. A child is ended when its [`ChildProcess`]
-//! is dropped. If the parent is killed instead, a child that called [`follow_parent`] gets a signal. Its standard error is kept, for messages.
+//! is dropped. If the parent is killed instead, a child that asked the system for it gets a signal. Its standard error is kept, for messages.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -12,7 +12,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::control::Control;
 use crate::error::{Error, Result};
@@ -136,11 +136,6 @@ pub fn ending(status: ExitStatus) -> String {
         (None, Some(code)) => format!("ended with exit code {code}"),
         (None, None) => "ended in an unknown way".into(),
     }
-}
-
-/// Makes this process, a child, receive `signal` when its parent ends.
-pub fn follow_parent(signal: Signal) -> io::Result<()> {
-    Ok(set_parent_process_death_signal(Some(signal))?)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Stop requests and progress reports, which every stage handles.
 
+use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::bytes::Bytes;
@@ -76,12 +77,12 @@ pub enum Unit {
 }
 
 /// An [`Observer`] that ignores all reports.
-#[derive(Debug, Default)]
-pub struct Silent(AtomicU64);
+#[derive(Debug)]
+pub struct Silent;
 
 impl Observer for Silent {
     fn begin(&self, _: &str, _: Option<u64>, _: Unit) -> u64 {
-        self.0.fetch_add(1, Ordering::Relaxed)
+        0
     }
     fn advance(&self, _: u64, _: u64) {}
     fn end(&self, _: u64) {}
@@ -118,7 +119,7 @@ impl Control {
 
     /// Without progress reports, and stopped by [`Self::stop`] only.
     pub fn silent() -> Self {
-        Self::new(Arc::default(), Arc::new(Silent::default()))
+        Self::new(Arc::default(), Arc::new(Silent))
     }
 
     /// A copy that calls `watch` at each check, to measure the work between checks.
@@ -160,7 +161,7 @@ impl Control {
     /// As [`Self::part`], without progress reports and without a timeline.
     #[must_use]
     pub fn silent_part(&self) -> Self {
-        Self { observer: Arc::new(Silent::default()), recorder: None, ..self.part() }
+        Self { observer: Arc::new(Silent), recorder: None, ..self.part() }
     }
 
     /// A copy that records a timeline, if one is `wanted`, for a job that began at `begun`.
@@ -187,34 +188,30 @@ impl Control {
 
     /// Records that a stage began at `start` and took `time`.
     pub fn did_stage_for(&self, name: &'static str, start: Instant, time: Duration) {
-        if let Some(recorder) = &self.recorder {
-            let work = TimedWork { kind: TrackKind::Stages, name: (name, None), start, time, bytes: None };
-            recorder.work(SpanPlace::default(), work);
-        }
+        self.did_for(TrackKind::Stages, (name, None), start, time);
     }
 
     /// Records that work began at `start` and ends now.
     pub fn did(&self, kind: TrackKind, name: Name, start: Instant, bytes: Option<Bytes>) {
-        self.record(TimedWork { kind, name, start, time: start.elapsed(), bytes });
+        self.record(TimedWork { kind, name, start, time: start.elapsed(), bytes, waiting: false });
     }
 
     /// Records that work began at `start` and took `time`.
     pub fn did_for(&self, kind: TrackKind, name: Name, start: Instant, time: Duration) {
-        self.record(TimedWork { kind, name, start, time, bytes: None });
+        self.record(TimedWork { kind, name, start, time, bytes: None, waiting: false });
     }
 
-    /// Records work that is over.
+    /// Records work, or a wait, that is over.
     pub fn record(&self, work: TimedWork) {
         if let Some(recorder) = &self.recorder {
-            recorder.work(self.place, work);
+            recorder.record(self.place, work);
         }
     }
 
     /// Records that since `start` a thread waited for `what`.
     pub fn waited(&self, kind: TrackKind, what: &'static str, start: Instant) {
-        if let Some(recorder) = &self.recorder {
-            recorder.waited(kind, self.place, what, start);
-        }
+        let (name, time) = ((what, None), start.elapsed());
+        self.record(TimedWork { kind, name, start, time, bytes: None, waiting: true });
     }
 
     /// The timeline, if one is recorded, of a job that took `seconds`.
@@ -228,7 +225,7 @@ impl Control {
 
     /// Begins a task, which ends when the value is dropped.
     pub fn task(&self, name: &str, total: Option<u64>, unit: Unit) -> Task {
-        Task { number: self.observer.begin(name, total, unit), observer: Arc::clone(&self.observer) }
+        Task(Progress { number: self.observer.begin(name, total, unit), control: self.clone() })
     }
 }
 
@@ -238,23 +235,24 @@ impl std::fmt::Debug for Control {
     }
 }
 
-pub struct Task {
-    number: u64,
-    observer: Arc<dyn Observer>,
-}
+/// A task, which is over when this is dropped.
+pub struct Task(Progress);
 
-impl Task {
-    pub fn advance(&self, units: u64) {
-        self.observer.advance(self.number, units);
-    }
+impl Deref for Task {
+    type Target = Progress;
 
-    /// A handle by which other code reports the task's progress; `control` says when to stop.
-    pub fn progress(&self, control: &Control) -> Progress {
-        Progress { number: self.number, control: control.clone() }
+    fn deref(&self) -> &Progress {
+        &self.0
     }
 }
 
-/// Reports the progress of a task from elsewhere, and asks whether to stop.
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.control.observer.end(self.number);
+    }
+}
+
+/// Reports the progress of a task, and asks whether to stop. A clone may outlive the task.
 #[derive(Clone)]
 pub struct Progress {
     number: u64,
@@ -274,11 +272,5 @@ impl Progress {
 impl std::fmt::Debug for Progress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Progress").field("number", &self.number).finish_non_exhaustive()
-    }
-}
-
-impl Drop for Task {
-    fn drop(&mut self) {
-        self.observer.end(self.number);
     }
 }

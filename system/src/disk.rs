@@ -12,16 +12,16 @@ mod own;
 mod room;
 mod temporary;
 
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
 
 pub use file_lock::FileLock;
 pub use new_file::{NewFile, PRIVATE, SHARED};
 pub use output::{Output, TO_REPLACE, check_output, end_of_links, file_of_output, has_appeared, write_outputs};
 pub use overflow::{MemoryLimit, Overflow, WaitingBytes};
-pub use own::{keep_private, mode_in, open_own, open_own_to_write, open_plain_to_write, private_dir};
+pub use own::{keep_private, mode_in, open_own, open_own_to_write, open_plain_to_write};
 pub use room::{DiskNeed, DiskNeeds, check_room, free_space};
 pub use temporary::{TemporaryDir, is_temporary, sweep};
 
@@ -65,15 +65,25 @@ pub fn read_back(file: &File, bytes: &mut [u8], position: u64) -> io::Result<()>
 
 /// Makes `dir` and its missing parents.
 pub fn make_dir(dir: &Path) -> Result<()> {
+    new_dir(dir, 0o777).map(drop)
+}
+
+/// As [`make_dir`], for this user alone; returns whether it did not exist.
+pub fn private_dir(dir: &Path) -> Result<bool> {
+    new_dir(dir, 0o700)
+}
+
+fn new_dir(dir: &Path, mode: u32) -> Result<bool> {
     if dir.is_dir() {
-        return Ok(());
+        return Ok(false);
     }
-    step(|| std::fs::create_dir_all(dir)).map_err(|e| match e.kind() {
+    step(|| DirBuilder::new().recursive(true).mode(mode).create(dir)).map_err(|e| match e.kind() {
         io::ErrorKind::AlreadyExists => {
             Error::resource("is neither a directory nor a link to one").at(dir).expected("a directory, or nothing yet")
         }
         _ => Error::write(dir, e),
-    })
+    })?;
+    Ok(true)
 }
 
 /// A new file without a name on the disk of `dir`; removed when its last handle is closed.
@@ -99,7 +109,7 @@ pub fn temporary_folder() -> PathBuf {
 /// Makes or replaces the file at `path`: whole or not at all, even after a power failure. Errors: `Kind::Resource`; an older file stays.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let dir = parent(path);
-    let file = NewFile::create(dir, ".trimill-", ".tmp", SHARED)?.known_as(path);
+    let file = NewFile::create(dir, ".trimill-", SHARED)?.known_as(path);
     write(file.as_file(), path, bytes)?;
     file.sync()?;
     file.persist(path)?;
@@ -147,9 +157,9 @@ mod tests {
     /// Only this module may change files; otherwise a test could not make every write fail.
     #[test]
     fn no_other_module_writes_files() {
-        const WRITES: [&str; 10] = [
+        const WRITES: [&str; 11] = [
             "fs::write(", "fs::rename", "fs::create_dir", "File::create", "OpenOptions", "File::options",
-            "NamedTempFile", "tempfile_in(", "tempdir_in(", "write_all_at(",
+            "NamedTempFile", "tempfile_in(", "tempdir_in(", "write_all_at(", "DirBuilder",
         ];
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let packages = ["", "counting", "generate", "graph", "input", "partitioners", "system"];

@@ -6,13 +6,13 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use nix::sys::resource::{UsageWho, getrusage};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::bytes::Bytes;
-use crate::mapped::return_freed_memory;
+use crate::mapped::{RETURNS, return_freed_memory};
 
 /// The memory of the machine, or the least limit of the process's control groups. Found once, as going through the groups takes time.
 pub fn memory() -> Bytes {
@@ -66,13 +66,9 @@ fn kib_of(file: &str, name: &str) -> Bytes {
     Bytes(kib.unwrap_or(0u64) * 1024)
 }
 
-/// Whether the process is the program, not one that uses the library.
-static OWN: AtomicBool = AtomicBool::new(false);
-
 /// Declares that the process is the program: from now on, freed memory returns to the system at once, and each job measures its own peak.
 /// It may open as many files as the system allows: a graph may be stored in thousands.
 pub fn own_process() {
-    OWN.store(true, Ordering::Relaxed);
     return_freed_memory();
     let files = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files });
@@ -80,7 +76,7 @@ pub fn own_process() {
 
 /// Resets [`peak_memory`] in the program's process, for each job of a batch. Elsewhere, or if not allowed, it is the whole process's: never smaller.
 pub fn reset_peak() {
-    if OWN.load(Ordering::Relaxed) {
+    if RETURNS.load(Ordering::Relaxed) {
         let _ = fs::write("/proc/self/clear_refs", "5");
     }
 }

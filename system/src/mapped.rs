@@ -57,8 +57,8 @@ pub fn end_at_once(code: u8) -> ! {
     unsafe { libc::_exit(code.into()) }
 }
 
-/// Whether the allocator was asked to return freed memory: then this process is the program.
-static RETURNS: AtomicBool = AtomicBool::new(false);
+/// Whether the allocator was asked to return freed memory: then this process is the program, not one that uses the library.
+pub(crate) static RETURNS: AtomicBool = AtomicBool::new(false);
 
 /// Asks the allocator to return large freed blocks to the system, and to have half as many heaps as there are cores: glibc would keep blocks of up
 /// to 32 MiB, in up to eight heaps for each core, so the process would stay at the peak of its job, or above its budget.

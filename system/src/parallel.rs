@@ -52,14 +52,28 @@ pub fn try_map_with<T: Send, S: Send, R: Send>(
     new: impl Fn() -> S + Sync,
     turn: impl Fn(&mut S, T) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
-    let idle = Mutex::new(Vec::new());
-    try_map(items, |item| {
-        let before = lock(&idle).pop();
-        let mut mine = before.unwrap_or_else(&new);
-        let made = turn(&mut mine, item);
-        lock(&idle).push(mine);
+    let idle = IdleValues::<S>::default();
+    try_map(items, |item| idle.with(|| Ok(new()), |mine| turn(mine, item)))
+}
+
+/// Values such as buffers, which threads use one after another: there are only as many as are in use at a time.
+pub struct IdleValues<T>(Mutex<Vec<T>>);
+
+impl<T> Default for IdleValues<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T> IdleValues<T> {
+    /// Runs `work` with a value that no other thread uses at the same time; `new` makes one if none is idle.
+    pub fn with<R>(&self, new: impl FnOnce() -> Result<T>, work: impl FnOnce(&mut T) -> Result<R>) -> Result<R> {
+        let idle = lock(&self.0).pop();
+        let mut value = idle.map_or_else(new, Ok)?;
+        let made = work(&mut value);
+        lock(&self.0).push(value);
         made
-    })
+    }
 }
 
 /// Consecutive parts of `slice` of these lengths, for turns that write one each. Panics if it is shorter than all of them.

@@ -16,13 +16,6 @@ pub mod exact {
 
     use super::*;
 
-    #[derive(Serialize)]
-    #[serde(untagged)]
-    enum PathForm<'a> {
-        Text(&'a str),
-        Bytes(&'a [u8]),
-    }
-
     struct PathVisitor;
 
     impl<'de> Visitor<'de> for PathVisitor {
@@ -47,10 +40,9 @@ pub mod exact {
 
     pub fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
         match path.to_str() {
-            Some(text) => PathForm::Text(text),
-            None => PathForm::Bytes(path.as_os_str().as_bytes()),
+            Some(text) => serializer.serialize_str(text),
+            None => serializer.collect_seq(path.as_os_str().as_bytes()),
         }
-        .serialize(serializer)
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {

@@ -133,6 +133,7 @@ pub struct TimedWork {
     pub start: Instant,
     pub time: Duration,
     pub bytes: Option<Bytes>,
+    pub waiting: bool,
 }
 
 /// The GPU, `None` for the host; and what the track shows.
@@ -150,24 +151,13 @@ impl Recorder {
         Self { begun, tracks: Mutex::default() }
     }
 
-    /// Adds work, unless it took no time at all.
-    pub fn work(&self, place: SpanPlace, work: TimedWork) {
-        if !work.time.is_zero() {
-            self.add(place, work, false);
-        }
-    }
-
-    /// Adds a wait that began at `start` and ends now, unless it was too short.
-    pub fn waited(&self, kind: TrackKind, place: SpanPlace, what: &'static str, start: Instant) {
-        let time = start.elapsed();
-        if time >= SHORTEST_WAIT {
-            self.add(place, TimedWork { kind, name: (what, None), start, time, bytes: None }, true);
-        }
-    }
-
-    fn add(&self, place: SpanPlace, work: TimedWork, waiting: bool) {
+    /// Adds work, unless it took no time at all, or a wait, unless it was too short.
+    pub fn record(&self, place: SpanPlace, work: TimedWork) {
         let SpanPlace { device, partition } = place;
-        let TimedWork { kind, name: (word, number), start, time, bytes } = work;
+        let TimedWork { kind, name: (word, number), start, time, bytes, waiting } = work;
+        if time.is_zero() || waiting && time < SHORTEST_WAIT {
+            return;
+        }
         let name = number.map_or_else(|| word.to_owned(), |number| format!("{word} {number}"));
         let start = start.saturating_duration_since(self.begun).as_secs_f64();
         let seconds = time.as_secs_f64();
@@ -256,16 +246,19 @@ mod tests {
         let recorder = Recorder::new(begun);
         let place = SpanPlace { device: Some(1), partition: Some(7) };
         let (second, third) = (begun + 2 * MILLISECOND, begun + 5 * MILLISECOND);
-        let counted =
-            TimedWork { kind: TrackKind::Kernels, name: ("count", None), start: third, time: MILLISECOND, bytes: None };
-        recorder.work(place, counted);
-        recorder
-            .work(place, TimedWork { name: ("row block", Some(3)), start: second, bytes: Some(Bytes(9)), ..counted });
-        let time = 3 * MILLISECOND;
-        recorder.work(
-            SpanPlace::default(),
-            TimedWork { kind: TrackKind::Stages, name: ("orient", None), start: begun, time, bytes: None },
-        );
+        let counted = TimedWork {
+            kind: TrackKind::Kernels,
+            name: ("count", None),
+            start: third,
+            time: MILLISECOND,
+            bytes: None,
+            waiting: false,
+        };
+        recorder.record(place, counted);
+        let copied = TimedWork { name: ("row block", Some(3)), start: second, bytes: Some(Bytes(9)), ..counted };
+        recorder.record(place, copied);
+        let oriented = TimedWork { kind: TrackKind::Stages, name: ("orient", None), start: begun, ..counted };
+        recorder.record(SpanPlace::default(), oriented);
         let timeline = recorder.timeline(0.25);
         assert_eq!(timeline.seconds, 0.25);
         let names: Vec<_> = timeline.tracks.iter().map(|track| (track.name.as_str(), track.device)).collect();
@@ -291,10 +284,11 @@ mod tests {
                 start,
                 time: MILLISECOND / 4,
                 bytes: Some(Bytes(3)),
+                waiting: false,
             };
-            recorder.work(place, read);
+            recorder.record(place, read);
             let (start, time) = (start + MILLISECOND / 2, MILLISECOND / 8);
-            recorder.add(place, TimedWork { name: ("room", None), start, time, bytes: None, ..read }, true);
+            recorder.record(place, TimedWork { name: ("room", None), start, time, bytes: None, waiting: true, ..read });
         }
         let timeline = recorder.timeline(1.0);
         let spans = &of(TrackKind::Reading, &timeline).spans;
@@ -317,12 +311,20 @@ mod tests {
 
     #[test]
     fn the_shortest_waits_are_left_out() {
-        let begun = Instant::now();
-        let recorder = Recorder::new(begun);
-        recorder.waited(TrackKind::Counting, SpanPlace::default(), "rows", Instant::now() + MILLISECOND);
-        assert!(recorder.timeline(0.0).tracks.is_empty());
-        std::thread::sleep(MILLISECOND);
-        recorder.waited(TrackKind::Counting, SpanPlace::default(), "rows", begun);
-        assert!(of(TrackKind::Counting, &recorder.timeline(0.0)).spans[0].waiting);
+        let start = Instant::now();
+        let recorder = Recorder::new(start);
+        for (time, waiting, recorded) in [
+            (Duration::ZERO, false, 0),
+            (SHORTEST_WAIT / 2, true, 0),
+            (SHORTEST_WAIT / 2, false, 1),
+            (SHORTEST_WAIT, true, 2),
+        ] {
+            let work = TimedWork { kind: TrackKind::Counting, name: ("rows", None), start, time, bytes: None, waiting };
+            recorder.record(SpanPlace::default(), work);
+            let timeline = recorder.timeline(0.0);
+            let spans = timeline.tracks.first().map_or(&[][..], |track| &track.spans[..]);
+            assert_eq!(spans.len(), recorded, "{time:?}");
+            assert!(spans.last().is_none_or(|span| span.waiting == waiting));
+        }
     }
 }

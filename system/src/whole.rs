@@ -37,22 +37,13 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for WholeVisitor<T> {
 }
 
 /// Reads text or a whole number. Errors: those of `of_text` and `of_number`; for other values, what was `expected`.
-pub fn text_or_whole<'de, T, D: Deserializer<'de>>(
-    deserializer: D,
-    expected: &'static str,
-    of_text: fn(&str) -> Result<T, String>,
-    of_number: fn(u64) -> Result<T, String>,
-) -> Result<T, D::Error> {
-    deserializer.deserialize_any(TextOrWholeVisitor { expected, of_text, of_number })
+pub struct TextOrWhole<T> {
+    pub expected: &'static str,
+    pub of_text: fn(&str) -> Result<T, String>,
+    pub of_number: fn(u64) -> Result<T, String>,
 }
 
-struct TextOrWholeVisitor<T> {
-    expected: &'static str,
-    of_text: fn(&str) -> Result<T, String>,
-    of_number: fn(u64) -> Result<T, String>,
-}
-
-impl<T> Visitor<'_> for TextOrWholeVisitor<T> {
+impl<T> Visitor<'_> for TextOrWhole<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -97,7 +97,7 @@ fn blocks_of_a_spill_lie_past_2_to_the_33_bytes() {
     file.write_all_at(&bytes[row_blocks_at as usize..index_at as usize], row_blocks_at + HOLE).unwrap();
     file.write_all_at(&index, index_at + HOLE).unwrap();
     let spill = SpillReader::open(&path, None).unwrap();
-    assert!(spill.bytes() > HOLE);
+    assert!(spill.summary().bytes > HOLE);
     for i in 0..2 {
         let mut row_block = RowBlock::default();
         spill.read_row_block(i, &mut row_block).unwrap();

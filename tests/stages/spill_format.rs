@@ -20,10 +20,10 @@ fn the_fixture_of_version_2_holds_these_rows() {
     assert_eq!((manifest.version, &manifest.graph), (2, &fixture_graph()));
     let [zstd, plain] = &manifest.partitions[..] else { panic!("two partitions") };
     let spill = manifest.open(&fixture_dir(), zstd).unwrap();
-    assert_eq!(spill.codec(), Codec::Zstd);
+    assert_eq!(spill.summary().header.codec, Codec::Zstd);
     fixture().assert_is_in(&spill);
     let spill = manifest.open(&fixture_dir(), plain).unwrap();
-    assert_eq!(spill.codec(), Codec::Plain);
+    assert_eq!(spill.summary().header.codec, Codec::Plain);
     tiny().assert_is_in(&spill);
 }
 
@@ -165,8 +165,7 @@ proptest! {
         let summary = partition.write(dir.path(), "a.spill", codec, chunk);
         let spill = opened(&summary.path).unwrap();
         partition.assert_is_in(&spill);
-        prop_assert_eq!((summary.bytes, summary.checksum), (spill.bytes(), spill.checksum()));
-        prop_assert_eq!(summary.largest_block_bytes, spill.largest_block_bytes());
+        prop_assert_eq!(&summary, spill.summary());
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl Clock {
             Timed::Count => (TrackKind::Kernels, "count"),
             Timed::Sum => (TrackKind::Kernels, "sum"),
         };
-        self.work.push(TimedWork { kind, name: (name, None), start, time, bytes: None });
+        self.work.push(TimedWork { kind, name: (name, None), start, time, bytes: None, waiting: false });
         Ok(())
     }
 

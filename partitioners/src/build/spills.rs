@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::{Builder, BuiltPartition};
 use crate::partition::GraphPasses;
@@ -193,7 +193,6 @@ impl Growing {
         if let Some(held) = &mut self.held {
             held.resize(Bytes(spill.bytes));
         }
-        let [inducing, pruning, spilling] = [Duration::ZERO; 3];
-        Ok(BuiltPartition { part: kept.part, spill, _held: self.held, inducing, pruning, spilling })
+        Ok(BuiltPartition { _held: self.held, ..BuiltPartition::on_disk(kept.part, spill) })
     }
 }

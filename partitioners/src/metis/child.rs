@@ -7,12 +7,11 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 
-use rustix::process::{Pid, Signal, getppid};
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use super::exchange::{self, MetisTask};
 use super::signals;
 use super::symmetric::Symmetric;
-use trimill_system::child::follow_parent;
 use trimill_system::disk::faults;
 use trimill_system::{Error, Result, machine};
 
@@ -65,7 +64,8 @@ fn die_with_parent(args: impl IntoIterator<Item = OsString>) -> Result<()> {
     let args: Vec<OsString> = args.into_iter().collect();
     let [parent] = args.as_slice() else { return Err(misused()) };
     let parent: i32 = parent.to_str().and_then(|id| id.parse().ok()).ok_or_else(misused)?;
-    follow_parent(Signal::KILL).map_err(|error| Error::resource(format!("prctl failed ({error})")))?;
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| Error::resource(format!("prctl failed ({error})")))?;
     if getppid().map(Pid::as_raw_pid) != Some(parent) { Err(Error::interrupted()) } else { Ok(()) }
 }
 

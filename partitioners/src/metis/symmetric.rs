@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use super::{MetisOptions, limits};
 use crate::RowsById;
+use crate::contiguous::ids_of;
 use trimill_system::{Control, Error, Result, parallel};
 
 #[derive(Debug, PartialEq, Eq)]
@@ -66,11 +67,6 @@ pub(super) fn build(graph: &RowsById, run: u32, options: &MetisOptions<'_>) -> R
         end
     }));
     Ok(Symmetric { offsets, successors, arc_weights, vertex_weights: vertex_weights(graph, run, vertices) })
-}
-
-fn ids_of(c: u32, run: u32, vertices: u32) -> std::ops::Range<u32> {
-    let first = c * run;
-    first..first.saturating_add(run).min(vertices)
 }
 
 /// The merged rows of each run. `found` counts entries, which are no longer stored once there are more than `most`.

@@ -8,7 +8,7 @@ const GROUP: usize = 8;
 /// Vertical counters: plane `i` has bit `i` of 64 counts. Words are added eight at a time, through seven full adders of 64 bits: four or
 /// five operations per word, whatever its bits, and no branch that depends on them (Harley and Seal's method).
 #[derive(Debug, Clone)]
-pub struct BitCounter {
+pub(super) struct BitCounter {
     waiting: [u64; GROUP],
     many: usize,
     planes: [u64; 16],
@@ -31,7 +31,7 @@ fn sum(a: u64, b: u64, c: u64) -> [u64; 2] {
 
 impl BitCounter {
     #[inline]
-    pub fn add(&mut self, word: u64) {
+    pub(super) fn add(&mut self, word: u64) {
         self.waiting[self.many % GROUP] = word;
         self.many += 1;
         if self.many == GROUP {
@@ -78,7 +78,7 @@ impl BitCounter {
         self.words = 0;
     }
 
-    pub fn totals(mut self) -> [u64; 64] {
+    pub(super) fn totals(mut self) -> [u64; 64] {
         self.add_waiting();
         self.settle();
         self.totals

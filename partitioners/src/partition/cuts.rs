@@ -26,7 +26,7 @@ impl RowBlockCuts {
     /// Adds the next proxy, which has the local number `place` and a row of `length` successors.
     pub fn row(&mut self, place: u32, length: u32) {
         self.cover(place);
-        if self.bytes(place + 1, 1, u64::from(length)) > self.limit && self.is_filled()
+        if self.bytes(place + 1, 1, u64::from(length)) > self.limit && self.rows > 0
             || place - self.start >= self.longest
         {
             self.end_at(place);
@@ -52,7 +52,7 @@ impl RowBlockCuts {
     fn cover(&mut self, end: u32) {
         loop {
             let reached = end.min(self.start.saturating_add(self.longest));
-            if self.is_filled() && self.bytes(reached, 0, 0) > self.limit && self.next < reached {
+            if self.rows > 0 && self.bytes(reached, 0, 0) > self.limit && self.next < reached {
                 self.end_at(self.next);
             } else if reached < end {
                 self.end_at(reached);
@@ -60,10 +60,6 @@ impl RowBlockCuts {
                 return;
             }
         }
-    }
-
-    fn is_filled(&self) -> bool {
-        self.rows > 0
     }
 
     /// Bytes of the current row block if it ends at `end` and gets these additional rows and arcs.

@@ -16,6 +16,19 @@ pub struct RowBlockTotals {
 }
 
 impl RowBlockTotals {
+    /// Exactly those of row blocks of these bytes, without a spill.
+    pub fn of(row_blocks: impl Iterator<Item = Bytes> + Clone) -> Self {
+        let (many, largest_row_block) =
+            (row_blocks.clone().count() as u64, row_blocks.clone().max().unwrap_or_default());
+        Self {
+            row_blocks: many,
+            largest_row_block,
+            two_row_blocks: Bytes(largest_row_block.get() * many.min(2)),
+            all_row_blocks: row_blocks.sum(),
+            spill: Bytes::ZERO,
+        }
+    }
+
     /// Upper bounds from the size: full row blocks, and successors that are all far from each other.
     pub fn bound(size: &PartitionSize, limit: Bytes) -> Self {
         let (numbered, row_block_arcs) = (size.numbered() as u32, size.arcs_kept - size.resident_arcs);

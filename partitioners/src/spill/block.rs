@@ -134,11 +134,6 @@ pub(super) fn decode_lengths<O: Offset>(
     if fit { Ok(EncodedSuccessors { begin, bound }) } else { Err("rows that do not ascend below their own numbers") }
 }
 
-/// Bytes of rows as plain values: a `u32` for each number (if there are any), each length and each successor.
-pub const fn raw_bytes(numbered: bool, rows: u64, arcs: u64) -> u64 {
-    4 * values(numbered, rows, arcs)
-}
-
 pub(super) const fn values(numbered: bool, rows: u64, arcs: u64) -> u64 {
     arcs + rows * (1 + numbered as u64)
 }

@@ -1,12 +1,13 @@
 //! How the bytes of a block are stored. A spill in memory has uncompressed blocks, one on disk zstd frames of level 1: on a crawl, whose rows
 //! resemble each other, these take a third of the bytes. Measurements are in docs/spill-format.md.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use serde::Serialize;
 use zstd::bulk::{Compressor, Decompressor};
 
-use trimill_system::{Error, Result, lock};
+use trimill_system::parallel::IdleValues;
+use trimill_system::{Error, Result};
 
 /// Level 3 saves 4% on a crawl, nothing on R-MAT graphs, and encodes a third slower.
 const LEVEL: i32 = 1;
@@ -14,20 +15,13 @@ const LEVEL: i32 = 1;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Codec {
-    Plain,
+    Plain = 0,
     #[default]
-    Zstd,
+    Zstd = 1,
 }
 
 impl Codec {
-    pub const fn byte(self) -> u8 {
-        match self {
-            Self::Plain => 0,
-            Self::Zstd => 1,
-        }
-    }
-
-    pub const fn of_byte(byte: u8) -> Option<Self> {
+    pub(super) const fn of_byte(byte: u8) -> Option<Self> {
         match byte {
             0 => Some(Self::Plain),
             1 => Some(Self::Zstd),
@@ -66,14 +60,11 @@ fn no_zstd(error: std::io::Error) -> Error {
 
 /// Idle encoders that writers, and clones of this, share: there are only as many as are in use at a time, however many spills are written.
 #[derive(Clone, Default)]
-pub(crate) struct Encoders(Arc<Mutex<Vec<Compressor<'static>>>>);
+pub(crate) struct Encoders(Arc<IdleValues<Compressor<'static>>>);
 
 impl Encoders {
     pub(super) fn encode(&self, block: &[u8]) -> Result<Vec<u8>> {
-        let idle = lock(&self.0).pop();
-        let mut encoder = idle.map_or_else(|| Compressor::new(LEVEL), Ok).map_err(no_zstd)?;
-        let stored = encoder.compress(block).map_err(no_zstd);
-        lock(&self.0).push(encoder);
-        stored
+        let new = || Compressor::new(LEVEL).map_err(no_zstd);
+        self.0.with(new, |encoder| encoder.compress(block).map_err(no_zstd))
     }
 }

@@ -16,6 +16,8 @@ pub(super) const MAGIC: [u8; 8] = *b"TRIMSPIL";
 
 pub(super) const HEADER_BYTES: usize = 160;
 
+const LONGS: usize = HEADER_BYTES / 8;
+
 /// Where the header's own checksum is; it covers everything before it.
 const CHECKSUM_AT: usize = HEADER_BYTES - 8;
 
@@ -53,26 +55,16 @@ pub struct SpillHeader {
 impl SpillHeader {
     pub(super) fn to_bytes(&self) -> [u8; HEADER_BYTES] {
         let PartitionHeader { fingerprint, partition, numbered, size } = self.partition;
-        let mut bytes = Vec::with_capacity(HEADER_BYTES);
-        bytes.extend(MAGIC);
-        bytes.extend(VERSION.to_le_bytes());
-        bytes.extend([self.codec.byte(), 0, 0, 0]);
-        bytes.extend(fingerprint.to_le_bytes());
-        for value in [partition, size.locals as u32, numbered, self.row_blocks] {
-            bytes.extend(value.to_le_bytes());
-        }
-        for value in [size.resident_arcs, self.row_block_arcs] {
-            bytes.extend(value.to_le_bytes());
-        }
-        for value in [size.proxies_induced, size.proxies_kept, size.arcs_induced, size.arcs_kept] {
-            bytes.extend(value.to_le_bytes());
-        }
-        for value in [self.raw_bytes, self.index_offset, self.index_bytes, self.index_checksum] {
-            bytes.extend(value.to_le_bytes());
-        }
-        let mut header = [0; HEADER_BYTES];
-        header[..bytes.len()].copy_from_slice(&bytes);
-        let checksum = xxh3_64(&header[..CHECKSUM_AT]);
+        let pairs = [[VERSION, self.codec as u32], [partition, size.locals as u32], [numbered, self.row_blocks]];
+        let [form, part, vertices] = pairs.map(bytemuck::cast::<[u32; 2], u64>);
+        let (magic, low, high) = (u64::from_le_bytes(MAGIC), fingerprint as u64, (fingerprint >> 64) as u64);
+        let longs: [u64; LONGS] = [
+            magic, form, low, high, part, vertices, size.resident_arcs, self.row_block_arcs, size.proxies_induced,
+            size.proxies_kept, size.arcs_induced, size.arcs_kept, self.raw_bytes, self.index_offset, self.index_bytes,
+            self.index_checksum, 0, 0, 0, 0,
+        ];
+        let mut header: [u8; HEADER_BYTES] = bytemuck::cast(longs);
+        let checksum = checksum(&header);
         header[CHECKSUM_AT..].copy_from_slice(&checksum.to_le_bytes());
         header
     }
@@ -84,65 +76,33 @@ impl SpillHeader {
                 .expected("'TRIMSPIL' at the start")
                 .advice("name a file that 'trimill partition' wrote; if this is one, build it again"));
         }
-        let mut fields = Fields(&bytes[8..]);
-        let version = fields.u32().unwrap_or_default();
+        let longs: [u64; LONGS] = bytemuck::cast(*bytes);
+        let [_, form, low, high, part, vertices, resident_arcs, row_block_arcs, rest @ ..] = longs;
+        let [proxies_induced, proxies_kept, arcs_induced, arcs_kept, raw_bytes, rest @ ..] = rest;
+        let [index_offset, index_bytes, index_checksum, ..] = rest;
+        let [[version, codec], [partition, locals], [numbered, row_blocks]] =
+            [form, part, vertices].map(bytemuck::cast::<u64, [u32; 2]>);
         if version != VERSION {
             return Err(damaged(path, format!("a spill of version {version}")).expected(format!("version {VERSION}")));
         }
         if bytes[CHECKSUM_AT..] != checksum(bytes).to_le_bytes() {
             return Err(damaged(path, "header: the checksum does not match, so the header is damaged"));
         }
-        Self::fields(path, &mut fields).unwrap_or_else(|| Err(damaged(path, "header: too short")))
-    }
-
-    /// The fields after the version; `None` if the bytes end early.
-    fn fields(path: &Path, f: &mut Fields<'_>) -> Option<Result<Self>> {
-        let [codec, reserved @ ..] = f.take::<4>()?;
+        let [codec, reserved @ ..] = codec.to_le_bytes();
         let Some(codec) = Codec::of_byte(codec) else {
-            return Some(Err(damaged(path, format!("header: codec {codec}")).expected("0 or 1")));
+            return Err(damaged(path, format!("header: codec {codec}")).expected("0 or 1"));
         };
         if reserved != [0; 3] {
-            return Some(Err(damaged(path, "header: reserved bytes are set")));
+            return Err(damaged(path, "header: reserved bytes are set"));
         }
-        let fingerprint = u128::from_le_bytes(f.take()?);
-        let [partition, locals, numbered, row_blocks] = [f.u32()?, f.u32()?, f.u32()?, f.u32()?];
-        let [resident_arcs, row_block_arcs] = [f.u64()?, f.u64()?];
-        let [proxies_induced, proxies_kept, arcs_induced, arcs_kept] = [f.u64()?, f.u64()?, f.u64()?, f.u64()?];
-        let [raw_bytes, index_offset, index_bytes, index_checksum] = [f.u64()?, f.u64()?, f.u64()?, f.u64()?];
-        let locals = locals.into();
+        let (fingerprint, locals) = (u128::from(high) << 64 | u128::from(low), locals.into());
         let size = PartitionSize { locals, resident_arcs, proxies_induced, arcs_induced, proxies_kept, arcs_kept };
-        Some(Ok(Self {
-            codec,
-            partition: PartitionHeader { fingerprint, partition, numbered, size },
-            row_blocks,
-            row_block_arcs,
-            raw_bytes,
-            index_offset,
-            index_bytes,
-            index_checksum,
-        }))
+        let partition = PartitionHeader { fingerprint, partition, numbered, size };
+        Ok(Self { codec, partition, row_blocks, row_block_arcs, raw_bytes, index_offset, index_bytes, index_checksum })
     }
 }
 
 /// The checksum that a header's bytes should have. Through the index's checksum it covers the whole file.
 pub(super) fn checksum(header: &[u8; HEADER_BYTES]) -> u64 {
     xxh3_64(&header[..CHECKSUM_AT])
-}
-
-pub(super) struct Fields<'a>(pub(super) &'a [u8]);
-
-impl Fields<'_> {
-    pub(super) fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (field, rest) = self.0.split_first_chunk::<N>()?;
-        self.0 = rest;
-        Some(*field)
-    }
-
-    pub(super) fn u32(&mut self) -> Option<u32> {
-        self.take().map(u32::from_le_bytes)
-    }
-
-    pub(super) fn u64(&mut self) -> Option<u64> {
-        self.take().map(u64::from_le_bytes)
-    }
 }

@@ -5,9 +5,10 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::block::{FULL, MOST_VALUES, MOST_VALUES_OF_ROW, VALUE_BYTES, raw_bytes, values};
+use super::block::{FULL, MOST_VALUES, MOST_VALUES_OF_ROW, VALUE_BYTES, values};
 use super::codec::Codec;
-use super::format::{Fields, HEADER_BYTES, SpillHeader, damaged};
+use super::format::{HEADER_BYTES, SpillHeader, damaged};
+use trimill_counting::RowBlockSize;
 use trimill_system::Result;
 
 const ROW_BLOCK_BYTES: usize = 24;
@@ -45,9 +46,13 @@ pub struct RowBlockInfo {
 }
 
 impl RowBlockInfo {
+    pub fn size(&self) -> RowBlockSize {
+        RowBlockSize { range: self.range.len() as u32, rows: self.rows.into(), arcs: self.arcs }
+    }
+
     /// Bytes of the decoded row block in host memory: successors and offsets.
     pub fn decoded_bytes(&self) -> u64 {
-        4 * (self.arcs + u64::from(self.rows) + 1)
+        4 * self.size().words()
     }
 }
 
@@ -64,19 +69,15 @@ impl SpillIndex {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let lists = ROW_BLOCK_BYTES * self.row_blocks.len() + BLOCK_BYTES * self.blocks.len();
         let mut bytes = Vec::with_capacity(COUNTS_BYTES + lists);
-        for count in [self.rank_blocks, self.resident_blocks, self.row_blocks.len(), 0] {
-            bytes.extend((count as u32).to_le_bytes());
+        let counts = [self.rank_blocks, self.resident_blocks, self.row_blocks.len(), 0].map(|count| count as u32);
+        bytes.extend_from_slice(bytemuck::bytes_of(&counts));
+        for RowBlockInfo { range, rows, arcs, blocks } in &self.row_blocks {
+            bytes.extend_from_slice(bytemuck::bytes_of(&[range.start, range.end, *rows, blocks.len() as u32]));
+            bytes.extend_from_slice(bytemuck::bytes_of(arcs));
         }
-        for row_block in &self.row_blocks {
-            for value in [row_block.range.start, row_block.range.end, row_block.rows, row_block.blocks.len() as u32] {
-                bytes.extend(value.to_le_bytes());
-            }
-            bytes.extend(row_block.arcs.to_le_bytes());
-        }
-        for block in &self.blocks {
-            for value in [block.offset, block.stored, block.plain, block.arcs, block.checksum, u64::from(block.rows)] {
-                bytes.extend(value.to_le_bytes());
-            }
+        for &SpillBlock { offset, stored, plain, arcs, checksum, rows } in &self.blocks {
+            let longs = [offset, stored, plain, arcs, checksum, rows.into()];
+            bytes.extend_from_slice(bytemuck::bytes_of(&longs));
         }
         bytes
     }
@@ -89,31 +90,28 @@ impl SpillIndex {
 
     /// Parses an index; its length must agree with what it lists.
     fn fields(bytes: &[u8]) -> Option<Self> {
-        let mut fields = Fields(bytes);
-        let (rank_blocks, resident_blocks) = (fields.u32()? as usize, fields.u32()? as usize);
-        let (count, nothing) = (fields.u32()? as usize, fields.u32()?);
-        if nothing != 0 || fields.0.len() / ROW_BLOCK_BYTES < count {
+        let (counts, lists) = bytes.split_first_chunk::<COUNTS_BYTES>()?;
+        let [rank_blocks, resident_blocks, many, nothing] = bytemuck::cast::<_, [u32; 4]>(*counts).map(|n| n as usize);
+        let (row_blocks, blocks) = lists.split_at_checked(ROW_BLOCK_BYTES * many)?;
+        let (blocks, rest) = blocks.as_chunks::<BLOCK_BYTES>();
+        // Fewer than 2^32 numbers below 2^32 do not overflow.
+        let mut next = rank_blocks + resident_blocks;
+        let row_block = |bytes: &[u8; ROW_BLOCK_BYTES]| {
+            let [range, rows, arcs]: [u64; 3] = bytemuck::cast(*bytes);
+            let [[start, end], [rows, many]] = [range, rows].map(bytemuck::cast::<u64, [u32; 2]>);
+            let first = next;
+            next += many as usize;
+            RowBlockInfo { range: start..end, rows, arcs, blocks: first..next }
+        };
+        let row_blocks = row_blocks.as_chunks::<ROW_BLOCK_BYTES>().0.iter().map(row_block).collect();
+        if nothing != 0 || !rest.is_empty() || blocks.len() != next {
             return None;
         }
-        let mut row_blocks = Vec::with_capacity(count);
-        let mut next = rank_blocks.checked_add(resident_blocks)?;
-        for _ in 0..count {
-            let range = fields.u32()?..fields.u32()?;
-            let rows = fields.u32()?;
-            let start = next;
-            next = next.checked_add(fields.u32()? as usize)?;
-            row_blocks.push(RowBlockInfo { range, rows, arcs: fields.u64()?, blocks: start..next });
-        }
-        if Some(fields.0.len()) != next.checked_mul(BLOCK_BYTES) {
-            return None;
-        }
-        let mut blocks = Vec::with_capacity(next);
-        for _ in 0..next {
-            let [offset, stored, plain] = [fields.u64()?, fields.u64()?, fields.u64()?];
-            let [arcs, checksum] = [fields.u64()?, fields.u64()?];
-            let rows = u32::try_from(fields.u64()?).ok()?;
-            blocks.push(SpillBlock { offset, stored, plain, arcs, checksum, rows });
-        }
+        let block = |bytes: &[u8; BLOCK_BYTES]| {
+            let [offset, stored, plain, arcs, checksum, rows]: [u64; 6] = bytemuck::cast(*bytes);
+            Some(SpillBlock { offset, stored, plain, arcs, checksum, rows: rows.try_into().ok()? })
+        };
+        let blocks = blocks.iter().map(block).collect::<Option<Vec<_>>>()?;
         Some(Self { rank_blocks, resident_blocks, row_blocks, blocks })
     }
 
@@ -125,12 +123,19 @@ impl SpillIndex {
         self.rank_blocks..self.rank_blocks + self.resident_blocks
     }
 
-    pub(super) fn raw_bytes(&self, i: usize) -> u64 {
-        let SpillBlock { rows, arcs, .. } = self.blocks[i];
-        raw_bytes(self.resident().contains(&i), rows.into(), arcs)
+    /// The most bytes of a row block once decoded.
+    pub(super) fn largest_row_block(&self) -> u64 {
+        self.row_blocks.iter().map(RowBlockInfo::decoded_bytes).max().unwrap_or(0)
     }
 
-    fn check(&self, header: &SpillHeader) -> Result<(), String> {
+    /// Bytes of a block's rows as plain values: a `u32` for each number (if there are any), each length and each successor.
+    pub(super) fn raw_bytes(&self, i: usize) -> u64 {
+        let SpillBlock { rows, arcs, .. } = self.blocks[i];
+        4 * values(self.resident().contains(&i), rows.into(), arcs)
+    }
+
+    /// Errors: how it contradicts itself or the header.
+    pub(super) fn check(&self, header: &SpillHeader) -> Result<(), String> {
         let of = &header.partition;
         let mut raw = 0u64;
         for (i, block) in self.blocks.iter().enumerate() {

@@ -141,7 +141,7 @@ impl Manifest {
     pub fn open(&self, dir: &Path, partition: &ManifestPartition) -> Result<SpillReader> {
         let path = dir.join(&partition.file);
         let spill = SpillReader::open(&path, Some(self.fingerprint))?;
-        let found = (spill.header().partition, spill.bytes(), spill.checksum());
+        let found = (spill.header().partition, spill.summary().bytes, spill.summary().checksum);
         let meant = (partition.id, partition.bytes, partition.checksum);
         if found != meant {
             let shown = |(id, bytes, checksum): (u32, u64, u64)| {

@@ -2,28 +2,26 @@
 //! their checksums, so a reader exists only for a complete file; blocks are checked when they are read ([`super::reading`]).
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::path::Path;
+use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::codec::{Codec, DecodeSlot};
+use super::codec::DecodeSlot;
 use super::format::{HEADER_BYTES, MAGIC, PartitionHeader, SpillHeader, checksum, damaged};
 use super::index::{RowBlockInfo, SpillIndex};
 use super::store::SpillStore;
 use super::writer::SpillSummary;
 use crate::partition::sizes::PartitionSize;
+use trimill_system::parallel::IdleValues;
 use trimill_system::{Error, Result};
 
 /// An open spill, readable from many threads at once.
 pub struct SpillReader {
-    pub(super) path: PathBuf,
+    pub(super) summary: SpillSummary,
     pub(super) store: SpillStore,
-    pub(super) header: SpillHeader,
-    checksum: u64,
-    pub(super) bytes: u64,
     pub(super) index: SpillIndex,
-    pub(super) slots: Mutex<Vec<DecodeSlot>>,
+    pub(super) slots: IdleValues<DecodeSlot>,
 }
 
 impl SpillReader {
@@ -75,54 +73,30 @@ impl SpillReader {
             return Err(damaged(path, "index: the checksum does not match, so the index is damaged"));
         }
         let index = SpillIndex::parse(path, &index, &header)?;
-        Ok(Self {
-            path: path.to_path_buf(),
-            store,
-            header,
-            checksum: checksum(&header_bytes),
-            bytes,
-            index,
-            slots: Mutex::default(),
-        })
+        let memory = match &store {
+            SpillStore::File(_) => None,
+            SpillStore::Memory(memory) => Some(Arc::clone(memory)),
+        };
+        let (path, checksum, largest_block_bytes) =
+            (path.to_path_buf(), checksum(&header_bytes), index.largest_row_block());
+        let summary = SpillSummary { path, memory, bytes, checksum, header, largest_block_bytes };
+        Ok(Self { summary, store, index, slots: IdleValues::default() })
+    }
+
+    pub fn summary(&self) -> &SpillSummary {
+        &self.summary
     }
 
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.summary.path
     }
 
     pub fn header(&self) -> &PartitionHeader {
-        &self.header.partition
-    }
-
-    pub fn codec(&self) -> Codec {
-        self.header.codec
-    }
-
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// The header's checksum, which through the index's covers every byte of the file; as in [`super::SpillSummary::checksum`].
-    pub fn checksum(&self) -> u64 {
-        self.checksum
-    }
-
-    pub fn summary(&self) -> SpillSummary {
-        SpillSummary {
-            path: self.path.clone(),
-            memory: match &self.store {
-                SpillStore::File(_) => None,
-                SpillStore::Memory(memory) => Some(Arc::clone(memory)),
-            },
-            bytes: self.bytes,
-            checksum: self.checksum,
-            header: self.header.clone(),
-            largest_block_bytes: self.largest_block_bytes(),
-        }
+        &self.summary.header.partition
     }
 
     pub fn size(&self) -> PartitionSize {
-        self.header.partition.size
+        self.header().size
     }
 
     /// Bytes of the decoded resident section in host memory: numbers, offsets and successors.
@@ -138,10 +112,6 @@ impl SpillReader {
     /// The index's entry for row block `i` (below [`SpillReader::row_blocks`]).
     pub fn row_block_info(&self, i: usize) -> &RowBlockInfo {
         &self.index.row_blocks[i]
-    }
-
-    pub fn largest_block_bytes(&self) -> u64 {
-        self.index.row_blocks.iter().map(RowBlockInfo::decoded_bytes).max().unwrap_or(0)
     }
 }
 

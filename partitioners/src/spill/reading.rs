@@ -16,7 +16,7 @@ use super::format::damaged;
 use super::index::{RowBlockInfo, SpillBlock};
 use super::reader::{SpillReader, resized};
 use super::store::SpillStore;
-use trimill_system::{Result, lock, parallel};
+use trimill_system::{Result, parallel};
 
 #[derive(Debug, Clone, Copy)]
 enum SpillSection {
@@ -60,11 +60,11 @@ struct BlockToRead<'a, O> {
 impl SpillReader {
     /// The rank of each vertex of the partition, by local number: 4 bytes each, read in the current thread pool.
     pub fn ranks(&self) -> Result<Vec<u32>> {
-        let mut ranks = resized(Vec::new(), self.header.partition.numbered.into())?;
+        let mut ranks = resized(Vec::new(), self.header().numbered.into())?;
         let parts = parallel::cut(&mut ranks, self.index.ranks().map(|i| self.index.blocks[i].rows as usize));
-        let damaged = |i: usize, found: String| damaged(&self.path, format!("ranks, block {i}: {found}"));
+        let damaged = |i: usize, found: String| damaged(self.path(), format!("ranks, block {i}: {found}"));
         parallel::try_each(self.index.ranks().zip(parts), |(i, into)| {
-            self.with_slot(|slot| {
+            self.slots.with(DecodeSlot::new, |slot| {
                 let DecodeSlot { decoder, stored, block, .. } = slot;
                 let bytes = self.plain_block(&self.index.blocks[i], decoder, stored, block);
                 let decoded = bytes.and_then(|bytes| block::ascending(bytes, u32::MAX, into).map_err(String::from));
@@ -119,11 +119,11 @@ impl SpillReader {
         };
         let (section, numbers_into) = (SpillSection::Resident, Some(&mut list[..]));
         *parts = self.read(SectionToRead { section, blocks, numbers: numbers_into, offsets, successors })?;
-        let bound = self.header.partition.numbered;
+        let bound = self.header().numbered;
         let ascending = list.windows(2).all(|pair| pair[0] < pair[1]);
         if !ascending || list.last().is_some_and(|&last| last >= bound) {
             let found = format!("{}: its numbers do not ascend strictly below {bound}", SpillSection::Resident);
-            return Err(damaged(&self.path, found));
+            return Err(damaged(self.path(), found));
         }
         *numbers = NumberRuns::of(list);
         Ok(())
@@ -211,8 +211,8 @@ impl SpillReader {
 
     fn run<O: Offset>(&self, section: SpillSection, job: BlockToRead<'_, O>) -> Result<Option<EncodedPart>> {
         let BlockToRead { number, block: of, rows, into, rows_before, bytes_before } = job;
-        let damaged = |found: String| damaged(&self.path, format!("{section}, block {number}: {found}"));
-        self.with_slot(|slot| {
+        let damaged = |found: String| damaged(self.path(), format!("{section}, block {number}: {found}"));
+        self.slots.with(DecodeSlot::new, |slot| {
             let DecodeSlot { decoder, stored, block, lengths } = slot;
             match into {
                 SuccessorsInto::Plain(successors) => {
@@ -242,18 +242,6 @@ impl SpillReader {
         })
     }
 
-    /// Runs `work` with a decoder and buffers that no other thread is using.
-    fn with_slot<T>(&self, work: impl FnOnce(&mut DecodeSlot) -> Result<T>) -> Result<T> {
-        let spare = lock(&self.slots).pop();
-        let mut slot = match spare {
-            Some(slot) => slot,
-            None => DecodeSlot::new()?,
-        };
-        let done = work(&mut slot);
-        lock(&self.slots).push(slot);
-        done
-    }
-
     fn plain_block<'b>(
         &self,
         block: &SpillBlock,
@@ -279,7 +267,7 @@ impl SpillReader {
             true => Ok(()),
             false => Err(format!("the checksum of the {} bytes at {} is wrong", block.stored, block.offset)),
         };
-        match self.header.codec {
+        match self.summary.header.codec {
             Codec::Plain => {
                 self.store.read(into, block.offset).map_err(unreadable)?;
                 checked(into)

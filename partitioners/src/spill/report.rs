@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::block::raw_bytes;
 use super::codec::Codec;
 use super::format::{PartitionHeader, VERSION};
+use super::index::RowBlockInfo;
 use super::reader::SpillReader;
 use trimill_system::{hex, path_text};
 
@@ -56,47 +56,30 @@ pub struct RowBlockReport {
 
 impl SpillReader {
     pub fn report(&self) -> SpillReport {
-        let section = |blocks: Range<usize>, numbered: bool, decoded_bytes: u64| {
+        let section = |blocks: Range<usize>, decoded_bytes: u64| {
             let (rows, arcs) = self.index.sum(blocks.clone());
-            let (raw, stored) = (raw_bytes(numbered, rows, arcs), self.index.stored(blocks.clone()));
-            SectionReport {
-                rows,
-                arcs,
-                blocks: blocks.len() as u64,
-                raw_bytes: raw,
-                stored_bytes: stored,
-                decoded_bytes,
-                ratio: ratio(raw, stored),
-            }
+            let raw_bytes: u64 = blocks.clone().map(|i| self.index.raw_bytes(i)).sum();
+            let stored_bytes = self.index.stored(blocks.clone());
+            let ratio = if stored_bytes == 0 { 0.0 } else { raw_bytes as f64 / stored_bytes as f64 };
+            SectionReport { rows, arcs, blocks: blocks.len() as u64, raw_bytes, stored_bytes, decoded_bytes, ratio }
         };
-        let resident = section(self.index.resident(), true, self.resident_decoded_bytes());
-        let row_blocks: Vec<_> = self
-            .index
-            .row_blocks
-            .iter()
-            .map(|row_block| RowBlockReport {
-                first: row_block.range.start,
-                end: row_block.range.end,
-                section: section(row_block.blocks.clone(), false, row_block.decoded_bytes()),
-            })
-            .collect();
-        let ranks = section(self.index.ranks(), false, 4 * u64::from(self.header().numbered));
-        let mut total = SectionReport { rows: 0, ..ranks };
-        for section in std::iter::once(&resident).chain(row_blocks.iter().map(|row_block| &row_block.section)) {
-            total.rows += section.rows;
-            total.arcs += section.arcs;
-            total.blocks += section.blocks;
-            total.raw_bytes += section.raw_bytes;
-            total.stored_bytes += section.stored_bytes;
-            total.decoded_bytes += section.decoded_bytes;
-        }
-        total.ratio = ratio(total.raw_bytes, total.stored_bytes);
+        let ranks = section(self.index.ranks(), 4 * u64::from(self.header().numbered));
+        let resident = section(self.index.resident(), self.resident_decoded_bytes());
+        let of_row_block = |row_block: &RowBlockInfo| RowBlockReport {
+            first: row_block.range.start,
+            end: row_block.range.end,
+            section: section(row_block.blocks.clone(), row_block.decoded_bytes()),
+        };
+        let row_blocks: Vec<_> = self.index.row_blocks.iter().map(of_row_block).collect();
+        let decoded: u64 = row_blocks.iter().map(|row_block| row_block.section.decoded_bytes).sum();
+        let all = section(0..self.index.blocks.len(), ranks.decoded_bytes + resident.decoded_bytes + decoded);
+        let total = SectionReport { rows: all.rows - ranks.rows, ..all };
         SpillReport {
             file: self.path().to_path_buf(),
-            bytes: self.bytes(),
+            bytes: self.summary.bytes,
             version: VERSION,
-            codec: self.codec(),
-            checksum: self.checksum(),
+            codec: self.summary.header.codec,
+            checksum: self.summary.checksum,
             header: self.header().clone(),
             ranks,
             resident,
@@ -104,8 +87,4 @@ impl SpillReader {
             total,
         }
     }
-}
-
-fn ratio(raw: u64, stored: u64) -> f64 {
-    if stored == 0 { 0.0 } else { raw as f64 / stored as f64 }
 }

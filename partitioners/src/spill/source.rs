@@ -1,6 +1,6 @@
 //! A spill as the rows of a partition that is counted.
 
-use trimill_counting::{PartitionOutline, PartitionSource, Resident, ResidentSize, RowBlock, RowBlockSize};
+use trimill_counting::{PartitionOutline, PartitionSource, Resident, ResidentSize, RowBlock};
 use trimill_system::{Bytes, Result};
 
 use super::SpillReader;
@@ -28,10 +28,7 @@ impl Spilled {
 impl PartitionSource for Spilled {
     fn outline(&self) -> PartitionOutline {
         let (spill, numbered, of) = (&self.spill, self.spill.header().numbered, self.spill.size());
-        let size = |i| {
-            let row_block = spill.row_block_info(i);
-            RowBlockSize { range: row_block.range.len() as u32, rows: u64::from(row_block.rows), arcs: row_block.arcs }
-        };
+        let size = |i| spill.row_block_info(i).size();
         let words = |i| if self.encoded { spill.encoded_words(i) } else { size(i).words() };
         let row_blocks = spill.row_blocks();
         PartitionOutline {

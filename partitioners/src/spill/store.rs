@@ -23,7 +23,7 @@ pub(super) enum SpillStore {
 impl SpillTarget {
     /// A temporary file beside its final place `path`.
     pub(super) fn beside(path: &Path, dir: &Path, name: &str) -> Result<Self> {
-        let file = NewFile::create(dir, &format!(".{name}."), ".tmp", disk::mode_in(dir))?.known_as(path);
+        let file = NewFile::create(dir, &format!(".{name}."), disk::mode_in(dir))?.known_as(path);
         Ok(Self::File(BufWriter::new(file)))
     }
 

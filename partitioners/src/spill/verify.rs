@@ -10,7 +10,7 @@ use trimill_system::control::{Control, Unit};
 
 impl SpillReader {
     pub fn verify(&self, control: &Control) -> Result<()> {
-        let task = control.task("verify", Some(self.bytes()), Unit::Bytes);
+        let task = control.task("verify", Some(self.summary.bytes), Unit::Bytes);
         let at_once = 2 * rayon::current_num_threads().max(1);
         self.ranks()?;
         task.advance(self.index.stored(self.index.ranks()));

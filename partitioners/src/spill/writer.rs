@@ -129,21 +129,11 @@ impl SpillWriter {
         Ok(())
     }
 
-    /// Completes the file and gives it its name, replacing any. Panics when locals, their arcs or row blocks' ranges differ from the header.
+    /// Completes the file and gives it its name, replacing any. Panics when a reader would refuse it: when what was added contradicts the header.
     pub fn finish(mut self) -> Result<SpillSummary> {
         self.close(BlockSection::Resident);
         self.flush()?;
         let index = self.index();
-        let (numbered, size) = (u64::from(self.header.numbered), self.header.size);
-        let resident = (size.locals, size.resident_arcs);
-        let proxies: u64 = index.row_blocks.iter().map(|row_block| u64::from(row_block.rows)).sum();
-        assert_eq!(index.sum(index.ranks()).0, numbered, "each vertex has a rank");
-        assert_eq!(index.sum(index.resident()), resident, "the resident section holds all locals and their arcs");
-        assert_eq!(size.locals + proxies, numbered, "the row blocks hold all kept proxies");
-        assert!(
-            index.row_blocks.last().is_none_or(|last| u64::from(last.range.end) == numbered),
-            "row blocks cover the numbering"
-        );
         let bytes = index.to_bytes();
         let header = SpillHeader {
             codec: self.codec,
@@ -155,13 +145,15 @@ impl SpillWriter {
             index_bytes: bytes.len() as u64,
             index_checksum: xxh3_64(&bytes),
         };
+        let checked = index.check(&header);
+        assert!(checked.is_ok(), "{checked:?}");
         self.out.write(&bytes).map_err(|error| Error::write(&self.path, error))?;
         let bytes_of_header = header.to_bytes();
         let memory = self.out.finish(&bytes_of_header, &self.path, self.durable)?;
         Ok(SpillSummary {
             bytes: self.end + bytes.len() as u64,
             checksum: checksum(&bytes_of_header),
-            largest_block_bytes: index.row_blocks.iter().map(RowBlockInfo::decoded_bytes).max().unwrap_or(0),
+            largest_block_bytes: index.largest_row_block(),
             header,
             path: self.path,
             memory,

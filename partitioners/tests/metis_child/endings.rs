@@ -16,25 +16,25 @@ use crate::CHILD;
 use crate::graphs::{ring_of_cliques, scrambled};
 use crate::tests::{HELPER, assert_empty, assert_refused, found, options};
 
+/// What the system says of a process; `None` if it is gone.
+fn status(process: Pid, field: &str) -> Option<String> {
+    let path = Path::new("/proc").join(process.as_raw_pid().to_string()).join("status");
+    std::fs::read_to_string(path).ok()?.lines().find_map(|line| Some(line.strip_prefix(field)?.trim().to_owned()))
+}
+
+fn children_of(parent: u32) -> Vec<Pid> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let processes = entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
+    processes.filter(|&process| status(process, "PPid:") == Some(parent.to_string())).collect()
+}
+
 fn children() -> Vec<Pid> {
-    let us = std::process::id().to_string();
-    let parent = |status: &str| status.lines().find_map(|line| Some(line.strip_prefix("PPid:")?.trim().to_owned()));
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let id = entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
-        let status = std::fs::read_to_string(entry.path().join("status")).unwrap_or_default();
-        if parent(&status).is_some_and(|parent| parent == us) {
-            found.extend(id);
-        }
-    }
-    found
+    children_of(std::process::id())
 }
 
 /// Whether METIS has begun in the process: then it has a handler of SIGTERM.
-fn runs_metis(process: Pid) -> bool {
-    let status = std::fs::read_to_string(Path::new("/proc").join(process.as_raw_pid().to_string()).join("status"))
-        .unwrap_or_default();
-    let caught = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigCgt:")?.trim(), 16).ok());
+fn runs_metis(process: &Pid) -> bool {
+    let caught = status(*process, "SigCgt:").and_then(|caught| u64::from_str_radix(&caught, 16).ok());
     caught.is_some_and(|caught| caught >> 14 & 1 == 1)
 }
 
@@ -42,7 +42,7 @@ fn runs_metis(process: Pid) -> bool {
 fn killed(graph: &RowsById, dir: &TempDir, helper: &Helper, signal: Signal) -> Error {
     let sent = AtomicBool::new(false);
     let control = Control::silent().watched(move || {
-        let child = children().first().copied().filter(|&child| runs_metis(child));
+        let child = children().first().copied().filter(runs_metis);
         if let Some(child) = child.filter(|_| !sent.swap(true, Ordering::Relaxed)) {
             kill_process(child, signal).unwrap();
         }
@@ -119,7 +119,7 @@ pub(crate) fn a_wish_to_stop_kills_the_child() {
     let control = Control::silent();
     let stop = control.clone();
     let watched = control.watched(move || {
-        if children().first().is_some_and(|&child| runs_metis(child)) && asked.fetch_add(1, Ordering::Relaxed) > 1 {
+        if children().first().is_some_and(runs_metis) && asked.fetch_add(1, Ordering::Relaxed) > 1 {
             stop.stop();
         }
     });
@@ -160,25 +160,16 @@ pub(crate) fn the_child_dies_with_its_parent() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let id = parent.id();
-    let list = Path::new("/proc").join(id.to_string()).join("task").join(id.to_string()).join("children");
     let until = Instant::now() + Duration::from_secs(20);
     let child = loop {
-        let child = std::fs::read_to_string(&list).unwrap_or_default().split_whitespace().next().map(str::to_owned);
-        if let Some(child) = child.and_then(|id| id.parse().ok()).and_then(Pid::from_raw)
-            && runs_metis(child)
-        {
+        if let Some(child) = children_of(parent.id()).into_iter().find(runs_metis) {
             break child;
         }
         assert!(Instant::now() < until && parent.try_wait().unwrap().is_none(), "no child was seen");
     };
     parent.kill().unwrap();
     parent.wait().unwrap();
-    let gone = || {
-        let status = std::fs::read_to_string(Path::new("/proc").join(child.as_raw_pid().to_string()).join("status"));
-        status.map_or(true, |status| status.contains("State:\tZ"))
-    };
-    while !gone() {
+    while status(child, "State:").is_some_and(|state| !state.starts_with('Z')) {
         assert!(Instant::now() < until, "the child outlived its parent");
         std::thread::sleep(Duration::from_millis(5));
     }

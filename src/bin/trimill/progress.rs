@@ -33,7 +33,7 @@ impl ProgressLine {
     /// `terminal`: whether standard error is one on which lines can be drawn over.
     pub(crate) fn new(mode: ProgressMode, terminal: bool) -> Self {
         match (mode, terminal) {
-            (ProgressMode::None, _) => Self { observer: Arc::new(Silent::default()), bar: None },
+            (ProgressMode::None, _) => Self { observer: Arc::new(Silent), bar: None },
             (ProgressMode::Auto, true) => {
                 let bar = ProgressBar::new(SCALE).with_style(style());
                 let shown = ShownProgress::new(ProgressTarget::Bar(bar.clone()), Duration::ZERO, REDRAWN);

@@ -34,13 +34,13 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// `prefix` and `suffix` are those of the temporary name.
-    pub fn create(dir: &Path, prefix: &str, suffix: &str, mode: u32) -> Result<Self> {
+    /// `prefix` is that of the temporary name.
+    pub fn create(dir: &Path, prefix: &str, mode: u32) -> Result<Self> {
         let prefix = marked(prefix);
         let make = || loop {
             // Opened here, because `tempfile_in` would hide the system's error and name the temporary file.
             let open = |path: &Path| File::options().read(true).write(true).create_new(true).mode(mode).open(path);
-            let file = tempfile::Builder::new().prefix(&prefix).suffix(suffix).make_in(dir, open)?;
+            let file = tempfile::Builder::new().prefix(&prefix).suffix(".tmp").make_in(dir, open)?;
             if !is_lost(file.as_file(), file.path()) {
                 return Ok(file);
             }
@@ -80,7 +80,7 @@ impl NewFile {
     }
 
     pub fn sync(&self) -> Result<()> {
-        step(|| faults::sync(self.as_file())).map_err(|e| self.failed(e))
+        step(|| faults::sync(self.as_file())).map_err(|e| Error::write(&self.name, e))
     }
 
     /// Gives the file its final name, replacing any file of that name. Errors: `Kind::Resource`; the file is removed.
@@ -113,10 +113,6 @@ impl NewFile {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(None),
             Err(e) => Err(Error::write(to, e)),
         }
-    }
-
-    pub fn failed(&self, error: io::Error) -> Error {
-        Error::write(&self.name, error)
     }
 }
 

@@ -14,7 +14,7 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ const MOST_LINKS: usize = 40;
 /// What to do about a file where an output is to be.
 pub const TO_REPLACE: &str = "name another file, or replace it with --force (in a job file `output.force = true`)";
 
-/// The error for an output for which [`Output::finish_new`] found no free name.
+/// The error for an output for which [`Output::finish`] found no free name.
 pub fn has_appeared(path: &Path) -> Error {
     Error::resource("is there already: it has appeared since the job began")
         .at(path)
@@ -47,7 +47,7 @@ fn beside(to: &Path, path: &Path, mode: u32) -> Result<NewFile> {
             .advice("make it first, or name another one"));
     }
     sweep(dir);
-    Ok(NewFile::create(dir, ".trimill-", ".tmp", mode).map_err(|error| error.at(path))?.known_as(path))
+    Ok(NewFile::create(dir, ".trimill-", mode).map_err(|error| error.at(path))?.known_as(path))
 }
 
 /// Where the chain of links from `path` ends; nothing is there yet.
@@ -64,18 +64,11 @@ pub fn end_of_links(path: &Path) -> PathBuf {
 
 /// What is open as standard output or standard error, if that is this file.
 fn standard(found: &Metadata) -> Option<io::Result<OwnedFd>> {
-    let same = |open: &dyn AsFd| {
-        fstat(open.as_fd()).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == (found.dev(), found.ino()))
-    };
+    let same =
+        |open: &BorrowedFd<'_>| fstat(open).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == (found.dev(), found.ino()));
     let (out, err) = (io::stdout(), io::stderr());
-    let open: &dyn AsFd = if same(&out) {
-        &out
-    } else if same(&err) {
-        &err
-    } else {
-        return None;
-    };
-    Some(open.as_fd().try_clone_to_owned())
+    let open = [out.as_fd(), err.as_fd()].into_iter().find(same)?;
+    Some(open.try_clone_to_owned())
 }
 
 /// Opens what an output is written to where it makes no file.
@@ -129,10 +122,7 @@ impl Output {
         let mut renamed: Vec<PathBuf> = Vec::new();
         for output in outputs {
             let (name, to) = (output.name.clone(), output.renamed_to().map(Path::to_path_buf));
-            let finished = match force {
-                true => output.finish(),
-                false => output.finish_new().and_then(|free| if free { Ok(()) } else { Err(has_appeared(&name)) }),
-            };
+            let finished = output.finish(force).and_then(|free| if free { Ok(()) } else { Err(has_appeared(&name)) });
             if let Err(error) = finished {
                 renamed.iter().for_each(|to| drop(remove(to)));
                 return Err(error);
@@ -142,17 +132,10 @@ impl Output {
         Ok(())
     }
 
-    /// Gives a new file its final name.
-    pub fn finish(self) -> Result<()> {
+    /// Gives a new file its final name, and replaces a file only if `force`. Returns whether it could have the name.
+    pub fn finish(self, force: bool) -> Result<bool> {
         match self.sink {
-            OutputSink::New(file, to) => file.persist(&to),
-            OutputSink::Existing(_) => Ok(()),
-        }
-    }
-
-    /// As [`Self::finish`], but never replaces a file: returns whether the name was free.
-    pub fn finish_new(self) -> Result<bool> {
-        match self.sink {
+            OutputSink::New(file, to) if force => file.persist(&to).map(|()| true),
             OutputSink::New(file, to) => file.persist_if_free(&to),
             OutputSink::Existing(_) => Ok(true),
         }
@@ -223,7 +206,7 @@ pub fn write_outputs(outputs: &[(&Path, &[u8])]) -> Result<()> {
     }
     let dirs: Vec<PathBuf> =
         written.iter().filter_map(|output| Some(parent(output.renamed_to()?).to_path_buf())).collect();
-    written.into_iter().try_for_each(Output::finish)?;
+    written.into_iter().try_for_each(|output| output.finish(true).map(drop))?;
     dirs.iter().try_for_each(|dir| sync_dir(dir))
 }
 

@@ -85,12 +85,8 @@ impl WaitingBytes {
     }
 
     pub fn length(&self) -> u64 {
-        self.held() + self.in_file()
-    }
-
-    pub fn in_file(&self) -> u64 {
         match self {
-            Self::Memory(_) => 0,
+            Self::Memory(bytes) => bytes.len() as u64,
             Self::File(WrittenBytes { place, .. }) => place.end - place.start,
         }
     }

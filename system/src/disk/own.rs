@@ -2,9 +2,9 @@
 //! somebody planted. So files that the program made on an earlier start are opened without following links and without waiting, and used only if they
 //! are regular files of the same (effective) user. Only somebody with that user's rights can create those.
 
-use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use rustix::fs::OFlags;
@@ -58,15 +58,6 @@ pub fn open_plain_to_write(path: &Path) -> io::Result<Option<File>> {
     opened(options(true, true), path, |metadata| metadata.is_file())
 }
 
-/// Makes `dir` and its missing parents, for this user alone; returns whether it did not exist.
-pub fn private_dir(dir: &Path) -> Result<bool> {
-    if dir.is_dir() {
-        return Ok(false);
-    }
-    step(|| DirBuilder::new().recursive(true).mode(0o700).create(dir)).map_err(|e| Error::write(dir, e))?;
-    Ok(true)
-}
-
 /// The mode of a new file in `dir`, before the umask: who may not read the folder may not read the file either.
 pub fn mode_in(dir: &Path) -> u32 {
     dir.metadata().map_or(PRIVATE, |metadata| metadata.mode() & SHARED)
@@ -93,6 +84,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::disk::{make_dir, private_dir};
 
     #[test]
     fn only_regular_files_of_the_user_are_opened() {
@@ -133,5 +125,9 @@ mod tests {
         assert_eq!((mode_in(&inner), mode_in(&dir.path().join("nowhere"))), (0o600, 0o600));
         fs::set_permissions(&inner, Permissions::from_mode(0o755)).unwrap();
         assert_eq!(mode_in(&inner), 0o644);
+        fs::write(inner.join("file"), "x").unwrap();
+        for error in [make_dir(&inner.join("file")), private_dir(&inner.join("file")).map(drop)] {
+            assert!(error.unwrap_err().to_string().contains("file: is neither a directory nor a link to one"));
+        }
     }
 }

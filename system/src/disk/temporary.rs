@@ -18,6 +18,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::step;
 use crate::error::{Error, Result};
 
+/// How the names of temporary files and directories begin. One of another name would stay if its process is killed.
 const PREFIXES: [&str; 3] = ["trimill-", ".trimill-", ".part-"];
 
 /// A new directory, removed with its contents on drop.
@@ -123,8 +124,8 @@ mod tests {
         };
         let used = TemporaryDir::new(dir.path(), "trimill-spill-").unwrap();
         std::fs::write(used.path().join("spill"), "x").unwrap();
-        let file = NewFile::create(dir.path(), ".part-00001.spill.", ".tmp", PRIVATE).unwrap();
-        let whole = NewFile::create(dir.path(), "trimill-graph-", ".tmp", PRIVATE).unwrap();
+        let file = NewFile::create(dir.path(), ".part-00001.spill.", PRIVATE).unwrap();
+        let whole = NewFile::create(dir.path(), "trimill-graph-", PRIVATE).unwrap();
         let foreign = ["trimill-spill-0123456789abcdef-abcd", "graph.txt", &format!("other-{}-x", machine())];
         foreign.iter().for_each(|name| std::fs::write(dir.path().join(name), "x").unwrap());
         let before = names();

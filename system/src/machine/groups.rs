@@ -13,7 +13,7 @@ pub(super) fn limit(root: &Path) -> Option<Bytes> {
     let (groups, mounts) = (read("proc/self/cgroup"), read("proc/self/mountinfo"));
     let limits = mounts.lines().filter_map(Mount::of_line).filter_map(|mount| {
         let group = groups.lines().find_map(|line| mount.group_of_line(line))?;
-        mount.limits(root, group).min()
+        mount.least_limit(root, group)
     });
     limits.min().map(Bytes)
 }
@@ -51,16 +51,14 @@ impl Mount {
         controllers.split(',').any(|controller| controller == self.controller).then(|| Path::new(group))
     }
 
-    /// The limits of `group` and its visible ancestors. In a container the group may have an outside name; its own group is then the mounted one.
-    fn limits(&self, root: &Path, group: &Path) -> impl Iterator<Item = u64> {
+    /// The least limit of `group` and its visible ancestors. In a container the group may have an outside name; its own group is then the mounted one.
+    fn least_limit(&self, root: &Path, group: &Path) -> Option<u64> {
         let normal = |path: &&Path| !path.components().any(|part| part == Component::ParentDir);
         let below = group.strip_prefix(&self.top).ok().filter(normal).unwrap_or(Path::new(""));
         let point = root.join(self.point.strip_prefix("/").unwrap_or(&self.point));
-        let file = self.file;
-        let all: Vec<PathBuf> =
-            point.join(below).ancestors().take_while(|dir| dir.starts_with(&point)).map(Path::to_path_buf).collect();
         // Without a limit a group says `max`, or in version 1 a number beyond all memory; version 2's root group says nothing.
-        all.into_iter().filter_map(move |dir| fs::read_to_string(dir.join(file)).ok()?.trim().parse().ok())
+        let limit = |dir: &Path| fs::read_to_string(dir.join(self.file)).ok()?.trim().parse().ok();
+        point.join(below).ancestors().take_while(|dir| dir.starts_with(&point)).filter_map(limit).min()
     }
 }
 
