@@ -66,7 +66,7 @@ impl Bvgraph {
         let offsets = Some(&files.offsets).filter(|path| path.is_file()).and_then(|path| {
             let file = File::open(path).ok()?;
             let (bytes, code) = (file.metadata().ok()?.len(), properties.encoding.offsets);
-            Some(Offsets { file: Storage::Local(file), bytes, code })
+            Some(Offsets { file: Storage::Local(file.into()), bytes, code })
         });
         if offsets.is_none() && files.ef.is_file() {
             tracing::info!(

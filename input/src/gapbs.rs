@@ -78,8 +78,8 @@ impl GapbsSg {
             return Err(wrong(format!("a size of {} bytes, too small for its {vertices} vertices", file.bytes))
                 .advice("the file is truncated; write or fetch it again"));
         }
-        let mut named = file.again()?;
-        named.path = PathBuf::from(format!("{}: offsets", file.path.display()));
+        let path = PathBuf::from(format!("{}: offsets", file.path.display()));
+        let named = InputFile { path, ..file.clone() };
         let offsets = NpyArray::within(named, OFFSETS, vertices + 1, NpyIntegers::I64);
         let arcs = offsets.get(vertices)?;
         let wrong = |found: String| Error::data(&file.path, found).advice(DAMAGED);

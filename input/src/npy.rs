@@ -70,11 +70,11 @@ impl NpyPairs {
                     .advice("save a sparse matrix with scipy.sparse.save_npz"));
             }
         };
-        let (tails, heads) = match header.fortran {
-            true => array.halves().map(|(tails, heads)| (tails, Some(heads)))?,
-            false => (array, None),
-        };
-        Ok(Self { tails, heads, arcs })
+        if header.fortran {
+            let (tails, heads) = array.halves();
+            return Ok(Self { tails, heads: Some(heads), arcs });
+        }
+        Ok(Self { tails: array, heads: None, arcs })
     }
 
     /// The bytes of an arc.

@@ -171,7 +171,7 @@ mod tests {
     fn file(bytes: &[u8]) -> Storage {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
-        Storage::Local(file)
+        Storage::Local(file.into())
     }
 
     #[test]

@@ -127,10 +127,10 @@ impl NpyArray {
     }
 
     /// The first half of the integers, and the second one.
-    pub(super) fn halves(self) -> Result<(Self, Self)> {
+    pub(super) fn halves(self) -> (Self, Self) {
         let (integers, length) = (self.integers, self.length / 2);
-        let second = Self::within(self.file.again()?, self.start + integers.bytes() * length, length, integers);
-        Ok((Self { length, ..self }, second))
+        let second = Self::within(self.file.clone(), self.start + integers.bytes() * length, length, integers);
+        (Self { length, ..self }, second)
     }
 
     pub(crate) fn bytes(&self) -> u64 {

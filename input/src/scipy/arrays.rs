@@ -51,16 +51,15 @@ impl<'a> Arrays<'a> {
     pub(super) fn integers(&mut self, name: &str) -> Result<NpyArray> {
         let at = self.place(name)?;
         let bytes = self.archive.members[at].bytes;
-        let member = format!("{name}.npy");
-        let (array, header) = if let Some(start) = self.archive.stored_at(at)? {
+        let (file, start) = if let Some(start) = self.archive.stored_at(at)? {
             self.archive.contents(at, self.how.control, |_| Ok(()))?;
-            let file = self.file.file.again().map_err(|e| Error::read(&self.file.path, e))?;
-            NpyArray::open(self.file.member(&member, file)?, start, bytes)?
+            (self.file.file.clone(), start)
         } else {
             let mut spool = Spool::new("an array", &self.file.path, self.how.work_dir, bytes)?;
             self.archive.contents(at, self.how.control, |chunk| spool.write(chunk))?;
-            NpyArray::open(self.file.member(&member, spool.finish()?)?, 0, bytes)?
+            (spool.finish()?, 0)
         };
+        let (array, header) = NpyArray::open(self.file.member(&format!("{name}.npy"), file)?, start, bytes)?;
         if header.shape.len() != 1 {
             return Err(self
                 .error(name, format!("an array of shape {}", header.shown_shape()))
