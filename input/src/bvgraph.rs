@@ -30,7 +30,8 @@ use super::storage::Storage;
 use super::{ArcSink, Reader};
 use bits::{BitOrder, HighFirst, LowFirst};
 use chunk::BvChunk;
-use chunks::{BvChunks, ChunkReader};
+use chunks::BvChunks;
+use decode::ChunkReader;
 pub(super) use files::BvGraphFiles;
 pub use files::{companions, name_without_dots};
 use offsets::{OffsetCuts, Offsets};
@@ -101,7 +102,7 @@ impl Bvgraph {
     }
 
     fn scan_as<'a, O: BitOrder>(&'a self, sink: &dyn ArcSink, control: &Control, task: &'a Task) -> Result<u64> {
-        let mut chunks = BvChunks::<O>::new(self, task);
+        let mut chunks = BvChunks::<O>::of(self, task);
         let found = AtomicU64::new(0);
         let decode = |work: &mut ChunkToDecode<'a, O>| -> Result<()> {
             control.check()?;
@@ -128,7 +129,7 @@ impl Bvgraph {
             Ok(())
         };
         let next = |work: &mut ChunkToDecode<'a, O>| {
-            let Some(chunk) = chunks.next(|_| {})? else { return Ok(false) };
+            let Some(chunk) = chunks.next(self, |_| {})? else { return Ok(false) };
             work.chunk = chunk;
             Ok(true)
         };
@@ -162,17 +163,12 @@ impl Bvgraph {
     }
 }
 
+#[derive(Default)]
 struct ChunkToDecode<'a, O> {
     chunk: BvChunk,
     reader: Option<ChunkReader<'a, O>>,
     rows: Vec<(u64, usize)>,
     heads: Vec<u32>,
-}
-
-impl<O> Default for ChunkToDecode<'_, O> {
-    fn default() -> Self {
-        Self { chunk: BvChunk::default(), reader: None, rows: Vec::new(), heads: Vec::new() }
-    }
 }
 
 impl Reader for Bvgraph {

@@ -5,7 +5,8 @@ use std::sync::{Mutex, OnceLock};
 
 use super::bits::{BitOrder, BitReader};
 use super::chunk::{Before, BvChunk};
-use super::chunks::{BvChunks, ChunkReader};
+use super::chunks::BvChunks;
+use super::decode::ChunkReader;
 use super::{BATCH, Bvgraph};
 use crate::rows::{AdjacencyRows, PART, RowChunk, Symmetry, unless_damaged};
 use trimill_system::control::{Control, Unit};
@@ -52,9 +53,9 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
     /// The chunks, and without a file of offsets the degrees of all rows; `None` if the graph is known to contradict `directed`.
     fn find_chunks(&self, directed: bool, control: &Control) -> Result<Option<(Vec<BvChunk>, Vec<u32>)>> {
         let task = control.task("header", Some(self.graph.file.bytes), Unit::Bytes);
-        let mut all = BvChunks::<O>::new(self.graph, &task);
+        let mut all = BvChunks::<O>::of(self.graph, &task);
         let (mut chunks, mut lengths) = (Vec::new(), Vec::new());
-        while let Some(chunk) = all.next(|degree| lengths.push(degree as u32))? {
+        while let Some(chunk) = all.next(self.graph, |degree| lengths.push(degree as u32))? {
             control.check()?;
             if chunks.is_empty() && !self.may_be_symmetric(&chunk)? {
                 let _ = self.symmetry.set(Symmetry::Missing);
