@@ -5,11 +5,12 @@ use std::ops::Range;
 
 use super::dictionary::{TextDictionaries, TextDictionary};
 use super::schema::ArrowValues;
-use super::values::{ArrowBatch, BatchBody, IdReader, ROWS};
+use super::values::{ArrowBatch, BatchBody, IdReader};
 use crate::names::columns::LONGEST_NAME;
 use crate::names::{NameSink, NamedArcs, names_expected};
 use crate::spool::Spool;
 use crate::storage::Storage;
+use crate::tables::ROWS;
 use trimill_system::{Control, Result};
 
 /// Bytes read at a time: in order, and where a view points.
@@ -60,7 +61,7 @@ enum TextPlaces<'a> {
     },
     Viewed {
         views: BufReader<Box<dyn Read + 'a>>,
-        buffers: Vec<ViewedText<'a>>,
+        buffers: Vec<ViewedText>,
     },
     /// Numbers of texts in a dictionary; some were read ahead, of rows up to `to`.
     Numbered {
@@ -143,7 +144,7 @@ impl<'a> ColumnTexts<'a> {
             }
             TextPlaces::Numbered { dictionary, ids, read, next, to } => {
                 if *next == read.len() {
-                    ids.read((*to - row).min(ROWS) as usize, row, read)?;
+                    ids.read(row..(*to).min(row + ROWS), read)?;
                     *next = 0;
                 }
                 *next += 1;
@@ -162,24 +163,19 @@ fn offset(batch: &ArrowBatch<'_>, end: usize, offsets: &mut impl Read) -> Result
 }
 
 /// A buffer of texts, to which views refer in any order.
-struct ViewedText<'a> {
-    file: ViewedFile<'a>,
+struct ViewedText {
+    file: Storage,
     within: Range<u64>,
     piece: Vec<u8>,
     at: u64,
 }
 
-enum ViewedFile<'a> {
-    Input(&'a Storage),
-    Copy(Storage),
-}
-
-impl<'a> ViewedText<'a> {
+impl ViewedText {
     /// Copies the buffer to a temporary file if it is compressed or on a server.
-    fn open(batch: &'a ArrowBatch<'a>, end: usize, buffer: &Range<u64>) -> Result<Self> {
+    fn open(batch: &ArrowBatch<'_>, end: usize, buffer: &Range<u64>) -> Result<Self> {
         let (file, within) = match batch.body {
             BatchBody::Stored(file, body) if batch.layout.compression.is_none() && !file.is_remote() => {
-                (ViewedFile::Input(file), body + buffer.start..body + buffer.end)
+                (file.clone(), body + buffer.start..body + buffer.end)
             }
             _ => {
                 let length = buffer.end - buffer.start;
@@ -194,7 +190,7 @@ impl<'a> ViewedText<'a> {
                         }
                     }
                 }
-                (ViewedFile::Copy(spool.finish()?), 0..copied)
+                (spool.finish()?, 0..copied)
             }
         };
         Ok(Self { file, within, piece: Vec::new(), at: 0 })
@@ -207,13 +203,9 @@ impl<'a> ViewedText<'a> {
     fn read(&mut self, at: u64, into: &mut [u8]) -> io::Result<()> {
         let end = at + into.len() as u64;
         if at < self.at || end > self.at + self.piece.len() as u64 {
-            let file = match &self.file {
-                ViewedFile::Input(file) => *file,
-                ViewedFile::Copy(file) => file,
-            };
             let all = self.within.end - self.within.start;
             self.piece.resize((all - at).min(VIEWED.max(into.len()) as u64) as usize, 0);
-            file.read_exact_at(&mut self.piece, self.within.start + at)?;
+            self.file.read_exact_at(&mut self.piece, self.within.start + at)?;
             self.at = at;
         }
         let begin = (at - self.at) as usize;
