@@ -38,10 +38,9 @@ const MOST_NAMED: usize = 3;
 /// A member that identifies a SciPy matrix.
 const OF_SCIPY: &str = "format.npy";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ArchiveKind {
+enum Archive<'a> {
     Tar,
-    Zip,
+    Zip(Zip<'a>),
 }
 
 /// The graph in a file: one or several members if it is an archive, else the file itself. `format` is what the user said.
@@ -51,28 +50,22 @@ pub(super) fn unpacked(
     work_dir: &Path,
     control: &Control,
 ) -> Result<Vec<InputFile>> {
-    let unpacked = match kind(&file, format)? {
-        None => return Ok(vec![file]),
-        Some(ArchiveKind::Tar) => from_tar(&file, format, work_dir, control)?,
-        Some(ArchiveKind::Zip) => match from_zip(&file, format, work_dir, control)? {
-            Some(unpacked) => unpacked,
-            None => return Ok(vec![file]),
-        },
+    let unpacked = match as_archive(&file, format)? {
+        None => None,
+        Some(Archive::Tar) => Some(from_tar(&file, format, work_dir, control)?),
+        Some(Archive::Zip(archive)) => Some(from_zip(&file, &archive, format, work_dir, control)?),
     };
-    let archive = file.path.display();
+    let Some(unpacked) = unpacked else { return Ok(vec![file]) };
+    let path = file.path.display();
     if unpacked.len() > MOST_NAMED {
         let bytes = Bytes(unpacked.iter().map(|member| member.bytes).sum());
-        tracing::info!(target: NOTE, "{archive}: {} of its members are read ({bytes})", unpacked.len());
+        tracing::info!(target: NOTE, "{path}: {} of its members are read ({bytes})", unpacked.len());
     }
     for member in &unpacked {
         if unpacked.len() <= MOST_NAMED {
-            tracing::info!(target: NOTE, "{archive}: its member '{}' is read ({})", shown(member.name()), Bytes(member.bytes));
+            tracing::info!(target: NOTE, "{path}: its member '{}' is read ({})", shown(member.name()), Bytes(member.bytes));
         }
-        let is_archive = match kind(member, format)? {
-            Some(ArchiveKind::Zip) => !is_matrix(member, &Zip::open(member)?),
-            other => other.is_some(),
-        };
-        if is_archive {
+        if as_archive(member, format)?.is_some() {
             return Err(Error::data(&member.path, "is an archive in an archive")
                 .expected("the file of a graph")
                 .advice("unpack the outer archive first"));
@@ -87,17 +80,21 @@ pub(super) fn is_named(path: &Path) -> bool {
         || [".zip", ".tgz", ".tbz2", ".tbz", ".tzst"].iter().any(|suffix| name.ends_with(suffix))
 }
 
-fn kind(file: &InputFile, format: Option<Format>) -> Result<Option<ArchiveKind>> {
+/// `None` for any other file, and for a SciPy matrix, which is read as it is.
+fn as_archive(file: &InputFile, format: Option<Format>) -> Result<Option<Archive<'_>>> {
     let raw = format.or_else(|| detect::by_suffix(file.name())).is_some_and(detect::is_binary);
     // Raw numbers may happen to begin like an archive.
     if raw && !is_named(file.name()) {
         return Ok(None);
     }
     if file.compression.is_none() && is_zip(&file.raw_head(4)?) {
-        return Ok(Some(ArchiveKind::Zip));
+        let archive = Zip::open(file)?;
+        let suffix = file.name().extension().unwrap_or_default();
+        let is_matrix = suffix.eq_ignore_ascii_case("npz") || archive.place(OF_SCIPY).is_some();
+        return Ok((!is_matrix).then_some(Archive::Zip(archive)));
     }
     let head = file.readable_head(tar::BLOCK as u64)?;
-    Ok(tar::is_header(&head, is_named(file.name())).then_some(ArchiveKind::Tar))
+    Ok(tar::is_header(&head, is_named(file.name())).then_some(Archive::Tar))
 }
 
 fn from_tar(file: &InputFile, format: Option<Format>, work_dir: &Path, control: &Control) -> Result<Vec<InputFile>> {
@@ -149,17 +146,13 @@ fn graph_among(members: &[Member], format: Option<Format>) -> Result<Vec<usize>>
     graph(members).map(|place| vec![place])
 }
 
-/// `None` if the archive is a SciPy matrix, which is read as it is.
 fn from_zip(
     file: &InputFile,
+    archive: &Zip<'_>,
     format: Option<Format>,
     work_dir: &Path,
     control: &Control,
-) -> Result<Option<Vec<InputFile>>> {
-    let archive = Zip::open(file)?;
-    if is_matrix(file, &archive) {
-        return Ok(None);
-    }
+) -> Result<Vec<InputFile>> {
     let read = |members: &[Member]| {
         let mut about_edges = AboutEdges::default();
         for (place, member) in members.iter().enumerate() {
@@ -177,13 +170,7 @@ fn from_zip(
         archive.contents(place, control, |chunk| spool.write(chunk))?;
         file.member(name, spool.finish()?)
     };
-    places.into_iter().map(unpack).collect::<Result<_>>().map(Some)
-}
-
-/// Whether a zip archive is a SciPy matrix.
-fn is_matrix(file: &InputFile, archive: &Zip<'_>) -> bool {
-    file.name().extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("npz"))
-        || archive.place(OF_SCIPY).is_some()
+    places.into_iter().map(unpack).collect()
 }
 
 /// The contents of the members that may say where the edges of a GraphAr graph are, by the members' places.
