@@ -21,14 +21,6 @@ const SAVE_AGAIN: &str = "write the matrix again with scipy.sparse.save_npz";
 pub(super) fn open(file: &InputFile, how: &HowToOpen<'_>) -> Result<Box<dyn Reader>> {
     let mut arrays = Arrays::open(file, how)?;
     let format = arrays.text("format")?;
-    let kind = match format.as_str() {
-        "csr" | "csc" | "coo" => format.as_str(),
-        _ => {
-            return Err(Error::data(&file.path, format!("a sparse matrix of format '{}'", format.escape_debug()))
-                .expected("csr, csc or coo")
-                .advice("convert it before it is saved: scipy.sparse.save_npz(file, matrix.tocsr())"));
-        }
-    };
     let shape = arrays.numbers("shape")?;
     let vertices = match shape[..] {
         [rows, columns] if rows == columns => rows,
@@ -49,7 +41,7 @@ pub(super) fn open(file: &InputFile, how: &HowToOpen<'_>) -> Result<Box<dyn Read
         }
     };
     check_vertices(vertices).map_err(|error| error.at(&file.path))?;
-    let matrix: Box<dyn Reader> = match kind {
+    let matrix: Box<dyn Reader> = match format.as_str() {
         "coo" => {
             let (rows, columns) = (arrays.integers("row")?, arrays.integers("col")?);
             if rows.length != columns.length {
@@ -59,14 +51,19 @@ pub(super) fn open(file: &InputFile, how: &HowToOpen<'_>) -> Result<Box<dyn Read
             }
             Box::new(Npy::of_columns(rows, columns, vertices, how.sizes))
         }
-        _ => {
+        "csr" | "csc" => {
             let (indptr, indices) = (arrays.integers("indptr")?, arrays.integers("indices")?);
             if indptr.length != vertices + 1 {
                 return Err(Error::data(&indptr.file.path, format!("{} numbers", indptr.length))
                     .expected(format!("{}, one more than rows", vertices + 1))
                     .advice(SAVE_AGAIN));
             }
-            Box::new(CompressedRows::new(indptr, indices, kind == "csc", how.sizes.window, SAVE_AGAIN)?)
+            Box::new(CompressedRows::new(indptr, indices, format == "csc", how.sizes.window, SAVE_AGAIN)?)
+        }
+        _ => {
+            return Err(Error::data(&file.path, format!("a sparse matrix of format '{}'", format.escape_debug()))
+                .expected("csr, csc or coo")
+                .advice("convert it before it is saved: scipy.sparse.save_npz(file, matrix.tocsr())"));
         }
     };
     arrays.check_values(matrix.facts().arcs_at_most)?;
