@@ -17,6 +17,7 @@ const ASKING: [&str; 6] =
 /// A section's values by lower-case key; those of an indented line by both keys, joined with a dot.
 type SectionValues = HashMap<String, String>;
 
+#[derive(Default)]
 struct AwsFile {
     path: PathBuf,
     sections: HashMap<String, SectionValues>,
@@ -38,7 +39,7 @@ impl AwsProfile {
     fn of(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
         let file = |named: &str, usual: &str| {
             let usual = || Some(PathBuf::from(variable("HOME")?).join(".aws").join(usual));
-            variable(named).map(PathBuf::from).or_else(usual).map_or_else(|| Ok(AwsFile::none()), AwsFile::read)
+            variable(named).map(PathBuf::from).or_else(usual).map_or_else(|| Ok(AwsFile::default()), AwsFile::read)
         };
         let config = file("AWS_CONFIG_FILE", "config")?;
         let credentials = file("AWS_SHARED_CREDENTIALS_FILE", "credentials")?;
@@ -103,10 +104,6 @@ impl AwsProfile {
 }
 
 impl AwsFile {
-    fn none() -> Self {
-        Self { path: PathBuf::new(), sections: HashMap::new() }
-    }
-
     /// A missing file, and what is no file, such as /dev/null, has no sections.
     fn read(path: PathBuf) -> Result<Self> {
         // A shell would have replaced the `~`.
@@ -115,7 +112,7 @@ impl AwsFile {
             _ => path,
         };
         if !path.is_file() {
-            return Ok(Self { path, ..Self::none() });
+            return Ok(Self { path, ..Self::default() });
         }
         let bytes = std::fs::read(&path).map_err(|error| Error::read(&path, error))?;
         let sections = sections(&bytes).map_err(|(line, found)| {
