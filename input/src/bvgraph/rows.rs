@@ -55,21 +55,20 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
         let task = control.task("header", Some(self.graph.file.bytes), Unit::Bytes);
         let mut all = BvChunks::<O>::of(self.graph, &task);
         let (mut chunks, mut lengths) = (Vec::new(), Vec::new());
+        // Called where an arc has no reverse: whether the graph must not be directed, so that the rest need not be read.
+        let gives_up = || {
+            let _ = self.symmetry.set(Symmetry::Missing);
+            !directed
+        };
         while let Some(chunk) = all.next(self.graph, |degree| lengths.push(degree as u32))? {
             control.check()?;
-            if chunks.is_empty() && !self.may_be_symmetric(&chunk)? {
-                let _ = self.symmetry.set(Symmetry::Missing);
-                if !directed {
-                    return Ok(None);
-                }
+            if chunks.is_empty() && !self.may_be_symmetric(&chunk)? && gives_up() {
+                return Ok(None);
             }
             chunks.push(chunk);
         }
-        if self.symmetry.get().is_none() && !self.sample_has_reverses(&chunks, control)? {
-            let _ = self.symmetry.set(Symmetry::Missing);
-            if !directed {
-                return Ok(None);
-            }
+        if self.symmetry.get().is_none() && !self.sample_has_reverses(&chunks, control)? && gives_up() {
+            return Ok(None);
         }
         Ok(Some((chunks, lengths)))
     }
