@@ -107,6 +107,7 @@ impl Bvgraph {
         let decode = |work: &mut ChunkToDecode<'a, O>| -> Result<()> {
             control.check()?;
             let ChunkToDecode { chunk, reader, rows, heads } = work;
+            let Some(chunk) = chunk else { return Ok(()) };
             rows.clear();
             heads.clear();
             let reader = reader.get_or_insert_with(|| ChunkReader::new(self, Some(task)));
@@ -129,9 +130,8 @@ impl Bvgraph {
             Ok(())
         };
         let next = |work: &mut ChunkToDecode<'a, O>| {
-            let Some(chunk) = chunks.next(self, |_| {})? else { return Ok(false) };
-            work.chunk = chunk;
-            Ok(true)
+            work.chunk = chunks.next(self, |_| {})?;
+            Ok(work.chunk.is_some())
         };
         produce_and_drain(control, next, decode)?;
         self.check_arcs(found.into_inner())?;
@@ -165,7 +165,7 @@ impl Bvgraph {
 
 #[derive(Default)]
 struct ChunkToDecode<'a, O> {
-    chunk: BvChunk,
+    chunk: Option<BvChunk>,
     reader: Option<ChunkReader<'a, O>>,
     rows: Vec<(u64, usize)>,
     heads: Vec<u32>,
