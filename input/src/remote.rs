@@ -184,7 +184,7 @@ impl Opener {
         use AmazonS3ConfigKey::{
             AccessKeyId, DefaultRegion, Endpoint, Region, S3Endpoint, SecretAccessKey, SkipSignature,
         };
-        if let Some(region) = profile.region().filter(|_| !is_set(&builder, [Region, DefaultRegion])) {
+        if let Some(region) = profile.get("region").filter(|_| !is_set(&builder, [Region, DefaultRegion])) {
             builder = builder.with_region(region);
         }
         if let Some(endpoint) = profile.endpoint().filter(|_| !is_set(&builder, [Endpoint, S3Endpoint])) {

@@ -19,7 +19,7 @@ use trimill_system::{Error, Result};
 const SAVE_AGAIN: &str = "write the matrix again with scipy.sparse.save_npz";
 
 pub(super) fn open(file: &InputFile, how: &HowToOpen<'_>) -> Result<Box<dyn Reader>> {
-    let mut arrays = Arrays::open(file, how)?;
+    let arrays = Arrays::open(file, how)?;
     let format = arrays.text("format")?;
     let shape = arrays.numbers("shape")?;
     let vertices = match shape[..] {

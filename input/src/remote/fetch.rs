@@ -12,12 +12,10 @@ use reqwest::StatusCode;
 
 use super::client::RefusedReply;
 use super::{HEAD, RemoteLimits, StoredAt};
+use crate::detect::PARQUET;
 use crate::stat::changed;
 use trimill_system::mapped::with_capacity;
 use trimill_system::{Error, Result};
-
-/// The first bytes of a Parquet file; then its last ones are fetched next.
-const PARQUET: &[u8] = b"PAR1";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ObjectVersion {
@@ -86,6 +84,7 @@ impl ObjectReader {
         // The rest, if the connection broke.
         let rest = reader.fetch(head.len() as u64..HEAD.min(bytes)).await?;
         head.extend(rest);
+        // The end of a Parquet file is read next.
         if head.starts_with(PARQUET) && bytes > HEAD {
             reader.tail = reader.fetch(bytes - HEAD.min(bytes - HEAD)..bytes).await?;
         }

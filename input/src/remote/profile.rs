@@ -60,12 +60,8 @@ impl AwsProfile {
         [self.credentials.sections.get(name), self.config.sections.get(&format!("profile {name}")).or(bare)].into_iter()
     }
 
-    fn get(&self, key: &str) -> Option<&str> {
+    pub(super) fn get(&self, key: &str) -> Option<&str> {
         self.sections().flatten().find_map(|section| section.get(key)).map(String::as_str)
-    }
-
-    pub(super) fn region(&self) -> Option<&str> {
-        self.get("region")
     }
 
     /// The server's address; a section that the profile names may have one for S3 alone.
@@ -207,13 +203,13 @@ mod tests {
             let profile = profile(home.path(), name).unwrap();
             let found = profile.keys().unwrap();
             let found = found.as_ref().map(|keys| (&*keys.key_id, &*keys.secret_key, keys.token.as_deref()));
-            assert_eq!((profile.region(), profile.endpoint(), found), (region, endpoint, keys), "{name:?}");
+            assert_eq!((profile.get("region"), profile.endpoint(), found), (region, endpoint, keys), "{name:?}");
         }
         std::fs::remove_file(home.path().join("creds")).unwrap();
         let keys = profile(home.path(), None).unwrap().keys().unwrap().unwrap();
         assert_eq!((&*keys.key_id, keys.token), ("inconfig", None));
         let nothing = AwsProfile::of(|_| None).unwrap();
-        assert!(nothing.keys().unwrap().is_none() && nothing.region().is_none());
+        assert!(nothing.keys().unwrap().is_none() && nothing.get("region").is_none());
     }
 
     #[test]
