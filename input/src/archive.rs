@@ -107,10 +107,7 @@ fn from_tar(file: &InputFile, format: Option<Format>, work_dir: &Path, control: 
         about_edges.keep(found.len(), &member, |take| archive.contents(take))?;
         found.push(member);
     }
-    let places = match graphar_chunks(file, &found, |_| Ok(about_edges))? {
-        Some(chunks) => chunks,
-        None => graph_among(&found, format).map_err(|error| error.at(&file.path))?,
-    };
+    let places = places(file, &found, format, || Ok(about_edges))?;
     let last = places.iter().max();
     let mut archive = TarMembers::new(file, control)?;
     let mut unpacked: HashMap<usize, InputFile> = HashMap::new();
@@ -134,7 +131,7 @@ fn too_many(file: &InputFile) -> Error {
         .advice("unpack the archive and name the file of the graph")
 }
 
-/// The places of the graph's members: one, or the three of Graphalytics. The error does not name the archive.
+/// The place of the graph, or those of the three members of Graphalytics. The error does not name the archive.
 fn graph_among(members: &[Member], format: Option<Format>) -> Result<Vec<usize>> {
     if matches!(format, None | Some(Format::Graphalytics)) {
         let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
@@ -153,16 +150,12 @@ fn from_zip(
     work_dir: &Path,
     control: &Control,
 ) -> Result<Vec<InputFile>> {
-    let read = |members: &[Member]| {
+    let read = || {
         let mut about_edges = AboutEdges::default();
-        for (place, member) in members.iter().enumerate() {
+        for (place, member) in archive.members.iter().enumerate() {
             about_edges.keep(place, member, |take| archive.contents(place, control, take))?;
         }
         Ok(about_edges)
-    };
-    let places = match graphar_chunks(file, &archive.members, read)? {
-        Some(chunks) => chunks,
-        None => graph_among(&archive.members, format).map_err(|error| error.at(&file.path))?,
     };
     let unpack = |place: usize| {
         let Member { name, bytes, .. } = &archive.members[place];
@@ -170,7 +163,7 @@ fn from_zip(
         archive.contents(place, control, |chunk| spool.write(chunk))?;
         file.member(name, spool.finish()?)
     };
-    places.into_iter().map(unpack).collect()
+    places(file, &archive.members, format, read)?.into_iter().map(unpack).collect()
 }
 
 /// The contents of the members that may say where the edges of a GraphAr graph are, by the members' places.
@@ -201,18 +194,18 @@ impl AboutEdges {
     }
 }
 
-/// The places of a GraphAr graph's edge chunks, if the archive holds such a graph. `read` returns the contents that say where they are.
-fn graphar_chunks(
+/// The places of the graph's members. Of a GraphAr graph, these are the chunks of edges; `read` returns the contents that say where they are.
+fn places(
     file: &InputFile,
     members: &[Member],
-    read: impl FnOnce(&[Member]) -> Result<AboutEdges>,
-) -> Result<Option<Vec<usize>>> {
+    format: Option<Format>,
+    read: impl FnOnce() -> Result<AboutEdges>,
+) -> Result<Vec<usize>> {
     let counting = members.iter().enumerate().filter(|(_, member)| member.counts());
     if !counting.clone().any(|(_, member)| graphar::is_named(Path::new(&member.name))) {
-        return Ok(None);
+        return graph_among(members, format).map_err(|error| error.at(&file.path));
     }
-    let graphs =
-        ArchivedGraphar::new(counting.map(|(place, member)| (place, member.name.as_str())), read(members)?.contents);
+    let graphs = ArchivedGraphar::new(counting.map(|(place, member)| (place, member.name.as_str())), read()?.contents);
     let in_archive = |error: Error| {
         let path = error.path().filter(|path| !path.as_os_str().is_empty());
         let path = path.map(|path| PathBuf::from(format!("{}: {}", file.path.display(), path.display())));
@@ -223,7 +216,7 @@ fn graphar_chunks(
         let folder = || in_archive(Error::data(chunk, "is a folder").expected("a file of edges"));
         graphs.place(chunk).ok_or_else(folder)
     };
-    edges.files.iter().map(place).collect::<Result<_>>().map(Some)
+    edges.files.iter().map(place).collect()
 }
 
 fn begin<'a>(file: &'a InputFile, bytes: u64, work_dir: &'a Path) -> Result<Spool<'a>> {
