@@ -39,11 +39,11 @@ impl StoredDictionary {
     /// Reads the message into `all`, which has all dictionaries up to here.
     pub(super) fn read(&self, all: &mut TextDictionaries, file: &InputFile, work_dir: &Path) -> Result<()> {
         let StoredDictionary { id, is_delta, columns, body, layout } = self;
-        let (mut texts, room) = all.take(*id);
+        let (path, number, limit) = (&file.path, all.messages as u64, all.limit);
+        let (texts, room) = all.next(*id);
         if !is_delta {
-            texts = TextDictionary::default();
+            *texts = TextDictionary::default();
         }
-        let (path, number) = (&file.path, all.messages as u64);
         let batch = ArrowBatch { path, number, columns, layout, body: BatchBody::Stored(&file.file, *body), work_dir };
         let in_dictionary = |error: Error| error.also("this is in its dictionary");
         let first = texts.ends.len() as u64;
@@ -65,7 +65,7 @@ impl StoredDictionary {
             texts.bytes.extend_from_slice(names.next(row).map_err(in_dictionary)?);
             texts.ends.push(texts.bytes.len() as u64);
             if texts.held() > room {
-                return Err(Error::resource(format!("dictionaries of more than {}", Bytes(all.limit)))
+                return Err(Error::resource(format!("dictionaries of more than {}", Bytes(limit)))
                     .at(path)
                     .expected("dictionaries of names that are held within a sixteenth of the memory for the job")
                     .advice(
@@ -73,7 +73,6 @@ impl StoredDictionary {
                     ));
             }
         }
-        all.put(*id, texts);
         Ok(())
     }
 }
