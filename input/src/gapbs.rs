@@ -93,11 +93,9 @@ impl GapbsSg {
                     .advice("write it as an edge list: converter -f FILE -w -e NEW.wel, where FILE ends with .wsg"));
             }
             other => {
-                return Err(wrong(format!("a size of {} bytes", file.bytes)).expected(
-                    other.map_or("another one".into(), |[_, full]| {
-                        format!("{full} for {vertices} vertices and {arcs} stored arcs")
-                    }),
-                ));
+                let whole = |[_, full]: [u64; 2]| format!("{full} for {vertices} vertices and {arcs} stored arcs");
+                return Err(wrong(format!("a size of {} bytes", file.bytes))
+                    .expected(other.map_or("another one".into(), whole)));
             }
         }
         if declared != arcs && declared.checked_mul(2) != Some(arcs) {

@@ -192,12 +192,9 @@ fn listed_chunks(files: &dyn GrapharFiles, dir: &Path, size: u64) -> Result<Vec<
         let expected = edges.get(&number).map_or(found.len() as u64, |edges| edges.div_ceil(size));
         if !found.iter().map(|chunk| chunk.0).eq(0..expected) {
             let numbers = listed(found.iter().map(|chunk| chunk.0.to_string()), MOST_LISTED);
+            let (chunks, edges) = (plural(expected, "chunk", "chunks"), plural(size, "edge", "edges"));
             return Err(Error::data(&part, format!("{} (numbers {numbers})", plural(found.len(), "chunk", "chunks")))
-                .expected(format!(
-                    "{} of {}, from chunk0 on",
-                    plural(expected, "chunk", "chunks"),
-                    plural(size, "edge", "edges")
-                ))
+                .expected(format!("{chunks} of {edges}, from chunk0 on"))
                 .advice("fetch the graph again"));
         }
         all.extend(found.into_iter().map(|chunk| chunk.1));

@@ -25,19 +25,14 @@ pub(super) fn open(file: &InputFile, how: &HowToOpen<'_>) -> Result<Box<dyn Read
     let vertices = match shape[..] {
         [rows, columns] if rows == columns => rows,
         [rows, columns] => {
-            return Err(Error::data(
-                &file.path,
-                format!("a matrix of {} and {}", plural(rows, "row", "rows"), plural(columns, "column", "columns")),
-            )
-            .expected("a square matrix")
-            .advice("a rectangular matrix is not a graph; give its rows and columns different ids"));
+            let (rows, columns) = (plural(rows, "row", "rows"), plural(columns, "column", "columns"));
+            return Err(Error::data(&file.path, format!("a matrix of {rows} and {columns}"))
+                .expected("a square matrix")
+                .advice("a rectangular matrix is not a graph; give its rows and columns different ids"));
         }
         _ => {
-            return Err(Error::data(
-                &file.path,
-                format!("an array of {}", plural(shape.len(), "dimension", "dimensions")),
-            )
-            .expected("a square matrix, which has two"));
+            let found = format!("an array of {}", plural(shape.len(), "dimension", "dimensions"));
+            return Err(Error::data(&file.path, found).expected("a square matrix, which has two"));
         }
     };
     check_vertices(vertices).map_err(|error| error.at(&file.path))?;

@@ -154,12 +154,10 @@ impl<'a> TarMembers<'a> {
                 return Ok(());
             }
             if rest.iter().any(|&byte| byte != 0) {
-                return Err(Error::data(
-                    &self.file.path,
-                    "bytes behind the end of the tar archive, as of a second one",
-                )
-                .expected("one archive")
-                .advice("unpack all of them, by tar --ignore-zeros -xf FILE, and name the file of the graph"));
+                let found = "bytes behind the end of the tar archive, as of a second one";
+                return Err(Error::data(&self.file.path, found)
+                    .expected("one archive")
+                    .advice("unpack all of them, by tar --ignore-zeros -xf FILE, and name the file of the graph"));
             }
             let rest = rest.len();
             self.stream.consume(rest);

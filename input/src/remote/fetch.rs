@@ -131,13 +131,11 @@ impl ObjectReader {
                 return Err(FetchFailure::Lasting(Error::data(&self.stored.name, found)));
             }
         }
-        match missing {
-            0 => Ok(()),
-            _ => {
-                let found = "its server sent fewer bytes than it announced";
-                Err(FetchFailure::Passing(Error::data(&self.stored.name, found)))
-            }
+        if missing == 0 {
+            return Ok(());
         }
+        let found = "its server sent fewer bytes than it announced";
+        Err(FetchFailure::Passing(Error::data(&self.stored.name, found)))
     }
 
     /// The bytes of a range, if they were fetched when the object was opened.
