@@ -324,8 +324,7 @@ impl Reader for Arrow {
             for batches in table.batches.chunk_by(|one, next| one.dictionaries == next.dictionaries) {
                 let known = batches[0].dictionaries;
                 for dictionary in &table.dictionaries[texts.messages..known] {
-                    control.check()?;
-                    dictionary.read(&mut texts, &table.file, &self.work_dir)?;
+                    dictionary.read(&mut texts, &table.file, &self.work_dir, control)?;
                 }
                 let numbers = read..read + batches.len();
                 read = numbers.end;

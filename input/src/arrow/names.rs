@@ -30,7 +30,7 @@ impl ArrowBatch<'_> {
         control: &Control,
     ) -> Result<u64> {
         self.check_nulls()?;
-        let column = |end: usize| ColumnTexts::new(self, end, rows.clone(), dictionaries);
+        let column = |end: usize| ColumnTexts::new(self, end, rows.clone(), dictionaries, control);
         let (mut ends, mut arcs) = ([column(0)?, column(1)?], NamedArcs::default());
         for row in rows.clone() {
             for (end, names) in ends.iter_mut().enumerate() {
@@ -79,6 +79,7 @@ impl<'a> ColumnTexts<'a> {
         end: usize,
         rows: Range<u64>,
         dictionaries: &'a TextDictionaries,
+        control: &Control,
     ) -> Result<Self> {
         let (buffers, column) = (&batch.layout.ends[end], &batch.columns[end]);
         let places = || -> Result<_> {
@@ -100,7 +101,7 @@ impl<'a> ColumnTexts<'a> {
                 TextPlaces::InOrder { offsets, text: BufReader::with_capacity(PIECE, batch.bytes(end, &text, at)?), at }
             }
             ArrowValues::Views => {
-                let open = |buffer| ViewedText::open(batch, end, buffer);
+                let open = |buffer| ViewedText::open(batch, end, buffer, control);
                 TextPlaces::Viewed { views: places()?, buffers: buffers.texts.iter().map(open).collect::<Result<_>>()? }
             }
         };
@@ -172,7 +173,7 @@ struct ViewedText {
 
 impl ViewedText {
     /// Copies the buffer to a temporary file if it is compressed or on a server.
-    fn open(batch: &ArrowBatch<'_>, end: usize, buffer: &Range<u64>) -> Result<Self> {
+    fn open(batch: &ArrowBatch<'_>, end: usize, buffer: &Range<u64>, control: &Control) -> Result<Self> {
         let (file, within) = match batch.body {
             BatchBody::Stored(file, body) if batch.layout.compression.is_none() && !file.is_remote() => {
                 (file.clone(), body + buffer.start..body + buffer.end)
@@ -182,6 +183,7 @@ impl ViewedText {
                 let mut spool = Spool::new("a copy of a column's texts", batch.path, batch.work_dir, length)?;
                 let (mut bytes, mut piece, mut copied) = (batch.bytes(end, buffer, 0)?, vec![0; PIECE], 0);
                 loop {
+                    control.check()?;
                     match bytes.read(&mut piece).map_err(|error| batch.unreadable(end, error))? {
                         0 => break,
                         read => {

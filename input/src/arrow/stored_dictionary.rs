@@ -11,7 +11,8 @@ use super::names::ColumnTexts;
 use super::schema::ArrowColumn;
 use super::values::{ArrowBatch, BatchBody};
 use crate::file::InputFile;
-use trimill_system::{Bytes, Error, Result};
+use crate::tables::ROWS;
+use trimill_system::{Bytes, Control, Error, Result};
 
 pub(super) struct StoredDictionary {
     pub(super) id: i64,
@@ -37,7 +38,13 @@ impl StoredDictionary {
     }
 
     /// Reads the message into `all`, which has all dictionaries up to here.
-    pub(super) fn read(&self, all: &mut TextDictionaries, file: &InputFile, work_dir: &Path) -> Result<()> {
+    pub(super) fn read(
+        &self,
+        all: &mut TextDictionaries,
+        file: &InputFile,
+        work_dir: &Path,
+        control: &Control,
+    ) -> Result<()> {
         let StoredDictionary { id, is_delta, columns, body, layout } = self;
         let (path, number, limit) = (&file.path, all.messages as u64, all.limit);
         let (texts, room) = all.next(*id);
@@ -54,8 +61,11 @@ impl StoredDictionary {
         };
         let mut bits = [u8::MAX];
         let none = TextDictionaries::within(0);
-        let mut names = ColumnTexts::new(&batch, 0, 0..layout.rows, &none).map_err(in_dictionary)?;
+        let mut names = ColumnTexts::new(&batch, 0, 0..layout.rows, &none, control).map_err(in_dictionary)?;
         for row in 0..layout.rows {
+            if row % ROWS == 0 {
+                control.check()?;
+            }
             if let Some(validity) = validity.as_mut().filter(|_| row % 8 == 0) {
                 validity.read_exact(&mut bits).map_err(|error| in_dictionary(batch.unreadable(0, error)))?;
             }
