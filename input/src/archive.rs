@@ -38,10 +38,9 @@ const MOST_NAMED: usize = 3;
 /// A member that identifies a SciPy matrix.
 const OF_SCIPY: &str = "format.npy";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ArchiveKind {
+enum Archive<'a> {
     Tar,
-    Zip,
+    Zip(Zip<'a>),
 }
 
 /// The graph in a file: one or several members if it is an archive, else the file itself. `format` is what the user said.
@@ -51,28 +50,22 @@ pub(super) fn unpacked(
     work_dir: &Path,
     control: &Control,
 ) -> Result<Vec<InputFile>> {
-    let unpacked = match kind(&file, format)? {
-        None => return Ok(vec![file]),
-        Some(ArchiveKind::Tar) => from_tar(&file, format, work_dir, control)?,
-        Some(ArchiveKind::Zip) => match from_zip(&file, format, work_dir, control)? {
-            Some(unpacked) => unpacked,
-            None => return Ok(vec![file]),
-        },
+    let unpacked = match as_archive(&file, format)? {
+        None => None,
+        Some(Archive::Tar) => Some(from_tar(&file, format, work_dir, control)?),
+        Some(Archive::Zip(archive)) => Some(from_zip(&file, &archive, format, work_dir, control)?),
     };
-    let archive = file.path.display();
+    let Some(unpacked) = unpacked else { return Ok(vec![file]) };
+    let path = file.path.display();
     if unpacked.len() > MOST_NAMED {
         let bytes = Bytes(unpacked.iter().map(|member| member.bytes).sum());
-        tracing::info!(target: NOTE, "{archive}: {} of its members are read ({bytes})", unpacked.len());
+        tracing::info!(target: NOTE, "{path}: {} of its members are read ({bytes})", unpacked.len());
     }
     for member in &unpacked {
         if unpacked.len() <= MOST_NAMED {
-            tracing::info!(target: NOTE, "{archive}: its member '{}' is read ({})", shown(member.name()), Bytes(member.bytes));
+            tracing::info!(target: NOTE, "{path}: its member '{}' is read ({})", shown(member.name()), Bytes(member.bytes));
         }
-        let is_archive = match kind(member, format)? {
-            Some(ArchiveKind::Zip) => !is_matrix(member, &Zip::open(member)?),
-            other => other.is_some(),
-        };
-        if is_archive {
+        if as_archive(member, format)?.is_some() {
             return Err(Error::data(&member.path, "is an archive in an archive")
                 .expected("the file of a graph")
                 .advice("unpack the outer archive first"));
@@ -87,17 +80,21 @@ pub(super) fn is_named(path: &Path) -> bool {
         || [".zip", ".tgz", ".tbz2", ".tbz", ".tzst"].iter().any(|suffix| name.ends_with(suffix))
 }
 
-fn kind(file: &InputFile, format: Option<Format>) -> Result<Option<ArchiveKind>> {
+/// `None` for any other file, and for a SciPy matrix, which is read as it is.
+fn as_archive(file: &InputFile, format: Option<Format>) -> Result<Option<Archive<'_>>> {
     let raw = format.or_else(|| detect::by_suffix(file.name())).is_some_and(detect::is_binary);
     // Raw numbers may happen to begin like an archive.
     if raw && !is_named(file.name()) {
         return Ok(None);
     }
     if file.compression.is_none() && is_zip(&file.raw_head(4)?) {
-        return Ok(Some(ArchiveKind::Zip));
+        let archive = Zip::open(file)?;
+        let suffix = file.name().extension().unwrap_or_default();
+        let is_matrix = suffix.eq_ignore_ascii_case("npz") || archive.place(OF_SCIPY).is_some();
+        return Ok((!is_matrix).then_some(Archive::Zip(archive)));
     }
     let head = file.readable_head(tar::BLOCK as u64)?;
-    Ok(tar::is_header(&head, is_named(file.name())).then_some(ArchiveKind::Tar))
+    Ok(tar::is_header(&head, is_named(file.name())).then_some(Archive::Tar))
 }
 
 fn from_tar(file: &InputFile, format: Option<Format>, work_dir: &Path, control: &Control) -> Result<Vec<InputFile>> {
@@ -110,10 +107,7 @@ fn from_tar(file: &InputFile, format: Option<Format>, work_dir: &Path, control: 
         about_edges.keep(found.len(), &member, |take| archive.contents(take))?;
         found.push(member);
     }
-    let places = match graphar_chunks(file, &found, |_| Ok(about_edges))? {
-        Some(chunks) => chunks,
-        None => graph_among(&found, format).map_err(|error| error.at(&file.path))?,
-    };
+    let places = places(file, &found, format, || Ok(about_edges))?;
     let last = places.iter().max();
     let mut archive = TarMembers::new(file, control)?;
     let mut unpacked: HashMap<usize, InputFile> = HashMap::new();
@@ -137,7 +131,7 @@ fn too_many(file: &InputFile) -> Error {
         .advice("unpack the archive and name the file of the graph")
 }
 
-/// The places of the graph's members: one, or the three of Graphalytics. The error does not name the archive.
+/// The place of the graph, or those of the three members of Graphalytics. The error does not name the archive.
 fn graph_among(members: &[Member], format: Option<Format>) -> Result<Vec<usize>> {
     if matches!(format, None | Some(Format::Graphalytics)) {
         let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
@@ -149,27 +143,19 @@ fn graph_among(members: &[Member], format: Option<Format>) -> Result<Vec<usize>>
     graph(members).map(|place| vec![place])
 }
 
-/// `None` if the archive is a SciPy matrix, which is read as it is.
 fn from_zip(
     file: &InputFile,
+    archive: &Zip<'_>,
     format: Option<Format>,
     work_dir: &Path,
     control: &Control,
-) -> Result<Option<Vec<InputFile>>> {
-    let archive = Zip::open(file)?;
-    if is_matrix(file, &archive) {
-        return Ok(None);
-    }
-    let read = |members: &[Member]| {
+) -> Result<Vec<InputFile>> {
+    let read = || {
         let mut about_edges = AboutEdges::default();
-        for (place, member) in members.iter().enumerate() {
+        for (place, member) in archive.members.iter().enumerate() {
             about_edges.keep(place, member, |take| archive.contents(place, control, take))?;
         }
         Ok(about_edges)
-    };
-    let places = match graphar_chunks(file, &archive.members, read)? {
-        Some(chunks) => chunks,
-        None => graph_among(&archive.members, format).map_err(|error| error.at(&file.path))?,
     };
     let unpack = |place: usize| {
         let Member { name, bytes, .. } = &archive.members[place];
@@ -177,13 +163,7 @@ fn from_zip(
         archive.contents(place, control, |chunk| spool.write(chunk))?;
         file.member(name, spool.finish()?)
     };
-    places.into_iter().map(unpack).collect::<Result<_>>().map(Some)
-}
-
-/// Whether a zip archive is a SciPy matrix.
-fn is_matrix(file: &InputFile, archive: &Zip<'_>) -> bool {
-    file.name().extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("npz"))
-        || archive.place(OF_SCIPY).is_some()
+    places(file, &archive.members, format, read)?.into_iter().map(unpack).collect()
 }
 
 /// The contents of the members that may say where the edges of a GraphAr graph are, by the members' places.
@@ -214,18 +194,18 @@ impl AboutEdges {
     }
 }
 
-/// The places of a GraphAr graph's edge chunks, if the archive holds such a graph. `read` returns the contents that say where they are.
-fn graphar_chunks(
+/// The places of the graph's members. Of a GraphAr graph, these are the chunks of edges; `read` returns the contents that say where they are.
+fn places(
     file: &InputFile,
     members: &[Member],
-    read: impl FnOnce(&[Member]) -> Result<AboutEdges>,
-) -> Result<Option<Vec<usize>>> {
+    format: Option<Format>,
+    read: impl FnOnce() -> Result<AboutEdges>,
+) -> Result<Vec<usize>> {
     let counting = members.iter().enumerate().filter(|(_, member)| member.counts());
     if !counting.clone().any(|(_, member)| graphar::is_named(Path::new(&member.name))) {
-        return Ok(None);
+        return graph_among(members, format).map_err(|error| error.at(&file.path));
     }
-    let graphs =
-        ArchivedGraphar::new(counting.map(|(place, member)| (place, member.name.as_str())), read(members)?.contents);
+    let graphs = ArchivedGraphar::new(counting.map(|(place, member)| (place, member.name.as_str())), read()?.contents);
     let in_archive = |error: Error| {
         let path = error.path().filter(|path| !path.as_os_str().is_empty());
         let path = path.map(|path| PathBuf::from(format!("{}: {}", file.path.display(), path.display())));
@@ -236,7 +216,7 @@ fn graphar_chunks(
         let folder = || in_archive(Error::data(chunk, "is a folder").expected("a file of edges"));
         graphs.place(chunk).ok_or_else(folder)
     };
-    edges.files.iter().map(place).collect::<Result<_>>().map(Some)
+    edges.files.iter().map(place).collect()
 }
 
 fn begin<'a>(file: &'a InputFile, bytes: u64, work_dir: &'a Path) -> Result<Spool<'a>> {

@@ -8,7 +8,7 @@
 //! decompressors; a hundred bytes per batch; and the texts of a [`dictionary`]. A [`stream`] from a pipe is read as it arrives.
 
 mod dictionary;
-pub(super) mod message;
+mod message;
 mod names;
 mod schema;
 mod stored_dictionary;
@@ -40,7 +40,7 @@ use trimill_system::{Error, Result, parallel};
 use values::{ArrowBatch, BatchBody};
 
 /// The first bytes of a file, before padding, and its last ones.
-pub(super) const MAGIC: &[u8] = b"ARROW1";
+const MAGIC: &[u8] = b"ARROW1";
 
 const FEATHER_1: &[u8] = b"FEA1";
 
@@ -324,8 +324,7 @@ impl Reader for Arrow {
             for batches in table.batches.chunk_by(|one, next| one.dictionaries == next.dictionaries) {
                 let known = batches[0].dictionaries;
                 for dictionary in &table.dictionaries[texts.messages..known] {
-                    control.check()?;
-                    dictionary.read(&mut texts, &table.file, &self.work_dir)?;
+                    dictionary.read(&mut texts, &table.file, &self.work_dir, control)?;
                 }
                 let numbers = read..read + batches.len();
                 read = numbers.end;

@@ -30,7 +30,8 @@ use super::storage::Storage;
 use super::{ArcSink, Reader};
 use bits::{BitOrder, HighFirst, LowFirst};
 use chunk::BvChunk;
-use chunks::{BvChunks, ChunkReader};
+use chunks::BvChunks;
+use decode::ChunkReader;
 pub(super) use files::BvGraphFiles;
 pub use files::{companions, name_without_dots};
 use offsets::{OffsetCuts, Offsets};
@@ -66,7 +67,7 @@ impl Bvgraph {
         let offsets = Some(&files.offsets).filter(|path| path.is_file()).and_then(|path| {
             let file = File::open(path).ok()?;
             let (bytes, code) = (file.metadata().ok()?.len(), properties.encoding.offsets);
-            Some(Offsets { file: Storage::Local(file), bytes, code })
+            Some(Offsets { file: Storage::Local(file.into()), bytes, code })
         });
         if offsets.is_none() && files.ef.is_file() {
             tracing::info!(
@@ -101,11 +102,12 @@ impl Bvgraph {
     }
 
     fn scan_as<'a, O: BitOrder>(&'a self, sink: &dyn ArcSink, control: &Control, task: &'a Task) -> Result<u64> {
-        let mut chunks = BvChunks::<O>::new(self, task);
+        let mut chunks = BvChunks::<O>::of(self, task);
         let found = AtomicU64::new(0);
         let decode = |work: &mut ChunkToDecode<'a, O>| -> Result<()> {
             control.check()?;
             let ChunkToDecode { chunk, reader, rows, heads } = work;
+            let Some(chunk) = chunk else { return Ok(()) };
             rows.clear();
             heads.clear();
             let reader = reader.get_or_insert_with(|| ChunkReader::new(self, Some(task)));
@@ -128,9 +130,8 @@ impl Bvgraph {
             Ok(())
         };
         let next = |work: &mut ChunkToDecode<'a, O>| {
-            let Some(chunk) = chunks.next(|_| {})? else { return Ok(false) };
-            work.chunk = chunk;
-            Ok(true)
+            work.chunk = chunks.next(self, |_| {})?;
+            Ok(work.chunk.is_some())
         };
         produce_and_drain(control, next, decode)?;
         self.check_arcs(found.into_inner())?;
@@ -162,17 +163,12 @@ impl Bvgraph {
     }
 }
 
+#[derive(Default)]
 struct ChunkToDecode<'a, O> {
-    chunk: BvChunk,
+    chunk: Option<BvChunk>,
     reader: Option<ChunkReader<'a, O>>,
     rows: Vec<(u64, usize)>,
     heads: Vec<u32>,
-}
-
-impl<O> Default for ChunkToDecode<'_, O> {
-    fn default() -> Self {
-        Self { chunk: BvChunk::default(), reader: None, rows: Vec::new(), heads: Vec::new() }
-    }
 }
 
 impl Reader for Bvgraph {

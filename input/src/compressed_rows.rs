@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
-use super::npy::array::{Negative, NpyArray};
+use super::npy::array::NpyArray;
 use super::parallel::{chunks, in_order, map_in_order};
 use super::rows::row_of;
 use super::{ArcSink, Reader};
@@ -61,7 +61,7 @@ impl CompressedRows {
             let (window, mut before) = (self.begins.window(rows.start, rows.end + 1)?, 0);
             self.begins.integers.each(&window, |at, begin| {
                 let place = rows.start + at as u64;
-                let begin = begin.map_err(|negative| self.begins.negative(place, &negative))?;
+                let begin = begin.map_err(|value| self.begins.negative(place, value))?;
                 if begin < before {
                     let found = format!("{begin} after {before} at place {place}");
                     return Err(self.wrong(found).expected("numbers that ascend"));
@@ -87,7 +87,7 @@ impl CompressedRows {
             let ends = self.begins.window(row + 1, last + 1)?;
             for (number, this) in (row..last).enumerate() {
                 let end = self.begins.integers.get(&ends, number);
-                let end = end.map_err(|negative| self.begins.negative(this + 1, &negative))?.clamp(at, arcs.end);
+                let end = end.map_err(|value| self.begins.negative(this + 1, value))?.clamp(at, arcs.end);
                 let (now, later) = ids.split_at(((end - at) * self.ids.integers.bytes()) as usize);
                 self.deliver(this, at, now, &mut batch)?;
                 (ids, at) = (later, end);
@@ -107,7 +107,7 @@ impl CompressedRows {
             Ok(id) if id < self.vertices && self.transposed => batch.push(id, row),
             Ok(id) if id < self.vertices => batch.push(row, id),
             Ok(id) => Err(self.outside(&id.to_string(), row, first + number as u64)),
-            Err(Negative(id)) => Err(self.outside(&id.to_string(), row, first + number as u64)),
+            Err(id) => Err(self.outside(&id.to_string(), row, first + number as u64)),
         })
     }
 

@@ -19,7 +19,7 @@ use trimill_system::{Error, Result};
 
 const HEAD: u64 = 1 << 16;
 
-const PARQUET: &[u8] = b"PAR1";
+pub(super) const PARQUET: &[u8] = b"PAR1";
 
 /// The first bytes of an Arrow file, with padding, and of a message in an Arrow stream.
 const ARROW: &[u8] = b"ARROW1\0\0";

@@ -24,7 +24,7 @@ const SMALLEST_PACKED: u64 = 18;
 const WIDE_WINDOW: &str = "requires too much memory";
 
 /// An open file that is not empty and can be read at any position.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct InputFile {
     pub(super) path: PathBuf,
     /// Its name in the archive that it was unpacked from.
@@ -51,7 +51,7 @@ impl InputFile {
             return Err(Error::data(path, "is a directory").expected("a file that holds a graph"));
         }
         if metadata.is_file() {
-            Self::stored(path, Storage::Local(file), false).map(Ok)
+            Self::stored(path, Storage::Local(file.into()), false).map(Ok)
         } else {
             Ok(Err(Pipe::new(path, file)))
         }
@@ -96,11 +96,6 @@ impl InputFile {
         }
         input.compression = Compression::of(&head);
         Ok(input)
-    }
-
-    pub(super) fn again(&self) -> Result<Self> {
-        let file = self.file.again().map_err(|e| Error::read(&self.path, e))?;
-        Ok(Self { path: self.path.clone(), member: self.member.clone(), file, ..*self })
     }
 
     pub(super) fn member(&self, name: &str, file: Storage) -> Result<Self> {

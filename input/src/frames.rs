@@ -1,6 +1,6 @@
 //! A file of several zstd frames (`pzstd`, concatenated files), decoded by all threads. Frames are independent, so those wholly in a buffer are
 //! decoded in parallel, batch by batch. A larger frame, as most files' only one, is decoded as a stream, as is a damaged one, to report it. Memory
-//! per thread: [`PACKED`] bytes of the file, [`PLAIN`] of a frame.
+//! per thread: [`PACKED`] bytes of the file, [`PLAIN`] of frames.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
@@ -74,14 +74,19 @@ impl<'a> Frames<'a> {
         let Self { packed, spare, ready, .. } = self;
         let (mut frames, mut end, mut plain) = (Vec::new(), 0, 0);
         while let Some(size) = find_frame_compressed_size(&packed[end..]).ok().filter(|&size| size > 0) {
-            // A frame need not state the size of its contents.
-            plain += get_frame_content_size(&packed[end..]).ok().flatten().unwrap_or(PLAIN);
+            // A frame need not state the size of its contents; a damaged one may state any size.
+            let contents = get_frame_content_size(&packed[end..]).ok().flatten().unwrap_or(PLAIN);
+            plain = contents.saturating_add(plain);
             if plain > PLAIN * rayon::current_num_threads() as u64 && !frames.is_empty() {
                 break;
             }
-            frames.push((end..end + size, spare.pop().unwrap_or_else(|| with_capacity(PLAIN as usize))));
+            // Rounded up, so that frames of similar lengths can have each other's buffers.
+            let room = (contents.min(PLAIN) as usize).next_power_of_two();
+            let buffer = spare.pop().filter(|buffer| buffer.capacity() >= room);
+            frames.push((end..end + size, buffer.unwrap_or_else(|| with_capacity(room))));
             end += size;
         }
+        spare.clear();
         // A single frame is no faster here than as a stream.
         if frames.len() < 2 {
             self.is_single = true;
@@ -150,5 +155,27 @@ impl Read for Frames<'_> {
         let now = self.fill_buf()?.read(into)?;
         self.consume(now);
         Ok(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn frames_take_the_memory_of_their_contents() {
+        let frame = zstd::bulk::compress(b"0 1\n", 1).unwrap();
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&frame.repeat(1000)).unwrap();
+        let file = Storage::Local(file.into());
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(FEWEST_THREADS).build().unwrap();
+        let (ready, room) = pool.install(|| {
+            let mut frames = Frames::new(&file, None);
+            assert_eq!(frames.fill_buf().unwrap(), b"0 1\n");
+            (frames.ready.len(), frames.ready.iter().map(Vec::capacity).sum::<usize>())
+        });
+        assert!(ready == 1000 && room <= 64 * ready, "{ready} frames in {room} bytes");
     }
 }

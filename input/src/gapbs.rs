@@ -78,8 +78,8 @@ impl GapbsSg {
             return Err(wrong(format!("a size of {} bytes, too small for its {vertices} vertices", file.bytes))
                 .advice("the file is truncated; write or fetch it again"));
         }
-        let mut named = file.again()?;
-        named.path = PathBuf::from(format!("{}: offsets", file.path.display()));
+        let path = PathBuf::from(format!("{}: offsets", file.path.display()));
+        let named = InputFile { path, ..file.clone() };
         let offsets = NpyArray::within(named, OFFSETS, vertices + 1, NpyIntegers::I64);
         let arcs = offsets.get(vertices)?;
         let wrong = |found: String| Error::data(&file.path, found).advice(DAMAGED);
@@ -93,11 +93,9 @@ impl GapbsSg {
                     .advice("write it as an edge list: converter -f FILE -w -e NEW.wel, where FILE ends with .wsg"));
             }
             other => {
-                return Err(wrong(format!("a size of {} bytes", file.bytes)).expected(
-                    other.map_or("another one".into(), |[_, full]| {
-                        format!("{full} for {vertices} vertices and {arcs} stored arcs")
-                    }),
-                ));
+                let whole = |[_, full]: [u64; 2]| format!("{full} for {vertices} vertices and {arcs} stored arcs");
+                return Err(wrong(format!("a size of {} bytes", file.bytes))
+                    .expected(other.map_or("another one".into(), whole)));
             }
         }
         if declared != arcs && declared.checked_mul(2) != Some(arcs) {

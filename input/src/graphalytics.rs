@@ -131,7 +131,7 @@ impl Graphalytics {
         })?;
         let told = GraphalyticsProperties::read(&properties)?;
         let (file, declared) = (vertices, told.declared_vertices);
-        let list = VertexList { file, edges: edges.again()?, declared, sizes };
+        let list = VertexList { file, edges: edges.clone(), declared, sizes };
         let edges = EdgeListText::open(vec![edges], Some(Header::No), true, sizes)?;
         let (declared_edges, directed) = (told.declared_edges, told.directed);
         Ok(Self { edges, properties: properties.path, declared_edges, directed, list })

@@ -45,12 +45,6 @@ impl From<Vec<PathBuf>> for NamedFiles {
     }
 }
 
-struct EdgeOrder {
-    dir: PathBuf,
-    /// The key for the number of vertices per part.
-    part_size: &'static str,
-}
-
 impl NamedFiles {
     pub(super) fn one(path: &Path) -> Self {
         vec![path.to_path_buf()].into()
@@ -124,7 +118,7 @@ impl NamedFiles {
         };
         let chunk = size("chunk_size", "edges of a chunk")?;
         let prefix = files.joined(edge, root, needed(["prefix", "prefix"])?)?;
-        let EdgeOrder { dir, part_size } = order(files, edge, &info, &prefix)?;
+        let (dir, part_size) = order(files, edge, &info, &prefix)?;
         let chunks = match files.are_listed() {
             true => listed_chunks(files, &dir, chunk)?,
             false => derived_chunks(files, &dir, size(part_size, "vertices of a part")?, chunk)?,
@@ -155,8 +149,13 @@ fn graph_info(files: &dyn GrapharFiles, graph: &Path) -> Result<(PathBuf, Vec<Pa
     Ok((root, names.map(|name| files.joined(graph, dir, name)).collect::<Result<_>>()?))
 }
 
-/// The first order whose chunks can be read.
-fn order(files: &dyn GrapharFiles, edge: &Path, info: &PropertyValues, prefix: &Path) -> Result<EdgeOrder> {
+/// The folder of the first order whose chunks can be read, and the key for the number of vertices per part.
+fn order(
+    files: &dyn GrapharFiles,
+    edge: &Path,
+    info: &PropertyValues,
+    prefix: &Path,
+) -> Result<(PathBuf, &'static str)> {
     let mut found = Vec::new();
     for number in 0.. {
         let get = |key: &str| info.get(&format!("adj_lists/{number}/{key}"));
@@ -170,7 +169,7 @@ fn order(files: &dyn GrapharFiles, edge: &Path, info: &PropertyValues, prefix: &
         let dir = files.joined(edge, prefix, &name)?;
         let adj_list = dir.join("adj_list");
         if matches!(format, "parquet" | "csv") && !(files.are_listed() && files.entries(&adj_list)?.is_empty()) {
-            return Ok(EdgeOrder { dir, part_size });
+            return Ok((dir, part_size));
         }
         found.push(format!("{} of format {format}", adj_list.display()));
     }
@@ -193,12 +192,9 @@ fn listed_chunks(files: &dyn GrapharFiles, dir: &Path, size: u64) -> Result<Vec<
         let expected = edges.get(&number).map_or(found.len() as u64, |edges| edges.div_ceil(size));
         if !found.iter().map(|chunk| chunk.0).eq(0..expected) {
             let numbers = listed(found.iter().map(|chunk| chunk.0.to_string()), MOST_LISTED);
+            let (chunks, edges) = (plural(expected, "chunk", "chunks"), plural(size, "edge", "edges"));
             return Err(Error::data(&part, format!("{} (numbers {numbers})", plural(found.len(), "chunk", "chunks")))
-                .expected(format!(
-                    "{} of {}, from chunk0 on",
-                    plural(expected, "chunk", "chunks"),
-                    plural(size, "edge", "edges")
-                ))
+                .expected(format!("{chunks} of {edges}, from chunk0 on"))
                 .advice("fetch the graph again"));
         }
         all.extend(found.into_iter().map(|chunk| chunk.1));

@@ -38,7 +38,7 @@ pub struct FileIdentity {
 
 /// How a file compares with what was recorded of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Match {
+enum Match {
     Same,
     Other,
     /// Only a hash of the contents can decide.
@@ -53,7 +53,7 @@ impl FileIdentity {
     }
 
     /// Compares with what was `recorded`, without reading the file.
-    pub fn compare(&self, recorded: &Self) -> Match {
+    fn compare(&self, recorded: &Self) -> Match {
         let Stat { bytes, modified, .. } = self.stat;
         if self.path != recorded.path || bytes != recorded.stat.bytes || modified != recorded.stat.modified {
             return Match::Other;

@@ -13,7 +13,7 @@ use super::file::InputFile;
 use super::lines::ReadSizes;
 use super::parallel::{chunks, in_order};
 use super::{ArcSink, Reader};
-use array::{Negative, NpyArray, OF_MATRIX};
+use array::{NpyArray, OF_MATRIX};
 use trimill_system::control::{Control, Task};
 use trimill_system::text::plural;
 use trimill_system::{Error, Result};
@@ -70,11 +70,11 @@ impl NpyPairs {
                     .advice("save a sparse matrix with scipy.sparse.save_npz"));
             }
         };
-        let (tails, heads) = match header.fortran {
-            true => array.halves().map(|(tails, heads)| (tails, Some(heads)))?,
-            false => (array, None),
-        };
-        Ok(Self { tails, heads, arcs })
+        if header.fortran {
+            let (tails, heads) = array.halves();
+            return Ok(Self { tails, heads: Some(heads), arcs });
+        }
+        Ok(Self { tails: array, heads: None, arcs })
     }
 
     /// The bytes of an arc.
@@ -88,7 +88,7 @@ impl NpyPairs {
         let id = |array: &NpyArray, window: &[u8], at: usize, arc: usize| match array.integers.get(window, at) {
             Ok(id) if id < end => Ok(id),
             Ok(id) => Err(outside(array, &id.to_string(), first + arc as u64, end)),
-            Err(Negative(id)) => Err(outside(array, &id.to_string(), first + arc as u64, end)),
+            Err(id) => Err(outside(array, &id.to_string(), first + arc as u64, end)),
         };
         let (tails, count) = (&self.tails, (last - first) as usize);
         if let Some(heads) = &self.heads {

@@ -9,6 +9,7 @@ mod pages;
 mod schema;
 mod thrift;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use parquet::data_type::ByteArrayType;
@@ -18,16 +19,15 @@ use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
 use super::file::InputFile;
 use super::names::{NameSink, NamedArcs, names_expected};
-use super::parallel::in_order;
+use super::parallel::{chunks, in_order};
 use super::settings::InputSettings;
+use super::tables::{ROWS, deliver};
 use super::{ArcSink, Reader};
 use column::{ColumnValues, IdColumn};
 use schema::EndColumn;
 use trimill_system::control::{Control, Task};
 use trimill_system::text::printable;
 use trimill_system::{Error, Result};
-
-const ROWS: usize = 1 << 12;
 
 pub(super) struct Parquet {
     tables: Vec<ParquetFile>,
@@ -38,7 +38,8 @@ struct ParquetFile {
     file: Arc<InputFile>,
     metadata: ParquetMetaData,
     ends: [EndColumn; 2],
-    first_rows: Vec<u64>,
+    /// The numbers of each row group's rows.
+    groups: Vec<Range<u64>>,
     rows: u64,
 }
 
@@ -56,10 +57,10 @@ impl Parquet {
         work: impl Fn(&ParquetFile, usize) -> Result<u64> + Sync,
     ) -> Result<u64> {
         let groups: Vec<(&ParquetFile, usize)> =
-            self.tables.iter().flat_map(|table| (0..table.first_rows.len()).map(move |group| (table, group))).collect();
+            self.tables.iter().flat_map(|table| (0..table.groups.len()).map(move |group| (table, group))).collect();
         in_order(&groups, control, |&(table, group)| {
             let arcs = work(table, group)?;
-            task.advance(table.file.bytes / table.first_rows.len() as u64);
+            task.advance(table.file.bytes / table.groups.len() as u64);
             Ok(arcs)
         })
     }
@@ -80,59 +81,41 @@ impl ParquetFile {
                 None => error,
             }
         })?;
-        let (mut first_rows, mut rows) = (Vec::with_capacity(metadata.num_row_groups()), 0u64);
+        let (mut groups, mut rows) = (Vec::with_capacity(metadata.num_row_groups()), 0u64);
         for group in metadata.row_groups() {
-            first_rows.push(rows);
-            let more = u64::try_from(group.num_rows()).ok().and_then(|more| rows.checked_add(more));
-            rows = more.ok_or_else(|| Error::data(&file.path, format!("a row group of {} rows", group.num_rows())))?;
+            let end = u64::try_from(group.num_rows()).ok().and_then(|more| rows.checked_add(more));
+            let end =
+                end.ok_or_else(|| Error::data(&file.path, format!("a row group of {} rows", group.num_rows())))?;
+            groups.push(rows..end);
+            rows = end;
         }
-        Ok(Self { file: Arc::new(file), metadata, ends, first_rows, rows })
+        Ok(Self { file: Arc::new(file), metadata, ends, groups, rows })
     }
 
-    fn rows_of(&self, group: usize) -> u64 {
-        u64::try_from(self.metadata.row_group(group).num_rows()).unwrap_or_default()
-    }
-
-    fn scan(&self, group: usize, mut batch: ArcBatch<'_>) -> Result<u64> {
+    fn scan(&self, group: usize, batch: ArcBatch<'_>) -> Result<u64> {
         let mut ends = [IdColumn::new(self, group, 0)?, IdColumn::new(self, group, 1)?];
-        let (mut done, mut from, mut to) = (0, Vec::new(), Vec::new());
-        let rows = self.rows_of(group);
-        while done < rows {
-            let wanted = (rows - done).min(ROWS as u64) as usize;
-            for (column, into) in ends.iter_mut().zip([&mut from, &mut to]) {
-                column.read(wanted, self.first_rows[group] + done, into)?;
-            }
-            for (&tail, &head) in from.iter().zip(&to) {
-                batch.push(tail, head)?;
-            }
-            done += wanted as u64;
-        }
+        let arcs = deliver(self.groups[group].clone(), batch, |end, rows, ids| ends[end].read(rows, ids))?;
         ends.into_iter().try_for_each(IdColumn::ends)?;
-        batch.finish()
+        Ok(arcs)
     }
 
     fn scan_names(&self, group: usize, sink: &dyn NameSink, control: &Control) -> Result<u64> {
         let mut ends = [ColumnValues::<ByteArrayType>::new(self, group, 0)?, ColumnValues::new(self, group, 1)?];
-        let (mut done, rows, mut batch) = (0, self.rows_of(group), NamedArcs::default());
-        while done < rows {
-            let wanted = (rows - done).min(ROWS as u64) as usize;
-            let first = self.first_rows[group] + done;
-            ends.iter_mut().try_for_each(|column| column.read(wanted, first))?;
-            for row in 0..wanted {
+        let (all, mut batch) = (&self.groups[group], NamedArcs::default());
+        for rows in chunks(all.clone(), ROWS) {
+            ends.iter_mut().try_for_each(|column| column.read(rows.clone()))?;
+            for (at, row) in rows.enumerate() {
                 for (end, column) in ends.iter().enumerate() {
-                    let name = batch.push(column.values[row].data());
-                    name.map_err(|found| {
-                        let row = first + row as u64;
+                    batch.push(column.values[at].data()).map_err(|found| {
                         self.wrong(group, end, &format!("{found} in row {row}")).expected(names_expected())
                     })?;
                 }
                 batch.deliver_if_full(sink, control)?;
             }
-            done += wanted as u64;
         }
         ends.into_iter().try_for_each(ColumnValues::ends)?;
         sink.arcs(&batch)?;
-        Ok(rows)
+        Ok(all.end - all.start)
     }
 
     fn wrong(&self, group: usize, column: usize, found: &str) -> Error {

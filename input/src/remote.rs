@@ -115,19 +115,12 @@ impl Opener {
                 named.push((name, Some(self.network.begin(opening))));
             }
         }
-        let mut inputs = Vec::with_capacity(named.len());
-        for (path, opening) in named {
-            let object = match opening {
-                Some(opening) => {
-                    let opened = opening.wait()??;
-                    let network = Arc::clone(&self.network);
-                    Some(Arc::new(RemoteObject::new(opened, network, self.window)) as _)
-                }
-                None => None,
-            };
-            inputs.push(NamedInput { path, object });
-        }
-        Ok(inputs)
+        let opened = named.into_iter().map(|(path, opening)| {
+            let Some(opening) = opening else { return Ok(NamedInput { path, object: None }) };
+            let object = RemoteObject::new(opening.wait()??, Arc::clone(&self.network), self.window);
+            Ok(NamedInput { path, object: Some(Arc::new(object)) })
+        });
+        opened.collect()
     }
 
     /// The object that a URL names, or those under a prefix.
@@ -191,7 +184,7 @@ impl Opener {
         use AmazonS3ConfigKey::{
             AccessKeyId, DefaultRegion, Endpoint, Region, S3Endpoint, SecretAccessKey, SkipSignature,
         };
-        if let Some(region) = profile.region().filter(|_| !is_set(&builder, [Region, DefaultRegion])) {
+        if let Some(region) = profile.get("region").filter(|_| !is_set(&builder, [Region, DefaultRegion])) {
             builder = builder.with_region(region);
         }
         if let Some(endpoint) = profile.endpoint().filter(|_| !is_set(&builder, [Endpoint, S3Endpoint])) {

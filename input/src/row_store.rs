@@ -37,6 +37,19 @@ impl RowStore {
     pub(super) fn arcs(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }
+
+    fn copy(&self, first: u64, into: &mut [u32]) -> Result<()> {
+        let (mut at, mut rest) = (first, into);
+        let mut chunk = self.starts.partition_point(|&start| start <= first) - 1;
+        while !rest.is_empty() {
+            let successors = &self.chunks[chunk][(at - self.starts[chunk]) as usize..];
+            let (now, later) = rest.split_at_mut(successors.len().min(rest.len()));
+            now.copy_from_slice(&successors[..now.len()]);
+            at += now.len() as u64;
+            (rest, chunk) = (later, chunk + 1);
+        }
+        Ok(())
+    }
 }
 
 impl AdjacencyRows for RowStore {
@@ -53,21 +66,6 @@ impl AdjacencyRows for RowStore {
         take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
     ) -> Result<()> {
         read_in_parts(chunk.arcs.clone(), part, take, |first, into| self.copy(first, into))
-    }
-}
-
-impl RowStore {
-    fn copy(&self, first: u64, into: &mut [u32]) -> Result<()> {
-        let (mut at, mut rest) = (first, into);
-        let mut chunk = self.starts.partition_point(|&start| start <= first) - 1;
-        while !rest.is_empty() {
-            let successors = &self.chunks[chunk][(at - self.starts[chunk]) as usize..];
-            let (now, later) = rest.split_at_mut(successors.len().min(rest.len()));
-            now.copy_from_slice(&successors[..now.len()]);
-            at += now.len() as u64;
-            (rest, chunk) = (later, chunk + 1);
-        }
-        Ok(())
     }
 }
 

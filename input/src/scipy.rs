@@ -19,37 +19,24 @@ use trimill_system::{Error, Result};
 const SAVE_AGAIN: &str = "write the matrix again with scipy.sparse.save_npz";
 
 pub(super) fn open(file: &InputFile, how: &HowToOpen<'_>) -> Result<Box<dyn Reader>> {
-    let mut arrays = Arrays::open(file, how)?;
+    let arrays = Arrays::open(file, how)?;
     let format = arrays.text("format")?;
-    let kind = match format.as_str() {
-        "csr" | "csc" | "coo" => format.as_str(),
-        _ => {
-            return Err(Error::data(&file.path, format!("a sparse matrix of format '{}'", format.escape_debug()))
-                .expected("csr, csc or coo")
-                .advice("convert it before it is saved: scipy.sparse.save_npz(file, matrix.tocsr())"));
-        }
-    };
     let shape = arrays.numbers("shape")?;
     let vertices = match shape[..] {
         [rows, columns] if rows == columns => rows,
         [rows, columns] => {
-            return Err(Error::data(
-                &file.path,
-                format!("a matrix of {} and {}", plural(rows, "row", "rows"), plural(columns, "column", "columns")),
-            )
-            .expected("a square matrix")
-            .advice("a rectangular matrix is not a graph; give its rows and columns different ids"));
+            let (rows, columns) = (plural(rows, "row", "rows"), plural(columns, "column", "columns"));
+            return Err(Error::data(&file.path, format!("a matrix of {rows} and {columns}"))
+                .expected("a square matrix")
+                .advice("a rectangular matrix is not a graph; give its rows and columns different ids"));
         }
         _ => {
-            return Err(Error::data(
-                &file.path,
-                format!("an array of {}", plural(shape.len(), "dimension", "dimensions")),
-            )
-            .expected("a square matrix, which has two"));
+            let found = format!("an array of {}", plural(shape.len(), "dimension", "dimensions"));
+            return Err(Error::data(&file.path, found).expected("a square matrix, which has two"));
         }
     };
     check_vertices(vertices).map_err(|error| error.at(&file.path))?;
-    let matrix: Box<dyn Reader> = match kind {
+    let matrix: Box<dyn Reader> = match format.as_str() {
         "coo" => {
             let (rows, columns) = (arrays.integers("row")?, arrays.integers("col")?);
             if rows.length != columns.length {
@@ -59,14 +46,19 @@ pub(super) fn open(file: &InputFile, how: &HowToOpen<'_>) -> Result<Box<dyn Read
             }
             Box::new(Npy::of_columns(rows, columns, vertices, how.sizes))
         }
-        _ => {
+        "csr" | "csc" => {
             let (indptr, indices) = (arrays.integers("indptr")?, arrays.integers("indices")?);
             if indptr.length != vertices + 1 {
                 return Err(Error::data(&indptr.file.path, format!("{} numbers", indptr.length))
                     .expected(format!("{}, one more than rows", vertices + 1))
                     .advice(SAVE_AGAIN));
             }
-            Box::new(CompressedRows::new(indptr, indices, kind == "csc", how.sizes.window, SAVE_AGAIN)?)
+            Box::new(CompressedRows::new(indptr, indices, format == "csc", how.sizes.window, SAVE_AGAIN)?)
+        }
+        _ => {
+            return Err(Error::data(&file.path, format!("a sparse matrix of format '{}'", format.escape_debug()))
+                .expected("csr, csc or coo")
+                .advice("convert it before it is saved: scipy.sparse.save_npz(file, matrix.tocsr())"));
         }
     };
     arrays.check_values(matrix.facts().arcs_at_most)?;

@@ -63,9 +63,9 @@ pub(super) trait ForwardReader: Send {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Storage {
-    Local(File),
+    Local(Arc<File>),
     Spooled(Arc<SpooledBytes>),
     Remote(Arc<dyn RemoteBytes>),
 }
@@ -86,14 +86,6 @@ impl Storage {
 
     pub(super) fn is_remote(&self) -> bool {
         matches!(self, Self::Remote(_))
-    }
-
-    pub(super) fn again(&self) -> io::Result<Self> {
-        Ok(match self {
-            Self::Local(file) => Self::Local(file.try_clone()?),
-            Self::Spooled(copy) => Self::Spooled(Arc::clone(copy)),
-            Self::Remote(object) => Self::Remote(Arc::clone(object)),
-        })
     }
 
     pub(super) fn read_exact_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
@@ -117,13 +109,12 @@ impl Storage {
 
     /// A range of the bytes, all of which must be there. `path` is for errors.
     pub(super) fn part(&self, path: &Path, range: Range<u64>) -> Result<FilePart> {
-        match self {
-            Self::Local(file) => MappedPart::new(file, path, range).map(FilePart::Mapped),
-            Self::Spooled(copy) => copy.range(range).map(FilePart::Fetched).map_err(|error| Error::read(path, error)),
-            Self::Remote(object) => {
-                object.fetch(range).map(FilePart::Fetched).map_err(|error| Error::read(path, error))
-            }
-        }
+        let fetched = match self {
+            Self::Local(file) => return MappedPart::new(file, path, range).map(FilePart::Mapped),
+            Self::Spooled(copy) => copy.range(range),
+            Self::Remote(object) => object.fetch(range),
+        };
+        fetched.map(FilePart::Fetched).map_err(|error| Error::read(path, error))
     }
 }
 

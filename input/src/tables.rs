@@ -1,15 +1,21 @@
 //! Tables, whose columns have names and types: which two columns hold the ends of arcs. Unless the user names columns, the first two are taken, or
 //! those whose names say that they hold the ends of arcs.
 
+use std::ops::Range;
 use std::sync::Mutex;
 
+use super::batch::ArcBatch;
 use super::column_names::ColumnNames;
 use super::ends::{begin_with_a_key, is_index, places};
+use super::parallel::chunks;
 use trimill_system::control::NOTE;
 use trimill_system::text::{self, printable};
 use trimill_system::{Error, Result, lock};
 
 const MOST_LISTED: usize = 12;
+
+/// How many rows are read at a time.
+pub(super) const ROWS: u64 = 1 << 13;
 
 pub(super) fn listed(columns: impl ExactSizeIterator<Item = (String, String)>) -> String {
     let listed = text::listed(columns.map(|(name, kind)| format!("'{}' {kind}", printable(&name))), MOST_LISTED);
@@ -75,4 +81,32 @@ pub(super) fn no_ids(name: &str, what: &str, names: bool) -> Error {
     let expected =
         if names { "a column of text, as --names says" } else { "a column of integers, or --names for text" };
     Error::data("", format!("the column '{}' is {what}", printable(name))).expected(expected)
+}
+
+/// Delivers the arcs of some rows. `read` reads the ids in the next rows of a column, which is that of tails (0) or of heads (1).
+pub(super) fn deliver(
+    rows: Range<u64>,
+    mut batch: ArcBatch<'_>,
+    mut read: impl FnMut(usize, Range<u64>, &mut Vec<u64>) -> Result<()>,
+) -> Result<u64> {
+    let (mut from, mut to) = (Vec::new(), Vec::new());
+    for now in chunks(rows, ROWS) {
+        read(0, now.clone(), &mut from)?;
+        read(1, now, &mut to)?;
+        for (&tail, &head) in from.iter().zip(&to) {
+            batch.push(tail, head)?;
+        }
+    }
+    batch.finish()
+}
+
+/// Checks the ids of rows from number `row` on. Signed ones must be sign-extended: then a negative one is larger than any id.
+pub(super) fn check_ids(ids: &[u64], signed: bool, row: u64, wrong: impl Fn(&str) -> Error) -> Result<()> {
+    let most = if signed { i64::MAX as u64 } else { u64::MAX - 1 };
+    let Some(at) = ids.iter().position(|&id| id > most) else { return Ok(()) };
+    let (row, id) = (row + at as u64, ids[at]);
+    Err(match signed {
+        true => wrong(&format!("the negative id {} in row {row}", id as i64)).expected("ids from 0"),
+        false => wrong(&format!("the id {id} in row {row}")).expected(format!("ids up to {most}")),
+    })
 }

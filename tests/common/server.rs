@@ -105,12 +105,17 @@ impl Server {
     }
 
     pub(crate) fn of(object: Object) -> Self {
-        Self::start(move |asked| object.answer(asked))
+        Self::faulty(object, |_, answer| answer)
+    }
+
+    /// What `fault` makes of the answers about an object.
+    pub(crate) fn faulty(object: Object, fault: impl Fn(&Asked, Answer) -> Answer + Send + Sync + 'static) -> Self {
+        Self::start(move |asked| fault(asked, object.answer(asked)))
     }
 
     /// Of three answers in sequence, two are cut.
     pub(crate) fn cutting(object: Object) -> Self {
-        Self::start(move |asked| object.answer(asked).often_cut(asked))
+        Self::faulty(object, |asked, answer| answer.often_cut(asked))
     }
 
     /// The answers after the first one are of another version.

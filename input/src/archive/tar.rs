@@ -18,9 +18,6 @@ pub(super) const BLOCK: usize = 512;
 /// The most bytes of a pax header or a long name; usual ones have some hundred.
 const MOST_EXTENSION: u64 = 1 << 16;
 
-/// Bytes skipped between two checks for a stop request.
-const STEP: u64 = 1 << 20;
-
 /// Whether a block is a member's header: the checksum is right, and, since that happens by chance in 10^-8 of cases, name or magic agree.
 pub(super) fn is_header(block: &[u8], named: bool) -> bool {
     let Some(block) = block.first_chunk::<BLOCK>() else { return false };
@@ -59,8 +56,8 @@ impl<'a> TarMembers<'a> {
     pub(super) fn next(&mut self) -> Result<Option<Member>> {
         let mut extension = Extension::default();
         loop {
-            self.skip(self.contents)?;
-            self.skip(self.padding)?;
+            self.contents += self.padding;
+            self.contents(|_| Ok(()))?;
             let mut block = [0; BLOCK];
             self.fill(&mut block)?;
             if block.iter().all(|&byte| byte == 0) {
@@ -148,20 +145,6 @@ impl<'a> TarMembers<'a> {
         Ok(())
     }
 
-    fn skip(&mut self, bytes: u64) -> Result<()> {
-        let mut left = bytes;
-        while left > 0 {
-            self.control.check()?;
-            let skipped = std::io::copy(&mut self.stream.by_ref().take(left.min(STEP)), &mut std::io::sink())
-                .map_err(|e| self.file.damaged(e))?;
-            if skipped == 0 {
-                return Err(self.cut());
-            }
-            left -= skipped;
-        }
-        Ok(())
-    }
-
     /// Reads what follows the end mark: padding, some KiB of zeros at most.
     fn finish(&mut self) -> Result<()> {
         loop {
@@ -171,12 +154,10 @@ impl<'a> TarMembers<'a> {
                 return Ok(());
             }
             if rest.iter().any(|&byte| byte != 0) {
-                return Err(Error::data(
-                    &self.file.path,
-                    "bytes behind the end of the tar archive, as of a second one",
-                )
-                .expected("one archive")
-                .advice("unpack all of them, by tar --ignore-zeros -xf FILE, and name the file of the graph"));
+                let found = "bytes behind the end of the tar archive, as of a second one";
+                return Err(Error::data(&self.file.path, found)
+                    .expected("one archive")
+                    .advice("unpack all of them, by tar --ignore-zeros -xf FILE, and name the file of the graph"));
             }
             let rest = rest.len();
             self.stream.consume(rest);

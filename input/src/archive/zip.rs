@@ -103,12 +103,10 @@ impl<'a> Zip<'a> {
         }
         let mut names = HashSet::new();
         if let Some(twice) = members.iter().find(|member| !names.insert(&member.name)) {
-            return Err(Error::data(
-                &file.path,
-                format!("two members of the name '{}'", shown(Path::new(&twice.name))),
-            )
-            .expected("members with different names")
-            .advice("unpack the archive and name the file of the graph"));
+            let found = format!("two members of the name '{}'", shown(Path::new(&twice.name)));
+            return Err(Error::data(&file.path, found)
+                .expected("members with different names")
+                .advice("unpack the archive and name the file of the graph"));
         }
         Ok(Self { file, archive, members, places })
     }

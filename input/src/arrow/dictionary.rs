@@ -43,14 +43,11 @@ impl TextDictionaries {
         self.by_id.get(&id)
     }
 
-    /// Removes a dictionary, so that it can be extended and [put](Self::put) back; also returns how many bytes it may take.
-    pub(super) fn take(&mut self, id: i64) -> (TextDictionary, u64) {
-        let texts = self.by_id.remove(&id).unwrap_or_default();
-        (texts, self.limit.saturating_sub(self.by_id.values().map(TextDictionary::held).sum()))
-    }
-
-    pub(super) fn put(&mut self, id: i64, texts: TextDictionary) {
-        self.by_id.insert(id, texts);
+    /// The dictionary of the next message, and how many bytes it may take.
+    pub(super) fn next(&mut self, id: i64) -> (&mut TextDictionary, u64) {
         self.messages += 1;
+        let others = self.by_id.iter().filter(|(other, _)| **other != id).map(|(_, texts)| texts.held());
+        let room = self.limit.saturating_sub(others.sum());
+        (self.by_id.entry(id).or_default(), room)
     }
 }

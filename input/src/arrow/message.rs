@@ -9,7 +9,7 @@ use arrow_ipc::{CompressionType, Message, MessageHeader, RecordBatch};
 use super::schema::{ArrowColumn, ArrowValues};
 use trimill_system::{Error, Result};
 
-pub(crate) const CONTINUATION: [u8; 4] = [0xff; 4];
+const CONTINUATION: [u8; 4] = [0xff; 4];
 
 /// The mark before a message and the length of its metadata, in bytes.
 pub(super) const PREFIX: u64 = 8;
@@ -28,14 +28,11 @@ pub(super) fn metadata_length(prefix: [u8; PREFIX as usize]) -> Result<Option<u6
             .expected("messages of Arrow 0.15 or later")
             .advice("the data is damaged, or written by an older version: write it again"));
     }
-    match i32::from_le_bytes(length) {
-        0 => Ok(None),
-        length => match u64::try_from(length) {
-            Ok(length) if length <= MOST_METADATA => Ok(Some(length)),
-            _ => {
-                Err(Error::data("", format!("metadata of {length} bytes")).expected(format!("at most {MOST_METADATA}")))
-            }
-        },
+    let length = i32::from_le_bytes(length);
+    match u64::try_from(length) {
+        Ok(0) => Ok(None),
+        Ok(length) if length <= MOST_METADATA => Ok(Some(length)),
+        _ => Err(Error::data("", format!("metadata of {length} bytes")).expected(format!("at most {MOST_METADATA}"))),
     }
 }
 

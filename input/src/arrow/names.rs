@@ -5,11 +5,12 @@ use std::ops::Range;
 
 use super::dictionary::{TextDictionaries, TextDictionary};
 use super::schema::ArrowValues;
-use super::values::{ArrowBatch, BatchBody, IdReader, ROWS};
+use super::values::{ArrowBatch, BatchBody, IdReader};
 use crate::names::columns::LONGEST_NAME;
 use crate::names::{NameSink, NamedArcs, names_expected};
 use crate::spool::Spool;
 use crate::storage::Storage;
+use crate::tables::ROWS;
 use trimill_system::{Control, Result};
 
 /// Bytes read at a time: in order, and where a view points.
@@ -29,7 +30,7 @@ impl ArrowBatch<'_> {
         control: &Control,
     ) -> Result<u64> {
         self.check_nulls()?;
-        let column = |end: usize| ColumnTexts::new(self, end, rows.clone(), dictionaries);
+        let column = |end: usize| ColumnTexts::new(self, end, rows.clone(), dictionaries, control);
         let (mut ends, mut arcs) = ([column(0)?, column(1)?], NamedArcs::default());
         for row in rows.clone() {
             for (end, names) in ends.iter_mut().enumerate() {
@@ -60,7 +61,7 @@ enum TextPlaces<'a> {
     },
     Viewed {
         views: BufReader<Box<dyn Read + 'a>>,
-        buffers: Vec<ViewedText<'a>>,
+        buffers: Vec<ViewedText>,
     },
     /// Numbers of texts in a dictionary; some were read ahead, of rows up to `to`.
     Numbered {
@@ -78,6 +79,7 @@ impl<'a> ColumnTexts<'a> {
         end: usize,
         rows: Range<u64>,
         dictionaries: &'a TextDictionaries,
+        control: &Control,
     ) -> Result<Self> {
         let (buffers, column) = (&batch.layout.ends[end], &batch.columns[end]);
         let places = || -> Result<_> {
@@ -99,7 +101,7 @@ impl<'a> ColumnTexts<'a> {
                 TextPlaces::InOrder { offsets, text: BufReader::with_capacity(PIECE, batch.bytes(end, &text, at)?), at }
             }
             ArrowValues::Views => {
-                let open = |buffer| ViewedText::open(batch, end, buffer);
+                let open = |buffer| ViewedText::open(batch, end, buffer, control);
                 TextPlaces::Viewed { views: places()?, buffers: buffers.texts.iter().map(open).collect::<Result<_>>()? }
             }
         };
@@ -143,7 +145,7 @@ impl<'a> ColumnTexts<'a> {
             }
             TextPlaces::Numbered { dictionary, ids, read, next, to } => {
                 if *next == read.len() {
-                    ids.read((*to - row).min(ROWS) as usize, row, read)?;
+                    ids.read(row..(*to).min(row + ROWS), read)?;
                     *next = 0;
                 }
                 *next += 1;
@@ -162,30 +164,26 @@ fn offset(batch: &ArrowBatch<'_>, end: usize, offsets: &mut impl Read) -> Result
 }
 
 /// A buffer of texts, to which views refer in any order.
-struct ViewedText<'a> {
-    file: ViewedFile<'a>,
+struct ViewedText {
+    file: Storage,
     within: Range<u64>,
     piece: Vec<u8>,
     at: u64,
 }
 
-enum ViewedFile<'a> {
-    Input(&'a Storage),
-    Copy(Storage),
-}
-
-impl<'a> ViewedText<'a> {
+impl ViewedText {
     /// Copies the buffer to a temporary file if it is compressed or on a server.
-    fn open(batch: &'a ArrowBatch<'a>, end: usize, buffer: &Range<u64>) -> Result<Self> {
+    fn open(batch: &ArrowBatch<'_>, end: usize, buffer: &Range<u64>, control: &Control) -> Result<Self> {
         let (file, within) = match batch.body {
             BatchBody::Stored(file, body) if batch.layout.compression.is_none() && !file.is_remote() => {
-                (ViewedFile::Input(file), body + buffer.start..body + buffer.end)
+                (file.clone(), body + buffer.start..body + buffer.end)
             }
             _ => {
                 let length = buffer.end - buffer.start;
                 let mut spool = Spool::new("a copy of a column's texts", batch.path, batch.work_dir, length)?;
                 let (mut bytes, mut piece, mut copied) = (batch.bytes(end, buffer, 0)?, vec![0; PIECE], 0);
                 loop {
+                    control.check()?;
                     match bytes.read(&mut piece).map_err(|error| batch.unreadable(end, error))? {
                         0 => break,
                         read => {
@@ -194,7 +192,7 @@ impl<'a> ViewedText<'a> {
                         }
                     }
                 }
-                (ViewedFile::Copy(spool.finish()?), 0..copied)
+                (spool.finish()?, 0..copied)
             }
         };
         Ok(Self { file, within, piece: Vec::new(), at: 0 })
@@ -207,13 +205,9 @@ impl<'a> ViewedText<'a> {
     fn read(&mut self, at: u64, into: &mut [u8]) -> io::Result<()> {
         let end = at + into.len() as u64;
         if at < self.at || end > self.at + self.piece.len() as u64 {
-            let file = match &self.file {
-                ViewedFile::Input(file) => *file,
-                ViewedFile::Copy(file) => file,
-            };
             let all = self.within.end - self.within.start;
             self.piece.resize((all - at).min(VIEWED.max(into.len()) as u64) as usize, 0);
-            file.read_exact_at(&mut self.piece, self.within.start + at)?;
+            self.file.read_exact_at(&mut self.piece, self.within.start + at)?;
             self.at = at;
         }
         let begin = (at - self.at) as usize;

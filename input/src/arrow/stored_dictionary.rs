@@ -11,7 +11,8 @@ use super::names::ColumnTexts;
 use super::schema::ArrowColumn;
 use super::values::{ArrowBatch, BatchBody};
 use crate::file::InputFile;
-use trimill_system::{Bytes, Error, Result};
+use crate::tables::ROWS;
+use trimill_system::{Bytes, Control, Error, Result};
 
 pub(super) struct StoredDictionary {
     pub(super) id: i64,
@@ -37,13 +38,19 @@ impl StoredDictionary {
     }
 
     /// Reads the message into `all`, which has all dictionaries up to here.
-    pub(super) fn read(&self, all: &mut TextDictionaries, file: &InputFile, work_dir: &Path) -> Result<()> {
+    pub(super) fn read(
+        &self,
+        all: &mut TextDictionaries,
+        file: &InputFile,
+        work_dir: &Path,
+        control: &Control,
+    ) -> Result<()> {
         let StoredDictionary { id, is_delta, columns, body, layout } = self;
-        let (mut texts, room) = all.take(*id);
+        let (path, number, limit) = (&file.path, all.messages as u64, all.limit);
+        let (texts, room) = all.next(*id);
         if !is_delta {
-            texts = TextDictionary::default();
+            *texts = TextDictionary::default();
         }
-        let (path, number) = (&file.path, all.messages as u64);
         let batch = ArrowBatch { path, number, columns, layout, body: BatchBody::Stored(&file.file, *body), work_dir };
         let in_dictionary = |error: Error| error.also("this is in its dictionary");
         let first = texts.ends.len() as u64;
@@ -54,8 +61,11 @@ impl StoredDictionary {
         };
         let mut bits = [u8::MAX];
         let none = TextDictionaries::within(0);
-        let mut names = ColumnTexts::new(&batch, 0, 0..layout.rows, &none).map_err(in_dictionary)?;
+        let mut names = ColumnTexts::new(&batch, 0, 0..layout.rows, &none, control).map_err(in_dictionary)?;
         for row in 0..layout.rows {
+            if row % ROWS == 0 {
+                control.check()?;
+            }
             if let Some(validity) = validity.as_mut().filter(|_| row % 8 == 0) {
                 validity.read_exact(&mut bits).map_err(|error| in_dictionary(batch.unreadable(0, error)))?;
             }
@@ -65,7 +75,7 @@ impl StoredDictionary {
             texts.bytes.extend_from_slice(names.next(row).map_err(in_dictionary)?);
             texts.ends.push(texts.bytes.len() as u64);
             if texts.held() > room {
-                return Err(Error::resource(format!("dictionaries of more than {}", Bytes(all.limit)))
+                return Err(Error::resource(format!("dictionaries of more than {}", Bytes(limit)))
                     .at(path)
                     .expected("dictionaries of names that are held within a sixteenth of the memory for the job")
                     .advice(
@@ -73,7 +83,6 @@ impl StoredDictionary {
                     ));
             }
         }
-        all.put(*id, texts);
         Ok(())
     }
 }

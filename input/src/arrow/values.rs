@@ -11,9 +11,8 @@ use super::schema::{ArrowColumn, ArrowValues};
 use crate::batch::ArcBatch;
 use crate::file::is_of_reading;
 use crate::storage::{Pread, Storage};
+use crate::tables::{check_ids, deliver};
 use trimill_system::{Error, Result};
-
-pub(super) const ROWS: u64 = 1 << 13;
 
 const COMPRESSED: usize = 1 << 16;
 
@@ -34,21 +33,10 @@ pub(super) struct ArrowBatch<'a> {
 
 impl ArrowBatch<'_> {
     /// Delivers the arcs of some rows; a compressed batch must be delivered whole.
-    pub(super) fn deliver(&self, rows: &Range<u64>, mut arcs: ArcBatch<'_>) -> Result<u64> {
+    pub(super) fn deliver(&self, rows: &Range<u64>, arcs: ArcBatch<'_>) -> Result<u64> {
         self.check_nulls()?;
         let mut ends = [IdReader::new(self, 0, rows.start)?, IdReader::new(self, 1, rows.start)?];
-        let (mut done, mut from, mut to) = (rows.start, Vec::new(), Vec::new());
-        while done < rows.end {
-            let now = (rows.end - done).min(ROWS);
-            for (end, ids) in ends.iter_mut().zip([&mut from, &mut to]) {
-                end.read(now as usize, done, ids)?;
-            }
-            for (&tail, &head) in from.iter().zip(&to) {
-                arcs.push(tail, head)?;
-            }
-            done += now;
-        }
-        arcs.finish()
+        deliver(rows.clone(), arcs, |end, rows, ids| ends[end].read(rows, ids))
     }
 
     pub(super) fn check_nulls(&self) -> Result<()> {
@@ -135,15 +123,14 @@ impl<'a> IdReader<'a> {
         Ok(Self { batch, end, bytes, piece: Vec::new() })
     }
 
-    /// The next `rows` ids; `row` is the number of the first one.
-    pub(super) fn read(&mut self, rows: usize, row: u64, ids: &mut Vec<u64>) -> Result<()> {
+    /// Reads the ids in the next rows, which have these numbers.
+    pub(super) fn read(&mut self, rows: Range<u64>, ids: &mut Vec<u64>) -> Result<()> {
         let Self { batch, end, bytes, piece } = self;
         let ArrowColumn { width, values, .. } = &batch.columns[*end];
         let (width, signed) = (*width, *values == ArrowValues::Integers { signed: true });
-        piece.resize(rows * width as usize, 0);
+        piece.resize(((rows.end - rows.start) * width) as usize, 0);
         bytes.read_exact(piece).map_err(|error| batch.unreadable(*end, error))?;
         ids.clear();
-        // Signed numbers are sign-extended, so that a negative one is larger than any id.
         match (width, signed) {
             (1, false) => ids.extend(piece.iter().map(|&id| u64::from(id))),
             (1, true) => ids.extend(piece.iter().map(|&id| id as i8 as u64)),
@@ -153,18 +140,7 @@ impl<'a> IdReader<'a> {
             (4, true) => ids.extend(numbers(piece).map(|id| i32::from_le_bytes(id) as u64)),
             _ => ids.extend(numbers(piece).map(u64::from_le_bytes)),
         }
-        let most = if signed { i64::MAX as u64 } else { u64::MAX - 1 };
-        match ids.iter().position(|&id| id > most) {
-            None => Ok(()),
-            Some(at) => {
-                let (row, id) = (row + at as u64, ids[at]);
-                Err(match signed {
-                    true => batch.wrong(*end, &format!("the negative id {} in row {row}", id as i64)),
-                    false => batch.wrong(*end, &format!("the id {id} in row {row}")),
-                }
-                .expected(if signed { "ids from 0".into() } else { format!("ids up to {most}") }))
-            }
-        }
+        check_ids(ids, signed, rows.start, |found| batch.wrong(*end, found))
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) const WINDOW_BITS: u32 = 57;
 #[derive(Debug)]
 pub(super) struct Impossible;
 
-pub(super) trait BitOrder: Send + Sync {
+pub(super) trait BitOrder: Default + Send + Sync {
     fn load(bytes: [u8; 8]) -> u64;
     /// Drops the first `bits` < 64.
     fn skip(word: u64, bits: u32) -> u64;
@@ -29,6 +29,7 @@ pub(super) trait BitOrder: Send + Sync {
     fn first(word: u64, bits: u32) -> u64;
 }
 
+#[derive(Default)]
 pub(super) struct HighFirst;
 
 impl BitOrder for HighFirst {
@@ -51,6 +52,7 @@ impl BitOrder for HighFirst {
     }
 }
 
+#[derive(Default)]
 pub(super) struct LowFirst;
 
 impl BitOrder for LowFirst {

@@ -8,7 +8,7 @@ pub(super) const CHUNK: u64 = 1 << 17;
 /// The most rows before a chunk that are decoded for it, once more.
 pub(super) const AGAIN_ROWS: u64 = 1 << 10;
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct BvChunk {
     pub(super) rows: Range<u64>,
     /// The row where decoding begins: the first of [`Self::rows`], or an earlier one.
@@ -28,15 +28,9 @@ pub(super) enum Before {
     Offset(OffsetPosition),
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct OffsetPosition {
     /// The bit after this row's number in the file of offsets.
     pub(super) bit: u64,
     pub(super) begin: u64,
-}
-
-impl Default for Before {
-    fn default() -> Self {
-        Self::Degrees(Vec::new())
-    }
 }

@@ -2,29 +2,21 @@
 
 use std::ops::Range;
 
+use super::Bvgraph;
 use super::bits::{BitOrder, BitReader, Impossible, StreamError};
 use super::chunk::{Before, BvChunk};
 use super::offsets::Offsets;
-use super::row::{Encoding, Successors};
-use trimill_system::Result;
+use super::row::Successors;
+use trimill_system::control::Task;
+use trimill_system::{Error, Result};
 
-pub(super) enum DecodeFailure {
-    Row(u64),
-    Order(u64),
-    /// The row of this vertex does not begin where the file of offsets says, or copies from rows too far back.
-    Offset(u64),
-    Offsets(StreamError),
-    Sink(trimill_system::error::Error),
-}
-
-pub(super) struct BvDecoder<'a> {
-    encoding: &'a Encoding,
+pub(super) struct ChunkReader<'a, O> {
+    graph: &'a Bvgraph,
+    offsets: Option<&'a Offsets>,
+    bits: BitReader<'a, O>,
     /// A ring buffer of the last rows, row `v` at `v` modulo its length, which exceeds the largest distance of a reference so far.
     rows: Vec<Decoded>,
     limit: RingLimit,
-    /// The declared number of arcs, and the stream's bytes.
-    arcs: u64,
-    bytes: u64,
     parts: RowParts,
     /// Where rows begin, by the file of offsets, from the first row that may be referred to.
     begins: Vec<u64>,
@@ -141,10 +133,13 @@ impl RingLimit {
     }
 }
 
-impl<'a> BvDecoder<'a> {
-    pub(super) fn new(encoding: &'a Encoding, arcs: u64, bytes: u64) -> Self {
+impl<'a, O: BitOrder> ChunkReader<'a, O> {
+    /// `task` advances by what is read, unless the pass that cut the stream advanced it before.
+    pub(super) fn new(graph: &'a Bvgraph, task: Option<&'a Task>) -> Self {
+        let offsets = graph.offsets();
+        let bits = BitReader::new(&graph.file.file, graph.file.bytes, task.filter(|_| offsets.is_some()));
         let (limit, parts) = (RingLimit::default(), RowParts::default());
-        Self { encoding, rows: Vec::new(), limit, arcs, bytes, parts, begins: Vec::new() }
+        Self { graph, offsets, bits, rows: Vec::new(), limit, parts, begins: Vec::new() }
     }
 
     /// Makes room for rows that refer `reach` rows back; discards the rows in the ring.
@@ -152,65 +147,55 @@ impl<'a> BvDecoder<'a> {
         let places = reach as usize + 1;
         if self.rows.len() < places {
             self.rows = vec![Decoded::default(); places];
-            self.limit = RingLimit::new(places, self.bytes);
+            self.limit = RingLimit::new(places, self.graph.file.bytes);
         }
     }
 
-    /// Decodes `chunk` from `bits`, a reader of the stream; `each` receives its rows' successors, in order. Returns their number.
-    pub(super) fn decode<O: BitOrder>(
-        &mut self,
-        chunk: &BvChunk,
-        bits: &mut BitReader<'_, O>,
-        offsets: Option<&Offsets>,
-        mut each: impl FnMut(u64, &[u32]) -> Result<()>,
-    ) -> std::result::Result<u64, DecodeFailure> {
+    /// Passes the successors of each row of `chunk` to `each`, in order; returns their number.
+    pub(super) fn read(&mut self, chunk: &BvChunk, mut each: impl FnMut(u64, &[u32]) -> Result<()>) -> Result<u64> {
         self.keep(chunk.reach);
-        let before = self.begin(chunk, bits, offsets)?;
-        let (encoding, length) = (self.encoding, self.rows.len() as u64);
-        let (mut arcs, mut left) = (0, self.arcs);
+        let before = self.begin(chunk)?;
+        let (graph, length) = (self.graph, self.rows.len() as u64);
+        let encoding = &graph.properties.encoding;
+        let (mut arcs, mut left) = (0, graph.properties.arcs);
         for node in chunk.start..chunk.rows.end {
             let place = (node % length) as usize;
             self.parts.clear();
             let mut row = DecodingRow { rows: &self.rows, node, parts: &mut self.parts, known: true };
             let degree_of = |distance: u64| self.rows[((node - distance) % length) as usize].degree;
-            let limit = &mut self.limit;
-            let mut read = |row: &mut DecodingRow<'_>| -> std::result::Result<u64, Impossible> {
+            let (bits, limit) = (&mut self.bits, &mut self.limit);
+            let mut read = |row: &mut DecodingRow<'_>| -> Result<u64, Impossible> {
                 let degree = encoding.degree(bits, left)?;
                 limit.grow(node, degree)?;
                 encoding.successors(bits, node, degree, degree_of, row)?;
                 Ok(degree)
             };
-            let degree = read(&mut row).map_err(|_| DecodeFailure::Row(node))?;
+            let degree = read(&mut row).map_err(|_| graph.undecodable(node, self.bits.take_error()))?;
             left -= degree;
             let known = row.known;
             let mut successors = std::mem::take(&mut self.rows[place].successors);
             let ascends = self.parts.merge(&mut successors);
             let wanted = node >= chunk.rows.start;
             if known && !ascends {
-                return Err(DecodeFailure::Order(node));
+                return Err(graph.damaged(format!("the row of vertex {node} is not ascending")));
             }
             if wanted && !known
-                || self.begins.get((node + 1 - before) as usize).is_some_and(|&end| end != bits.position())
+                || self.begins.get((node + 1 - before) as usize).is_some_and(|&end| end != self.bits.position())
             {
-                return Err(DecodeFailure::Offset(node));
+                return Err(graph.wrong_offsets(node, StreamError::None));
             }
             if wanted {
                 arcs += degree;
-                each(node, &successors).map_err(DecodeFailure::Sink)?;
+                each(node, &successors)?;
             }
             self.rows[place] = Decoded { successors, degree, known };
         }
         Ok(arcs)
     }
 
-    /// Sets the degrees of the rows before `chunk.start`, and moves `bits` to that row. Returns the first row with a degree.
-    fn begin<O: BitOrder>(
-        &mut self,
-        chunk: &BvChunk,
-        bits: &mut BitReader<'_, O>,
-        offsets: Option<&Offsets>,
-    ) -> std::result::Result<u64, DecodeFailure> {
-        let (encoding, length) = (self.encoding, self.rows.len() as u64);
+    /// Sets the degrees of the rows before `chunk.start`, and moves to that row. Returns the first row with a degree.
+    fn begin(&mut self, chunk: &BvChunk) -> Result<u64> {
+        let (graph, length) = (self.graph, self.rows.len() as u64);
         let first = match &chunk.before {
             Before::Degrees(degrees) => chunk.start - degrees.len() as u64,
             Before::Offset(_) => chunk.start - chunk.reach.min(chunk.start),
@@ -220,19 +205,23 @@ impl<'a> BvDecoder<'a> {
             let row = &mut self.rows[(node % length) as usize];
             (row.degree, row.known) = (degree, false);
         };
-        match (&chunk.before, offsets) {
+        match (&chunk.before, self.offsets) {
             (Before::Offset(offset), Some(offsets)) => {
                 let many = chunk.rows.end + 1 - first;
-                offsets.read(*offset, many, &mut self.begins).map_err(DecodeFailure::Offsets)?;
+                offsets.read(*offset, many, &mut self.begins).map_err(|error| match error {
+                    StreamError::Unreadable(e) => Error::read(&graph.offsets_path, e),
+                    _ => graph.changed_offsets(),
+                })?;
                 for (node, &begin) in (first..chunk.start).zip(&self.begins) {
-                    bits.seek(begin, chunk.bits.end.saturating_sub(begin) / 8);
-                    set(node, encoding.degree(bits, u64::MAX).map_err(|_| DecodeFailure::Offset(node))?);
+                    self.bits.seek(begin, chunk.bits.end.saturating_sub(begin) / 8);
+                    let degree = graph.properties.encoding.degree(&mut self.bits, u64::MAX);
+                    set(node, degree.map_err(|_| graph.wrong_offsets(node, self.bits.take_error()))?);
                 }
             }
             (Before::Degrees(degrees), _) => (first..).zip(degrees).for_each(|(node, &degree)| set(node, degree)),
-            (Before::Offset(_), None) => return Err(DecodeFailure::Offset(chunk.start)),
+            (Before::Offset(_), None) => return Err(graph.wrong_offsets(chunk.start, StreamError::None)),
         }
-        bits.seek(chunk.bits.start, (chunk.bits.end - chunk.bits.start) / 8);
+        self.bits.seek(chunk.bits.start, (chunk.bits.end - chunk.bits.start) / 8);
         Ok(first)
     }
 }

@@ -91,9 +91,6 @@ impl<'a> OffsetCuts<'a> {
         while self.node < self.encoding.nodes && self.node - first < MOST_ROWS && self.next.begin - from < self.size {
             self.step()?;
         }
-        if self.node == first {
-            self.step()?;
-        }
         let (bits, reach) = (begin..self.next.begin, self.encoding.window);
         Ok(Some(BvChunk { rows: first..self.node, start, bits, reach, before }))
     }

@@ -5,7 +5,8 @@ use std::sync::{Mutex, OnceLock};
 
 use super::bits::{BitOrder, BitReader};
 use super::chunk::{Before, BvChunk};
-use super::chunks::{BvChunks, ChunkReader};
+use super::chunks::BvChunks;
+use super::decode::ChunkReader;
 use super::{BATCH, Bvgraph};
 use crate::rows::{AdjacencyRows, PART, RowChunk, Symmetry, unless_damaged};
 use trimill_system::control::{Control, Unit};
@@ -52,23 +53,22 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
     /// The chunks, and without a file of offsets the degrees of all rows; `None` if the graph is known to contradict `directed`.
     fn find_chunks(&self, directed: bool, control: &Control) -> Result<Option<(Vec<BvChunk>, Vec<u32>)>> {
         let task = control.task("header", Some(self.graph.file.bytes), Unit::Bytes);
-        let mut all = BvChunks::<O>::new(self.graph, &task);
+        let mut all = BvChunks::<O>::of(self.graph, &task);
         let (mut chunks, mut lengths) = (Vec::new(), Vec::new());
-        while let Some(chunk) = all.next(|degree| lengths.push(degree as u32))? {
+        // Called where an arc has no reverse: whether the graph must not be directed, so that the rest need not be read.
+        let gives_up = || {
+            let _ = self.symmetry.set(Symmetry::Missing);
+            !directed
+        };
+        while let Some(chunk) = all.next(self.graph, |degree| lengths.push(degree as u32))? {
             control.check()?;
-            if chunks.is_empty() && !self.may_be_symmetric(&chunk)? {
-                let _ = self.symmetry.set(Symmetry::Missing);
-                if !directed {
-                    return Ok(None);
-                }
+            if chunks.is_empty() && !self.may_be_symmetric(&chunk)? && gives_up() {
+                return Ok(None);
             }
             chunks.push(chunk);
         }
-        if self.symmetry.get().is_none() && !self.sample_has_reverses(&chunks, control)? {
-            let _ = self.symmetry.set(Symmetry::Missing);
-            if !directed {
-                return Ok(None);
-            }
+        if self.symmetry.get().is_none() && !self.sample_has_reverses(&chunks, control)? && gives_up() {
+            return Ok(None);
         }
         Ok(Some((chunks, lengths)))
     }

@@ -99,18 +99,20 @@ impl GrapharFiles for ArchivedGraphar {
     fn read(&self, files: &[PathBuf]) -> Result<Vec<Vec<u8>>> {
         let read = |path: &PathBuf| {
             let place = self.place(path).ok_or_else(|| Error::data(path, "is not in the archive"))?;
-            let contents = self.contents.get(&place).cloned();
-            contents.ok_or_else(|| too_long(path, "more"))
+            self.contents.get(&place).cloned().ok_or_else(|| {
+                Error::data(path, "is too long, or is not named as descriptions are")
+                    .expected(format!("a name that ends with .graph.yml or .edge.yml, and at most {MOST_BYTES} bytes"))
+                    .advice("unpack the archive and name the description of the graph")
+            })
         };
         files.iter().map(read).collect()
     }
 }
 
 pub(crate) fn check_length(path: &Path, bytes: u64) -> Result<()> {
-    if bytes > MOST_BYTES { Err(too_long(path, &bytes.to_string())) } else { Ok(()) }
-}
-
-fn too_long(path: &Path, bytes: &str) -> Error {
-    Error::data(path, format!("{bytes} bytes"))
-        .expected(format!("at most {MOST_BYTES}, of a file that says where edges are"))
+    if bytes <= MOST_BYTES {
+        return Ok(());
+    }
+    Err(Error::data(path, format!("{bytes} bytes"))
+        .expected(format!("at most {MOST_BYTES}, of a file that says where edges are")))
 }

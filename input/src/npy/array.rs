@@ -17,9 +17,6 @@ pub(crate) struct NpyIntegers {
     big_endian: bool,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Negative(pub(crate) i64);
-
 impl NpyIntegers {
     pub(crate) const I32: Self = Self { width: 4, signed: true, big_endian: false };
     pub(crate) const I64: Self = Self { width: 8, signed: true, big_endian: false };
@@ -36,9 +33,9 @@ impl NpyIntegers {
         self.width as u64
     }
 
-    /// The integer with index `at` in `bytes`, which must be long enough.
+    /// The integer with index `at` in `bytes`, which must be long enough. The error is a negative one.
     #[inline(always)]
-    pub(crate) fn get(self, bytes: &[u8], at: usize) -> Result<u64, Negative> {
+    pub(crate) fn get(self, bytes: &[u8], at: usize) -> Result<u64, i64> {
         match self.width {
             1 => self.value(bytes.as_chunks::<1>().0[at]),
             2 => self.value(bytes.as_chunks::<2>().0[at]),
@@ -49,11 +46,7 @@ impl NpyIntegers {
 
     /// Passes all integers in `bytes` to `take`, each with its index. The type is looked at once, not for each of them.
     #[inline(always)]
-    pub(crate) fn each(
-        self,
-        bytes: &[u8],
-        mut take: impl FnMut(usize, Result<u64, Negative>) -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn each(self, bytes: &[u8], mut take: impl FnMut(usize, Result<u64, i64>) -> Result<()>) -> Result<()> {
         match self.width {
             1 => (0..).zip(bytes.as_chunks::<1>().0).try_for_each(|(at, &raw)| take(at, self.value(raw))),
             2 => (0..).zip(bytes.as_chunks::<2>().0).try_for_each(|(at, &raw)| take(at, self.value(raw))),
@@ -63,7 +56,7 @@ impl NpyIntegers {
     }
 
     #[inline(always)]
-    fn value<const N: usize>(self, mut raw: [u8; N]) -> Result<u64, Negative> {
+    fn value<const N: usize>(self, mut raw: [u8; N]) -> Result<u64, i64> {
         if self.big_endian {
             raw.reverse();
         }
@@ -72,7 +65,7 @@ impl NpyIntegers {
         let value = u64::from_le_bytes(wide);
         let unused = 64 - 8 * N as u32;
         let signed = ((value << unused) as i64) >> unused;
-        if self.signed && signed < 0 { Err(Negative(signed)) } else { Ok(value) }
+        if self.signed && signed < 0 { Err(signed) } else { Ok(value) }
     }
 }
 
@@ -127,10 +120,10 @@ impl NpyArray {
     }
 
     /// The first half of the integers, and the second one.
-    pub(super) fn halves(self) -> Result<(Self, Self)> {
+    pub(super) fn halves(self) -> (Self, Self) {
         let (integers, length) = (self.integers, self.length / 2);
-        let second = Self::within(self.file.again()?, self.start + integers.bytes() * length, length, integers);
-        Ok((Self { length, ..self }, second))
+        let second = Self::within(self.file.clone(), self.start + integers.bytes() * length, length, integers);
+        (Self { length, ..self }, second)
     }
 
     pub(crate) fn bytes(&self) -> u64 {
@@ -151,10 +144,10 @@ impl NpyArray {
         let mut bytes = [0; 8];
         let bytes = &mut bytes[..self.integers.bytes() as usize];
         self.read(at, bytes)?;
-        self.integers.get(bytes, 0).map_err(|negative| self.negative(at, &negative))
+        self.integers.get(bytes, 0).map_err(|value| self.negative(at, value))
     }
 
-    pub(crate) fn negative(&self, at: u64, Negative(value): &Negative) -> Error {
+    pub(crate) fn negative(&self, at: u64, value: i64) -> Error {
         Error::data(&self.file.path, format!("the negative number {value} at place {at}")).expected("numbers from 0")
     }
 }
@@ -167,16 +160,16 @@ mod tests {
     fn integers_of_all_types_have_their_values() {
         for (descr, bytes, value) in [
             ("|u1", &[0xff][..], Ok(255)),
-            ("|i1", &[0xff], Err(Negative(-1))),
+            ("|i1", &[0xff], Err(-1)),
             ("<i2", &[0x34, 0x12], Ok(0x1234)),
             (">i2", &[0x12, 0x34], Ok(0x1234)),
-            (">i2", &[0x80, 0], Err(Negative(-0x8000))),
+            (">i2", &[0x80, 0], Err(-0x8000)),
             ("<u2", &[0, 0x80], Ok(0x8000)),
             ("<u4", &[0, 0, 0, 0x80], Ok(1 << 31)),
-            ("<i4", &[0, 0, 0, 0x80], Err(Negative(-(1 << 31)))),
+            ("<i4", &[0, 0, 0, 0x80], Err(-(1 << 31))),
             (">u8", &[0xff, 0, 0, 0, 0, 0, 0, 1], Ok(0xff00_0000_0000_0001)),
             ("<i8", &[1, 0, 0, 0, 0, 0, 0, 0x7f], Ok(0x7f00_0000_0000_0001)),
-            ("<i8", &[0, 0, 0, 0, 0, 0, 0, 0x80], Err(Negative(i64::MIN))),
+            ("<i8", &[0, 0, 0, 0, 0, 0, 0, 0x80], Err(i64::MIN)),
         ] {
             let integers = NpyIntegers::of(descr).unwrap();
             assert_eq!(integers.bytes() as usize, bytes.len());

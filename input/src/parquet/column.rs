@@ -1,6 +1,7 @@
 //! The values of a column in a row group, checked, some rows at a time.
 
 use std::io;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use parquet::column::reader::ColumnReaderImpl;
@@ -10,6 +11,7 @@ use parquet::errors::ParquetError;
 use super::ParquetFile;
 use super::pages::Pages;
 use super::schema::EndValues;
+use crate::tables::check_ids;
 use trimill_system::{Error, Result};
 
 pub(super) struct ColumnValues<'a, T: DataType> {
@@ -36,20 +38,34 @@ impl<'a, T: DataType> ColumnValues<'a, T> {
         Ok(Self { table, group, end, reader, values: Vec::new(), levels: Vec::new() })
     }
 
-    /// Reads the next `wanted` values, none of which may be missing; `row` is the number of the first one.
-    pub(super) fn read(&mut self, wanted: usize, row: u64) -> Result<()> {
-        let rows = self.next(wanted)?;
-        let wrong = |found: String| self.table.wrong(self.group, self.end, &found);
-        if self.values.len() < rows {
-            let at = self.levels.iter().position(|&level| level == 0).unwrap_or_default();
-            return Err(
-                wrong(format!("a null in row {} (the first is 0)", row + at as u64)).expected("an id in each row")
-            );
+    /// Reads the values in the next rows, which have these numbers; none may be missing.
+    pub(super) fn read(&mut self, rows: Range<u64>) -> Result<()> {
+        let wanted = (rows.end - rows.start) as usize;
+        let found = self.next(wanted)?;
+        if self.values.len() < found {
+            let row = rows.start + self.levels.iter().position(|&level| level == 0).unwrap_or_default() as u64;
+            return Err(self.wrong(&format!("a null in row {row} (the first is 0)")).expected("an id in each row"));
         }
-        if rows != wanted {
-            return Err(wrong(format!("{rows} rows instead of {wanted}")).advice("write or fetch the file again"));
+        if found != wanted {
+            return Err(self
+                .wrong(&format!("{found} rows instead of {wanted}"))
+                .advice("write or fetch the file again"));
         }
         Ok(())
+    }
+
+    /// As [`Self::read`]; `id` makes ids of the values, sign-extended ones if they are `signed`.
+    fn read_ids(
+        &mut self,
+        rows: Range<u64>,
+        signed: bool,
+        ids: &mut Vec<u64>,
+        id: impl Fn(&T::T) -> u64,
+    ) -> Result<()> {
+        self.read(rows.clone())?;
+        ids.clear();
+        ids.extend(self.values.iter().map(id));
+        check_ids(ids, signed, rows.start, |found| self.wrong(found))
     }
 
     /// Reads at most `wanted` values; returns the number of rows, missing values included.
@@ -64,11 +80,12 @@ impl<'a, T: DataType> ColumnValues<'a, T> {
     pub(super) fn ends(mut self) -> Result<()> {
         match self.next(1)? {
             0 => Ok(()),
-            _ => Err(self
-                .table
-                .wrong(self.group, self.end, "more values than the row group has rows")
-                .advice("write or fetch the file again")),
+            _ => Err(self.wrong("more values than the row group has rows").advice("write or fetch the file again")),
         }
+    }
+
+    fn wrong(&self, found: &str) -> Error {
+        self.table.wrong(self.group, self.end, found)
     }
 }
 
@@ -86,30 +103,13 @@ impl<'a> IdColumn<'a> {
         }
     }
 
-    /// Reads the next `wanted` ids; `row` is the number of the first one.
-    pub(super) fn read(&mut self, wanted: usize, row: u64, into: &mut Vec<u64>) -> Result<()> {
-        into.clear();
-        let (least, signed, table, group, end) = match self {
-            Self::Narrow(column, signed) => {
-                column.read(wanted, row)?;
-                into.extend(column.values.iter().map(|&value| u64::from(value as u32)));
-                let least = column.values.iter().copied().min().map(i64::from);
-                (least, *signed, column.table, column.group, column.end)
-            }
-            Self::Wide(column, signed) => {
-                column.read(wanted, row)?;
-                into.extend(column.values.iter().map(|&value| value as u64));
-                (column.values.iter().copied().min(), *signed, column.table, column.group, column.end)
-            }
-        };
-        if let Some(least) = least.filter(|&least| least < 0 && signed) {
-            return Err(table.wrong(group, end, &format!("the negative id {least}")).expected("ids from 0"));
+    /// Reads the ids in the next rows, which have these numbers.
+    pub(super) fn read(&mut self, rows: Range<u64>, ids: &mut Vec<u64>) -> Result<()> {
+        match self {
+            Self::Narrow(column, true) => column.read_ids(rows, true, ids, |&value| value as u64),
+            Self::Narrow(column, false) => column.read_ids(rows, false, ids, |&value| u64::from(value as u32)),
+            Self::Wide(column, signed) => column.read_ids(rows, *signed, ids, |&value| value as u64),
         }
-        if into.contains(&u64::MAX) {
-            let found = format!("the id {}", u64::MAX);
-            return Err(table.wrong(group, end, &found).expected(format!("ids up to {}", u64::MAX - 1)));
-        }
-        Ok(())
     }
 
     pub(super) fn ends(self) -> Result<()> {

@@ -253,14 +253,9 @@ mod tests {
 
     #[test]
     fn a_page_must_not_announce_more_than_there_can_be() {
-        let varint = |mut value: u64| {
-            let mut bytes = Vec::new();
-            while value >= 0x80 {
-                bytes.push(value as u8 | 0x80);
-                value >>= 7;
-            }
-            bytes.push(value as u8);
-            bytes
+        // Of full length, whatever the value is.
+        let varint = |value: u64| -> [u8; 10] {
+            std::array::from_fn(|i| (value >> (7 * i)) as u8 & 0x7f | if i < 9 { 0x80 } else { 0 })
         };
         let header = |plain: i64, packed: i64, values: i64| {
             let [plain, packed, values] = [plain, packed, values].map(|n| varint(((n << 1) ^ (n >> 63)) as u64));

@@ -212,11 +212,11 @@ impl RefusedReply {
 
     pub(super) fn may_pass(&self) -> bool {
         let passing = [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT];
-        matches!(self, Self::Status(status, _) if status.is_server_error() || passing.contains(status))
+        self.status().is_some_and(|status| status.is_server_error() || passing.contains(&status))
     }
 
-    pub(super) fn is(&self, other: StatusCode) -> bool {
-        matches!(self, Self::Status(status, _) if *status == other)
+    pub(super) fn status(&self) -> Option<StatusCode> {
+        if let Self::Status(status, _) = self { Some(*status) } else { None }
     }
 }
 

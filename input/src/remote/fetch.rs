@@ -12,12 +12,10 @@ use reqwest::StatusCode;
 
 use super::client::RefusedReply;
 use super::{HEAD, RemoteLimits, StoredAt};
+use crate::detect::PARQUET;
 use crate::stat::changed;
 use trimill_system::mapped::with_capacity;
 use trimill_system::{Error, Result};
-
-/// The first bytes of a Parquet file; then its last ones are fetched next.
-const PARQUET: &[u8] = b"PAR1";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ObjectVersion {
@@ -86,6 +84,7 @@ impl ObjectReader {
         // The rest, if the connection broke.
         let rest = reader.fetch(head.len() as u64..HEAD.min(bytes)).await?;
         head.extend(rest);
+        // The end of a Parquet file is read next.
         if head.starts_with(PARQUET) && bytes > HEAD {
             reader.tail = reader.fetch(bytes - HEAD.min(bytes - HEAD)..bytes).await?;
         }
@@ -132,13 +131,11 @@ impl ObjectReader {
                 return Err(FetchFailure::Lasting(Error::data(&self.stored.name, found)));
             }
         }
-        match missing {
-            0 => Ok(()),
-            _ => {
-                let found = "its server sent fewer bytes than it announced";
-                Err(FetchFailure::Passing(Error::data(&self.stored.name, found)))
-            }
+        if missing == 0 {
+            return Ok(());
         }
+        let found = "its server sent fewer bytes than it announced";
+        Err(FetchFailure::Passing(Error::data(&self.stored.name, found)))
     }
 
     /// The bytes of a range, if they were fetched when the object was opened.
@@ -152,14 +149,10 @@ impl ObjectReader {
 
     fn failure(&self, error: &object_store::Error) -> FetchFailure {
         let name = &self.stored.name;
-        match refused(error) {
-            Some(reply) if reply.is(StatusCode::PRECONDITION_FAILED) => {
-                FetchFailure::Lasting(changed(name, "its ETag differs"))
-            }
+        match status(error) {
+            Some(StatusCode::PRECONDITION_FAILED) => FetchFailure::Lasting(changed(name, "its ETag differs")),
             // The range was valid for the previous version of the object.
-            Some(reply) if reply.is(StatusCode::RANGE_NOT_SATISFIABLE) => {
-                FetchFailure::Lasting(changed(name, "it is shorter"))
-            }
+            Some(StatusCode::RANGE_NOT_SATISFIABLE) => FetchFailure::Lasting(changed(name, "it is shorter")),
             _ => failure(name, error),
         }
     }
@@ -201,6 +194,10 @@ fn refused(error: &object_store::Error) -> Option<&RefusedReply> {
     std::iter::successors(error.source(), |&inner| inner.source()).find_map(|inner| inner.downcast_ref())
 }
 
+fn status(error: &object_store::Error) -> Option<StatusCode> {
+    refused(error).and_then(RefusedReply::status)
+}
+
 /// The innermost cause of an error, which contains no URL.
 pub(super) fn cause(error: &object_store::Error) -> String {
     match refused(error) {
@@ -227,17 +224,15 @@ fn failed(name: &Path, error: &object_store::Error) -> Error {
     if matches!(error, object_store::Error::InvalidPath { .. }) {
         return unreadable_key(name).also("name the other objects one by one");
     }
-    let reply = refused(error);
-    if reply.is_some_and(|reply| reply.is(StatusCode::RANGE_NOT_SATISFIABLE)) {
-        return Error::data(name, "is empty and holds no arcs").expected("a file that holds a graph");
-    }
     let failed = Error::data(name, format!("cannot be read ({})", cause(error)));
-    let of_s3 = name.starts_with("s3:");
-    match reply {
-        Some(reply) if reply.is(StatusCode::NOT_FOUND) => {
+    match status(error) {
+        Some(StatusCode::RANGE_NOT_SATISFIABLE) => {
+            Error::data(name, "is empty and holds no arcs").expected("a file that holds a graph")
+        }
+        Some(StatusCode::NOT_FOUND) => {
             failed.advice("check the URL; it may name one object, or in S3 a prefix of several, which ends with /")
         }
-        Some(reply) if reply.is(StatusCode::FORBIDDEN) || reply.is(StatusCode::UNAUTHORIZED) => failed.advice(match of_s3 {
+        Some(StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED) => failed.advice(match name.starts_with("s3:") {
             true => "check the URL, and the credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile in ~/.aws, or --cloud-credentials on a machine of a cloud",
             false => "check the URL, its user, and whether it has expired",
         }),

@@ -17,6 +17,7 @@ const ASKING: [&str; 6] =
 /// A section's values by lower-case key; those of an indented line by both keys, joined with a dot.
 type SectionValues = HashMap<String, String>;
 
+#[derive(Default)]
 struct AwsFile {
     path: PathBuf,
     sections: HashMap<String, SectionValues>,
@@ -38,7 +39,7 @@ impl AwsProfile {
     fn of(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
         let file = |named: &str, usual: &str| {
             let usual = || Some(PathBuf::from(variable("HOME")?).join(".aws").join(usual));
-            variable(named).map(PathBuf::from).or_else(usual).map_or_else(|| Ok(AwsFile::none()), AwsFile::read)
+            variable(named).map(PathBuf::from).or_else(usual).map_or_else(|| Ok(AwsFile::default()), AwsFile::read)
         };
         let config = file("AWS_CONFIG_FILE", "config")?;
         let credentials = file("AWS_SHARED_CREDENTIALS_FILE", "credentials")?;
@@ -59,12 +60,8 @@ impl AwsProfile {
         [self.credentials.sections.get(name), self.config.sections.get(&format!("profile {name}")).or(bare)].into_iter()
     }
 
-    fn get(&self, key: &str) -> Option<&str> {
+    pub(super) fn get(&self, key: &str) -> Option<&str> {
         self.sections().flatten().find_map(|section| section.get(key)).map(String::as_str)
-    }
-
-    pub(super) fn region(&self) -> Option<&str> {
-        self.get("region")
     }
 
     /// The server's address; a section that the profile names may have one for S3 alone.
@@ -103,10 +100,6 @@ impl AwsProfile {
 }
 
 impl AwsFile {
-    fn none() -> Self {
-        Self { path: PathBuf::new(), sections: HashMap::new() }
-    }
-
     /// A missing file, and what is no file, such as /dev/null, has no sections.
     fn read(path: PathBuf) -> Result<Self> {
         // A shell would have replaced the `~`.
@@ -115,7 +108,7 @@ impl AwsFile {
             _ => path,
         };
         if !path.is_file() {
-            return Ok(Self { path, ..Self::none() });
+            return Ok(Self { path, ..Self::default() });
         }
         let bytes = std::fs::read(&path).map_err(|error| Error::read(&path, error))?;
         let sections = sections(&bytes).map_err(|(line, found)| {
@@ -210,13 +203,13 @@ mod tests {
             let profile = profile(home.path(), name).unwrap();
             let found = profile.keys().unwrap();
             let found = found.as_ref().map(|keys| (&*keys.key_id, &*keys.secret_key, keys.token.as_deref()));
-            assert_eq!((profile.region(), profile.endpoint(), found), (region, endpoint, keys), "{name:?}");
+            assert_eq!((profile.get("region"), profile.endpoint(), found), (region, endpoint, keys), "{name:?}");
         }
         std::fs::remove_file(home.path().join("creds")).unwrap();
         let keys = profile(home.path(), None).unwrap().keys().unwrap().unwrap();
         assert_eq!((&*keys.key_id, keys.token), ("inconfig", None));
         let nothing = AwsProfile::of(|_| None).unwrap();
-        assert!(nothing.keys().unwrap().is_none() && nothing.region().is_none());
+        assert!(nothing.keys().unwrap().is_none() && nothing.get("region").is_none());
     }
 
     #[test]

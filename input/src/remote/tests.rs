@@ -63,18 +63,14 @@ fn what_breaks_off_goes_on_where_it_was() {
     let whole = bytes(3_000_000);
     let object = Object::tagged(whole.clone(), "\"1\"");
     // Each answer ends after a third of the bytes that were asked for.
-    let server = Server::start(move |asked| {
-        let answer = object.answer(asked);
-        Answer { cut: Some(answer.body.len().div_ceil(3)), ..answer }
-    });
+    let server = Server::faulty(object, |_, answer| Answer { cut: Some(answer.body.len().div_ceil(3)), ..answer });
     assert!(read(&server.url("a")).unwrap() == whole);
     let starts: Vec<usize> = server.asked().iter().filter_map(|asked| Some(asked.range()?.0)).collect();
     assert!(starts.iter().any(|start| start % 300_000 == 100_000), "{starts:?}");
 
     // Without an ETag, and with pauses that are shorter than the limit.
     let object = Object { bytes: whole.clone(), tag: None, modified: Some("Wed, 01 Jan 2025 00:00:00 GMT") };
-    let server = Server::start(move |asked| {
-        let answer = object.answer(asked);
+    let server = Server::faulty(object, |asked, answer| {
         let cut = (asked.number % 3 == 1).then_some(answer.body.len() / 2);
         let pause = Duration::from_millis(if asked.number == 5 { 200 } else { 0 });
         Answer { cut, pause, ..answer }
@@ -86,18 +82,14 @@ fn what_breaks_off_goes_on_where_it_was() {
 fn a_server_that_is_silent_is_asked_again_and_given_up() {
     let whole = bytes(200_000);
     let object = Object::tagged(whole.clone(), "\"1\"");
-    let server = Server::start(move |asked| {
+    let server = Server::faulty(object.clone(), |asked, answer| {
         let stalls = asked.number == 1;
-        Answer { pause: Duration::from_secs(if stalls { 5 } else { 0 }), ..object.answer(asked) }
+        Answer { pause: Duration::from_secs(if stalls { 5 } else { 0 }), ..answer }
     });
     assert!(read(&server.url("a")).unwrap() == whole);
 
-    let object = Object::tagged(whole, "\"1\"");
-    let server = Server::start(move |asked| {
-        let answer = object.answer(asked);
-        // The connection ends before the first byte, from the second request on.
-        Answer { cut: (asked.number > 0).then_some(0), ..answer }
-    });
+    // The connection ends before the first byte, from the second request on.
+    let server = Server::faulty(object, |asked, answer| Answer { cut: (asked.number > 0).then_some(0), ..answer });
     let start = Instant::now();
     let error = read(&server.url("a")).unwrap_err();
     assert_eq!(error.kind(), Kind::Data);
@@ -168,11 +160,8 @@ fn answers_that_are_wrong_are_never_read_as_right_ones() {
         (|_, _| Answer::status(503), "cannot be read (503"),
     ];
     for (fault, said) in faults {
-        let object = object.clone();
-        let server = Server::start(move |asked| {
-            let answer = object.answer(asked);
-            if asked.number == 0 { answer } else { fault(asked, answer) }
-        });
+        let after_first = move |asked: &Asked, answer| if asked.number == 0 { answer } else { fault(asked, answer) };
+        let server = Server::faulty(object.clone(), after_first);
         let error = read(&server.url("a")).unwrap_err().to_string();
         assert!(error.contains(said), "{error}");
     }
@@ -186,10 +175,10 @@ fn answers_that_are_wrong_are_never_read_as_right_ones() {
         assert!(error.starts_with(&format!("{}: {said}", server.url("a"))), "{error}");
         assert_eq!(server.asked().len(), 1, "{status}");
     }
-    let server = Server::start(move |asked| match asked.number {
+    let server = Server::faulty(object, |asked, answer| match asked.number {
         0 => Answer::status(500),
         1 => Answer::status(429),
-        _ => object.answer(asked),
+        _ => answer,
     });
     assert!(read(&server.url("a")).unwrap() == bytes(500_000));
 }
@@ -234,7 +223,7 @@ fn where_a_redirect_led_is_asked_until_it_refuses() {
     let whole = bytes(1_500_000);
     let object = Object::tagged(whole.clone(), "\"1\"");
     // A redirect target that serves three requests.
-    let target = Server::start(move |asked| if asked.number == 3 { Answer::status(403) } else { object.answer(asked) });
+    let target = Server::faulty(object, |asked, answer| if asked.number == 3 { Answer::status(403) } else { answer });
     let to = target.url("moved");
     let server = Server::start(move |_| Answer::redirect(to.clone()));
     let object = opened(&format!("http://user:password@127.0.0.1:{}/a", server.port)).unwrap();
@@ -299,10 +288,9 @@ fn a_reader_gets_what_it_asks_for_in_any_order() {
 #[test]
 fn a_job_that_is_stopped_waits_for_no_server() {
     let text = "0 1\n".repeat(200_000);
-    let object = Object::tagged(text, "\"1\"");
-    let server = Server::start(move |asked| {
+    let server = Server::faulty(Object::tagged(text, "\"1\""), |asked, answer| {
         let pause = Duration::from_secs(if asked.number > 0 { 20 } else { 0 });
-        Answer { pause, ..object.answer(asked) }
+        Answer { pause, ..answer }
     });
     let (control, dir) = (Control::silent(), tempfile::tempdir().unwrap());
     let source =

@@ -28,7 +28,7 @@ impl<'a> Arrays<'a> {
         Ok(Self { file, archive: Zip::open(file)?, how })
     }
 
-    pub(super) fn text(&mut self, name: &str) -> Result<String> {
+    pub(super) fn text(&self, name: &str) -> Result<String> {
         let (header, bytes) = self.small(name)?;
         let bytes = &bytes[header.end as usize..];
         let text = match header.descr.as_deref().map(|descr| descr.split_at(1.min(descr.len())).1) {
@@ -41,26 +41,25 @@ impl<'a> Arrays<'a> {
         Ok(text.chars().take(40).collect())
     }
 
-    pub(super) fn numbers(&mut self, name: &str) -> Result<Vec<u64>> {
+    pub(super) fn numbers(&self, name: &str) -> Result<Vec<u64>> {
         self.small(name)?;
         let array = self.integers(name)?;
         (0..array.length).map(|at| array.get(at)).collect()
     }
 
     /// A one-dimensional array of integers, in the file itself or unpacked.
-    pub(super) fn integers(&mut self, name: &str) -> Result<NpyArray> {
+    pub(super) fn integers(&self, name: &str) -> Result<NpyArray> {
         let at = self.place(name)?;
         let bytes = self.archive.members[at].bytes;
-        let member = format!("{name}.npy");
-        let (array, header) = if let Some(start) = self.archive.stored_at(at)? {
+        let (file, start) = if let Some(start) = self.archive.stored_at(at)? {
             self.archive.contents(at, self.how.control, |_| Ok(()))?;
-            let file = self.file.file.again().map_err(|e| Error::read(&self.file.path, e))?;
-            NpyArray::open(self.file.member(&member, file)?, start, bytes)?
+            (self.file.file.clone(), start)
         } else {
             let mut spool = Spool::new("an array", &self.file.path, self.how.work_dir, bytes)?;
             self.archive.contents(at, self.how.control, |chunk| spool.write(chunk))?;
-            NpyArray::open(self.file.member(&member, spool.finish()?)?, 0, bytes)?
+            (spool.finish()?, 0)
         };
+        let (array, header) = NpyArray::open(self.file.member(&format!("{name}.npy"), file)?, start, bytes)?;
         if header.shape.len() != 1 {
             return Err(self
                 .error(name, format!("an array of shape {}", header.shown_shape()))
@@ -69,7 +68,7 @@ impl<'a> Arrays<'a> {
         Ok(array)
     }
 
-    pub(super) fn check_values(&mut self, entries: u64) -> Result<()> {
+    pub(super) fn check_values(&self, entries: u64) -> Result<()> {
         let Some(at) = self.archive.place("data.npy") else { return Ok(()) };
         let header = NpyHeader::of(&self.archive.head(at, MOST)?).map_err(|found| self.error("data", found.into()))?;
         if header.shape == [entries] {
@@ -81,7 +80,7 @@ impl<'a> Arrays<'a> {
             .advice(SAVE_AGAIN))
     }
 
-    fn small(&mut self, name: &str) -> Result<(NpyHeader, Vec<u8>)> {
+    fn small(&self, name: &str) -> Result<(NpyHeader, Vec<u8>)> {
         let at = self.place(name)?;
         let bytes = self.archive.members[at].bytes;
         if bytes > MOST_SMALL {

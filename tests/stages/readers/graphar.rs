@@ -126,6 +126,13 @@ fn a_graph_in_an_archive_is_read() {
     for (name, found) in dir.read_archives() {
         assert_eq!(found.unwrap(), [(0, 1), (1, 2), (2, 0), (3, 4)], "{name}");
     }
+    // In an archive a description is found by its name.
+    std::fs::copy(dir.0.path("knows.edge.yml"), dir.0.path("knows.yml")).unwrap();
+    dir.write("social.graph.yml", "edges: [knows.yml]\n");
+    for (_, found) in dir.read_archives() {
+        let error = found.unwrap_err().to_string();
+        assert!(error.contains("knows.yml: is too long, or is not named as descriptions are"), "{error}");
+    }
     // The files of the graph are in a folder beside its description.
     std::fs::create_dir(dir.0.path("data")).unwrap();
     std::fs::rename(dir.0.path("edge"), dir.0.path("data/edge")).unwrap();
