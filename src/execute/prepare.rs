@@ -71,17 +71,18 @@ impl Session {
                 .expected("the same --shards")
                 .advice("leave --shards out: the partitions can be counted by any number of shards; or name another --run-dir"));
         }
-        let done = |how: &str| {
+        let done = |merged: bool| {
+            let how = if merged { "merged" } else { "prepared" };
             tracing::info!(target: trimill_system::control::NOTE, "{}: {how} on an earlier start", run.path().display());
-            Ok(Some(PreparedReport { directory: run.path().to_path_buf(), ..prepared.report.clone() }))
+            Ok(Some(PreparedReport { directory: run.path().to_path_buf(), merged, ..prepared.report.clone() }))
         };
         let merged = unless_damaged(run.finished(prepared.fingerprint), "the job is prepared again")?;
         if merged.is_some_and(|result| prepared.job.is_done(run, &result)) {
             self.tidy();
-            return done("merged");
+            return done(true);
         }
         match parallel::within(&self.pool, || self.is_whole(run, &prepared))? {
-            true => run.forget_result().and_then(|()| done("prepared")),
+            true => run.forget_result().and_then(|()| done(false)),
             false => Ok(None),
         }
     }

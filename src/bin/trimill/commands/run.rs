@@ -92,12 +92,11 @@ impl JobsDone {
     fn prepare(&mut self, name: &str, job: &Job, cluster: &Cluster, context: &mut CommandContext<'_>) -> Result<()> {
         let (begun, shown) = (Instant::now(), context.shown(&self.answer));
         let text = |report: &ClusterJobReport| reports::cluster_job(report, shown);
-        let prepared = for_cluster(name, job, cluster, context).and_then(|report| {
-            context.report_beside(self.table, self.answer.json, &report, text)?;
-            Ok(report.cluster.commands.into_iter().next().unwrap_or_default())
-        });
+        let prepared = for_cluster(name, job, cluster, context)
+            .and_then(|report| context.report_beside(self.table, self.answer.json, &report, text).map(|_| report));
         let outcome = match prepared {
-            Ok(command) => format!("prepared: {command}"),
+            Ok(report) if report.prepared.merged => "merged".into(),
+            Ok(report) => format!("prepared: {}", report.cluster.commands.first().map_or("", String::as_str)),
             Err(error) => self.failed(name, &error, context)?,
         };
         self.lines.push(line(name, Some(begun), outcome));
