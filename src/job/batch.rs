@@ -126,7 +126,8 @@ fn names(file: &JobFile, path: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-fn table(value: Option<toml::Value>) -> Table {
+/// The table that `value` is, else an empty one.
+pub(super) fn table(value: Option<toml::Value>) -> Table {
     match value {
         Some(toml::Value::Table(table)) => table,
         _ => Table::new(),
