@@ -178,7 +178,7 @@ impl Job {
     /// Refuses settings of a job of a batch with which it would fail whatever its graph is.
     pub fn check_settings(&self) -> Result<()> {
         match (self.cluster(), self.kept_spills()) {
-            (Some(cluster), _) => self.check_for_shards(cluster.asked.shards)?,
+            (Some(cluster), _) => self.check_for_shards(cluster.shards)?,
             (None, Some(dir)) => return self.check_kept_spills(dir),
             (None, None) => {}
         }

@@ -6,11 +6,10 @@ use super::choices::Partitioner;
 use super::devices::{Devices, SpillTo};
 use super::file::{
     CacheTable, ClusterTable, CountTable, InputTable, MemoryTable, MetisTable, OutputTable, PartitionTable, RunTable,
-    Scheduler, SpillTable, Tables, WorkTable,
+    SpillTable, Tables, WorkTable,
 };
 use super::job::{Job, STANDARD_INPUT};
 use super::limits::MOST_MEMORY;
-use crate::cluster::Cluster;
 use crate::count::cuda::KernelSettings;
 use crate::table::format::{COLUMNS, STANDARD_OUTPUT};
 use crate::truss::{LEAST, MOST_K};
@@ -255,7 +254,7 @@ impl TypedJob<'_> {
 
 /// Refuses values that a cluster's scripts would misread, and a scheduler without a run directory.
 fn check_cluster(typed: &ClusterTable, has_run_dir: bool) -> Result<()> {
-    Cluster { engine: typed.engine.unwrap_or(Scheduler::Slurm), asked: typed.clone() }.check()?;
+    typed.check()?;
     match typed.engine {
         Some(_) if !has_run_dir => Err(Error::usage("a cluster, and no run directory, where its nodes find the job")
             .advice("name a directory that all nodes see with `run.dir`")),
