@@ -9,7 +9,6 @@ use super::file::{
     SpillTable, Tables, WorkTable,
 };
 use super::job::{Job, STANDARD_INPUT};
-use super::limits::MOST_MEMORY;
 use crate::count::cuda::KernelSettings;
 use crate::table::format::{COLUMNS, STANDARD_OUTPUT};
 use crate::truss::{LEAST, MOST_K};
@@ -17,6 +16,9 @@ use crate::vertices::lcc::LccWanted;
 use trimill_partitioners::MAX_PARTS;
 use trimill_system::url::{is_url, public};
 use trimill_system::{Bytes, Error, Result, threads};
+
+/// Larger budgets are lowered to this: more than any machine has, and its sums and shares stay below 2^64.
+const MOST_MEMORY: Bytes = Bytes(1 << 60);
 
 impl Job {
     /// Resolves typed settings; relative paths are from `base` (the job file's folder, or empty). Errors: `Kind::Usage`: no input, a contradiction.
