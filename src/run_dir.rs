@@ -9,6 +9,7 @@
 //! DIR/part-00012.json  the result of a partition that was counted
 //! DIR/part-00012.vertices  the triangles at its vertices, where they are wanted, until the job is done
 //! DIR/part-00012.edges  the triangles on its edges, likewise
+//! DIR/peeled.edges     a checkpoint of peeling
 //! DIR/result.json      the complete result
 //! DIR/spills/          partitions that were built and not yet counted
 //! DIR/graph/           the prepared graph, where the cache is not used

@@ -59,17 +59,14 @@ impl Planned {
 }
 
 pub struct Builders<'a> {
-    builder: Builder<'a>,
-    building: Building,
-    pool: &'a ThreadPool,
-    resumes: bool,
+    pub builder: Builder<'a>,
+    pub building: Building,
+    pub pool: &'a ThreadPool,
+    /// Whether spills of an earlier start are taken.
+    pub resumes: bool,
 }
 
-impl<'a> Builders<'a> {
-    pub fn new(builder: Builder<'a>, building: Building, pool: &'a ThreadPool, resumes: bool) -> Self {
-        Self { builder, building, pool, resumes }
-    }
-
+impl Builders<'_> {
     /// Builds some partitions together.
     pub fn batch(&self, parts: &[u32], control: &Control) -> Result<Vec<BuiltPartition>> {
         parallel::within(self.pool, || self.builder.build(self.building.block, parts, control))

@@ -80,7 +80,7 @@ impl Planned {
         let spilling = place.zip(building).map(|((locals, mut dir), building)| {
             order.iter().for_each(|&part| dir.wrote(&path.join(file_name(part))));
             let builder = self.builder(locals, &path, &room, session.job.settings.spill.keep());
-            let builders = Builders::new(builder, building, pool, run.is_some());
+            let builders = Builders { builder, building, pool, resumes: run.is_some() };
             (dir, builders, building)
         });
         let queue = match &spilling {

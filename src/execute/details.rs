@@ -126,13 +126,4 @@ impl<'g> Details<'g> {
             }
         }
     }
-
-    /// Whether the rows of spills are needed on the host to find their places in the graph.
-    pub(super) fn needs_rows(&self) -> bool {
-        matches!(self, Self::Edges(_))
-    }
-
-    pub(super) fn are_counted(&self) -> bool {
-        !matches!(self, Self::Total)
-    }
 }

@@ -93,7 +93,8 @@ impl Planned {
         let task = control.task("spill", Some(u64::from(parts)), Unit::Partitions);
         let (mut spills, mut times) = (Vec::new(), StageTimes::default());
         order.iter().for_each(|&part| dir.wrote(&directory.join(file_name(part))));
-        Builders::new(builder, building, pool, dir.lasts()).build(&order, control, |built| {
+        let builders = Builders { builder, building, pool, resumes: dir.lasts() };
+        builders.build(&order, control, |built| {
             times.add_built(&built);
             spills.push(built.spill);
             task.advance(1);

@@ -82,7 +82,8 @@ impl<'a> SharedWork<'a> {
     pub(super) fn source(&self, item: &Item, longest: Option<Bytes>) -> Result<Box<dyn PartitionSource + 'a>> {
         match (item, &self.partitions.ranges) {
             (Item::Built(built), _) => {
-                let longest = longest.filter(|_| !self.partitions.details.needs_rows());
+                // To find the places of edges in the graph, rows are needed on the host.
+                let longest = longest.filter(|_| !matches!(self.partitions.details, Details::Edges(_)));
                 Ok(Box::new(Spilled::new(SpillReader::reopen(&built.spill)?).encoded(longest)))
             }
             (Item::Range(part), Some(Ranges { graph, ranges, blocks })) => {

@@ -62,7 +62,7 @@ impl Batch {
             let mut own = table(Some(entry));
             own.remove("name");
             overlay(&mut settings, own.clone());
-            for set in overrides.iter().filter(|set| set.concerns(&name)) {
+            for set in overrides.iter().filter(|set| set.job.as_ref().is_none_or(|job| *job == name)) {
                 overlay(&mut settings, set.settings.clone());
                 if set.job.is_some() {
                     overlay(&mut own, set.settings.clone());

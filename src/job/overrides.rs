@@ -65,11 +65,6 @@ impl Override {
                 .expected("job.NAME.table.key=value; --set may be given several times")),
         }
     }
-
-    /// Whether it changes the job called `name`.
-    pub fn concerns(&self, name: &str) -> bool {
-        self.job.as_deref().is_none_or(|job| job == name)
-    }
 }
 
 /// Refuses a name that no job of the file has.
