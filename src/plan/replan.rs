@@ -1,5 +1,5 @@
-//! The plan of known partitions: what each takes. Those of an earlier start are planned again under the footprint and budgets of this one, and may not
-//! fit. None is split or joined, since that would invalidate the results of counted partitions.
+//! The plan of known partitions: what each takes. Those of an earlier start are planned again under the footprint and budgets of this one, and may
+//! not fit. None is split or joined, since that would invalidate the results of counted partitions.
 
 use std::time::{Duration, Instant};
 
