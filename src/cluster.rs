@@ -16,15 +16,6 @@ use trimill_system::memory::{HostMemory, Needs};
 use trimill_system::text::plural;
 use trimill_system::{Bytes, Error, Result, disk};
 
-/// What a job asks of a cluster.
-#[derive(Debug, Clone)]
-pub struct Cluster {
-    /// The scheduler that counts it.
-    pub engine: Scheduler,
-    /// What tasks get, as typed.
-    pub asked: ClusterTable,
-}
-
 /// Defaults of a task: GPUs, cores, mebibytes a core; and the most time of a merge that only adds.
 const USUAL_GPUS: u32 = 1;
 const USUAL_CPUS: NonZeroU32 = NonZeroU32::new(4).unwrap();
@@ -41,36 +32,40 @@ pub struct ClusterJob {
 
 impl ClusterJob {
     /// The memory of a task in mebibytes; its budget is three quarters. CPUs count partitions in half of that budget, GPUs in their own memory.
-    fn mib_of_task(self, cluster: &Cluster) -> u64 {
+    fn mib_of_task(self, cluster: &ClusterTable) -> u64 {
         let partitions = if cluster.gpus_per_task() == 0 { self.partitions.get() / 3 * 8 } else { 0 };
         let usual = USUAL_MIB * u64::from(cluster.cpus_per_task().get()) + (partitions >> 20);
-        cluster.asked.memory.map_or(usual, |bytes| bytes.get().div_ceil(1 << 20))
+        cluster.memory.map_or(usual, |bytes| bytes.get().div_ceil(1 << 20))
     }
 }
 
-impl Cluster {
+impl ClusterTable {
+    /// Slurm, unless one is named.
+    fn scheduler(&self) -> Scheduler {
+        self.engine.unwrap_or(Scheduler::Slurm)
+    }
+
     fn gpus_per_task(&self) -> u32 {
-        self.asked.gpus_per_task.unwrap_or(USUAL_GPUS)
+        self.gpus_per_task.unwrap_or(USUAL_GPUS)
     }
 
     fn cpus_per_task(&self) -> NonZeroU32 {
-        self.asked.cpus_per_task.unwrap_or(USUAL_CPUS)
+        self.cpus_per_task.unwrap_or(USUAL_CPUS)
     }
 
     /// Refuses too many shards, and values that scripts would misread.
     pub fn check(&self) -> Result<()> {
-        let asked = &self.asked;
         let names = [
-            ("time", &asked.time),
-            ("partition", &asked.partition),
-            ("account", &asked.account),
-            ("time of the merge", &asked.merge_time),
-            ("partition of the merge", &asked.merge_partition),
+            ("time", &self.time),
+            ("partition", &self.partition),
+            ("account", &self.account),
+            ("time of the merge", &self.merge_time),
+            ("partition of the merge", &self.merge_partition),
         ];
-        asked.shards.map_or(Ok(()), shards::check)?;
-        asked.memory.map_or(Ok(()), |memory| self.check_memory(memory))?;
+        self.shards.map_or(Ok(()), shards::check)?;
+        self.memory.map_or(Ok(()), |memory| self.check_memory(memory))?;
         names.into_iter().try_for_each(|(what, name)| name.as_ref().map_or(Ok(()), |name| check_name(what, name)))?;
-        [&asked.sbatch, &asked.merge_sbatch].into_iter().flatten().flatten().try_for_each(|line| check_line(line))
+        [&self.sbatch, &self.merge_sbatch].into_iter().flatten().flatten().try_for_each(|line| check_line(line))
     }
 
     /// Refuses less than the program and its threads take, with which no graph is counted.
@@ -92,7 +87,7 @@ impl Cluster {
 
 /// The scripts and their folder. Fails if one is there and differs, unless `force` replaces it.
 pub fn scripts(
-    cluster: &Cluster,
+    cluster: &ClusterTable,
     run: &Path,
     program: &Path,
     job: ClusterJob,
@@ -100,7 +95,8 @@ pub fn scripts(
 ) -> Result<(PathBuf, Vec<(PathBuf, String)>)> {
     cluster.check()?;
     let (run, program) = (absolute(run)?, absolute(program)?);
-    let (name, files): (_, &[(&str, &str)]) = match cluster.engine {
+    let scheduler = cluster.scheduler();
+    let (name, files): (_, &[(&str, &str)]) = match scheduler {
         Scheduler::Slurm => (
             "slurm",
             &[
@@ -119,12 +115,12 @@ pub fn scripts(
             ],
         ),
     };
-    check_directory(&run, cluster.engine)?;
+    check_directory(&run, scheduler)?;
     let folder = run.join(name);
     let paths = [("RUN", run.as_path()), ("PROGRAM", &program), ("FOLDER", &folder)];
     let [run_path, program_path, folder_path] = paths.map(|(name, path)| -> Result<_> {
         let text = text_of(path)?;
-        Ok((name, if cluster.engine == Scheduler::Slurm { for_shell(text) } else { for_toml(text) }))
+        Ok((name, if scheduler == Scheduler::Slurm { for_shell(text) } else { for_toml(text) }))
     });
     let values = values(cluster, job, [run_path?, program_path?, folder_path?]);
     let scripts: Vec<_> = files.iter().map(|(name, text)| (folder.join(name), fill(text, &values))).collect();
@@ -139,7 +135,13 @@ pub fn scripts(
 }
 
 /// Writes the scripts; `force` replaces those that are there and differ.
-pub fn write(cluster: &Cluster, run: &Path, program: &Path, job: ClusterJob, force: bool) -> Result<ClusterReport> {
+pub fn write(
+    cluster: &ClusterTable,
+    run: &Path,
+    program: &Path,
+    job: ClusterJob,
+    force: bool,
+) -> Result<ClusterReport> {
     let (folder, scripts) = scripts(cluster, run, program, job, force)?;
     disk::make_dir(&folder)?;
     for (path, text) in &scripts {
@@ -147,7 +149,7 @@ pub fn write(cluster: &Cluster, run: &Path, program: &Path, job: ClusterJob, for
     }
     let written = scripts.into_iter().map(|(path, _)| path).collect();
     let command = |with: &str, name: &str| format!("{with} {}", for_shell(&folder.join(name).to_string_lossy()));
-    let without_hq = (cluster.engine == Scheduler::Hq).then(|| command("python3", "submit.py"));
+    let without_hq = (cluster.scheduler() == Scheduler::Hq).then(|| command("python3", "submit.py"));
     let commands = std::iter::once(command("sh", "submit")).chain(without_hq).collect();
     Ok(ClusterReport::new(absolute(run)?, job.shards, written, commands))
 }

@@ -7,7 +7,6 @@ pub mod devices;
 pub mod file;
 #[allow(clippy::module_inception)]
 pub mod job;
-mod limits;
 pub mod overrides;
 pub mod parse;
 mod resolve;

@@ -2,7 +2,7 @@
 //! ([`execute`]), and reports as text. It is no part of that interface and changes without notice.
 
 pub use crate::bench::child::serve;
-pub use crate::cluster::{Cluster, for_shell};
+pub use crate::cluster::for_shell;
 pub use crate::count::method::{Choice, Method};
 pub use crate::job::file::{
     CacheTable, ClusterTable, CountTable, InputTable, MemoryTable, OutputTable, PartitionTable, RunTable, Scheduler,

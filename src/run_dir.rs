@@ -1,7 +1,7 @@
 //! Run directories: a job that ended at any moment is resumed from its files.
 //!
 //! ```text
-//! DIR/lock             locked while a process uses the directory
+//! DIR/lock             locked while a process uses the directory; its id
 //! DIR/job.json         the job: its input, how it is cut, what is pruned
 //! DIR/outputs.json     the files elsewhere that the job writes, and may therefore replace; the directories elsewhere that got spills
 //! DIR/plan.json        the chosen partitions, the mode and the size of row blocks, a fingerprint
@@ -9,6 +9,7 @@
 //! DIR/part-00012.json  the result of a partition that was counted
 //! DIR/part-00012.vertices  the triangles at its vertices, where they are wanted, until the job is done
 //! DIR/part-00012.edges  the triangles on its edges, likewise
+//! DIR/peeled.edges     a checkpoint of peeling
 //! DIR/result.json      the complete result
 //! DIR/spills/          partitions that were built and not yet counted
 //! DIR/graph/           the prepared graph, where the cache is not used
@@ -93,6 +94,8 @@ struct Finished<'a> {
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
+    /// With its path, names its folders for spills elsewhere; 0 if it is not locked.
+    id: u64,
     /// Held until the value is dropped; none if several processes share the directory, or it is only read.
     lock: Option<disk::FileLock>,
     /// Whether it cannot be written, and has a result, which can be printed.
@@ -110,7 +113,8 @@ impl RunDir {
         if run.read_only {
             return Ok(run);
         }
-        run.lock = Some(lock::take(path)?);
+        let (lock, id) = lock::take(path)?;
+        (run.lock, run.id) = (Some(lock), id);
         if !run.is_prepared() {
             remove_unfinished(path);
             remove_unfinished(&run.graphs());
@@ -119,7 +123,7 @@ impl RunDir {
     }
 
     fn unlocked(path: &Path) -> Self {
-        Self { path: path.to_path_buf(), lock: None, read_only: false, made: Vec::new() }
+        Self { path: path.to_path_buf(), id: 0, lock: None, read_only: false, made: Vec::new() }
     }
 
     fn is_only_read(&self) -> bool {

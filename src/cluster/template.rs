@@ -1,6 +1,6 @@
 //! Templates: `@NAME@` stands for a value; a line whose value was not given is left out.
 
-use super::{Cluster, ClusterJob, USUAL_MERGE};
+use super::{ClusterJob, USUAL_MERGE};
 use crate::job::file::ClusterTable;
 
 /// A value, by its name; none if it was not given.
@@ -22,12 +22,16 @@ fn lines(all: &Option<Vec<String>>, directives: bool) -> Option<String> {
 }
 
 /// The values of all templates. `paths` has quoted paths by their names.
-pub(super) fn values(cluster: &Cluster, job: ClusterJob, paths: [(&'static str, String); 3]) -> Vec<TemplateValue> {
+pub(super) fn values(
+    cluster: &ClusterTable,
+    job: ClusterJob,
+    paths: [(&'static str, String); 3],
+) -> Vec<TemplateValue> {
     let (memory, shards) = (job.mib_of_task(cluster), job.shards);
-    let ClusterTable { time, partition, account, merge_time, merge_partition, .. } = cluster.asked.clone();
+    let ClusterTable { time, partition, account, merge_time, merge_partition, .. } = cluster.clone();
     let gpus = cluster.gpus_per_task();
-    let asked = cluster.asked.memory.map(|_| memory.to_string());
-    let at_once = cluster.asked.at_once.map(|tasks| format!("%{tasks}"));
+    let asked = cluster.memory.map(|_| memory.to_string());
+    let at_once = cluster.at_once.map(|tasks| format!("%{tasks}"));
     let mut values: Vec<_> = paths.into_iter().map(|(name, path)| (name, Some(path))).collect();
     values.extend([
         ("SHARDS", Some(shards.to_string())),
@@ -46,10 +50,10 @@ pub(super) fn values(cluster: &Cluster, job: ClusterJob, paths: [(&'static str, 
         ("TIME", time),
         ("PARTITION", partition),
         ("ACCOUNT", account),
-        ("DIRECTIVES", lines(&cluster.asked.sbatch, true)),
-        ("COMMANDS", lines(&cluster.asked.sbatch, false)),
-        ("MERGE_DIRECTIVES", lines(&cluster.asked.merge_sbatch, true)),
-        ("MERGE_COMMANDS", lines(&cluster.asked.merge_sbatch, false)),
+        ("DIRECTIVES", lines(&cluster.sbatch, true)),
+        ("COMMANDS", lines(&cluster.sbatch, false)),
+        ("MERGE_DIRECTIVES", lines(&cluster.merge_sbatch, true)),
+        ("MERGE_COMMANDS", lines(&cluster.merge_sbatch, false)),
     ]);
     values
 }

@@ -6,15 +6,15 @@ fn job(shards: u32) -> ClusterJob {
     ClusterJob { shards: NonZeroU32::new(shards).unwrap(), partitions: Bytes(6 << 30), peels: false }
 }
 
-fn cluster(engine: Scheduler, asked: ClusterTable) -> Cluster {
-    Cluster { engine, asked }
+fn cluster(engine: Scheduler, asked: ClusterTable) -> ClusterTable {
+    ClusterTable { engine: Some(engine), ..asked }
 }
 
-fn without_gpus(engine: Scheduler) -> Cluster {
+fn without_gpus(engine: Scheduler) -> ClusterTable {
     cluster(engine, ClusterTable { gpus_per_task: Some(0), ..ClusterTable::default() })
 }
 
-fn written(cluster: &Cluster, job: ClusterJob) -> Vec<String> {
+fn written(cluster: &ClusterTable, job: ClusterJob) -> Vec<String> {
     let dir = tempfile::Builder::new().prefix("run").tempdir().unwrap();
     let report = write(cluster, dir.path(), Path::new("/usr/bin/trimill"), job, false).unwrap();
     report.files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()

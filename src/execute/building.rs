@@ -9,11 +9,14 @@ use rayon::ThreadPool;
 
 use super::host::LEAST_BLOCK;
 use super::planned::Planned;
+use super::spill_dir::SpillDir;
 use crate::plan::Plan;
 use trimill_partitioners::build::spills::BUFFERS;
 use trimill_partitioners::build::{Builder, BuiltPartition};
+use trimill_partitioners::partition::assignment::Assignment;
 use trimill_partitioners::partition::kept::Kept;
 use trimill_system::disk::{self, faults::hook};
+use trimill_system::memory::SharedBudget;
 use trimill_system::{Bytes, Control, Result, parallel};
 
 /// The most spills that are written at the same time: each is an open file.
@@ -56,20 +59,40 @@ impl Planned {
         }
         Ok(chosen(many))
     }
+
+    /// What builds the partitions with the sets `locals` in `dir`, or in memory within `room`.
+    pub(super) fn builders<'a>(
+        &'a self,
+        locals: &'a Assignment,
+        dir: &'a SpillDir,
+        room: &'a SharedBudget,
+        building: Building,
+    ) -> Builders<'a> {
+        let Self { graph, plan: Plan { sizes, row_block_limit, .. }, fingerprint, session, .. } = self;
+        let builder = Builder {
+            graph,
+            locals,
+            sizes,
+            row_block_limit: *row_block_limit,
+            prune: session.job.settings.partition.prune(),
+            dir: dir.path(),
+            room,
+            fingerprint: *fingerprint,
+            durable: dir.is_kept(),
+        };
+        Builders { builder, building, pool: &session.pool, resumes: dir.lasts() }
+    }
 }
 
 pub struct Builders<'a> {
     builder: Builder<'a>,
     building: Building,
     pool: &'a ThreadPool,
+    /// Whether spills of an earlier start are taken.
     resumes: bool,
 }
 
-impl<'a> Builders<'a> {
-    pub fn new(builder: Builder<'a>, building: Building, pool: &'a ThreadPool, resumes: bool) -> Self {
-        Self { builder, building, pool, resumes }
-    }
-
+impl Builders<'_> {
     /// Builds some partitions together.
     pub fn batch(&self, parts: &[u32], control: &Control) -> Result<Vec<BuiltPartition>> {
         parallel::within(self.pool, || self.builder.build(self.building.block, parts, control))

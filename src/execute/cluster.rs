@@ -3,14 +3,15 @@
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use crate::cluster::{self, Cluster, ClusterJob};
+use crate::cluster::{self, ClusterJob};
+use crate::job::file::ClusterTable;
 use crate::report::ClusterReport;
 use crate::run_dir::{PreparedJob, RunDir};
 use trimill_system::text::plural;
 use trimill_system::{Error, Result};
 
 /// Writes the scripts, which count with `program`; `force` replaces those that are there and differ.
-pub fn cluster(run: &Path, cluster: &Cluster, program: Option<&Path>, force: bool) -> Result<ClusterReport> {
+pub fn cluster(run: &Path, cluster: &ClusterTable, program: Option<&Path>, force: bool) -> Result<ClusterReport> {
     cluster.check()?;
     let prepared = RunDir::share(run)?.1;
     let (asked, parts, job) = tasks(cluster, &prepared);
@@ -26,15 +27,15 @@ pub fn cluster(run: &Path, cluster: &Cluster, program: Option<&Path>, force: boo
 }
 
 /// Fails if a job is prepared in `run` already, and its scripts are there and differ, unless `force`.
-pub fn check_scripts(run: &Path, cluster: &Cluster, program: Option<&Path>, force: bool) -> Result<()> {
+pub fn check_scripts(run: &Path, cluster: &ClusterTable, program: Option<&Path>, force: bool) -> Result<()> {
     let (Ok((_, prepared)), Some(program)) = (RunDir::share(run), program) else { return Ok(()) };
     cluster::scripts(cluster, run, program, tasks(cluster, &prepared).2, force).map(drop)
 }
 
 /// The number of shards that is asked for, that of the partitions, and what the scripts say of the job.
-fn tasks(cluster: &Cluster, prepared: &PreparedJob) -> (NonZeroU32, NonZeroU32, ClusterJob) {
+fn tasks(cluster: &ClusterTable, prepared: &PreparedJob) -> (NonZeroU32, NonZeroU32, ClusterJob) {
     let parts = NonZeroU32::new(prepared.parts()).unwrap_or(NonZeroU32::MIN);
-    let asked = cluster.asked.shards.or(prepared.report.shards).unwrap_or(parts);
+    let asked = cluster.shards.or(prepared.report.shards).unwrap_or(parts);
     let (partitions, peels) = (prepared.report.device_memory, prepared.job.counts().truss.is_some());
     (asked, parts, ClusterJob { shards: asked.min(parts), partitions, peels })
 }

@@ -166,7 +166,7 @@ impl Planned {
         };
         let mut result = result.complete();
         let mut written = kept;
-        if details.are_counted() {
+        if !matches!(details, Details::Total) {
             let finished = details.finish(&self.session, backends, &mut result);
             let finished = Session::unless_graph_damaged(finished, path.as_deref());
             if finished.as_ref().is_err_and(|error| !keeps_answer(error)) {

@@ -24,7 +24,6 @@ use crate::report::{DeviceResult, PartitionFigures, Stage};
 use crate::run_dir::Journal;
 use trimill_counting::CountBackend;
 use trimill_partitioners::build::BuiltPartition;
-use trimill_partitioners::spill::file_name;
 use trimill_system::Result;
 use trimill_system::control::Unit;
 use trimill_system::disk::check_room;
@@ -53,16 +52,15 @@ impl Planned {
         let parts = plan.parts();
         let journal = run.as_ref().map(|run| run.journal(*fingerprint, parts));
         let room = SharedBudget::new(self.chosen.division.spills);
-        let place = match &plan.cut {
+        let mut place = match &plan.cut {
             GraphCut::Ranges(_) => None,
             GraphCut::Sets(locals) => Some((locals, session.spills(*fingerprint)?)),
         };
-        let path = place.as_ref().map(|(_, dir)| dir.path().to_path_buf()).unwrap_or_default();
         let keeps = place.as_ref().is_some_and(|(_, dir)| dir.is_kept());
         let (task, unit) = task_of(backends, u64::from(parts), graph.edges(), control);
         let mut before = DeviceOutcome::default();
         if let Some(journal) = &journal {
-            let spills = keeps.then_some((path.as_path(), *fingerprint));
+            let spills = place.as_ref().filter(|_| keeps).map(|(_, dir)| (dir.path(), *fingerprint));
             before.resume(journal, spills, details, session)?;
             let done = |result: &PartitionFigures| match unit {
                 Unit::Arcs => plan.sizes[result.id as usize].resident_arcs,
@@ -77,21 +75,18 @@ impl Planned {
             place.is_some().then(|| self.building(order.len(), session.job.settings.spill.keep())).transpose()?;
         check_room(self.disk_needs(building.as_ref())?)?;
         self.begin()?;
-        let spilling = place.zip(building).map(|((locals, mut dir), building)| {
-            order.iter().for_each(|&part| dir.wrote(&path.join(file_name(part))));
-            let builder = self.builder(locals, &path, &room, session.job.settings.spill.keep());
-            let builders = Builders::new(builder, building, pool, run.is_some());
-            (dir, builders, building)
-        });
-        let queue = match &spilling {
+        place.iter_mut().for_each(|(_, dir)| dir.writes(&order));
+        let spilling = place.as_ref().zip(building);
+        let builders = spilling.map(|((locals, dir), building)| self.builders(locals, dir, &room, building));
+        let queue = match building {
             None => Queue::of(order.iter().map(|&part| Item::Range(part)), backends.len()),
-            Some((.., building)) => Queue::new(building.many.max(backends.len()), backends.len()),
+            Some(building) => Queue::new(building.many.max(backends.len()), backends.len()),
         };
         let work = SharedWork {
             partitions: self.partitions(journal.as_ref(), details),
             pool,
             queue: &queue,
-            builders: spilling.as_ref().map(|(_, builders, _)| builders),
+            builders: builders.as_ref(),
             keeps,
             task: &task,
             unit,
@@ -104,16 +99,15 @@ impl Planned {
 
         let (mut all, devices) = together_of(shares, backends);
         all.merge(before);
-        match spilling {
+        match place {
             None => stages.extend(all.times.streamed_stages(all.times.read(graph))),
-            Some((mut dir, ..)) => {
+            Some((_, dir)) => {
                 stages.extend(all.times.built_stages(graph));
                 stages.extend(all.times.streamed_stages(all.times.spilled));
                 if keeps {
                     all.kept.sort_by_key(|spill| spill.header.partition.partition);
-                    match self.manifest(&all.kept).write(dir.path()) {
-                        Ok(path) => dir.wrote(&path),
-                        Err(error) => return Err(error.with_answer(CountedAll { partitions: all.results, devices })),
+                    if let Err(error) = self.manifest(&all.kept).write(dir.path()) {
+                        return Err(error.with_answer(CountedAll { partitions: all.results, devices }));
                     }
                 }
                 dir.complete();

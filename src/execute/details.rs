@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::edges::OnEdges;
 use super::session::Session;
 use super::vertices::VertexSums;
+use super::work::Item;
 use crate::count::method::Choice;
 use crate::job::Job;
 use crate::paths::place;
@@ -13,7 +14,7 @@ use crate::report::RunResult;
 use crate::run_dir::{self, RunDir};
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use crate::truss::TrussWanted;
-use trimill_counting::{CountBackend, Detail, EdgeShare, PartitionSource};
+use trimill_counting::{CountBackend, Detail, PartitionSource};
 use trimill_graph::OrientedGraph;
 use trimill_system::{Error, Kind, Result};
 
@@ -79,18 +80,18 @@ impl<'g> Details<'g> {
         }
     }
 
-    /// Counts a partition. `first` is its source; `again` opens it for further passes.
+    /// Counts a partition, or a share of it. `first` is its source; `again` opens it for further passes.
     pub(super) fn count<'s>(
         &self,
-        part: u32,
+        item: &Item,
         first: &mut dyn PartitionSource,
         again: impl Fn() -> Result<Box<dyn PartitionSource + 's>> + Sync,
         thread: &mut DeviceThread<'_>,
     ) -> Result<CountedPartition, PartitionFailure> {
         match self {
-            Self::Total => Ok(thread.count(first, EdgeShare::ALL, Detail::Total, None)?.0),
-            Self::Vertices(vertices) => vertices.count(part, first, again, thread),
-            Self::Edges(edges) => edges.count(part, first, thread),
+            Self::Total => Ok(thread.count(first, item.share(), Detail::Total, None)?.0),
+            Self::Vertices(vertices) => vertices.count(item.part(), first, again, thread),
+            Self::Edges(edges) => edges.count(item.part(), first, thread),
         }
     }
 
@@ -125,14 +126,5 @@ impl<'g> Details<'g> {
                 Error::worst_of([at_vertices.and_then(|vertices| vertices.map_or(Ok(()), finish)), on_edges])
             }
         }
-    }
-
-    /// Whether the rows of spills are needed on the host to find their places in the graph.
-    pub(super) fn needs_rows(&self) -> bool {
-        matches!(self, Self::Edges(_))
-    }
-
-    pub(super) fn are_counted(&self) -> bool {
-        !matches!(self, Self::Total)
     }
 }

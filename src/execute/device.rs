@@ -9,7 +9,7 @@ use super::session::Session;
 use super::work::{DeviceOutcome, Item, PartitionsToCount, SharedWork};
 use super::workers::{all_or_first_error, run_on_all};
 use crate::count::cuda::RUNS_AHEAD;
-use crate::report::{DeviceResult, PartitionFigures};
+use crate::report::DeviceResult;
 use crate::run_dir::CountedBy;
 use crate::stream::ahead::Ahead;
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
@@ -82,25 +82,21 @@ pub(super) fn together_of(
     let mut all = DeviceOutcome::default();
     let mut devices = Vec::new();
     for (share, backend) in shares.into_iter().zip(backends) {
-        devices.extend(device_result(backend.as_ref(), &share.results, share.times.counted.counting));
+        devices.extend(device_result(backend.as_ref(), &share));
         all.merge(share);
     }
     (all, devices)
 }
 
-pub(super) fn device_result(
-    backend: &dyn CountBackend,
-    results: &[PartitionFigures],
-    counting: std::time::Duration,
-) -> Option<DeviceResult> {
-    let device = backend.device()?;
+fn device_result(backend: &dyn CountBackend, share: &DeviceOutcome) -> Option<DeviceResult> {
+    let (device, results) = (backend.device()?, &share.results);
     Some(DeviceResult {
         device: device.ordinal,
         name: device.name,
         partitions: results.len() as u32,
         triangles: results.iter().map(|result| u128::from(result.counted().triangles)).sum(),
         stream_bytes: results.iter().map(|result| result.stream_bytes).sum(),
-        seconds: counting.as_secs_f64(),
+        seconds: share.times.counted.counting.as_secs_f64(),
         budget_bytes: device.budget,
         peak_bytes: results.iter().map(|result| result.counted().peak_bytes).max().unwrap_or_default(),
         context_bytes: device.context,
@@ -153,6 +149,8 @@ fn count_queue<'a>(
             let by = &by;
             let read =
                 |chunk: Bytes| Some(work.open(work.queue.take_now()?, chunk, Bytes(RUNS_AHEAD * chunk.get()), by));
+            // A device that read ahead would take another one's share of the graph.
+            let chunk = chunk.filter(|_| !matches!(taken.item, Item::Share(_)));
             let ahead = match chunk.map(|chunk| spawn(scope, "reading ahead", move || read(chunk))).transpose() {
                 Ok(ahead) => ahead,
                 Err(error) => return (Err(error.into()), None),
@@ -177,7 +175,7 @@ fn count_queue<'a>(
             }
         };
         let spill = match &taken.item {
-            Item::Range(_) => Bytes::ZERO,
+            Item::Range(_) | Item::Share(_) => Bytes::ZERO,
             Item::Built(built) => Bytes(built.spill.bytes),
         };
         let mut result = partition_result(work.partitions.known, taken.item.part(), &counted, spill, start.elapsed());
@@ -206,7 +204,7 @@ fn count_queue<'a>(
 }
 
 /// Records what the device measured of its work since the last call.
-pub(super) fn device_work(backend: &mut dyn CountBackend, control: &Control) {
+fn device_work(backend: &mut dyn CountBackend, control: &Control) {
     backend.recorded_work().into_iter().for_each(|work| control.record(work));
 }
 
@@ -223,7 +221,7 @@ fn count_item(
         let mut source = source?;
         let again = || work.source(item, encoded);
         let mut thread = DeviceThread { backend, pool: work.pool, control };
-        let mut counted = work.partitions.details.count(item.part(), &mut source, again, &mut thread)?;
+        let mut counted = work.partitions.details.count(item, &mut source, again, &mut thread)?;
         counted.reading += source.reading();
         Ok(counted)
     };

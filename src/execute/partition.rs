@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
-use super::building::Builders;
 use super::planned::Planned;
 use super::session::{Purpose, Session};
 use super::spill_dir::SpillDir;
@@ -13,7 +12,7 @@ use crate::job::{Job, Mode, SpillTo};
 use crate::plan::GraphCut;
 use crate::report::{PartitionFigures, PartitionReport, SCHEMA_VERSION, Stage, VERSION};
 use trimill_partitioners::partition::assignment::Assignment;
-use trimill_partitioners::spill::{SpillSummary, file_name};
+use trimill_partitioners::spill::SpillSummary;
 use trimill_system::child::Helper;
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::check_room;
@@ -82,18 +81,17 @@ impl Planned {
         mut dir: SpillDir,
         stages: &mut Vec<Stage>,
     ) -> Result<Vec<SpillSummary>> {
-        let Self { graph, plan, session: Session { pool, control, .. }, .. } = self;
-        let (parts, directory) = (plan.parts(), dir.path().to_path_buf());
+        let Self { graph, plan, session: Session { control, .. }, .. } = self;
+        let parts = plan.parts();
         let order: Vec<u32> = (0..parts).collect();
         let building = self.building(order.len(), true)?;
         check_room([self.spills_needed(&building)])?;
         let room = SharedBudget::new(Bytes::ZERO);
-        let builder = self.builder(locals, &directory, &room, true);
+        dir.writes(&order);
         control.expect(&[ExpectedStage::new("spill", self.counting_seconds())]);
         let task = control.task("spill", Some(u64::from(parts)), Unit::Partitions);
         let (mut spills, mut times) = (Vec::new(), StageTimes::default());
-        order.iter().for_each(|&part| dir.wrote(&directory.join(file_name(part))));
-        Builders::new(builder, building, pool, dir.lasts()).build(&order, control, |built| {
+        self.builders(locals, &dir, &room, building).build(&order, control, |built| {
             times.add_built(&built);
             spills.push(built.spill);
             task.advance(1);
@@ -101,7 +99,7 @@ impl Planned {
         })?;
         let start = Instant::now();
         spills.sort_by_key(|spill| spill.header.partition.partition);
-        dir.wrote(&self.manifest(&spills).write(&directory)?);
+        self.manifest(&spills).write(dir.path())?;
         dir.complete();
         times.spilling += start.elapsed();
         stages.extend(times.built_stages(graph));

@@ -21,14 +21,11 @@ use crate::run_dir::{PREPARE_AGAIN, PlanRecord};
 use crate::vertices::order::array_len;
 use trimill_graph::OrientedGraph;
 use trimill_graph::writing::moved_to_file;
-use trimill_partitioners::build::Builder;
 use trimill_partitioners::metis::BYTES_PER_ARC;
-use trimill_partitioners::partition::assignment::Assignment;
 use trimill_partitioners::spill::manifest::MANIFEST_VERSION;
 use trimill_partitioners::spill::{Manifest, ManifestJob, ManifestPartition, SpillSummary};
 use trimill_system::disk::{DiskNeed, check_room};
 use trimill_system::mapped::trim_heap;
-use trimill_system::memory::SharedBudget;
 use trimill_system::text::plural;
 use trimill_system::{Bytes, Error, Kind, Result, machine, parallel};
 
@@ -80,21 +77,6 @@ impl Planned {
 
     pub(super) fn planning(&self) -> Planning<'_> {
         Planning::new(&self.session, &self.graph, &self.chosen, &self.limits)
-    }
-
-    /// The builder of the partitions with the sets `locals`, in `dir`; `durable`: synced to disk.
-    pub(super) fn builder<'a>(
-        &'a self,
-        locals: &'a Assignment,
-        dir: &'a Path,
-        room: &'a SharedBudget,
-        durable: bool,
-    ) -> Builder<'a> {
-        let Self { graph, plan, fingerprint, session, .. } = self;
-        let Plan { sizes, row_block_limit, .. } = plan;
-        let (row_block_limit, prune, fingerprint) =
-            (*row_block_limit, session.job.settings.partition.prune(), *fingerprint);
-        Builder { graph, locals, sizes, row_block_limit, prune, dir, fingerprint, room, durable }
     }
 
     pub(super) fn manifest(&self, spills: &[SpillSummary]) -> Manifest {

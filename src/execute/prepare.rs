@@ -71,17 +71,18 @@ impl Session {
                 .expected("the same --shards")
                 .advice("leave --shards out: the partitions can be counted by any number of shards; or name another --run-dir"));
         }
-        let done = |how: &str| {
+        let done = |merged: bool| {
+            let how = if merged { "merged" } else { "prepared" };
             tracing::info!(target: trimill_system::control::NOTE, "{}: {how} on an earlier start", run.path().display());
-            Ok(Some(PreparedReport { directory: run.path().to_path_buf(), ..prepared.report.clone() }))
+            Ok(Some(PreparedReport { directory: run.path().to_path_buf(), merged, ..prepared.report.clone() }))
         };
         let merged = unless_damaged(run.finished(prepared.fingerprint), "the job is prepared again")?;
         if merged.is_some_and(|result| prepared.job.is_done(run, &result)) {
             self.tidy();
-            return done("merged");
+            return done(true);
         }
         match parallel::within(&self.pool, || self.is_whole(run, &prepared))? {
-            true => run.forget_result().and_then(|()| done("prepared")),
+            true => run.forget_result().and_then(|()| done(false)),
             false => Ok(None),
         }
     }
@@ -177,7 +178,7 @@ impl Job {
     /// Refuses settings of a job of a batch with which it would fail whatever its graph is.
     pub fn check_settings(&self) -> Result<()> {
         match (self.cluster(), self.kept_spills()) {
-            (Some(cluster), _) => self.check_for_shards(cluster.asked.shards)?,
+            (Some(cluster), _) => self.check_for_shards(cluster.shards)?,
             (None, Some(dir)) => return self.check_kept_spills(dir),
             (None, None) => {}
         }

@@ -57,30 +57,31 @@ pub(super) fn reserve<R: Reserve>(workers: &mut [R], asked: Budget, least: Bytes
         };
         budget = budget.min(Bytes(all.get() / sharing(worker.ordinal()))).min(most);
     }
-    let mut refused = None;
-    for _ in 0..TRIES {
-        let mut smaller = None;
+    let mut tries = 0;
+    loop {
+        let mut refused = None;
         for worker in &mut *workers {
-            if let Some(free) = worker.reserve(budget)? {
-                smaller = Some((worker.ordinal(), free));
+            refused = worker.reserve(budget)?.map(|free| (worker.ordinal(), free));
+            if refused.is_some() {
                 break;
             }
         }
-        let Some((ordinal, free)) = smaller else { return Ok(budget) };
+        let Some((ordinal, free)) = refused else { return Ok(budget) };
         // Earlier workers of this GPU release what they have just taken, so each gets at least this share.
         let next = Bytes(free.get() / 20 * 19 / sharing(ordinal)).min(Bytes(budget.get() / 20 * 19));
+        let error = || Error::resource(format!("GPU {ordinal} refused {budget}; {free} of its memory are free"));
+        tries += 1;
         if next < least {
-            return Err(Error::resource(format!("GPU {ordinal} refused {budget}; {free} of its memory are free"))
+            return Err(error()
                 .expected(format!("at least {least} for this graph"))
                 .advice("end other programs on that GPU, name another one with --devices, or use --backend cpu"));
         }
+        if tries == TRIES {
+            return Err(error().advice("end other programs on that GPU, or lower --device-memory"));
+        }
         tracing::warn!("GPU {ordinal} refused {budget}, {free} are free: counting in {next}, with smaller row blocks");
-        refused = Some((ordinal, budget, free));
         budget = next;
     }
-    let (ordinal, last, free) = refused.unwrap_or_default();
-    Err(Error::resource(format!("GPU {ordinal} refused {last}; {free} of its memory are free"))
-        .advice("end other programs on that GPU, or lower --device-memory"))
 }
 
 #[cfg(test)]

@@ -246,12 +246,6 @@ pub(super) fn check_partitions(settings: &Tables) -> Result<()> {
     Choice::check_partitions(&settings.count, &cut)
 }
 
-impl std::fmt::Debug for Session {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").field("host", &self.host).finish_non_exhaustive()
-    }
-}
-
 /// Host memory for the graph before its backend is known: a quarter, at most half of what a requested CPU budget leaves; 0 if spills are in memory.
 fn graph_memory(settings: &Tables, usable: Bytes) -> Bytes {
     if settings.spill.to() == SpillTo::Memory {

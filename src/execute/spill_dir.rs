@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::run_dir::kept_by_another;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
-use trimill_partitioners::spill::{Manifest, fingerprint_of, spills_in};
+use trimill_partitioners::spill::{Manifest, file_name, fingerprint_of, spills_in};
 use trimill_system::disk::{self, FileLock, TemporaryDir};
 use trimill_system::{Error, Kind, Result};
 
@@ -22,7 +22,7 @@ pub enum SpillDir {
     /// Kept; files written are removed when this is dropped, unless [`SpillDir::complete`] was called.
     Kept {
         dir: PathBuf,
-        /// Files written by this job so far.
+        /// Files that this job writes.
         written: Vec<PathBuf>,
         /// Held until files that are not to stay are removed.
         _lock: FileLock,
@@ -71,10 +71,11 @@ impl SpillDir {
         }
     }
 
-    /// Records a file, to be removed if the job does not complete.
-    pub fn wrote(&mut self, file: &Path) {
-        if let Self::Kept { written, .. } = self {
-            written.push(file.to_path_buf());
+    /// Records the files of `parts` and the manifest, to be removed if the job does not complete.
+    pub fn writes(&mut self, parts: &[u32]) {
+        if let Self::Kept { dir, written, .. } = self {
+            written.extend(parts.iter().map(|&part| dir.join(file_name(part))));
+            written.push(dir.join(MANIFEST_NAME));
         }
     }
 
@@ -167,9 +168,9 @@ mod tests {
         drop(lock);
         let mut kept = SpillDir::open(dir.path(), true, false, 7).unwrap();
         refused();
-        let spill = dir.path().join("part-00000.spill");
+        let spill = dir.path().join(file_name(0));
         std::fs::write(&spill, "spill").unwrap();
-        kept.wrote(&spill);
+        kept.writes(&[0]);
         drop(kept);
         assert!(!spill.exists());
         let lasting = SpillDir::lasting(dir.path(), true, false, 7).unwrap();

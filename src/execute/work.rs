@@ -11,7 +11,7 @@ use crate::report::PartitionFigures;
 use crate::run_dir::Journal;
 use crate::stream::ranges::RankRange;
 use crate::stream::row_blocks::RowBlocks;
-use trimill_counting::PartitionSource;
+use trimill_counting::{EdgeShare, PartitionSource};
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::build::BuiltPartition;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
@@ -36,6 +36,8 @@ impl DeviceOutcome {
 
 pub(super) enum Item {
     Range(u32),
+    /// A share of the edges of the one rank range that has all.
+    Share(EdgeShare),
     Built(Box<BuiltPartition>),
 }
 
@@ -43,8 +45,13 @@ impl Item {
     pub(super) fn part(&self) -> u32 {
         match self {
             Self::Range(part) => *part,
+            Self::Share(_) => 0,
             Self::Built(built) => built.part,
         }
+    }
+
+    pub(super) fn share(&self) -> EdgeShare {
+        if let Self::Share(share) = self { *share } else { EdgeShare::ALL }
     }
 }
 
@@ -82,14 +89,15 @@ impl<'a> SharedWork<'a> {
     pub(super) fn source(&self, item: &Item, longest: Option<Bytes>) -> Result<Box<dyn PartitionSource + 'a>> {
         match (item, &self.partitions.ranges) {
             (Item::Built(built), _) => {
-                let longest = longest.filter(|_| !self.partitions.details.needs_rows());
+                // To find the places of edges in the graph, rows are needed on the host.
+                let longest = longest.filter(|_| !matches!(self.partitions.details, Details::Edges(_)));
                 Ok(Box::new(Spilled::new(SpillReader::reopen(&built.spill)?).encoded(longest)))
             }
-            (Item::Range(part), Some(Ranges { graph, ranges, blocks })) => {
-                let range = RankRange::new(graph, blocks, &ranges[*part as usize])?;
+            (_, Some(Ranges { graph, ranges, blocks })) => {
+                let range = RankRange::new(graph, blocks, &ranges[item.part() as usize])?;
                 Ok(Box::new(range.encoded(longest)))
             }
-            (Item::Range(_), None) => Err(Error::defect("a rank range that was not planned")),
+            (_, None) => Err(Error::defect("a rank range that was not planned")),
         }
     }
 }

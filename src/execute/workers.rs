@@ -8,24 +8,25 @@
 use std::thread;
 
 use super::queue::Queue;
+use super::work::{DeviceOutcome, Item};
 use crate::stream::PartitionFailure;
 use trimill_counting::CountBackend;
 use trimill_system::threads::{WORKER, guarded, joined, spawn};
 use trimill_system::{Control, Error, Kind, Result};
 
-pub(super) fn run_on_all<T: Send, S: Default + Send>(
+pub(super) fn run_on_all(
     backends: &mut [Box<dyn CountBackend>],
-    queue: &Queue<T>,
+    queue: &Queue<Item>,
     control: &Control,
-    count: impl Fn(&mut dyn CountBackend, &mut S) -> Result<(), PartitionFailure> + Sync,
-) -> Vec<Result<S>> {
+    count: impl Fn(&mut dyn CountBackend, &mut DeviceOutcome) -> Result<(), PartitionFailure> + Sync,
+) -> Vec<Result<DeviceOutcome>> {
     if control.is_recorded() {
         backends.iter_mut().for_each(|backend| backend.record_work());
     }
     let count = &count;
     thread::scope(|scope| {
         let member = |backend: &mut Box<dyn CountBackend>| {
-            let (mut share, who) = (S::default(), name(backend.as_ref()));
+            let (mut share, who) = (DeviceOutcome::default(), name(backend.as_ref()));
             let thread = format!("the thread that counts on {who}");
             let outcome = guarded(&thread, || count(backend.as_mut(), &mut share));
             let left = queue.leave();
@@ -54,7 +55,8 @@ pub(super) fn run_on_all<T: Send, S: Default + Send>(
             queue.leave();
             control.stop();
         }
-        let share = |thread: Result<thread::ScopedJoinHandle<'_, Result<S>>>| joined(WORKER, thread?.join())?;
+        let share =
+            |thread: Result<thread::ScopedJoinHandle<'_, Result<DeviceOutcome>>>| joined(WORKER, thread?.join())?;
         std::iter::once(member(first)).chain(threads.into_iter().map(share)).collect()
     })
 }

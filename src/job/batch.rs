@@ -62,7 +62,7 @@ impl Batch {
             let mut own = table(Some(entry));
             own.remove("name");
             overlay(&mut settings, own.clone());
-            for set in overrides.iter().filter(|set| set.concerns(&name)) {
+            for set in overrides.iter().filter(|set| set.job.as_ref().is_none_or(|job| *job == name)) {
                 overlay(&mut settings, set.settings.clone());
                 if set.job.is_some() {
                     overlay(&mut own, set.settings.clone());
@@ -126,7 +126,8 @@ fn names(file: &JobFile, path: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-fn table(value: Option<toml::Value>) -> Table {
+/// The table that `value` is, else an empty one.
+pub(super) fn table(value: Option<toml::Value>) -> Table {
     match value {
         Some(toml::Value::Table(table)) => table,
         _ => Table::new(),

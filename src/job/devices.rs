@@ -5,8 +5,7 @@ use std::str::FromStr;
 
 #[cfg(feature = "cli")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use trimill_system::Error;
 use trimill_system::whole::exact;
 
@@ -61,32 +60,19 @@ impl Serialize for Devices {
 
 impl<'de> Deserialize<'de> for Devices {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct DevicesVisitor;
-        impl<'de> Visitor<'de> for DevicesVisitor {
-            type Value = Devices;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "\"all\" or a list of GPUs such as [0, 1]")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Devices, E> {
-                if text == "all" {
-                    return Ok(Devices::All);
-                }
-                Err(E::invalid_value(de::Unexpected::Str(text), &self))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Devices, A::Error> {
-                let mut list = Vec::new();
-                while let Some(number) = sequence.next_element()? {
-                    let device = exact(number).and_then(|device| u32::try_from(device).ok());
-                    list.push(device.ok_or_else(|| de::Error::invalid_value(de::Unexpected::Float(number), &self))?);
-                }
-                if list.is_empty() {
-                    return Err(de::Error::invalid_length(0, &self));
-                }
-                Ok(Devices::List(list))
-            }
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "expected \"all\" or a list of GPUs such as [0, 1]")]
+        enum TypedDevices {
+            Word(String),
+            List(Vec<f64>),
         }
-        deserializer.deserialize_any(DevicesVisitor)
+        let list: Option<Vec<u32>> = match TypedDevices::deserialize(deserializer)? {
+            TypedDevices::Word(word) if word == "all" => return Ok(Self::All),
+            TypedDevices::Word(_) => None,
+            TypedDevices::List(list) => list.into_iter().map(|number| u32::try_from(exact(number)?).ok()).collect(),
+        };
+        let list = list.filter(|list| !list.is_empty()).map(Self::List);
+        list.ok_or_else(|| de::Error::custom("expected \"all\" or a list of GPUs such as [0, 1]"))
     }
 }
 

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::choices::{Backend, Mode, Partitioner, Parts, Prepare};
 use super::devices::{Devices, SpillTo};
 #[cfg(feature = "cli")]
-use super::limits::{budget, tile};
+use super::schema::{budget, tile};
 #[cfg(feature = "cli")]
 use super::typed;
 use trimill_input::format::Format;

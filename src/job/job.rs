@@ -5,8 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::choices::Partitioner;
-use super::file::{OutputTable, Tables};
-use crate::cluster::Cluster;
+use super::file::{ClusterTable, OutputTable, Tables};
 use crate::outputs::CountsWanted;
 use crate::outputs::arrays::CountArrays;
 use crate::paths::place::place;
@@ -75,9 +74,8 @@ impl Job {
     }
 
     /// The cluster that counts the job; none: this process.
-    pub fn cluster(&self) -> Option<Cluster> {
-        let asked = &self.settings.cluster;
-        asked.engine.map(|engine| Cluster { engine, asked: asked.clone() })
+    pub fn cluster(&self) -> Option<&ClusterTable> {
+        Some(&self.settings.cluster).filter(|cluster| cluster.engine.is_some())
     }
 
     /// The input, if it is a directory of kept spills.

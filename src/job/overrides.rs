@@ -13,6 +13,7 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::Table;
 
+use super::batch::table;
 use super::file::Tables;
 use super::parse::parse;
 use super::suggest;
@@ -56,25 +57,13 @@ impl Override {
             return Ok(Self { job: None, settings });
         };
         parse::<Named>(&line, origin)?;
-        match jobs {
-            toml::Value::Table(jobs) if jobs.len() > 1 => {
-                return Err(Error::usage(format!("'{typed}' sets {} jobs", jobs.len()))
-                    .at(origin)
-                    .expected("one job; --set may be given several times"));
-            }
-            toml::Value::Table(jobs) => jobs.into_iter().next(),
-            _ => None,
+        let mut jobs = table(Some(jobs)).into_iter();
+        match (jobs.next(), jobs.next()) {
+            (Some((name, settings)), None) => Ok(Self { job: Some(name), settings: table(Some(settings)) }),
+            _ => Err(Error::usage(format!("'{typed}' does not set one job"))
+                .at(origin)
+                .expected("job.NAME.table.key=value; --set may be given several times")),
         }
-        .and_then(|(name, settings)| match settings {
-            toml::Value::Table(settings) => Some(Self { job: Some(name), settings }),
-            _ => None,
-        })
-        .ok_or_else(|| Error::usage(format!("'{typed}' sets nothing")).at(origin).expected("job.NAME.table.key=value"))
-    }
-
-    /// Whether it changes the job called `name`.
-    pub fn concerns(&self, name: &str) -> bool {
-        self.job.as_deref().is_none_or(|job| job == name)
     }
 }
 

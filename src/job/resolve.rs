@@ -6,11 +6,9 @@ use super::choices::Partitioner;
 use super::devices::{Devices, SpillTo};
 use super::file::{
     CacheTable, ClusterTable, CountTable, InputTable, MemoryTable, MetisTable, OutputTable, PartitionTable, RunTable,
-    Scheduler, SpillTable, Tables, WorkTable,
+    SpillTable, Tables, WorkTable,
 };
 use super::job::{Job, STANDARD_INPUT};
-use super::limits::MOST_MEMORY;
-use crate::cluster::Cluster;
 use crate::count::cuda::KernelSettings;
 use crate::table::format::{COLUMNS, STANDARD_OUTPUT};
 use crate::truss::{LEAST, MOST_K};
@@ -18,6 +16,9 @@ use crate::vertices::lcc::LccWanted;
 use trimill_partitioners::MAX_PARTS;
 use trimill_system::url::{is_url, public};
 use trimill_system::{Bytes, Error, Result, threads};
+
+/// Larger budgets are lowered to this: more than any machine has, and its sums and shares stay below 2^64.
+const MOST_MEMORY: Bytes = Bytes(1 << 60);
 
 impl Job {
     /// Resolves typed settings; relative paths are from `base` (the job file's folder, or empty). Errors: `Kind::Usage`: no input, a contradiction.
@@ -255,7 +256,7 @@ impl TypedJob<'_> {
 
 /// Refuses values that a cluster's scripts would misread, and a scheduler without a run directory.
 fn check_cluster(typed: &ClusterTable, has_run_dir: bool) -> Result<()> {
-    Cluster { engine: typed.engine.unwrap_or(Scheduler::Slurm), asked: typed.clone() }.check()?;
+    typed.check()?;
     match typed.engine {
         Some(_) if !has_run_dir => Err(Error::usage("a cluster, and no run directory, where its nodes find the job")
             .advice("name a directory that all nodes see with `run.dir`")),

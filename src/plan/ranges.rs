@@ -38,20 +38,7 @@ impl Planner<'_> {
             }
         };
         let parts_asked = if parts.is_some() { wanted.min(ranges.len() as u32) } else { ranges.len() as u32 };
-        let assigning = start.elapsed();
-        let start = Instant::now();
-        let row_blocks = RowBlocks::new(graph, row_block_limit)?;
-        let (sizes, predictions) = self.predictions(&ranges, &row_blocks)?;
-        Ok(Plan {
-            cut: GraphCut::Ranges(ranges),
-            row_blocks,
-            row_block_limit,
-            sizes,
-            predictions,
-            times: [assigning, start.elapsed()],
-            parts_asked,
-            estimates: None,
-        })
+        self.plan_of(GraphCut::Ranges(ranges), row_block_limit, start.elapsed(), parts_asked)
     }
 
     /// What `parts` even ranges would take, even if they do not fit.

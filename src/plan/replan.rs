@@ -1,5 +1,5 @@
-//! Plans the partitions of an earlier start again, under the footprint and budgets of this one: returns the same partitions and what each takes now,
-//! which may not fit. Splits and joins nothing, since that would invalidate the results of counted partitions.
+//! The plan of known partitions: what each takes. Those of an earlier start are planned again under the footprint and budgets of this one, and may
+//! not fit. None is split or joined, since that would invalidate the results of counted partitions.
 
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,18 @@ use trimill_system::{Bytes, Result};
 impl Planner<'_> {
     /// Plans the recorded partitions, with row blocks of at most `row_block_limit`. Errors: bad rows; a stop.
     pub fn replan(&self, cut: GraphCut, row_block_limit: Bytes) -> Result<Plan> {
+        let parts = cut.parts();
+        self.plan_of(cut, row_block_limit, Duration::ZERO, parts)
+    }
+
+    /// The plan of partitions that took the time `assigning`.
+    pub(super) fn plan_of(
+        &self,
+        cut: GraphCut,
+        row_block_limit: Bytes,
+        assigning: Duration,
+        parts_asked: u32,
+    ) -> Result<Plan> {
         let start = Instant::now();
         let (row_blocks, (sizes, predictions)) = match &cut {
             GraphCut::Ranges(ranges) => {
@@ -19,7 +31,7 @@ impl Planner<'_> {
             }
             GraphCut::Sets(locals) => (RowBlocks::default(), self.sized(locals, row_block_limit)?),
         };
-        let (parts_asked, times) = (cut.parts(), [Duration::ZERO, start.elapsed()]);
+        let times = [assigning, start.elapsed()];
         Ok(Plan { cut, row_blocks, row_block_limit, sizes, predictions, times, parts_asked, estimates: None })
     }
 }

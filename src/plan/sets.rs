@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use super::predict::{Prediction, predict};
 use super::{Assign, Divided, GraphCut, Plan, PlanLimits, Planner, refuse_parts};
 use crate::job::{Partitioner, Parts};
-use crate::stream::row_blocks::RowBlocks;
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::GraphPasses;
 use trimill_partitioners::partition::assignment::Assignment;
@@ -89,19 +88,7 @@ impl Planner<'_> {
     pub fn sets(&self, assigned: Assigned) -> Result<Plan> {
         let Assigned { locals, parts_asked, time } = assigned;
         let Some(locals) = locals else { return self.one_range() };
-        let row_block_limit = self.divided()?.row_block_limit;
-        let start = Instant::now();
-        let (sizes, predictions) = self.sized(&locals, row_block_limit)?;
-        Ok(Plan {
-            cut: GraphCut::Sets(locals),
-            row_blocks: RowBlocks::default(),
-            row_block_limit,
-            sizes,
-            predictions,
-            times: [time, start.elapsed()],
-            parts_asked,
-            estimates: None,
-        })
+        self.plan_of(GraphCut::Sets(locals), self.divided()?.row_block_limit, time, parts_asked)
     }
 
     pub(crate) fn sized(

@@ -36,6 +36,8 @@ pub struct PreparedReport {
     pub peak_host_bytes: Bytes,
     pub stages: Vec<Stage>,
     pub seconds: f64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merged: bool,
 }
 
 impl PreparedReport {

@@ -67,10 +67,8 @@ impl Journal {
     pub fn read(&self, part: u32) -> Result<Option<PartitionRecord>> {
         let Self { dir, fingerprint, parts } = self;
         let path = path(dir, part);
-        let Some(record) = sealed_file::read::<PartitionRecord>(&path)? else { return Ok(None) };
-        if record.kind != KIND {
-            return Err(Error::data(path, format!("is a '{}'", record.kind)).expected(format!("a '{KIND}'")));
-        }
+        let read = sealed_file::read_kind::<PartitionRecord>(&path, KIND, |record| &record.kind);
+        let Some(record) = read? else { return Ok(None) };
         if record.result.counted.is_none() {
             return Err(
                 Error::data(path, "is a partition without its triangles").expected("a partition that was counted")

@@ -1,9 +1,11 @@
 //! Allows one process at a time in a run directory; warns if the file system cannot lock files. The file `lock` is locked while the process has it
-//! open; its text identifies the directory and the process. It appears atomically, locked and with its text on disk, so a file of that name without
-//! the text, and its directory, are not this program's; such a file is never written to. Only an empty one is, if the record of a job is beside it:
-//! a power failure may have taken its text. If there is none beside a prepared job, which may have been copied without it, it is made again.
+//! open; its text has the process, and a random id, which only copies of the directory share. It appears atomically, locked and with its text on
+//! disk, so a file of that name without the text, and its directory, are not this program's; such a file is never written to. Only an empty one is,
+//! if the record of a job is beside it: a power failure may have taken its text. If there is none beside a prepared job, which may have been copied
+//! without it, it is made again.
 
 use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -14,10 +16,12 @@ use trimill_system::{Error, Result};
 
 /// The beginning of its text: a directory with such a file is this program's, and may be tidied up.
 const MAGIC: &str = "trimill run directory, in use by process ";
-const TEXT: u64 = 64;
+/// What is between the process and the id.
+const ID: &str = ", id ";
+const TEXT: u64 = 96;
 
-/// Locks `dir`, which must be empty, a run directory, or hold a prepared job.
-pub(super) fn take(dir: &Path) -> Result<FileLock> {
+/// Locks `dir`, which must be empty, a run directory, or hold a prepared job. Also returns its id.
+pub(super) fn take(dir: &Path) -> Result<(FileLock, u64)> {
     let path = dir.join(LOCK);
     if lacks_lock(dir, &path)?
         && let Some(lock) = begin(dir, &path)?
@@ -25,16 +29,18 @@ pub(super) fn take(dir: &Path) -> Result<FileLock> {
         return Ok(lock);
     }
     let (file, said) = opened(dir, &path)?;
+    let (process, id) = said.trim_end().split_once(ID).unwrap_or((said.as_str(), ""));
     // All files here appear by an atomic rename, so a count stays right even if two processes use the directory because nothing can be locked.
     let Some(lock) = FileLock::take(file, dir) else {
-        let who = said.strip_prefix(MAGIC).map_or("another process".into(), |pid| format!("process {}", pid.trim()));
+        let who = process.strip_prefix(MAGIC).map_or("another process".into(), |pid| format!("process {}", pid.trim()));
         return Err(Error::resource(format!("the run directory is in use by {who}"))
             .at(dir)
             .advice("wait until it has ended, or name another --run-dir"));
     };
     // The text has a fixed length and is overwritten in place, so that the magic is always there.
-    disk::write_at(lock.as_file(), &path, text().as_bytes(), 0)?;
-    Ok(lock)
+    let id = u64::from_str_radix(id, 16).unwrap_or_else(|_| new_id());
+    disk::write_at(lock.as_file(), &path, text(id).as_bytes(), 0)?;
+    Ok((lock, id))
 }
 
 /// Fails if [`take`] would refuse `dir` whether or not another process has the lock; changes nothing.
@@ -88,14 +94,19 @@ fn not_opened(lock: &Path, error: io::Error) -> Error {
         .advice("run trimill as the user who started the job, or name another --run-dir")
 }
 
-fn text() -> String {
-    format!("{MAGIC}{:10}\n", std::process::id())
+fn text(id: u64) -> String {
+    format!("{MAGIC}{:10}{ID}{id:016x}\n", std::process::id())
+}
+
+fn new_id() -> u64 {
+    RandomState::new().hash_one(std::process::id())
 }
 
 /// Creates the file under a temporary name, locked and with its text; none if another process was first.
-fn begin(dir: &Path, path: &Path) -> Result<Option<FileLock>> {
+fn begin(dir: &Path, path: &Path) -> Result<Option<(FileLock, u64)>> {
+    let id = new_id();
     let file = NewFile::create(dir, ".trimill-", SHARED)?.known_as(path);
-    file.write_at(text().as_bytes(), 0)?;
+    file.write_at(text(id).as_bytes(), 0)?;
     // The name must not outlast the text.
     file.sync()?;
     let lock = match file.persist_new(path) {
@@ -106,7 +117,7 @@ fn begin(dir: &Path, path: &Path) -> Result<Option<FileLock>> {
     if lock.is_some() {
         disk::sync_dir(dir)?;
     }
-    Ok(lock)
+    Ok(lock.map(|lock| (lock, id)))
 }
 
 #[cfg(test)]
@@ -164,15 +175,15 @@ mod tests {
     fn an_empty_directory_is_taken_and_taken_again() {
         let dir = tempfile::tempdir().unwrap();
         let said = || fs::read_to_string(dir.path().join(LOCK)).unwrap();
-        let first = take(dir.path()).unwrap();
-        assert_eq!(said(), text());
+        let (first, id) = take(dir.path()).unwrap();
+        assert_eq!(said(), text(id));
         let error = take(dir.path()).unwrap_err().to_string();
         assert!(error.contains(&format!("in use by process {}", std::process::id())), "{error}");
         // Unlocks even while a copy of the open file exists, as in a process that is being started.
         let copy = first.as_file().try_clone().unwrap();
         drop(first);
         fs::write(dir.path().join("job.json"), "x").unwrap();
-        take(dir.path()).unwrap();
+        assert_eq!(take(dir.path()).unwrap().1, id);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
         drop(copy);
     }

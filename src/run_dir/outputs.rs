@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{RunDir, SPILLS, lock, sealed_file};
 use crate::job::file::OutputTable;
@@ -116,7 +116,7 @@ impl RunDir {
 
     /// Where spills are kept: in the run directory, or in a folder in `named` that no other run directory uses.
     pub fn spills(&self, named: Option<&Path>) -> PathBuf {
-        named.map_or_else(|| self.path.join(SPILLS), |dir| spills_in(dir, &place(&self.path)))
+        named.map_or_else(|| self.path.join(SPILLS), |dir| self.spills_in(dir, &place(&self.path)))
     }
 
     /// Where earlier starts may have left spills that are not to be kept, also if this directory had another name then.
@@ -126,12 +126,30 @@ impl RunDir {
         // Another run directory that is still there keeps its spills: this one may be a copy of it.
         run_dirs.retain(|run| place(run) == here || !lock::is_there(run));
         run_dirs.push(here);
-        let elsewhere = spill_dirs.iter().flat_map(|dir| run_dirs.iter().map(move |run| spills_in(dir, run)));
+        let elsewhere = spill_dirs.iter().flat_map(|dir| run_dirs.iter().map(move |run| self.spills_in(dir, run)));
         std::iter::once(self.spills(None)).chain(elsewhere).collect()
+    }
+
+    /// The folder in `dir` for its spills when it is, or was, at `path`, whose links are resolved. A copy has the same id at another path, and a
+    /// directory of another container may have the same path.
+    fn spills_in(&self, dir: &Path, path: &Path) -> PathBuf {
+        let name = xxh3_64_with_seed(path.as_os_str().as_encoded_bytes(), self.id);
+        dir.join(format!("trimill-run-{name:016x}-spills"))
     }
 }
 
-/// The folder in `dir` for the spills of the run directory `run`, whose links are resolved.
-fn spills_in(dir: &Path, run: &Path) -> PathBuf {
-    dir.join(format!("trimill-run-{:016x}-spills", xxh3_64(run.as_os_str().as_encoded_bytes())))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_that_have_the_same_path_one_after_another_have_different_folders_for_spills() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run");
+        let spills = || RunDir::open(&path).unwrap().spills(Some(dir.path()));
+        let first = spills();
+        assert_eq!(spills(), first);
+        std::fs::rename(&path, dir.path().join("other")).unwrap();
+        assert_ne!(spills(), first);
+    }
 }

@@ -71,13 +71,7 @@ impl PlanRecord {
     }
 
     pub(super) fn read(dir: &Path) -> Result<Option<Self>> {
-        let path = dir.join(NAME);
-        match sealed_file::read::<Self>(&path)? {
-            Some(record) if record.kind != KIND => {
-                Err(Error::data(path, format!("is a '{}'", record.kind)).expected(format!("a '{KIND}'")))
-            }
-            other => Ok(other),
-        }
+        sealed_file::read_kind::<Self>(&dir.join(NAME), KIND, |record| &record.kind)
     }
 
     /// Its partitions, which must be those of a graph of `vertices` vertices, if given.

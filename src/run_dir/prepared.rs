@@ -62,15 +62,8 @@ impl PreparedJob {
         if dir.exists() && !dir.is_dir() {
             return Ok(None);
         }
-        let path = dir.join(NAME);
-        match sealed_file::read::<Self>(&path) {
-            Ok(Some(prepared)) if prepared.kind != Self::KIND => {
-                Err(Error::data(path, format!("is a '{}'", prepared.kind))
-                    .expected(format!("a '{}'", Self::KIND))
-                    .advice(PREPARE_AGAIN))
-            }
-            other => other.map_err(with_advice),
-        }
+        let read = sealed_file::read_kind::<Self>(&dir.join(NAME), Self::KIND, |prepared| &prepared.kind);
+        read.map_err(with_advice)
     }
 }
 

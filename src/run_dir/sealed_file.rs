@@ -28,6 +28,16 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     }
 }
 
+/// As [`read`]; `of` is what a value says of its kind, which must be `kind`.
+pub(super) fn read_kind<T: DeserializeOwned>(path: &Path, kind: &str, of: fn(&T) -> &str) -> Result<Option<T>> {
+    match read::<T>(path)? {
+        Some(value) if of(&value) != kind => {
+            Err(Error::data(path, format!("is a '{}'", of(&value))).expected(format!("a '{kind}'")))
+        }
+        value => Ok(value),
+    }
+}
+
 /// Treats a damaged file as missing, with a warning that names the consequence `then`.
 pub fn unless_damaged<T>(read: Result<Option<T>>, then: &str) -> Result<Option<T>> {
     match read {

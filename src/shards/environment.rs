@@ -53,14 +53,11 @@ pub fn shard(variable: impl Fn(&str) -> Option<String>, prepared: Option<NonZero
                 .advice("name the shard, such as --shard 0/16")
         }),
     };
-    let mut given = None;
-    for name in scheduler.count.into_iter().chain([COUNT]) {
-        if given.is_none() {
-            given = number(name)?.map(|count| (count, name.to_string()));
-        }
-    }
-    let prepared = prepared.map(|shards| (shards.get(), "trimill prepare --shards".to_string()));
-    let Some((count, from)) = given.or(prepared) else {
+    let given = match scheduler.count.into_iter().chain([COUNT]).find(|name| variable(name).is_some()) {
+        Some(name) => number(name)?.map(|count| (count, name)),
+        None => prepared.map(|shards| (shards.get(), "trimill prepare --shards")),
+    };
+    let Some((count, from)) = given else {
         return Err(Error::usage(format!("{} does not say how many shards there are", scheduler.name))
             .expected(format!("{COUNT}, or a job prepared with --shards"))
             .advice("name the shard, such as --shard 0/16"));

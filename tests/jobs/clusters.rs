@@ -90,7 +90,8 @@ fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothin
         let run = format!("run{i}");
         let files = [format!("e{i}.tsv"), format!("v{i}.tsv"), format!("out{i}")];
         let asked = ["--per-edge", &files[0], "--per-vertex", &files[1], "--output", &files[2]];
-        let prepared = place.prepare(&run, "4", &[mode, &asked[..], &["--parts", "9"]].concat());
+        let words = [mode, &asked[..], &["--parts", "9"]].concat();
+        let prepared = place.prepare(&run, "4", &words);
         assert_eq!((prepared.parts, prepared.costs.len()), (9, 9));
         assert!(prepared.counts_bytes.get() > 0 && prepared.graph_bytes.get() > 0);
         assert_eq!(prepared.spilled_bytes.get() > 0, i == 1);
@@ -126,7 +127,7 @@ fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothin
         let kept = |name: &String| name.ends_with(".json") || name == "lock" || name == "locals.zst";
         assert!(left.iter().all(kept), "{left:?}");
         assert_eq!(place.merge(&run).partitions, result.partitions, "merged again");
-        assert!(place.count(&run, "0/4").merged);
+        assert!(place.count(&run, "0/4").merged && place.prepare(&run, "4", &words).merged);
         fs::write(place.path(&files[1]), "changed").unwrap();
         place.refuses(&["merge", &run], 1, &[&files[1], "not as an earlier merge left it", "trimill prepare"]);
     }
@@ -329,6 +330,10 @@ fn a_job_file_names_the_cluster() {
 
     let answer = place.answer(&["run", "jobs.toml"]);
     assert_eq!([&answer["job"], &answer["cluster"]["shards"]], [&Value::from("crawl"), &prepared["report"]["shards"]]);
+    place.count("run", "0/1");
+    place.merge("run");
+    let said = String::from_utf8(place.prints(&["run", "jobs.toml"])).unwrap();
+    assert!(said.contains("merged already") && !said.contains("submit"), "{said}");
     fs::write(place.path("run/slurm/submit"), "mine").unwrap();
     for more in [&[][..], &["--check"]] {
         let words = [&["run", "jobs.toml"][..], more].concat();

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "cli")]
-use crate::job::limits::budget;
+use crate::job::schema::budget;
 #[cfg(feature = "cli")]
 use crate::job::typed;
 #[cfg(feature = "cli")]

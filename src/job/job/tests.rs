@@ -21,7 +21,7 @@ fn relative_paths_are_taken_from_the_base_and_others_left() {
     assert_eq!(job.settings.cache.dir.as_deref(), Some(Path::new("/jobs/c")));
     assert_eq!(job.settings.run.dir.as_deref(), Some(Path::new("/jobs/r")));
     assert_eq!(*job.settings.partition.partitioner(), Partitioner::File("/jobs/p.part".into()));
-    assert_eq!(super::Job { ..job }.title(), "/jobs/a.txt and 1 more");
+    assert_eq!(job.title(), "/jobs/a.txt and 1 more");
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Which of a job's settings a command takes, and flags that are no settings of a job.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, Args};
+use clap::builder::TypedValueParser;
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, Args, Command};
 
 /// A report to look at.
 #[derive(Debug, Clone, Default, Args)]
@@ -43,10 +46,22 @@ pub(crate) fn without(arg: Arg, left_out: &str) -> Arg {
     if !has(left_out, arg.get_id().as_str()) {
         return arg;
     }
-    let refuse = |_: &str| Err::<String, _>("this command has no such option");
     // What follows a flag is not its value.
     let is_flag = matches!(arg.get_action(), ArgAction::SetTrue | ArgAction::SetFalse);
     let equals = is_flag || arg.is_require_equals_set();
     let arg = arg.hide(true).action(ArgAction::Set).num_args(0..=1).require_equals(equals);
-    arg.default_missing_value("").value_parser(refuse)
+    arg.default_missing_value("").value_parser(NoSuchOption)
+}
+
+/// Refuses an option, with or without a value.
+#[derive(Clone)]
+struct NoSuchOption;
+
+impl TypedValueParser for NoSuchOption {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, _: &OsStr) -> Result<String, clap::Error> {
+        let name = arg.and_then(Arg::get_long).unwrap_or_default();
+        Err(command.clone().error(ErrorKind::UnknownArgument, format!("--{name}: this command has no such option")))
+    }
 }

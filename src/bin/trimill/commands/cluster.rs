@@ -6,7 +6,7 @@ use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::{ClusterCommand, MergeCommand, PrepareCommand};
 use crate::text::reports;
 use std::path::Path;
-use trimill::program::{Cluster, Job, WORKER, execute, guarded, paths};
+use trimill::program::{ClusterTable, Job, WORKER, execute, guarded, paths};
 use trimill::{Error, Result};
 
 pub(super) fn prepare(command: &PrepareCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
@@ -29,7 +29,7 @@ pub(super) fn merge(command: &MergeCommand, context: &mut CommandContext<'_>) ->
 
 pub(super) fn cluster(command: &ClusterCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let (engine, tasks) = command.tasks();
-    let cluster = Cluster { engine, asked: tasks.cluster.clone() };
+    let cluster = ClusterTable { engine: Some(engine), ..tasks.cluster.clone() };
     let written = execute::cluster(&tasks.run, &cluster, context.program.as_deref(), tasks.force)?;
     context.report(tasks.json, &written, reports::cluster)
 }

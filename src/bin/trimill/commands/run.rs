@@ -12,8 +12,8 @@ use super::{CommandContext, CommandOutcome, checks, count};
 use crate::cli::{AnswerArgs, JsonTo, RunCommand};
 use trimill::program::report::ClusterJobReport;
 use trimill::program::{
-    Batch, BatchJob, Cluster, Failure, Job, Override, PageEntry, Paths, ResultKind, WORKER, execute, guarded, json,
-    kind_name, paths, printable, shown, views,
+    Batch, BatchJob, Failure, Job, Override, PageEntry, Paths, ResultKind, WORKER, execute, guarded, json, kind_name,
+    paths, printable, shown, views,
 };
 use trimill::{Bytes, Error, Kind, Result, RunResult};
 
@@ -47,7 +47,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
             continue;
         }
         match job.cluster() {
-            Some(cluster) => done.prepare(name, job, &cluster, context)?,
+            Some(_) => done.prepare(name, job, context)?,
             None => done.count(name, job, context)?,
         }
     }
@@ -89,15 +89,14 @@ struct JobsDone {
 }
 
 impl JobsDone {
-    fn prepare(&mut self, name: &str, job: &Job, cluster: &Cluster, context: &mut CommandContext<'_>) -> Result<()> {
+    fn prepare(&mut self, name: &str, job: &Job, context: &mut CommandContext<'_>) -> Result<()> {
         let (begun, shown) = (Instant::now(), context.shown(&self.answer));
         let text = |report: &ClusterJobReport| reports::cluster_job(report, shown);
-        let prepared = for_cluster(name, job, cluster, context).and_then(|report| {
-            context.report_beside(self.table, self.answer.json, &report, text)?;
-            Ok(report.cluster.commands.into_iter().next().unwrap_or_default())
-        });
+        let prepared = for_cluster(name, job, context)
+            .and_then(|report| context.report_beside(self.table, self.answer.json, &report, text).map(|_| report));
         let outcome = match prepared {
-            Ok(command) => format!("prepared: {command}"),
+            Ok(report) if report.prepared.merged => "merged".into(),
+            Ok(report) => format!("prepared: {}", report.cluster.commands.first().map_or("", String::as_str)),
             Err(error) => self.failed(name, &error, context)?,
         };
         self.lines.push(line(name, Some(begun), outcome));
@@ -169,11 +168,11 @@ fn of_job(name: &str) -> String {
 }
 
 /// Prepares a job for its cluster and writes the scripts.
-fn for_cluster(name: &str, job: &Job, cluster: &Cluster, context: &CommandContext<'_>) -> Result<ClusterJobReport> {
+fn for_cluster(name: &str, job: &Job, context: &CommandContext<'_>) -> Result<ClusterJobReport> {
+    let cluster = &job.settings.cluster;
     job.check_files()?;
-    let prepared =
-        guarded(WORKER, || execute::prepare(job.clone(), cluster.asked.shards, context.metis(), &context.control))
-            .and_then(|done| done)?;
+    let prepared = guarded(WORKER, || execute::prepare(job.clone(), cluster.shards, context.metis(), &context.control))
+        .and_then(|done| done)?;
     let run = job.settings.run.dir.as_deref().unwrap_or(Path::new(""));
     let written = execute::cluster(run, cluster, context.program.as_deref(), job.settings.output.force())?;
     Ok(ClusterJobReport::new(name, prepared, written))
@@ -184,7 +183,7 @@ fn check_scripts(jobs: &[BatchJob], program: Option<&Path>) -> Result<()> {
     let mut clusters = jobs.iter().filter_map(|BatchJob { job, .. }| Some((job, job.cluster()?)));
     clusters.try_for_each(|(job, cluster)| {
         let run = job.settings.run.dir.as_deref().unwrap_or(Path::new(""));
-        execute::check_scripts(run, &cluster, program, job.settings.output.force())
+        execute::check_scripts(run, cluster, program, job.settings.output.force())
     })
 }
 

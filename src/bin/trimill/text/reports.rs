@@ -48,7 +48,8 @@ pub(crate) fn cluster(report: &ClusterReport) -> String {
 }
 
 pub(crate) fn cluster_job(report: &ClusterJobReport, shown: ShownTables) -> String {
-    format!("{}{}\n", prepared(&report.prepared, shown), cluster(&report.cluster))
+    let submit = if report.prepared.merged { String::new() } else { cluster(&report.cluster) };
+    format!("{}{submit}\n", prepared(&report.prepared, shown))
 }
 
 pub(crate) fn doctor(report: &DoctorReport) -> String {
@@ -163,11 +164,13 @@ pub(crate) fn prepared(report: &PreparedReport, shown: ShownTables) -> String {
     }
     let run = argument(&report.directory);
     let of = report.shards.map_or_else(|| "N".into(), |shards| shards.to_string());
-    text.push_str(&format!(
-        "\nto count shard I, from 0 on: trimill count --run-dir {run} --shard I/{of}\n\
-         to add all of them:          trimill merge {run}\n"
-    ));
-    text
+    text + &match report.merged {
+        true => format!("\nmerged already; to see the result: trimill merge {run}\n"),
+        false => format!(
+            "\nto count shard I, from 0 on: trimill count --run-dir {run} --shard I/{of}\n\
+             to add all of them:          trimill merge {run}\n"
+        ),
+    }
 }
 
 pub(crate) fn shard(report: &ShardReport, shown: ShownTables) -> String {
