@@ -77,8 +77,7 @@ fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8
         }
     };
     // A worker thread's panic arrives here; its message is on standard error already.
-    let outcome = guarded(WORKER, || execute(command, &global, out, err)).and_then(|outcome| outcome);
-    match outcome {
+    match guarded(WORKER, || execute(command, &global, out, err)).and_then(|outcome| outcome) {
         Ok(None) => 0,
         Ok(Some(worst)) => code(worst),
         Err(error) => {

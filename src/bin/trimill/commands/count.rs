@@ -14,7 +14,7 @@ pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> R
     if let Some(shard) = command.shard {
         let mut how = Job::resolve(None, &command.tables(), Path::new(""))?;
         checks::check(&mut how, &command.tables(), false)?;
-        let report = guarded(WORKER, || execute::shard(how, shard, &context.control)).and_then(|counted| counted)?;
+        let report = execute::shard(how, shard, &context.control)?;
         let shown = context.shown(&command.graph.answer);
         return context.report(command.graph.answer.json, &report, |report| reports::shard(report, shown));
     }
@@ -72,8 +72,7 @@ pub(super) fn count(job: &Job, metis: Option<Helper>, control: &Control) -> Resu
 }
 
 pub(super) fn write_tables(result: &RunResult, dir: Option<&Path>) -> Result<()> {
-    let write = |dir| guarded(WORKER, || files::write(dir, result)).and_then(|written| written);
-    dir.map_or(Ok(()), write)
+    dir.map_or(Ok(()), |dir| guarded(WORKER, || files::write(dir, result))?)
 }
 
 pub(super) fn plan(command: &PlanCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
