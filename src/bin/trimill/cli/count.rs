@@ -17,7 +17,7 @@ const NOT_OF_PARTITION: &str = "spill keep_spill run_dir output clustering per_v
     k by_k report against trace";
 /// What `trimill verify` does not take: it counts the whole graph at once, in memory, on the cores.
 const NOT_OF_VERIFY: &str = "partitioner parts seed prune metis_contract device_memory block_bytes spill spill_dir keep_spill backend devices \
-    method block_threads tile device_timeout prepare run_dir output lcc directed report against trace";
+    method block_threads tile device_timeout prepare run_dir output lcc directed report against trace details";
 
 /// `trimill count`
 #[derive(Debug, Args)]
@@ -59,7 +59,9 @@ pub(crate) struct GraphJobArgs {
 
 impl GraphJobArgs {
     pub(crate) fn tables(&self) -> Tables {
-        of_inputs(&self.settings, &self.inputs)
+        let mut tables = self.settings.clone();
+        tables.input.paths = Some(self.inputs.clone());
+        tables
     }
 }
 
@@ -97,22 +99,8 @@ pub(crate) struct PartitionCommand {
 #[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| usual(without(arg, NOT_OF_VERIFY), &[])))]
 #[command(mut_arg("force", |force| force.help("Replace files of vertices and edges that are there already")))]
 pub(crate) struct VerifyCommand {
-    /// The graph's file, or several files or a directory of one graph; `-` is standard input
-    #[arg(value_name = "INPUT", required = true)]
-    inputs: Vec<PathBuf>,
-
     #[command(flatten)]
-    settings: Tables,
-
-    /// Print one JSON object instead of text
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-}
-
-fn of_inputs(settings: &Tables, inputs: &[PathBuf]) -> Tables {
-    let mut tables = settings.clone();
-    tables.input.paths = Some(inputs.to_vec());
-    tables
+    pub(crate) graph: GraphJobArgs,
 }
 
 impl CountCommand {
@@ -140,11 +128,5 @@ impl PartitionCommand {
         let mut tables = self.graph.tables();
         tables.spill.keep = Some(true);
         tables
-    }
-}
-
-impl VerifyCommand {
-    pub(crate) fn tables(&self) -> Tables {
-        of_inputs(&self.settings, &self.inputs)
     }
 }

@@ -101,12 +101,12 @@ pub(super) fn partition(command: &PartitionCommand, context: &mut CommandContext
 }
 
 pub(super) fn verify(command: &VerifyCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    let job = job_of(&command.tables())?;
+    let job = job_of(&command.graph.tables())?;
     job.check_is_graph()?;
     paths::check(&[job.paths()])?;
     let (report, written) = Error::answered(execute::verify(job.clone(), &context.control))?;
-    let said =
-        context.report_beside(job.settings.output.take_standard_output(), command.json, &report, reports::verify);
+    let table = job.settings.output.take_standard_output();
+    let said = context.report_beside(table, command.graph.answer.json, &report, reports::verify);
     let unwritten = written.err().map(|error| context.tell("", &error));
     said.map(|_| unwritten)
 }
