@@ -3,10 +3,10 @@
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use clap::{ArgGroup, Args, Subcommand};
+use clap::{Args, Subcommand};
 
 use super::args::{AnswerArgs, usual, without};
-use super::count::GraphJobArgs;
+use super::count::{GraphJobArgs, files};
 use trimill::program::{ClusterTable, InputTable, RunTable, Scheduler, Tables, from_one};
 
 /// What `trimill prepare` does not take: the shards count, and spills are in the run directory.
@@ -20,7 +20,7 @@ const NOT_OF_HQ: &str = "time partition account at_once sbatch merge_time merge_
 
 /// `trimill prepare`
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| usual(without(arg, NOT_OF_PREPARE), &["shards"])))]
+#[command(group(files()), mut_args(|arg| usual(without(arg, NOT_OF_PREPARE), &["shards"])))]
 #[command(mut_arg("run_dir", |dir| {
     dir.required(true)
         .help_heading("Shards")
