@@ -29,7 +29,6 @@ use trimill_system::disk::{self, TemporaryDir};
 use trimill_system::{Bytes, Error, Kind, Result, machine};
 
 use contestants::Selection;
-use reference::Reference;
 use rounds::RunLimits;
 use worker::Workers;
 
@@ -147,10 +146,12 @@ impl Comparison<'_> {
             job.settings.cache = cache;
         }
         let mut report = graph::prepared(job.clone(), own_cache.is_some(), control)?;
-        let mut given = graph.expected.map(|triangles| Reference { triangles, from: "--expect".into() });
+        if let Some(triangles) = graph.expected {
+            (report.triangles, report.reference) = (Some(triangles), Some("--expect".into()));
+        }
         if self.request.verify {
             let triangles = verify::verify(job, control)?.triangles;
-            given = Some(Reference { triangles, from: "trimill verify".into() });
+            (report.triangles, report.reference) = (Some(triangles), Some("trimill verify".into()));
         }
         let runs = self.request.runs.get();
         let task = control.task(&report.graph, Some((u64::from(runs) + 1) * methods.len() as u64), Unit::Runs);
@@ -158,7 +159,7 @@ impl Comparison<'_> {
         let limits = RunLimits { runs, time: self.request.timeout };
         let rows = rounds::run(methods, limits, &mut |place, limit| workers.run(place, limit), &|| task.advance(1))?;
         report.methods = rows.into_iter().map(|row| row.complete(report.edges, report.probes)).collect();
-        reference::judge(&mut report, given, baseline);
+        reference::judge(&mut report, baseline);
         compare_with(baseline, &mut report.methods);
         Ok(report)
     }
