@@ -63,12 +63,13 @@ pub struct BenchGraph {
 const BENCH_CHILD: &str = "bench-child";
 
 /// Runs a comparison; the children run `program` (trimill), and `done` gets the report after each graph. Errors: a wrong name, contradictory
-/// settings, a missing file, no program, an error of `done`, a stop. Problems with one graph or one method are part of the report.
+/// settings, a missing file, no program; a stop, with the report of the graphs before it as its answer. Problems with one graph or one method are part
+/// of the report.
 pub fn bench(
     request: &BenchRequest,
     program: Option<&Path>,
     control: &Control,
-    done: &mut dyn FnMut(&BenchReport) -> Result<()>,
+    done: &mut dyn FnMut(&BenchReport),
 ) -> Result<BenchReport> {
     let program = program.ok_or_else(|| {
         Error::usage("a comparison runs each method in a child process, and no program for it was named")
@@ -102,8 +103,12 @@ pub fn bench(
     };
     let comparison = Comparison { request, selection: &selection, program, control };
     for (graph, job) in request.graphs.iter().zip(jobs) {
-        report.graphs.push(comparison.on(graph, job)?);
-        done(&report)?;
+        match comparison.on(graph, job) {
+            Ok(compared) => report.graphs.push(compared),
+            Err(stopped) if report.graphs.is_empty() => return Err(stopped),
+            Err(stopped) => return Err(stopped.with_answer(report)),
+        }
+        done(&report);
     }
     Ok(report)
 }

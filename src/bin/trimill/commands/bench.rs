@@ -28,24 +28,17 @@ pub(super) fn run(command: &BenchCommand, context: &mut CommandContext<'_>) -> R
     }
     paths::check(&graphs.into_iter().chain([files]).collect::<Vec<_>>())?;
     let control = context.control.clone();
-    let mut latest = None;
     // A file that cannot be written must not end the comparison on the other graphs.
     let compared = execute::bench(&request, context.program.as_deref(), &control, &mut |report| {
         if let Err(error) = write(command, report, Moment::Midway) {
             tracing::warn!("{error}");
         }
-        latest = Some(report.clone());
-        Ok(())
     });
-    let (report, ended) = match (compared, latest) {
-        (Ok(report), _) => (report, None),
-        (Err(error), Some(report)) => (report, Some(error)),
-        (Err(error), None) => return Err(error),
-    };
+    let (report, ended) = Error::answered(compared)?;
     let written = write(command, &report, Moment::End);
     context.report(command.json, &report, bench::bench)?;
-    let mut worst = if ended.is_none() { outcome(&report, context) } else { None };
-    for error in [ended, written.err()].into_iter().flatten() {
+    let mut worst = if ended.is_ok() { outcome(&report, context) } else { None };
+    for error in [ended, written].into_iter().filter_map(Result::err) {
         worst = worst.max(Some(context.tell("", &error)));
     }
     Ok(worst)
