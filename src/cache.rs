@@ -23,7 +23,7 @@ use trimill_system::{Bytes, Control, Error, Kind, Result, disk};
 
 const SUFFIX: &str = "trimgraf";
 
-/// Why there is no [`default_cache_dir`].
+/// Why there is no [`cache_dir`].
 pub const NO_CACHE: &str = "neither XDG_CACHE_HOME nor HOME names a folder";
 
 /// The source of a graph; in graph files, as text in `source`.
@@ -275,11 +275,12 @@ impl Cache {
     }
 }
 
-/// `$XDG_CACHE_HOME/trimill`, or `~/.cache/trimill`; none if neither is set. Relative paths are ignored (XDG Base Directory Specification).
-pub fn default_cache_dir() -> Option<PathBuf> {
+/// The directory that is named, else `$XDG_CACHE_HOME/trimill` or `~/.cache/trimill`; none if neither is set. Relative paths are ignored (XDG Base
+/// Directory Specification).
+pub fn cache_dir(named: Option<&Path>) -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")))?;
-    Some(base.join("trimill"))
+    let base = || set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
+    named.map(Path::to_path_buf).or_else(|| Some(base()?.join("trimill")))
 }
 
 fn open(file: &File, path: &Path, origin: &Origin) -> Result<OrientedGraph> {
