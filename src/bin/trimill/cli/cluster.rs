@@ -13,8 +13,9 @@ use trimill::program::{ClusterTable, InputTable, RunTable, Scheduler, Tables, fr
 const NOT_OF_PREPARE: &str = "spill spill_dir keep_spill report against trace";
 /// What `trimill merge` does not take: it counts nothing, and the rest was said to `trimill prepare`.
 const NOT_OF_MERGE: &str = "format header columns names cloud_credentials partitioner parts seed prune metis_contract \
-    device_memory block_bytes spill spill_dir keep_spill backend devices method block_threads tile device_timeout prepare \
-    run_dir output force clustering per_vertex by_degree lcc directed per_edge truss k by_k report against trace";
+    device_memory block_bytes spill spill_dir keep_spill backend devices method block_threads tile device_timeout \
+    prepare run_dir output force clustering per_vertex by_degree lcc directed per_edge truss k by_k report against \
+    trace";
 /// What HyperQueue's scripts have no place for.
 const NOT_OF_HQ: &str = "time partition account at_once sbatch merge_time merge_partition merge_sbatch";
 
