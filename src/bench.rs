@@ -29,7 +29,6 @@ use trimill_system::disk::{self, TemporaryDir};
 use trimill_system::{Bytes, Error, Kind, Result, machine};
 
 use contestants::Selection;
-use reference::Reference;
 use rounds::RunLimits;
 use worker::Workers;
 
@@ -64,12 +63,13 @@ pub struct BenchGraph {
 const BENCH_CHILD: &str = "bench-child";
 
 /// Runs a comparison; the children run `program` (trimill), and `done` gets the report after each graph. Errors: a wrong name, contradictory
-/// settings, a missing file, no program, an error of `done`, a stop. Problems with one graph or one method are part of the report.
+/// settings, a missing file, no program; a stop, with the report of the graphs before it as its answer. Problems with one graph or one method are part
+/// of the report.
 pub fn bench(
     request: &BenchRequest,
     program: Option<&Path>,
     control: &Control,
-    done: &mut dyn FnMut(&BenchReport) -> Result<()>,
+    done: &mut dyn FnMut(&BenchReport),
 ) -> Result<BenchReport> {
     let program = program.ok_or_else(|| {
         Error::usage("a comparison runs each method in a child process, and no program for it was named")
@@ -103,8 +103,12 @@ pub fn bench(
     };
     let comparison = Comparison { request, selection: &selection, program, control };
     for (graph, job) in request.graphs.iter().zip(jobs) {
-        report.graphs.push(comparison.on(graph, job)?);
-        done(&report)?;
+        match comparison.on(graph, job) {
+            Ok(compared) => report.graphs.push(compared),
+            Err(stopped) if report.graphs.is_empty() => return Err(stopped),
+            Err(stopped) => return Err(stopped.with_answer(report)),
+        }
+        done(&report);
     }
     Ok(report)
 }
@@ -147,10 +151,12 @@ impl Comparison<'_> {
             job.settings.cache = cache;
         }
         let mut report = graph::prepared(job.clone(), own_cache.is_some(), control)?;
-        let mut given = graph.expected.map(|triangles| Reference { triangles, from: "--expect".into() });
+        if let Some(triangles) = graph.expected {
+            (report.triangles, report.reference) = (Some(triangles), Some("--expect".into()));
+        }
         if self.request.verify {
             let triangles = verify::verify(job, control)?.triangles;
-            given = Some(Reference { triangles, from: "trimill verify".into() });
+            (report.triangles, report.reference) = (Some(triangles), Some("trimill verify".into()));
         }
         let runs = self.request.runs.get();
         let task = control.task(&report.graph, Some((u64::from(runs) + 1) * methods.len() as u64), Unit::Runs);
@@ -158,7 +164,7 @@ impl Comparison<'_> {
         let limits = RunLimits { runs, time: self.request.timeout };
         let rows = rounds::run(methods, limits, &mut |place, limit| workers.run(place, limit), &|| task.advance(1))?;
         report.methods = rows.into_iter().map(|row| row.complete(report.edges, report.probes)).collect();
-        reference::judge(&mut report, given, baseline);
+        reference::judge(&mut report, baseline);
         compare_with(baseline, &mut report.methods);
         Ok(report)
     }

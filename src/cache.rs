@@ -23,7 +23,7 @@ use trimill_system::{Bytes, Control, Error, Kind, Result, disk};
 
 const SUFFIX: &str = "trimgraf";
 
-/// Why there is no [`default_cache_dir`].
+/// Why there is no [`cache_dir`].
 pub const NO_CACHE: &str = "neither XDG_CACHE_HOME nor HOME names a folder";
 
 /// The source of a graph; in graph files, as text in `source`.
@@ -231,31 +231,21 @@ impl Cache {
         Ok(graph)
     }
 
-    /// This user's graph files, even of other versions and damaged ones.
-    fn files(&self) -> Result<Vec<(PathBuf, File)>> {
+    /// All graphs of this user, the most recently used first, even of other versions and damaged ones. One that is not readable has no inputs.
+    pub fn entries(&self) -> Result<Vec<CacheEntry>> {
         let failed = |e| Error::read(&self.dir, e);
         let items = match fs::read_dir(&self.dir) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             items => items.map_err(failed)?,
         };
-        let mut files = Vec::new();
+        let mut entries = Vec::new();
         for item in items {
             let path = item.map_err(failed)?.path();
-            if path.extension().is_some_and(|suffix| suffix == SUFFIX)
-                && let Ok(Some(file)) = disk::open_own(&path)
-                && file::version_of(&file).is_some()
-            {
-                files.push((path, file));
+            if path.extension().is_none_or(|suffix| suffix != SUFFIX) {
+                continue;
             }
-        }
-        Ok(files)
-    }
-
-    /// All graphs of this user, the most recently used first. One that is not readable has no inputs.
-    pub fn entries(&self) -> Result<Vec<CacheEntry>> {
-        let mut entries = Vec::new();
-        for (path, file) in self.files()? {
-            let Ok(metadata) = file.metadata() else { continue };
+            let Ok(Some(file)) = disk::open_own(&path) else { continue };
+            let (Some(_), Ok(metadata)) = (file::version_of(&file), file.metadata()) else { continue };
             let layout = file::layout_of(&file, &path).unwrap_or_default();
             let inputs = serde_json::from_str::<Origin>(&layout.source)
                 .map(|source| source.identity.files.into_iter().map(|file| file.path).collect())
@@ -282,11 +272,12 @@ impl Cache {
     }
 }
 
-/// `$XDG_CACHE_HOME/trimill`, or `~/.cache/trimill`; none if neither is set. Relative paths are ignored (XDG Base Directory Specification).
-pub fn default_cache_dir() -> Option<PathBuf> {
+/// The directory that is named, else `$XDG_CACHE_HOME/trimill` or `~/.cache/trimill`; none if neither is set. Relative paths are ignored (XDG Base
+/// Directory Specification).
+pub fn cache_dir(named: Option<&Path>) -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")))?;
-    Some(base.join("trimill"))
+    let base = || set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
+    named.map(Path::to_path_buf).or_else(|| Some(base()?.join("trimill")))
 }
 
 fn open(file: &File, path: &Path, origin: &Origin) -> Result<OrientedGraph> {

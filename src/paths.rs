@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::job::file::OutputTable;
+use crate::job::file::Tables;
 use crate::job::job::STANDARD_INPUT;
 use crate::job::{Job, Partitioner};
 use crate::report::{files, views};
@@ -95,26 +95,19 @@ impl Job {
         for (what, path) in self.outputs() {
             paths = paths.writes(what, &path, None);
         }
-        if let Some(file) = &self.settings.output.report {
-            paths = paths.writes("the report", file, Some(views::check_report));
-        }
-        if let Some(file) = &self.settings.output.trace {
-            paths = paths.writes("the trace", file, Some(views::check_trace));
-        }
-        if let Some(dir) = &self.settings.run.dir {
-            paths = paths.with("the run directory", dir, How::Own);
-        }
-        for (what, dir) in [
-            ("the cache directory", self.settings.cache.dir.as_deref().filter(|_| self.settings.cache.enabled())),
-            ("the directory of temporary spills", self.temporary_spills()),
-            ("the directory of temporary files", self.settings.work.dir.as_deref()),
+        let Tables { output, run, cache, work, .. } = &self.settings;
+        for (what, path, how) in [
+            ("the report", output.report.as_deref(), How::Write(Some(views::check_report))),
+            ("the trace", output.trace.as_deref(), How::Write(Some(views::check_trace))),
+            ("the run directory", run.dir.as_deref(), How::Own),
+            ("the cache directory", cache.dir.as_deref().filter(|_| cache.enabled()), How::Shared),
+            ("the directory of temporary spills", self.temporary_spills(), How::Shared),
+            ("the directory of temporary files", work.dir.as_deref(), How::Shared),
+            ("the spilled partitions", kept, How::Spills),
         ] {
-            paths = dir.into_iter().fold(paths, |paths, dir| paths.with(what, dir, How::Shared));
+            paths = path.into_iter().fold(paths, |paths, path| paths.with(what, path, how));
         }
-        match kept {
-            Some(dir) => paths.with("the spilled partitions", dir, How::Spills),
-            None => paths,
-        }
+        paths
     }
 
     /// As [`Self::paths`], of a plan: files of counts that are there are no obstacle, since it does not replace them.
@@ -139,16 +132,17 @@ impl Job {
     }
 
     fn outputs(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
-        let OutputTable { dir, per_vertex, by_degree, lcc, per_edge, by_k, .. } = &self.settings.output;
-        let counts = [
-            ("the triangles at each vertex", per_vertex),
-            ("the sums of each degree", by_degree),
-            ("the coefficients of all vertices", lcc),
-            ("the triangles on each edge", per_edge),
-            ("the sizes of trusses", by_k),
+        let names = [
+            "the triangles at each vertex",
+            "the sums of each degree",
+            "the coefficients of all vertices",
+            "the triangles on each edge",
+            "the sizes of trusses",
         ];
-        let tables = dir.iter().flat_map(|dir| files::NAMES.map(|name| ("the result", dir.join(name))));
-        counts.into_iter().filter_map(|(what, path)| Some((what, path.clone()?))).chain(tables)
+        let output = &self.settings.output;
+        let counts = names.into_iter().zip(output.count_settings());
+        let tables = output.dir.iter().flat_map(|dir| files::NAMES.map(|name| ("the result", dir.join(name))));
+        counts.filter_map(|(what, path)| Some((what, path?.clone()))).chain(tables)
     }
 }
 

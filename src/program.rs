@@ -5,8 +5,8 @@ pub use crate::bench::child::serve;
 pub use crate::cluster::for_shell;
 pub use crate::count::method::{Choice, Method};
 pub use crate::job::file::{
-    CacheTable, ClusterTable, CountTable, InputTable, MemoryTable, OutputTable, PartitionTable, RunTable, Scheduler,
-    Tables, WorkTable,
+    CacheTable, ClusterTable, CountTable, InputTable, MemoryTable, PartitionTable, RunTable, Scheduler, Tables,
+    WorkTable,
 };
 pub use crate::job::job::STANDARD_INPUT;
 pub use crate::job::overrides::Override;
@@ -14,7 +14,7 @@ pub use crate::job::overrides::Override;
 pub use crate::job::schema::schema;
 #[cfg(feature = "cli")]
 pub use crate::job::typed::{from_one, html};
-pub use crate::job::{Batch, BatchJob, Job, Mode, Parts, Prepare, SpillTo, suggest};
+pub use crate::job::{Batch, BatchJob, Job, Mode, Prepare, suggest};
 pub use crate::paths::Paths;
 pub use crate::rates::{ArcRates, Rates};
 pub use crate::report::failure::{Failure, kind_name};
@@ -25,7 +25,6 @@ pub use crate::run_dir::with_resume_advice;
 pub use crate::shards::ShardChoice;
 #[cfg(feature = "cli")]
 pub use trimill_generate::{Family, RowArcs, SUFFIXES};
-pub use trimill_input::{ColumnNames, Header};
 pub use trimill_system::control::{NOTE, Silent};
 pub use trimill_system::lock;
 #[cfg(feature = "cli")]

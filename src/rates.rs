@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::cache::default_cache_dir;
+use crate::cache;
 use trimill_system::{Error, Result, disk, sealed};
 
 /// The file's name in the cache directory.
@@ -54,8 +54,7 @@ pub struct MachineRates {
 impl MachineRates {
     /// Those measured on this machine, from the cache directory that a job names, else from this user's; else the defaults.
     pub fn of(cache_dir: Option<&Path>) -> Self {
-        let dir = cache_dir.map(Path::to_path_buf).or_else(default_cache_dir);
-        let measured = dir.and_then(|dir| Rates::measured(&dir));
+        let measured = cache::cache_dir(cache_dir).and_then(|dir| Rates::measured(&dir));
         Self { rates: measured.unwrap_or_default(), measured: measured.is_some() }
     }
 }

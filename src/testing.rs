@@ -3,7 +3,7 @@
 pub use trimill_graph as graph;
 pub use trimill_input as input;
 pub use trimill_partitioners::{partition, spill};
-pub use trimill_system::{bytes, child, control, disk, error, expected, mapped, memory, sealed, text, threads};
+pub use trimill_system::{bytes, child, control, disk, error, expected, memory, sealed};
 
 macro_rules! stages {
     ($($stage:ident)*) => {

@@ -22,7 +22,7 @@ pub(super) struct RunLimits {
     pub(super) time: Duration,
 }
 
-/// Runs all rounds. `turn` runs the method at an index once, within a time limit; its only error is a stop of the comparison. Calls
+/// Runs all rounds. `turn` runs the method at an index once, within a time limit; its errors end the comparison on the graph. Calls
 /// `advance` after each turn. Figures computed from the runs are not filled in yet.
 pub(super) fn run(
     methods: &[MethodName],

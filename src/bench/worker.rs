@@ -41,7 +41,7 @@ impl<'a> Workers<'a> {
         Self { program, jobs: methods.iter().map(job).collect(), children, control }
     }
 
-    /// Runs the method at index `place` once, within `limit`. Only a stop of the comparison is an error.
+    /// Runs the method at index `place` once, within `limit`. Errors: a stop of the comparison; a child that cannot be started.
     pub(super) fn run(&mut self, place: usize, limit: Duration) -> Result<Turn> {
         self.control.check()?;
         let job = serde_json::to_string(&self.jobs[place]).map_err(|error| Error::usage(error.to_string()))?;

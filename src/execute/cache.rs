@@ -4,16 +4,14 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::cache::{Cache, NO_CACHE, default_cache_dir};
+use crate::cache::{Cache, NO_CACHE, cache_dir};
 use crate::report::{CacheEntry, CacheReport};
 use trimill_system::url::public;
 use trimill_system::{Bytes, Error, Result};
 
 fn open(dir: Option<&Path>) -> Result<Cache> {
-    let dir = dir.map(Path::to_path_buf).or_else(default_cache_dir);
-    let dir =
-        dir.ok_or_else(|| Error::usage(format!("there is no cache: {NO_CACHE}")).advice("name one with --cache-dir"))?;
-    Ok(Cache::existing(&dir))
+    let none = || Error::usage(format!("there is no cache: {NO_CACHE}")).advice("name one with --cache-dir");
+    Ok(Cache::existing(&cache_dir(dir).ok_or_else(none)?))
 }
 
 fn report(cache: &Cache, entries: Vec<CacheEntry>) -> CacheReport {

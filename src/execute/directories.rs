@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cache::{Cache, NO_CACHE, default_cache_dir};
+use crate::cache::{Cache, NO_CACHE, cache_dir};
 use crate::job::file::{CacheTable, Tables};
 use crate::run_dir::{self, RunDir};
 use trimill_system::Result;
@@ -10,7 +10,7 @@ use trimill_system::disk::{self, TemporaryDir};
 
 /// The cache that a job names, else this user's if it can be used.
 pub(super) fn cache(settings: &CacheTable) -> Option<Cache> {
-    match (&settings.dir, default_cache_dir()) {
+    match (&settings.dir, cache_dir(None)) {
         (Some(dir), _) => Cache::of_job(dir, settings.max),
         (None, Some(dir)) => Cache::of_user(&dir, settings.max),
         (None, None) => {

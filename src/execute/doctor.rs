@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::measure::{measure, measured_scale};
 use super::survey::survey;
-use crate::cache::default_cache_dir;
+use crate::cache;
 use crate::report::DoctorReport;
 use trimill_system::disk::temporary_folder;
 use trimill_system::{Control, Error, Result};
@@ -17,9 +17,8 @@ pub fn doctor(
     control: &Control,
 ) -> Result<DoctorReport> {
     if measures {
-        let cache = cache_dir.map(Path::to_path_buf).or_else(default_cache_dir);
-        let cache = cache
-            .ok_or_else(|| Error::usage("no cache directory for the rates").advice("name one with --cache-dir"))?;
+        let none = || Error::usage("no cache directory for the rates").advice("name one with --cache-dir");
+        let cache = cache::cache_dir(cache_dir).ok_or_else(none)?;
         let work = work_dir.map_or_else(temporary_folder, Path::to_path_buf);
         measure(measured_scale(), &work, control)?.store(&cache)?;
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::cache::default_cache_dir;
+use crate::cache;
 use crate::rates::MachineRates;
 use crate::report::doctor::{Directory, GpuFound};
 use crate::report::{DoctorReport, VERSION};
@@ -12,7 +12,6 @@ use trimill_system::memory::default_budget;
 use trimill_system::{Bytes, machine};
 
 pub fn survey(work_dir: Option<&Path>, cache_dir: Option<&Path>) -> DoctorReport {
-    let cache = cache_dir.map(Path::to_path_buf).or_else(default_cache_dir);
     let rates = MachineRates::of(cache_dir);
     let (gpus, no_gpu, driver) = match trimill_kernels::find() {
         Ok(found) => {
@@ -39,7 +38,7 @@ pub fn survey(work_dir: Option<&Path>, cache_dir: Option<&Path>) -> DoctorReport
         memory: machine::memory(),
         memory_free: machine::free_memory(),
         work_dir: Directory::survey(work_dir.map_or_else(temporary_folder, Path::to_path_buf)),
-        cache_dir: cache.map(Directory::survey),
+        cache_dir: cache::cache_dir(cache_dir).map(Directory::survey),
         gpus,
         no_gpu,
         default_host_memory: host,

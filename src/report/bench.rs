@@ -123,12 +123,7 @@ impl BenchRun {
             copy_seconds: stage("copy"),
             preprocess_seconds: stage("preprocess"),
             seconds: result.seconds,
-            device_bytes: result
-                .partitions
-                .iter()
-                .map(|partition| partition.counted().peak_bytes)
-                .max()
-                .unwrap_or_default(),
+            device_bytes: result.partitions.iter().map(|p| p.counted().peak_bytes).max().unwrap_or_default(),
             host_bytes: result.peak_host_bytes,
             triangles: result.triangles,
         }

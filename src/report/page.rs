@@ -4,9 +4,11 @@
 //! data, which occurs only in strings, is written as `\u003c`.
 
 use std::fmt;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
+use super::VERSION;
 use super::json::Json;
 use super::partitions::{COLUMNS, PartitionColumn};
 use crate::rates::MachineRates;
@@ -108,7 +110,8 @@ impl PageEntry {
 
 #[derive(Serialize)]
 struct PageContext<'a> {
-    version: &'a str,
+    version: &'static str,
+    /// Seconds since 1970, UTC.
     created: u64,
     columns: &'a [PartitionColumn],
     entries: Vec<EntryContext<'a>>,
@@ -121,8 +124,8 @@ struct EntryContext<'a> {
     entry: &'a PageEntry,
 }
 
-/// The page. `version` is the program's, `created` the time in seconds since 1970, UTC.
-pub fn page(entries: &[PageEntry], version: &str, created: u64) -> String {
+/// The page.
+pub fn page(entries: &[PageEntry]) -> String {
     let size: usize = entries.iter().map(|entry| entry.json.len()).sum();
     let mut page = String::with_capacity(LIBRARY.len() + 2 * size + (200 << 10));
     // In one pass, so that inserted text is not searched for markers.
@@ -133,7 +136,7 @@ pub fn page(entries: &[PageEntry], version: &str, created: u64) -> String {
         match name {
             "style" => page.push_str(STYLE),
             "licences" => page.push_str(&escaped(&LICENCES.join("\n\n"))),
-            "data" => push_data(&mut page, entries, version, created),
+            "data" => push_data(&mut page, entries),
             "library" => page.push_str(LIBRARY),
             _ => SCRIPTS.iter().for_each(|script| page.push_str(script)),
         }
@@ -142,7 +145,7 @@ pub fn page(entries: &[PageEntry], version: &str, created: u64) -> String {
     page
 }
 
-fn push_data(page: &mut String, entries: &[PageEntry], version: &str, created: u64) {
+fn push_data(page: &mut String, entries: &[PageEntry]) {
     let id = |i: usize| format!("result-{}", i + 1);
     for (i, entry) in entries.iter().enumerate() {
         let attributes = format!("class=\"result\" id=\"{}\" data-kind=\"{}\"", id(i), entry.kind);
@@ -152,7 +155,8 @@ fn push_data(page: &mut String, entries: &[PageEntry], version: &str, created: u
         }
     }
     let entries = entries.iter().enumerate().map(|(i, entry)| EntryContext { id: id(i), entry });
-    let context = PageContext { version, created, columns: &COLUMNS, entries: entries.collect() };
+    let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let context = PageContext { version: VERSION, created, columns: &COLUMNS, entries: entries.collect() };
     // Cannot fail: only texts and numbers are serialised.
     push_json(page, "id=\"context\"", &serde_json::to_string(&context).unwrap_or_default());
 }

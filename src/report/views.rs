@@ -3,13 +3,13 @@
 
 use std::io::Read;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
 use super::json::Json;
-use super::page::{self, EarlierResult, PageEntry, ResultKind};
-use super::{PlanReport, RunResult, SCHEMA_VERSION, VERSION, trace};
+pub use super::page::page;
+use super::page::{EarlierResult, MARK, PageEntry, ResultKind};
+use super::{PlanReport, RunResult, SCHEMA_VERSION, trace};
 use crate::job::Job;
 use crate::rates::MachineRates;
 use trimill_system::text::shown;
@@ -26,7 +26,7 @@ const LARGEST_RESULT: u64 = 1 << 30;
 
 /// Checks that a report may take the place of `path`: of nothing, an empty file or an earlier report. Errors: `Kind::Usage` for another file.
 pub fn check_report(path: &Path) -> Result<()> {
-    check(path, page::MARK, "a report")
+    check(path, MARK, "a report")
 }
 
 /// As [`check_report`], for a trace.
@@ -148,12 +148,6 @@ impl Job {
         let page = |file| write_report(file, &[self.page_of_plan(plan)?]);
         self.settings.output.report.as_deref().map_or(Ok(()), page)
     }
-}
-
-/// The text of a page.
-pub fn page(entries: &[PageEntry]) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    page::page(entries, VERSION, now)
 }
 
 /// Writes a page to `path`. Errors: `Kind::Resource`; an older file then stays as it was.

@@ -30,12 +30,9 @@ pub struct DegreeBin {
 impl DegreeBin {
     /// The ranges of a graph whose triangles were not counted at vertices; `runs` are by falling degree.
     pub(crate) fn of_runs(runs: &[DegreeRun]) -> Vec<Self> {
-        let mut bins = Vec::new();
-        for run in runs.iter().rev() {
-            let bin = bin_of(&mut bins, run.degree);
-            bin.vertices += u64::from(run.vertices);
-        }
-        bins
+        let of = |run: &DegreeRun| OfDegree { degree: run.degree, vertices: run.vertices.into(), triangles: 0 };
+        let bins = Self::of_sums(&runs.iter().rev().map(of).collect::<Vec<_>>());
+        bins.into_iter().map(|bin| Self { triangles: None, average_clustering: None, ..bin }).collect()
     }
 
     /// The ranges of a graph with triangles at vertices; `sums` are by ascending degree.
@@ -44,34 +41,23 @@ impl DegreeBin {
         // Of the last range: the sum of coefficients, and the vertices that have one.
         let (mut local, mut with_pairs) = (0.0, 0);
         for of in sums {
-            let before = bins.len();
-            let bin = bin_of(&mut bins, of.degree);
-            bin.vertices += of.vertices;
-            bin.triangles = Some(bin.triangles.unwrap_or_default() + of.triangles);
-            let begins = bins.len() > before;
-            if begins {
+            let (from, to) = range(of.degree);
+            if bins.last().is_none_or(|last| last.from != from) {
+                bins.push(Self { from, to, ..Self::default() });
                 (local, with_pairs) = (0.0, 0);
             }
             if pairs(of.degree) > 0 {
                 local += of.average_clustering() * of.vertices as f64;
                 with_pairs += of.vertices;
             }
-            if let Some(bin) = bins.last_mut().filter(|_| with_pairs > 0) {
-                bin.average_clustering = Some(local / with_pairs as f64);
+            if let Some(bin) = bins.last_mut() {
+                bin.vertices += of.vertices;
+                bin.triangles = Some(bin.triangles.unwrap_or_default() + of.triangles);
+                bin.average_clustering = (with_pairs > 0).then(|| local / with_pairs as f64);
             }
         }
         bins
     }
-}
-
-/// The range of a degree, not below earlier ones: the last range, or a new one.
-fn bin_of(bins: &mut Vec<DegreeBin>, degree: u32) -> &mut DegreeBin {
-    let (from, to) = range(degree);
-    if bins.last().is_none_or(|last| last.from != from) {
-        bins.push(DegreeBin { from, to, ..DegreeBin::default() });
-    }
-    let last = bins.len() - 1;
-    &mut bins[last]
 }
 
 fn range(degree: u32) -> (u32, u32) {

@@ -9,8 +9,8 @@ use std::ops::Range;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::coefficient;
 use super::order::{VertexCount, VertexRows, VerticesOfGraph};
-use super::pairs;
 use super::summary::LccSummary;
 use crate::table::columns::ColumnValue::{self, F64, Id};
 use crate::table::columns::{CountRows, CountsInOrder};
@@ -156,8 +156,8 @@ impl LccOfVertices<'_> {
 
 /// The coefficient of a vertex, from its triangles or the arcs between its neighbours.
 fn lcc(row: &VertexCount, directed: bool) -> f64 {
-    let most = u128::from(pairs(row.degree)) * if directed { 2 } else { 1 };
-    if most == 0 { 0.0 } else { row.triangles as f64 / most as f64 }
+    // Two arcs may join a pair of neighbours.
+    coefficient(row.degree, row.triangles) / if directed { 2.0 } else { 1.0 }
 }
 
 impl CountsInOrder for LccOfVertices<'_> {

@@ -207,30 +207,19 @@ impl BlockSummary {
 
 pub fn quantiles(graph: &OrientedGraph, totals: &Sums<ByRank>, summary: &Clustering) -> Result<Vec<Quantile>> {
     let (degrees, all) = (DegreeFinder::of(graph), u64::from(graph.vertices()));
-    let triangles = select(places(all), summary.most_triangles, |all| {
-        totals.each_block(|_, sums| {
-            let mut counts = lock(all).none();
-            counts.add(sums);
-            lock(all).merge(&counts);
-            Ok(())
-        })
-    })?;
-    let locals = select(places(summary.vertices_of_degree_2), 1f64.to_bits(), |all| {
-        totals.each_block(|first, sums| {
-            let (first, mut counts, mut keys) = (first as u32, lock(all).none(), [0; AT_A_TIME]);
-            let with_degrees = degrees.of_ranks(first..first + sums.len() as u32);
-            for (degree, ranks) in with_degrees.filter(|(degree, _)| *degree > 1) {
-                for own in sums[(ranks.start - first) as usize..(ranks.end - first) as usize].chunks(AT_A_TIME) {
-                    for (key, &triangles) in keys.iter_mut().zip(own) {
-                        // Non-negative floating-point numbers sort as their bits.
-                        *key = coefficient(degree, triangles).to_bits();
-                    }
-                    counts.add(&keys[..own.len()]);
+    let triangles = select(totals, places(all), summary.most_triangles, |counts, _, sums| counts.add(sums))?;
+    let locals = select(totals, places(summary.vertices_of_degree_2), 1f64.to_bits(), |counts, first, sums| {
+        let mut keys = [0; AT_A_TIME];
+        let with_degrees = degrees.of_ranks(first..first + sums.len() as u32);
+        for (degree, ranks) in with_degrees.filter(|(degree, _)| *degree > 1) {
+            for own in sums[(ranks.start - first) as usize..(ranks.end - first) as usize].chunks(AT_A_TIME) {
+                for (key, &triangles) in keys.iter_mut().zip(own) {
+                    // Non-negative floating-point numbers sort as their bits.
+                    *key = coefficient(degree, triangles).to_bits();
                 }
+                counts.add(&keys[..own.len()]);
             }
-            lock(all).merge(&counts);
-            Ok(())
-        })
+        }
     })?;
     let quantile = |(i, &share)| Quantile {
         share,
@@ -294,16 +283,23 @@ fn before(key: u64, shift: u32) -> u64 {
     key.checked_shr(shift + DIGIT).unwrap_or(0)
 }
 
-/// The values at these ascending indices of all keys, none of which is above `largest`, in ascending order. `pass` counts all keys.
+/// The values at these ascending indices of all keys, none of which is above `largest`, in ascending order. `count` counts the keys of the sums at
+/// consecutive ranks, the first of which it gets.
 fn select(
+    totals: &Sums<ByRank>,
     mut places: Vec<u64>,
     largest: u64,
-    pass: impl Fn(&Mutex<DigitCounts>) -> Result<Vec<()>>,
+    count: impl Fn(&mut DigitCounts, u32, &[u64]) + Sync,
 ) -> Result<Vec<u64>> {
     let mut found = vec![0u64; places.len()];
     for shift in (0..u64::BITS - largest.leading_zeros()).step_by(DIGIT as usize).rev() {
         let all = Mutex::new(DigitCounts::new(&found, shift));
-        pass(&all)?;
+        totals.each_block(|first, sums| {
+            let mut counts = lock(&all).none();
+            count(&mut counts, first as u32, sums);
+            lock(&all).merge(&counts);
+            Ok(())
+        })?;
         let all = lock(&all);
         for (value, place) in found.iter_mut().zip(&mut places) {
             let Some(i) = all.sought.iter().position(|&sought| sought == before(*value, shift)) else { continue };
@@ -323,6 +319,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::sums::CountedKeys;
 
     proptest! {
         #[test]
@@ -334,14 +331,9 @@ mod tests {
             let places = places(keys.len() as u64);
             let expected: Vec<u64> = places.iter().map(|&place| sorted[place as usize]).collect();
             let largest = sorted[sorted.len() - 1];
-            let found = select(places, largest, |all| {
-                let add = |keys: &[u64]| {
-                    let mut counts = lock(all).none();
-                    counts.add(keys);
-                    lock(all).merge(&counts);
-                };
-                Ok(keys.chunks(7).map(add).collect())
-            });
+            let sums = Sums::<ByRank>::in_memory(keys.len() as u64);
+            sums.add(CountedKeys::From(0), &keys).unwrap();
+            let found = select(&sums, places, largest, |counts, _, sums| counts.add(sums));
             prop_assert_eq!(found.unwrap(), expected);
         }
     }

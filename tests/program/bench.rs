@@ -138,8 +138,7 @@ fn with_children(body: &str, timeout: f64) -> Vec<(String, String)> {
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
     let toml = format!("input.path = '{}'\ncache.dir = '{}'", typed("karate.mtx"), dir.path().join("cache").display());
     let graph = BenchGraph { tables: parse(&toml, Path::new("test")).unwrap(), expected: None };
-    let report =
-        bench::bench(&request(vec![graph], timeout), Some(&script), &Control::silent(), &mut |_| Ok(())).unwrap();
+    let report = bench::bench(&request(vec![graph], timeout), Some(&script), &Control::silent(), &mut |_| ()).unwrap();
     let graph = &report.graphs[0];
     assert_eq!((graph.edges, graph.triangles), (78, None), "{:?}", graph.problem);
     let problems = graph.methods.iter().map(|method| method.problem.clone().unwrap());
@@ -164,6 +163,6 @@ fn a_child_that_crashes_hangs_or_prints_garbage_ends_alone() {
             assert!(found == kind && message.contains(words), "{body}: {found}: {message}");
         }
     }
-    let error = bench::bench(&request(Vec::new(), 1.0), None, &Control::silent(), &mut |_| Ok(())).unwrap_err();
+    let error = bench::bench(&request(Vec::new(), 1.0), None, &Control::silent(), &mut |_| ()).unwrap_err();
     assert_eq!(error.kind(), Kind::Usage);
 }

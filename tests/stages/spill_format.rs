@@ -124,13 +124,19 @@ fn an_unfinished_spill_leaves_nothing_and_a_directory_that_is_missing_is_named()
 
 /// To open a named pipe would wait for a writer.
 #[test]
-fn a_named_pipe_is_no_spill() {
+fn a_named_pipe_is_no_spill_and_no_manifest() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("part-00000.spill");
-    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-    let error = failure(opened(&path));
-    assert_eq!(error.kind(), Kind::Data);
-    assert!(error.to_string().contains("no regular file"), "{error}");
+    let pipe = |name: &str| {
+        let path = dir.path().join(name);
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        path
+    };
+    let spill = failure(opened(&pipe("part-00000.spill")));
+    pipe("manifest.json");
+    for error in [spill, Manifest::read(dir.path()).unwrap_err()] {
+        assert_eq!(error.kind(), Kind::Data);
+        assert!(error.to_string().contains("no regular file"), "{error}");
+    }
 }
 
 #[test]

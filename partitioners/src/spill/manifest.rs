@@ -106,7 +106,12 @@ impl Manifest {
     /// Reads `dir/manifest.json`. Errors: it is missing, not JSON, of another version, damaged or edited, or names files elsewhere.
     pub fn read(dir: &Path) -> Result<Self> {
         let path = dir.join(MANIFEST_NAME);
-        let text = std::fs::read(&path).map_err(|error| Error::read(&path, error).advice(ADVICE))?;
+        let unreadable = |error| Error::read(&path, error).advice(ADVICE);
+        // To open a named pipe would wait for a writer.
+        if !path.metadata().map_err(unreadable)?.is_file() {
+            return Err(Error::data(&path, "no regular file").expected("a manifest").advice(ADVICE));
+        }
+        let text = std::fs::read(&path).map_err(unreadable)?;
         #[derive(Deserialize)]
         struct Any {
             version: u32,

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Parser, Subcommand, ValueEnum};
 
+use args::{usual, without};
+use count::{NOT_OF_PARTITION, NOT_OF_PLAN, NOT_OF_TRUSS, NOT_OF_VERIFY, files};
 use trimill::program::{Failure, json};
 use trimill::{Bytes, Result};
 
@@ -20,7 +22,7 @@ pub(crate) mod help;
 pub(crate) use args::{AnswerArgs, ReportArgs};
 pub(crate) use bench::BenchCommand;
 pub(crate) use cluster::{ClusterCommand, MergeCommand, PrepareCommand};
-pub(crate) use count::{CountCommand, PartitionCommand, PlanCommand, TrussCommand, VerifyCommand};
+pub(crate) use count::{CountCommand, GraphJobArgs};
 pub(crate) use generate::GenerateCommand;
 
 /// Counts triangles exactly in graphs bigger than GPU memory.
@@ -84,7 +86,12 @@ pub(crate) enum Command {
     Count(CountCommand),
     /// Find the trussness of each edge of a graph, and the sizes of its trusses
     #[command(after_help = help::MORE, after_long_help = help::TRUSS)]
-    Truss(TrussCommand),
+    #[command(group(files()), mut_args(|arg| usual(without(arg, NOT_OF_TRUSS), &["k", "by_k"])))]
+    #[command(mut_arg("per_edge", |file| {
+        file.help("Write the ids and the trussness of each edge: .tsv, .csv (or with .gz, .zst), .parquet, or `-`")
+            .long_help(help::TRUSS_PER_EDGE)
+    }))]
+    Truss(GraphJobArgs),
     /// Run the jobs of a TOML file
     #[command(after_help = help::RUN)]
     Run(RunCommand),
@@ -99,16 +106,24 @@ pub(crate) enum Command {
     Cluster(ClusterCommand),
     /// Predict what each partition takes and whether it fits; counts nothing
     #[command(after_help = help::MORE, after_long_help = help::PLAN)]
-    Plan(PlanCommand),
+    #[command(group(files()), mut_args(|arg| usual(without(arg, NOT_OF_PLAN), &["parts"])))]
+    Plan(GraphJobArgs),
     /// Cut a graph into partitions and keep them on disk; counts nothing
     #[command(after_help = help::MORE, after_long_help = help::PARTITION)]
-    Partition(PartitionCommand),
+    #[command(group(files()), mut_args(|arg| usual(without(arg, NOT_OF_PARTITION), &["parts"])))]
+    #[command(mut_arg("spill_dir", |dir| {
+        dir.required(true).group("files").help("The directory that receives the partitions and their manifest")
+    }))]
+    #[command(mut_arg("force", |force| force.help("Replace files that are there under the names of partitions")))]
+    Partition(GraphJobArgs),
     /// Show what a spilled partition holds, or all of a directory
     #[command(after_help = help::INSPECT)]
     Inspect(InspectCommand),
     /// Count with the slow independent counter, to check the fast ones
     #[command(after_help = help::MORE, after_long_help = help::VERIFY)]
-    Verify(VerifyCommand),
+    #[command(group(files()), mut_args(|arg| usual(without(arg, NOT_OF_VERIFY), &[])))]
+    #[command(mut_arg("force", |force| force.help("Replace files of vertices and edges that are there already")))]
+    Verify(GraphJobArgs),
     /// Compare counting methods on graphs: times, rates, memory, and whether the counts agree
     #[command(after_help = help::MORE, after_long_help = help::BENCH)]
     Bench(BenchCommand),
@@ -213,10 +228,7 @@ pub(crate) struct DoctorCommand {
 #[derive(Debug, Subcommand)]
 pub(crate) enum CacheCommand {
     /// List the prepared graphs
-    List {
-        #[command(flatten)]
-        cache: CacheArgs,
-    },
+    List(CacheArgs),
     /// Remove some of them
     Remove {
         /// Keys, or files that graphs were made of
@@ -231,10 +243,7 @@ pub(crate) enum CacheCommand {
         cache: CacheArgs,
     },
     /// Remove all of them
-    Clear {
-        #[command(flatten)]
-        cache: CacheArgs,
-    },
+    Clear(CacheArgs),
 }
 
 /// What all cache commands understand.

@@ -68,7 +68,7 @@ impl CommandContext<'_> {
     }
 
     fn shown(&self, how: &AnswerArgs) -> ShownTables {
-        match (how.details, self.terminal) {
+        match (how.details == Some(true), self.terminal) {
             (false, _) => ShownTables::None,
             (true, true) => ShownTables::Short,
             (true, false) => ShownTables::Whole,

@@ -1,5 +1,6 @@
 //! The trussness of every edge by removing edges one by one on one thread: for each k, edges in fewer than k - 2 triangles, with their triangles.
-//! Shares nothing with `crate::truss`. Cost: one merge of neighbourhoods for each edge, and a pass over all edges for each k.
+//! Shares nothing with `crate::truss`. Cost: for each edge a search in one neighbourhood for each vertex of the other, which is not longer; and a
+//! pass over all edges for each k.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;

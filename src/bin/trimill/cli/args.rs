@@ -23,8 +23,8 @@ pub(crate) struct AnswerArgs {
     pub(crate) json: bool,
 
     /// Also print the tables of partitions, devices and stages
-    #[arg(long, help_heading = "Output", conflicts_with = "json")]
-    pub(crate) details: bool,
+    #[arg(long, action = ArgAction::SetTrue, help_heading = "Output", conflicts_with = "json")]
+    pub(crate) details: Option<bool>,
 }
 
 /// The options that most people need, of any command on a graph; `--help` shows all.

@@ -3,24 +3,25 @@
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use clap::{ArgGroup, Args, Subcommand};
+use clap::{Args, Subcommand};
 
 use super::args::{AnswerArgs, usual, without};
-use super::count::GraphJobArgs;
-use trimill::program::{
-    CacheTable, ClusterTable, CountTable, InputTable, MemoryTable, RunTable, Scheduler, Tables, WorkTable, from_one,
-};
+use super::count::{GraphJobArgs, files};
+use trimill::program::{ClusterTable, InputTable, RunTable, Scheduler, Tables, from_one};
 
 /// What `trimill prepare` does not take: the shards count, and spills are in the run directory.
 const NOT_OF_PREPARE: &str = "spill spill_dir keep_spill report against trace";
-/// What `trimill merge` does not take: it counts nothing.
-const NOT_OF_MERGE: &str = "device_memory block_bytes backend devices method block_threads tile device_timeout prepare";
+/// What `trimill merge` does not take: it counts nothing, and the rest was said to `trimill prepare`.
+const NOT_OF_MERGE: &str = "format header columns names cloud_credentials partitioner parts seed prune metis_contract \
+    device_memory block_bytes spill spill_dir keep_spill backend devices method block_threads tile device_timeout \
+    prepare run_dir output force clustering per_vertex by_degree lcc directed per_edge truss k by_k report against \
+    trace";
 /// What HyperQueue's scripts have no place for.
 const NOT_OF_HQ: &str = "time partition account at_once sbatch merge_time merge_partition merge_sbatch";
 
 /// `trimill prepare`
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("files").multiple(true)), mut_args(|arg| usual(without(arg, NOT_OF_PREPARE), &["shards"])))]
+#[command(group(files()), mut_args(|arg| usual(without(arg, NOT_OF_PREPARE), &["shards"])))]
 #[command(mut_arg("run_dir", |dir| {
     dir.required(true)
         .help_heading("Shards")
@@ -48,16 +49,7 @@ pub(crate) struct MergeCommand {
     pub(crate) run: PathBuf,
 
     #[command(flatten)]
-    pub(crate) memory: MemoryTable,
-
-    #[command(flatten)]
-    pub(crate) count: CountTable,
-
-    #[command(flatten)]
-    pub(crate) cache: CacheTable,
-
-    #[command(flatten)]
-    pub(crate) work: WorkTable,
+    settings: Tables,
 
     #[command(flatten)]
     pub(crate) answer: AnswerArgs,
@@ -99,10 +91,8 @@ pub(super) fn input_of(run: &Path) -> InputTable {
 
 impl MergeCommand {
     pub(crate) fn tables(&self) -> Tables {
-        let Self { run, memory, count, cache, work, .. } = self;
-        let (memory, count, cache, work) = (memory.clone(), count.clone(), cache.clone(), work.clone());
-        let (input, run) = (input_of(run), RunTable { dir: Some(run.clone()) });
-        Tables { input, run, memory, count, cache, work, ..Tables::default() }
+        let run = RunTable { dir: Some(self.run.clone()) };
+        Tables { input: input_of(&self.run), run, ..self.settings.clone() }
     }
 }
 

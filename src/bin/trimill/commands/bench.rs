@@ -1,7 +1,7 @@
 //! `trimill bench`, and the children that it starts.
 
 use crate::text::bench;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::checks::check;
 use super::{CommandContext, CommandOutcome, count};
@@ -28,24 +28,17 @@ pub(super) fn run(command: &BenchCommand, context: &mut CommandContext<'_>) -> R
     }
     paths::check(&graphs.into_iter().chain([files]).collect::<Vec<_>>())?;
     let control = context.control.clone();
-    let mut latest = None;
     // A file that cannot be written must not end the comparison on the other graphs.
     let compared = execute::bench(&request, context.program.as_deref(), &control, &mut |report| {
-        if let Err(error) = write(command, report, Moment::Midway) {
+        if let Err(error) = write(command, report, false) {
             tracing::warn!("{error}");
         }
-        latest = Some(report.clone());
-        Ok(())
     });
-    let (report, ended) = match (compared, latest) {
-        (Ok(report), _) => (report, None),
-        (Err(error), Some(report)) => (report, Some(error)),
-        (Err(error), None) => return Err(error),
-    };
-    let written = write(command, &report, Moment::End);
+    let (report, ended) = Error::answered(compared)?;
+    let written = write(command, &report, true);
     context.report(command.json, &report, bench::bench)?;
-    let mut worst = if ended.is_none() { outcome(&report, context) } else { None };
-    for error in [ended, written.err()].into_iter().flatten() {
+    let mut worst = if ended.is_ok() { outcome(&report, context) } else { None };
+    for error in [ended, written].into_iter().filter_map(Result::err) {
         worst = worst.max(Some(context.tell("", &error)));
     }
     Ok(worst)
@@ -60,28 +53,18 @@ pub(super) fn child(context: &mut CommandContext<'_>) -> Result<CommandOutcome> 
     Ok(None)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Moment {
-    /// After a graph: only into regular files, which the next report replaces.
-    Midway,
-    End,
-}
-
-fn write(command: &BenchCommand, report: &BenchReport, moment: Moment) -> Result<()> {
+/// Writes the files; before the end only regular ones, which the next report replaces.
+fn write(command: &BenchCommand, report: &BenchReport, at_end: bool) -> Result<()> {
+    let now = |file: &&PathBuf| at_end || !matches!(disk::file_of_output(file), Ok(None));
     let mut outputs: Vec<(&Path, String)> = Vec::new();
-    if let Some(file) = &command.output {
+    if let Some(file) = command.output.as_ref().filter(now) {
         outputs.push((file, files::comparison(file, report)?));
     }
-    if let Some(file) = &command.report.report {
+    if let Some(file) = command.report.report.as_ref().filter(now) {
         outputs.push((file, views::page(&[PageEntry::new(ResultKind::Bench, report.titles().join(", "), report)?])));
     }
-    let mut now: Vec<(&Path, &[u8])> = Vec::new();
-    for (file, text) in &outputs {
-        if moment == Moment::End || disk::file_of_output(file)?.is_some() {
-            now.push((file, text.as_bytes()));
-        }
-    }
-    disk::write_outputs(&now)
+    let outputs: Vec<(&Path, &[u8])> = outputs.iter().map(|(file, text)| (*file, text.as_bytes())).collect();
+    disk::write_outputs(&outputs)
 }
 
 /// A wrong count takes precedence. A method that cannot run is no error, unless none can.

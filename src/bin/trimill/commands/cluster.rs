@@ -6,7 +6,7 @@ use super::{CommandContext, CommandOutcome, job_of};
 use crate::cli::{ClusterCommand, MergeCommand, PrepareCommand};
 use crate::text::reports;
 use std::path::Path;
-use trimill::program::{ClusterTable, Job, WORKER, execute, guarded, paths};
+use trimill::program::{ClusterTable, Job, execute, paths};
 use trimill::{Error, Result};
 
 pub(super) fn prepare(command: &PrepareCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
@@ -20,8 +20,7 @@ pub(super) fn prepare(command: &PrepareCommand, context: &mut CommandContext<'_>
 
 pub(super) fn merge(command: &MergeCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let how = Job::resolve(None, &command.tables(), Path::new(""))?;
-    let merged = guarded(WORKER, || execute::merge(how, &context.control)).and_then(|merged| merged);
-    let ((result, output), written) = Error::answered(merged)?;
+    let ((result, output), written) = Error::answered(execute::merge(how, &context.control))?;
     let tables = write_tables(&result, output.as_deref());
     let merged = CountAnswer { result, written: Error::worst_of([written, tables]), earlier: None };
     report(merged, None, &command.answer, context)

@@ -1,7 +1,7 @@
 //! `trimill count`, `truss`, `plan`, `partition` and `verify`: commands on one graph.
 
 use super::{CommandContext, CommandOutcome, checks, job_for, job_of};
-use crate::cli::{AnswerArgs, CountCommand, PartitionCommand, PlanCommand, TrussCommand, VerifyCommand};
+use crate::cli::{AnswerArgs, CountCommand, GraphJobArgs};
 use crate::text::{self, reports, result};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -14,15 +14,17 @@ pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> R
     if let Some(shard) = command.shard {
         let mut how = Job::resolve(None, &command.tables(), Path::new(""))?;
         checks::check(&mut how, &command.tables(), false)?;
-        let report = guarded(WORKER, || execute::shard(how, shard, &context.control)).and_then(|counted| counted)?;
+        let report = execute::shard(how, shard, &context.control)?;
         let shown = context.shown(&command.graph.answer);
         return context.report(command.graph.answer.json, &report, |report| reports::shard(report, shown));
     }
     counted(&command.tables(), &command.graph.answer, context)
 }
 
-pub(super) fn truss(command: &TrussCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    counted(&command.tables(), &command.graph.answer, context)
+pub(super) fn truss(graph: &GraphJobArgs, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
+    let mut tables = graph.tables();
+    tables.output.truss = Some(true);
+    counted(&tables, &graph.answer, context)
 }
 
 fn counted(tables: &Tables, how: &AnswerArgs, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
@@ -72,42 +74,43 @@ pub(super) fn count(job: &Job, metis: Option<Helper>, control: &Control) -> Resu
 }
 
 pub(super) fn write_tables(result: &RunResult, dir: Option<&Path>) -> Result<()> {
-    let write = |dir| guarded(WORKER, || files::write(dir, result)).and_then(|written| written);
-    dir.map_or(Ok(()), write)
+    dir.map_or(Ok(()), |dir| guarded(WORKER, || files::write(dir, result))?)
 }
 
-pub(super) fn plan(command: &PlanCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    let tables = command.graph.tables();
+pub(super) fn plan(graph: &GraphJobArgs, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
+    let tables = graph.tables();
     // With the memory of a device, the plan is for a GPU that need not be here.
     let job = job_for(&tables, tables.memory.device.is_some())?;
     job.check_is_graph()?;
     paths::check(&[job.paths_of_plan()])?;
     let report = execute::plan(job.clone(), None, context.metis(), &context.control)?;
-    let shown = context.shown(&command.graph.answer);
+    let shown = context.shown(&graph.answer);
     let threads = threads(job.settings.count.threads);
-    context.report(command.graph.answer.json, &report, |report| text::plan::plan(report, threads, shown))?;
+    context.report(graph.answer.json, &report, |report| text::plan::plan(report, threads, shown))?;
     let short = (!report.fits).then_some(Kind::Resource);
     let written = job.write_plan(&report);
     Ok(short.max(written.err().map(|error| context.tell("", &error))))
 }
 
-pub(super) fn partition(command: &PartitionCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    let job = job_of(&command.tables())?;
+pub(super) fn partition(graph: &GraphJobArgs, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
+    let mut tables = graph.tables();
+    tables.spill.keep = Some(true);
+    let job = job_of(&tables)?;
     job.check_is_graph()?;
     paths::check(&[job.paths()])?;
     job.settings.spill.dir.as_deref().map_or(Ok(()), files::prepare)?;
     let report = execute::partition(job, context.metis(), &context.control)?;
-    let shown = context.shown(&command.graph.answer);
-    context.report(command.graph.answer.json, &report, |report| reports::partition(report, shown))
+    let shown = context.shown(&graph.answer);
+    context.report(graph.answer.json, &report, |report| reports::partition(report, shown))
 }
 
-pub(super) fn verify(command: &VerifyCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
-    let job = job_of(&command.tables())?;
+pub(super) fn verify(graph: &GraphJobArgs, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
+    let job = job_of(&graph.tables())?;
     job.check_is_graph()?;
     paths::check(&[job.paths()])?;
     let (report, written) = Error::answered(execute::verify(job.clone(), &context.control))?;
-    let said =
-        context.report_beside(job.settings.output.take_standard_output(), command.json, &report, reports::verify);
+    let table = job.settings.output.take_standard_output();
+    let said = context.report_beside(table, graph.answer.json, &report, reports::verify);
     let unwritten = written.err().map(|error| context.tell("", &error));
     said.map(|_| unwritten)
 }

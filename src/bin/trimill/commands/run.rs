@@ -171,8 +171,8 @@ fn of_job(name: &str) -> String {
 fn for_cluster(name: &str, job: &Job, context: &CommandContext<'_>) -> Result<ClusterJobReport> {
     let cluster = &job.settings.cluster;
     job.check_files()?;
-    let prepared = guarded(WORKER, || execute::prepare(job.clone(), cluster.shards, context.metis(), &context.control))
-        .and_then(|done| done)?;
+    let prepare = || execute::prepare(job.clone(), cluster.shards, context.metis(), &context.control);
+    let prepared = guarded(WORKER, prepare)??;
     let run = job.settings.run.dir.as_deref().unwrap_or(Path::new(""));
     let written = execute::cluster(run, cluster, context.program.as_deref(), job.settings.output.force())?;
     Ok(ClusterJobReport::new(name, prepared, written))

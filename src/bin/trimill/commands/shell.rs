@@ -80,13 +80,13 @@ fn shown(command: &Command) -> Command {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
 
     /// All commands that are shown, built: their names from the program's on, and their descriptions as typed.
-    fn commands() -> Vec<(Vec<String>, Command)> {
+    pub(in crate::commands) fn commands() -> Vec<(Vec<String>, Command)> {
         fn add(command: &Command, names: &[String], all: &mut Vec<(Vec<String>, Command)>) {
             all.push((names.to_vec(), command.clone()));
             let below = command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help");

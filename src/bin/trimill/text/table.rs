@@ -37,11 +37,11 @@ fn terminal_width() -> Option<u16> {
 /// The table within `width` columns, if given: first drops the lines between columns, then wraps long texts, then drops numeric columns from the
 /// second on. The first column says what a row is, and the last ones are the most important.
 fn arranged(mut headings: Vec<String>, mut rows: Vec<Vec<String>>, width: Option<u16>) -> String {
-    let natural = drawn(&headings, &rows, TableLines::All, None);
+    let natural = drawn(&headings, &rows, presets::UTF8_FULL_CONDENSED, None);
     let Some(width) = width.filter(|width| wide(&natural) > usize::from(*width)) else { return natural };
-    let mut plain = drawn(&headings, &rows, TableLines::BelowHeader, None);
+    let mut plain = drawn(&headings, &rows, BELOW_HEADER, None);
     while wide(&plain) > usize::from(width) {
-        plain = drawn(&headings, &rows, TableLines::BelowHeader, Some(width));
+        plain = drawn(&headings, &rows, BELOW_HEADER, Some(width));
         let spare = (1..headings.len().saturating_sub(1)).find(|&i| is_numeric(&rows, i));
         let Some(spare) = spare.filter(|_| wide(&plain) > usize::from(width)) else { break };
         headings.remove(spare);
@@ -54,12 +54,7 @@ fn is_numeric(rows: &[Vec<String>], column: usize) -> bool {
     rows.iter().all(|row| row.get(column).is_none_or(|text| numeric(text)))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum TableLines {
-    All,
-    BelowHeader,
-}
-
+/// A line below the header, and no others.
 const BELOW_HEADER: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 /// Texts up to this length are not wrapped, and longer ones not narrower than this.
@@ -69,12 +64,9 @@ fn wide(text: &str) -> usize {
     text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
-fn drawn(headings: &[String], rows: &[Vec<String>], lines: TableLines, width: Option<u16>) -> String {
+fn drawn(headings: &[String], rows: &[Vec<String>], style: TableStyle, width: Option<u16>) -> String {
     let mut table = Table::new();
-    table.load_style(match lines {
-        TableLines::All => presets::UTF8_FULL_CONDENSED,
-        TableLines::BelowHeader => BELOW_HEADER,
-    });
+    table.load_style(style);
     match width {
         Some(width) => table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width),
         None => table.set_content_arrangement(ContentArrangement::Disabled),
@@ -90,12 +82,10 @@ fn drawn(headings: &[String], rows: &[Vec<String>], lines: TableLines, width: Op
     for row in rows {
         table.add_row(cells(row));
     }
-    if lines == TableLines::BelowHeader {
-        for column in table.column_iter_mut() {
+    for (i, column) in table.column_iter_mut().enumerate() {
+        if style == BELOW_HEADER {
             column.set_padding((0, 1));
         }
-    }
-    for (i, column) in table.column_iter_mut().enumerate() {
         let widest = rows.iter().filter_map(|row| row.get(i)).chain([&headings[i]]).map(|text| wide(text)).max();
         column.set_constraint(if right[i] || widest <= Some(SHORT_TEXT) {
             ColumnConstraint::ContentWidth
