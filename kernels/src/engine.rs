@@ -47,7 +47,7 @@ pub(crate) const UNPACK_EVENTS: Event = 4 * (2 * RING + 1);
 /// The most row blocks, and batches, that the host enqueues ahead of the device.
 pub(crate) const RING: usize = 6;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Kernel {
     pub source: &'static CudaSource,
     pub name: &'static str,
