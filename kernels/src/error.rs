@@ -106,6 +106,14 @@ pub(crate) fn driver(doing: &'static str) -> impl Fn(result::DriverError) -> Gpu
     }
 }
 
+/// The error for memory that the driver did not give: `refused`, unless the device is lost or a kernel failed before, after which every call fails.
+pub(crate) fn unless_lost(error: result::DriverError, refused: GpuError) -> GpuError {
+    match driver("allocating memory")(error) {
+        lost @ (GpuError::Launch { .. } | GpuError::DeviceLost { .. }) => lost,
+        _ => refused,
+    }
+}
+
 fn sorted(doing: &'static str, code: CUresult, reason: String) -> GpuError {
     use CUresult::*;
     match code {
