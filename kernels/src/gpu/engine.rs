@@ -137,9 +137,8 @@ impl Engine for Gpu {
 
     fn settle(&mut self) {
         // Failures are ignored: an error was reported already, or the result is not needed.
-        let extra = (0..self.extra.len()).map(Stream::Extra);
-        for stream in [Stream::Copy, Stream::Unpack, Stream::Compute].into_iter().chain(extra) {
-            let _ = self.await_stream(stream);
+        for stream in &self.streams {
+            let _ = self.bind().and_then(|()| self.waiting.for_stream(stream, "waiting for the GPU"));
         }
     }
 }
