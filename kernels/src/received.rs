@@ -4,11 +4,8 @@ use crate::engine::Engine;
 use crate::error::{GpuError, GpuResult};
 use crate::sections::{RowBlockSlices, check_run, check_size};
 use rayon::ThreadPool;
-use trimill_counting::{
-    CounterMemory, NumberRuns, PartitionExtent, Resident, RowBlockView, RowsLocation, VertexCounters, VertexCounts,
-};
-use trimill_system::mapped::zeros;
-use trimill_system::{Bytes, Error, Result};
+use trimill_counting::{CounterMemory, NumberRuns, PartitionExtent, Resident, RowBlockView, RowsLocation};
+use trimill_system::Bytes;
 
 #[derive(Debug)]
 pub struct Received {
@@ -79,7 +76,7 @@ impl Received {
     }
 
     /// The locals' numbers, which are then no longer needed here.
-    pub fn take_numbers(&mut self) -> NumberRuns {
+    pub(crate) fn take_numbers(&mut self) -> NumberRuns {
         std::mem::take(&mut self.numbers)
     }
 
@@ -94,18 +91,6 @@ impl Received {
     pub fn numbered(&self) -> u32 {
         self.size.numbered
     }
-}
-
-/// The counts at vertices, which `read` fills in, with the vertices that they belong to.
-pub(crate) fn counts_of(
-    vertices: &mut Option<VertexCounters>,
-    received: &mut Received,
-    read: impl FnOnce(&mut [u64]) -> GpuResult<()>,
-) -> Result<VertexCounts> {
-    let of = vertices.take().ok_or_else(|| Error::defect("no counters of vertices"))?;
-    let mut counts = zeros(of.held() as usize);
-    read(&mut counts)?;
-    Ok(VertexCounts { of, counts, locals: received.take_numbers() })
 }
 
 /// The device memory of a counter that takes `bytes` of the arena, with the reserved pieces.
