@@ -35,11 +35,7 @@ impl<'e> RankedRows<'e> {
         let (place, mut work) = (edges.place, edges.work);
         let bits = bits_below(vertices).max(1);
         let wide = u64::from(bits);
-        work.after_kernels()?;
-        // SAFETY: ranks are not page-locked, so they are read before this returns.
-        unsafe { work.engine.copy(rank_of, &[cast_slice(ranks)]) }?;
-        work.engine.sent()?;
-        work.after_copies()?;
+        work.send(rank_of, cast_slice(ranks))?;
         let place = match place {
             EdgePlace::Device { at, free, bytes } => {
                 work.for_each("orient", count, &[at, count, of_ids.into(), rank_of, wide])?;
@@ -98,11 +94,7 @@ impl<'e> RankedRows<'e> {
         let (table, firsts, positions) = (work.take(4 * many)?, work.take(8 * many)?, work.take(8 * many)?);
         let headers = work.take(16 * many)?;
         let out = work.at_least(LEAST_OUT, out)?;
-        work.after_kernels()?;
-        // SAFETY: the table is not page-locked, so it is read before this returns.
-        unsafe { work.engine.copy(table, &[cast_slice(ranks)]) }?;
-        work.engine.sent()?;
-        work.after_copies()?;
+        work.send(table, cast_slice(ranks))?;
         work.for_each("first_arcs", many, &[at, count, wide, table, many, firsts])?;
         let sources = [at, wide, *lengths, table, firsts, positions, headers];
         if many > 1 {

@@ -170,9 +170,7 @@ fn runs_are_encoded_as_described_and_decoded_from_any_place() {
         let mut double = Double::new(4 * needed(count, 1), Pace::Late).unwrap();
         let mut work = PrepareSpace::new(&mut double).unwrap();
         let sorted = work.take_keys(count).unwrap();
-        // SAFETY: the test double reads the keys during the call.
-        unsafe { work.engine.copy(sorted.keys, &[bytemuck::cast_slice(&keys)]) }.unwrap();
-        work.after_copies().unwrap();
+        work.send(sorted.keys, bytemuck::cast_slice(&keys)).unwrap();
         let mut runs = Runs::new(Some(Arc::new(RunsInMemory::default())));
         runs.fetch(&mut work, sorted, count).unwrap();
         for end in [keys[0], keys[keys.len() / 3], keys[keys.len() - 1]] {
@@ -250,9 +248,7 @@ fn sorted(keys: &[u64], low: u32, bits: u32) -> Vec<u64> {
     let mut work = PrepareSpace::new(&mut double).unwrap();
     let buffers = work.take_keys(keys.len() as u64).unwrap();
     work.take_sort(keys.len() as u64, 0).unwrap();
-    // SAFETY: the test double reads the keys during the call.
-    unsafe { work.engine.copy(buffers.keys, &[bytemuck::cast_slice(keys)]) }.unwrap();
-    work.after_copies().unwrap();
+    work.send(buffers.keys, bytemuck::cast_slice(keys)).unwrap();
     let sorted = work.sort(buffers, keys.len() as u64, low, bits).unwrap().keys;
     let mut found = vec![0u64; keys.len()];
     work.engine.read(Stream::Compute, sorted, bytemuck::cast_slice_mut(&mut found)).unwrap();
