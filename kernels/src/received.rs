@@ -42,7 +42,7 @@ impl Received {
     }
 
     pub fn location(&self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> RowsLocation {
-        Resident::rows_in(self.numbers.all(), row_block, Some(pool))
+        Resident::rows_in(&self.numbers, row_block, Some(pool))
     }
 
     /// Returns the bytes of the row block.

@@ -157,7 +157,7 @@ impl PartitionCounter for SerialCounter {
         let Some(resident) = resident else {
             return Err(GpuError::Section("a row block before the resident section".into()).into());
         };
-        let location = Resident::rows_in(resident.numbers.all(), row_block, Some(pool));
+        let location = Resident::rows_in(&resident.numbers, row_block, Some(pool));
         *triangles += lists.get_or_insert_with(|| method.lists(resident)).count(resident, row_block, &location);
         Ok(())
     }

@@ -14,7 +14,7 @@ use rand::{Rng, RngExt, SeedableRng};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use trimill_counting::{
-    AscendingNumbers, EncodedPart, NumberRuns, PartitionCounter, PartitionExtent, Resident, RowBlock, VertexCounters,
+    EncodedPart, NumberRuns, PartitionCounter, PartitionExtent, Resident, RowBlock, VertexCounters,
 };
 use trimill_system::Result;
 
@@ -200,10 +200,9 @@ impl Partition {
     pub fn encoded_runs(&self, rows: usize, in_part: usize) -> Vec<Resident> {
         let mut arcs = 0;
         let mut run = |run: Resident| {
-            let (bound, step) = match run.numbers.all() {
-                AscendingNumbers::Run(first, _) => (first, 1),
-                AscendingNumbers::List(numbers) => (numbers[numbers.len() - 1], 0),
-            };
+            let (first, last) = (run.numbers.at(0), run.numbers.iter().last().unwrap_or(0));
+            let consecutive = run.numbers.len() < 2 || (last - first) as usize == run.numbers.len() - 1;
+            let (bound, step) = if consecutive { (first, 1) } else { (last, 0) };
             let (bytes, encoded) = put_rows((0..run.numbers.len()).map(|i| run.row(i)), bound, step, in_part);
             let offsets = run.offsets.iter().map(|offset| arcs + offset).collect();
             arcs += run.arcs();
