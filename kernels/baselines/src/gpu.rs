@@ -20,11 +20,12 @@ use trimill_counting::{
 };
 use trimill_kernels::engine::Engine;
 use trimill_kernels::{
-    ALIGNMENT, ArenaLayout, CountingMethod, CudaSource, GpuError, GpuResult, Received, RowBlockSlices, all_memory,
+    ALIGNMENT, ArenaLayout, CountingMethod, CudaSource, GpuResult, Received, RowBlockSlices, all_memory,
 };
 
 use trimill_system::Result;
 
+use crate::refused::check;
 use crate::sources::{POLAK, RADIX_BINNING, REVERSE_EDGE, SKIFF};
 use machine::BaselineDevice;
 
@@ -92,13 +93,6 @@ impl GpuMethod {
         size: PartitionExtent,
         share: EdgeShare,
     ) -> GpuResult<Box<dyn BaselineWork>> {
-        let scope = self.footprint().scope;
-        if scope != Scope::Partitions && size.locals != u64::from(size.numbered) {
-            return Err(GpuError::Shape(format!("method {} counts whole graphs only", self.name())));
-        }
-        if scope != Scope::SharesOfGraphs && share != EdgeShare::ALL {
-            return Err(GpuError::Shape(format!("method {} does not count a share of the edges", self.name())));
-        }
         machine.engine.layout().restart();
         Ok(match self {
             Self::Polak(options) => Box::new(polak::Polak::begin(machine, *options, size, share)?),
@@ -136,15 +130,13 @@ impl CountingMethod for GpuMethod {
         share: EdgeShare,
         detail: Detail,
     ) -> GpuResult<Box<dyn PartitionCounter + 'g>> {
-        if detail != Detail::Total {
-            return Err(GpuError::Shape(format!("method {} counts the total only", self.name())));
-        }
+        let scope = self.footprint().scope;
+        check(self.name(), scope, &size, share, &detail)?;
         let received = Received::new(size)?;
         let mut machine = BaselineDevice::new(engine, self.source())?;
         let work = self.work(&mut machine, size, share)?;
         machine.peak_bytes = machine.engine.layout().used();
-        let partitions = self.footprint().scope == Scope::Partitions;
-        Ok(Box::new(GpuBaselineCounter { machine, work, partitions, received }))
+        Ok(Box::new(GpuBaselineCounter { machine, work, partitions: scope == Scope::Partitions, received }))
     }
 }
 

@@ -29,8 +29,9 @@ use trimill_counting::{
     Resident, RowBlockRoom, RowBlockView, RowsLocation, Scope,
 };
 use trimill_kernels::GpuError;
-
 use trimill_system::{Bytes, Result};
+
+use crate::refused::check;
 
 use compact_forward::CompactForward;
 use forward::Forward;
@@ -103,20 +104,13 @@ impl CountBackend for SerialMethod {
         }
     }
 
-    /// Errors: [`GpuError::Shape`]: more than the total is asked for, or a partition of a method that counts whole graphs only.
     fn begin<'a>(
         &'a mut self,
         size: PartitionExtent,
-        _: EdgeShare,
+        share: EdgeShare,
         detail: Detail,
     ) -> Result<Box<dyn PartitionCounter + 'a>> {
-        let refused = |what: &str| GpuError::Shape(format!("method {} counts {what} only", Self::name(*self)));
-        if detail != Detail::Total {
-            return Err(refused("the total").into());
-        }
-        if self.footprint().scope != Scope::Partitions && size.locals != u64::from(size.numbered) {
-            return Err(refused("whole graphs").into());
-        }
+        check(Self::name(*self), self.footprint().scope, &size, share, &detail)?;
         Ok(Box::new(SerialCounter { method: *self, resident: None, lists: None, triangles: 0 }))
     }
 }
