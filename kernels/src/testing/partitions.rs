@@ -24,9 +24,8 @@ pub struct Partition {
     /// The row of each number, locals' and proxies'.
     pub rows: Vec<Vec<u32>>,
     pub local: Vec<bool>,
+    /// Those of the locals.
     numbers: Vec<u32>,
-    offsets: Vec<u64>,
-    successors: Vec<u32>,
 }
 
 type Encoded = (Vec<u8>, Vec<EncodedPart>);
@@ -162,15 +161,13 @@ fn put_bits(bits: &[bool], bytes: &mut Vec<u8>) {
 impl Partition {
     /// A partition of these rows, of which some are local. Rows need not ascend, and may have a successor twice.
     pub fn new(rows: Vec<Vec<u32>>, local: Vec<bool>) -> Self {
-        let mut made = Self { rows, local, numbers: vec![], offsets: vec![0], successors: vec![] };
+        let mut made = Self { rows, local, numbers: vec![] };
         for (number, row) in made.rows.iter_mut().enumerate() {
             row.sort_unstable();
             row.dedup();
             assert!(row.last().is_none_or(|&last| (last as usize) < number));
             if made.local[number] {
                 made.numbers.push(number as u32);
-                made.successors.extend_from_slice(row);
-                made.offsets.push(made.successors.len() as u64);
             }
         }
         made
@@ -183,17 +180,22 @@ impl Partition {
 
     /// The resident section in runs of `rows` rows.
     pub fn runs(&self, rows: usize) -> Vec<Resident> {
-        let run = |first: usize| {
-            let end = (first + rows).min(self.numbers.len());
-            let successors = self.offsets[first] as usize..self.offsets[end] as usize;
-            Resident {
-                numbers: NumberRuns::of(self.numbers[first..end].to_vec()),
-                offsets: self.offsets[first..=end].iter().map(|offset| offset - self.offsets[first]).collect(),
-                successors: self.successors[successors].to_vec().into(),
-                encoded: Vec::new(),
-            }
+        let run = |numbers: &[u32]| {
+            let (offsets, successors) = self.rows_of(numbers.iter().copied());
+            let (numbers, successors) = (NumberRuns::of(numbers.to_vec()), successors.into());
+            Resident { numbers, offsets, successors, encoded: Vec::new() }
         };
-        (0..self.numbers.len().max(1)).step_by(rows).map(run).collect()
+        if self.numbers.is_empty() { vec![run(&[])] } else { self.numbers.chunks(rows).map(run).collect() }
+    }
+
+    /// Where the row of each of these numbers begins, and where the last one ends; and the successors of all.
+    fn rows_of(&self, numbers: impl Iterator<Item = u32>) -> (Vec<u64>, Vec<u32>) {
+        let (mut offsets, mut successors) = (vec![0], vec![]);
+        for number in numbers {
+            successors.extend(&self.rows[number as usize]);
+            offsets.push(successors.len() as u64);
+        }
+        (offsets, successors)
     }
 
     /// As [`Self::runs`], with rows encoded as in the graph file, `in_part` rows in a part.
@@ -213,8 +215,8 @@ impl Partition {
 
     /// Its size, with row blocks of at most `row_block_limit` bytes.
     pub fn size(&self, row_block_limit: u64) -> PartitionExtent {
-        let (locals, arcs) = (self.numbers.len() as u64, self.successors.len() as u64);
-        PartitionExtent { locals, arcs, numbered: self.numbered(), row_block_limit }
+        let arcs = self.numbers.iter().map(|&number| self.rows[number as usize].len() as u64).sum();
+        PartitionExtent { locals: self.numbers.len() as u64, arcs, numbered: self.numbered(), row_block_limit }
     }
 
     /// Its size, with the largest of `row_blocks` as the limit of a row block.
@@ -298,11 +300,8 @@ impl Partition {
     }
 
     fn row_block(&self, range: Range<u32>) -> RowBlock {
-        let (mut offsets, mut successors) = (vec![0], vec![]);
-        for number in range.clone().filter(|&number| !self.local[number as usize]) {
-            successors.extend(&self.rows[number as usize]);
-            offsets.push(successors.len() as u32);
-        }
+        let (offsets, successors) = self.rows_of(range.clone().filter(|&number| !self.local[number as usize]));
+        let offsets: Vec<u32> = offsets.into_iter().map(|offset| offset as u32).collect();
         RowBlock::of(range, &offsets, &successors).unwrap()
     }
 }

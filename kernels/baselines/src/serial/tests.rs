@@ -9,9 +9,8 @@ use SerialMethod::{CompactForward, Forward, ReverseEdge, ReverseEdgeSerial};
 fn count(method: SerialMethod, partition: &Partition, row_blocks: &[RowBlock]) -> u64 {
     let (size, mut backend) = (partition.size(0), method);
     let mut counter = backend.begin(size, EdgeShare::ALL, Detail::Total).unwrap();
-    let run = partition.runs(usize::MAX / 2).remove(0);
     let section = 4 * size.arcs + 12 * size.locals + 8;
-    assert!(counter.resident(run, pool()).unwrap().is_none());
+    assert!(counter.resident(partition.resident(), pool()).unwrap().is_none());
     row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.view(), pool()).unwrap());
     let CounterMemory::BesidesSections(Bytes(taken)) = counter.memory() else { panic!("of a device") };
     let taken = taken + section;
