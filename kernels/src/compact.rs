@@ -37,17 +37,17 @@ pub(crate) fn bin_shift(numbered: u32) -> u32 {
 const LEAST_ARENA: u64 = 64 << 20;
 
 /// The most parts that are unpacked together.
-pub(crate) const MOST_PARTS: usize = 2048;
+const MOST_PARTS: usize = 2048;
 
 /// Layout of the scratch piece: an error flag, the bins, and two buffers, or one where a part is too large for half of the piece.
-pub(crate) const BINS_AT: u64 = 256;
+const BINS_AT: u64 = 256;
 const BUFFERS_AT: u64 = BINS_AT + 8 * BINS as u64;
 
 /// A buffer has the list of a group's parts, then their stored bytes.
 const BYTES_IN_BUFFER: u64 = (MOST_PARTS * size_of::<EncodedPart>()) as u64;
 
 /// Bytes of the scratch piece beside the stored bytes, with one buffer.
-pub(crate) const BYTES_AT: u64 = BUFFERS_AT + BYTES_IN_BUFFER;
+const BYTES_AT: u64 = BUFFERS_AT + BYTES_IN_BUFFER;
 
 /// The events of a buffer: a group was copied to it; the group was unpacked.
 const fn events_of(buffer: usize) -> [Event; 2] {
@@ -74,7 +74,7 @@ const fn first_byte(part: &EncodedPart) -> u32 {
 }
 
 /// The longest group of parts from `first` on that fits `room` bytes: its end, and the first byte to copy: a multiple of 16, before the numbers.
-pub(crate) fn group(parts: &[EncodedPart], first: usize, room: u64) -> (usize, u32) {
+fn group(parts: &[EncodedPart], first: usize, room: u64) -> (usize, u32) {
     let begin = first_byte(&parts[first]);
     let fits = |part: &EncodedPart| u64::from(part.end - begin).next_multiple_of(16) <= room;
     let many = parts[first..].iter().take(MOST_PARTS).take_while(|part| fits(part)).count();

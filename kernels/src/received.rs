@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::error::{GpuError, GpuResult};
-use crate::sections::{RowBlockSlices, check_run, check_size};
+use crate::sections::{RowBlockSlices, check_run};
 use rayon::ThreadPool;
 use trimill_counting::{CounterMemory, NumberRuns, PartitionExtent, Resident, RowBlockView, RowsLocation};
 use trimill_system::Bytes;
@@ -19,9 +19,11 @@ pub struct Received {
 }
 
 impl Received {
-    /// Errors: [`GpuError::Section`] for impossible sizes.
+    /// Errors: [`GpuError::Section`] for more locals than vertices.
     pub fn new(size: PartitionExtent) -> GpuResult<Self> {
-        check_size(&size)?;
+        if size.locals > u64::from(size.numbered) {
+            return Err(GpuError::Section("resident section: more locals than vertices".into()));
+        }
         Ok(Self { size, numbers: NumberRuns::default(), locals: 0, arcs: 0, next: 0, row_blocks: false })
     }
 

@@ -17,7 +17,6 @@ mod compact_forward;
 mod forward;
 mod reverse_edge;
 mod reverse_edge_serial;
-mod rows;
 #[cfg(test)]
 mod tests;
 
@@ -26,7 +25,7 @@ use std::cmp::Ordering;
 use rayon::ThreadPool;
 use trimill_counting::{
     CountBackend, CounterMemory, Detail, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent,
-    Resident, RowBlockRoom, RowBlockView, RowsLocation, Scope,
+    Resident, RowBlockRoom, RowBlockView, RowPlace, RowsLocation, Scope,
 };
 use trimill_kernels::GpuError;
 use trimill_system::{Bytes, Result};
@@ -163,6 +162,19 @@ impl PartitionCounter for SerialCounter {
 
     fn finish(self: Box<Self>) -> Result<PartitionCount> {
         Ok(PartitionCount { triangles: self.triangles, device: None })
+    }
+}
+
+/// The row of `b`, a number in the row block's range; `resident` has the rows of locals.
+fn row_of<'a>(
+    row_block: &RowBlockView<'a>,
+    location: &RowsLocation,
+    b: u32,
+    resident: impl FnOnce(usize) -> &'a [u32],
+) -> &'a [u32] {
+    match location.place(b - row_block.range.start) {
+        RowPlace::Resident(local) => resident(local),
+        RowPlace::RowBlock(row) => row_block.row(row),
     }
 }
 
