@@ -147,9 +147,9 @@ impl<'e> DeviceArcs<'e> {
         work.after_copies()?;
         work.for_each("arc_keys", count, &[at, count, bits.into()])?;
         work.fill(degrees, 0, 4 * ids)?;
-        let Unique { kept: SortBuffers { keys: at, free }, edges, distinct } = unique(&mut work, buffers, count, bits)?;
-        work.for_each("add_degrees", edges, &[at, edges, bits.into(), degrees])?;
-        let place = EdgePlace::Device { at, free, bytes: 8 * count };
+        let Unique { kept, edges, distinct } = unique(&mut work, buffers, count, bits)?;
+        work.for_each("add_degrees", edges, &[kept.keys, edges, bits.into(), degrees])?;
+        let place = EdgePlace::Device { buffers: kept, bytes: 8 * count };
         Ok(DeviceEdges { work, edges, distinct, place, degrees, ids, bits })
     }
 
@@ -210,7 +210,7 @@ pub(super) fn each_range(
 /// Where edges are, and later rows in rank order.
 pub(super) enum EdgePlace {
     /// On the device, sorted: edges as `min << bits | max`; and `bytes` bytes of free memory.
-    Device { at: u64, free: u64, bytes: u64 },
+    Device { buffers: SortBuffers, bytes: u64 },
     /// As runs of keys of arcs.
     Host(Runs),
 }

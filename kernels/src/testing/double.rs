@@ -79,25 +79,24 @@ impl Double {
             pace,
             rng: ChaCha8Rng::seed_from_u64(seed),
         };
-        super::has_compiler().map(|()| double.with_pieces([0; 2]))
+        super::has_compiler().map(|()| double.allocated())
     }
 
     /// Adds a scratch piece of `bytes` for unpacking rows, after the arena.
-    pub fn with_scratch(self, bytes: u64) -> Self {
-        let counters = self.apart[1];
-        self.with_pieces([bytes, counters])
+    pub fn with_scratch(mut self, bytes: u64) -> Self {
+        self.apart[0] = bytes;
+        self.allocated()
     }
 
     /// Adds a piece for the counters of vertices, of `bytes`, after the others.
-    pub fn with_counters(self, bytes: u64) -> Self {
-        let scratch = self.apart[0];
-        self.with_pieces([scratch, bytes])
+    pub fn with_counters(mut self, bytes: u64) -> Self {
+        self.apart[1] = bytes;
+        self.allocated()
     }
 
-    fn with_pieces(mut self, apart: [u64; 2]) -> Self {
-        let bytes: u64 = [self.layout.capacity(), apart[0], apart[1]].map(padded).into_iter().sum();
-        let words = bytes.div_ceil(8) as usize;
-        (self.memory, self.apart) = (vec![u64::from_ne_bytes([RUBBISH; 8]); 2 * MARGIN + words], apart);
+    fn allocated(mut self) -> Self {
+        let bytes: u64 = [self.layout.capacity(), self.apart[0], self.apart[1]].map(padded).into_iter().sum();
+        self.memory = vec![u64::from_ne_bytes([RUBBISH; 8]); 2 * MARGIN + bytes.div_ceil(8) as usize];
         self
     }
 
