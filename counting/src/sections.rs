@@ -12,7 +12,7 @@ use trimill_system::{Bytes, Result, parallel};
 /// The rows of a partition's locals, or a run of them.
 ///
 /// Invariants: `numbers` ascend strictly; `offsets.len() == numbers.len() + 1`; `offsets[0] == 0`, or in a run of encoded rows the arcs before it;
-/// for plain rows `offsets.last() == successors.len()`, and row `i`, `successors[offsets[i]..offsets[i + 1]]`, ascends strictly, below the `i`th number.
+/// for plain rows `offsets.last() == successors.len()`; row `i`, `successors[offsets[i]..offsets[i + 1]]`, ascends strictly, below the `i`th number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resident {
     pub numbers: NumberRuns,

@@ -196,13 +196,11 @@ impl<'g> LstcCounter<'g> {
                 }
             }
         }
-        let rows = run.offsets.len() as u32 - 1;
-        for (first, rows) in (0..).step_by(LIST_CHUNK).zip(run.offsets[..rows as usize].chunks(LIST_CHUNK)) {
-            let lengths = (0..rows.len()).map(|i| run.offsets[first + i + 1] - rows[i]);
-            let starting = (locals + first as u32..).zip(lengths).filter(|(_, length)| *length > 1);
-            let list: Vec<u32> = starting.map(|(a, _)| a).collect();
+        let mut starting = (locals..).zip(run.offsets.windows(2)).filter(|(_, row)| row[1] - row[0] > 1);
+        loop {
+            let list: Vec<u32> = starting.by_ref().take(LIST_CHUNK).map(|(a, _)| a).collect();
             if list.is_empty() {
-                continue;
+                break;
             }
             // SAFETY: not page-locked.
             unsafe { engine.copy(self.list + 4 * u64::from(self.work), &[cast_slice(&list)])? };
