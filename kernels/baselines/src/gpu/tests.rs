@@ -5,7 +5,7 @@ mod primitives;
 
 use super::*;
 use skiff::Organisation;
-use trimill_counting::RowBlock;
+use trimill_counting::{RowBlock, Scope};
 use trimill_kernels::GpuError;
 use trimill_kernels::testing::partitions::{Partition, bytes_of, give, pool, random};
 use trimill_kernels::testing::{Double, Pace, has_compiler};
