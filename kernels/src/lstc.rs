@@ -287,16 +287,11 @@ impl<'g> LstcCounter<'g> {
         let sums = self.sums;
         let total = sums + 8 * u64::from(SUM_GRID.blocks);
         self.engine.record(Stream::Compute, RESIDENT.kernel)?;
-        let mut sum = |grid, values: u64, len: u64, to: u64| {
-            self.engine.launch(
-                Stream::Compute,
-                grid,
-                kernel("sum"),
-                &[bytes_of(&values), bytes_of(&len), bytes_of(&to)],
-            )
+        let mut sum = |grid, parameters: [u64; 3]| {
+            self.engine.launch(Stream::Compute, grid, kernel("sum"), &parameters.each_ref().map(bytes_of))
         };
-        sum(SUM_GRID, self.arguments.sums, self.locals, sums)?;
-        sum(Grid { blocks: 1, ..SUM_GRID }, sums, SUM_GRID.blocks.into(), total)?;
+        sum(SUM_GRID, [self.arguments.sums, self.locals, sums])?;
+        sum(Grid { blocks: 1, ..SUM_GRID }, [sums, SUM_GRID.blocks.into(), total])?;
         self.engine.record(Stream::Compute, RESIDENT.counted)?;
         let triangles = self.engine.read_u64(Stream::Compute, total)?;
         compact::check(self.engine)?;
