@@ -24,10 +24,9 @@ const fn version(major: u32, minor: u32) -> Version {
     Version { major, minor }
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageForm {
     /// A CUBIN if there is one for the GPU, else PTX.
-    #[default]
     Best,
     Portable,
 }

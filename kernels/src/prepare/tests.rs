@@ -11,7 +11,7 @@ use super::work::PrepareSpace;
 use super::*;
 use crate::engine::{HostWords, Stream};
 use crate::error::GpuError;
-use crate::testing::partitions::put_groups;
+use crate::testing::partitions::{distances, put_groups};
 use crate::testing::prepared::{Prepared, RunInMemory, RunsInMemory, ids_of, ranks};
 use crate::testing::{Double, Pace, has_compiler};
 
@@ -53,15 +53,8 @@ fn expected(arcs: &[(u32, u32)], rows: usize) -> Prepared {
     let all: Vec<Vec<u32>> = ranked.iter().enumerate().map(of_rank).collect();
     let (mut bytes, mut positions, mut first_arcs, mut arcs) = (vec![], vec![0], vec![0], 0);
     for block in all.chunks(rows) {
-        let mut distances = Vec::new();
-        for row in block {
-            let mut least = 0;
-            for &successor in row {
-                distances.push(successor - least);
-                least = successor + 1;
-            }
-            arcs += row.len() as u64;
-        }
+        let distances = distances(block.iter().map(|row| &row[..]));
+        arcs += distances.len() as u64;
         sequence(&block.iter().map(|row| row.len() as u32).collect::<Vec<_>>(), &mut bytes);
         sequence(&distances, &mut bytes);
         positions.push(bytes.len() as u64);

@@ -95,6 +95,19 @@ fn put_rows<'a>(rows: impl Iterator<Item = &'a [u32]>, bound: u32, step: u32, in
 pub(crate) const FORMS: [Option<[u32; 2]>; 6] =
     [None, Some([0, 3]), Some([7, 1]), Some([0, 1]), Some([20, 4]), Some([32, 2])];
 
+/// How far the successors of rows are from the smallest number that each can be.
+pub(crate) fn distances<'r>(rows: impl Iterator<Item = &'r [u32]>) -> Vec<u32> {
+    let mut distances = Vec::new();
+    for row in rows {
+        let mut least = 0;
+        for &successor in row {
+            distances.push(successor - least);
+            least = successor + 1;
+        }
+    }
+    distances
+}
+
 /// Appends the distances of rows in this form. Returns where they are, and the numbers of rows and arcs.
 pub(crate) fn put_part(rows: &[&[u32]], form: Option<[u32; 2]>, bytes: &mut Vec<u8>) -> EncodedPart {
     fn put(mut value: u32, bytes: &mut Vec<u8>) {
@@ -104,14 +117,7 @@ pub(crate) fn put_part(rows: &[&[u32]], form: Option<[u32; 2]>, bytes: &mut Vec<
         }
         bytes.push(value as u8);
     }
-    let mut distances = Vec::new();
-    for row in rows {
-        let mut least = 0;
-        for &successor in *row {
-            distances.push(successor - least);
-            least = successor + 1;
-        }
-    }
+    let distances = distances(rows.iter().copied());
     let mut part = EncodedPart { rows: rows.len() as u32, arcs: distances.len() as u32, ..EncodedPart::default() };
     match form {
         None => {
