@@ -64,7 +64,7 @@ impl Received {
         Ok(bytes)
     }
 
-    pub fn is_first_row_block(&self) -> bool {
+    pub(crate) fn is_first_row_block(&self) -> bool {
         !self.row_blocks
     }
 
@@ -82,7 +82,7 @@ impl Received {
         std::mem::take(&mut self.numbers)
     }
 
-    pub fn locals(&self) -> u32 {
+    pub(crate) fn locals(&self) -> u32 {
         self.locals
     }
 
@@ -90,7 +90,7 @@ impl Received {
         self.arcs
     }
 
-    pub fn numbered(&self) -> u32 {
+    pub(crate) fn numbered(&self) -> u32 {
         self.size.numbered
     }
 }

@@ -140,13 +140,13 @@ impl RowBlockSlices<'_> {
         }
     }
 
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let (range, rows) = (self.range.len() as u32, self.offsets.len() as u64 - 1);
         if self.all_local { 0 } else { RowBlockSize { range, rows, arcs: self.arcs() }.bytes().get() }
     }
 
     /// Checks everything but the order within rows. `next`: where the row block before ended.
-    pub fn check(&self, next: u32, numbered: u32, locals: u32) -> GpuResult<()> {
+    pub(crate) fn check(&self, next: u32, numbered: u32, locals: u32) -> GpuResult<()> {
         let wrong = |what: &str| Err(GpuError::Section(format!("row block from {}: {what}", self.range.start)));
         if self.range.start != next || self.range.end < self.range.start || self.range.end > numbered {
             return wrong("it does not begin where the one before ended");
