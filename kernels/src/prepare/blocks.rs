@@ -31,7 +31,7 @@ impl<'e> RankedRows<'e> {
     pub fn new(edges: DeviceEdges<'e>, ranks: &[u32], vertices: u64) -> GpuResult<Self> {
         assert!(ranks.len() as u64 == edges.ids, "a rank for each id");
         // Ranks overwrite the degrees, and lengths of rows overwrite the ranks.
-        let (count, rank_of, lengths, of_ids) = (edges.edges(), edges.degrees, edges.degrees, edges.bits);
+        let (count, rank_of, lengths, of_ids) = (edges.edges, edges.degrees, edges.degrees, edges.bits);
         let (place, mut work) = (edges.place, edges.work);
         let bits = bits_below(vertices).max(1);
         let wide = u64::from(bits);

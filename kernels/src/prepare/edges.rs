@@ -150,7 +150,7 @@ impl<'e> DeviceArcs<'e> {
         let Unique { kept, edges, distinct } = unique(&mut work, buffers, count, bits)?;
         work.for_each("add_degrees", edges, &[kept.keys, edges, bits.into(), degrees])?;
         let place = EdgePlace::Device { buffers: kept, bytes: 8 * count };
-        Ok(DeviceEdges { work, edges, distinct, place, degrees, ids, bits })
+        Ok(DeviceEdges { work, edges, distinct_arcs: distinct, place, degrees, ids, bits })
     }
 
     /// Merges runs, a range of keys at a time. Keeps only the number of edges and the degrees; edges are made again for orienting.
@@ -164,7 +164,7 @@ impl<'e> DeviceArcs<'e> {
             (edges, distinct) = (edges + found.edges, distinct + found.distinct);
             work.for_each("add_degrees", found.edges, &[found.kept.keys, found.edges, bits.into(), degrees])
         })?;
-        Ok(DeviceEdges { work, edges, distinct, place: EdgePlace::Host(runs), degrees, ids, bits })
+        Ok(DeviceEdges { work, edges, distinct_arcs: distinct, place: EdgePlace::Host(runs), degrees, ids, bits })
     }
 }
 
@@ -217,8 +217,9 @@ pub(super) enum EdgePlace {
 
 pub struct DeviceEdges<'e> {
     pub(super) work: PrepareSpace<'e>,
-    edges: u64,
-    distinct: u64,
+    pub edges: u64,
+    /// How many distinct arcs were taken: an edge that came in both directions counts twice.
+    pub distinct_arcs: u64,
     pub(super) place: EdgePlace,
     pub(super) degrees: u64,
     pub(super) ids: u64,
@@ -230,14 +231,5 @@ impl DeviceEdges<'_> {
     pub fn degrees(&mut self, degrees: &mut [u32]) -> GpuResult<()> {
         assert!(degrees.len() as u64 == self.ids, "a degree for each id");
         self.work.engine.read(Stream::Compute, self.degrees, cast_slice_mut(degrees))
-    }
-
-    pub fn edges(&self) -> u64 {
-        self.edges
-    }
-
-    /// How many distinct arcs were taken: an edge that came in both directions counts twice.
-    pub fn distinct_arcs(&self) -> u64 {
-        self.distinct
     }
 }
