@@ -40,6 +40,9 @@ pub enum GpuError {
     /// Sections that violate their invariants or arrive in the wrong order.
     #[error("the partition's sections are inconsistent: {0}")]
     Section(String),
+    /// More than a method can number.
+    #[error("{0}")]
+    TooLarge(String),
     /// Stored rows whose successors do not ascend or are too large, or whose number is not as announced.
     #[error("the stored rows of the graph are not those of an oriented graph")]
     Rows,
@@ -84,7 +87,7 @@ impl From<GpuError> for Error {
             E::Hung { .. } => Self::resource(text).advice(
                 "see what nvidia-smi and the system's log say of it; where its kernels take so long, raise --device-timeout",
             ),
-            E::Store { .. } => Self::resource(text),
+            E::Store { .. } | E::TooLarge(_) => Self::resource(text),
             E::HostMemory { .. } => {
                 Self::resource(text).advice("lower --host-memory, or end other programs that lock memory")
             }
