@@ -19,7 +19,7 @@ pub use counter::{
 pub use detail::{COUNTER_BYTES, Detail, EDGE_COUNTER_BYTES, EdgeShare, Scope, VertexCounters};
 pub use encoded::{EncodedPart, EncodedRows};
 pub use footprint::{Footprint, PartitionExtent, RowBlockRoom};
-pub use numbers::{AscendingNumbers, NumberRuns};
+pub use numbers::NumberRuns;
 pub use peeling::{FALLEN, GraphToPeel, Peeling};
 pub use sections::{
     Resident, ResidentSize, RowBlock, RowBlockSize, RowBlockView, RowPlace, RowsLocation, longest_row_block_range,

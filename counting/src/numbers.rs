@@ -4,30 +4,6 @@ use std::ops::Range;
 
 use trimill_system::Bytes;
 
-#[derive(Debug, Clone, Copy)]
-pub enum AscendingNumbers<'a> {
-    /// From the first up to, but not including, the second.
-    Run(u32, u32),
-    List(&'a [u32]),
-}
-
-impl AscendingNumbers<'_> {
-    pub fn below(&self, number: u32) -> usize {
-        match *self {
-            Self::Run(start, end) => (number.clamp(start, end) - start) as usize,
-            Self::List(numbers) => numbers.partition_point(|&other| other < number),
-        }
-    }
-
-    #[inline]
-    pub fn at(&self, place: usize) -> u32 {
-        match *self {
-            Self::Run(start, _) => start + place as u32,
-            Self::List(numbers) => numbers[place],
-        }
-    }
-}
-
 /// Ascending numbers, stored as a range if there is no gap.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NumberRuns {
@@ -82,16 +58,27 @@ impl NumberRuns {
         self.list.iter().copied().chain(run)
     }
 
-    pub fn heap(&self) -> Bytes {
-        Bytes::of::<u32>(self.list.capacity() as u64)
+    /// The numbers themselves.
+    pub fn all(&self) -> &Self {
+        self
     }
 
-    pub fn all(&self) -> AscendingNumbers<'_> {
+    /// How many numbers are below this one.
+    pub fn below(&self, number: u32) -> usize {
         if self.list.is_empty() {
-            AscendingNumbers::Run(self.run.start, self.run.end)
+            (number.clamp(self.run.start, self.run.end) - self.run.start) as usize
         } else {
-            AscendingNumbers::List(&self.list)
+            self.list.partition_point(|&other| other < number)
         }
+    }
+
+    #[inline]
+    pub fn at(&self, place: usize) -> u32 {
+        if self.list.is_empty() { self.run.start + place as u32 } else { self.list[place] }
+    }
+
+    pub fn heap(&self) -> Bytes {
+        Bytes::of::<u32>(self.list.capacity() as u64)
     }
 }
 
@@ -113,15 +100,16 @@ mod tests {
         ] {
             let mut gathered = NumberRuns::default();
             runs.iter().for_each(|run| gathered.append(&NumberRuns::of(run.to_vec())));
-            let (expected, all) = (runs.concat(), gathered.all());
+            let expected = runs.concat();
             assert!(gathered.iter().eq(expected.iter().copied()) && gathered.len() == expected.len(), "{runs:?}");
             assert_eq!(gathered, NumberRuns::of(expected.clone()));
             for number in [0, 1, 3, 5, 6, 8, 9, 10, u32::MAX - 1, u32::MAX] {
-                assert_eq!(all.below(number), expected.iter().filter(|&&other| other < number).count(), "{runs:?}");
+                let below = expected.iter().filter(|&&other| other < number).count();
+                assert_eq!(gathered.below(number), below, "{runs:?}");
             }
-            assert!(expected.iter().enumerate().all(|(place, &number)| all.at(place) == number), "{runs:?}");
+            assert!(expected.iter().enumerate().all(|(place, &number)| gathered.at(place) == number), "{runs:?}");
             let gap = expected.windows(2).any(|pair| pair[1] != pair[0] + 1);
-            assert_eq!(matches!(all, AscendingNumbers::List(_)), gap, "{runs:?}");
+            assert_eq!(!gathered.list.is_empty(), gap, "{runs:?}");
         }
     }
 }

@@ -6,13 +6,13 @@ use std::ops::Range;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use crate::{AscendingNumbers, EncodedPart, EncodedRows, Lent, NumberRuns, VertexSet, VertexSetBuilder, WordBuffer};
+use crate::{EncodedPart, EncodedRows, Lent, NumberRuns, VertexSet, VertexSetBuilder, WordBuffer};
 use trimill_system::{Bytes, Result, parallel};
 
 /// The rows of a partition's locals, or a run of them.
 ///
 /// Invariants: `numbers` ascend strictly; `offsets.len() == numbers.len() + 1`; `offsets[0] == 0`, or in a run of encoded rows the arcs before it;
-/// for plain rows `offsets.last() == successors.len()`, and row `i`, `successors[offsets[i]..offsets[i + 1]]`, ascends strictly, below the `i`th number.
+/// for plain rows `offsets.last() == successors.len()`; row `i`, `successors[offsets[i]..offsets[i + 1]]`, ascends strictly, below the `i`th number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resident {
     pub numbers: NumberRuns,
@@ -74,11 +74,7 @@ impl Resident {
     }
 
     /// Where the rows of `row_block`'s range are; `numbers` are the locals'. Runs in `pool`, or else in the current pool.
-    pub fn rows_in(
-        numbers: AscendingNumbers<'_>,
-        row_block: &RowBlockView<'_>,
-        pool: Option<&ThreadPool>,
-    ) -> RowsLocation {
+    pub fn rows_in(numbers: &NumberRuns, row_block: &RowBlockView<'_>, pool: Option<&ThreadPool>) -> RowsLocation {
         let range = &row_block.range;
         let first = numbers.below(range.start);
         if row_block.holds_all() && !range.is_empty() {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use trimill_system::mapped::zeros;
+use trimill_system::mapped::try_zeros;
 use trimill_system::{Error, Result};
 
 /// Lent memory of a fixed number of words; returned on drop.
@@ -45,14 +45,8 @@ impl WordBuffer {
         if words > self.capacity() {
             // The old memory is freed first, so that both never exist at the same time.
             self.memory = WordMemory::default();
-            if words > isize::MAX as usize / size_of::<u32>() {
-                return Err(refused());
-            }
-            let mut own: Vec<u32> = Vec::new();
-            own.try_reserve_exact(words).map_err(|_| refused())?;
-            drop(own);
             // Fresh zeroed pages: the threads that fill them touch them first, in parallel.
-            self.memory = WordMemory::Own(zeros(words));
+            self.memory = WordMemory::Own(try_zeros(words).ok_or_else(refused)?);
         }
         self.len = words;
         Ok(())

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, result};
 use trimill_system::first_where;
 
-use crate::error::{GpuError, GpuResult, driver};
+use crate::error::{GpuError, GpuResult, driver, unless_lost};
 use crate::waiting::is_abandoned;
 
 /// Pieces begin at multiples of this.
@@ -76,9 +76,9 @@ impl Arena {
             0
         } else {
             // SAFETY: the context is current; the memory is written before it is read, as each user of a piece must do.
-            unsafe { result::malloc_sync(capacity as usize) }.map_err(|_| {
+            unsafe { result::malloc_sync(capacity as usize) }.map_err(|error| {
                 let (free, total) = result::mem_get_info().unwrap_or_default();
-                GpuError::DeviceMemory { asked: capacity, free: free as u64, total: total as u64 }
+                unless_lost(error, GpuError::DeviceMemory { asked: capacity, free: free as u64, total: total as u64 })
             })?
         };
         Ok(Self { context: Arc::clone(context), address, layout: ArenaLayout::new(capacity) })
@@ -97,7 +97,7 @@ impl Drop for Arena {
         if self.address != 0 && !is_abandoned(&self.context) && self.context.bind_to_thread().is_ok() {
             // SAFETY: allocated in `new`, freed once; the driver waits for kernels that use it. This fails only if the device
             // is lost, and its memory with it.
-            let _ = unsafe { result::free_sync(self.address) }.map_err(driver("freeing the arena"));
+            let _ = unsafe { result::free_sync(self.address) };
         }
     }
 }

@@ -37,17 +37,17 @@ pub(crate) fn bin_shift(numbered: u32) -> u32 {
 const LEAST_ARENA: u64 = 64 << 20;
 
 /// The most parts that are unpacked together.
-pub(crate) const MOST_PARTS: usize = 2048;
+const MOST_PARTS: usize = 2048;
 
 /// Layout of the scratch piece: an error flag, the bins, and two buffers, or one where a part is too large for half of the piece.
-pub(crate) const BINS_AT: u64 = 256;
+const BINS_AT: u64 = 256;
 const BUFFERS_AT: u64 = BINS_AT + 8 * BINS as u64;
 
 /// A buffer has the list of a group's parts, then their stored bytes.
 const BYTES_IN_BUFFER: u64 = (MOST_PARTS * size_of::<EncodedPart>()) as u64;
 
 /// Bytes of the scratch piece beside the stored bytes, with one buffer.
-pub(crate) const BYTES_AT: u64 = BUFFERS_AT + BYTES_IN_BUFFER;
+const BYTES_AT: u64 = BUFFERS_AT + BYTES_IN_BUFFER;
 
 /// The events of a buffer: a group was copied to it; the group was unpacked.
 const fn events_of(buffer: usize) -> [Event; 2] {
@@ -74,7 +74,7 @@ const fn first_byte(part: &EncodedPart) -> u32 {
 }
 
 /// The longest group of parts from `first` on that fits `room` bytes: its end, and the first byte to copy: a multiple of 16, before the numbers.
-pub(crate) fn group(parts: &[EncodedPart], first: usize, room: u64) -> (usize, u32) {
+fn group(parts: &[EncodedPart], first: usize, room: u64) -> (usize, u32) {
     let begin = first_byte(&parts[first]);
     let fits = |part: &EncodedPart| u64::from(part.end - begin).next_multiple_of(16) <= room;
     let many = parts[first..].iter().take(MOST_PARTS).take_while(|part| fits(part)).count();
@@ -181,14 +181,18 @@ mod tests {
     use crate::testing::{Double, Pace, has_compiler};
     use trimill_system::hash::mix;
 
-    /// A random run whose parts have rows of these lengths, in this form: its bytes, parts, offsets and successors.
-    fn run(
-        seed: u64,
-        parts: &[Vec<u32>],
-        rank: u32,
-        form: Option<[u32; 2]>,
-    ) -> (Vec<u8>, Vec<EncodedPart>, Vec<u64>, Vec<u32>) {
-        let (mut bytes, mut made, mut offsets, mut successors) = (vec![], vec![], vec![0u64], vec![]);
+    /// Encoded rows, with what they are decoded to.
+    #[derive(Clone)]
+    struct RunOfRows {
+        bytes: Vec<u8>,
+        parts: Vec<EncodedPart>,
+        offsets: Vec<u64>,
+        successors: Vec<u32>,
+    }
+
+    /// A random run whose parts have rows of these lengths, in this form.
+    fn run(seed: u64, parts: &[Vec<u32>], rank: u32, form: Option<[u32; 2]>) -> RunOfRows {
+        let (mut bytes, mut made, mut offsets, mut successors) = (vec![], vec![], vec![0], vec![]);
         let mut row = 0;
         for lengths in parts {
             let arc = successors.len() as u32;
@@ -210,16 +214,13 @@ mod tests {
             made.push(EncodedPart { row, arc, bound: rank + row, bound_step: 1, ..part });
             row += lengths.len() as u32;
         }
-        (bytes, made, offsets, successors)
+        RunOfRows { bytes, parts: made, offsets, successors }
     }
 
     /// Unpacks a run by the kernel: successors, the error flag, and the bins.
-    fn unpacked(
-        (bytes, parts, offsets): (&[u8], &[EncodedPart], &[u64]),
-        arcs: usize,
-        (wide, base): (bool, u64),
-        buffers: u64,
-    ) -> (Vec<u32>, bool, Vec<u64>) {
+    fn unpacked(run: &RunOfRows, wide: bool, base: u64, buffers: u64) -> (Vec<u32>, bool, Vec<u64>) {
+        let RunOfRows { bytes, parts, offsets, successors } = run;
+        let arcs = successors.len();
         // Just enough for the largest part, so that there are several groups.
         let longest = parts.iter().map(|part| u64::from(part.end - part.begin)).max().unwrap_or(0);
         let scratch = BUFFERS_AT + buffers * (BYTES_IN_BUFFER + longest + 32).next_multiple_of(256);
@@ -231,13 +232,12 @@ mod tests {
         let narrow: Vec<u32> = moved.iter().map(|&offset| offset as u32).collect();
         let stored: &[u8] = if wide { cast_slice(&moved) } else { cast_slice(&narrow) };
         begin(&mut double).unwrap();
-        let compact = EncodedRows { bytes, parts };
+        let encoded = EncodedRows { bytes, parts };
         let bin_shift = Some(bin_shift(1 << 20));
         // SAFETY: the test double reads the bytes during the call.
         unsafe {
             double.copy(offsets_at, &[stored]).unwrap();
-            unpack(&mut double, &Unpack { encoded: compact, offsets_at, wide, base, successors_at: out, bin_shift })
-                .unwrap();
+            unpack(&mut double, &Unpack { encoded, offsets_at, wide, base, successors_at: out, bin_shift }).unwrap();
         }
         let (mut found, counts) = (vec![0u32; arcs + 1], bins(&mut double).unwrap());
         double.read(Stream::Copy, out, cast_slice_mut(&mut found)).unwrap();
@@ -260,12 +260,11 @@ mod tests {
             for (form, (wide, base)) in
                 FORMS.into_iter().zip([(true, 0), (true, 1 << 40), (false, 0)].into_iter().cycle())
             {
-                let (bytes, parts, offsets, successors) = run(seed, &parts, rank, form);
-                let (found, wrong, bins) =
-                    unpacked((&bytes, &parts, &offsets), successors.len(), (wide, base), 1 + u64::from(wide));
-                assert_eq!((found == successors, wrong), (true, false), "seed {seed}, form {form:?}");
+                let run = run(seed, &parts, rank, form);
+                let (found, wrong, bins) = unpacked(&run, wide, base, 1 + u64::from(wide));
+                assert_eq!((found == run.successors, wrong), (true, false), "seed {seed}, form {form:?}");
                 let mut expected = vec![0u64; BINS];
-                successors.iter().for_each(|&s| expected[(s >> bin_shift(1 << 20)) as usize] += 1);
+                run.successors.iter().for_each(|&s| expected[(s >> bin_shift(1 << 20)) as usize] += 1);
                 assert!(bins == expected);
             }
         }
@@ -275,7 +274,8 @@ mod tests {
     fn successors_are_below_their_rows_for_any_bytes_and_errors_are_reported() {
         let Some(()) = has_compiler() else { return };
         for form in FORMS {
-            let (bytes, parts, offsets, successors) = run(7, &[(0..60).map(|i| i % 12).collect()], 100, form);
+            let good = run(7, &[(0..60).map(|i| i % 12).collect()], 100, form);
+            let RunOfRows { bytes, parts, offsets, successors } = &good;
             let EncodedPart { begin, data, .. } = parts[0];
             let many = |bytes: &[u8]| match form {
                 None => bytes[begin as usize..].iter().filter(|&&byte| byte < 0x80).count(),
@@ -284,20 +284,21 @@ mod tests {
             let mut told = 0;
             let rank_of = |arc: usize| 100 + offsets.partition_point(|&offset| offset <= arc as u64) as u64 - 1;
             for i in 0..200 {
-                let mut damaged = bytes.clone();
+                let mut damaged = good.clone();
                 let at = begin as usize + mix(i) as usize % (bytes.len() - begin as usize);
-                damaged[at] ^= 1 << (mix(!i) % 8);
-                if many(&damaged) < successors.len() || (form.is_some() && many(&damaged) > successors.len()) {
+                damaged.bytes[at] ^= 1 << (mix(!i) % 8);
+                let many = many(&damaged.bytes);
+                if many < successors.len() || (form.is_some() && many > successors.len()) {
                     // Too few bytes, or control bits that contradict the header: the host notices that before it copies anything.
                     continue;
                 }
-                let (found, wrong, _) = unpacked((&damaged, &parts, &offsets), successors.len(), (true, 0), 1);
+                let (found, wrong, _) = unpacked(&damaged, true, 0, 1);
                 assert!(found.iter().enumerate().all(|(arc, &s)| u64::from(s) < rank_of(arc)), "{i}");
                 assert!(
                     offsets.windows(2).all(|row| found[row[0] as usize..row[1] as usize].is_sorted_by(|a, b| a < b))
                 );
                 // Changed bytes may be other valid rows; a wrong number of numbers must be reported.
-                assert!(wrong || many(&damaged) == successors.len(), "{i}");
+                assert!(wrong || many == successors.len(), "{i}");
                 told += u64::from(wrong);
             }
             assert!(told > 5, "{told} with {form:?}");

@@ -31,8 +31,10 @@ struct Unread {
 pub(crate) struct EdgeCounters {
     pub(crate) resident: u64,
     /// Device addresses; row blocks use the slots in turn.
-    pub(crate) slots: [u64; SLOTS],
+    slots: [u64; SLOTS],
     arcs: u64,
+    /// Whether a row block was begun, whose kernels have waited for the zeros.
+    began: bool,
     unread: VecDeque<Unread>,
 }
 
@@ -40,7 +42,7 @@ impl EdgeCounters {
     pub(crate) fn take(engine: &mut dyn Engine, size: &PartitionExtent) -> GpuResult<Self> {
         let resident = engine.take(EDGE_COUNTER_BYTES * size.arcs)?;
         let slots = [engine.take(size.row_block_limit)?, engine.take(size.row_block_limit)?];
-        Ok(Self { resident, slots, arcs: size.arcs, unread: VecDeque::new() })
+        Ok(Self { resident, slots, arcs: size.arcs, began: false, unread: VecDeque::new() })
     }
 
     pub(crate) fn clear(&self, engine: &mut dyn Engine) -> GpuResult<()> {
@@ -60,6 +62,7 @@ impl EdgeCounters {
         counted: Event,
     ) -> GpuResult<u64> {
         let at = self.slots[slot];
+        self.began = true;
         if arcs == 0 {
             // Empty slots may share an address.
             self.skip_row_block(arcs);
@@ -91,10 +94,14 @@ impl EdgeCounters {
         engine.read(Stream::Copy, at, cast_slice_mut(into))
     }
 
-    /// Waits for all kernels, and reads counters from resident arc `first` on.
+    /// Waits for all kernels, and reads counters from resident arc `first` on; all are zero if there was no kernel.
     pub(crate) fn read_resident(&self, engine: &mut dyn Engine, first: u64, into: &mut [u32]) -> GpuResult<()> {
         if first + into.len() as u64 > self.arcs {
             return Err(GpuError::Section(format!("counters beyond the {} resident arcs", self.arcs)));
+        }
+        if !self.began {
+            into.fill(0);
+            return Ok(());
         }
         engine.read(Stream::Compute, self.resident + EDGE_COUNTER_BYTES * first, cast_slice_mut(into))
     }

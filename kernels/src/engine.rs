@@ -27,6 +27,21 @@ pub enum Stream {
 
 pub const EXTRA_STREAMS: usize = 16;
 
+/// How many streams there may be.
+pub(crate) const STREAMS: usize = 3 + EXTRA_STREAMS;
+
+impl Stream {
+    /// Its place among all streams.
+    pub(crate) const fn index(self) -> usize {
+        match self {
+            Self::Copy => 0,
+            Self::Compute => 1,
+            Self::Unpack => 2,
+            Self::Extra(stream) => 3 + stream,
+        }
+    }
+}
+
 /// The number, below [`EVENTS`], of a point in a stream that can be waited for. Recording it again moves the point.
 pub type Event = usize;
 
@@ -47,7 +62,7 @@ pub(crate) const UNPACK_EVENTS: Event = 4 * (2 * RING + 1);
 /// The most row blocks, and batches, that the host enqueues ahead of the device.
 pub(crate) const RING: usize = 6;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Kernel {
     pub source: &'static CudaSource,
     pub name: &'static str,
@@ -78,15 +93,11 @@ impl Grid {
 }
 
 /// A piece of device memory outside the arena's layout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReservedMemory {
     pub address: u64,
     /// 0 if there is no such piece.
     pub bytes: u64,
-}
-
-impl ReservedMemory {
-    pub const NONE: Self = Self { address: 0, bytes: 0 };
 }
 
 /// Words in host memory, page-locked if the engine is a GPU.

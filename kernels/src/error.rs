@@ -40,6 +40,9 @@ pub enum GpuError {
     /// Sections that violate their invariants or arrive in the wrong order.
     #[error("the partition's sections are inconsistent: {0}")]
     Section(String),
+    /// More than a method can number.
+    #[error("{0}")]
+    TooLarge(String),
     /// Stored rows whose successors do not ascend or are too large, or whose number is not as announced.
     #[error("the stored rows of the graph are not those of an oriented graph")]
     Rows,
@@ -84,7 +87,7 @@ impl From<GpuError> for Error {
             E::Hung { .. } => Self::resource(text).advice(
                 "see what nvidia-smi and the system's log say of it; where its kernels take so long, raise --device-timeout",
             ),
-            E::Store { .. } => Self::resource(text),
+            E::Store { .. } | E::TooLarge(_) => Self::resource(text),
             E::HostMemory { .. } => {
                 Self::resource(text).advice("lower --host-memory, or end other programs that lock memory")
             }
@@ -103,6 +106,14 @@ pub(crate) fn driver(doing: &'static str) -> impl Fn(result::DriverError) -> Gpu
     move |error| {
         let text = error.error_string().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
         sorted(doing, error.0, format!("{text} ({:?})", error.0))
+    }
+}
+
+/// The error for memory that the driver did not give: `refused`, unless the device is lost or a kernel failed before, after which every call fails.
+pub(crate) fn unless_lost(error: result::DriverError, refused: GpuError) -> GpuError {
+    match driver("allocating memory")(error) {
+        lost @ (GpuError::Launch { .. } | GpuError::DeviceLost { .. }) => lost,
+        _ => refused,
     }
 }
 

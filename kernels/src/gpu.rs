@@ -1,4 +1,4 @@
-//! An opened GPU: its context, a stream for copies and one for kernels, the loaded kernels, and its arena. Any thread may use it, one at a time. This
+//! An opened GPU: its context, streams for copies and for kernels, the loaded kernels, and its arena. Any thread may use it, one at a time. This
 //! program allocates only the arena; what the context, driver and other programs hold is reported apart.
 
 mod clock;
@@ -14,7 +14,7 @@ use trimill_system::timeline::TimedWork;
 
 use crate::arena::Arena;
 use crate::compact::{longest_part, scratch_bytes};
-use crate::engine::{EVENTS, EXTRA_STREAMS, ReservedMemory, Stream};
+use crate::engine::{EVENTS, ReservedMemory, STREAMS, Stream};
 use crate::error::{GpuError, GpuResult, driver};
 use crate::find::{GpuInfo, find};
 use crate::images::ImageForm;
@@ -34,11 +34,8 @@ pub struct Gpu {
     few: Option<Pinned<u8>>,
     waiting: Waiting,
     events: Vec<CudaEvent>,
-    copies: Arc<CudaStream>,
-    unpacking: Arc<CudaStream>,
-    kernels: Arc<CudaStream>,
-    /// Created when a method asks for them.
-    extra: Vec<Arc<CudaStream>>,
+    /// In the order of [`Stream::index`]; extra ones are created when a method asks for them.
+    streams: Vec<Arc<CudaStream>>,
     modules: Vec<Module>,
     form: ImageForm,
     /// The reserved pieces after the arena's layout: for unpacking rows, and for counters of vertices.
@@ -75,14 +72,11 @@ impl Gpu {
             few: None,
             waiting,
             events,
-            copies,
-            unpacking,
-            kernels,
-            extra: Vec::new(),
+            streams: vec![copies, kernels, unpacking],
             modules: Vec::new(),
             form,
-            scratch: ReservedMemory::NONE,
-            counters: ReservedMemory::NONE,
+            scratch: ReservedMemory::default(),
+            counters: ReservedMemory::default(),
             device,
             held,
             clock: None,
@@ -97,7 +91,7 @@ impl Gpu {
 
     /// From now on, records when each timed copy and kernel runs; waits for the device once.
     pub fn record_work(&mut self) -> GpuResult<()> {
-        self.clock = Some(Clock::start(&self.kernels)?);
+        self.clock = Some(Clock::start(self.stream(Stream::Compute)?)?);
         Ok(())
     }
 
@@ -123,7 +117,7 @@ impl Gpu {
     /// Allocates an arena of at most `bytes`; frees an earlier one first.
     pub fn reserve(&mut self, bytes: u64) -> GpuResult<()> {
         self.arena = Arena::new(self.context(), 0)?;
-        (self.scratch, self.counters) = (ReservedMemory::NONE, ReservedMemory::NONE);
+        (self.scratch, self.counters) = (ReservedMemory::default(), ReservedMemory::default());
         self.arena = Arena::new(self.context(), bytes)?;
         Ok(())
     }
@@ -169,26 +163,18 @@ impl Gpu {
     }
 
     pub(crate) fn context(&self) -> &Arc<CudaContext> {
-        self.copies.context()
+        self.streams[Stream::Copy.index()].context()
     }
 
     fn stream(&self, stream: Stream) -> GpuResult<&Arc<CudaStream>> {
-        match stream {
-            Stream::Copy => Ok(&self.copies),
-            Stream::Unpack => Ok(&self.unpacking),
-            Stream::Compute => Ok(&self.kernels),
-            Stream::Extra(stream) => {
-                let missing =
-                    || GpuError::Launch { doing: "finding its stream", reason: format!("there is no stream {stream}") };
-                self.extra.get(stream).ok_or_else(missing)
-            }
-        }
+        let missing =
+            || GpuError::Launch { doing: "finding its stream", reason: format!("there is no stream {stream:?}") };
+        self.streams.get(stream.index()).ok_or_else(missing)
     }
 
     fn make_stream(&mut self, stream: Stream) -> GpuResult<()> {
-        let Stream::Extra(stream) = stream else { return Ok(()) };
-        while stream < EXTRA_STREAMS && self.extra.len() <= stream {
-            self.extra.push(self.context().new_stream().map_err(driver("making a stream"))?);
+        while self.streams.len() < STREAMS.min(stream.index() + 1) {
+            self.streams.push(self.context().new_stream().map_err(driver("making a stream"))?);
         }
         Ok(())
     }

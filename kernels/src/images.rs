@@ -24,10 +24,9 @@ const fn version(major: u32, minor: u32) -> Version {
     Version { major, minor }
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageForm {
     /// A CUBIN if there is one for the GPU, else PTX.
-    #[default]
     Best,
     Portable,
 }
@@ -36,10 +35,7 @@ pub enum ImageForm {
 pub fn image(source: &CudaSource, capability: Version, form: ImageForm) -> GpuResult<Vec<u8>> {
     let serves = |made: &&Version| made.major == capability.major && made.minor <= capability.minor;
     let native = ARCHITECTURES.iter().rev().find(serves).filter(|_| form == ImageForm::Best);
-    let name = match native {
-        Some(&made) => cubin_name(source, made),
-        None => ptx_name(source),
-    };
+    let name = entry_name(source, &native.map_or_else(portable_target, cubin_target));
     let missing = || GpuError::Image { name: name.clone() };
     let found = entries(source.images)?.into_iter().find(|(entry, _)| *entry == name);
     found.map(|(_, bytes)| bytes).ok_or_else(missing)
@@ -52,12 +48,9 @@ pub fn make(
 ) -> Result<Vec<u8>, String> {
     let mut made = vec![(STAMP.to_owned(), stamp(sources).into_bytes())];
     for source in sources {
-        for architecture in ARCHITECTURES {
-            let target = format!("sm_{}{}", architecture.major, architecture.minor);
-            made.push((cubin_name(source, architecture), compile(source, &target)?));
+        for target in ARCHITECTURES.iter().map(cubin_target).chain([portable_target()]) {
+            made.push((entry_name(source, &target), compile(source, &target)?));
         }
-        let target = format!("compute_{}{}", PORTABLE.major, PORTABLE.minor);
-        made.push((ptx_name(source), compile(source, &target)?));
     }
     archive(&made).map_err(|error| error.to_string())
 }
@@ -95,14 +88,15 @@ fn archive(entries: &[(String, Vec<u8>)]) -> std::io::Result<Vec<u8>> {
     archive.into_inner()?.finish()
 }
 
-fn stem(source: &CudaSource) -> &'static str {
-    source.name.trim_end_matches(".cu")
+fn cubin_target(capability: &Version) -> String {
+    format!("sm_{}{}", capability.major, capability.minor)
 }
 
-fn cubin_name(source: &CudaSource, Version { major, minor }: Version) -> String {
-    format!("{}.sm_{major}{minor}.cubin", stem(source))
+fn portable_target() -> String {
+    format!("compute_{}{}", PORTABLE.major, PORTABLE.minor)
 }
 
-fn ptx_name(source: &CudaSource) -> String {
-    format!("{}.ptx", stem(source))
+fn entry_name(source: &CudaSource, target: &str) -> String {
+    let stem = source.name.trim_end_matches(".cu");
+    if target.starts_with("sm_") { format!("{stem}.{target}.cubin") } else { format!("{stem}.ptx") }
 }

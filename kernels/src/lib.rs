@@ -48,6 +48,6 @@ pub use pinned::Pinned;
 pub use received::{Received, all_memory};
 pub use sections::{RowBlockPlaces, RowBlockSlices};
 pub use source::{CudaSource, SourceFile};
-pub use sources::{BLOCK, LSTC, PACKED, PREPARE, SOURCES, TRUSS, UNPACK};
+pub use sources::{BLOCK, PACKED, SOURCES, UNPACK};
 pub use staging::BYTES as STAGING_BYTES;
 pub use waiting::{USUAL_LIMIT, any_abandoned};

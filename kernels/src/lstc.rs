@@ -196,13 +196,11 @@ impl<'g> LstcCounter<'g> {
                 }
             }
         }
-        let rows = run.offsets.len() as u32 - 1;
-        for (first, rows) in (0..).step_by(LIST_CHUNK).zip(run.offsets[..rows as usize].chunks(LIST_CHUNK)) {
-            let lengths = (0..rows.len()).map(|i| run.offsets[first + i + 1] - rows[i]);
-            let starting = (locals + first as u32..).zip(lengths).filter(|(_, length)| *length > 1);
-            let list: Vec<u32> = starting.map(|(a, _)| a).collect();
+        let mut starting = (locals..).zip(run.offsets.windows(2)).filter(|(_, row)| row[1] - row[0] > 1);
+        loop {
+            let list: Vec<u32> = starting.by_ref().take(LIST_CHUNK).map(|(a, _)| a).collect();
             if list.is_empty() {
-                continue;
+                break;
             }
             // SAFETY: not page-locked.
             unsafe { engine.copy(self.list + 4 * u64::from(self.work), &[cast_slice(&list)])? };
@@ -289,16 +287,11 @@ impl<'g> LstcCounter<'g> {
         let sums = self.sums;
         let total = sums + 8 * u64::from(SUM_GRID.blocks);
         self.engine.record(Stream::Compute, RESIDENT.kernel)?;
-        let mut sum = |grid, values: u64, len: u64, to: u64| {
-            self.engine.launch(
-                Stream::Compute,
-                grid,
-                kernel("sum"),
-                &[bytes_of(&values), bytes_of(&len), bytes_of(&to)],
-            )
+        let mut sum = |grid, parameters: [u64; 3]| {
+            self.engine.launch(Stream::Compute, grid, kernel("sum"), &parameters.each_ref().map(bytes_of))
         };
-        sum(SUM_GRID, self.arguments.sums, self.locals, sums)?;
-        sum(Grid { blocks: 1, ..SUM_GRID }, sums, SUM_GRID.blocks.into(), total)?;
+        sum(SUM_GRID, [self.arguments.sums, self.locals, sums])?;
+        sum(Grid { blocks: 1, ..SUM_GRID }, [sums, SUM_GRID.blocks.into(), total])?;
         self.engine.record(Stream::Compute, RESIDENT.counted)?;
         let triangles = self.engine.read_u64(Stream::Compute, total)?;
         compact::check(self.engine)?;

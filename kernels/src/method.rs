@@ -25,7 +25,7 @@ pub trait CountingMethod: Debug + Send {
 
     /// Begins a partition in the engine's arena; counters of vertices are in the memory of [`Engine::counters`]. Errors:
     /// [`crate::GpuError::Budget`] when the arena is too small; [`crate::GpuError::Shape`]: the method does not count such a partition,
-    /// share or detail; [`crate::GpuError::Section`]; what the device fails with.
+    /// share or detail; [`crate::GpuError::TooLarge`], [`crate::GpuError::Section`]: such sizes; what the device fails with.
     fn begin<'g>(
         &self,
         engine: &'g mut dyn Engine,

@@ -210,19 +210,18 @@ impl<'g> PackedCounter<'g> {
         let received = Received::new(size)?;
         let k = bits_for(size.numbered).ok_or_else(|| {
             let text = format!("{} numbers are too many to be packed; split the graph, or use lstc", size.numbered);
-            GpuError::Section(text)
+            GpuError::TooLarge(text)
         })?;
         engine.load(&PACKED)?;
         let words = packed_bytes(size.locals, size.arcs);
         let with_edges = matches!(detail, Detail::Edges);
         let least = least_space(&size, with_edges);
         if padded(words) + LEAST + LEAST_ROW_BLOCKS * size.row_block_limit > REACH {
-            return Err(GpuError::Section("rows of more than 64 GiB cannot be packed; split the partition".into()));
+            return Err(GpuError::TooLarge("rows of more than 64 GiB cannot be packed; split the partition".into()));
         }
         if with_edges && size.arcs + size.row_block_limit / 2 + ALIGNMENT > MOST_COUNTERS {
-            return Err(GpuError::Section(
-                "more than 2^32 arcs with counters; split the partition, or use lstc".into(),
-            ));
+            let text = "more than 2^32 arcs cannot have counters; split the partition, or use lstc";
+            return Err(GpuError::TooLarge(text.into()));
         }
         engine.layout().restart();
         let edges = if with_edges { Some(EdgeCounters::take(engine, &size)?) } else { None };

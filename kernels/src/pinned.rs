@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use cudarc::driver::{CudaContext, sys};
 
-use crate::error::{GpuError, GpuResult, driver};
+use crate::error::{GpuError, GpuResult, driver, unless_lost};
 use crate::waiting::is_abandoned;
 
 /// The size of a large page; memory of at least that size is aligned to it.
@@ -67,10 +67,10 @@ impl<T: Pod> Pinned<T> {
         // SAFETY: the range is that allocation, which is unregistered before it is freed.
         let registered =
             unsafe { sys::cuMemHostRegister_v2(pointer.cast::<c_void>(), size, sys::CU_MEMHOSTREGISTER_PORTABLE) };
-        if registered != sys::CUresult::CUDA_SUCCESS {
+        if let Err(error) = registered.result() {
             // SAFETY: allocated above with this layout.
             unsafe { dealloc(pointer, layout) };
-            return Err(refused());
+            return Err(unless_lost(error, refused()));
         }
         Ok(Self { context: Arc::clone(context), pointer: pointer.cast(), len, layout })
     }

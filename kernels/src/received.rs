@@ -2,13 +2,10 @@
 
 use crate::engine::Engine;
 use crate::error::{GpuError, GpuResult};
-use crate::sections::{RowBlockSlices, check_run, check_size};
+use crate::sections::{RowBlockSlices, check_run};
 use rayon::ThreadPool;
-use trimill_counting::{
-    CounterMemory, NumberRuns, PartitionExtent, Resident, RowBlockView, RowsLocation, VertexCounters, VertexCounts,
-};
-use trimill_system::mapped::zeros;
-use trimill_system::{Bytes, Error, Result};
+use trimill_counting::{CounterMemory, NumberRuns, PartitionExtent, Resident, RowBlockView, RowsLocation};
+use trimill_system::Bytes;
 
 #[derive(Debug)]
 pub struct Received {
@@ -22,9 +19,11 @@ pub struct Received {
 }
 
 impl Received {
-    /// Errors: [`GpuError::Section`] for impossible sizes.
+    /// Errors: [`GpuError::Section`] for more locals than vertices.
     pub fn new(size: PartitionExtent) -> GpuResult<Self> {
-        check_size(&size)?;
+        if size.locals > u64::from(size.numbered) {
+            return Err(GpuError::Section("resident section: more locals than vertices".into()));
+        }
         Ok(Self { size, numbers: NumberRuns::default(), locals: 0, arcs: 0, next: 0, row_blocks: false })
     }
 
@@ -45,7 +44,7 @@ impl Received {
     }
 
     pub fn location(&self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> RowsLocation {
-        Resident::rows_in(self.numbers.all(), row_block, Some(pool))
+        Resident::rows_in(&self.numbers, row_block, Some(pool))
     }
 
     /// Returns the bytes of the row block.
@@ -65,7 +64,7 @@ impl Received {
         Ok(bytes)
     }
 
-    pub fn is_first_row_block(&self) -> bool {
+    pub(crate) fn is_first_row_block(&self) -> bool {
         !self.row_blocks
     }
 
@@ -79,11 +78,11 @@ impl Received {
     }
 
     /// The locals' numbers, which are then no longer needed here.
-    pub fn take_numbers(&mut self) -> NumberRuns {
+    pub(crate) fn take_numbers(&mut self) -> NumberRuns {
         std::mem::take(&mut self.numbers)
     }
 
-    pub fn locals(&self) -> u32 {
+    pub(crate) fn locals(&self) -> u32 {
         self.locals
     }
 
@@ -91,21 +90,9 @@ impl Received {
         self.arcs
     }
 
-    pub fn numbered(&self) -> u32 {
+    pub(crate) fn numbered(&self) -> u32 {
         self.size.numbered
     }
-}
-
-/// The counts at vertices, which `read` fills in, with the vertices that they belong to.
-pub(crate) fn counts_of(
-    vertices: &mut Option<VertexCounters>,
-    received: &mut Received,
-    read: impl FnOnce(&mut [u64]) -> GpuResult<()>,
-) -> Result<VertexCounts> {
-    let of = vertices.take().ok_or_else(|| Error::defect("no counters of vertices"))?;
-    let mut counts = zeros(of.held() as usize);
-    read(&mut counts)?;
-    Ok(VertexCounts { of, counts, locals: received.take_numbers() })
 }
 
 /// The device memory of a counter that takes `bytes` of the arena, with the reserved pieces.

@@ -57,14 +57,6 @@ impl<'a> RowBlockSlices<'a> {
     }
 }
 
-/// Errors: [`GpuError::Section`] for more locals than vertices.
-pub(crate) fn check_size(size: &PartitionExtent) -> GpuResult<()> {
-    if size.locals > u64::from(size.numbered) {
-        return Err(GpuError::Section("resident section: more locals than vertices".into()));
-    }
-    Ok(())
-}
-
 /// Checks a run that comes after `locals` rows with `arcs` successors, but not the order within rows.
 pub(crate) fn check_run(run: &Resident, size: &PartitionExtent, locals: u64, arcs: u64) -> GpuResult<()> {
     let wrong = |what: &str| Err(GpuError::Section(format!("resident section: {what}")));
@@ -148,13 +140,13 @@ impl RowBlockSlices<'_> {
         }
     }
 
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let (range, rows) = (self.range.len() as u32, self.offsets.len() as u64 - 1);
         if self.all_local { 0 } else { RowBlockSize { range, rows, arcs: self.arcs() }.bytes().get() }
     }
 
     /// Checks everything but the order within rows. `next`: where the row block before ended.
-    pub fn check(&self, next: u32, numbered: u32, locals: u32) -> GpuResult<()> {
+    pub(crate) fn check(&self, next: u32, numbered: u32, locals: u32) -> GpuResult<()> {
         let wrong = |what: &str| Err(GpuError::Section(format!("row block from {}: {what}", self.range.start)));
         if self.range.start != next || self.range.end < self.range.start || self.range.end > numbered {
             return wrong("it does not begin where the one before ended");
@@ -183,6 +175,7 @@ impl RowBlockSlices<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::received::Received;
 
     fn run(offsets: &[u64], successors: &[u32]) -> Resident {
         Resident { offsets: offsets.to_vec(), successors: successors.to_vec().into(), ..Resident::default() }
@@ -195,7 +188,6 @@ mod tests {
         let check = |offsets: &[u64], successors: &[u32]| {
             check_run(&run(offsets, successors), &size, 1, 1).map_err(|error| error.to_string())
         };
-        assert_eq!(check_size(&size), Ok(()));
         assert_eq!(check(&[1, 2, 4], &[0, 0, 1]), Ok(()));
         assert_eq!(check(&[1], &[]), Ok(()));
         for (offsets, successors, why) in [
@@ -213,8 +205,8 @@ mod tests {
         let long = PartitionExtent { arcs: 9, ..size };
         let error = check_run(&run(&[1, 5], &[0; 4]), &long, 1, 1).map_err(|e| e.to_string());
         assert!(error.is_err_and(|error| error.contains("as long as")));
-        let error = check_size(&PartitionExtent { numbered: 2, ..size }).map_err(|error| error.to_string());
-        assert!(error.is_err_and(|error| error.contains("more locals")));
+        let small = Received::new(PartitionExtent { numbered: 2, ..size });
+        assert!(small.is_err_and(|error| error.to_string().contains("more locals")));
     }
 
     #[test]

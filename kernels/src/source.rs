@@ -1,12 +1,13 @@
 //! CUDA sources, and constants shared with the host. Sources have no includes, so compiling them needs no headers.
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct SourceFile {
     pub name: &'static str,
     pub text: &'static str,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A source is a static: two references to the same one are equal as pointers, and nothing compares its text.
+#[derive(Debug, Clone, Copy)]
 pub struct CudaSource {
     pub name: &'static str,
     /// In the order in which they are compiled as one.

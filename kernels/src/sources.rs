@@ -19,7 +19,7 @@ macro_rules! part {
 pub const BLOCK: SourceFile = part!("block.cuh");
 
 /// Method `lstc`, and the final sum.
-pub static LSTC: CudaSource = CudaSource { name: "lstc.cu", parts: &[BLOCK, part!("lstc.cu")], images: IMAGES };
+pub(crate) static LSTC: CudaSource = CudaSource { name: "lstc.cu", parts: &[BLOCK, part!("lstc.cu")], images: IMAGES };
 
 pub static PACKED: CudaSource = CudaSource {
     name: "packed.cu",
@@ -44,7 +44,7 @@ pub static PACKED: CudaSource = CudaSource {
 pub static UNPACK: CudaSource =
     CudaSource { name: "unpack.cu", parts: &[unpack_constants::TEXT, BLOCK, part!("unpack.cu")], images: IMAGES };
 
-pub static PREPARE: CudaSource = CudaSource {
+pub(crate) static PREPARE: CudaSource = CudaSource {
     name: "prepare.cu",
     parts: &[
         prepare_constants::TEXT,
@@ -58,7 +58,7 @@ pub static PREPARE: CudaSource = CudaSource {
     images: IMAGES,
 };
 
-pub static TRUSS: CudaSource =
+pub(crate) static TRUSS: CudaSource =
     CudaSource { name: "truss.cu", parts: &[truss_constants::TEXT, BLOCK, part!("truss.cu")], images: IMAGES };
 
 /// Each is compiled on its own.

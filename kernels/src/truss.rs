@@ -159,9 +159,9 @@ impl<'e> PeelingDevice<'e> {
         };
         let mut device =
             Self { space, graph: all, far, bound: 0, falling: [0; 2], fetching: FETCHING, sorted: pieces.sorted, keys };
-        device.send(firsts, cast_slice(graph.firsts))?;
+        device.space.send(firsts, cast_slice(graph.firsts))?;
         match pieces.lists[2] {
-            true => device.send(heads, cast_slice(graph.heads))?,
+            true => device.space.send(heads, cast_slice(graph.heads))?,
             false => {
                 let far = device.far.last_mut().map_or(&mut [][..], |words| cast_slice_mut(words));
                 let chunks = far.par_chunks_mut(COPIED).zip(graph.heads.par_chunks(COPIED));
@@ -169,17 +169,8 @@ impl<'e> PeelingDevice<'e> {
             }
         }
         device.make_rows(&pieces)?;
-        device.space.after_kernels()?;
-        device.send(values, cast_slice(graph.values))?;
+        device.space.send(values, cast_slice(graph.values))?;
         Ok(device)
-    }
-
-    /// Copies bytes to the device, before the next kernel.
-    fn send(&mut self, to: u64, bytes: &[u8]) -> GpuResult<()> {
-        // SAFETY: the bytes are in pageable memory, or stay until all is sent.
-        unsafe { self.space.engine.copy(to, &[bytes])? };
-        self.space.engine.sent()?;
-        self.space.after_copies()
     }
 
     /// Makes the rows of all neighbours, ascending: smaller neighbours ascend in the rows of heads, and edges are ordered by tail.

@@ -4,8 +4,8 @@
 //! Counts are compared with brute force over all pairs of successors, and with closed forms.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[path = "gpu/edges.rs"]
-mod edges;
+#[path = "gpu/details.rs"]
+mod details;
 #[path = "gpu/encoded.rs"]
 mod encoded;
 #[path = "gpu/hung.rs"]
@@ -14,8 +14,6 @@ mod hung;
 mod packed;
 #[path = "gpu/prepare.rs"]
 mod prepare;
-#[path = "gpu/vertices.rs"]
-mod vertices;
 
 use trimill_counting::{Detail, EdgeShare, Footprint, Lent, PartitionCounter, PartitionExtent, RowBlock};
 use trimill_kernels::testing::gpu;

@@ -15,7 +15,7 @@ pub(super) struct SuccessorRows<'a> {
 
 impl<'a> SuccessorRows<'a> {
     pub(super) fn new(resident: &'a Resident, row_block: &'a RowBlockView<'a>) -> Self {
-        let rows = Resident::rows_in(resident.numbers.all(), row_block, None);
+        let rows = Resident::rows_in(&resident.numbers, row_block, None);
         Self { offsets: &resident.offsets, entries: &resident.successors, row_block, rows }
     }
 

@@ -170,8 +170,7 @@ fn make_on(
 ) -> Result<PreparedOnDevice, Stop> {
     let start = Instant::now();
     let mut edges = on_device.clean(read.ids)?;
-    let count = edges.edges();
-    let distinct = edges.distinct_arcs();
+    let (count, distinct) = (edges.edges, edges.distinct_arcs);
     control.check()?;
     let cleaning = start.elapsed();
 

@@ -139,7 +139,7 @@ impl ListedPlaces {
         skipped: u64,
         add: &mut AddToArcs<'_>,
     ) -> Result<()> {
-        let (mut rest, mut skipped, locals) = (counts, skipped as usize, self.locals.all());
+        let (mut rest, mut skipped, locals) = (counts, skipped as usize, &self.locals);
         let (mut first, mut together) = (0, Vec::new());
         while !rest.is_empty() {
             let (local, done) = self.next;
@@ -213,7 +213,7 @@ impl ListedPlaces {
         if rows.holds_all() {
             return rows.range.clone().collect();
         }
-        let locals = self.locals.all();
+        let locals = &self.locals;
         let mut next = locals.below(rows.range.start);
         let end = locals.below(rows.range.end);
         rows.range

@@ -16,15 +16,16 @@ mod tests;
 use rayon::ThreadPool;
 use trimill_counting::{
     CounterMemory, Detail, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent, Resident,
-    RowBlockView, Scope,
+    RowBlockView,
 };
 use trimill_kernels::engine::Engine;
 use trimill_kernels::{
-    ALIGNMENT, ArenaLayout, CountingMethod, CudaSource, GpuError, GpuResult, Received, RowBlockSlices, all_memory,
+    ALIGNMENT, ArenaLayout, CountingMethod, CudaSource, GpuResult, Received, RowBlockSlices, all_memory,
 };
 
 use trimill_system::Result;
 
+use crate::refused::check;
 use crate::sources::{POLAK, RADIX_BINNING, REVERSE_EDGE, SKIFF};
 use machine::BaselineDevice;
 
@@ -92,13 +93,6 @@ impl GpuMethod {
         size: PartitionExtent,
         share: EdgeShare,
     ) -> GpuResult<Box<dyn BaselineWork>> {
-        let scope = self.footprint().scope;
-        if scope != Scope::Partitions && size.locals != u64::from(size.numbered) {
-            return Err(GpuError::Shape(format!("method {} counts whole graphs only", self.name())));
-        }
-        if scope != Scope::SharesOfGraphs && share != EdgeShare::ALL {
-            return Err(GpuError::Shape(format!("method {} does not count a share of the edges", self.name())));
-        }
         machine.engine.layout().restart();
         Ok(match self {
             Self::Polak(options) => Box::new(polak::Polak::begin(machine, *options, size, share)?),
@@ -136,15 +130,12 @@ impl CountingMethod for GpuMethod {
         share: EdgeShare,
         detail: Detail,
     ) -> GpuResult<Box<dyn PartitionCounter + 'g>> {
-        if detail != Detail::Total {
-            return Err(GpuError::Shape(format!("method {} counts the total only", self.name())));
-        }
+        check(self.name(), self.footprint().scope, &size, share, &detail)?;
         let received = Received::new(size)?;
         let mut machine = BaselineDevice::new(engine, self.source())?;
         let work = self.work(&mut machine, size, share)?;
         machine.peak_bytes = machine.engine.layout().used();
-        let partitions = self.footprint().scope == Scope::Partitions;
-        Ok(Box::new(GpuBaselineCounter { machine, work, partitions, received }))
+        Ok(Box::new(GpuBaselineCounter { machine, work, received }))
     }
 }
 
@@ -153,7 +144,7 @@ trait BaselineWork: Send {
     /// Takes a run of the resident section, which is checked already.
     fn resident(&mut self, machine: &mut BaselineDevice<'_>, run: &Resident) -> GpuResult<()>;
 
-    /// Counts a row block, which is checked already; the resident section is complete. Not called for methods for whole graphs.
+    /// Counts a row block, which is checked already; the resident section is complete. Methods for whole graphs need none.
     fn row_block(&mut self, machine: &mut BaselineDevice<'_>, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
         let _ = (machine, row_block);
         Ok(())
@@ -170,7 +161,6 @@ trait BaselineWork: Send {
 struct GpuBaselineCounter<'e> {
     machine: BaselineDevice<'e>,
     work: Box<dyn BaselineWork>,
-    partitions: bool,
     received: Received,
 }
 
@@ -185,7 +175,7 @@ impl PartitionCounter for GpuBaselineCounter<'_> {
         let location = self.received.location(row_block, pool);
         let row_block = RowBlockSlices::new(row_block, &location);
         self.received.row_block(&row_block)?;
-        if self.partitions && !row_block.range.is_empty() && self.received.arcs() > 0 {
+        if !row_block.range.is_empty() && self.received.arcs() > 0 {
             self.work.row_block(&mut self.machine, &row_block)?;
             let BaselineDevice { engine, peak_bytes, .. } = &mut self.machine;
             *peak_bytes = engine.layout().used().max(*peak_bytes);
@@ -198,7 +188,7 @@ impl PartitionCounter for GpuBaselineCounter<'_> {
     }
 
     fn finish(mut self: Box<Self>) -> Result<PartitionCount> {
-        let Self { machine, work, received, .. } = &mut *self;
+        let Self { machine, work, received } = &mut *self;
         received.finish()?;
         if received.arcs() > 0 {
             work.finish(machine)?;

@@ -14,6 +14,7 @@
 //! All take a partition as `lstc` does, its resident section and then its row blocks, and implement the same trait.
 
 mod gpu;
+mod refused;
 mod serial;
 mod sources;
 

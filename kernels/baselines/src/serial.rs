@@ -17,7 +17,6 @@ mod compact_forward;
 mod forward;
 mod reverse_edge;
 mod reverse_edge_serial;
-mod rows;
 #[cfg(test)]
 mod tests;
 
@@ -26,11 +25,12 @@ use std::cmp::Ordering;
 use rayon::ThreadPool;
 use trimill_counting::{
     CountBackend, CounterMemory, Detail, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent,
-    Resident, RowBlockRoom, RowBlockView, RowsLocation, Scope,
+    Resident, RowBlockRoom, RowBlockView, RowPlace, RowsLocation, Scope,
 };
 use trimill_kernels::GpuError;
-
 use trimill_system::{Bytes, Result};
+
+use crate::refused::check;
 
 use compact_forward::CompactForward;
 use forward::Forward;
@@ -103,20 +103,13 @@ impl CountBackend for SerialMethod {
         }
     }
 
-    /// Errors: [`GpuError::Shape`]: more than the total is asked for, or a partition of a method that counts whole graphs only.
     fn begin<'a>(
         &'a mut self,
         size: PartitionExtent,
-        _: EdgeShare,
+        share: EdgeShare,
         detail: Detail,
     ) -> Result<Box<dyn PartitionCounter + 'a>> {
-        let refused = |what: &str| GpuError::Shape(format!("method {} counts {what} only", Self::name(*self)));
-        if detail != Detail::Total {
-            return Err(refused("the total").into());
-        }
-        if self.footprint().scope != Scope::Partitions && size.locals != u64::from(size.numbered) {
-            return Err(refused("whole graphs").into());
-        }
+        check(Self::name(*self), self.footprint().scope, &size, share, &detail)?;
         Ok(Box::new(SerialCounter { method: *self, resident: None, lists: None, triangles: 0 }))
     }
 }
@@ -157,7 +150,7 @@ impl PartitionCounter for SerialCounter {
         let Some(resident) = resident else {
             return Err(GpuError::Section("a row block before the resident section".into()).into());
         };
-        let location = Resident::rows_in(resident.numbers.all(), row_block, Some(pool));
+        let location = Resident::rows_in(&resident.numbers, row_block, Some(pool));
         *triangles += lists.get_or_insert_with(|| method.lists(resident)).count(resident, row_block, &location);
         Ok(())
     }
@@ -169,6 +162,19 @@ impl PartitionCounter for SerialCounter {
 
     fn finish(self: Box<Self>) -> Result<PartitionCount> {
         Ok(PartitionCount { triangles: self.triangles, device: None })
+    }
+}
+
+/// The row of `b`, a number in the row block's range; `resident` has the rows of locals.
+fn row_of<'a>(
+    row_block: &RowBlockView<'a>,
+    location: &RowsLocation,
+    b: u32,
+    resident: impl FnOnce(usize) -> &'a [u32],
+) -> &'a [u32] {
+    match location.place(b - row_block.range.start) {
+        RowPlace::Resident(local) => resident(local),
+        RowPlace::RowBlock(row) => row_block.row(row),
     }
 }
 

@@ -20,21 +20,16 @@ fn reverse_edges() -> Vec<GpuMethod> {
 }
 
 fn skiffs(nodes: Option<u32>) -> Vec<GpuMethod> {
-    [(Organisation::BlockDegree, 64), (Organisation::BlockIndex, 256), (Organisation::WarpIndex, 256)]
-        .into_iter()
-        .map(|(organisation, block_threads)| {
-            GpuMethod::Skiff(skiff::SkiffOptions { organisation, block_threads, nodes })
-        })
-        .collect()
+    let with =
+        |organisation, block_threads| GpuMethod::Skiff(skiff::SkiffOptions { organisation, block_threads, nodes });
+    vec![with(Organisation::BlockDegree, 64), with(Organisation::BlockIndex, 256), with(Organisation::WarpIndex, 256)]
 }
 
 fn binnings() -> Vec<GpuMethod> {
-    [(6, 32, None), (8, 16, Some(1 << 22)), (4, 0, Some(1 << 20)), (2, 64, Some(100_003))]
-        .into_iter()
-        .map(|(radix_bits, threshold, batch)| {
-            GpuMethod::RadixBinning(radix_binning::RadixBinningOptions { radix_bits, threshold, batch })
-        })
-        .collect()
+    let with = |radix_bits, threshold, batch| {
+        GpuMethod::RadixBinning(radix_binning::RadixBinningOptions { radix_bits, threshold, batch })
+    };
+    vec![with(6, 32, None), with(8, 16, Some(1 << 22)), with(4, 0, Some(1 << 20)), with(2, 64, Some(100_003))]
 }
 
 /// Counts a share in an arena of `bytes`.

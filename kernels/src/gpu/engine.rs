@@ -18,6 +18,10 @@ use crate::staging::{ALONE, is_pinned};
 const SMALL: usize = 64;
 
 impl Gpu {
+    fn module(&self, source: &'static CudaSource) -> Option<&Module> {
+        self.modules.iter().find(|module| std::ptr::eq(module.source, source))
+    }
+
     /// Reads up to [`SMALL`] bytes when all commands of the stream are done.
     fn read_few(&mut self, stream: Stream, from: u64, to: &mut [u8]) -> GpuResult<()> {
         self.bind()?;
@@ -62,7 +66,7 @@ impl Engine for Gpu {
     }
 
     fn load(&mut self, source: &'static CudaSource) -> GpuResult<()> {
-        if self.modules.iter().all(|module| module.source != source) {
+        if self.module(source).is_none() {
             let image = images::image(source, self.device.compute_capability, self.form)?;
             self.modules.push(Module::load(self.context(), source, &image)?);
         }
@@ -94,7 +98,7 @@ impl Engine for Gpu {
         self.make_stream(stream)?;
         let missing =
             || GpuError::Launch { doing: "finding it", reason: format!("{} is not loaded", kernel.source.name) };
-        let module = self.modules.iter().find(|module| module.source == kernel.source).ok_or_else(missing)?;
+        let module = self.module(kernel.source).ok_or_else(missing)?;
         module.launch(self.stream(stream)?, grid, kernel.name, parameters)
     }
 
@@ -133,9 +137,8 @@ impl Engine for Gpu {
 
     fn settle(&mut self) {
         // Failures are ignored: an error was reported already, or the result is not needed.
-        let extra = (0..self.extra.len()).map(Stream::Extra);
-        for stream in [Stream::Copy, Stream::Unpack, Stream::Compute].into_iter().chain(extra) {
-            let _ = self.await_stream(stream);
+        for stream in &self.streams {
+            let _ = self.bind().and_then(|()| self.waiting.for_stream(stream, "waiting for the GPU"));
         }
     }
 }

@@ -1,15 +1,13 @@
 //! The public counter. A run is copied before its call returns, so the caller gets it back.
 
-use bytemuck::cast_slice_mut;
 use rayon::ThreadPool;
 use trimill_counting::{CounterMemory, PartitionCount, PartitionCounter, Resident, RowBlockView, VertexCounts};
 use trimill_system::Result;
 
 use super::LstcCounter;
-use crate::edges;
-use crate::engine::Stream;
-use crate::received::{all_memory, counts_of};
+use crate::received::all_memory;
 use crate::sections::RowBlockSlices;
+use crate::{edges, vertices};
 
 impl PartitionCounter for LstcCounter<'_> {
     fn resident(&mut self, mut run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
@@ -29,12 +27,7 @@ impl PartitionCounter for LstcCounter<'_> {
     }
 
     fn vertices(&mut self) -> Result<VertexCounts> {
-        let Self { engine, arguments, row_blocks, .. } = self;
-        counts_of(&mut self.vertices, &mut self.received, |counts| match row_blocks {
-            // No kernel has run that waited for the zeros.
-            0 => Ok(()),
-            _ => engine.read(Stream::Compute, arguments.counters, cast_slice_mut(counts)),
-        })
+        vertices::read(&mut self.vertices, &mut self.received, self.engine, self.row_blocks > 0)
     }
 
     fn row_block_edges(&mut self, into: &mut [u32], _: &ThreadPool) -> Result<()> {
@@ -44,11 +37,7 @@ impl PartitionCounter for LstcCounter<'_> {
 
     fn resident_edges(&mut self, first: u64, into: &mut [u32], _: &ThreadPool) -> Result<()> {
         let edges = self.edges.as_ref().ok_or_else(edges::missing)?;
-        match self.row_blocks {
-            0 => into.fill(0),
-            _ => edges.read_resident(self.engine, first, into)?,
-        }
-        Ok(())
+        Ok(edges.read_resident(self.engine, first, into)?)
     }
 
     fn memory(&self) -> CounterMemory {

@@ -3,7 +3,7 @@
 use crate::GpuError;
 use crate::testing::partitions::{Partition, arenas, bytes_of, cuts, device_bytes, give, methods_of, random};
 use crate::testing::{Double, Pace, has_compiler};
-use trimill_counting::{COUNTER_BYTES, RowBlock};
+use trimill_counting::COUNTER_BYTES;
 
 use super::*;
 
@@ -97,53 +97,32 @@ fn sections_that_are_too_large_out_of_order_or_missing_are_refused() {
     }
 }
 
-/// Passes each pace with some row blocks of `partition`, their extent and two of the methods to `check`, numbered.
-fn each_case(
-    partition: &Partition,
-    seed: u64,
-    check: impl Fn(usize, Pace, &dyn CountingMethod, (&[RowBlock], &PartitionExtent)),
-) {
-    let (methods, all_cuts) = (methods(), cuts(seed, 300));
-    for (i, pace) in Pace::all(seed).into_iter().enumerate() {
-        let place = i + seed as usize;
-        let (row_blocks, size) = partition.case(i, &all_cuts[place % all_cuts.len()]);
-        for method in [&methods[0], &methods[1 + place % 3]] {
-            check(i, pace, &**method, (&row_blocks, &size));
-        }
-    }
-}
-
 #[test]
-fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
-    let Some(()) = has_compiler() else { return };
-    for (seed, share) in [(0, 0.5), (1, 1.0), (2, 0.8)] {
-        let partition = random(seed, 300, 40, 2, share);
-        let (expected, total) = (partition.at_vertices(), partition.triangles());
-        each_case(&partition, seed, |i, pace, method, (row_blocks, size)| {
-            let arenas = arenas(&method.footprint(), size);
-            let found = partition.in_passes([1024, 96][i % 2], |counters| {
-                let bytes = COUNTER_BYTES * counters.held();
-                let mut double = Double::new(arenas[i % arenas.len()], pace).unwrap().with_counters(bytes);
-                let (found, counted) = partition.count_at_vertices(&mut double, method, row_blocks, counters);
-                assert_eq!(counted, total);
-                found
-            });
-            assert_eq!(found, expected, "{method:?}, seed {seed}, {pace:?}");
-        });
-    }
-}
-
-#[test]
-fn triangles_are_counted_on_each_of_their_arcs() {
+fn triangles_are_counted_at_each_of_their_corners_and_on_each_of_their_arcs() {
     let Some(()) = has_compiler() else { return };
     for (seed, share) in [(0, 0.5), (1, 1.0), (2, 0.8), (3, 0.0)] {
         let partition = random(seed, 300, 40, 2, share);
-        let expected = (partition.on_arcs(), partition.triangles());
-        each_case(&partition, seed, |i, pace, method, (row_blocks, size)| {
-            let arenas = arenas(&method.footprint_with_edges(), size);
-            let mut double = Double::new(arenas[i % arenas.len()], pace).unwrap();
-            let found = partition.count_on_arcs(&mut double, method, row_blocks);
-            assert_eq!(found, expected, "{method:?}, seed {seed}, {pace:?}");
-        });
+        let (at_vertices, on_arcs) = (partition.at_vertices(), (partition.on_arcs(), partition.triangles()));
+        let (methods, all_cuts) = (methods(), cuts(seed, 300));
+        for (i, pace) in Pace::all(seed).into_iter().enumerate() {
+            let place = i + seed as usize;
+            let (row_blocks, size) = partition.case(i, &all_cuts[place % all_cuts.len()]);
+            let double = |footprint: Footprint| {
+                let arenas = arenas(&footprint, &size);
+                Double::new(arenas[i % arenas.len()], pace).unwrap()
+            };
+            for method in [&methods[0], &methods[1 + place % 3]] {
+                let found = partition.in_passes([1024, 96][i % 2], |counters| {
+                    let mut double = double(method.footprint()).with_counters(COUNTER_BYTES * counters.held());
+                    let (found, counted) = partition.count_at_vertices(&mut double, &**method, &row_blocks, counters);
+                    assert_eq!(counted, on_arcs.1);
+                    found
+                });
+                assert_eq!(found, at_vertices, "{method:?}, seed {seed}, {pace:?}");
+                let mut double = double(method.footprint_with_edges());
+                let found = partition.count_on_arcs(&mut double, &**method, &row_blocks);
+                assert_eq!(found, on_arcs, "{method:?}, seed {seed}, {pace:?}");
+            }
+        }
     }
 }

@@ -30,19 +30,16 @@ impl ArcBounds {
             runs
         };
         let sum = |mut all: Vec<u64>, more: Vec<u64>| {
-            all.iter_mut().zip(more).for_each(|(all, more)| *all += more);
+            add(&mut all, &more);
             all
         };
-        let more = successors
-            .par_chunks(SUCCESSORS)
-            .map(counted)
-            .reduce(Vec::new, |a, b| if a.is_empty() { b } else { sum(a, b) });
-        self.runs.iter_mut().zip(more).for_each(|(all, more)| *all += more);
+        let more = successors.par_chunks(SUCCESSORS).map(counted).reduce_with(sum);
+        self.add_bins(&more.unwrap_or_default());
     }
 
     /// Adds a device's counts, which are of the same runs.
     pub(super) fn add_bins(&mut self, bins: &[u64]) {
-        self.runs.iter_mut().zip(bins).for_each(|(all, more)| *all += more);
+        add(&mut self.runs, bins);
     }
 
     /// An upper bound on the arcs that lead into `range`.
@@ -52,6 +49,10 @@ impl ArcBounds {
         }
         self.runs[(range.start >> self.shift) as usize..=((range.end - 1) >> self.shift) as usize].iter().sum()
     }
+}
+
+fn add(all: &mut [u64], more: &[u64]) {
+    all.iter_mut().zip(more).for_each(|(all, more)| *all += more);
 }
 
 #[cfg(test)]

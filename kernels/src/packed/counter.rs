@@ -1,15 +1,13 @@
 //! The public counter. It owns a run while the device copies it, so that the host can read the next one meanwhile.
 
-use bytemuck::cast_slice_mut;
 use rayon::ThreadPool;
 use trimill_counting::{CounterMemory, PartitionCount, PartitionCounter, Resident, RowBlockView, VertexCounts};
 use trimill_system::{Result, parallel};
 
-use super::{PackedCounter, RESIDENT};
-use crate::engine::Stream;
-use crate::received::{all_memory, counts_of};
+use super::PackedCounter;
+use crate::received::all_memory;
 use crate::sections::RowBlockSlices;
-use crate::{compact, edges};
+use crate::{compact, edges, vertices};
 
 impl PartitionCounter for PackedCounter<'_> {
     fn resident(&mut self, mut run: Resident, pool: &ThreadPool) -> Result<Option<Resident>> {
@@ -43,23 +41,17 @@ impl PartitionCounter for PackedCounter<'_> {
     }
 
     fn vertices(&mut self) -> Result<VertexCounts> {
-        let Self { engine, all, vertices, received, .. } = self;
-        counts_of(vertices, received, |counts| {
-            // If nothing was counted, no kernel has waited for the zeros.
-            engine.wait(Stream::Compute, RESIDENT.copied)?;
-            engine.read(Stream::Compute, all.counters, cast_slice_mut(counts))
-        })
+        vertices::read(&mut self.vertices, &mut self.received, self.engine, self.row_blocks > 0)
     }
 
     fn row_block_edges(&mut self, into: &mut [u32], _: &ThreadPool) -> Result<()> {
-        let Self { engine, edges, .. } = self;
-        Ok(edges.as_mut().ok_or_else(edges::missing)?.read_row_block(*engine, into)?)
+        let edges = self.edges.as_mut().ok_or_else(edges::missing)?;
+        Ok(edges.read_row_block(self.engine, into)?)
     }
 
     fn resident_edges(&mut self, first: u64, into: &mut [u32], _: &ThreadPool) -> Result<()> {
-        let Self { engine, edges, .. } = self;
-        engine.wait(Stream::Compute, RESIDENT.copied)?;
-        Ok(edges.as_ref().ok_or_else(edges::missing)?.read_resident(*engine, first, into)?)
+        let edges = self.edges.as_ref().ok_or_else(edges::missing)?;
+        Ok(edges.read_resident(self.engine, first, into)?)
     }
 
     fn memory(&self) -> CounterMemory {

@@ -31,20 +31,15 @@ impl<'e> RankedRows<'e> {
     pub fn new(edges: DeviceEdges<'e>, ranks: &[u32], vertices: u64) -> GpuResult<Self> {
         assert!(ranks.len() as u64 == edges.ids, "a rank for each id");
         // Ranks overwrite the degrees, and lengths of rows overwrite the ranks.
-        let (count, rank_of, lengths, of_ids) = (edges.edges(), edges.degrees, edges.degrees, edges.bits);
+        let (count, rank_of, lengths, of_ids) = (edges.edges, edges.degrees, edges.degrees, edges.bits);
         let (place, mut work) = (edges.place, edges.work);
         let bits = bits_below(vertices).max(1);
         let wide = u64::from(bits);
-        work.after_kernels()?;
-        // SAFETY: ranks are not page-locked, so they are read before this returns.
-        unsafe { work.engine.copy(rank_of, &[cast_slice(ranks)]) }?;
-        work.engine.sent()?;
-        work.after_copies()?;
+        work.send(rank_of, cast_slice(ranks))?;
         let place = match place {
-            EdgePlace::Device { at, free, bytes } => {
-                work.for_each("orient", count, &[at, count, of_ids.into(), rank_of, wide])?;
-                let SortBuffers { keys: at, free } = work.sort(SortBuffers { keys: at, free }, count, 0, 2 * bits)?;
-                EdgePlace::Device { at, free, bytes }
+            EdgePlace::Device { buffers, bytes } => {
+                work.for_each("orient", count, &[buffers.keys, count, of_ids.into(), rank_of, wide])?;
+                EdgePlace::Device { buffers: work.sort(buffers, count, 0, 2 * bits)?, bytes }
             }
             EdgePlace::Host(mut runs) => {
                 let mut oriented = Runs::new(runs.store().cloned());
@@ -58,8 +53,8 @@ impl<'e> RankedRows<'e> {
             }
         };
         work.fill(lengths, 0, 4 * vertices)?;
-        if let EdgePlace::Device { at, .. } = place {
-            work.for_each("add_lengths", count, &[at, count, wide, lengths])?;
+        if let EdgePlace::Device { buffers, .. } = &place {
+            work.for_each("add_lengths", count, &[buffers.keys, count, wide, lengths])?;
         }
         let begin = work.next();
         Ok(Self { work, place, count, bits, vertices, lengths, begin })
@@ -76,8 +71,8 @@ impl<'e> RankedRows<'e> {
         let Self { work, place, count, bits, lengths, begin, .. } = self;
         let wide = u64::from(*bits);
         work.release(*begin);
-        let (at, count, end, out) = match place {
-            EdgePlace::Device { at, free, bytes } => (*at, *count, ranks.len() - 1, *free..*free + *bytes),
+        let (buffers, count, end, bytes) = match place {
+            EdgePlace::Device { buffers, bytes } => (*buffers, *count, ranks.len() - 1, *bytes),
             EdgePlace::Host(runs) => {
                 let most = work.most_keys();
                 let first_key = |block: u64| u64::from(ranks[block as usize]) << wide;
@@ -88,21 +83,18 @@ impl<'e> RankedRows<'e> {
                 }
                 let to = runs.below(first_key(fits as u64))?;
                 let (buffers, count) = runs.load(work, &from, &to)?;
-                let SortBuffers { keys: at, free } = work.sort(buffers, count, 0, 2 * *bits)?;
-                work.for_each("add_lengths", count, &[at, count, wide, *lengths])?;
-                (at, count, fits, free..free + 8 * count)
+                let sorted = work.sort(buffers, count, 0, 2 * *bits)?;
+                work.for_each("add_lengths", count, &[sorted.keys, count, wide, *lengths])?;
+                (sorted, count, fits, 8 * count)
             }
         };
+        let SortBuffers { keys: at, free } = buffers;
         let ranks = &ranks[first..=end];
         let many = ranks.len() as u64;
         let (table, firsts, positions) = (work.take(4 * many)?, work.take(8 * many)?, work.take(8 * many)?);
         let headers = work.take(16 * many)?;
-        let out = work.at_least(LEAST_OUT, out)?;
-        work.after_kernels()?;
-        // SAFETY: the table is not page-locked, so it is read before this returns.
-        unsafe { work.engine.copy(table, &[cast_slice(ranks)]) }?;
-        work.engine.sent()?;
-        work.after_copies()?;
+        let out = work.at_least(LEAST_OUT, free..free + bytes)?;
+        work.send(table, cast_slice(ranks))?;
         work.for_each("first_arcs", many, &[at, count, wide, table, many, firsts])?;
         let sources = [at, wide, *lengths, table, firsts, positions, headers];
         if many > 1 {

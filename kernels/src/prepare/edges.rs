@@ -147,10 +147,10 @@ impl<'e> DeviceArcs<'e> {
         work.after_copies()?;
         work.for_each("arc_keys", count, &[at, count, bits.into()])?;
         work.fill(degrees, 0, 4 * ids)?;
-        let Unique { kept: SortBuffers { keys: at, free }, edges, distinct } = unique(&mut work, buffers, count, bits)?;
-        work.for_each("add_degrees", edges, &[at, edges, bits.into(), degrees])?;
-        let place = EdgePlace::Device { at, free, bytes: 8 * count };
-        Ok(DeviceEdges { work, edges, distinct, place, degrees, ids, bits })
+        let Unique { kept, edges, distinct } = unique(&mut work, buffers, count, bits)?;
+        work.for_each("add_degrees", edges, &[kept.keys, edges, bits.into(), degrees])?;
+        let place = EdgePlace::Device { buffers: kept, bytes: 8 * count };
+        Ok(DeviceEdges { work, edges, distinct_arcs: distinct, place, degrees, ids, bits })
     }
 
     /// Merges runs, a range of keys at a time. Keeps only the number of edges and the degrees; edges are made again for orienting.
@@ -164,7 +164,7 @@ impl<'e> DeviceArcs<'e> {
             (edges, distinct) = (edges + found.edges, distinct + found.distinct);
             work.for_each("add_degrees", found.edges, &[found.kept.keys, found.edges, bits.into(), degrees])
         })?;
-        Ok(DeviceEdges { work, edges, distinct, place: EdgePlace::Host(runs), degrees, ids, bits })
+        Ok(DeviceEdges { work, edges, distinct_arcs: distinct, place: EdgePlace::Host(runs), degrees, ids, bits })
     }
 }
 
@@ -210,15 +210,16 @@ pub(super) fn each_range(
 /// Where edges are, and later rows in rank order.
 pub(super) enum EdgePlace {
     /// On the device, sorted: edges as `min << bits | max`; and `bytes` bytes of free memory.
-    Device { at: u64, free: u64, bytes: u64 },
+    Device { buffers: SortBuffers, bytes: u64 },
     /// As runs of keys of arcs.
     Host(Runs),
 }
 
 pub struct DeviceEdges<'e> {
     pub(super) work: PrepareSpace<'e>,
-    edges: u64,
-    distinct: u64,
+    pub edges: u64,
+    /// How many distinct arcs were taken: an edge that came in both directions counts twice.
+    pub distinct_arcs: u64,
     pub(super) place: EdgePlace,
     pub(super) degrees: u64,
     pub(super) ids: u64,
@@ -230,14 +231,5 @@ impl DeviceEdges<'_> {
     pub fn degrees(&mut self, degrees: &mut [u32]) -> GpuResult<()> {
         assert!(degrees.len() as u64 == self.ids, "a degree for each id");
         self.work.engine.read(Stream::Compute, self.degrees, cast_slice_mut(degrees))
-    }
-
-    pub fn edges(&self) -> u64 {
-        self.edges
-    }
-
-    /// How many distinct arcs were taken: an edge that came in both directions counts twice.
-    pub fn distinct_arcs(&self) -> u64 {
-        self.distinct
     }
 }

@@ -43,13 +43,13 @@ pub(super) struct KeyRun {
     last: RefCell<(usize, Vec<u64>)>,
 }
 
-fn failed(error: &io::Error) -> GpuError {
+fn failed(error: io::Error) -> GpuError {
     GpuError::Store { reason: error.to_string() }
 }
 
 impl KeyRun {
     pub(super) fn begin(store: &dyn RunStore) -> GpuResult<Self> {
-        let run = store.begin().map_err(|e| failed(&e))?;
+        let run = store.begin().map_err(failed)?;
         let last = RefCell::new((usize::MAX, Vec::new()));
         Ok(Self { run, keys: 0, first: Vec::new(), begins: vec![0], last })
     }
@@ -115,8 +115,8 @@ impl KeyRun {
             last.0 = usize::MAX;
             last.1.resize((keys.end - keys.start) as usize, 0);
             let mut bytes = vec![0; (self.begins[block + 1] - self.begins[block]) as usize];
-            self.run.read(self.begins[block], &mut bytes).map_err(|e| failed(&e))?;
-            self.run.decode(&bytes, &mut last.1).map_err(|e| failed(&e))?;
+            self.run.read(self.begins[block], &mut bytes).map_err(failed)?;
+            self.run.decode(&bytes, &mut last.1).map_err(failed)?;
             last.0 = block;
         }
         Ok(keys.start + last.1.partition_point(|&key| key < end) as u64)
@@ -139,7 +139,7 @@ impl RunThreads {
     fn each<W: FnOnce() -> io::Result<()> + Send>(&self, works: impl Iterator<Item = W>) -> GpuResult<()> {
         let works: Vec<W> = works.collect();
         let all = move || self.0.install(|| works.into_par_iter().try_for_each(|work| work()));
-        std::thread::scope(|scope| joined(Builder::new().spawn_scoped(scope, all)))?.map_err(|e| failed(&e))
+        std::thread::scope(|scope| joined(Builder::new().spawn_scoped(scope, all)))?.map_err(failed)
     }
 }
 
@@ -148,6 +148,6 @@ pub(super) fn joined<T>(thread: io::Result<ScopedJoinHandle<'_, T>>) -> GpuResul
     match thread.map(ScopedJoinHandle::join) {
         Ok(Ok(result)) => Ok(result),
         Ok(Err(panic)) => std::panic::resume_unwind(panic),
-        Err(not_started) => Err(failed(&not_started)),
+        Err(not_started) => Err(failed(not_started)),
     }
 }

@@ -11,7 +11,7 @@ use super::work::PrepareSpace;
 use super::*;
 use crate::engine::{HostWords, Stream};
 use crate::error::GpuError;
-use crate::testing::partitions::put_groups;
+use crate::testing::partitions::{distances, put_groups};
 use crate::testing::prepared::{Prepared, RunInMemory, RunsInMemory, ids_of, ranks};
 use crate::testing::{Double, Pace, has_compiler};
 
@@ -53,15 +53,8 @@ fn expected(arcs: &[(u32, u32)], rows: usize) -> Prepared {
     let all: Vec<Vec<u32>> = ranked.iter().enumerate().map(of_rank).collect();
     let (mut bytes, mut positions, mut first_arcs, mut arcs) = (vec![], vec![0], vec![0], 0);
     for block in all.chunks(rows) {
-        let mut distances = Vec::new();
-        for row in block {
-            let mut least = 0;
-            for &successor in row {
-                distances.push(successor - least);
-                least = successor + 1;
-            }
-            arcs += row.len() as u64;
-        }
+        let distances = distances(block.iter().map(|row| &row[..]));
+        arcs += distances.len() as u64;
         sequence(&block.iter().map(|row| row.len() as u32).collect::<Vec<_>>(), &mut bytes);
         sequence(&distances, &mut bytes);
         positions.push(bytes.len() as u64);
@@ -170,9 +163,7 @@ fn runs_are_encoded_as_described_and_decoded_from_any_place() {
         let mut double = Double::new(4 * needed(count, 1), Pace::Late).unwrap();
         let mut work = PrepareSpace::new(&mut double).unwrap();
         let sorted = work.take_keys(count).unwrap();
-        // SAFETY: the test double reads the keys during the call.
-        unsafe { work.engine.copy(sorted.keys, &[bytemuck::cast_slice(&keys)]) }.unwrap();
-        work.after_copies().unwrap();
+        work.send(sorted.keys, bytemuck::cast_slice(&keys)).unwrap();
         let mut runs = Runs::new(Some(Arc::new(RunsInMemory::default())));
         runs.fetch(&mut work, sorted, count).unwrap();
         for end in [keys[0], keys[keys.len() / 3], keys[keys.len() - 1]] {
@@ -250,9 +241,7 @@ fn sorted(keys: &[u64], low: u32, bits: u32) -> Vec<u64> {
     let mut work = PrepareSpace::new(&mut double).unwrap();
     let buffers = work.take_keys(keys.len() as u64).unwrap();
     work.take_sort(keys.len() as u64, 0).unwrap();
-    // SAFETY: the test double reads the keys during the call.
-    unsafe { work.engine.copy(buffers.keys, &[bytemuck::cast_slice(keys)]) }.unwrap();
-    work.after_copies().unwrap();
+    work.send(buffers.keys, bytemuck::cast_slice(keys)).unwrap();
     let sorted = work.sort(buffers, keys.len() as u64, low, bits).unwrap().keys;
     let mut found = vec![0u64; keys.len()];
     work.engine.read(Stream::Compute, sorted, bytemuck::cast_slice_mut(&mut found)).unwrap();

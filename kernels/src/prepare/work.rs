@@ -131,14 +131,24 @@ impl<'e> PrepareSpace<'e> {
     }
 
     /// Makes copies wait for all kernels so far, which may use the memory that is to be written.
-    pub(crate) fn after_kernels(&mut self) -> GpuResult<()> {
+    pub(super) fn after_kernels(&mut self) -> GpuResult<()> {
         self.engine.record(Stream::Compute, DONE)?;
         self.engine.wait(Stream::Copy, DONE)
     }
 
-    pub(crate) fn after_copies(&mut self) -> GpuResult<()> {
+    pub(super) fn after_copies(&mut self) -> GpuResult<()> {
         self.engine.record(Stream::Copy, COPIED)?;
         self.engine.wait(Stream::Compute, COPIED)
+    }
+
+    /// Copies bytes after all kernels so far and before later ones; returns when the bytes may change.
+    pub(crate) fn send(&mut self, to: u64, bytes: &[u8]) -> GpuResult<()> {
+        self.after_kernels()?;
+        // SAFETY: the bytes live until `sent` has returned, which is called in any case.
+        let copied = unsafe { self.engine.copy(to, &[bytes]) };
+        let sent = self.engine.sent();
+        copied.and(sent)?;
+        self.after_copies()
     }
 
     pub(crate) fn take_keys(&mut self, count: u64) -> GpuResult<SortBuffers> {

@@ -10,7 +10,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::emulated;
 use crate::arena::{ArenaLayout, padded};
-use crate::engine::{EVENTS, EXTRA_STREAMS, Engine, Event, Grid, Kernel, ReservedMemory, Stream, Timed};
+use crate::engine::{EVENTS, Engine, Event, Grid, Kernel, ReservedMemory, STREAMS, Stream, Timed};
 use crate::error::GpuResult;
 use crate::source::CudaSource;
 
@@ -49,9 +49,6 @@ const RUBBISH: u8 = 0xa5;
 /// Words of the margin on each side of the arena.
 const MARGIN: usize = 512;
 
-/// The streams of copies, of what unpacks them and of kernels, and the extra ones.
-const QUEUES: usize = 3 + EXTRA_STREAMS;
-
 #[derive(Debug)]
 pub struct Double {
     memory: Vec<u64>,
@@ -67,15 +64,6 @@ pub struct Double {
     rng: ChaCha8Rng,
 }
 
-const fn index(stream: Stream) -> usize {
-    match stream {
-        Stream::Copy => 0,
-        Stream::Compute => 1,
-        Stream::Unpack => 2,
-        Stream::Extra(stream) => 3 + stream,
-    }
-}
-
 impl Double {
     /// A device with an arena of `bytes`. `None`, with a printed reason: there is no compiler for the kernels.
     pub fn new(bytes: u64, pace: Pace) -> Option<Self> {
@@ -84,38 +72,32 @@ impl Double {
             memory: Vec::new(),
             layout: ArenaLayout::new(bytes),
             apart: [0; 2],
-            streams: (0..QUEUES).map(|_| VecDeque::new()).collect(),
+            streams: (0..STREAMS).map(|_| VecDeque::new()).collect(),
             recorded: [0; EVENTS],
             reached: [0; EVENTS],
             loaded: Vec::new(),
             pace,
             rng: ChaCha8Rng::seed_from_u64(seed),
         };
-        super::has_compiler().map(|()| double.with_pieces([0; 2]))
+        super::has_compiler().map(|()| double.allocated())
     }
 
     /// Adds a scratch piece of `bytes` for unpacking rows, after the arena.
-    pub fn with_scratch(self, bytes: u64) -> Self {
-        let counters = self.apart[1];
-        self.with_pieces([bytes, counters])
+    pub fn with_scratch(mut self, bytes: u64) -> Self {
+        self.apart[0] = bytes;
+        self.allocated()
     }
 
     /// Adds a piece for the counters of vertices, of `bytes`, after the others.
-    pub fn with_counters(self, bytes: u64) -> Self {
-        let scratch = self.apart[0];
-        self.with_pieces([scratch, bytes])
+    pub fn with_counters(mut self, bytes: u64) -> Self {
+        self.apart[1] = bytes;
+        self.allocated()
     }
 
-    fn with_pieces(mut self, apart: [u64; 2]) -> Self {
-        let bytes: u64 = [self.layout.capacity(), apart[0], apart[1]].map(padded).into_iter().sum();
-        let words = bytes.div_ceil(8) as usize;
-        (self.memory, self.apart) = (vec![u64::from_ne_bytes([RUBBISH; 8]); 2 * MARGIN + words], apart);
+    fn allocated(mut self) -> Self {
+        let bytes: u64 = [self.layout.capacity(), self.apart[0], self.apart[1]].map(padded).into_iter().sum();
+        self.memory = vec![u64::from_ne_bytes([RUBBISH; 8]); 2 * MARGIN + bytes.div_ceil(8) as usize];
         self
-    }
-
-    /// Whether the device has reached the last record of an event.
-    fn has_reached(&self, event: Event) -> bool {
-        self.recorded[event] > 0 && self.reached[event] == self.recorded[event]
     }
 
     fn at(&mut self, address: u64, bytes: usize) -> &mut [u8] {
@@ -126,14 +108,14 @@ impl Double {
     }
 
     fn enqueue(&mut self, stream: Stream, command: Command) {
-        self.streams[index(stream)].push_back(command);
+        self.streams[stream.index()].push_back(command);
         match self.pace {
             Pace::Late => {}
             Pace::CopiesAhead => while self.step(0) {},
-            Pace::KernelsAhead => while (1..QUEUES).any(|stream| self.step(stream)) {},
+            Pace::KernelsAhead => while (1..STREAMS).any(|stream| self.step(stream)) {},
             Pace::Random(_) => {
                 for _ in 0..self.rng.random_range(0..4) {
-                    let stream = self.rng.random_range(0..QUEUES.min(4));
+                    let stream = self.rng.random_range(0..4);
                     self.step(stream);
                 }
             }
@@ -171,9 +153,9 @@ impl Double {
             let first = match self.pace {
                 Pace::Late | Pace::CopiesAhead => 0,
                 Pace::KernelsAhead => 1,
-                Pace::Random(_) => self.rng.random_range(0..QUEUES),
+                Pace::Random(_) => self.rng.random_range(0..STREAMS),
             };
-            let stepped = (0..QUEUES).any(|i| self.step((first + i) % QUEUES));
+            let stepped = (0..STREAMS).any(|i| self.step((first + i) % STREAMS));
             assert!(stepped, "all streams wait for ever");
         }
     }
@@ -249,13 +231,14 @@ impl Engine for Double {
     /// Always one second.
     fn time(&mut self, _: Timed, from: Event, to: Event) -> GpuResult<Duration> {
         for event in [from, to] {
-            assert!(self.has_reached(event), "event {event} is not reached");
+            let recorded = self.recorded[event];
+            assert!(recorded > 0 && self.reached[event] == recorded, "event {event} is not reached");
         }
         Ok(Duration::from_secs(1))
     }
 
     fn read(&mut self, stream: Stream, from: u64, to: &mut [u8]) -> GpuResult<()> {
-        self.run_until(|double| double.streams[index(stream)].is_empty());
+        self.run_until(|double| double.streams[stream.index()].is_empty());
         to.copy_from_slice(self.at(from, to.len()));
         Ok(())
     }

@@ -14,7 +14,7 @@ use rand::{Rng, RngExt, SeedableRng};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use trimill_counting::{
-    AscendingNumbers, EncodedPart, NumberRuns, PartitionCounter, PartitionExtent, Resident, RowBlock, VertexCounters,
+    EncodedPart, NumberRuns, PartitionCounter, PartitionExtent, Resident, RowBlock, VertexCounters,
 };
 use trimill_system::Result;
 
@@ -24,9 +24,8 @@ pub struct Partition {
     /// The row of each number, locals' and proxies'.
     pub rows: Vec<Vec<u32>>,
     pub local: Vec<bool>,
+    /// Those of the locals.
     numbers: Vec<u32>,
-    offsets: Vec<u64>,
-    successors: Vec<u32>,
 }
 
 type Encoded = (Vec<u8>, Vec<EncodedPart>);
@@ -96,6 +95,19 @@ fn put_rows<'a>(rows: impl Iterator<Item = &'a [u32]>, bound: u32, step: u32, in
 pub(crate) const FORMS: [Option<[u32; 2]>; 6] =
     [None, Some([0, 3]), Some([7, 1]), Some([0, 1]), Some([20, 4]), Some([32, 2])];
 
+/// How far the successors of rows are from the smallest number that each can be.
+pub(crate) fn distances<'r>(rows: impl Iterator<Item = &'r [u32]>) -> Vec<u32> {
+    let mut distances = Vec::new();
+    for row in rows {
+        let mut least = 0;
+        for &successor in row {
+            distances.push(successor - least);
+            least = successor + 1;
+        }
+    }
+    distances
+}
+
 /// Appends the distances of rows in this form. Returns where they are, and the numbers of rows and arcs.
 pub(crate) fn put_part(rows: &[&[u32]], form: Option<[u32; 2]>, bytes: &mut Vec<u8>) -> EncodedPart {
     fn put(mut value: u32, bytes: &mut Vec<u8>) {
@@ -105,14 +117,7 @@ pub(crate) fn put_part(rows: &[&[u32]], form: Option<[u32; 2]>, bytes: &mut Vec<
         }
         bytes.push(value as u8);
     }
-    let mut distances = Vec::new();
-    for row in rows {
-        let mut least = 0;
-        for &successor in *row {
-            distances.push(successor - least);
-            least = successor + 1;
-        }
-    }
+    let distances = distances(rows.iter().copied());
     let mut part = EncodedPart { rows: rows.len() as u32, arcs: distances.len() as u32, ..EncodedPart::default() };
     match form {
         None => {
@@ -162,15 +167,13 @@ fn put_bits(bits: &[bool], bytes: &mut Vec<u8>) {
 impl Partition {
     /// A partition of these rows, of which some are local. Rows need not ascend, and may have a successor twice.
     pub fn new(rows: Vec<Vec<u32>>, local: Vec<bool>) -> Self {
-        let mut made = Self { rows, local, numbers: vec![], offsets: vec![0], successors: vec![] };
+        let mut made = Self { rows, local, numbers: vec![] };
         for (number, row) in made.rows.iter_mut().enumerate() {
             row.sort_unstable();
             row.dedup();
             assert!(row.last().is_none_or(|&last| (last as usize) < number));
             if made.local[number] {
                 made.numbers.push(number as u32);
-                made.successors.extend_from_slice(row);
-                made.offsets.push(made.successors.len() as u64);
             }
         }
         made
@@ -183,27 +186,31 @@ impl Partition {
 
     /// The resident section in runs of `rows` rows.
     pub fn runs(&self, rows: usize) -> Vec<Resident> {
-        let run = |first: usize| {
-            let end = (first + rows).min(self.numbers.len());
-            let successors = self.offsets[first] as usize..self.offsets[end] as usize;
-            Resident {
-                numbers: NumberRuns::of(self.numbers[first..end].to_vec()),
-                offsets: self.offsets[first..=end].iter().map(|offset| offset - self.offsets[first]).collect(),
-                successors: self.successors[successors].to_vec().into(),
-                encoded: Vec::new(),
-            }
+        let run = |numbers: &[u32]| {
+            let (offsets, successors) = self.rows_of(numbers.iter().copied());
+            let (numbers, successors) = (NumberRuns::of(numbers.to_vec()), successors.into());
+            Resident { numbers, offsets, successors, encoded: Vec::new() }
         };
-        (0..self.numbers.len().max(1)).step_by(rows).map(run).collect()
+        if self.numbers.is_empty() { vec![run(&[])] } else { self.numbers.chunks(rows).map(run).collect() }
+    }
+
+    /// Where the row of each of these numbers begins, and where the last one ends; and the successors of all.
+    fn rows_of(&self, numbers: impl Iterator<Item = u32>) -> (Vec<u64>, Vec<u32>) {
+        let (mut offsets, mut successors) = (vec![0], vec![]);
+        for number in numbers {
+            successors.extend(&self.rows[number as usize]);
+            offsets.push(successors.len() as u64);
+        }
+        (offsets, successors)
     }
 
     /// As [`Self::runs`], with rows encoded as in the graph file, `in_part` rows in a part.
     pub fn encoded_runs(&self, rows: usize, in_part: usize) -> Vec<Resident> {
         let mut arcs = 0;
         let mut run = |run: Resident| {
-            let (bound, step) = match run.numbers.all() {
-                AscendingNumbers::Run(first, _) => (first, 1),
-                AscendingNumbers::List(numbers) => (numbers[numbers.len() - 1], 0),
-            };
+            let (first, last) = (run.numbers.at(0), run.numbers.iter().last().unwrap_or(0));
+            let consecutive = run.numbers.len() < 2 || (last - first) as usize == run.numbers.len() - 1;
+            let (bound, step) = if consecutive { (first, 1) } else { (last, 0) };
             let (bytes, encoded) = put_rows((0..run.numbers.len()).map(|i| run.row(i)), bound, step, in_part);
             let offsets = run.offsets.iter().map(|offset| arcs + offset).collect();
             arcs += run.arcs();
@@ -214,8 +221,8 @@ impl Partition {
 
     /// Its size, with row blocks of at most `row_block_limit` bytes.
     pub fn size(&self, row_block_limit: u64) -> PartitionExtent {
-        let (locals, arcs) = (self.numbers.len() as u64, self.successors.len() as u64);
-        PartitionExtent { locals, arcs, numbered: self.numbered(), row_block_limit }
+        let arcs = self.numbers.iter().map(|&number| self.rows[number as usize].len() as u64).sum();
+        PartitionExtent { locals: self.numbers.len() as u64, arcs, numbered: self.numbered(), row_block_limit }
     }
 
     /// Its size, with the largest of `row_blocks` as the limit of a row block.
@@ -299,11 +306,8 @@ impl Partition {
     }
 
     fn row_block(&self, range: Range<u32>) -> RowBlock {
-        let (mut offsets, mut successors) = (vec![0], vec![]);
-        for number in range.clone().filter(|&number| !self.local[number as usize]) {
-            successors.extend(&self.rows[number as usize]);
-            offsets.push(successors.len() as u32);
-        }
+        let (offsets, successors) = self.rows_of(range.clone().filter(|&number| !self.local[number as usize]));
+        let offsets: Vec<u32> = offsets.into_iter().map(|offset| offset as u32).collect();
         RowBlock::of(range, &offsets, &successors).unwrap()
     }
 }

@@ -35,7 +35,7 @@ impl Prepared {
             device.put(buffer, batch.len())?;
         }
         let mut edges = device.clean(ids)?;
-        let mut made = Self { distinct_arcs: edges.distinct_arcs(), edges: edges.edges(), ..Self::default() };
+        let mut made = Self { distinct_arcs: edges.distinct_arcs, edges: edges.edges, ..Self::default() };
         made.degrees = vec![0; ids as usize];
         edges.degrees(&mut made.degrees)?;
         let (rank_of, ranked) = ranks(&made.degrees);

@@ -133,7 +133,7 @@ pub(super) const fn bits(vertices: u64) -> u32 {
 /// Checks that places in a list of this length fit 32 bits.
 pub(super) fn check_length(len: u64) -> GpuResult<()> {
     if len > u64::from(u32::MAX) {
-        return Err(GpuError::Section(format!("{len} edges in a list; this method takes at most {}", u32::MAX)));
+        return Err(GpuError::TooLarge(format!("{len} edges in a list; this method takes at most {}", u32::MAX)));
     }
     Ok(())
 }

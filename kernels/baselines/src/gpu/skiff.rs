@@ -205,14 +205,14 @@ impl Skiff {
         machine: &mut BaselineDevice<'_>,
         tries: Tries,
         slice: &[u32],
-        lengths: impl Fn(u32) -> u32,
+        lengths: &[u32],
         base: &mut [u32],
     ) -> GpuResult<()> {
         base.fill(u32::MAX);
         let mut used = 0;
         for &place in slice {
             base[place as usize] = used as u32;
-            used += nodes(lengths(place));
+            used += nodes(lengths[place as usize]);
         }
         machine.upload(self.pieces.base, cast_slice(base))?;
         machine.upload(self.pieces.places, cast_slice(slice))?;
@@ -272,18 +272,16 @@ impl BaselineWork for Skiff {
         };
         let results = self.blocks(organised.most_units());
         self.pieces.sections.row_block(machine, row_block)?;
-        let locals = self.lengths.len();
-        let of_row_block = |place: usize| row_block.offsets[place + 1] - row_block.offsets[place];
-        let rows = locals + row_block.offsets.len() - 1;
-        let lengths: Vec<u32> = self.lengths.iter().copied().chain((0..rows - locals).map(of_row_block)).collect();
+        let of_row_block = row_block.offsets.windows(2).map(|row| row[1] - row[0]);
+        let lengths: Vec<u32> = self.lengths.iter().copied().chain(of_row_block).collect();
         let only = row_block.range == (0..self.size.numbered);
         let tries = self.take_nodes(machine, of_all(&lengths), only)?;
         let slices = slices(self.options.organisation, &lengths, tries.room)?;
         machine.fill(self.pieces.results, 0, 8 * results)?;
-        let mut base = vec![0; rows];
+        let mut base = vec![0; lengths.len()];
         for slice in &slices {
             machine.start_clock()?;
-            self.build(machine, tries, slice, |place| lengths[place as usize], &mut base)?;
+            self.build(machine, tries, slice, &lengths, &mut base)?;
             machine.stop_clock(|times| &mut times.preprocessing)?;
             machine.start_clock()?;
             self.count(machine, &organised, tries)?;

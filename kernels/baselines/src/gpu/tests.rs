@@ -5,7 +5,8 @@ mod primitives;
 
 use super::*;
 use skiff::Organisation;
-use trimill_counting::RowBlock;
+use trimill_counting::{RowBlock, Scope};
+use trimill_kernels::GpuError;
 use trimill_kernels::testing::partitions::{Partition, bytes_of, give, pool, random};
 use trimill_kernels::testing::{Double, Pace, has_compiler};
 
@@ -73,12 +74,15 @@ fn graphs() -> Vec<Partition> {
     ]
 }
 
+fn polak(on_cpu: bool, block_threads: u32) -> GpuMethod {
+    GpuMethod::Polak(polak::PolakOptions { on_cpu, block_threads })
+}
+
 #[test]
 fn polak_counts() {
-    let with = |on_cpu, block_threads| GpuMethod::Polak(polak::PolakOptions { on_cpu, block_threads });
     // With the spare bytes the GPU prepares, unless the options say otherwise.
-    agrees(&[with(false, 64), with(true, 64)], 1 << 20, &graphs());
-    agrees(&[with(false, 128)], 0, &graphs());
+    agrees(&[polak(false, 64), polak(true, 64)], 1 << 20, &graphs());
+    agrees(&[polak(false, 128)], 0, &graphs());
 }
 
 #[test]
@@ -86,7 +90,7 @@ fn polak_shares_add_up_and_the_cpu_prepares_where_the_gpu_has_no_room() {
     let Some(()) = has_compiler() else { return };
     let partition = random(7, 250, 40, 3, 1.0);
     let row_blocks = partition.row_blocks(&[]);
-    let method = GpuMethod::Polak(polak::PolakOptions::default());
+    let method = polak(false, 64);
     // Without spare bytes there is memory for edges in one direction only.
     let share = |index| count(&method, EdgeShare { index, of: 3 }, &partition, &row_blocks, 0).unwrap().triangles;
     assert_eq!((0..3).map(share).sum::<u64>(), partition.triangles());
@@ -96,22 +100,25 @@ fn polak_shares_add_up_and_the_cpu_prepares_where_the_gpu_has_no_room() {
     assert!(bytes_of(&*counter) > method.least_bytes(&size));
 }
 
-#[test]
-fn reverse_edge_counts() {
-    let with =
-        |block_threads, streams| GpuMethod::ReverseEdge(reverse_edge::ReverseEdgeOptions { block_threads, streams });
-    agrees(&[with(256, 1), with(64, reverse_edge::STREAMS), with(32, 3)], 0, &graphs());
+fn reverse_edge(block_threads: u32, streams: u32) -> GpuMethod {
+    GpuMethod::ReverseEdge(reverse_edge::ReverseEdgeOptions { block_threads, streams })
 }
 
-fn skiffs(nodes: Option<u32>) -> [GpuMethod; 3] {
+#[test]
+fn reverse_edge_counts() {
+    let methods = [reverse_edge(256, 1), reverse_edge(64, reverse_edge::STREAMS), reverse_edge(32, 3)];
+    agrees(&methods, 0, &graphs());
+}
+
+fn skiffs(block_threads: u32, nodes: Option<u32>) -> [GpuMethod; 3] {
     [Organisation::BlockDegree, Organisation::BlockIndex, Organisation::WarpIndex]
-        .map(|organisation| GpuMethod::Skiff(skiff::SkiffOptions { organisation, block_threads: 64, nodes }))
+        .map(|organisation| GpuMethod::Skiff(skiff::SkiffOptions { organisation, block_threads, nodes }))
 }
 
 #[test]
 fn skiff_counts() {
-    agrees(&skiffs(None), 1 << 16, &graphs());
-    agrees(&skiffs(None)[1..2], 0, &graphs()[7..]);
+    agrees(&skiffs(64, None), 1 << 16, &graphs());
+    agrees(&skiffs(64, None)[1..2], 0, &graphs()[7..]);
 }
 
 #[test]
@@ -126,7 +133,7 @@ fn skiff_chains_nodes_when_all_keys_fall_into_one() {
     let partition = Partition::whole(rows);
     assert_eq!(partition.triangles(), chained.iter().map(|&(many, _)| u64::from(many)).sum::<u64>());
     for nodes in [None, Some(1700)] {
-        agrees(&skiffs(nodes), 1 << 20, std::slice::from_ref(&partition));
+        agrees(&skiffs(64, nodes), 1 << 20, std::slice::from_ref(&partition));
     }
 }
 
@@ -136,14 +143,14 @@ fn skiff_cuts_what_does_not_fit_and_refuses_a_row_that_never_will() {
     let partition = random(9, 300, 60, 2, 0.7);
     let row_blocks = partition.row_blocks(&[100]);
     for nodes in [40, 70, 1000] {
-        for method in skiffs(Some(nodes)) {
+        for method in skiffs(64, Some(nodes)) {
             let counted = count(&method, EdgeShare::ALL, &partition, &row_blocks, 1 << 20).unwrap();
             assert_eq!(counted.triangles, partition.triangles(), "{method:?}");
             // The test double's clock counts a second for each slice of rows.
             assert!(counted.device.unwrap().kernels.as_secs() > if nodes < 100 { 6 } else { 1 }, "{counted:?}");
         }
     }
-    let refused = count(&skiffs(Some(3))[0], EdgeShare::ALL, &partition, &row_blocks, 1 << 20);
+    let refused = count(&skiffs(64, Some(3))[0], EdgeShare::ALL, &partition, &row_blocks, 1 << 20);
     assert!(refused.is_err_and(|error| error.to_string().contains("do not fit the budget")));
 }
 
@@ -178,7 +185,7 @@ fn runs_and_row_blocks_that_are_missing_are_noticed() {
     let Some(()) = has_compiler() else { return };
     let partition = random(1, 100, 5, 0, 0.5);
     let row_blocks = partition.row_blocks(&[50]);
-    let method = GpuMethod::ReverseEdge(Default::default());
+    let method = reverse_edge(256, 1);
     let size = partition.size_with(&row_blocks);
     let mut double = Double::new(method.least_bytes(&size).next_multiple_of(256), Pace::Late).unwrap();
     let mut counting = method.begin(&mut double, size, EdgeShare::ALL, Detail::Total).unwrap();
@@ -193,23 +200,19 @@ fn runs_and_row_blocks_that_are_missing_are_noticed() {
 fn shapes_out_of_bounds_and_what_a_method_does_not_count_are_refused() {
     let Some(()) = has_compiler() else { return };
     let [size, part] = [1.0, 0.5].map(|share| random(1, 50, 5, 0, share).size(0));
-    let polak =
-        |block_threads| GpuMethod::Polak(polak::PolakOptions { block_threads, ..polak::PolakOptions::default() });
-    let reverse =
-        |block_threads, streams| GpuMethod::ReverseEdge(reverse_edge::ReverseEdgeOptions { block_threads, streams });
     let second = EdgeShare { index: 1, of: 2 };
     for (method, share) in [
-        (polak(33), EdgeShare::ALL),
-        (polak(2048), EdgeShare::ALL),
-        (polak(64), EdgeShare { index: 1, of: 1 }),
-        (reverse(100, 1), EdgeShare::ALL),
-        (reverse(64, 0), EdgeShare::ALL),
-        (reverse(64, 17), EdgeShare::ALL),
-        (reverse(64, 1), second),
+        (polak(false, 33), EdgeShare::ALL),
+        (polak(false, 2048), EdgeShare::ALL),
+        (polak(false, 64), EdgeShare { index: 1, of: 1 }),
+        (reverse_edge(100, 1), EdgeShare::ALL),
+        (reverse_edge(64, 0), EdgeShare::ALL),
+        (reverse_edge(64, 17), EdgeShare::ALL),
+        (reverse_edge(64, 1), second),
         (binning(3, 1, None), EdgeShare::ALL),
         (binning(2, 1, Some(0)), EdgeShare::ALL),
         (binning(2, 1, None), second),
-        (GpuMethod::Skiff(skiff::SkiffOptions { block_threads: 8, ..skiff::SkiffOptions::default() }), EdgeShare::ALL),
+        (skiffs(8, None)[2], EdgeShare::ALL),
     ] {
         let mut double = Double::new(1 << 20, Pace::Late).unwrap();
         let refused = method.begin(&mut double, size, share, Detail::Total).map(drop);
@@ -217,7 +220,7 @@ fn shapes_out_of_bounds_and_what_a_method_does_not_count_are_refused() {
     }
     for (size, detail) in [(part, Detail::Total), (size, Detail::Edges)] {
         let mut double = Double::new(1 << 24, Pace::Late).unwrap();
-        let refused = polak(64).begin(&mut double, size, EdgeShare::ALL, detail).map(drop);
+        let refused = polak(false, 64).begin(&mut double, size, EdgeShare::ALL, detail).map(drop);
         assert!(matches!(refused, Err(GpuError::Shape(_))), "{refused:?}");
     }
 }
@@ -228,8 +231,7 @@ fn every_pace_of_the_device_gives_the_count_of_brute_force() {
     let partition = random(5, 150, 30, 2, 0.5);
     let row_blocks = partition.row_blocks(&[70]);
     let size = partition.size_with(&row_blocks);
-    let streams = GpuMethod::ReverseEdge(reverse_edge::ReverseEdgeOptions { block_threads: 32, streams: 5 });
-    for method in [streams, skiffs(None)[2]] {
+    for method in [reverse_edge(32, 5), skiffs(64, None)[2]] {
         for pace in Pace::all(1) {
             let mut double = Double::new((method.least_bytes(&size) + (1 << 16)).next_multiple_of(256), pace).unwrap();
             let counted = partition.count(&mut double, &method, EdgeShare::ALL, &row_blocks).unwrap();

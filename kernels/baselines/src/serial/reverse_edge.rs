@@ -9,8 +9,7 @@
 
 use trimill_counting::{Resident, RowBlockView, RowsLocation};
 
-use super::rows::{covered, row_of};
-use super::{ResidentLists, common, vectors};
+use super::{ResidentLists, common, row_of, vectors};
 
 pub(super) struct ReverseEdgeSerial {
     lists: Vec<Vec<u32>>,
@@ -26,7 +25,9 @@ impl ResidentLists for ReverseEdgeSerial {
     fn count(&mut self, _: &Resident, row_block: &RowBlockView<'_>, location: &RowsLocation) -> u64 {
         let mut triangles = 0;
         for of_max in &self.lists {
-            for &mid in covered(of_max, row_block) {
+            let start = of_max.partition_point(|&b| b < row_block.range.start);
+            let end = of_max.partition_point(|&b| b < row_block.range.end);
+            for &mid in &of_max[start..end] {
                 triangles += common(of_max, row_of(row_block, location, mid, |local| &self.lists[local]));
             }
         }

@@ -7,8 +7,7 @@
 
 use trimill_counting::{Resident, RowBlockView, RowsLocation};
 
-use super::rows::row_of;
-use super::{ResidentLists, common};
+use super::{ResidentLists, common, row_of};
 
 pub(super) struct EdgeArrays {
     tail: Vec<u32>,

@@ -9,14 +9,25 @@ use SerialMethod::{CompactForward, Forward, ReverseEdge, ReverseEdgeSerial};
 fn count(method: SerialMethod, partition: &Partition, row_blocks: &[RowBlock]) -> u64 {
     let (size, mut backend) = (partition.size(0), method);
     let mut counter = backend.begin(size, EdgeShare::ALL, Detail::Total).unwrap();
-    let run = partition.runs(usize::MAX / 2).remove(0);
     let section = 4 * size.arcs + 12 * size.locals + 8;
-    assert!(counter.resident(run, pool()).unwrap().is_none());
+    assert!(counter.resident(partition.resident(), pool()).unwrap().is_none());
     row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.view(), pool()).unwrap());
     let CounterMemory::BesidesSections(Bytes(taken)) = counter.memory() else { panic!("of a device") };
     let taken = taken + section;
     assert!(taken <= method.footprint().least(&size), "{method:?}: {taken}");
     counter.finish().unwrap().triangles
+}
+
+/// Checks the counts with row blocks of proxies' rows, and of all rows.
+fn agree(methods: &[SerialMethod], partition: &Partition, all_cuts: &[Vec<u32>]) {
+    let expected = partition.triangles();
+    for cuts in all_cuts {
+        for row_blocks in [partition.row_blocks(cuts), partition.shared_row_blocks(cuts)] {
+            for &method in methods {
+                assert_eq!(count(method, partition, &row_blocks), expected, "{method:?} {cuts:?}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -27,19 +38,10 @@ fn whole_graphs_have_the_count_by_pairs_of_successors() {
     for (rows, known) in [(clique, 60 * 59 * 58 / 6), (path, 0), (star, 0), (vec![], 0)] {
         let partition = Partition::whole(rows);
         assert_eq!(partition.triangles(), known);
-        for method in SerialMethod::ALL {
-            assert_eq!(count(method, &partition, &partition.row_blocks(&[])), known, "{method:?}");
-        }
+        agree(&SerialMethod::ALL, &partition, &[vec![]]);
     }
     for seed in 1..4 {
-        let partition = random(seed, 900, 70, 3, 1.0);
-        for method in SerialMethod::ALL {
-            for cuts in [vec![], vec![20, 40]] {
-                let expected = partition.triangles();
-                assert_eq!(count(method, &partition, &partition.row_blocks(&cuts)), expected, "{method:?}");
-                assert_eq!(count(method, &partition, &partition.shared_row_blocks(&cuts)), expected, "{method:?}");
-            }
-        }
+        agree(&SerialMethod::ALL, &random(seed, 900, 70, 3, 1.0), &[vec![], vec![20, 40]]);
     }
 }
 
@@ -47,17 +49,7 @@ fn whole_graphs_have_the_count_by_pairs_of_successors() {
 fn partitions_are_counted_by_those_that_can() {
     for (seed, local_share) in [(5, 0.3), (6, 0.0), (7, 0.9)] {
         let partition = random(seed, 800, 60, 3, local_share);
-        let expected = partition.triangles();
-        for method in [ReverseEdge, ReverseEdgeSerial] {
-            for cuts in cuts(seed, 800) {
-                assert_eq!(count(method, &partition, &partition.row_blocks(&cuts)), expected, "{method:?} {cuts:?}");
-                assert_eq!(
-                    count(method, &partition, &partition.shared_row_blocks(&cuts)),
-                    expected,
-                    "{method:?} {cuts:?}"
-                );
-            }
-        }
+        agree(&[ReverseEdge, ReverseEdgeSerial], &partition, &cuts(seed, 800));
         for mut method in [Forward, CompactForward] {
             let begun = method.begin(partition.size(0), EdgeShare::ALL, Detail::Total);
             let refused = begun.map(|_| ()).unwrap_err().to_string();

@@ -83,5 +83,5 @@ fn counters_of_arcs_are_numbered_with_32_bits() {
     let mut double = Double::new(1 << 20, Pace::Late).unwrap();
     let size = PartitionExtent { locals: 1 << 20, arcs: (1 << 32) - 300, numbered: 1 << 20, row_block_limit: 1 << 10 };
     let refused = PackedCounter::begin(&mut double, size, Detail::Edges).map(drop);
-    assert!(matches!(refused, Err(GpuError::Section(_))), "{refused:?}");
+    assert!(matches!(refused, Err(GpuError::TooLarge(_))), "{refused:?}");
 }

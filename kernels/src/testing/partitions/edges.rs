@@ -84,7 +84,7 @@ impl Partition {
             }
         }
         row_blocks.last().into_iter().for_each(|row_block| read(&mut *counter, row_block));
-        let mut resident = vec![7; self.successors.len()];
+        let mut resident = vec![7; self.size(0).arcs as usize];
         for (i, into) in resident.chunks_mut(1000).enumerate() {
             counter.resident_edges(1000 * i as u64, into, pool()).unwrap();
         }

@@ -5,14 +5,8 @@ use trimill_system::Bytes;
 
 #[test]
 fn footprints_cover_what_is_taken_and_not_much_more() {
-    let skiff = |organisation| GpuMethod::Skiff(skiff::SkiffOptions { organisation, ..skiff::SkiffOptions::default() });
-    for method in [
-        GpuMethod::Polak(polak::PolakOptions::default()),
-        GpuMethod::ReverseEdge(reverse_edge::ReverseEdgeOptions::default()),
-        skiff(Organisation::BlockDegree),
-        skiff(Organisation::WarpIndex),
-        GpuMethod::RadixBinning(radix_binning::RadixBinningOptions::default()),
-    ] {
+    let [by_degree, _, by_warp] = skiffs(256, None);
+    for method in [polak(false, 64), reverse_edge(256, 1), by_degree, by_warp, binning(6, 32, None)] {
         let footprint = method.footprint();
         for (locals, arcs) in [(0u64, 0), (1, 0), (10, 45), (1000, 100_000), (1 << 20, 1 << 24), (1 << 24, 1 << 28)] {
             for proxies in [0, 1000, 1 << 20] {
@@ -38,9 +32,7 @@ fn footprints_cover_what_is_taken_and_not_much_more() {
 
 #[test]
 fn polak_prepares_on_the_gpu_where_that_fits() {
-    let footprint =
-        |on_cpu| GpuMethod::Polak(polak::PolakOptions { on_cpu, ..polak::PolakOptions::default() }).footprint();
-    let [auto, cpu] = [false, true].map(footprint);
+    let [auto, cpu] = [false, true].map(|on_cpu| polak(on_cpu, 64).footprint());
     let size = PartitionExtent { locals: 1000, arcs: 100_000, numbered: 1000, row_block_limit: 0 };
     let taken = |budget| auto.taken(Bytes(auto.least(&size)), &size, Bytes(budget)).get();
     // The GPU has each edge in both directions.
