@@ -58,11 +58,6 @@ impl NumberRuns {
         self.list.iter().copied().chain(run)
     }
 
-    /// The numbers themselves.
-    pub fn all(&self) -> &Self {
-        self
-    }
-
     /// How many numbers are below this one.
     pub fn below(&self, number: u32) -> usize {
         if self.list.is_empty() {

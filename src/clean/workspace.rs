@@ -5,7 +5,6 @@
 //! stays in memory and rows that had to be decoded 1/4 each. Rows that are oriented without cleaning wait in 5/16, or 9/16 if the graph
 //! goes to a file; arcs that are reversed first take 9/16, their tails up to 7/16, and sorting 1/4.
 
-use std::fmt::Debug;
 use std::path::Path;
 
 use trimill_system::disk::{DiskNeed, free_space};
@@ -32,7 +31,7 @@ const SMALL_READER: u64 = 128 << 10;
 const ROWS: u64 = 1 << 17;
 
 /// Where and in how much memory the stages up to the oriented graph work.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Workspace<'a> {
     pub memory: HostMemory,
     /// For buckets that do not fit in memory.
@@ -47,7 +46,7 @@ pub struct Workspace<'a> {
     pub later: Option<&'a dyn AfterPreparing>,
 }
 
-pub trait AfterPreparing: Debug + Sync {
+pub trait AfterPreparing: Sync {
     /// The smallest budget that suffices for these stages, for a graph of at most this size.
     fn floor(&self, vertices: u64, arcs: u64) -> Bytes;
 
@@ -176,7 +175,7 @@ impl<'a> Workspace<'a> {
 }
 
 /// Memory for buffers, once the arrays are allocated.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Shares<'a> {
     pub left: Bytes,
     pub space: Workspace<'a>,

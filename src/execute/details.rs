@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::edges::OnEdges;
+use super::queue::Item;
 use super::session::Session;
 use super::vertices::VertexSums;
-use super::work::Item;
 use crate::count::method::Choice;
 use crate::job::Job;
 use crate::paths::place;

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::time::Instant;
 
-use super::queue::{Queue, TakenItem};
+use super::queue::{Item, Queue, TakenItem};
 use super::results::partition_result;
 use super::session::Session;
-use super::work::{DeviceOutcome, Item, PartitionsToCount, SharedWork};
+use super::work::{DeviceOutcome, PartitionsToCount, SharedWork};
 use super::workers::{all_or_first_error, run_on_all};
 use crate::count::cuda::RUNS_AHEAD;
 use crate::report::DeviceResult;

@@ -4,7 +4,31 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 
+use trimill_counting::EdgeShare;
+use trimill_partitioners::build::BuiltPartition;
 use trimill_system::lock;
+
+/// What the queue of a job holds.
+pub(super) enum Item {
+    Range(u32),
+    /// A share of the edges of the one rank range that has all.
+    Share(EdgeShare),
+    Built(Box<BuiltPartition>),
+}
+
+impl Item {
+    pub(super) fn part(&self) -> u32 {
+        match self {
+            Self::Range(part) => *part,
+            Self::Share(_) => 0,
+            Self::Built(built) => built.part,
+        }
+    }
+
+    pub(super) fn share(&self) -> EdgeShare {
+        if let Self::Share(share) = self { *share } else { EdgeShare::ALL }
+    }
+}
 
 pub(super) struct Queue<T> {
     state: Mutex<QueueState<T>>,

@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use super::details::Details;
 use super::graph::Prepared;
+use super::queue::Item;
 use super::session::Session;
 use super::spilled::SpillsToCount;
-use super::work::{DeviceOutcome, Item};
+use super::work::DeviceOutcome;
 use crate::count::method::Choice;
 use crate::job::{Job, Mode};
 use crate::report::ShardReport;

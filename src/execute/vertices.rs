@@ -106,7 +106,7 @@ impl<'g> VertexSums<'g> {
         }
         // The locals' own counters come after those of all numbers; there are none if locals are consecutive.
         let first = window.start.max(*locals_at) - locals_at;
-        let numbers = (first..).zip(of_locals).map(|(i, _)| locals.all().at(i as usize));
+        let numbers = (first..).zip(of_locals).map(|(i, _)| locals.at(i as usize));
         let places: Vec<u32> = match ranks {
             None => numbers.collect(),
             Some(ranks) => numbers.map(|number| ranks[number as usize]).collect(),

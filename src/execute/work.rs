@@ -4,16 +4,15 @@ use rayon::ThreadPool;
 
 use super::building::Builders;
 use super::details::Details;
-use super::queue::Queue;
+use super::queue::{Item, Queue};
 use super::results::PlannedFigures;
 use super::stage_times::StageTimes;
 use crate::report::PartitionFigures;
 use crate::run_dir::Journal;
 use crate::stream::ranges::RankRange;
 use crate::stream::row_blocks::RowBlocks;
-use trimill_counting::{EdgeShare, PartitionSource};
+use trimill_counting::PartitionSource;
 use trimill_graph::OrientedGraph;
-use trimill_partitioners::build::BuiltPartition;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_partitioners::spill::{SpillReader, SpillSummary, Spilled};
 use trimill_system::control::{Control, Task, Unit};
@@ -31,27 +30,6 @@ impl DeviceOutcome {
         self.times.merge(&other.times);
         self.results.extend(other.results);
         self.kept.extend(other.kept);
-    }
-}
-
-pub(super) enum Item {
-    Range(u32),
-    /// A share of the edges of the one rank range that has all.
-    Share(EdgeShare),
-    Built(Box<BuiltPartition>),
-}
-
-impl Item {
-    pub(super) fn part(&self) -> u32 {
-        match self {
-            Self::Range(part) => *part,
-            Self::Share(_) => 0,
-            Self::Built(built) => built.part,
-        }
-    }
-
-    pub(super) fn share(&self) -> EdgeShare {
-        if let Self::Share(share) = self { *share } else { EdgeShare::ALL }
     }
 }
 

@@ -7,8 +7,8 @@
 
 use std::thread;
 
-use super::queue::Queue;
-use super::work::{DeviceOutcome, Item};
+use super::queue::{Item, Queue};
+use super::work::DeviceOutcome;
 use crate::stream::PartitionFailure;
 use trimill_counting::CountBackend;
 use trimill_system::threads::{WORKER, guarded, joined, spawn};

@@ -11,7 +11,7 @@ use toml::Table;
 
 use super::Job;
 use super::file::{JobFile, Tables};
-use super::overrides::{Override, known_job, overlay};
+use super::overrides::{Override, known_job, overlay, table};
 use super::parse::parse;
 use trimill_system::{Bytes, Error, Result};
 
@@ -124,14 +124,6 @@ fn names(file: &JobFile, path: &Path) -> Result<Vec<String>> {
         names.push(name);
     }
     Ok(names)
-}
-
-/// The table that `value` is, else an empty one.
-pub(super) fn table(value: Option<toml::Value>) -> Table {
-    match value {
-        Some(toml::Value::Table(table)) => table,
-        _ => Table::new(),
-    }
 }
 
 #[cfg(test)]

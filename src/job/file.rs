@@ -22,9 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::choices::{Backend, Mode, Partitioner, Parts, Prepare};
 use super::devices::{Devices, SpillTo};
 #[cfg(feature = "cli")]
-use super::schema::{budget, tile};
-#[cfg(feature = "cli")]
-use super::typed;
+use super::typed::{self, budget, tile};
 use trimill_input::format::Format;
 use trimill_input::{ColumnNames, Header, InputSettings};
 use trimill_partitioners::partition::prune::Prune;

@@ -13,7 +13,6 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::Table;
 
-use super::batch::table;
 use super::file::Tables;
 use super::parse::parse;
 use super::suggest;
@@ -93,6 +92,14 @@ pub fn overlay(below: &mut Table, above: Table) {
                 below.insert(key, value);
             }
         }
+    }
+}
+
+/// The table that `value` is, else an empty one.
+pub(super) fn table(value: Option<toml::Value>) -> Table {
+    match value {
+        Some(toml::Value::Table(table)) => table,
+        _ => Table::new(),
     }
 }
 

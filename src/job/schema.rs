@@ -1,22 +1,8 @@
 //! The JSON schema of job files, for editors: made from the same types that read them.
 
-use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
 use super::file::JobFile;
-use trimill_system::bytes::PATTERN;
-
-pub(super) fn budget(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": ["string", "integer", "null"],
-        "minimum": 1,
-        "pattern": format!("^(?![0.]*[^0-9.]*$){}", PATTERN.trim_start_matches('^'))
-    })
-}
-
-pub(super) fn tile(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "anyOf": [{ "enum": [0, null] }, { "type": "integer", "minimum": 64, "maximum": 1024 }] })
-}
 
 /// The schema as indented JSON with a newline at the end; `methods` are the names of all counting methods.
 pub fn schema<'a>(methods: impl Iterator<Item = &'a str>) -> String {

@@ -1,9 +1,13 @@
-//! How settings are typed as flags: numbers above zero, the name of a page, and what `--help` says at length. Tables fit 80
+//! How settings are typed: numbers above zero, the name of a page, sizes as the schema says it, and what `--help` says at length. Tables fit 80
 //! columns, of which 10 are blank, so that they are not wrapped.
 
 use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
 use std::str::FromStr;
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+use trimill_system::bytes::PATTERN;
 
 /// A number above zero.
 pub fn from_one<T: FromStr<Err = ParseIntError>>(typed: &str) -> Result<T, String> {
@@ -11,6 +15,18 @@ pub fn from_one<T: FromStr<Err = ParseIntError>>(typed: &str) -> Result<T, Strin
         IntErrorKind::PosOverflow => "the number is too large".into(),
         _ => "expected a whole number from 1 on".into(),
     })
+}
+
+pub(super) fn budget(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": ["string", "integer", "null"],
+        "minimum": 1,
+        "pattern": format!("^(?![0.]*[^0-9.]*$){}", PATTERN.trim_start_matches('^'))
+    })
+}
+
+pub(super) fn tile(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "anyOf": [{ "enum": [0, null] }, { "type": "integer", "minimum": 64, "maximum": 1024 }] })
 }
 
 /// The name of a page.

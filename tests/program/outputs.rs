@@ -92,16 +92,6 @@ fn what_standard_output_has_no_room_for_is_an_error() {
 }
 
 #[test]
-fn a_closed_standard_output_is_an_error_and_files_are_written() {
-    let place = place();
-    let output = within(&place, "exec >&-", &["count", &karate(), "--no-cache", "--output", "o"]);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(said.contains("standard output: cannot be written (Bad file descriptor"), "{said}");
-    assert!(place.path("o/result.json").is_file());
-}
-
-#[test]
 fn a_quiet_batch_has_only_errors_on_standard_error() {
     let place = Place::without_gpus();
     fs::write(place.path("j.toml"), format!("[[job]]\ninput.path = '{}'\n", karate())).unwrap();

@@ -12,7 +12,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
@@ -25,35 +25,17 @@ use tracing_subscriber::util::SubscriberInitExt;
 use trimill::program::{Failure, WORKER, end_at_once, guarded, json, own_process, printable, report_failed_reads};
 use trimill::{Control, Error, Kind, Result};
 
-/// Whether the process began with a closed standard output. Before `main`, the standard library opens /dev/null in its place, where the answer would
-/// be lost without an error.
-static OUTPUT_IS_CLOSED: AtomicBool = AtomicBool::new(false);
-
-#[used]
-#[allow(unsafe_code, reason = "the functions in this section are called before `main`")]
-#[cfg_attr(target_os = "linux", unsafe(link_section = ".init_array"))]
-static AT_LOAD: extern "C" fn() = look_at_output;
-
-extern "C" fn look_at_output() {
-    OUTPUT_IS_CLOSED.store(rustix::io::fcntl_getfd(io::stdout()).is_err(), Ordering::Relaxed);
-}
-
 fn main() -> ExitCode {
     own_process();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let mut out = ClosableOutput { out: io::stdout(), gone: false };
-    let mut status = run(arguments, &mut out, &mut io::stderr());
-    if status == 0 && OUTPUT_IS_CLOSED.load(Ordering::Relaxed) {
-        let unwritten = json::unwritten(rustix::io::Errno::BADF.into());
-        let _ = writeln!(io::stderr(), "error: {}", unwritten.advice("have it go to /dev/null if nobody reads it"));
-        status = code(Kind::Resource);
-    }
+    let code = run(arguments, &mut out, &mut io::stderr());
     if trimill_kernels::any_abandoned() {
         // The driver would wait for the device at the process's end.
         let _ = out.flush();
-        end_at_once(status);
+        end_at_once(code);
     }
-    ExitCode::from(status)
+    ExitCode::from(code)
 }
 
 fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {

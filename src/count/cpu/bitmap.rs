@@ -37,7 +37,7 @@ pub(super) struct BitmapState {
 impl BitmapState {
     /// Packs the rows that will be probed, those behind the hubs. The graph must be one partition with one row block.
     pub(super) fn pack(&mut self, resident: &mut Resident, end_of_hubs: u32) {
-        let probed = resident.numbers.all().below(end_of_hubs)..resident.numbers.len();
+        let probed = resident.numbers.below(end_of_hubs)..resident.numbers.len();
         self.packed = pack::pack_rows(resident, probed);
     }
 

@@ -9,9 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "cli")]
-use crate::job::schema::budget;
-#[cfg(feature = "cli")]
-use crate::job::typed;
+use crate::job::typed::{self, budget};
 #[cfg(feature = "cli")]
 use crate::shards::MOST_SHARDS;
 use trimill_system::Bytes;

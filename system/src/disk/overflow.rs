@@ -90,6 +90,10 @@ impl WaitingBytes {
             Self::File(WrittenBytes { place, .. }) => place.end - place.start,
         }
     }
+
+    pub fn in_file(&self) -> u64 {
+        self.length() - self.held()
+    }
 }
 
 impl Overflow {
