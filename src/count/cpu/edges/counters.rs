@@ -13,6 +13,9 @@ const LEAST_SHIFT: u32 = 12;
 /// The size of a worker's buffer of additions for a range.
 const COLLECTED: usize = 128;
 
+/// The size of a worker's buffer of the counts of rows that follow each other.
+const OF_ROWS: usize = 1 << 10;
+
 /// Counters in ranges of equal length, each with a lock: first the resident arcs, then the arcs of a row block.
 #[derive(Debug, Default)]
 pub(super) struct HostEdgeCounters {
@@ -93,87 +96,25 @@ impl HostEdgeCounters {
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn add_masks(counters: &mut [u32], places: &[u32], masks: &[u64]) {
     for (&place, &mask) in places.iter().zip(masks) {
-        add_mask(&mut counters[place as usize..], mask);
-    }
-}
-
-#[inline(always)]
-fn add_mask(counters: &mut [u32], mask: u64) {
-    if mask & mask.wrapping_sub(1) == 0 {
-        counters[mask.trailing_zeros() as usize] += 1;
-        return;
-    }
-    let (mut at, mut left) = (0, mask);
-    while left != 0 {
-        match counters.get_mut(at..).and_then(<[u32]>::first_chunk_mut::<8>) {
-            Some(eight) => {
-                let bits = left as u32 & 0xff;
-                eight.iter_mut().zip(0..).for_each(|(counter, bit)| *counter += bits >> bit & 1);
+        let mut at = place as usize;
+        if mask & mask.wrapping_sub(1) == 0 {
+            counters[at + mask.trailing_zeros() as usize] += 1;
+            continue;
+        }
+        let mut left = mask;
+        while left != 0 {
+            match counters.get_mut(at..).and_then(<[u32]>::first_chunk_mut::<8>) {
+                Some(eight) => {
+                    let bits = left as u32 & 0xff;
+                    eight.iter_mut().zip(0..).for_each(|(counter, bit)| *counter += bits >> bit & 1);
+                }
+                None => {
+                    let counters = counters[at..].iter_mut().zip(0..8);
+                    counters.for_each(|(counter, bit)| *counter += (left >> bit) as u32 & 1);
+                }
             }
-            None => {
-                let counters = counters[at..].iter_mut().zip(0..8);
-                counters.for_each(|(counter, bit)| *counter += (left >> bit) as u32 & 1);
-            }
+            (at, left) = (at + 8, left >> 8);
         }
-        (at, left) = (at + 8, left >> 8);
-    }
-}
-
-/// Counts of the arcs of a row and of those close before it, to be added to their counters: they need no lock, and stay in the cache.
-#[derive(Debug)]
-struct NearCounts {
-    counts: Vec<u32>,
-    /// The counter of the first one, and the end of those that may not be zero.
-    first: u64,
-    end: u64,
-}
-
-impl NearCounts {
-    /// With half as many before it, arcs to a row of a grid of 8,000 columns find it here.
-    const LEN: usize = 1 << 16;
-    const HALF: usize = Self::LEN / 2;
-
-    /// The counts of these arcs, if all are here.
-    #[inline(always)]
-    fn get(&mut self, first: u64, len: usize) -> Option<&mut [u32]> {
-        let at = first.wrapping_sub(self.first);
-        if at >= Self::LEN as u64 || len > Self::LEN - at as usize {
-            return None;
-        }
-        self.end = self.end.max(first + len as u64);
-        Some(&mut self.counts[at as usize..at as usize + len])
-    }
-
-    /// Makes room for a row of up to [`Self::HALF`] entries, and for arcs before it.
-    #[inline(always)]
-    fn move_to(&mut self, first: u64, len: usize, counters: &HostEdgeCounters) {
-        if len <= Self::HALF && (first < self.first || first + len as u64 > self.first + Self::LEN as u64) {
-            self.slide(first, len, counters);
-        }
-    }
-
-    #[inline(never)]
-    fn slide(&mut self, first: u64, len: usize, counters: &HostEdgeCounters) {
-        let next = self.first + Self::HALF as u64;
-        if first < next || first + len as u64 > next + Self::LEN as u64 {
-            self.flush(counters);
-            self.first = first.saturating_sub(Self::HALF as u64);
-            self.end = self.first;
-            return;
-        }
-        let used = (self.end - self.first).min(Self::HALF as u64) as usize;
-        counters.add(self.first, &self.counts[..used]);
-        self.counts.copy_within(Self::HALF.., 0);
-        self.counts[Self::HALF..].fill(0);
-        self.first = next;
-        self.end = self.end.max(next);
-    }
-
-    fn flush(&mut self, counters: &HostEdgeCounters) {
-        let used = &mut self.counts[..(self.end - self.first) as usize];
-        counters.add(self.first, used);
-        used.fill(0);
-        self.end = self.first;
     }
 }
 
@@ -184,11 +125,13 @@ pub(super) struct Additions {
     places: Vec<u32>,
     masks: Vec<u64>,
     used: Vec<u16>,
-    near: NearCounts,
+    /// Counts to be added to the counters from `first_of_rows` on.
+    rows: Vec<u32>,
+    first_of_rows: u64,
 }
 
 impl Additions {
-    pub(super) const BYTES: Bytes = Bytes((RANGES + 1) * (12 * COLLECTED as u64 + 2) + 4 * NearCounts::LEN as u64);
+    pub(super) const BYTES: Bytes = Bytes((RANGES + 1) * (12 * COLLECTED as u64 + 2) + 4 * OF_ROWS as u64);
 
     pub(super) fn new(counters: &HostEdgeCounters) -> Self {
         let ranges = counters.ranges.blocks();
@@ -198,7 +141,8 @@ impl Additions {
             places: vec![0; all],
             masks: vec![0; all],
             used: vec![0; ranges],
-            near: NearCounts { counts: vec![0; NearCounts::LEN], first: 0, end: 0 },
+            rows: Vec::with_capacity(OF_ROWS),
+            first_of_rows: 0,
         }
     }
 
@@ -206,36 +150,33 @@ impl Additions {
         Bytes::of::<u32>(self.places.capacity() as u64)
             + Bytes::of::<u64>(self.masks.capacity() as u64)
             + Bytes::of::<u16>(self.used.capacity() as u64)
-            + Bytes::of::<u32>(self.near.counts.capacity() as u64)
-    }
-
-    /// To be called before the arcs of this row are counted, or of others by way of it.
-    #[inline(always)]
-    pub(super) fn move_to(&mut self, first: u64, len: usize, counters: &HostEdgeCounters) {
-        self.near.move_to(first, len, counters);
-    }
-
-    /// Counts of these arcs that are added later; none if they are not close before the row that is counted.
-    #[inline(always)]
-    pub(super) fn near(&mut self, first: u64, len: usize) -> Option<&mut [u32]> {
-        self.near.get(first, len)
+            + Bytes::of::<u32>(self.rows.capacity() as u64)
     }
 
     /// Adds the counts of a row, now or later: to take locks is slow if rows are short.
     #[inline(always)]
     pub(super) fn push_row(&mut self, first: u64, counts: &[u32], counters: &HostEdgeCounters) {
-        match self.near(first, counts.len()) {
-            Some(near) => near.iter_mut().zip(counts).for_each(|(near, count)| *near += count),
-            None => counters.add(first, counts),
+        let place = first.wrapping_sub(self.first_of_rows);
+        if place < self.rows.len() as u64 || place.saturating_add(counts.len() as u64) > OF_ROWS as u64 {
+            self.add_rows(counters);
+            self.first_of_rows = first;
+            if counts.len() > OF_ROWS {
+                return counters.add(first, counts);
+            }
         }
+        // The rows between have no triangles.
+        self.rows.resize((first - self.first_of_rows) as usize, 0);
+        self.rows.extend_from_slice(counts);
+    }
+
+    fn add_rows(&mut self, counters: &HostEdgeCounters) {
+        counters.add(self.first_of_rows, &self.rows);
+        self.rows.clear();
     }
 
     /// Adds 1, now or later, for each bit of `mask`; its lowest bit is for `counter`.
     #[inline(always)]
     pub(super) fn push(&mut self, counter: u64, mask: u64, counters: &HostEdgeCounters) {
-        if let Some(near) = self.near(counter, 64 - mask.leading_zeros() as usize) {
-            return add_mask(near, mask);
-        }
         let (range, place) = ((counter >> self.shift) as usize, counter & ((1 << self.shift) - 1));
         let room = (1 << self.shift) - place;
         if room < 64 && mask >> room != 0 {
@@ -269,7 +210,7 @@ impl Additions {
     }
 
     pub(super) fn flush(&mut self, counters: &HostEdgeCounters) {
-        self.near.flush(counters);
+        self.add_rows(counters);
         (0..self.used.len()).for_each(|range| self.add_range(range, counters));
     }
 }

@@ -237,34 +237,23 @@ impl<const WIDTH: usize> ShortRow<WIDTH> {
     #[inline(always)]
     fn with(&mut self, successor: Successor<'_>, additions: &mut Additions, around: &Around<'_>) -> u32 {
         let mut all = 0;
-        if let Some(near) = additions.near(successor.first, successor.row.len()) {
-            for (count, &c) in near.iter_mut().zip(successor.row) {
-                let is_found = self.find(c);
-                *count += is_found;
-                all += is_found;
-            }
-            return all;
-        }
         for (first, some) in (successor.first..).step_by(64).zip(successor.row.chunks(64)) {
-            let mask = (0..).zip(some).fold(0, |mask, (place, &c)| mask | u64::from(self.find(c)) << place);
+            let mut mask = 0;
+            for (place, &c) in some.iter().enumerate() {
+                let mut is_found = 0;
+                for (found, &entry) in self.found.iter_mut().zip(&self.entries) {
+                    let is_same = u32::from(entry == c);
+                    *found += is_same;
+                    is_found |= is_same;
+                }
+                mask |= u64::from(is_found) << place;
+            }
             if mask != 0 {
                 additions.push(first, mask, around.counters);
                 all += mask.count_ones();
             }
         }
         all
-    }
-
-    /// Whether `c` is in the row (1 or 0); counts it there.
-    #[inline(always)]
-    fn find(&mut self, c: u32) -> u32 {
-        let mut is_found = 0;
-        for (found, &entry) in self.found.iter_mut().zip(&self.entries) {
-            let is_same = u32::from(entry == c);
-            *found += is_same;
-            is_found |= is_same;
-        }
-        is_found
     }
 }
 
@@ -355,7 +344,6 @@ pub(super) fn count_run(
             continue;
         }
         worker.own.begin(end);
-        worker.additions.move_to(resident.offsets[local], end, counters);
         let of_row = if packed {
             match words {
                 Some(words) => worker.own.mark_words(words),
