@@ -176,7 +176,6 @@ impl<'a> LargerEnds<'a> {
 
     fn scatter(&self, run: &EdgeRun<'_>, scratch: &mut RunScratch, window: &EdgeChunk<'_>) {
         let RunScratch { sums, hubs, later } = scratch;
-        let put_later = |(vertex, edge): (u32, u64)| window.put(window.take(vertex, 1).wrapping_sub(1), edge);
         // Reserves the places of all edges of a hub in this run at once.
         for (rank, row, sums) in run.rows(sums) {
             let tail = self.order[rank as usize];
@@ -211,13 +210,13 @@ impl<'a> LargerEnds<'a> {
                 } else {
                     prefetch(window.ends, (vertex - window.first) as usize);
                     if later.len() == LATER {
-                        later.drain(..).for_each(put_later);
+                        window.put_all(later);
                     }
                     later.push((vertex, edge));
                 }
             }
         }
-        later.drain(..).for_each(put_later);
+        window.put_all(later);
     }
 }
 
@@ -236,6 +235,17 @@ impl EdgeChunk<'_> {
 
     fn take(&self, vertex: u32, edges: u64) -> u64 {
         self.ends[(vertex - self.first) as usize].fetch_sub(edges, Relaxed)
+    }
+
+    /// Puts up to [`LATER`] edges into the lists of these vertices. All places are taken first: an atomic operation waits for the stores before it, which
+    /// mostly miss the caches.
+    fn put_all(&self, edges: &mut Vec<(u32, u64)>) {
+        let mut places = [0; LATER];
+        for (place, &(vertex, _)) in places.iter_mut().zip(&*edges) {
+            *place = self.take(vertex, 1).wrapping_sub(1);
+            prefetch(self.edges, *place as usize);
+        }
+        places.iter().zip(edges.drain(..)).for_each(|(&place, (_, edge))| self.put(place, edge));
     }
 
     fn put(&self, place: u64, edge: u64) {
