@@ -18,7 +18,7 @@ pub fn cluster(run: &Path, cluster: &ClusterTable, program: Option<&Path>, force
     if asked > parts {
         tracing::warn!(
             "{asked} shards of {}: no more tasks are written than partitions; 'trimill prepare --shards {asked}' in another run directory \
-             makes more partitions",
+             makes more partitions, if --parts does not say how many",
             plural(parts, "partition", "partitions")
         );
     }

@@ -30,11 +30,8 @@ pub fn plan(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, con
 impl Planned {
     fn advice_on_parts(&self) -> Option<String> {
         let (asked, parts, device) = (self.plan.parts_asked, self.plan.parts(), self.limits.device);
-        (asked != parts).then(|| {
-            format!(
-                "in {} the graph does not fit {device}: it was split into {parts}; --parts {parts} or more avoids that",
-                plural(asked, "part", "parts")
-            )
+        (self.names_parts() && asked != parts).then(|| {
+            format!("in {} the graph does not fit {device}: it was split into {parts}", plural(asked, "part", "parts"))
         })
     }
 
@@ -120,12 +117,17 @@ impl Planned {
         .complete())
     }
 
+    /// Whether the job, or the file of its assignment, says how many parts there are.
+    fn names_parts(&self) -> bool {
+        let partition = &self.session.job.settings.partition;
+        partition.parts() != Parts::Auto || matches!(partition.partitioner(), Partitioner::File(_))
+    }
+
     fn parts_reason(&self) -> PartsReason {
-        let Self { plan, limits, session, .. } = self;
-        let named = session.job.settings.partition.parts() != Parts::Auto
-            || matches!(session.job.settings.partition.partitioner(), Partitioner::File(_));
+        let Self { plan, limits, .. } = self;
+        let named = self.names_parts();
         match plan.parts() {
-            parts if parts != plan.parts_asked => PartsReason::Split,
+            parts if named && parts != plan.parts_asked => PartsReason::Split,
             1 => PartsReason::Whole,
             _ if named => PartsReason::Asked,
             parts if parts == limits.parts => PartsReason::Devices,

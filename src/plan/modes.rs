@@ -56,7 +56,8 @@ impl Planner<'_> {
     pub fn spilled(&self, sets: &Plan) -> f64 {
         let kept: u64 = sets.sizes.iter().map(|size| size.arcs_kept).sum();
         let edges = self.graph.edges() as f64;
-        self.limits.machine.spilling(edges, kept as f64, visits(&sets.sizes, &sets.predictions))
+        let machine = &self.limits.machine;
+        machine.spilling(edges, kept as f64, visits(&sets.sizes, &sets.predictions)) + machine.spills(sets.parts())
     }
 }
 

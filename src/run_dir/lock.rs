@@ -64,9 +64,18 @@ fn opened(dir: &Path, path: &Path) -> Result<(File, String)> {
 
 /// Whether `dir` has a lock of this program and this user.
 pub(super) fn is_there(dir: &Path) -> bool {
-    let mut said = String::new();
-    let file = disk::open_own(&dir.join(LOCK)).ok().flatten();
-    file.is_some_and(|file| file.take(TEXT).read_to_string(&mut said).is_ok()) && is_ours(&said, dir)
+    said_in(dir).is_some()
+}
+
+/// The id in the lock of `dir`, if there is one.
+pub(super) fn id_of(dir: &Path) -> Option<u64> {
+    said_in(dir).and_then(|said| u64::from_str_radix(said.trim_end().split_once(ID)?.1, 16).ok())
+}
+
+fn said_in(dir: &Path) -> Option<String> {
+    let (mut said, file) = (String::new(), disk::open_own(&dir.join(LOCK)).ok().flatten()?);
+    file.take(TEXT).read_to_string(&mut said).ok()?;
+    is_ours(&said, dir).then_some(said)
 }
 
 /// Whether a lock file in `dir` that begins with the text `said` is this program's.

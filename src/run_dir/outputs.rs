@@ -123,8 +123,8 @@ impl RunDir {
     pub fn earlier_spills(&self) -> Vec<PathBuf> {
         let AnnouncedFiles { spill_dirs, mut run_dirs, .. } = known_outputs(&self.path);
         let here = place(&self.path);
-        // Another run directory that is still there keeps its spills: this one may be a copy of it.
-        run_dirs.retain(|run| place(run) == here || !lock::is_there(run));
+        // A run directory with the same id that is still there keeps its spills: this one is a copy of it.
+        run_dirs.retain(|run| place(run) == here || lock::id_of(run) != Some(self.id));
         run_dirs.push(here);
         let elsewhere = spill_dirs.iter().flat_map(|dir| run_dirs.iter().map(move |run| self.spills_in(dir, run)));
         std::iter::once(self.spills(None)).chain(elsewhere).collect()
@@ -145,11 +145,19 @@ mod tests {
     #[test]
     fn directories_that_have_the_same_path_one_after_another_have_different_folders_for_spills() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("run");
-        let spills = || RunDir::open(&path).unwrap().spills(Some(dir.path()));
-        let first = spills();
-        assert_eq!(spills(), first);
-        std::fs::rename(&path, dir.path().join("other")).unwrap();
-        assert_ne!(spills(), first);
+        let (path, renamed) = (dir.path().join("run"), dir.path().join("other"));
+        let announced = || {
+            let run = RunDir::open(&path).unwrap();
+            run.announce(Vec::new(), Some(dir.path()), false).unwrap();
+            run.spills(Some(dir.path()))
+        };
+        let first = announced();
+        assert_eq!(announced(), first);
+        std::fs::rename(&path, &renamed).unwrap();
+        assert_ne!(announced(), first);
+        let earlier = || RunDir::open(&renamed).unwrap().earlier_spills();
+        assert!(earlier().contains(&first), "only another directory has its old path now");
+        std::fs::copy(renamed.join("lock"), path.join("lock")).unwrap();
+        assert!(!earlier().contains(&first), "it may be a copy of that directory");
     }
 }

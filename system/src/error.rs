@@ -86,6 +86,16 @@ impl Error {
         Self::new(Kind::Resource, None, found)
     }
 
+    /// The system does not give this much memory.
+    pub fn no_memory(bytes: Bytes) -> Self {
+        Self::resource(format!("no memory for {bytes}")).advice(MORE_MEMORY)
+    }
+
+    /// Ends the work of a thread, whose caller gets this error from [`crate::threads::joined`]: for functions that hardly ever fail.
+    pub fn panic(self) -> ! {
+        std::panic::resume_unwind(Box::new(self))
+    }
+
     /// Stopped from outside.
     pub fn interrupted() -> Self {
         Self::new(Kind::Interrupted, None, "interrupted")
@@ -337,10 +347,12 @@ impl Error {
     }
 }
 
+const MORE_MEMORY: &str = "free some memory, or raise its limit (`ulimit -v`)";
+
 /// What to do if the cause is not a file but a limit of the system: memory or open files are used up.
 fn limit(error: &io::Error) -> Option<&'static str> {
     match Errno::from_io_error(error)? {
-        Errno::NOMEM => Some("free some memory, or raise its limit (`ulimit -v`)"),
+        Errno::NOMEM => Some(MORE_MEMORY),
         Errno::MFILE | Errno::NFILE => Some("raise the limit of open files (`ulimit -n`)"),
         _ => None,
     }

@@ -125,15 +125,18 @@ fn not_started(error: &dyn Display) -> Error {
         .advice("lower --threads, or raise the limits of processes and of memory (`ulimit -u`, `ulimit -v`)")
 }
 
-/// The value of a thread, or an error if it panicked; `who` names the thread.
+/// The value of a thread, or an error if it panicked: the one that it panicked with ([`Error::panic`]), if any. `who` names the thread.
 pub fn joined<T>(who: &str, result: std::thread::Result<T>) -> Result<T> {
-    result.map_err(|panic| {
-        let what = panic
-            .downcast_ref::<&str>()
-            .map(ToString::to_string)
-            .or_else(|| panic.downcast_ref::<String>().cloned())
-            .unwrap_or_default();
-        Error::defect(format!("{who} failed: {what}"))
+    result.map_err(|panic| match panic.downcast::<Error>() {
+        Ok(error) => *error,
+        Err(panic) => {
+            let what = panic
+                .downcast_ref::<&str>()
+                .map(ToString::to_string)
+                .or_else(|| panic.downcast_ref::<String>().cloned())
+                .unwrap_or_default();
+            Error::defect(format!("{who} failed: {what}"))
+        }
     })
 }
 
@@ -144,7 +147,11 @@ pub fn guarded<T>(who: &str, work: impl FnOnce() -> T) -> Result<T> {
 
 #[cfg(test)]
 mod tests {
+    use rayon::prelude::*;
+
     use super::*;
+    use crate::error::Kind;
+    use crate::mapped::zeros;
 
     #[test]
     fn far_too_many_threads_are_refused_before_any_is_started() {
@@ -156,6 +163,15 @@ mod tests {
             assert!(error.contains(&format!("{threads} threads; expected at most {}", most())), "{error}");
             assert!(pool(NonZeroUsize::new(threads)).is_err());
         }
+    }
+
+    #[test]
+    fn memory_that_the_system_does_not_give_is_an_error_of_the_job() {
+        let pool = pool(NonZeroUsize::new(2)).unwrap();
+        let all = || (0..2).into_par_iter().map(|_| zeros::<u64>(usize::MAX / 32).len()).sum::<usize>();
+        let error = guarded("a thread", || pool.install(all)).unwrap_err();
+        assert_eq!(error.kind(), Kind::Resource);
+        assert!(error.to_string().contains("no memory for") && error.to_string().contains("ulimit -v"), "{error}");
     }
 
     fn worker(pool: &JobPool) -> std::thread::ThreadId {

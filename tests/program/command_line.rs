@@ -98,6 +98,20 @@ fn the_job_files_that_come_with_it_are_right() {
 }
 
 #[test]
+fn no_option_is_suggested_that_the_command_refuses() {
+    for (line, suggested) in [
+        ("merge r --shard 0/1", None),
+        ("prepare g --keep-spil", None),
+        ("count g --keep-spil", Some("'--keep-spill'")),
+    ] {
+        let said = text(&trimill(&line.split(' ').collect::<Vec<_>>()).stderr);
+        assert!(said.starts_with("error: unexpected argument"), "{said}");
+        assert_eq!(said.contains("a similar argument exists"), suggested.is_some(), "{said}");
+        assert!(suggested.is_none_or(|option| said.contains(option)), "{said}");
+    }
+}
+
+#[test]
 fn a_closed_pipe_is_no_panic() {
     let trimill = env!("CARGO_BIN_EXE_trimill");
     let line = format!("{trimill} completions bash | true; exit ${{PIPESTATUS[0]}}");

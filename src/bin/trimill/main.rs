@@ -71,11 +71,24 @@ fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8
     }
 }
 
+/// Whether the command in `arguments` hides this option.
+fn is_hidden(option: &str, arguments: &[OsString]) -> bool {
+    let program = Cli::command();
+    let words = arguments.iter().skip(1);
+    let command = words.fold(&program, |command, word| command.find_subcommand(word).unwrap_or(command));
+    command.get_arguments().any(|arg| arg.is_hide_set() && arg.get_long() == option.strip_prefix("--"))
+}
+
 fn refuse(mut error: clap::Error, arguments: &[OsString], out: &mut dyn Write, err: &mut dyn Write) {
     let has = |word: &str| arguments.iter().skip(1).any(|argument| argument == word);
     if error.kind() == ErrorKind::UnknownArgument {
         // clap would say how to pass a value that begins with `-`, which a mistyped option is not.
         error.remove(ContextKind::Suggested);
+        // Nor does it help to suggest an option that the command would refuse.
+        if matches!(error.get(ContextKind::SuggestedArg), Some(ContextValue::String(name)) if is_hidden(name, arguments))
+        {
+            error.remove(ContextKind::SuggestedArg);
+        }
     }
     let rendered = error.render().to_string();
     // The standard library's messages about text that is no number.
