@@ -130,7 +130,6 @@ impl Cpu {
             numbered,
             most_hubs,
             room_by_head: by_head::room_taken(self.by_head, size.arcs, by_head::ENOUGH_ROOM),
-            sorted_by_head: self.room.arcs,
             cursors: zeros(size.locals as usize),
             workers: (0..workers_for(self.workers, size)).map(|_| worker()).collect(),
             counters: vertices.map(HostVertexCounters::new),

@@ -320,7 +320,7 @@ mod tests {
         writer.add(From(1 << 32), &given).unwrap();
         writer.finish().unwrap();
         assert!(key.path::<ByArc>(dir.path()).metadata().unwrap().len() < 1000);
-        let sums = Sums::<ByArc>::in_memory(key.keys);
+        let sums = Sums::<ByArc>::in_file(key.keys, dir.path()).unwrap();
         let counts = PartCounts::open(dir.path(), key).unwrap().unwrap();
         PartCounts::add_all(&[counts], &sums, |_| Ok(())).unwrap();
         let mut read = vec![9; given.len() + 2];

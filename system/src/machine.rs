@@ -48,6 +48,18 @@ pub fn free_memory() -> Bytes {
     kib_of("/proc/meminfo", "MemAvailable:")
 }
 
+/// The largest cache of the first core, which it may share with others; zero if the system does not give its size.
+pub fn largest_cache() -> Bytes {
+    static FOUND: LazyLock<Bytes> = LazyLock::new(|| {
+        let kib = |level: u32| -> Option<u64> {
+            let size = fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{level}/size")).ok()?;
+            size.trim().strip_suffix('K')?.parse().ok()
+        };
+        Bytes(1024 * (0..).map_while(kib).max().unwrap_or(0))
+    });
+    *FOUND
+}
+
 /// The product name of the processor, or its architecture if the system does not give a name.
 pub fn processor() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

@@ -21,8 +21,6 @@ pub(super) struct BitmapState {
     pub(super) numbered: u32,
     pub(super) most_hubs: u32,
     pub(super) room_by_head: usize,
-    /// How many arcs sorted by head a worker has room for.
-    pub(super) sorted_by_head: usize,
     pub(super) by_head: Vec<u64>,
     /// How many entries of each local's row earlier row blocks have covered.
     pub(super) cursors: Vec<u32>,
@@ -53,8 +51,10 @@ impl BitmapState {
         self.hubs.take(range.start..end_of_hubs, |b| successors.row(b));
         if !self.hubs.range().is_empty() || !heads.is_empty() {
             // All workers allocate, so that the memory taken does not depend on which of them run.
-            parallel::each(&self.workers, |worker| lock(worker).allocate());
+            parallel::each(&self.workers, |worker| lock(worker).allocate(self.hubs.bytes()));
         }
+        // How many arcs by head a worker has room to sort.
+        let sorted = self.workers.first().map_or(0, |worker| lock(worker).postponed.room.arcs);
         let (hubs, workers, counters) = (&self.hubs, &self.workers, self.counters.as_ref());
         let progress = self.progress.as_ref();
         let most_arcs = if heads.is_empty() { u64::MAX } else { self.room_by_head as u64 };
@@ -67,7 +67,7 @@ impl BitmapState {
                     self.by_head = zeros(self.room_by_head);
                 }
                 let arcs = heads.of_batch(resident, &batch, &mut self.by_head);
-                let counted = parallel::try_map(heads.parts(&arcs, self.sorted_by_head), |part| {
+                let counted = parallel::try_map(heads.parts(&arcs, sorted), |part| {
                     progress.map_or(Ok(()), Progress::check)?;
                     Ok(part.count(&mut free(workers), successors, counters))
                 })?;

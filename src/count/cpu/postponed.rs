@@ -3,10 +3,15 @@
 use std::ops::Range;
 
 use super::probe::NonEmptyWords;
-use trimill_system::{Bytes, mapped};
+use trimill_system::Bytes;
+use trimill_system::machine::largest_cache;
+use trimill_system::mapped::{self, with_capacity};
 
-/// The capacity of the buffer of arcs, at most and at least: smaller ones do not pay off.
-pub(super) const MOST_ARCS: usize = 1 << 19;
+/// The capacity of the buffer of arcs, at most and at least: smaller ones do not pay off. A smaller one stays in a core's own cache, a larger one has
+/// more arcs to a hub each time its row is loaded: the smaller one is faster where rows are loaded from a cache, by 22% (GAP-kron 20 on a Xeon with
+/// 300 MiB), and slower where they are not, by 30% (GAP-kron 21 on an EPYC with 32 MiB; docs/results/postponed-arcs-h200.txt).
+const MOST_ARCS: usize = 1 << 19;
+const MOST_ARCS_IN_CACHE: usize = 1 << 17;
 const LEAST_ARCS: usize = 1 << 10;
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -82,14 +87,18 @@ impl PostponedArcs {
         Self { room, bits: Vec::new(), places: Vec::new(), arcs: Vec::new(), sorted: SortedArcs::default() }
     }
 
-    /// Allocates the arrays, which a graph without hubs does not need.
-    pub(super) fn allocate(&mut self) {
+    /// Allocates the arrays, which a graph without hubs does not need; `hubs` is the size of the hubs' rows.
+    pub(super) fn allocate(&mut self, hubs: Bytes) {
         if self.sorted.is_allocated() {
             return;
         }
-        self.bits.reserve_exact(self.room.words);
-        self.places.reserve_exact(self.room.words);
-        self.arcs.reserve_exact(self.room.arcs);
+        let Capacity { arcs, first, heads, vertices, .. } = self.room;
+        if arcs > MOST_ARCS_IN_CACHE && hubs <= largest_cache() {
+            self.room = Capacity::holding(first..first + heads as u32, MOST_ARCS_IN_CACHE, vertices);
+        }
+        self.bits = with_capacity(self.room.words);
+        self.places = with_capacity(self.room.words);
+        self.arcs = with_capacity(self.room.arcs);
         self.sorted = SortedArcs::new(self.room.arcs, self.room.heads);
     }
 
@@ -192,7 +201,9 @@ pub(super) struct SortedArcs {
 
 impl SortedArcs {
     pub(super) fn new(arcs: usize, heads: usize) -> Self {
-        Self { arcs: vec![PostponedArc::default(); arcs], ends: vec![0; heads + 1] }
+        let mut sorted = with_capacity(arcs);
+        sorted.resize(arcs, PostponedArc::default());
+        Self { arcs: sorted, ends: vec![0; heads + 1] }
     }
 
     pub(super) const fn bytes_for(arcs: usize, heads: usize) -> Bytes {

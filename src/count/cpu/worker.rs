@@ -70,9 +70,9 @@ impl CpuWorker {
         }
     }
 
-    /// Allocates the arrays for hubs, which a graph without hubs does not need.
-    pub(super) fn allocate(&mut self) {
-        self.postponed.allocate();
+    /// As [`PostponedArcs::allocate`].
+    pub(super) fn allocate(&mut self, hubs: Bytes) {
+        self.postponed.allocate(hubs);
         if self.postponed.room.vertices && self.locals.is_empty() {
             self.locals = vec![0; self.postponed.room.words];
             self.of_locals = vec![0; self.postponed.room.words];
