@@ -93,7 +93,8 @@ impl PostponedArcs {
             return;
         }
         let Capacity { arcs, first, heads, vertices, .. } = self.room;
-        if arcs > MOST_ARCS_IN_CACHE && hubs <= largest_cache() {
+        // An eighth is left for what is read beside the hubs' rows.
+        if arcs > MOST_ARCS_IN_CACHE && hubs.get() <= largest_cache().get() / 8 * 7 {
             self.room = Capacity::holding(first..first + heads as u32, MOST_ARCS_IN_CACHE, vertices);
         }
         self.bits = with_capacity(self.room.words);
