@@ -2,14 +2,14 @@
 
 use std::io::Write as _;
 use std::ops::Range;
-use std::sync::Mutex;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use trimill_system::disk::Output;
 use trimill_system::ordered::make_and_write;
-use trimill_system::{Error, Result, lock};
+use trimill_system::parallel::IdleValues;
+use trimill_system::{Error, Result};
 
 /// Rows that a thread makes together; fewer with names, which may be long.
 pub(crate) const ROWS: usize = 1 << 14;
@@ -58,19 +58,18 @@ impl TextTable {
     fn write(self, to: &mut Output, chunks: u64, put: impl Fn(u64, &mut Vec<u8>) -> Result<()> + Sync) -> Result<()> {
         let name = to.name().to_path_buf();
         // Shared buffers: only a thread that makes a chunk holds uncompressed text.
-        let idle = Mutex::<Vec<Vec<u8>>>::default();
+        let idle = IdleValues::<Vec<u8>>::default();
         let make = |chunk, stored: &mut Vec<u8>| {
             stored.clear();
             if self.compress == Compress::No {
                 return put(chunk, stored);
             }
-            let before = lock(&idle).pop();
-            let mut text = before.unwrap_or_default();
-            text.clear();
-            put(chunk, &mut text)?;
-            self.compress.compress(&text, stored).map_err(|e| Error::write(&name, e))?;
-            lock(&idle).push(text);
-            Ok(())
+            let work = |text: &mut Vec<u8>| {
+                text.clear();
+                put(chunk, text)?;
+                self.compress.compress(text, stored).map_err(|e| Error::write(&name, e))
+            };
+            idle.with(|| Ok(Vec::new()), work)
         };
         make_and_write(chunks, make, |stored: &Vec<u8>| to.write_all(stored).map_err(|e| Error::write(&name, e)))
     }

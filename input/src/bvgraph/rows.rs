@@ -1,7 +1,7 @@
 //! The rows of a graph, decoded where they are needed. The lengths of rows come first: from the pass that cuts the stream or, with offsets, each
 //! row's beginning. Then threads decode chunks.
 
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 use super::bits::{BitOrder, BitReader};
 use super::chunk::{Before, BvChunk};
@@ -10,7 +10,8 @@ use super::decode::ChunkReader;
 use super::{BATCH, Bvgraph};
 use crate::rows::{AdjacencyRows, PART, RowChunk, Symmetry, unless_damaged};
 use trimill_system::control::{Control, Unit};
-use trimill_system::{Error, Result, lock, parallel};
+use trimill_system::parallel::{self, IdleValues};
+use trimill_system::{Error, Result};
 
 /// How many arcs are looked up in reverse before all are read.
 const SAMPLE: usize = 16;
@@ -19,12 +20,12 @@ pub(super) struct BvGraphRows<'a, O> {
     graph: &'a Bvgraph,
     chunks: OnceLock<Vec<BvChunk>>,
     symmetry: OnceLock<Symmetry>,
-    idle: Mutex<Vec<ChunkReader<'a, O>>>,
+    idle: IdleValues<ChunkReader<'a, O>>,
 }
 
 impl<'a, O: BitOrder> BvGraphRows<'a, O> {
     pub(super) fn new(graph: &'a Bvgraph) -> Self {
-        Self { graph, chunks: OnceLock::new(), symmetry: OnceLock::new(), idle: Mutex::default() }
+        Self { graph, chunks: OnceLock::new(), symmetry: OnceLock::new(), idle: IdleValues::default() }
     }
 
     /// Whether the first arcs could be a symmetric graph's: each has its reverse, if its head's row is there. Most directed graphs fail.
@@ -42,12 +43,8 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
         Ok(arcs.iter().all(|&(u, v)| u.max(v) >= last || arcs.binary_search(&(v, u)).is_ok()))
     }
 
-    fn with_reader<T>(&self, work: impl FnOnce(&mut ChunkReader<'a, O>) -> T) -> T {
-        let idle = lock(&self.idle).pop();
-        let mut reader = idle.unwrap_or_else(|| ChunkReader::new(self.graph, None));
-        let result = work(&mut reader);
-        lock(&self.idle).push(reader);
-        result
+    fn with_reader<T>(&self, work: impl FnOnce(&mut ChunkReader<'a, O>) -> Result<T>) -> Result<T> {
+        self.idle.with(|| Ok(ChunkReader::new(self.graph, None)), work)
     }
 
     /// The chunks, and without a file of offsets the degrees of all rows; `None` if the graph is known to contradict `directed`.
