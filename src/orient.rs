@@ -88,7 +88,7 @@ pub fn orient(
         drop(rank_of);
         bucket_bytes = Bytes(pairs.bytes_written() + arcs.buckets.bytes_written());
         drop(pairs);
-        arcs.rows(write, &task, control)
+        arcs.rows(write, &task)
     };
     let sections = VertexSections { degrees: &arcs.blocks.degrees, order, ids: Some(&used) };
     let made = make(place, layout, sections, || Ok(source.to_owned()), rows)?;

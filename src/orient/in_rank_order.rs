@@ -17,7 +17,7 @@ use super::row_pass::{arc_hash, are_distinct, keep};
 use trimill_graph::rows::put_distances;
 use trimill_graph::writing::RowsWritten;
 use trimill_input::rows::{MappedRows, PART};
-use trimill_system::control::{Control, Task};
+use trimill_system::control::Task;
 use trimill_system::{Error, Result};
 
 /// The most successors of rows that are copied together; a longer row is taken in parts of [`PART`].
@@ -108,11 +108,11 @@ fn hash_of(tails: &[u32], successors: &[u32], key: u64) -> u64 {
 
 impl RowsInRankOrder<'_> {
     /// Makes all file blocks; an error if the rows are not those of a clean graph ([`Self::is_unclean`]).
-    pub(super) fn rows(&self, write: &Write<'_>, task: &Task, control: &Control) -> Result<RowsWritten> {
+    pub(super) fn rows(&self, write: &Write<'_>, task: &Task) -> Result<RowsWritten> {
         let in_order = BlocksInOrder::default();
         let blocks = self.blocks.file_blocks();
         let make = |first: usize| {
-            control.check()?;
+            task.check()?;
             let (mut batch, mut arcs) = (RowBatch::default(), 0);
             let these = first * TOGETHER..blocks.min((first + 1) * TOGETHER);
             let made = self.blocks.made_with(these, |ranks, distances, lengths| {

@@ -11,7 +11,7 @@ use crate::clean::buckets::Buckets;
 use crate::clean::workspace::check_bucket;
 use trimill_graph::rows::put_distances;
 use trimill_graph::writing::RowsWritten;
-use trimill_system::control::{Control, Task};
+use trimill_system::control::Task;
 use trimill_system::mapped::zeros;
 use trimill_system::memory::SharedBudget;
 use trimill_system::{Bytes, Result};
@@ -37,11 +37,11 @@ impl RankedArcs {
     }
 
     /// Makes all file blocks; `write` is called as by [`BlocksInOrder::add_all`].
-    pub(super) fn rows(&self, write: &Write<'_>, task: &Task, control: &Control) -> Result<RowsWritten> {
+    pub(super) fn rows(&self, write: &Write<'_>, task: &Task) -> Result<RowsWritten> {
         self.buckets.flush()?;
         let in_order = BlocksInOrder::default();
         let make = |bucket: usize| {
-            control.check()?;
+            task.check()?;
             let arcs = self.buckets.len(bucket);
             let taken = self.budget.take(Bytes(arcs * PER_ARC));
             check_bucket(&taken, arcs * PER_ARC)?;

@@ -181,7 +181,7 @@ impl RowsToOrient<'_> {
             order: order(&rank_of, &used.present),
             ids: Some(&used),
         };
-        let made = make(self.place, layout, sections, note, |write| in_order.rows(write, &task, self.control));
+        let made = make(self.place, layout, sections, note, |write| in_order.rows(write, &task));
         match in_order.is_unclean() {
             true => Ok(Err((rows, lengths))),
             false => made.map(Ok),
@@ -229,7 +229,7 @@ impl RowsToOrient<'_> {
             let (in_order, writing, mut passes) = (BlocksInOrder::default(), Instant::now(), 1);
             while waiting.has_left_out() {
                 passes += 1;
-                waiting.rows(&in_order, write, &task, control)?;
+                waiting.rows(&in_order, write, &task)?;
                 waiting.begin_next_pass();
                 if let Some((rows, lengths, rank_of)) = &left {
                     RowInputs { rows: &**rows, present, lengths, rank_of }.orient(&waiting, None, &task, control)?;
@@ -237,7 +237,7 @@ impl RowsToOrient<'_> {
             }
             // The last pass needs no memory for further reading of the input.
             left = None;
-            waiting.rows(&in_order, write, &task, control)?;
+            waiting.rows(&in_order, write, &task)?;
             tracing::debug!(
                 "the lengths of rows took {:.3} s, the first pass over them {:.3} s, writing and {} more passes {:.3} s",
                 looking.as_secs_f64(),

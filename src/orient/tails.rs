@@ -72,7 +72,7 @@ impl<'a> RowsToReverse<'a> {
             None => (Heads::SameAgain, REVERSE_AGAIN, all),
         };
         let task = control.task(task, Some(arcs), Unit::Arcs);
-        let Some(reversed) = self.reversed(&self.chunks[chunks.clone()], heads, &task, control)? else {
+        let Some(reversed) = self.reversed(&self.chunks[chunks.clone()], heads, &task)? else {
             return Ok(None);
         };
         let chunks = chunks.start..chunks.start + reversed.taken();
@@ -141,18 +141,12 @@ impl<'a> RowsToReverse<'a> {
     }
 
     /// The arcs of all rows to heads in `chunks`. `None`: the rows do not ascend.
-    fn reversed(
-        &self,
-        chunks: &[PartedChunk],
-        heads: Heads,
-        task: &Task,
-        control: &Control,
-    ) -> Result<Option<ReversedArcs>> {
+    fn reversed(&self, chunks: &[PartedChunk], heads: Heads, task: &Task) -> Result<Option<ReversedArcs>> {
         let chunks = chunks.iter().map(|chunk| &chunk.whole);
         let reversed = ReversedArcs::new(chunks, self.lengths.len(), heads, &self.shares)?;
         let sound = AtomicBool::new(true);
         parallel::try_each_with(&self.chunks, Vec::new, |row: &mut Vec<u32>, chunk| {
-            control.check()?;
+            task.check()?;
             let mut staged = reversed.stage();
             self.each_row(chunk, row, &mut |id, row| {
                 let ascends = reversed.add(id, row, &mut staged)?;

@@ -20,7 +20,7 @@ use super::place::Write;
 use crate::clean::Shares;
 use trimill_graph::leb128::{numbers, put, put_row};
 use trimill_graph::sequence::{self, NumberSequence, Wrong};
-use trimill_system::control::{Control, Task};
+use trimill_system::control::Task;
 use trimill_system::mapped::zeros;
 use trimill_system::memory::{SharedBudget, or_fewer_threads};
 use trimill_system::{Bytes, Error, Result, lock};
@@ -207,19 +207,13 @@ impl WaitingRows {
     }
 
     /// Makes the file blocks of the rows that this pass has taken; `write` is called as by [`BlocksInOrder::add_all`].
-    pub(super) fn rows(
-        &self,
-        in_order: &BlocksInOrder,
-        write: &Write<'_>,
-        task: &Task,
-        control: &Control,
-    ) -> Result<()> {
+    pub(super) fn rows(&self, in_order: &BlocksInOrder, write: &Write<'_>, task: &Task) -> Result<()> {
         // Frees memory for the next stage, unless there is another pass.
         if !self.has_left_out() {
             lock(&self.idle).clear();
         }
         let make = |bucket: usize| {
-            control.check()?;
+            task.check()?;
             let rows = self.blocks.ranks(bucket).len() as u64;
             let of = std::mem::take(&mut *lock(&self.buckets[bucket]));
             let taken = self.budget.take(Bytes(of.bytes() + (size_of::<EncodedRowPlace>() as u64 + 4) * rows));
