@@ -60,8 +60,7 @@ impl SampledWork {
     }
 }
 
-/// Adds up `cells` sums over a sample of the rows: `add` gets the sums, a rank, its row, and the lengths of all rows. Reads at most 16 million arcs,
-/// or a row a run; takes 4 bytes a vertex. Runs in the current thread pool.
+/// Adds up `cells` sums [over a sample](over_sample): `add` gets the sums, a rank, its row, and the lengths of all rows, which take 4 bytes a vertex.
 pub(super) fn sums(
     graph: &OrientedGraph,
     cells: usize,
@@ -70,28 +69,36 @@ pub(super) fn sums(
 ) -> Result<Vec<SampledWork>> {
     let lengths = graph.out_degrees()?;
     let none = || vec![SampledWork::default(); cells];
-    let of_run = |mut sums: Vec<SampledWork>, run: &Range<u32>| {
-        control.check()?;
-        each_row(graph, run, |rank, row| add(&mut sums, rank, row, &lengths))?;
-        Ok(sums)
-    };
-    runs(graph)?.par_iter().try_fold(none, of_run).try_reduce(none, |mut all, more| {
+    let add = |sums: &mut Vec<SampledWork>, rank: u32, row: &[u32]| add(sums, rank, row, &lengths);
+    over_sample(graph, control, none, add, |mut all, more| {
         all.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.and(more));
-        Ok(all)
+        all
     })
 }
 
-pub(super) fn each_row(graph: &OrientedGraph, run: &Range<u32>, mut take: impl FnMut(u32, &[u32])) -> Result<()> {
-    let arcs = graph.first_arc(run.end)? - graph.first_arc(run.start)?;
-    let (mut begins, mut successors) = (vec![0u64; run.len() + 1], vec![0; arcs as usize]);
-    graph.read(run.clone(), &mut begins, &mut successors)?;
-    for (rank, ends) in run.clone().zip(begins.windows(2)) {
-        take(rank, &successors[ends[0] as usize..ends[1] as usize]);
-    }
-    Ok(())
+/// A sum over a sample of the rows: `add` gets a part of it, a rank and its row; `and` joins two parts. Reads at most 16 million arcs, or a
+/// row a run. Runs in the current thread pool.
+pub(super) fn over_sample<S: Send>(
+    graph: &OrientedGraph,
+    control: &Control,
+    none: impl Fn() -> S + Send + Sync,
+    add: impl Fn(&mut S, u32, &[u32]) + Send + Sync,
+    and: impl Fn(S, S) -> S + Send + Sync,
+) -> Result<S> {
+    let of_run = |mut sum: S, run: &Range<u32>| {
+        control.check()?;
+        let arcs = graph.first_arc(run.end)? - graph.first_arc(run.start)?;
+        let (mut begins, mut successors) = (vec![0u64; run.len() + 1], vec![0; arcs as usize]);
+        graph.read(run.clone(), &mut begins, &mut successors)?;
+        for (rank, ends) in run.clone().zip(begins.windows(2)) {
+            add(&mut sum, rank, &successors[ends[0] as usize..ends[1] as usize]);
+        }
+        Ok(sum)
+    };
+    runs(graph)?.par_iter().try_fold(&none, of_run).try_reduce(&none, |a, b| Ok(and(a, b)))
 }
 
-pub(super) fn runs(graph: &OrientedGraph) -> Result<Vec<Range<u32>>> {
+fn runs(graph: &OrientedGraph) -> Result<Vec<Range<u32>>> {
     let (arcs, all) = (graph.edges(), graph.vertices());
     let many = arcs.div_ceil(RUN).clamp(1, RUNS);
     let whole = many * RUN >= arcs;

@@ -2,11 +2,7 @@
 //! with the row of `b`, as bits, at the cost of the words of 64 ranks that they are in; unless `b` is a hub or its row near that of `a`, that row is
 //! also a cache miss. The row's length is ignored, so lengths take no memory; for comparing partitions of a graph it matters ([`super::sample`]).
 
-use std::ops::Range;
-
-use rayon::prelude::*;
-
-use super::sample::{each_row, runs};
+use super::sample::over_sample;
 use trimill_graph::OrientedGraph;
 use trimill_system::{Control, Result};
 
@@ -25,13 +21,7 @@ pub struct WholeWork {
 impl WholeWork {
     /// Reads at most 16 million arcs, or a row a run. Runs in the current thread pool.
     pub fn of(graph: &OrientedGraph, control: &Control) -> Result<Self> {
-        let of_run = |run: &Range<u32>| -> Result<Self> {
-            control.check()?;
-            let mut sum = Self::default();
-            each_row(graph, run, |rank, row| sum.add(rank, row))?;
-            Ok(sum)
-        };
-        let sampled = runs(graph)?.par_iter().map(of_run).try_reduce(Self::default, |a, b| Ok(a.and(b)))?;
+        let sampled = over_sample(graph, control, Self::default, Self::add, Self::and)?;
         Ok(sampled.times(if sampled.arcs == 0.0 { 0.0 } else { graph.edges() as f64 / sampled.arcs }))
     }
 
