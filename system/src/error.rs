@@ -86,14 +86,9 @@ impl Error {
         Self::new(Kind::Resource, None, found)
     }
 
-    /// The system does not give this much memory.
-    pub fn no_memory(bytes: Bytes) -> Self {
-        Self::resource(format!("no memory for {bytes}")).advice(MORE_MEMORY)
-    }
-
-    /// Ends the work of a thread, whose caller gets this error from [`crate::threads::joined`]: for functions that hardly ever fail.
-    pub fn panic(self) -> ! {
-        std::panic::resume_unwind(Box::new(self))
+    /// Ends the work of a thread since the system does not give this much memory; its caller gets the error from [`crate::threads::joined`].
+    pub fn no_memory(bytes: Bytes) -> ! {
+        std::panic::resume_unwind(Box::new(Self::resource(format!("no memory for {bytes}")).advice(MORE_MEMORY)))
     }
 
     /// Stopped from outside.

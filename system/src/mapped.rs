@@ -149,10 +149,10 @@ pub fn prefetch_all<T>(values: &[T]) {
 /// Smaller arrays get no large pages, which would save little and waste up to a page.
 const WORTH_LARGE_PAGES: usize = 4 << 20;
 
-/// `len` zeros, which take no memory before they are touched; in large pages if there are many. Ends the job by [`Error::panic`] if the system does not
-/// give the memory: only a limit of address space makes it refuse what fits the job's budget.
+/// `len` zeros, which take no memory before they are touched; in large pages if there are many. Ends the job by [`Error::no_memory`] if the system does
+/// not give the memory: only a limit of address space makes it refuse what fits the job's budget.
 pub fn zeros<T: Zeroable>(len: usize) -> Vec<T> {
-    try_zeros(len).unwrap_or_else(|| Error::no_memory(Bytes::of::<T>(len as u64)).panic())
+    try_zeros(len).unwrap_or_else(|| Error::no_memory(Bytes::of::<T>(len as u64)))
 }
 
 /// As [`zeros`]; `None` if the system does not give the memory.
