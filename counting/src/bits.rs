@@ -145,7 +145,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranks_and_members_are_those_of_a_plain_set(members in prop::collection::btree_set(0u32..3000, 0..400), len in 3000u32..3100, a in 0u32..3000, b in 0u32..3100) {
+        fn ranks_and_members_are_those_of_a_plain_set(
+            members in prop::collection::btree_set(0u32..3000, 0..400),
+            len in 3000u32..3100,
+            a in 0u32..3000,
+            b in 0u32..3100,
+        ) {
             let marks = VertexSetBuilder::new(len);
             members.iter().for_each(|&i| marks.set(i));
             let bits = marks.finish();
@@ -158,7 +163,10 @@ mod tests {
         }
 
         #[test]
-        fn a_finished_set_goes_on(members in prop::collection::btree_set(0u32..200, 0..80), more in prop::collection::btree_set(0u32..200, 0..80)) {
+        fn a_finished_set_goes_on(
+            members in prop::collection::btree_set(0u32..200, 0..80),
+            more in prop::collection::btree_set(0u32..200, 0..80),
+        ) {
             let marks = VertexSetBuilder::new(200);
             members.iter().for_each(|&i| marks.set(i));
             let bits = marks.finish();
