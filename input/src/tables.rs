@@ -90,9 +90,9 @@ pub(super) fn deliver(
     mut read: impl FnMut(usize, Range<u64>, &mut Vec<u64>) -> Result<()>,
 ) -> Result<u64> {
     let (mut from, mut to) = (Vec::new(), Vec::new());
-    for now in chunks(rows, ROWS) {
-        read(0, now.clone(), &mut from)?;
-        read(1, now, &mut to)?;
+    for some in chunks(rows, ROWS) {
+        read(0, some.clone(), &mut from)?;
+        read(1, some, &mut to)?;
         for (&tail, &head) in from.iter().zip(&to) {
             batch.push(tail, head)?;
         }

@@ -237,8 +237,8 @@ impl EdgeChunk<'_> {
         self.ends[(vertex - self.first) as usize].fetch_sub(edges, Relaxed)
     }
 
-    /// Puts up to [`LATER`] edges into the lists of these vertices. All places are taken first: an atomic operation waits for the stores before it, which
-    /// mostly miss the caches.
+    /// Puts up to [`LATER`] edges into the lists of these vertices. All places are taken first: an atomic operation waits for the stores
+    /// before it, which mostly miss the caches.
     fn put_all(&self, edges: &mut Vec<(u32, u64)>) {
         let mut places = [0; LATER];
         for (place, &(vertex, _)) in places.iter_mut().zip(&*edges) {

@@ -1,6 +1,6 @@
-//! Files mapped into memory, large pages, prefetches, the allocator's settings: with `locked`, the only file of this crate with `unsafe` code. Resident pages of a
-//! mapped file count as memory of the process, so a big file is read through [`MappedPart`]s, dropped after use. If a read of mapped pages fails,
-//! because the disk fails or another process truncates the file, the system ends the process by SIGBUS. So only inputs are mapped, and
+//! Files mapped into memory, large pages, prefetches, the allocator's settings: with `locked`, all `unsafe` code of this crate. Resident pages of
+//! a mapped file count as memory of the process, so a big file is read through [`MappedPart`]s, dropped after use. If a read of mapped pages
+//! fails, because the disk fails or another process truncates the file, the system ends the process by SIGBUS. So only inputs are mapped, and
 //! [`report_failed_reads`] adds a message.
 #![allow(unsafe_code)]
 
@@ -149,8 +149,8 @@ pub fn prefetch_all<T>(values: &[T]) {
 /// Smaller arrays get no large pages, which would save little and waste up to a page.
 const WORTH_LARGE_PAGES: usize = 4 << 20;
 
-/// `len` zeros, which take no memory before they are touched; in large pages if there are many. Ends the job by [`Error::no_memory`] if the system does
-/// not give the memory: only a limit of address space makes it refuse what fits the job's budget.
+/// `len` zeros, which take no memory before they are touched; in large pages if there are many. Ends the job by [`Error::no_memory`] if the
+/// system does not give the memory: only a limit of address space makes it refuse what fits the job's budget.
 pub fn zeros<T: Zeroable>(len: usize) -> Vec<T> {
     try_zeros(len).unwrap_or_else(|| Error::no_memory(Bytes::of::<T>(len as u64)))
 }

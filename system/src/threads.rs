@@ -125,7 +125,7 @@ fn not_started(error: &dyn Display) -> Error {
         .advice("lower --threads, or raise the limits of processes and of memory (`ulimit -u`, `ulimit -v`)")
 }
 
-/// The value of a thread, or an error if it panicked: that it panicked with ([`Error::no_memory`]), if any. `who` names the thread.
+/// The value of a thread, or an error if it panicked; [`Error::no_memory`] is returned as it is. `who` names the thread.
 pub fn joined<T>(who: &str, result: std::thread::Result<T>) -> Result<T> {
     result.map_err(|panic| match panic.downcast::<Error>() {
         Ok(error) => *error,

@@ -7,9 +7,10 @@ use trimill_system::Bytes;
 use trimill_system::machine::largest_cache;
 use trimill_system::mapped::{self, with_capacity};
 
-/// The capacity of the buffer of arcs, at most and at least: smaller ones do not pay off. A smaller one stays in a core's own cache, a larger one has
-/// more arcs to a hub each time its row is loaded: the smaller one is faster where rows are loaded from a cache, by 22% (GAP-kron 20 on a Xeon with
-/// 300 MiB), and slower where they are not, by 30% (GAP-kron 21 on an EPYC with 32 MiB; docs/results/postponed-arcs-h200.txt).
+/// The capacity of the buffer of arcs, at most and at least: smaller ones do not pay off. Of a large buffer, more arcs use a hub's row each time it is
+/// loaded; a small one stays in the core's own cache. The small one takes a fifth less time where hubs' rows are loaded from the last cache
+/// (GAP-kron 20 on a Xeon with 300 MB of it), and a third more where they are not (GAP-kron 21 on an EPYC with 32 MiB):
+/// docs/results/postponed-arcs-h200.txt.
 const MOST_ARCS: usize = 1 << 19;
 const MOST_ARCS_IN_CACHE: usize = 1 << 17;
 const LEAST_ARCS: usize = 1 << 10;

@@ -1,4 +1,4 @@
-//! Values in one allocation, in blocks with a lock each: allocated one by one, blocks would be too small for large pages.
+//! Values in one allocation, divided into blocks with a lock each. Blocks that were allocated one by one would be too small for large pages.
 
 use std::cell::UnsafeCell;
 use std::sync::{PoisonError, RwLock};
