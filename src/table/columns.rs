@@ -8,6 +8,8 @@ use trimill_graph::names::{NameReader, Names};
 use trimill_system::Result;
 use trimill_system::disk::Output;
 
+const AT_A_TIME: usize = 1 << 10;
+
 /// How a column's value is taken from a row, by the type of the value.
 pub enum ColumnValue<R: 'static> {
     /// An id of the input, which may have a name.
@@ -77,6 +79,23 @@ pub trait CountsInOrder {
     fn in_order<'s>(&'s self, write: &'s mut dyn FnMut(&Self::Rows<'_>) -> Result<()>) -> Result<()>;
 }
 
+/// Calls `each` with the rows at `places`, some at a time: their ids, which may be anywhere in memory, are looked up together.
+pub(super) fn in_batches<R: CountRows>(
+    rows: &R,
+    places: Range<usize>,
+    mut each: impl FnMut(&[R::Row]) -> Result<()>,
+) -> Result<()> {
+    let (mut rows, mut some) = (rows.range(places), Vec::with_capacity(AT_A_TIME));
+    loop {
+        some.extend(rows.by_ref().take(AT_A_TIME));
+        if some.is_empty() {
+            return Ok(());
+        }
+        each(&some)?;
+        some.clear();
+    }
+}
+
 /// Writes the rows as text, without a header. Runs in the current thread pool.
 pub(crate) fn write_lines<C: CountsInOrder>(to: &mut Output, table: TextTable, counts: &C) -> Result<()> {
     counts.in_order(&mut |rows| {
@@ -86,12 +105,14 @@ pub(crate) fn write_lines<C: CountsInOrder>(to: &mut Output, table: TextTable, c
             // Each column has its own reader, since its ids are mostly near each other.
             let mut readers: Vec<Option<NameReader<'_>>> =
                 columns.iter().map(|_| rows.names().map(Names::reader)).collect();
-            for row in rows.range(places) {
-                for (((_, value), reader), rest) in columns.iter().zip(&mut readers).zip((0..columns.len()).rev()) {
-                    value.put(&row, reader.as_mut(), if rest == 0 { b'\n' } else { table.separator }, text)?;
+            in_batches(rows, places, |some| {
+                for row in some {
+                    for (((_, value), reader), rest) in columns.iter().zip(&mut readers).zip((0..columns.len()).rev()) {
+                        value.put(row, reader.as_mut(), if rest == 0 { b'\n' } else { table.separator }, text)?;
+                    }
                 }
-            }
-            Ok(())
+                Ok(())
+            })
         })
     })
 }

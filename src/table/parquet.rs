@@ -4,27 +4,23 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::column::writer::{ColumnCloseResult, ColumnWriterImpl};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::column::writer::{ColumnCloseResult, ColumnWriter, get_column_writer};
+use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
 use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescriptor, TypePtr};
 
-use super::columns::{ColumnValue, CountRows, CountsInOrder};
-use trimill_graph::names::Names;
+use super::columns::{ColumnValue, CountRows, CountsInOrder, in_batches};
+use trimill_graph::names::{NameReader, Names};
 use trimill_system::disk::Output;
 use trimill_system::ordered::make_and_write;
 use trimill_system::{Error, Result};
 
-const AT_A_TIME: usize = 1 << 12;
-
 /// Rows of a row group; fewer with names, which may be long.
 const GROUP: usize = 1 << 17;
 const NAMED_GROUP: usize = 1 << 14;
-
-type EncodedColumn = std::result::Result<(Bytes, ColumnCloseResult), ParquetError>;
 
 /// Runs in the current thread pool.
 pub(super) fn write<C: CountsInOrder>(to: &mut Output, counts: &C) -> Result<()> {
@@ -39,30 +35,21 @@ pub(super) fn write<C: CountsInOrder>(to: &mut Output, counts: &C) -> Result<()>
         let make = |group: u64, encoded: &mut Vec<(Bytes, ColumnCloseResult)>| {
             let first = group as usize * of_group;
             let places = first..rows.count().min(first + of_group);
-            let columns = descriptors.iter().zip(<C::Rows<'_> as CountRows>::COLUMNS);
-            let columns = columns.map(|(descriptor, (_, value))| {
-                let encoder = ColumnEncoder { descriptor: Arc::clone(descriptor), properties: Arc::clone(&properties) };
-                let (names, rows) = (rows.names(), rows.range(places.clone()));
-                // Unsigned numbers are stored as signed ones with the same bits.
-                match *value {
-                    ColumnValue::Id(id) => match names {
-                        Some(names) => encoder.names(names, rows.map(|row| id(&row))),
-                        None => encoder.column::<Int64Type>(rows.map(|row| id(&row) as i64)).map_err(failed),
-                    },
-                    ColumnValue::U64(value) => {
-                        encoder.column::<Int64Type>(rows.map(|row| value(&row) as i64)).map_err(failed)
-                    }
-                    ColumnValue::U32(value) => {
-                        encoder.column::<Int32Type>(rows.map(|row| value(&row) as i32)).map_err(failed)
-                    }
-                    ColumnValue::F64(value) => {
-                        encoder.column::<DoubleType>(rows.map(|row| value(&row))).map_err(failed)
-                    }
-                }
-            });
             encoded.clear();
-            for column in columns {
-                encoded.push(column?);
+            let mut buffers: Vec<_> = descriptors.iter().map(|_| TrackedWrite::new(Vec::new())).collect();
+            let values = <C::Rows<'_> as CountRows>::COLUMNS.iter().zip(&descriptors);
+            let columns = buffers.iter_mut().zip(values).map(|(buffer, ((_, value), descriptor))| {
+                let pages = Box::new(SerializedPageWriter::new(buffer));
+                let writer = get_column_writer(Arc::clone(descriptor), Arc::clone(&properties), pages);
+                OpenColumn { value, writer, names: rows.names().map(Names::reader) }
+            });
+            let mut columns: Vec<_> = columns.collect();
+            in_batches(rows, places, |some| {
+                columns.iter_mut().try_for_each(|column| column.put(some)?.map(drop).map_err(failed))
+            })?;
+            let closed: Vec<_> = columns.into_iter().map(|column| column.writer.close()).collect();
+            for (buffer, close) in buffers.into_iter().zip(closed) {
+                encoded.push((Bytes::from(buffer.into_inner().map_err(failed)?), close.map_err(failed)?));
             }
             Ok(())
         };
@@ -106,35 +93,33 @@ fn layout<R: CountRows>(
     Ok((Arc::new(parse_message_type(&(schema + "}"))?), Arc::new(properties.build())))
 }
 
-struct ColumnEncoder {
-    descriptor: ColumnDescPtr,
-    properties: WriterPropertiesPtr,
+/// A column of a row group that is being encoded.
+struct OpenColumn<'a, R: 'static> {
+    value: &'static ColumnValue<R>,
+    writer: ColumnWriter<'a>,
+    /// If ids are names.
+    names: Option<NameReader<'a>>,
 }
 
-impl ColumnEncoder {
-    fn names(self, names: &Names, ids: impl Iterator<Item = u64>) -> Result<(Bytes, ColumnCloseResult)> {
-        let mut reader = names.reader();
-        let values = ids.map(|id| reader.name(id).map(|name| ByteArray::from(name.to_vec())));
-        let values: Vec<ByteArray> = values.collect::<Result<_>>()?;
-        let defect = |error| Error::defect(format!("names that are not encoded: {error}"));
-        self.column::<ByteArrayType>(values.into_iter()).map_err(defect)
-    }
-
-    fn column<T: DataType>(self, mut values: impl Iterator<Item = T::T>) -> EncodedColumn {
-        let mut bytes = TrackedWrite::new(Vec::new());
-        let pages = Box::new(SerializedPageWriter::new(&mut bytes));
-        let mut writer = ColumnWriterImpl::<T>::new(self.descriptor, self.properties, pages);
-        let mut some = Vec::with_capacity(AT_A_TIME);
-        loop {
-            some.clear();
-            some.extend(values.by_ref().take(AT_A_TIME));
-            if some.is_empty() {
-                break;
+impl<R> OpenColumn<'_, R> {
+    /// Unsigned numbers are stored as signed ones with the same bits. The outer error is that of reading names.
+    fn put(&mut self, rows: &[R]) -> Result<std::result::Result<usize, ParquetError>> {
+        Ok(match (&mut self.writer, self.value, &mut self.names) {
+            (ColumnWriter::ByteArrayColumnWriter(writer), ColumnValue::Id(id), Some(names)) => {
+                let names = rows.iter().map(|row| Ok(ByteArray::from(names.name(id(row))?.to_vec())));
+                writer.write_batch(&names.collect::<Result<Vec<_>>>()?, None, None)
             }
-            writer.write_batch(&some, None, None)?;
-        }
-        let close = writer.close()?;
-        Ok((Bytes::from(bytes.into_inner()?), close))
+            (ColumnWriter::Int64ColumnWriter(writer), ColumnValue::Id(value) | ColumnValue::U64(value), _) => {
+                writer.write_batch(&rows.iter().map(|row| value(row) as i64).collect::<Vec<_>>(), None, None)
+            }
+            (ColumnWriter::Int32ColumnWriter(writer), ColumnValue::U32(value), _) => {
+                writer.write_batch(&rows.iter().map(|row| value(row) as i32).collect::<Vec<_>>(), None, None)
+            }
+            (ColumnWriter::DoubleColumnWriter(writer), ColumnValue::F64(value), _) => {
+                writer.write_batch(&rows.iter().map(value).collect::<Vec<_>>(), None, None)
+            }
+            _ => return Err(Error::defect("a column of a table has another type than its values")),
+        })
     }
 }
 
