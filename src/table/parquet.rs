@@ -10,7 +10,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
 use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
 use parquet::schema::parser::parse_message_type;
-use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescriptor, TypePtr};
+use parquet::schema::types::{ColumnPath, SchemaDescriptor, TypePtr};
 
 use super::columns::{ColumnValue, CountRows, CountsInOrder, in_batches};
 use trimill_graph::names::{NameReader, Names};
