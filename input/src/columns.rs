@@ -50,7 +50,7 @@ impl Columns {
     }
 }
 
-/// Reads on from the end of a line's second number; `None` if a column does not end there, or if a CR is not followed by LF.
+/// Reads on from the end of a line's second number; `None` if a column does not end there, if a CR is not followed by LF, or a quote not by another one.
 #[inline]
 pub(super) fn rest(bytes: &[u8], mut at: usize) -> Option<RestOfLine> {
     let mut count = 2;
@@ -79,7 +79,7 @@ pub(super) fn rest(bytes: &[u8], mut at: usize) -> Option<RestOfLine> {
             Some(_) => return None,
         }
         if !matches!(bytes[at], b'0'..=b'9' | b'+' | b'-' | b'.') {
-            return line_end(bytes, at).map(|end| RestOfLine { end, count, text: true });
+            return text_end(bytes, at).map(|end| RestOfLine { end, count, text: true });
         }
         at = column_end(bytes, at);
     }
@@ -103,6 +103,34 @@ fn column_end(bytes: &[u8], mut at: usize) -> usize {
             Some(&byte) if !separates(byte) && !matches!(byte, b'\n' | b'\r') => at += 1,
             _ => return at,
         }
+    }
+}
+
+/// As [`line_end`], of a line with text from `at` on; `None` also if a column between commas begins with a quote that does not end in the line.
+fn text_end(bytes: &[u8], mut at: usize) -> Option<usize> {
+    let end = line_end(bytes, at)?;
+    let line = &bytes[..end];
+    if memchr::memchr(b'"', &line[at..]).is_none() || !line[..at].trim_ascii_end().ends_with(b",") {
+        return Some(end);
+    }
+    loop {
+        if line.get(at) == Some(&b'"') {
+            at = end_of_quotes(line, at)?;
+        }
+        let Some(comma) = memchr::memchr(b',', &line[at..]) else { return Some(end) };
+        at = blanks(line, at + comma + 1);
+    }
+}
+
+/// The end of the column that begins with a quote at `at`; `None` if the line ends before it.
+pub(super) fn end_of_quotes(line: &[u8], at: usize) -> Option<usize> {
+    let mut at = at + 1;
+    loop {
+        at += memchr::memchr(b'"', line.get(at..)?)? + 1;
+        if line.get(at) != Some(&b'"') {
+            return Some(at);
+        }
+        at += 1;
     }
 }
 

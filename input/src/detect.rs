@@ -19,7 +19,7 @@ use trimill_system::{Error, Result};
 
 const HEAD: u64 = 1 << 16;
 
-pub(super) const PARQUET: &[u8] = b"PAR1";
+pub(super) const PARQUET: &[u8; 4] = b"PAR1";
 
 /// The first bytes of an Arrow file, with padding, and of a message in an Arrow stream.
 const ARROW: &[u8] = b"ARROW1\0\0";
@@ -71,10 +71,14 @@ pub(super) fn detect(file: &InputFile) -> Result<Format> {
             .expected("a content and a suffix that agree")
             .advice(format!("name it with --format text or with --format {other}")));
     }
-    if !text && suffix == "bin" && is_wide(head, file)? {
-        return Err(Error::data(&file.path, "looks like bin-u64: every other u32 is 0")
-            .expected("pairs of u32, as its suffix says")
-            .advice("name it with --format bin-u64; if all edges are between 0 and others, with --format bin-u32"));
+    if !text && suffix == "bin" {
+        for (other, every, bytes) in [(Format::BinU64, "other", 8), (Format::Graph500, "third", 12)] {
+            if is_wide(head, bytes, file)? {
+                return Err(Error::data(&file.path, format!("looks like {other}: nearly every {every} u32 is 0"))
+                    .expected("pairs of u32, as its suffix says")
+                    .advice(format!("name it with --format {other} or with --format bin-u32")));
+            }
+        }
     }
     if !text {
         return known(by_suffix, head, file);
@@ -117,20 +121,24 @@ fn known(format: Option<Format>, head: &[u8], file: &InputFile) -> Result<Format
     }
 }
 
-/// Whether what would be pairs of `u32` is rather pairs of `u64`: all heads are 0, and it is no star whose tails ascend.
-fn is_wide(head: &[u8], file: &InputFile) -> Result<bool> {
-    let heads_are_zero = |bytes: &[u8]| bytes.as_chunks::<8>().0.iter().all(|pair| pair[4..] == [0; 4]);
+/// Whether what would be pairs of `u32` is rather of a wider format: nearly all of its numbers of `bytes` bytes end with a zero `u32`, and it is no star
+/// of vertex 0 whose other ends ascend.
+fn is_wide(head: &[u8], bytes: usize, file: &InputFile) -> Result<bool> {
+    let end_with_zeros = |some: &[u8]| {
+        let (numbers, wide) = (some.chunks_exact(bytes), |number: &&[u8]| number[bytes - 4..] == [0; 4]);
+        16 * numbers.clone().filter(wide).count() >= 15 * numbers.len()
+    };
     let numbers: Vec<u64> = head.as_chunks::<8>().0.iter().map(|&number| u64::from_le_bytes(number)).collect();
     let is_star = numbers.is_sorted_by(|one, next| one < next) || numbers.windows(2).all(|two| two[0] == two[1]);
-    if is_star || !heads_are_zero(head) {
+    if is_star || !end_with_zeros(head) {
         return Ok(false);
     }
     if file.compression.is_some() {
         return Ok(true);
     }
-    // Arcs that are sorted by their heads may begin so, but do not end so.
-    let end = file.window(file.bytes.saturating_sub(HEAD), file.bytes)?;
-    Ok(file.bytes.is_multiple_of(16) && heads_are_zero(&end))
+    // Arcs that are sorted by their heads may begin so, but do not end so. An arc has two numbers of 8 bytes, or one of 12.
+    let last = file.window(file.bytes.saturating_sub(HEAD / bytes as u64 * bytes as u64), file.bytes)?;
+    Ok(file.bytes.is_multiple_of(if bytes == 8 { 16 } else { 12 }) && end_with_zeros(&last))
 }
 
 fn format_of_magic(head: &[u8], file: &InputFile) -> Result<Option<Format>> {

@@ -189,7 +189,11 @@ fn listed_chunks(files: &dyn GrapharFiles, dir: &Path, size: u64) -> Result<Vec<
     let mut all = Vec::new();
     for (number, part) in parts {
         let found = numbered(files, &part, "chunk")?;
-        let expected = edges.get(&number).map_or(found.len() as u64, |edges| edges.div_ceil(size));
+        let expected = match edges.get(&number) {
+            Some(edges) => edges.div_ceil(size),
+            None if edges.is_empty() => found.len() as u64,
+            None => return Err(Error::missing(dir.join(format!("{COUNT}{number}"))).expected("the edges of this part")),
+        };
         if !found.iter().map(|chunk| chunk.0).eq(0..expected) {
             let numbers = listed(found.iter().map(|chunk| chunk.0.to_string()), MOST_LISTED);
             let (chunks, edges) = (plural(expected, "chunk", "chunks"), plural(size, "edge", "edges"));

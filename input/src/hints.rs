@@ -71,7 +71,8 @@ pub(super) fn is_utf16(head: &[u8]) -> bool {
     // A few characters may differ. Raw numbers are mostly small, so their zeros come in pairs.
     let most = |little: bool| {
         let plain = pairs.iter().filter(|&&[a, b]| if little { b == 0 && text(a) } else { a == 0 && text(b) });
-        pairs.len() >= 2 && 8 * plain.count() >= 7 * (pairs.len() - 1)
+        let many = plain.count();
+        many >= 2 && 8 * many >= 7 * (pairs.len() - 1)
     };
     most(true) || most(false)
 }

@@ -13,6 +13,7 @@ impl PropertyValues {
             let (name, value) = line.trim_start().split_once(['=', ':'])?;
             Some((name.trim_end().to_owned(), value.trim().replace('\\', "")))
         };
+        let text = text.trim_start_matches('\u{feff}');
         Self(text.lines().filter(|text| !text.trim_start().starts_with(['#', '!'])).filter_map(line).collect())
     }
 

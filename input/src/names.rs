@@ -132,7 +132,7 @@ impl NamedList {
                 .error(format!("the first line, '{text}', could be a header or an arc of two names"))
                 .advice("say which: --header yes, or --header no"));
         }
-        let FirstContent { text, start, number } = first;
+        let FirstContent { text, start, number, .. } = first;
         let separator = Separator::of(&text);
         let columns = NameColumns::of(&text, separator).count(&mut Vec::new());
         // A wrong line is found again, and reported, when it is read.

@@ -83,6 +83,11 @@ fn explain(bytes: &[u8], start: usize, columns: Columns) -> DeliveryFailure {
     let found = match (words.next(), words.next()) {
         (Some(tail), _) if whole(tail).is_none() => describe(tail),
         (Some(_), Some(head)) if whole(head).is_none() => describe(head),
+        (Some(_), Some(_)) if memchr::memchr(b'"', line).is_some() => {
+            let error =
+                Error::data("", "a quote that is not closed in its line").expected("a row of a table in each line");
+            return DeliveryFailure::Bad(start, error.advice("write only the columns with the ends of edges"));
+        }
         (Some(_), Some(_)) => "an empty column".to_string(),
         (Some(_), None) => "a line with one column only".to_string(),
         (None, _) => "a line without numbers".to_string(),

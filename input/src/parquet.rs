@@ -45,7 +45,17 @@ struct ParquetFile {
 
 impl Parquet {
     pub(super) fn open(files: Vec<InputFile>, reading: &InputSettings) -> Result<Self> {
-        let tables = files.into_iter().map(|file| ParquetFile::open(file, reading)).collect::<Result<_>>()?;
+        let tables: Vec<ParquetFile> =
+            files.into_iter().map(|file| ParquetFile::open(file, reading)).collect::<Result<_>>()?;
+        let names =
+            |table: &ParquetFile| table.ends.each_ref().map(|end| printable(&end.name).into_owned()).join("' and '");
+        if let [first, others @ ..] = &tables[..]
+            && let Some(other) = others.iter().find(|other| names(other) != names(first))
+        {
+            return Err(Error::data(&other.file.path, format!("the ends of edges in the columns '{}'", names(other)))
+                .expected(format!("them in '{}', as in {}", names(first), first.file.path.display()))
+                .advice("read files of one table only"));
+        }
         Ok(Self { tables, names: reading.names })
     }
 

@@ -68,16 +68,19 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
             metis_rows: None,
         });
     };
-    let FirstContent { text: ref line, start: skip, number } = first;
-    let arc = Start { skip, lines: number - 1, columns: Columns::of(line, false).unwrap_or(Columns::TWO) };
+    let FirstContent { text: ref line, start: skip, number, .. } = first;
     let mut header = Start { skip: head.end, lines: number, columns: Columns::TWO };
     let text = shown(line.trim_ascii());
     let separator = Separator::of(line.trim_ascii());
     let names = if choice == Some(Header::No) { None } else { names(line, separator) };
     let index = match &names {
-        Some(names) => index_column(names, separator).map_err(|error| head.error_of(error))?,
-        None => false,
+        Some(names) => index_column(names, separator),
+        None if choice.is_none() => first.comment_names_index(),
+        None => Ok(false),
     };
+    let index = index.map_err(|error| head.error_of(error))?;
+    let arc_index = index && names.is_none();
+    let arc = Start { skip, lines: number - 1, columns: Columns::of(line, arc_index).unwrap_or(Columns::TWO) };
     let second = content(&mut head)?;
     let found = second.as_ref().and_then(|second| Columns::of(&second.text, index));
     header.columns = found.unwrap_or(header.columns);
@@ -112,11 +115,13 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
             }
             FirstLineKind::Names { unusual }
         }
+        (None, None, _) if arc_index => FirstLineKind::Arc,
         (None, None, _) if is_count => FirstLineKind::Count,
         (None, None, None) => FirstLineKind::Arc,
         (None, None, Some(second)) => sizes_or_arc(&mut head, &first, &header, second)?,
     };
-    let (data, index) = if kind == FirstLineKind::Arc { (Some(&first), false) } else { (second.as_ref(), index) };
+    let data = if kind == FirstLineKind::Arc { Some(&first) } else { second.as_ref() };
+    let index = index && (arc_index || kind != FirstLineKind::Arc);
     if let Some(data) = data.filter(|data| mixes_separators(&data.text, index)) {
         return Err(Error::data(
             &file.path,
@@ -134,28 +139,46 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
 }
 
 pub(super) struct FirstContent {
+    /// The comment in the line above, if there is one.
+    comment: Vec<u8>,
     pub(super) text: Vec<u8>,
     pub(super) start: u64,
     pub(super) number: u64,
 }
 
 pub(super) fn content(head: &mut Head<'_>) -> Result<Option<FirstContent>> {
+    let mut comment = Vec::new();
     while let Some(line) = head.next()? {
         if is_blank_or_comment(line) {
-            let words = line.trim_ascii().strip_prefix(b"%").map(<[u8]>::trim_ascii_start);
-            if words.is_some_and(|words| words.split(u8::is_ascii_whitespace).next() == Some(b"bip")) {
+            let words = line.trim_ascii();
+            let of_konect = words.strip_prefix(b"%").map(<[u8]>::trim_ascii_start);
+            if of_konect.is_some_and(|words| words.split(u8::is_ascii_whitespace).next() == Some(b"bip")) {
                 return Err(head
                     .error("a bipartite graph (% bip), whose columns number different vertices")
                     .expected("one set of ids in both columns")
                     .advice("a bipartite graph has no triangles; to read it anyway, give the second column ids of its own and delete this line"));
             }
+            comment = words.get(1..).unwrap_or_default().trim_ascii().to_vec();
             continue;
         }
         let text = line.strip_suffix(b"\n").unwrap_or(line);
         let text = text.strip_suffix(b"\r").unwrap_or(text).to_vec();
-        return Ok(Some(FirstContent { text, start: head.start, number: head.number }));
+        return Ok(Some(FirstContent { comment, text, start: head.start, number: head.number }));
     }
     Ok(None)
+}
+
+impl FirstContent {
+    /// Whether the comment above names all columns, and the first one numbers the lines. Errors: the ends of arcs are in other columns.
+    fn comment_names_index(&self) -> Result<bool> {
+        let separator = Separator::of(&self.comment);
+        let of_all = |names: &Vec<String>| names_of(&self.text).is_ok_and(|columns| columns.len() == names.len());
+        match names(&self.comment, separator).filter(of_all).filter(|names| ends::places(names).is_some()) {
+            Some(names) => index_column(&names, separator)
+                .map_err(|error| error.also("if the comment above the first arc is wrong, delete it")),
+            None => Ok(false),
+        }
+    }
 }
 
 /// Whether a line of numbers may be a header, by the lines after it, or must be an arc.

@@ -23,6 +23,7 @@ use super::{ArcSink, Reader, archive, detect};
 use readers::{if_text, open_reader, read_as_it_comes};
 use trimill_system::control::{Control, Unit};
 use trimill_system::memory::HostMemory;
+use trimill_system::url::public;
 use trimill_system::{Bytes, Error, Result};
 
 /// A graph that can be read any number of times, unless [it is read once](SourceFacts::is_read_once).
@@ -281,6 +282,9 @@ fn check_number(inputs: &[PathBuf], format: Format) -> Result<()> {
         return Ok(());
     }
     let several = Format::names(Format::takes_several_files);
-    Err(Error::usage(format!("{} files of format {format}", inputs.len()))
+    let [first, second, ..] = inputs else { return Ok(()) };
+    let (first, second) = (public(first), public(second));
+    let (first, second) = (first.display(), second.display());
+    Err(Error::usage(format!("{} files of format {format}, such as {first} and {second}", inputs.len()))
         .expected(format!("one file; only graphs of format {several} may be in several")))
 }

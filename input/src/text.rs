@@ -9,6 +9,7 @@ use std::sync::{Once, OnceLock};
 
 use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
+use super::columns::Columns;
 use super::file::InputFile;
 use super::head::Head;
 use super::header::{ArcStatistics, Gather, Header, HeaderNumbers, HeaderVerdict, LONG, judge};
@@ -54,7 +55,14 @@ impl EdgeListText {
                 let first = preamble::read(&file, sizes, header)?;
                 Ok(List { file, first, start: OnceLock::new() })
             })
-            .collect::<Result<_>>()?;
+            .collect::<Result<Vec<List>>>()?;
+        // Parts of a table that was split, whose header only the first one has.
+        let numbered = lists.iter().find(|list| list.columns().index);
+        if let Some(numbered) = numbered
+            && let Some(other) = lists.iter().find(|list| !list.columns().index && list.columns().count > 2)
+        {
+            return Err(other.is_unlike(numbered));
+        }
         Ok(Self { lists, sizes, named, told: Once::new() })
     }
 
@@ -200,6 +208,20 @@ impl FirstLine {
 }
 
 impl List {
+    fn columns(&self) -> Columns {
+        match self.first.kind {
+            FirstLineKind::Arc => self.first.arc.columns,
+            _ => self.first.header.columns,
+        }
+    }
+
+    fn is_unlike(&self, other: &Self) -> Error {
+        let path = other.file.path.display();
+        self.error(format!("'{}', where the ends of arcs are taken from the first two columns", self.first.text))
+            .expected(format!("them in the second and third one, as the names of the columns in {path} say"))
+            .advice("write these names into each file, or write only the columns with the ends of arcs")
+    }
+
     /// Logs that the first line is a header; returns where the arcs begin.
     fn told(&self) -> Start {
         let FirstLine { line, text, header, kind, .. } = &self.first;

@@ -74,7 +74,12 @@ impl Batch {
             });
             let (tables, stated) = (tables?, stated?);
             if only.is_empty() || only.contains(&name) {
-                let job = Job::resolve(Some(name.clone()), &tables, base).map_err(|error| error.at(path))?;
+                let job = Job::resolve(Some(name.clone()), &tables, base).map_err(|error| {
+                    match error.path().map(|path| path.display().to_string()) {
+                        Some(named) => error.while_doing(&named).at(path),
+                        None => error.at(path),
+                    }
+                })?;
                 jobs.push(BatchJob { name, job, stated });
             }
         }

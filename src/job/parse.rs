@@ -7,12 +7,24 @@ use serde::de::DeserializeOwned;
 use super::suggest;
 use trimill_system::{Error, Result};
 
+/// What serde calls types, and what users call them.
+const PLAIN: [(&str, &str); 5] = [
+    ("a nonzero u32", "a whole number from 1 on"),
+    ("a nonzero usize", "a whole number from 1 on"),
+    ("expected u64", "expected a whole number from 0 on"),
+    ("map, expected a sequence", "a table, expected a list of tables: each job begins with [[job]]"),
+    ("wanted string or table", "expected a name in quotes"),
+];
+
 /// Reads `text` as a `T`. Errors: `Kind::Usage` with `origin` (the file or the flag), the position, a caret and, for unknown names, the likely one.
 pub fn parse<T: DeserializeOwned>(text: &str, origin: &Path) -> Result<T> {
     toml::from_str(text).map_err(|error| {
         let mut message = error.to_string().trim_end().to_owned();
-        for name in ["a nonzero u32", "a nonzero usize"] {
-            message = message.replace(name, "a whole number from 1 on");
+        for (technical, plain) in PLAIN {
+            message = message.replace(technical, plain);
+        }
+        if let Some((before, after)) = message.split_once("expected struct ") {
+            message = format!("{before}expected a table{}", after.trim_start_matches(char::is_alphanumeric));
         }
         message.push_str(&likely(error.message()));
         let usage = Error::usage(message).at(origin);
@@ -69,7 +81,10 @@ mod tests {
             ("[[job]]\n[job.count]\nthreads = 0\n", 3, 11, "^", "expected a whole number from 1 on"),
             ("[[job]]\n[job.partition.metis]\ncontact = 2\n", 3, 1, "^^^^^^^", "did you mean `contract`?"),
             ("[[job]\n", 1, 7, "^", "unclosed"),
-            ("[job]\nname = 'x'\n", 1, 1, "^^^^^", "expected a sequence"),
+            ("[job]\nname = 'x'\n", 1, 1, "^^^^^", "each job begins with [[job]]"),
+            ("[[job]]\ninput = 'x'\n", 2, 9, "^^^", "expected a table"),
+            ("[[job]]\n[job.input]\nheader = true\n", 3, 10, "^^^^", "expected a name in quotes"),
+            ("[[job]]\n[job.output]\ndir = ['a']\n", 3, 7, "^^^^^", "expected path string"),
         ];
         for (text, line, column, caret, hint) in cases {
             let message = refusal(text);

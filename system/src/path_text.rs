@@ -12,7 +12,7 @@ pub mod exact {
     use std::fmt;
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-    use serde::de::{Error, SeqAccess, Visitor};
+    use serde::de::{Error, SeqAccess, Unexpected, Visitor};
 
     use super::*;
 
@@ -31,7 +31,8 @@ pub mod exact {
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut bytes: A) -> Result<PathBuf, A::Error> {
             let mut path = Vec::new();
-            while let Some(byte) = bytes.next_element()? {
+            let no_byte = |_| A::Error::invalid_type(Unexpected::Seq, &self);
+            while let Some(byte) = bytes.next_element().map_err(no_byte)? {
                 path.push(byte);
             }
             Ok(OsString::from_vec(path).into())

@@ -9,8 +9,8 @@ use trimill_system::{Error, Result};
 /// The most bytes of a properties file; usual ones have about a thousand.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// A file with these keys, after `graph.NAME`, describes a Graphalytics graph.
-const KEYS: [&str; 3] = [".vertex-file", ".edge-file", ".directed"];
+/// A file with one of these keys, after `graph.NAME`, describes a Graphalytics graph.
+const KEYS: [&str; 5] = [".vertex-file", ".edge-file", ".directed", ".meta.vertices", ".meta.edges"];
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct GraphalyticsProperties {
@@ -27,7 +27,9 @@ impl GraphalyticsProperties {
     pub(super) fn look(path: &Path) -> Option<Self> {
         let text = std::fs::metadata(path).ok().filter(|found| found.is_file() && found.len() <= MOST_BYTES);
         let values = PropertyValues::of(&String::from_utf8_lossy(&text.and_then(|_| std::fs::read(path).ok())?));
-        let name = name(&values).ok()??;
+        // What is wrong with properties of several graphs is said when they are read.
+        let Ok(name) = name(&values) else { return Some(Self::default()) };
+        let name = name?;
         Some(Self::of(&values, &name).unwrap_or_else(|_| Self::files(&values, &name)))
     }
 
@@ -107,5 +109,18 @@ mod tests {
         ] {
             assert!(read(text).unwrap_err().contains(named), "{text}");
         }
+    }
+
+    #[test]
+    fn files_that_lack_a_key_or_have_two_graphs_are_no_other_format() {
+        let dir = tempfile::tempdir().unwrap();
+        let look = |text: &str| {
+            let path = dir.path().join("g.properties");
+            std::fs::write(&path, text).unwrap();
+            GraphalyticsProperties::look(&path)
+        };
+        assert_eq!(look("\u{feff}graph.a.meta.vertices = 3\n"), Some(GraphalyticsProperties::default()));
+        assert_eq!(look("graph.a.directed=true\ngraph.b.directed=true"), Some(GraphalyticsProperties::default()));
+        assert_eq!(look("nodes=5\narcs=20\n"), None);
     }
 }

@@ -2,7 +2,7 @@
 //! commas if it has one, else blanks. So with tabs or commas names may have blanks. A column that begins with `"` ends at the next one; `""` stands
 //! for a quote in it, as in CSV.
 
-use crate::columns::blanks;
+use crate::columns::{blanks, end_of_quotes};
 
 pub(crate) const LONGEST_NAME: usize = 1 << 14;
 
@@ -44,17 +44,6 @@ impl Separator {
             Self::Comma => byte == b',',
             Self::Blanks => matches!(byte, b' ' | b'\t'),
         }
-    }
-}
-
-fn end_of_quotes(line: &[u8], at: usize) -> Option<usize> {
-    let mut at = at + 1;
-    loop {
-        at += memchr::memchr(b'"', line.get(at..)?)? + 1;
-        if line.get(at) != Some(&b'"') {
-            return Some(at);
-        }
-        at += 1;
     }
 }
 

@@ -4,6 +4,7 @@
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 
 use super::thrift::{ThriftItem, walk};
+use crate::detect::PARQUET;
 use crate::file::InputFile;
 use trimill_system::{Error, Result};
 
@@ -25,7 +26,7 @@ pub(super) fn read(file: &InputFile) -> Result<ParquetMetaData> {
     file.read_exact_at(&mut tail, at)?;
     let ([length @ .., _, _, _, _], mark) = (tail, &tail[4..]);
     match mark {
-        b"PAR1" => {}
+        mark if mark == PARQUET => {}
         b"PARE" => return Err(wrong("encrypted metadata".into()).advice("write it without encryption")),
         _ => return Err(wrong("no mark PAR1 at its end".into())),
     }
@@ -39,7 +40,36 @@ pub(super) fn read(file: &InputFile) -> Result<ParquetMetaData> {
         return Err(wrong("damaged metadata".into()));
     }
     // Lists and schema were checked, so decoding takes memory in proportion to the length.
-    ParquetMetaDataReader::decode_metadata(&bytes).map_err(|error| wrong(format!("damaged metadata ({error})")))
+    let metadata =
+        ParquetMetaDataReader::decode_metadata(&bytes).map_err(|error| wrong(format!("damaged metadata ({error})")))?;
+    // Of files that were joined, only the last one's metadata is found, and its places then lead to the first one's data.
+    let before = (at - length).saturating_sub(end_of_parts(&metadata));
+    let mut joint = [0; 2 * PARQUET.len()];
+    if before >= TAIL {
+        file.read_exact_at(&mut joint, before - PARQUET.len() as u64)?;
+    }
+    match joint == *b"PAR1PAR1" {
+        true => Err(wrong(format!("several files in one: the last one begins at byte {before}"))
+            .expected("one Parquet file")
+            .advice("name the files that were joined, or a directory with them")),
+        false => Ok(metadata),
+    }
+}
+
+/// Where columns, bloom filters and indexes end, of which the metadata says where they are.
+fn end_of_parts(metadata: &ParquetMetaData) -> u64 {
+    let columns = metadata.row_groups().iter().flat_map(|group| group.columns());
+    let ends = columns.flat_map(|column| {
+        let first = column.dictionary_page_offset().unwrap_or(i64::MAX).min(column.data_page_offset());
+        let parts = [
+            (Some(first), Some(column.compressed_size())),
+            (column.bloom_filter_offset(), column.bloom_filter_length().map(i64::from)),
+            (column.column_index_offset(), column.column_index_length().map(i64::from)),
+            (column.offset_index_offset(), column.offset_index_length().map(i64::from)),
+        ];
+        parts.map(|(begin, bytes)| begin.unwrap_or(0).saturating_add(bytes.unwrap_or(0)))
+    });
+    ends.max().and_then(|end| u64::try_from(end).ok()).unwrap_or(PARQUET.len() as u64)
 }
 
 /// Whether the metadata ends where it should, and its schema is a tree of few levels.

@@ -61,6 +61,12 @@ fn pairs_of_64_bits_are_told_from_pairs_of_32() {
             assert_eq!(read_as(&folder.path(name), Some(format), None).unwrap()[0], first, "{name} as {format}");
         }
     }
+    // One id of more than 32 bits among many; Graph500's edges of 12 bytes.
+    let ring: Vec<(u64, u64)> = (0..30).map(|i| (i, (i + 7) % 30)).chain([(1 << 40, 3)]).collect();
+    folder.refuses("ring.bin", pairs64(&ring), &["looks like bin-u64"]);
+    let packed: Vec<u8> =
+        ring[..30].iter().flat_map(|&(u, v)| [u as u32, v as u32, 0].map(u32::to_le_bytes)).flatten().collect();
+    folder.refuses("packed.bin", packed, &["looks like graph500", "--format bin-u32"]);
     // A star, loops, and arcs in the order of their heads, of which more than 64 KiB lead to 0.
     let by_heads: Vec<(u64, u64)> = (0..20_000).map(|i| (i * 7919 % 20_011, i / 10_000)).collect();
     for narrow in [&[(1, 0), (2, 0), (3, 0), (9, 0)][..], &[(0, 0); 4], &by_heads] {

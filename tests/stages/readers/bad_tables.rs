@@ -267,6 +267,22 @@ fn values_that_are_no_ids_are_refused() {
 }
 
 #[test]
+fn joined_tables_and_tables_of_other_columns_are_refused() {
+    let folder = Folder::new();
+    let [one, other] = [table_of(&[(0, 1), (1, 2), (2, 3)]), table_of(&[(3, 0), (0, 2), (1, 3)])];
+    for joined in [[&one[..], &other].concat(), [&other[..], &one, &other].concat()] {
+        folder.refuses("joined.parquet", &joined, &["several files in one", "name the files that were joined"]);
+    }
+    folder.write("parts/1.parquet", &one);
+    folder.write("parts/2.parquet", table("required int64 p; required int64 q;", &[&wide(&[4, 5])]));
+    let read = read(&folder.path("parts"));
+    refused(
+        read,
+        &["2.parquet: the ends of edges in the columns 'p' and 'q'; expected them in 'src' and 'dst', as in"],
+    );
+}
+
+#[test]
 fn a_page_must_have_the_values_that_its_header_counts() {
     let folder = Folder::new();
     let properties =

@@ -42,6 +42,8 @@ fn bad_text_is_refused_with_its_line() {
         ("c 9th challenge: roads\nc\np sp 3 2\na 1 2 7\n", 1, "looks like a DIMACS file"),
         ("c graph\np ds 3 2\n1 2\n", 2, "sed -n 's/^[ae] *//; /^[0-9]/p'"),
         ("1 2\n,\n", 2, "without numbers"),
+        ("src,dst,label\n1,2,\"a\n1,5,b\n2,5,c\"\n", 2, "a quote that is not closed"),
+        ("1,2,NA,\"a \"\"b\n", 1, "a quote that is not closed"),
     ] {
         folder.refuses("bad.txt", text, &[&format!("bad.txt:{line}: "), found]);
         folder.refuses("bad.txt.gz", gz(text.as_bytes()), &[&format!("bad.txt.gz:{line}: "), found]);

@@ -186,6 +186,7 @@ fn a_graph_that_is_not_whole_is_refused() {
         ),
         ("edge/knows/ordered_by_source/adj_list/part1/chunk0", Some("9,9\n"), &["1 chunk (", "expected 0 chunks"]),
         ("edge/knows/ordered_by_source/edge_count1", Some("1"), &["edge_count1: 1 bytes; expected 8"]),
+        ("edge/knows/ordered_by_source/edge_count2", None, &["edge_count2: does not exist", "the edges of this part"]),
         ("knows.edge.yml", Some("prefix: *x\n"), &["knows.edge.yml: no YAML"]),
         ("knows.edge.yml", Some("src_type: a\ndst_type: a\n"), &["no number 'chunk_size'"]),
         ("knows.edge.yml", Some("src_type: a\nchunk_size: 2\n"), &["no 'dst_type'"]),

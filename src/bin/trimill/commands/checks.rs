@@ -1,6 +1,6 @@
 //! Settings without effect: refused before anything is read.
 
-use trimill::program::{BatchJob, Choice, Job, Prepare, Tables};
+use trimill::program::{BatchJob, Choice, ClusterTable, Job, Prepare, Tables};
 use trimill::{Backend, Error, Partitioner, Result};
 
 /// Checks the method of `job` and settings that apply only to some backends, methods and partitioners. A setting without effect is refused if it
@@ -30,6 +30,7 @@ pub(super) fn check(job: &mut Job, stated: &Tables, elsewhere: bool) -> Result<(
     };
     let nowhere = cpu || absent.is_some();
     let here = absent.map_or_else(|| by.clone(), |absence| format!("on the CPU, which counts here: {absence}"));
+    let without_engine = "without a scheduler".to_owned();
     let without_effect = [
         (nowhere && devices, "--devices (count.devices)", &here, "a GPU"),
         (nowhere && block_threads, "--block-threads (count.block_threads)", &here, "a GPU"),
@@ -48,6 +49,12 @@ pub(super) fn check(job: &mut Job, stated: &Tables, elsewhere: bool) -> Result<(
             "--metis-contract (partition.metis.contract)",
             &partitioner,
             "the partitioner metis",
+        ),
+        (
+            stated.cluster != ClusterTable::default() && job.cluster().is_none(),
+            "cluster",
+            &without_engine,
+            "cluster.engine = \"slurm\" or \"hq\"",
         ),
     ];
     if let Some((_, setting, on, instead)) = without_effect.into_iter().find(|(without_effect, ..)| *without_effect) {

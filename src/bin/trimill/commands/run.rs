@@ -69,6 +69,20 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
     Ok(done.worst)
 }
 
+/// Appends the keys of the flags that an error names: `trimill run` has no such flags.
+fn with_keys(error: Error) -> Error {
+    const KEYS: [(&str, &str); 5] = [
+        ("--device-memory", "memory.device"),
+        ("--host-memory", "memory.host"),
+        ("--block-bytes", "memory.block"),
+        ("--threads", "count.threads"),
+        ("--work-dir", "work.dir"),
+    ];
+    let text = error.to_string();
+    let keys = KEYS.iter().filter(|(flag, key)| text.contains(flag) && !text.contains(key));
+    keys.fold(error, |error, (flag, key)| error.also(&format!("in a job file {flag} is `{key}`")))
+}
+
 #[derive(Debug, Clone, PartialEq)]
 struct SummaryLine {
     job: String,
@@ -93,6 +107,7 @@ impl JobsDone {
         let (begun, shown) = (Instant::now(), context.shown(&self.answer));
         let text = |report: &ClusterJobReport| reports::cluster_job(report, shown);
         let prepared = for_cluster(name, job, context)
+            .map_err(with_keys)
             .and_then(|report| context.report_beside(self.table, self.answer.json, &report, text).map(|_| report));
         let outcome = match prepared {
             Ok(report) if report.prepared.merged => "merged".into(),
@@ -106,6 +121,7 @@ impl JobsDone {
     fn count(&mut self, name: &str, job: &Job, context: &mut CommandContext<'_>) -> Result<()> {
         let begun = Instant::now();
         let result = job.check_files().and_then(|()| count::count(job, context.metis(), &context.control));
+        let result = result.map_err(with_keys);
         let mut line = line(name, Some(begun), "done".into());
         match result {
             Ok(CountAnswer { result, written, earlier }) => {

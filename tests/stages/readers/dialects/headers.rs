@@ -80,3 +80,36 @@ fn a_small_compressed_file_may_hold_a_long_list() {
         assert_eq!(read(&folder.write("list.txt.gz", gz(text))).unwrap().len(), 20_000, "{pad}");
     }
 }
+
+#[test]
+fn names_of_columns_in_a_comment_say_where_the_ends_are() {
+    let folder = Folder::new();
+    for text in
+        ["#id,source,target\n9,0,1\n8,1,2\n", "% id source target\n9 0 1\n8 1 2\n", "# c\n#,src,dst\n9,0,1\n8,1,2\n"]
+    {
+        assert_eq!(read(&folder.write("index.csv", text)).unwrap(), [(0, 1), (1, 2)], "{text}");
+    }
+    folder.refuses(
+        "time.txt",
+        "#source\ttime\ttarget\n0\t7\t1\n",
+        &["time.txt:2: the ends of arcs in columns 1 and 3", "delete it"],
+    );
+    // Comments that name other columns, or not all.
+    for text in
+        ["# FromNodeId\tToNodeId\n0\t1\n1\t2\n", "# id source target\n0 1\n1 2\n", "# a long story\n0 1 5\n1 2 5\n"]
+    {
+        assert_eq!(read(&folder.write("plain.txt", text)).unwrap(), [(0, 1), (1, 2)], "{text}");
+    }
+    let path = folder.write("no.txt", "#id source target\n9 0 1\n");
+    assert_eq!(read_as(&path, None, Some(Header::No)).unwrap(), [(9, 0)]);
+}
+
+#[test]
+fn parts_of_a_table_have_the_header_of_the_first_one_or_are_refused() {
+    let folder = Folder::new();
+    folder.write("split/a.csv", "id,source,target\n9,0,1\n");
+    folder.write("split/b.csv", "8,1,2\n7,2,0\n");
+    refused(read(&folder.path("split")), &["b.csv:1: '8,1,2'", "second and third", "a.csv say"]);
+    folder.write("split/b.csv", "id,source,target\n8,1,2\n7,2,0\n");
+    assert_eq!(read(&folder.path("split")).unwrap(), [(0, 1), (1, 2), (2, 0)]);
+}
