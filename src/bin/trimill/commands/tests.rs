@@ -69,6 +69,9 @@ fn settings_without_effect_are_refused_where_they_are_of_the_job_itself() {
         ("job.job-1.count.tile=128", ["job 'job-1'", "--tile (count.tile) has no effect with the backend cpu"]),
         ("job.job-2.partition.partitioner=random", ["", ""]),
         ("job.job-1.partition.metis.contract=2", ["--metis-contract", "on the partitioner auto"]),
+        ("job.job-2.cluster.shards=4", ["cluster has no effect without a scheduler", "cluster.engine = \"slurm\""]),
+        ("cluster.shards=4", ["", ""]),
+        ("job.job-1.output.per_edge=e.txt", ["e.txt: job 'job-1'", "expected a name that ends with"]),
         ("count.method=guess", ["job 'job-1'", "the method 'guess'"]),
     ] {
         let run = run(&dir, &format!("run @/b.toml --check --set {set}"));
@@ -352,4 +355,13 @@ fn the_other_commands_do_what_was_typed() {
     assert!(said("cache list --cache-dir @/cache").contains("g.txt"));
     assert!(said("cache remove @/g.txt --max 1KiB --cache-dir @/cache").contains("g.txt"));
     said("cache clear --cache-dir @/cache");
+}
+
+#[test]
+fn advice_for_a_job_names_the_key_of_its_file() {
+    let (_guard, dir) = folder();
+    std::fs::write(dir.join("b.toml"), "[[job]]\ninput.path='g.txt'\ncache.enabled=false\nmemory.device='1'\n")
+        .unwrap();
+    let run = run(&dir, "run @/b.toml");
+    assert!(run.err.contains("raise --device-memory") && run.err.contains("is `memory.device`"), "{}", run.err);
 }
