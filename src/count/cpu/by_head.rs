@@ -325,7 +325,11 @@ fn sample(resident: &Resident, range: &Range<u32>, entries: impl Fn(u32) -> usiz
 }
 
 /// Compiled for several instruction sets, see [`super::locals::count_run`].
-#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+#[multiversion::multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx512vpopcntdq+bmi1+bmi2+lzcnt+popcnt",
+    "x86_64+avx2+bmi1+bmi2+lzcnt+popcnt",
+    "x86_64+popcnt"
+))]
 fn count_part<C: Corners>(
     worker: &mut CpuWorker,
     part: &HeadPart<'_>,

@@ -21,7 +21,11 @@ const PART: usize = 1 << 13;
 ///
 /// Compiled for several instruction sets, chosen at run time: without a popcount instruction, counting takes twice as long. Callees must be
 /// inlined, and count bits in loops: an iterator's `sum` may become a function of its own, compiled for the oldest processor.
-#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+#[multiversion::multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx512vpopcntdq+bmi1+bmi2+lzcnt+popcnt",
+    "x86_64+avx2+bmi1+bmi2+lzcnt+popcnt",
+    "x86_64+popcnt"
+))]
 pub(super) fn count_run<C: Corners>(
     worker: &mut CpuWorker,
     run: LocalsRun<'_>,
@@ -106,7 +110,11 @@ pub(super) fn count_postponed(
     count
 }
 
-#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+#[multiversion::multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx512vpopcntdq+bmi1+bmi2+lzcnt+popcnt",
+    "x86_64+avx2+bmi1+bmi2+lzcnt+popcnt",
+    "x86_64+popcnt"
+))]
 fn count_sorted<C: Corners>(worker: &CpuWorker, arcs: Range<usize>, hubs: &Hubs, corners: &mut C) -> u64 {
     worker.intersect_sorted(arcs, hubs, corners, |corners, tail, found| {
         if C::WANTED {

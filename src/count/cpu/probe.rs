@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use bytemuck::cast_slice;
+
 use super::pack;
 use crate::planes::each_bit;
 
@@ -56,9 +58,24 @@ pub(super) fn before(row: &[u32], start: usize, limit: u32) -> usize {
     }
 }
 
+/// Whether the processor gathers words from many places by one instruction in less time than one by one: then loops without a branch are quicker, in
+/// which a place is compared with the last one instead of being checked. So it is with Intel's from Sapphire Rapids on, which alone have this
+/// feature; others take up to a seventh longer by such loops (docs/results/gathers-h200.txt).
+#[inline(always)]
+fn gathers() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return is_x86_feature_detected!("avx512fp16");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// The number of bits that the packed words share with `bits`. Two independent sums, since consecutive additions to one would be serialised.
 #[inline(always)]
 pub(super) fn common(row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
+    if gathers() {
+        let [count] = common_by_gathers(row, [bits]);
+        return count;
+    }
     let common = |place: u16, word: u64| u64::from((bits[usize::from(place)] & word).count_ones());
     let mut counts = [0; 2];
     let ((places, last_place), (words, last_word)) = (row.places.as_chunks::<2>(), row.words.as_chunks::<2>());
@@ -75,6 +92,9 @@ pub(super) fn common(row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
 /// As [`common`], for each of `four` of the same length; the row's words are loaded once for all.
 #[inline(always)]
 pub(super) fn common_of_four(row: NonEmptyWords<'_>, four: [&[u64]; 4]) -> [u64; 4] {
+    if gathers() {
+        return common_by_gathers(row, four);
+    }
     let mut counts = [0; 4];
     let four = four.map(|bits| &bits[..four[0].len()]);
     for (&place, word) in row.places.iter().zip(row.words) {
@@ -86,12 +106,34 @@ pub(super) fn common_of_four(row: NonEmptyWords<'_>, four: [&[u64]; 4]) -> [u64;
     counts
 }
 
+#[inline(always)]
+fn common_by_gathers<const N: usize>(row: NonEmptyWords<'_>, some: [&[u64]; N]) -> [u64; N] {
+    let mut counts = [0; N];
+    let Some(last) = some[0].len().checked_sub(1) else { return counts };
+    let some = some.map(|bits| &bits[..=last]);
+    for (&place, &word) in row.places.iter().zip(row.words) {
+        let place = usize::from(place).min(last);
+        for (count, bits) in counts.iter_mut().zip(some) {
+            *count += u64::from((bits[place] & word).count_ones());
+        }
+    }
+    counts
+}
+
 /// A bit for each of up to 64 words that shares something with `bits`. Without branches, since most share nothing.
 #[inline(always)]
 pub(super) fn words_in_common(row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
+    let mut found = 0;
+    if gathers()
+        && let Some(last) = bits.len().checked_sub(1)
+    {
+        for (i, (&place, &word)) in row.places.iter().zip(row.words).enumerate() {
+            found |= u64::from(bits[usize::from(place).min(last)] & word != 0) << i;
+        }
+        return found;
+    }
     let ((places, last_places), (words, last_words)) = (row.places.as_chunks::<8>(), row.words.as_chunks::<8>());
     let is_common = |place: u16, word: u64| u64::from(bits[usize::from(place)] & word != 0);
-    let mut found = 0;
     for (k, (places, words)) in places.iter().zip(words).enumerate() {
         let mut eight = 0;
         for i in 0..8 {
@@ -128,17 +170,12 @@ pub(super) fn marked_words(words: &[[u32; 3]], marks: &[u64]) -> impl Iterator<I
 
 #[inline(always)]
 pub(super) fn probe(row: &[u32], marks: &[u64]) -> u64 {
-    let (fours, rest) = row.as_chunks::<4>();
-    let mut counts = [0; 4];
-    for four in fours {
-        for (count, &c) in counts.iter_mut().zip(four) {
-            *count += is_marked(c, marks);
-        }
+    let (marks, mut count) = (cast_slice(marks), 0);
+    let Some(last) = marks.len().checked_sub(1) else { return 0 };
+    for &c in row {
+        count += is_marked(c, marks, last);
     }
-    for (count, &c) in counts.iter_mut().zip(rest) {
-        *count += is_marked(c, marks);
-    }
-    counts[0] + counts[1] + counts[2] + counts[3]
+    count.into()
 }
 
 #[inline(always)]
@@ -155,14 +192,16 @@ pub(super) fn each_marked(row: &[u32], marks: &[u64], mut act: impl FnMut(u32)) 
 /// A bit for each of up to 64 entries that is marked. Without branches, since most are not.
 #[inline(always)]
 pub(super) fn marked_of(entries: &[u32], marks: &[u64]) -> u64 {
-    let mut found = 0;
+    let (marks, mut found) = (cast_slice(marks), 0);
+    let Some(last) = marks.len().checked_sub(1) else { return 0 };
     for (i, &c) in entries.iter().enumerate() {
-        found |= is_marked(c, marks) << i;
+        found |= u64::from(is_marked(c, marks, last)) << i;
     }
     found
 }
 
+/// `marks` are the halves of words, the lower ones first, and `last` is the place of the last one.
 #[inline(always)]
-fn is_marked(c: u32, marks: &[u64]) -> u64 {
-    marks[c as usize / 64] >> (c % 64) & 1
+fn is_marked(c: u32, marks: &[u32], last: usize) -> u32 {
+    marks[(c as usize / 32).min(last)] >> (c % 32) & 1
 }

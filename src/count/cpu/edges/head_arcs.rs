@@ -18,7 +18,11 @@ pub(super) struct HeadArcs<'a> {
 }
 
 /// Counts the triangles of a part's sorted arcs. Compiled for several instruction sets, see [`super::worker::count_run`].
-#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+#[multiversion::multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx512vpopcntdq+bmi1+bmi2+lzcnt+popcnt",
+    "x86_64+avx2+bmi1+bmi2+lzcnt+popcnt",
+    "x86_64+popcnt"
+))]
 pub(super) fn count_part(
     room: &mut HeadArcs<'_>,
     first: u32,

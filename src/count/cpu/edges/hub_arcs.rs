@@ -59,7 +59,11 @@ impl HubRoom {
 }
 
 /// Counts the triangles of the sorted arcs of a part; returns how many have their middle corner at the head of the arc.
-#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+#[multiversion::multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx512vpopcntdq+bmi1+bmi2+lzcnt+popcnt",
+    "x86_64+avx2+bmi1+bmi2+lzcnt+popcnt",
+    "x86_64+popcnt"
+))]
 pub(super) fn count_part(
     room: &mut HubRoom,
     first: u32,
@@ -150,7 +154,10 @@ impl HubCounters<'_> {
         for (&place, &word) in places[many..].iter().zip(&words[many..]) {
             above += (self.bits[usize::from(place) % WORDS] & word).count_ones();
         }
-        let bit = |bits: &[u64; WORDS], c: u16| (bits[usize::from(c) / 64] >> (c % 64)) as u32 & 1;
+        let bit = |bits: &[u64; WORDS], c: u16| {
+            let halves: &[u32; 2 * WORDS] = bytemuck::cast_ref(bits);
+            halves[usize::from(c) / 32] >> (c % 32) & 1
+        };
         let many = if self.is_hub { entries.partition_point(|&c| u32::from(c) < self.head) } else { 0 };
         for &c in &entries[..many] {
             let both = bit(self.bits, c);

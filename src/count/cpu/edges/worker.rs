@@ -304,7 +304,11 @@ pub(super) struct RunCount {
 
 /// Counts the triangles that start in the run with a middle corner in the row block, except those counted by head, and advances the cursors.
 /// Compiled for several instruction sets, see [`crate::count::cpu::locals::count_run`].
-#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+#[multiversion::multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx512vpopcntdq+bmi1+bmi2+lzcnt+popcnt",
+    "x86_64+avx2+bmi1+bmi2+lzcnt+popcnt",
+    "x86_64+popcnt"
+))]
 pub(super) fn count_run(
     worker: &mut EdgeWorker,
     run: LocalsRun<'_>,
