@@ -149,6 +149,15 @@ pub(super) fn words_in_common(row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
 
 #[inline(always)]
 pub(super) fn probe_words(words: &[[u32; 3]], marks: &[u64]) -> u64 {
+    if gathers()
+        && let Some(last) = marks.len().checked_sub(1)
+    {
+        let mut count = 0;
+        for word in words {
+            count += u64::from((marks[(word[0] as usize).min(last)] & pack::bits(word)).count_ones());
+        }
+        return count;
+    }
     let (pairs, rest) = words.as_chunks::<2>();
     let marked = |word: &[u32; 3]| u64::from((marks[word[0] as usize] & pack::bits(word)).count_ones());
     let mut counts = [0; 2];
