@@ -120,18 +120,23 @@ fn common_by_gathers<const N: usize>(row: NonEmptyWords<'_>, some: [&[u64]; N]) 
     counts
 }
 
+#[inline(always)]
+fn words_by_gathers(row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
+    let mut found = 0;
+    let Some(last) = bits.len().checked_sub(1) else { return found };
+    for (i, (&place, &word)) in row.places.iter().zip(row.words).enumerate() {
+        found |= u64::from(bits[usize::from(place).min(last)] & word != 0) << i;
+    }
+    found
+}
+
 /// A bit for each of up to 64 words that shares something with `bits`. Without branches, since most share nothing.
 #[inline(always)]
 pub(super) fn words_in_common(row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
-    let mut found = 0;
-    if gathers()
-        && let Some(last) = bits.len().checked_sub(1)
-    {
-        for (i, (&place, &word)) in row.places.iter().zip(row.words).enumerate() {
-            found |= u64::from(bits[usize::from(place).min(last)] & word != 0) << i;
-        }
-        return found;
+    if gathers() {
+        return words_by_gathers(row, bits);
     }
+    let mut found = 0;
     let ((places, last_places), (words, last_words)) = (row.places.as_chunks::<8>(), row.words.as_chunks::<8>());
     let is_common = |place: u16, word: u64| u64::from(bits[usize::from(place)] & word != 0);
     for (k, (places, words)) in places.iter().zip(words).enumerate() {
@@ -149,15 +154,6 @@ pub(super) fn words_in_common(row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
 
 #[inline(always)]
 pub(super) fn probe_words(words: &[[u32; 3]], marks: &[u64]) -> u64 {
-    if gathers()
-        && let Some(last) = marks.len().checked_sub(1)
-    {
-        let mut count = 0;
-        for word in words {
-            count += u64::from((marks[(word[0] as usize).min(last)] & pack::bits(word)).count_ones());
-        }
-        return count;
-    }
     let (pairs, rest) = words.as_chunks::<2>();
     let marked = |word: &[u32; 3]| u64::from((marks[word[0] as usize] & pack::bits(word)).count_ones());
     let mut counts = [0; 2];
@@ -213,4 +209,42 @@ pub(super) fn marked_of(entries: &[u32], marks: &[u64]) -> u64 {
 #[inline(always)]
 fn is_marked(c: u32, marks: &[u32], last: usize) -> u32 {
     marks[(c as usize / 32).min(last)] >> (c % 32) & 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a processor with quick gathers counts, which the tests may not run on.
+    #[test]
+    fn loops_by_gathers_find_what_the_others_find() {
+        let mut state = 1_u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state >> 20
+        };
+        let rows: [Vec<u64>; 4] = std::array::from_fn(|_| (0..300).map(|_| next() & next()).collect());
+        for many in (0..65).chain([64; 20]) {
+            let mut places: Vec<u16> = (0..many).map(|_| (next() % 300) as u16).collect();
+            places.sort_unstable();
+            let words: Vec<u64> = (0..many).map(|_| 1 << (next() % 64) | 1 << (next() % 64)).collect();
+            let row = NonEmptyWords { places: &places, words: &words };
+            let shared = |bits: &Vec<u64>| -> Vec<u64> {
+                places.iter().zip(&words).map(|(&place, word)| bits[usize::from(place)] & word).collect()
+            };
+            let ones = |bits: &Vec<u64>| shared(bits).iter().map(|both| u64::from(both.count_ones())).sum::<u64>();
+            let counts = rows.each_ref().map(ones);
+            let slices = rows.each_ref().map(Vec::as_slice);
+            assert_eq!(common_by_gathers(row, slices), counts);
+            assert_eq!(common_of_four(row, slices), counts);
+            assert_eq!([common_by_gathers(row, [slices[1]])[0], common(row, slices[1])], [counts[1]; 2]);
+            let mask = shared(&rows[2]).iter().rev().fold(0, |mask, &both| mask << 1 | u64::from(both != 0));
+            assert_eq!([words_by_gathers(row, slices[2]), words_in_common(row, slices[2])], [mask; 2]);
+            let entries: Vec<u32> = places.iter().zip(0..).map(|(&place, i)| 64 * u32::from(place) + i % 64).collect();
+            let is_marked = |&c: &u32| rows[3][c as usize / 64] >> (c % 64) & 1;
+            let marked = entries.iter().rev().fold(0, |mask, c| mask << 1 | is_marked(c));
+            assert_eq!(marked_of(&entries, slices[3]), marked);
+            assert_eq!(probe(&entries, slices[3]), u64::from(marked.count_ones()));
+        }
+    }
 }
