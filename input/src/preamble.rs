@@ -122,15 +122,7 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
     };
     let data = if kind == FirstLineKind::Arc { Some(&first) } else { second.as_ref() };
     let index = index && (arc_index || kind != FirstLineKind::Arc);
-    if let Some(data) = data.filter(|data| mixes_separators(&data.text, index)) {
-        return Err(Error::data(
-            &file.path,
-            format!("'{}', with commas and blanks between columns", shown(data.text.trim_ascii())),
-        )
-        .at_line(data.number)
-        .expected("one of the two")
-        .advice("write numbers without commas in them, and the same between all columns"));
-    }
+    data.map_or(Ok(()), |data| data.check_separators(file, index))?;
     let alike = arc.columns == header.columns || matches!(kind, FirstLineKind::Sizes { .. });
     let metis = metis::parse_header(line.trim_ascii());
     let of_metis = metis.as_ref().filter(|_| choice.is_none() && second.is_some() && alike);
@@ -169,6 +161,17 @@ pub(super) fn content(head: &mut Head<'_>) -> Result<Option<FirstContent>> {
 }
 
 impl FirstContent {
+    fn check_separators(&self, file: &InputFile, index: bool) -> Result<()> {
+        if !mixes_separators(&self.text, index) {
+            return Ok(());
+        }
+        let found = format!("'{}', with commas and blanks between columns", shown(self.text.trim_ascii()));
+        Err(Error::data(&file.path, found)
+            .at_line(self.number)
+            .expected("one of the two")
+            .advice("write numbers without commas in them, and the same between all columns"))
+    }
+
     /// Whether the comment above names all columns, and the first one numbers the lines. Errors: the ends of arcs are in other columns.
     fn comment_names_index(&self) -> Result<bool> {
         let separator = Separator::of(&self.comment);
