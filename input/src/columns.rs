@@ -6,8 +6,8 @@ use super::number::{digits, separates};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Columns {
-    /// Whether the first column numbers the lines, as pandas and R write it.
-    pub(super) index: bool,
+    /// If the first column numbers the lines, as pandas and R write it: what separates it from the next one, a comma, a tab or a blank.
+    pub(super) index: Option<u8>,
     /// Without the index column.
     pub(super) count: u32,
     /// Whether the last of them is text.
@@ -21,14 +21,11 @@ pub(super) struct RestOfLine {
 }
 
 impl Columns {
-    pub(super) const TWO: Self = Self { index: false, count: 2, text: false };
+    pub(super) const TWO: Self = Self { index: None, count: 2, text: false };
 
     /// The columns of a line; `None` if it does not begin with two numbers.
-    pub(super) fn of(line: &[u8], index: bool) -> Option<Self> {
-        let mut at = blanks(line, 0);
-        if index {
-            at = skip_index(line, at);
-        }
+    pub(super) fn of(line: &[u8], index: Option<u8>) -> Option<Self> {
+        let at = index.map_or_else(|| blanks(line, 0), |separator| skip_index(line, 0, separator));
         let (_, end) = digits(line, at)?;
         let mut head = blanks(line, end);
         if line.get(head) == Some(&b',') {
@@ -115,7 +112,11 @@ fn text_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     }
     loop {
         if line.get(at) == Some(&b'"') {
-            at = end_of_quotes(line, at)?;
+            let Some(end_of_column) = end_of_quotes(line, at) else {
+                // Some programs write a quote within quotes behind a backslash, not twice.
+                return memchr::memmem::find(&line[at..], b"\\\"").map(|_| end);
+            };
+            at = end_of_column;
         }
         let Some(comma) = memchr::memchr(b',', &line[at..]) else { return Some(end) };
         at = blanks(line, at + comma + 1);
@@ -147,9 +148,8 @@ pub(super) fn line_end(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// Whether the first numbers of a line, behind an index column if it has one, are separated by a comma here and by blanks there, as if the comma
 /// grouped the digits of a number.
-pub(super) fn mixes_separators(line: &[u8], index: bool) -> bool {
-    let line = line.trim_ascii_start();
-    let line = if index { &line[skip_index(line, 0)..] } else { line };
+pub(super) fn mixes_separators(line: &[u8], index: Option<u8>) -> bool {
+    let line = index.map_or(line, |separator| &line[skip_index(line, 0, separator)..]).trim_ascii_start();
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let (Some(first), Some(second)) = (words.next(), words.next()) else { return false };
     let numbers = |word: &[u8]| {
@@ -164,14 +164,21 @@ pub(super) fn has_bare_cr(line: &[u8]) -> bool {
     memchr::memchr_iter(b'\r', line).any(|at| !matches!(line.get(at + 1), None | Some(b'\n')))
 }
 
-/// Skips the column that numbers the lines; returns `at` itself if the line is blank or a comment.
+/// Skips the column that numbers the lines, from the beginning of a line on; returns where the line's first character is if the line is blank or a
+/// comment.
 #[inline]
-pub(super) fn skip_index(bytes: &[u8], at: usize) -> usize {
-    if matches!(bytes.get(at), None | Some(b'\n' | b'\r' | b'#' | b'%')) {
-        return at;
+pub(super) fn skip_index(bytes: &[u8], start: usize, separator: u8) -> usize {
+    let first = blanks(bytes, start);
+    if matches!(bytes.get(first), None | Some(b'\n' | b'\r' | b'#' | b'%')) {
+        return first;
     }
-    let next = blanks(bytes, column_end(bytes, at));
-    if bytes.get(next) == Some(&b',') { blanks(bytes, next + 1) } else { next }
+    if separator == b' ' {
+        return blanks(bytes, column_end(bytes, first));
+    }
+    // It may have blanks, or be empty.
+    let line = &bytes[..memchr::memchr(b'\n', &bytes[first..]).map_or(bytes.len(), |length| first + length)];
+    let from = if line[first] == b'"' { end_of_quotes(line, first).unwrap_or(first) } else { start };
+    memchr::memchr(separator, &line[from..]).map_or(first, |length| blanks(line, from + length + 1))
 }
 
 #[inline(always)]
@@ -190,15 +197,15 @@ mod tests {
     fn commas_within_numbers_are_told_from_those_between_columns() {
         for line in ["1,002 1,003", "15\t1,003", "1,002,003 5", "1,2 0.5", "1 2,5 7"] {
             assert!(
-                mixes_separators(line.as_bytes(), false) && mixes_separators(format!("0,{line}").as_bytes(), true),
+                mixes_separators(line.as_bytes(), None) && mixes_separators(format!("0,{line}").as_bytes(), Some(b',')),
                 "{line}"
             );
         }
         for line in
             ["1 2 0,5", "1, 2,3", "1 ,2 ,3", "1,2,2020-01-01 10:00:00", "1,2,10 5th Ave", "1,2 {'a': 1}", "1,2", "1 2"]
         {
-            assert!(!mixes_separators(line.as_bytes(), false), "{line}");
+            assert!(!mixes_separators(line.as_bytes(), None), "{line}");
         }
-        assert!(!mixes_separators(b"0,1 2", true));
+        assert!(!mixes_separators(b"0,1 2", Some(b',')));
     }
 }

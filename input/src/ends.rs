@@ -37,6 +37,11 @@ pub(super) fn begin_with_a_key(names: &[String]) -> bool {
     (is_key || is_id(&first)) && !ids && (!alike || is_id(&first) != is_id(&second))
 }
 
+/// Whether a lower-case name is a usual one of a column that numbers the rows or edges.
+pub(super) fn numbers_rows(name: &str) -> bool {
+    is_index(name) || matches!(plain(name).as_str(), "id" | "edgeid" | "rowid" | "linkid" | "idx")
+}
+
 /// Whether a lower-case name is that of a column that numbers the rows, as Python and R write it.
 pub(super) fn is_index(name: &str) -> bool {
     name.is_empty() || name == "index" || name.starts_with("unnamed") || name.starts_with("__index_level_")

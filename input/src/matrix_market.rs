@@ -63,7 +63,7 @@ impl MatrixMarket {
         }
         check_vertices(rows).map_err(|error| error.at(&file.path).at_line(head.number))?;
         let start = head.end;
-        let entry = head.next_content()?.and_then(|entry| Columns::of(&entry, false));
+        let entry = head.next_content()?.and_then(|entry| Columns::of(&entry, None));
         if values && entry.is_some_and(|entry| entry.count < 3) {
             return Err(head.error("an entry without a value").expected("three columns, as the banner says"));
         }

@@ -22,7 +22,7 @@ pub(super) fn parse(
     while at < bytes.len() {
         let start = at;
         let first = columns::blanks(bytes, start);
-        at = if columns.index { skip_index(bytes, first) } else { first };
+        at = columns.index.map_or(first, |separator| skip_index(bytes, start, separator));
         let Some((tail, end)) = digits(bytes, at) else {
             at = if at == first { skip(bytes, start, at)? } else { return Err(explain(bytes, start, columns)) };
             continue;
@@ -66,7 +66,7 @@ fn skip(bytes: &[u8], start: usize, at: usize) -> Result<usize, DeliveryFailure>
 
 #[cold]
 fn differs(start: usize, rest: &RestOfLine, columns: Columns, advice: &str) -> DeliveryFailure {
-    let index = u32::from(columns.index);
+    let index = u32::from(columns.index.is_some());
     let found = format!("a line with {} columns", rest.count + index);
     let expected = format!("{} columns, as in the lines before", columns.count + index);
     DeliveryFailure::Bad(start, Error::data("", found).expected(expected).advice(advice))
@@ -79,7 +79,7 @@ fn explain(bytes: &[u8], start: usize, columns: Columns) -> DeliveryFailure {
     if has_bare_cr(line) {
         return DeliveryFailure::Bad(start, bare_cr());
     }
-    let mut words = split(line).skip(usize::from(columns.index));
+    let mut words = split(line).skip(usize::from(columns.index.is_some()));
     let found = match (words.next(), words.next()) {
         (Some(tail), _) if whole(tail).is_none() => describe(tail),
         (Some(_), Some(head)) if whole(head).is_none() => describe(head),

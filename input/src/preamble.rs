@@ -29,6 +29,8 @@ pub(super) struct Start {
 pub(super) struct FirstLine {
     pub(super) line: u64,
     pub(super) text: String,
+    /// Whether names of columns, in it or in a comment, say where the ends of arcs are.
+    pub(super) names_ends: bool,
     pub(super) arc: Start,
     pub(super) header: Start,
     pub(super) kind: FirstLineKind,
@@ -61,6 +63,7 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
         return Ok(FirstLine {
             line: head.number,
             text: String::new(),
+            names_ends: false,
             arc: start,
             header: start,
             kind: FirstLineKind::Arc,
@@ -73,16 +76,20 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
     let text = shown(line.trim_ascii());
     let separator = Separator::of(line.trim_ascii());
     let names = if choice == Some(Header::No) { None } else { names(line, separator) };
-    let index = match &names {
-        Some(names) => index_column(names, separator),
-        None if choice.is_none() => first.comment_names_index(),
-        None => Ok(false),
+    let in_comment = if choice.is_none() && names.is_none() { first.names_in_comment() } else { None };
+    let names_ends = names.as_ref().or(in_comment.as_ref()).is_some_and(|names| ends::places(names).is_some());
+    let index = match (&names, &in_comment) {
+        (Some(names), _) => index_column(names, separator),
+        (None, Some(names)) => first.comment_names_index(names),
+        (None, None) => Ok(false),
     };
     let index = index.map_err(|error| head.error_of(error))?;
     let arc_index = index && names.is_none();
-    let arc = Start { skip, lines: number - 1, columns: Columns::of(line, arc_index).unwrap_or(Columns::TWO) };
+    let separated = |content: &FirstContent| Separator::of(&content.text).byte();
+    let of_arc = Columns::of(line, arc_index.then(|| separated(&first)));
+    let arc = Start { skip, lines: number - 1, columns: of_arc.unwrap_or(Columns::TWO) };
     let second = content(&mut head)?;
-    let found = second.as_ref().and_then(|second| Columns::of(&second.text, index));
+    let found = second.as_ref().and_then(|second| Columns::of(&second.text, index.then(|| separated(second))));
     header.columns = found.unwrap_or(header.columns);
     let is_count = columns(line).count() == 1 && columns(line).all(|number| whole(number).is_some());
     let kind = match (choice, &names, &second) {
@@ -127,7 +134,7 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
     let metis = metis::parse_header(line.trim_ascii());
     let of_metis = metis.as_ref().filter(|_| choice.is_none() && second.is_some() && alike);
     let metis_rows = of_metis.and_then(|metis| metis.rows_of(header.columns.count.into()));
-    Ok(FirstLine { line: number, text, arc, header, kind, metis, metis_rows })
+    Ok(FirstLine { line: number, text, names_ends, arc, header, kind, metis, metis_rows })
 }
 
 pub(super) struct FirstContent {
@@ -162,7 +169,7 @@ pub(super) fn content(head: &mut Head<'_>) -> Result<Option<FirstContent>> {
 
 impl FirstContent {
     fn check_separators(&self, file: &InputFile, index: bool) -> Result<()> {
-        if !mixes_separators(&self.text, index) {
+        if !mixes_separators(&self.text, index.then(|| Separator::of(&self.text).byte())) {
             return Ok(());
         }
         let found = format!("'{}', with commas and blanks between columns", shown(self.text.trim_ascii()));
@@ -172,14 +179,21 @@ impl FirstContent {
             .advice("write numbers without commas in them, and the same between all columns"))
     }
 
-    /// Whether the comment above names all columns, and the first one numbers the lines. Errors: the ends of arcs are in other columns.
-    fn comment_names_index(&self) -> Result<bool> {
-        let separator = Separator::of(&self.comment);
+    /// The names of all columns, if the comment above has them: as many words as there are columns.
+    fn names_in_comment(&self) -> Option<Vec<String>> {
         let of_all = |names: &Vec<String>| names_of(&self.text).is_ok_and(|columns| columns.len() == names.len());
-        match names(&self.comment, separator).filter(of_all).filter(|names| ends::places(names).is_some()) {
-            Some(names) => index_column(&names, separator)
+        names(&self.comment, Separator::of(&self.comment)).filter(of_all)
+    }
+
+    /// Whether these names in the comment say that the first column numbers the lines. Errors: the ends of arcs are in other columns. Words between
+    /// blanks may be prose: they only count if the first one is a usual name of such a column.
+    fn comment_names_index(&self, names: &[String]) -> Result<bool> {
+        match (Separator::of(&self.comment), ends::places(names)) {
+            (_, None) => Ok(false),
+            (Separator::Blanks, places) => Ok(places == Some((1, 2)) && ends::numbers_rows(&names[0])),
+            (separator, _) if separator != Separator::of(&self.text) => Ok(false),
+            (separator, _) => index_column(names, separator)
                 .map_err(|error| error.also("if the comment above the first arc is wrong, delete it")),
-            None => Ok(false),
         }
     }
 }
@@ -193,7 +207,7 @@ fn sizes_or_arc(
 ) -> Result<FirstLineKind> {
     let FirstContent { text: line, start, .. } = line;
     let numbers: Vec<u64> = columns(line).map_while(whole).collect();
-    let first = Columns::of(line, false);
+    let first = Columns::of(line, None);
     let alike = first.is_some_and(|first| first == header.columns || first.text && header.columns.text);
     let (n, m) = match numbers[..] {
         // `n m`, or `n m d ...` as Graphs.jl writes it.

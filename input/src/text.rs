@@ -57,9 +57,11 @@ impl EdgeListText {
             })
             .collect::<Result<Vec<List>>>()?;
         // Parts of a table that was split, whose header only the first one has.
-        let numbered = lists.iter().find(|list| list.columns().index);
+        let numbered = lists.iter().find(|list| list.columns().index.is_some());
         if let Some(numbered) = numbered
-            && let Some(other) = lists.iter().find(|list| !list.columns().index && list.columns().count > 2)
+            && let Some(other) = lists
+                .iter()
+                .find(|list| !list.first.names_ends && list.columns().index.is_none() && list.columns().count > 2)
         {
             return Err(other.is_unlike(numbered));
         }
@@ -134,7 +136,7 @@ impl EdgeListText {
     /// Whether all lines of a list hold zeros and ones only.
     fn has_only_bits(&self, list: &List, start: Start) -> Result<bool> {
         self.all_after(list, start.lines, u64::MAX, |line| {
-            let mut numbers = columns(line.trim_ascii()).skip(start.columns.index.into());
+            let mut numbers = columns(line.trim_ascii()).skip(start.columns.index.is_some().into());
             pairs::is_blank_or_comment(line) || numbers.all(|number| matches!(number, b"0" | b"1"))
         })
     }
@@ -238,7 +240,7 @@ impl List {
     /// What to say of the columns that are not read.
     fn note(&self, start: Start) -> Option<String> {
         let (FirstLine { line, text, kind, .. }, path) = (&self.first, self.file.path.display());
-        let first = 1 + u32::from(start.columns.index);
+        let first = 1 + u32::from(start.columns.index.is_some());
         match kind {
             FirstLineKind::Names { unusual: true } => Some(format!(
                 "{path}:{line}: columns {first} and {} of '{text}' are taken for the ends of edges",
@@ -287,7 +289,7 @@ impl List {
     }
 
     fn is_dense(&self, Start { lines, columns, .. }: Start) -> Error {
-        let (rows, first) = (columns.count, u32::from(columns.index));
+        let (rows, first) = (columns.count, u32::from(columns.index.is_some()));
         let delimiter = if self.first.text.contains(',') { ", delimiter=','" } else { "" };
         self.error(format!("{rows} lines of {rows} zeros and ones look like a dense adjacency matrix"))
             .expected("lines of two vertices")

@@ -38,6 +38,14 @@ impl Separator {
         }
     }
 
+    pub(crate) const fn byte(self) -> u8 {
+        match self {
+            Self::Tab => b'\t',
+            Self::Comma => b',',
+            Self::Blanks => b' ',
+        }
+    }
+
     fn separates(self, byte: u8) -> bool {
         match self {
             Self::Tab => byte == b'\t',
