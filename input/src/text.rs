@@ -56,10 +56,11 @@ impl EdgeListText {
                 Ok(List { file, first, start: OnceLock::new() })
             })
             .collect::<Result<Vec<List>>>()?;
-        // Parts of a table that was split, whose header only the first one has.
-        let numbered = lists.iter().find(|list| list.columns().index);
-        if let Some(numbered) = numbered
-            && let Some(other) = lists.iter().find(|list| !list.columns().index && list.columns().count > 2)
+        // Parts of a table that was split, whose header only the first one has. A header of their own may name other columns.
+        let has_names = |list: &&List| header.is_none() && list.first.kind == FirstLineKind::Names { unusual: false };
+        let is_other = |list: &&List| !list.columns().index && list.columns().count > 2 && !has_names(list);
+        if let Some(numbered) = lists.iter().find(|list| list.columns().index)
+            && let Some(other) = lists.iter().find(is_other)
         {
             return Err(other.is_unlike(numbered));
         }

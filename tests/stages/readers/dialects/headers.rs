@@ -110,6 +110,8 @@ fn parts_of_a_table_have_the_header_of_the_first_one_or_are_refused() {
     folder.write("split/a.csv", "id,source,target\n9,0,1\n");
     folder.write("split/b.csv", "8,1,2\n7,2,0\n");
     refused(read(&folder.path("split")), &["b.csv:1: '8,1,2'", "second and third", "a.csv say"]);
-    folder.write("split/b.csv", "id,source,target\n8,1,2\n7,2,0\n");
-    assert_eq!(read(&folder.path("split")).unwrap(), [(0, 1), (1, 2), (2, 0)]);
+    for text in ["id,source,target\n8,1,2\n7,2,0\n", "source,target,id\n1,2,8\n2,0,7\n"] {
+        folder.write("split/b.csv", text);
+        assert_eq!(read(&folder.path("split")).unwrap(), [(0, 1), (1, 2), (2, 0)], "{text}");
+    }
 }
