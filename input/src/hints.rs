@@ -70,9 +70,9 @@ pub(super) fn is_utf16(head: &[u8]) -> bool {
     let pairs = &pairs[..pairs.len().min(64)];
     // A few characters may differ. Raw numbers are mostly small, so their zeros come in pairs.
     let most = |little: bool| {
-        let plain = pairs.iter().filter(|&&[a, b]| if little { b == 0 && text(a) } else { a == 0 && text(b) });
-        let many = plain.count();
-        many >= 2 && 8 * many >= 7 * (pairs.len() - 1)
+        let is_plain = |&&[a, b]: &&[u8; 2]| if little { b == 0 && text(a) } else { a == 0 && text(b) };
+        let plain = pairs.iter().filter(is_plain).count();
+        plain >= 2 && 8 * plain >= 7 * (pairs.len() - 1)
     };
     most(true) || most(false)
 }

@@ -19,8 +19,7 @@ use super::pairs;
 use super::preamble::{self, FirstLine, FirstLineKind, Start};
 use super::text_blocks::{TextLines, parse_all};
 use super::{ArcSink, Reader};
-use trimill_system::control::NOTE;
-use trimill_system::control::{Control, Task, Unit};
+use trimill_system::control::{Control, NOTE, Task, Unit};
 use trimill_system::{Error, Result};
 
 pub(super) struct EdgeListText {
