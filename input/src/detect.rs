@@ -133,12 +133,14 @@ fn is_wide(head: &[u8], bytes: usize, file: &InputFile) -> Result<bool> {
     if is_star || !end_with_zeros(head) {
         return Ok(false);
     }
+    // An arc has two numbers of 8 bytes, or one of 12.
+    let arc = if bytes == 8 { 16 } else { 12 };
     if file.compression.is_some() {
-        return Ok(true);
+        return Ok(head.len() as u64 == HEAD || head.len().is_multiple_of(arc));
     }
-    // Arcs that are sorted by their heads may begin so, but do not end so. An arc has two numbers of 8 bytes, or one of 12.
+    // Arcs that are sorted by their heads may begin so, but do not end so.
     let last = file.window(file.bytes.saturating_sub(HEAD / bytes as u64 * bytes as u64), file.bytes)?;
-    Ok(file.bytes.is_multiple_of(if bytes == 8 { 16 } else { 12 }) && end_with_zeros(&last))
+    Ok(file.bytes.is_multiple_of(arc as u64) && end_with_zeros(&last))
 }
 
 fn format_of_magic(head: &[u8], file: &InputFile) -> Result<Option<Format>> {
