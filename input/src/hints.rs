@@ -199,16 +199,8 @@ mod tests {
 
     #[test]
     fn what_was_probably_meant_is_named() {
-        for (line, words) in [
-            ("p edge 5 4", "DIMACS"),
-            ("e 1 2", "DIMACS"),
-            ("a 1 2 7", "DIMACS"),
-            ("c 9th DIMACS Implementation Challenge: roads\nc\nc http://www.org\np sp 3 2\n", "DIMACS"),
-            ("c a graph\na 1 2 7\n", "DIMACS"),
-            ("p ds 3 2\n1 2\n", "/^[0-9]/p"),
-            ("\"1,002\",\"1,009\"", "without commas"),
-        ] {
-            assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains(words)), "{line}");
+        for line in ["p edge 5 4", "e 1 2", "a 1 2 7", "c a graph\na 1 2 7\n"] {
+            assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains("DIMACS")), "{line}");
         }
         for line in ["one two", "1 x2", "ann,bob", "1,b", "c d\nc e\nd e\n"] {
             assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains("--names")), "{line}");

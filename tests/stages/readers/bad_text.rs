@@ -82,7 +82,7 @@ fn bad_matrices_are_refused() {
     let banner = "%%MatrixMarket matrix coordinate pattern general";
     for (text, parts) in [
         ("%%MatrixMarket matrix coordinate real hermitian\n1 1 0\n".to_owned(), &["bad.mtx:1:", "'hermitian'"][..]),
-        ("%%MatrixMarket matrix coordinate\n1 1 0\n".into(), &["bad.mtx:1:", "banner"]),
+        ("%%MatrixMarket matrix coordinate\n1 1 0\n".into(), &["bad.mtx:1: an incomplete Matrix Market banner"]),
         (format!("{banner}\n"), &["ends before the size"]),
         (format!("{banner}\n3 3\n1 1\n"), &["bad.mtx:2: '3 3'", "rows, columns, entries"]),
         (format!("{banner}\n3 3 2\n1 1\n1 4\n"), &["bad.mtx:4:", "outside of the matrix", "1 to 3"]),
