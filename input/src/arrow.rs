@@ -135,10 +135,6 @@ impl ArrowFile {
         chunks(0..rows, size)
     }
 
-    fn has_dictionaries(&self) -> bool {
-        self.columns.iter().any(|column| column.dictionary.is_some())
-    }
-
     fn numbered(&self) -> impl Iterator<Item = (&Self, usize)> {
         (0..self.batches.len()).map(move |number| (self, number))
     }
@@ -314,7 +310,8 @@ impl Reader for Arrow {
 
     /// All tables without dictionaries in parallel; of the others only batches to which the same dictionary messages apply.
     fn scan_names(&self, sink: &dyn NameSink, control: &Control, task: &Task) -> Result<u64> {
-        let (with, without): (Vec<_>, Vec<_>) = self.tables.iter().partition(|table| table.has_dictionaries());
+        let has_some = |table: &&ArrowFile| table.columns.iter().any(|column| column.dictionary.is_some());
+        let (with, without): (Vec<_>, Vec<_>) = self.tables.iter().partition(has_some);
         let none = TextDictionaries::within(0);
         let plain = without.into_iter().flat_map(ArrowFile::numbered);
         let mut arcs =

@@ -41,14 +41,11 @@ impl Compression {
     const SUFFIXES: [&str; 4] = [".gz", ".zst", ".zstd", ".bz2"];
 
     pub(super) fn of(head: &[u8]) -> Option<Self> {
-        if head.starts_with(&[0x1f, 0x8b, 8]) {
-            Some(Self::Gzip)
-        } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) || is_skippable(head) {
-            Some(Self::Zstd)
-        } else if is_bzip2(head) {
-            Some(Self::Bzip2)
-        } else {
-            None
+        match head {
+            [0x1f, 0x8b, 8, ..] => Some(Self::Gzip),
+            // Also a frame without contents; `pzstd` writes one before each other frame.
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
+            head => is_bzip2(head).then_some(Self::Bzip2),
         }
     }
 
@@ -83,11 +80,6 @@ pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
-}
-
-/// A zstd frame without contents, magic 0x184D2A50 to 0x184D2A5F; `pzstd` writes one before each other frame.
-fn is_skippable(head: &[u8]) -> bool {
-    matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
 
 fn is_bzip2(head: &[u8]) -> bool {

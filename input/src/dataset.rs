@@ -178,6 +178,8 @@ fn matching(input: &Path) -> Result<Vec<PathBuf>> {
         let path = error.path().to_path_buf();
         Error::read(path, error.into())
     })?;
+    let is_hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
+    let is_empty = |path: &Path| std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == 0);
     let (left_out, meant): (Vec<_>, Vec<_>) = found.into_iter().partition(|path| is_hidden(path) || is_empty(path));
     // If there are only hidden files, they are meant.
     Ok(match (&meant[..], &left_out[..]) {
@@ -185,14 +187,6 @@ fn matching(input: &Path) -> Result<Vec<PathBuf>> {
         ([], _) => left_out,
         _ => meant,
     })
-}
-
-fn is_hidden(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."))
-}
-
-fn is_empty(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == 0)
 }
 
 fn files_in(dir: &Path) -> Result<Vec<PathBuf>> {

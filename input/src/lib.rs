@@ -87,6 +87,7 @@ use rows::AdjacencyRows;
 use std::path::{Path, PathBuf};
 
 use trimill_system::control::{Control, Task};
+use trimill_system::text::plural;
 use trimill_system::{Bytes, Error, Result};
 
 /// The most vertices: ids have 32 bits internally, and two values are reserved as marks.
@@ -176,6 +177,14 @@ trait Reader: Send + Sync {
         let _ = (memory, control);
         Ok(None)
     }
+}
+
+/// The error for a matrix that is no graph; it does not name the file.
+fn not_square(rows: u64, columns: u64) -> Error {
+    let (rows, columns) = (plural(rows, "row", "rows"), plural(columns, "column", "columns"));
+    Error::data("", format!("a matrix of {rows} and {columns}"))
+        .expected("a square matrix")
+        .advice("a rectangular matrix is not a graph; give its rows and columns different ids")
 }
 
 /// Refuses a number of declared vertices that needs ids of more than 32 bits.

@@ -16,7 +16,7 @@ use super::lines::ReadSizes;
 use super::number::{columns, shown, whole};
 use super::pairs;
 use super::text_blocks::{TextLines, parse_all};
-use super::{ArcSink, Reader, check_vertices};
+use super::{ArcSink, Reader, check_vertices, not_square};
 use trimill_system::control::{Control, NOTE, Task};
 use trimill_system::text::plural;
 use trimill_system::{Error, Kind, Result};
@@ -51,11 +51,7 @@ impl MatrixMarket {
             return Err(advised(error.expected("the size of the matrix: rows, columns, entries"), has_banner));
         };
         if rows != cols {
-            let error = head
-                .error(format!("a matrix of {} and {}", plural(rows, "row", "rows"), plural(cols, "column", "columns")))
-                .expected("a square matrix")
-                .advice("a rectangular matrix is not a graph; give its rows and columns different ids");
-            return Err(advised(error, has_banner));
+            return Err(advised(head.error_of(not_square(rows, cols)), has_banner));
         }
         if !has_banner {
             let (path, line) = (file.path.display(), head.number);

@@ -117,8 +117,9 @@ impl NamedList {
         }
         let text = shown(first.text.trim_ascii());
         let names = names_of(&first.text).map_err(|found| head.error(found))?;
+        let names: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
+        let is_usual = || ends::places(&names).is_some() || names.first().is_some_and(|name| ends::is_index(name));
         if header == Some(Header::Yes) {
-            let names: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
             let separator = Separator::of(&first.text);
             if index_column(&names, separator).map_err(|error| head.error_of(error))? {
                 return Err(head
@@ -127,7 +128,7 @@ impl NamedList {
                     .advice(format!("leave that column out, as by {}2- FILE > NEW", separator.cut())));
             }
             first = content(&mut head)?.ok_or_else(no_arcs)?;
-        } else if header.is_none() && is_usual(&names) {
+        } else if header.is_none() && is_usual() {
             return Err(head
                 .error(format!("the first line, '{text}', could be a header or an arc of two names"))
                 .advice("say which: --header yes, or --header no"));
@@ -210,11 +211,6 @@ fn refuse_dimacs(file: &InputFile, sizes: ReadSizes) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn is_usual(names: &[String]) -> bool {
-    let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
-    ends::places(&lower).is_some() || lower.first().is_some_and(|name| ends::is_index(name))
 }
 
 impl Reader for NamedEdges {

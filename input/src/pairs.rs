@@ -79,11 +79,13 @@ fn explain(bytes: &[u8], start: usize, columns: Columns) -> DeliveryFailure {
     if has_bare_cr(line) {
         return DeliveryFailure::Bad(start, bare_cr());
     }
+    // Two numbers before a quote are separated as they should be, so the quote is what is wrong.
+    let up_to_quote = memchr::memrchr(b'"', line).and_then(|quote| Columns::of(&line[..quote], columns.index));
     let mut words = split(line).skip(usize::from(columns.index.is_some()));
     let found = match (words.next(), words.next()) {
         (Some(tail), _) if whole(tail).is_none() => describe(tail),
         (Some(_), Some(head)) if whole(head).is_none() => describe(head),
-        (Some(_), Some(_)) if memchr::memchr(b'"', line).is_some() => {
+        (Some(_), Some(_)) if up_to_quote.is_some() => {
             let error =
                 Error::data("", "a quote that is not closed in its line").expected("a row of a table in each line");
             return DeliveryFailure::Bad(start, error.advice("write only the columns with the ends of edges"));

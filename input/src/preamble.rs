@@ -128,7 +128,6 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
         (None, None, Some(second)) => sizes_or_arc(&mut head, &first, &header, second)?,
     };
     let data = if kind == FirstLineKind::Arc { Some(&first) } else { second.as_ref() };
-    let index = index && (arc_index || kind != FirstLineKind::Arc);
     data.map_or(Ok(()), |data| data.check_separators(file, index))?;
     let alike = arc.columns == header.columns || matches!(kind, FirstLineKind::Sizes { .. });
     let metis = metis::parse_header(line.trim_ascii());

@@ -11,7 +11,7 @@ use super::compressed_rows::CompressedRows;
 use super::file::InputFile;
 use super::npy::Npy;
 use super::source::HowToOpen;
-use super::{Reader, check_vertices};
+use super::{Reader, check_vertices, not_square};
 use arrays::Arrays;
 use trimill_system::text::plural;
 use trimill_system::{Error, Result};
@@ -24,12 +24,7 @@ pub(super) fn open(file: &InputFile, how: &HowToOpen<'_>) -> Result<Box<dyn Read
     let shape = arrays.numbers("shape")?;
     let vertices = match shape[..] {
         [rows, columns] if rows == columns => rows,
-        [rows, columns] => {
-            let (rows, columns) = (plural(rows, "row", "rows"), plural(columns, "column", "columns"));
-            return Err(Error::data(&file.path, format!("a matrix of {rows} and {columns}"))
-                .expected("a square matrix")
-                .advice("a rectangular matrix is not a graph; give its rows and columns different ids"));
-        }
+        [rows, columns] => return Err(not_square(rows, columns).at(&file.path)),
         _ => {
             let found = format!("an array of {}", plural(shape.len(), "dimension", "dimensions"));
             return Err(Error::data(&file.path, found).expected("a square matrix, which has two"));

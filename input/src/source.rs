@@ -185,16 +185,9 @@ impl Source {
             return Err(Error::usage("a BVGraph from standard input").expected("the path of its .graph"));
         }
         let watched = watch([&files.graph, &files.properties]);
-        let reader = Bvgraph::open(&files, work_dir, control)?;
+        let (format, reader) = (Format::Bvgraph, Box::new(Bvgraph::open(&files, work_dir, control)?));
         let bytes = std::fs::metadata(&files.graph).map_err(|e| Error::read(&files.graph, e))?.len();
-        Ok(Self {
-            format: Format::Bvgraph,
-            reading,
-            identified: watched.len() == 2,
-            watched,
-            bytes,
-            reader: Box::new(reader),
-        })
+        Ok(Self { format, reading, identified: watched.len() == 2, watched, bytes, reader })
     }
 
     fn open_graphalytics(files: &GraphalyticsFiles, reading: InputSettings, how: &HowToOpen<'_>) -> Result<Self> {
@@ -278,11 +271,11 @@ fn common_format(files: &[InputFile]) -> Result<Format> {
 }
 
 fn check_number(inputs: &[PathBuf], format: Format) -> Result<()> {
-    if inputs.len() == 1 || format.takes_several_files() {
+    let [first, second, ..] = inputs else { return Ok(()) };
+    if format.takes_several_files() {
         return Ok(());
     }
     let several = Format::names(Format::takes_several_files);
-    let [first, second, ..] = inputs else { return Ok(()) };
     let (first, second) = (public(first), public(second));
     let (first, second) = (first.display(), second.display());
     Err(Error::usage(format!("{} files of format {format}, such as {first} and {second}", inputs.len()))

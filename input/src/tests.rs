@@ -194,7 +194,7 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         lines("0 2", ""),
         lines("0 2 7", "[ \t,][0-9+.-][0-9a-z.-]{0,6}"),
-        lines("0 2 {}", "[ \t,][{a-z][ -~]{0,9}"),
+        lines("0 2 {}", "[ \t,][{a-z][ -!#-~]{0,9}"),
     ]
 }
 

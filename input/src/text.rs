@@ -19,8 +19,7 @@ use super::pairs;
 use super::preamble::{self, FirstLine, FirstLineKind, Start};
 use super::text_blocks::{TextLines, parse_all};
 use super::{ArcSink, Reader};
-use trimill_system::control::NOTE;
-use trimill_system::control::{Control, Task, Unit};
+use trimill_system::control::{Control, NOTE, Task, Unit};
 use trimill_system::{Error, Result};
 
 pub(super) struct EdgeListText {
@@ -57,11 +56,10 @@ impl EdgeListText {
             })
             .collect::<Result<Vec<List>>>()?;
         // Parts of a table that was split, whose header only the first one has.
-        let numbered = lists.iter().find(|list| list.columns().index.is_some());
-        if let Some(numbered) = numbered
-            && let Some(other) = lists
-                .iter()
-                .find(|list| !list.first.names_ends && list.columns().index.is_none() && list.columns().count > 2)
+        let is_other =
+            |list: &&List| !list.first.names_ends && list.columns().index.is_none() && list.columns().count > 2;
+        if let Some(numbered) = lists.iter().find(|list| list.columns().index.is_some())
+            && let Some(other) = lists.iter().find(is_other)
         {
             return Err(other.is_unlike(numbered));
         }

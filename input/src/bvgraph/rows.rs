@@ -31,20 +31,19 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
     /// Whether the first arcs could be a symmetric graph's: each has its reverse, if its head's row is there. Most directed graphs fail.
     fn may_be_symmetric(&self, first: &BvChunk) -> Result<bool> {
         let mut arcs = Vec::new();
-        self.with_reader(|reader| {
-            reader.read(first, |tail, successors| {
-                if arcs.len() < BATCH {
-                    arcs.extend(successors.iter().map(|&head| (tail, u64::from(head))));
-                }
-                Ok(())
-            })
+        self.decode(first, |tail, successors| {
+            if arcs.len() < BATCH {
+                arcs.extend(successors.iter().map(|&head| (tail, u64::from(head))));
+            }
+            Ok(())
         })?;
         let Some(&(last, _)) = arcs.last() else { return Ok(true) };
         Ok(arcs.iter().all(|&(u, v)| u.max(v) >= last || arcs.binary_search(&(v, u)).is_ok()))
     }
 
-    fn with_reader<T>(&self, work: impl FnOnce(&mut ChunkReader<'a, O>) -> Result<T>) -> Result<T> {
-        self.idle.with(|| Ok(ChunkReader::new(self.graph, None)), work)
+    /// Passes the successors of each row of `chunk` to `each`, in order.
+    fn decode(&self, chunk: &BvChunk, each: impl FnMut(u64, &[u32]) -> Result<()>) -> Result<()> {
+        self.idle.with(|| Ok(ChunkReader::new(self.graph, None)), |reader| reader.read(chunk, each).map(drop))
     }
 
     /// The chunks, and without a file of offsets the degrees of all rows; `None` if the graph is known to contradict `directed`.
@@ -76,12 +75,10 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
         let arcs = parallel::try_map(chunks.iter().step_by(every), |chunk| {
             control.check()?;
             let mut last = None;
-            self.with_reader(|reader| {
-                reader.read(chunk, |tail, successors| {
-                    let far = successors.iter().rfind(|&&head| !chunk.rows.contains(&u64::from(head)));
-                    last = far.map(|&head| (tail, u64::from(head))).or(last);
-                    Ok(())
-                })
+            self.decode(chunk, |tail, successors| {
+                let far = successors.iter().rfind(|&&head| !chunk.rows.contains(&u64::from(head)));
+                last = far.map(|&head| (tail, u64::from(head))).or(last);
+                Ok(())
             })?;
             Ok::<_, Error>(last)
         })?;
@@ -90,11 +87,9 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
             let place = chunks.partition_point(|chunk| chunk.rows.end <= head);
             let Some(chunk) = chunks.get(place) else { return Ok::<_, Error>(false) };
             let mut found = false;
-            self.with_reader(|reader| {
-                reader.read(chunk, |node, successors| {
-                    found |= node == head && successors.binary_search(&(tail as u32)).is_ok();
-                    Ok(())
-                })
+            self.decode(chunk, |node, successors| {
+                found |= node == head && successors.binary_search(&(tail as u32)).is_ok();
+                Ok(())
             })?;
             Ok(found)
         })?;
@@ -158,17 +153,15 @@ impl<O: BitOrder> AdjacencyRows for BvGraphRows<'_, O> {
         let Some(chunk) = chunks.get(place).filter(|chunk| chunk.rows == wanted.ids) else { return Ok(()) };
         part.clear();
         let mut more = true;
-        self.with_reader(|reader| {
-            reader.read(chunk, |_, successors| {
-                if more {
-                    part.extend_from_slice(successors);
-                    if part.len() >= PART {
-                        more = take(part)?;
-                        part.clear();
-                    }
+        self.decode(chunk, |_, successors| {
+            if more {
+                part.extend_from_slice(successors);
+                if part.len() >= PART {
+                    more = take(part)?;
+                    part.clear();
                 }
-                Ok(())
-            })
+            }
+            Ok(())
         })?;
         if more && !part.is_empty() {
             take(part)?;

@@ -28,8 +28,7 @@ impl GraphalyticsProperties {
         let text = std::fs::metadata(path).ok().filter(|found| found.is_file() && found.len() <= MOST_BYTES);
         let values = PropertyValues::of(&String::from_utf8_lossy(&text.and_then(|_| std::fs::read(path).ok())?));
         // What is wrong with properties of several graphs is said when they are read.
-        let Ok(name) = name(&values) else { return Some(Self::default()) };
-        let name = name?;
+        let Ok(name) = name(&values).transpose()? else { return Some(Self::default()) };
         Some(Self::of(&values, &name).unwrap_or_else(|_| Self::files(&values, &name)))
     }
 

@@ -90,14 +90,12 @@ mod tests {
         for (input, said) in [
             ("https://user:pass#word@host/a", "https://(not a valid URL): not a valid URL; expected http://HOST/PATH"),
             ("https://host:x/a", "https://(not a valid URL): not a valid URL"),
-            ("s3://key:secret@bucket/a", "s3://bucket/a: an s3 URL with a user, a fragment, or a query other than"),
             ("s3://bucket/a?version=1", "s3://bucket/a: an s3 URL with a user, a fragment, or a query other than"),
             (
                 "s3://bucket/a?versionId=1&x=2",
                 "s3://bucket/a: an s3 URL with a user, a fragment, or a query other than",
             ),
             ("s3:///a", "s3:///a: an s3 URL without the name of a bucket"),
-            ("gs://bucket/a", "gs://bucket/a: a URL of the scheme gs, which is not read"),
             ("file:///a", "file:///a: the URL of a file"),
         ] {
             let error = RemoteLocation::of(Path::new(input)).err().unwrap().to_string();

@@ -73,6 +73,9 @@ fn pairs_of_64_bits_are_told_from_pairs_of_32() {
         let path = folder.write("narrow.bin", pairs32(narrow));
         assert_eq!(read(&path).unwrap().len(), narrow.len());
     }
+    // Of 16 bytes, which are no whole number of edges of 12.
+    let path = folder.write("two.bin.gz", gz(pairs32(&[(1, 3), (0, 2)])));
+    assert_eq!(read(&path).unwrap(), [(0, 2), (1, 3)]);
 }
 
 fn altered_crawl(folder: &Folder, name: &str, alter: impl FnOnce(&mut Vec<u8>, &mut String)) -> PathBuf {

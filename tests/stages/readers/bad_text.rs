@@ -44,10 +44,13 @@ fn bad_text_is_refused_with_its_line() {
         ("1 2\n,\n", 2, "without numbers"),
         ("src,dst,label\n1,2,\"a\n1,5,b\n2,5,c\"\n", 2, "a quote that is not closed"),
         ("1,2,NA,\"a \"\"b\n", 1, "a quote that is not closed"),
+        ("1,,2,\"a\"\n", 1, "an empty column"),
     ] {
         folder.refuses("bad.txt", text, &[&format!("bad.txt:{line}: "), found]);
         folder.refuses("bad.txt.gz", gz(text.as_bytes()), &[&format!("bad.txt.gz:{line}: "), found]);
     }
+    let escaped = folder.write("escaped.csv", "source,target,label\n1,2,\"5\\\"\"\n2,3,\"x\"\n");
+    assert_eq!(read(&escaped).unwrap(), [(1, 2), (2, 3)]);
     let long = format!("1 2\n{}3 4\n5 x\n", "# more\n".repeat(500_000));
     folder.refuses("long.txt", &long, &["long.txt:500003: 'x'"]);
     folder.refuses("long.txt.gz", gz(long.as_bytes()), &["long.txt.gz:500003: 'x'"]);
@@ -81,7 +84,7 @@ fn bad_matrices_are_refused() {
     let banner = "%%MatrixMarket matrix coordinate pattern general";
     for (text, parts) in [
         ("%%MatrixMarket matrix coordinate real hermitian\n1 1 0\n".to_owned(), &["bad.mtx:1:", "'hermitian'"][..]),
-        ("%%MatrixMarket matrix coordinate\n1 1 0\n".into(), &["bad.mtx:1:", "banner"]),
+        ("%%MatrixMarket matrix coordinate\n1 1 0\n".into(), &["bad.mtx:1: an incomplete Matrix Market banner"]),
         (format!("{banner}\n"), &["ends before the size"]),
         (format!("{banner}\n3 3\n1 1\n"), &["bad.mtx:2: '3 3'", "rows, columns, entries"]),
         (format!("{banner}\n3 3 2\n1 1\n1 4\n"), &["bad.mtx:4:", "outside of the matrix", "1 to 3"]),

@@ -94,14 +94,34 @@ fn names_of_columns_in_a_comment_say_where_the_ends_are() {
         "#source\ttime\ttarget\n0\t7\t1\n",
         &["time.txt:2: the ends of arcs in columns 1 and 3", "delete it"],
     );
-    // Comments that name other columns, or not all.
-    for text in
-        ["# FromNodeId\tToNodeId\n0\t1\n1\t2\n", "# id source target\n0 1\n1 2\n", "# a long story\n0 1 5\n1 2 5\n"]
-    {
+    // Comments that name other columns, or not all, or are prose.
+    for text in [
+        "# FromNodeId\tToNodeId\n0\t1\n1\t2\n",
+        "# id source target\n0 1\n1 2\n",
+        "# a long story\n0 1 5\n1 2 5\n",
+        "# Format: source target\n0 1 9\n1 2 9\n",
+        "# from u to v\n0 1 5 0\n1 2 5 0\n",
+        "# u follows v\n0 1 5\n1 2 5\n",
+        "# Each from to\n0 1 5\n1 2 5\n",
+    ] {
         assert_eq!(read(&folder.write("plain.txt", text)).unwrap(), [(0, 1), (1, 2)], "{text}");
     }
     let path = folder.write("no.txt", "#id source target\n9 0 1\n");
     assert_eq!(read_as(&path, None, Some(Header::No)).unwrap(), [(9, 0)]);
+}
+
+#[test]
+fn the_column_that_numbers_the_lines_may_be_empty_or_have_blanks() {
+    let folder = Folder::new();
+    for text in [
+        "label\tsource\ttarget\tweight\n\t0\t1\t9\n\t1\t2\t9\n",
+        "\tsource\ttarget\n1 2\t0\t1\n3 4\t1\t2\n",
+        "date,source,target\nSun 1 3 2015,0,1\n,1,2\n",
+        "# id,source,target\nLine 7,0,1\n\"8, 9\",1,2\n",
+        "id source target\n7 0 1\n 8 1 2\n",
+    ] {
+        assert_eq!(read(&folder.write("index.csv", text)).unwrap(), [(0, 1), (1, 2)], "{text}");
+    }
 }
 
 #[test]
@@ -110,6 +130,8 @@ fn parts_of_a_table_have_the_header_of_the_first_one_or_are_refused() {
     folder.write("split/a.csv", "id,source,target\n9,0,1\n");
     folder.write("split/b.csv", "8,1,2\n7,2,0\n");
     refused(read(&folder.path("split")), &["b.csv:1: '8,1,2'", "second and third", "a.csv say"]);
-    folder.write("split/b.csv", "id,source,target\n8,1,2\n7,2,0\n");
-    assert_eq!(read(&folder.path("split")).unwrap(), [(0, 1), (1, 2), (2, 0)]);
+    for text in ["id,source,target\n8,1,2\n7,2,0\n", "source,target,id\n1,2,8\n2,0,7\n"] {
+        folder.write("split/b.csv", text);
+        assert_eq!(read(&folder.path("split")).unwrap(), [(0, 1), (1, 2), (2, 0)], "{text}");
+    }
 }
