@@ -1,5 +1,6 @@
 //! Cached graphs with valid checksums that trimill did not write: the graph is rebuilt or counted, or the job ends with a data error; no panic.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -143,24 +144,29 @@ fn crafted_graphs_are_counted_or_made_again() {
     let (path, parts) = cached(GRAPH, dir.path());
     let lines = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144].map(|id| format!("{id} {}\n", id % 2));
     std::fs::write(dir.path().join("parts.txt"), lines.concat()).unwrap();
+    // Settings, and the sections that they read besides the rows: those in which `cached` shows that they notice a flipped bit.
     let ways = [
-        "",
-        "partition = { parts = 3, prune = 'none', partitioner = 'random' }",
-        "partition = { parts = 3, prune = 'zero-indegree' }",
-        "partition = { parts = 3, prune = 'direct', partitioner = 'contiguous-vertices' }",
-        "partition = { parts = 3, partitioner = 'rank' }",
-        "partition.partitioner = 'file:parts.txt'",
-        "count.method = 'forward'",
-        "count.method = 'compact-forward'",
-        "count.method = 'reverse-edge'\npartition.parts = 1",
+        ("", ""),
+        ("partition = { parts = 3, prune = 'none', partitioner = 'random' }", "order"),
+        ("partition = { parts = 3, prune = 'zero-indegree' }", "order"),
+        ("partition = { parts = 3, prune = 'direct', partitioner = 'contiguous-vertices' }", "order"),
+        ("partition = { parts = 3, partitioner = 'rank' }", ""),
+        ("partition.partitioner = 'file:parts.txt'", "order, ids"),
+        ("count.method = 'forward'", ""),
+        ("count.method = 'compact-forward'", ""),
+        ("count.method = 'reverse-edge'\npartition.parts = 1", ""),
     ];
     let mutations = mutations(&parts);
     assert!(mutations.len() > 500, "{}", mutations.len());
-    let mut taken = 0;
+    let (mut taken, mut tried) = (0, HashSet::new());
     for (i, (name, crafted)) in mutations.iter().enumerate() {
         let file = crafted.sealed();
-        // One of the settings in turn; all of them if the graph is accepted as it is.
-        for (j, way) in ways.iter().enumerate() {
+        // Some are the same: one less than 1 is 0, too.
+        if !tried.insert(file.clone()) {
+            continue;
+        }
+        let section = ["order", "ids"].into_iter().find(|section| name.contains(&format!(" of {section} = ")));
+        for (way, _) in ways.into_iter().filter(|(_, read)| section.is_none_or(|section| read.contains(section))) {
             std::fs::write(&path, &file).unwrap();
             let threads = 1 + i % 2;
             let toml = format!("input.path = 'g.txt'\ncache.dir = 'cache'\ncount.threads = {threads}\n{way}");
@@ -176,10 +182,11 @@ fn crafted_graphs_are_counted_or_made_again() {
                     true
                 }
             };
-            taken += usize::from(is_cached);
-            if !is_cached && j >= i / 2 % 2 {
+            // The file is opened before the settings matter: a graph that is made again is so with all of them.
+            if !is_cached {
                 break;
             }
+            taken += 1;
         }
     }
     // Mutations that do not concern the rows are accepted: numbers of the report, an order that is not read.
