@@ -19,6 +19,14 @@ fn read(path: &Path) -> Result<()> {
     read_all(&open(path)?)
 }
 
+fn refused(path: &Path, parts: &Parts, words: &str) {
+    std::fs::write(path, parts.sealed()).unwrap();
+    let error = read(path).unwrap_err();
+    assert_eq!(error.kind(), Kind::Data);
+    let text = error.to_string();
+    assert!(text.contains(words) && text.contains("trimill cache remove"), "{text} instead of {words}");
+}
+
 /// Sets every number of the footer, at any depth, to other values.
 fn footers(value: &Value, set: &dyn Fn(Value) -> Value, found: &mut Vec<(String, Value)>, name: &str) {
     match value {
@@ -205,13 +213,7 @@ fn rows_are_checked_wherever_they_lie() {
     let (path, parts) = cached(&text, dir.path());
     let layout = parts.layout();
     assert!(layout.blocks > 6, "{} blocks", layout.blocks);
-    let refused = |parts: Parts, words: &str| {
-        std::fs::write(&path, parts.sealed()).unwrap();
-        let error = read(&path).unwrap_err();
-        assert_eq!(error.kind(), Kind::Data);
-        let text = error.to_string();
-        assert!(text.contains(words) && text.contains("trimill cache remove"), "{text} instead of {words}");
-    };
+    let refused = |parts: Parts, words: &str| refused(&path, &parts, words);
     for block in 0..layout.blocks {
         let [lengths, distances] = parts.block(block);
         let put = |lengths: &[u32], distances: &[u32]| {
@@ -259,14 +261,9 @@ fn append(parts: &mut Parts, name: &str, needed: bool) {
 fn up_to_64_sections_that_are_not_known_are_ignored_unless_they_are_needed() {
     let dir = tempfile::tempdir().unwrap();
     let (path, parts) = cached(GRAPH, dir.path());
-    let refused = |parts: &Parts, words: &str| {
-        std::fs::write(&path, parts.sealed()).unwrap();
-        let error = read(&path).unwrap_err().to_string();
-        assert!(error.contains(words) && error.contains("trimill cache remove"), "{error}");
-    };
     let mut more = parts.clone();
     append(&mut more, "other", true);
-    refused(&more, "'other'");
+    refused(&path, &more, "'other'");
     more = parts.clone();
     for number in parts.layout().sections.len() + 1..=64 {
         append(&mut more, &format!("other {number}"), false);
@@ -274,5 +271,5 @@ fn up_to_64_sections_that_are_not_known_are_ignored_unless_they_are_needed() {
         read(&path).unwrap();
     }
     append(&mut more, "other 65", false);
-    refused(&more, "has 65 sections, more than 64");
+    refused(&path, &more, "has 65 sections, more than 64");
 }
