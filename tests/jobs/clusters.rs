@@ -47,9 +47,11 @@ impl Shared {
         typed(self.graph.0)
     }
 
-    fn verified(&self, flag: &str, name: &str) -> String {
-        self.prints(&["verify", &self.input(), "--no-cache", flag, name]);
-        fs::read_to_string(self.path(name)).unwrap()
+    /// The files of counts on edges and at vertices that the verifier writes.
+    fn verified(&self) -> [String; 2] {
+        let names = ["verified-edges.tsv", "verified-vertices.tsv"];
+        self.prints(&["verify", &self.input(), "--no-cache", "--per-edge", names[0], "--per-vertex", names[1]]);
+        names.map(|name| fs::read_to_string(self.path(name)).unwrap())
     }
 
     fn prepare(&self, run: &str, shards: &str, more: &[&str]) -> PreparedReport {
@@ -85,7 +87,7 @@ impl Shared {
 #[test]
 fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothing() {
     let place = Shared::of(FRIENDS);
-    let (edges, vertices) = (place.verified("--per-edge", "e.tsv"), place.verified("--per-vertex", "v.tsv"));
+    let [edges, vertices] = place.verified();
     for (i, mode) in MODES.iter().enumerate() {
         let run = format!("run{i}");
         let files = [format!("e{i}.tsv"), format!("v{i}.tsv"), format!("out{i}")];
@@ -137,23 +139,18 @@ fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothin
 #[test]
 fn counts_of_more_partitions_than_files_that_are_open_at_once_are_merged() {
     let place = Shared::new();
-    let (edges, vertices) = (place.verified("--per-edge", "e.tsv"), place.verified("--per-vertex", "v.tsv"));
-    let asked = [["--per-edge", "e1.tsv"], ["--per-vertex", "v1.tsv"]];
-    for (asked, expected) in asked.iter().zip([edges, vertices]) {
-        let run = asked[1].replace(".tsv", "");
-        let words = [&["--partitioner", "rank", "--parts", "300"], &asked[..]].concat();
-        let parts = place.prepare(&run, "1", &words).parts;
-        assert!(parts > 256, "{parts}");
-        assert_eq!(place.count(&run, "0/1").missing, 0);
-        assert_eq!(place.merge(&run).parts, parts);
-        assert_eq!(fs::read_to_string(place.path(asked[1])).unwrap(), expected);
-    }
+    let asked = ["--partitioner", "rank", "--parts", "300", "--per-edge", "e.tsv", "--per-vertex", "v.tsv"];
+    let parts = place.prepare("run", "1", &asked).parts;
+    assert!(parts > 256, "{parts}");
+    assert_eq!(place.count("run", "0/1").missing, 0);
+    assert_eq!(place.merge("run").parts, parts);
+    assert_eq!(["e.tsv", "v.tsv"].map(|name| fs::read_to_string(place.path(name)).unwrap()), place.verified());
 }
 
 #[test]
 fn the_counts_are_exact_whenever_a_shard_is_killed() {
     let place = Shared::new();
-    let edges = place.verified("--per-edge", "e.tsv");
+    let [edges, _] = place.verified();
     let mut ended = false;
     for at in (1..).step_by(5) {
         let run = format!("run{at}");

@@ -1,7 +1,7 @@
 //! The coefficients of all vertices, directed and undirected: against graphs counted by hand and the definition over random arcs; inputs of
 //! LDBC Graphalytics in all their forms; shards, budgets and refusals.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -41,7 +41,7 @@ fn values(text: &str) -> Vec<(u64, f64)> {
 
 /// By definition: neighbours by arcs of either direction, and the arcs between them as a share of `d (d - 1)`. An undirected edge is two arcs.
 fn by_definition(directed: bool, vertices: &[u64], arcs: &Arcs) -> Vec<(u64, f64)> {
-    let mut all: BTreeSet<(u64, u64)> = arcs.iter().copied().filter(|(u, v)| u != v).collect();
+    let mut all: HashSet<(u64, u64)> = arcs.iter().copied().filter(|(u, v)| u != v).collect();
     if !directed {
         all.extend(arcs.iter().filter(|(u, v)| u != v).map(|&(u, v)| (v, u)));
     }

@@ -72,10 +72,10 @@ fn the_header_is_as_specified() {
 
 #[test]
 fn blocks_of_many_sizes_come_back_on_any_number_of_threads() {
-    // Rows of 0 to 3,000,000 successors, several blocks a section, one longer than a block, in chunks and all at once.
+    // Rows of 0 to 300,000 successors, several blocks a section, two longer than a block, in chunks and all at once.
     let numbered = 3_000_100;
     let row = |number: u32| match number % 50 {
-        0 if number >= 3_000_000 => (0..number).collect(),
+        0 if number >= 3_000_000 => (0..number / 10).collect(),
         k if number >= 2_900_000 => (0..k).map(|i| i * (number / 50)).collect::<Vec<u32>>(),
         _ => vec![],
     };

@@ -39,7 +39,7 @@ fn results_of_another_plan_and_damaged_ones_are_refused() {
     place.refuses(&["merge", "run"], 3, &["1 of 3 partitions are not counted: 2"]);
     place.count("run", "0/1");
     place.merge("run");
-    assert_eq!(fs::read_to_string(place.path("e.tsv")).unwrap(), place.verified("--per-edge", "v.tsv"));
+    assert_eq!(fs::read_to_string(place.path("e.tsv")).unwrap(), place.verified()[0]);
 }
 
 /// A job that the test below prepares, counts and merges in the directory `run`.
@@ -81,7 +81,7 @@ impl Swapped<'_> {
 fn no_file_of_another_job_is_counted() {
     let place = Shared::new();
     let (routers, karate) = (place.input(), typed("karate.mtx"));
-    let vertices = place.verified("--per-vertex", "verified.tsv");
+    let [_, vertices] = place.verified();
     for mode in MODES {
         let settings = [mode, &["--per-vertex", "v.tsv", "--force"]].concat();
         let job = Swapped { place: &place, settings, vertices: &vertices };

@@ -11,10 +11,8 @@ use super::support::{COLLABORATION, Known, Place, ROUTERS, copy, data, files, st
 const PARTS: [&str; 5] = ["--partitioner", "contiguous", "--parts", "4", "--no-cache"];
 
 fn flip(path: &Path, at: usize) {
-    let mut bytes = fs::read(path).unwrap();
-    let at = at.min(bytes.len() - 1);
-    bytes[at] ^= 1 << (at % 8);
-    fs::write(path, bytes).unwrap();
+    let at = (at as u64).min(fs::metadata(path).unwrap().len() - 1);
+    crate::common::flip(path, 8 * at + at % 8);
 }
 
 #[test]

@@ -91,21 +91,18 @@ fn is_right_or_refused(output: &Output, said: &str) {
     assert!(counted || (code != Some(0) && answer["error"]["message"].is_string()), "{said}");
 }
 
-const USUAL: [&str; 8] = ["--no-cache", "--partitioner", "contiguous", "--parts", "5", "--threads", "2", "--output"];
-
-fn usual() -> Vec<&'static str> {
-    [&USUAL[..], &["out"]].concat()
-}
+const USUAL: [&str; 9] =
+    ["--no-cache", "--partitioner", "contiguous", "--parts", "5", "--threads", "2", "--output", "out"];
 
 #[test]
 fn a_full_disk_at_any_write() {
-    let struck = at_every_write("write", 1, COLLABORATION, &usual(), disk_is_full);
+    let struck = at_every_write("write", 1, ROUTERS, &USUAL, disk_is_full);
     assert!(struck > 60, "{struck} writes");
 }
 
 #[test]
 fn a_kill_at_writes() {
-    let struck = at_every_write("kill", 2, COLLABORATION, &usual(), is_killed);
+    let struck = at_every_write("kill", 2, ROUTERS, &USUAL, is_killed);
     assert!(struck > 30, "{struck} writes");
 }
 
@@ -113,27 +110,27 @@ fn a_kill_at_writes() {
 #[test]
 fn a_kill_at_writes_of_batches() {
     let place = || Place::new().with("TRIMILL_BATCH", "2");
-    let (struck, _) = at_every("kill", 4, place, COLLABORATION, &usual(), is_killed);
+    let (struck, _) = at_every("kill", 4, place, ROUTERS, &USUAL, is_killed);
     assert!(struck > 10, "{struck} writes");
 }
 
 #[test]
 fn a_panic_at_writes() {
-    let struck = at_every_write("panic", 3, COLLABORATION, &usual(), a_thread_panicked);
+    let struck = at_every_write("panic", 3, ROUTERS, &USUAL, a_thread_panicked);
     assert!(struck > 20, "{struck} writes");
 }
 
 #[test]
 fn a_signal_at_writes() {
-    let struck = at_every_write("term", 3, COLLABORATION, &usual(), is_interrupted_or_done);
+    let struck = at_every_write("term", 3, ROUTERS, &USUAL, is_interrupted_or_done);
     assert!(struck > 20, "{struck} writes");
 }
 
 #[test]
 fn a_reading_that_fails() {
-    let struck = at_every_write("read", 1, COLLABORATION, &usual(), is_done_or_names_the_disk);
+    let struck = at_every_write("read", 1, ROUTERS, &USUAL, is_done_or_names_the_disk);
     assert!(struck > 15, "{struck} readings");
-    let struck = at_every_write("damage", 1, COLLABORATION, &usual(), is_right_or_refused);
+    let struck = at_every_write("damage", 1, ROUTERS, &USUAL, is_right_or_refused);
     assert!(struck > 10, "{struck} readings");
 }
 

@@ -12,7 +12,7 @@ use crate::common::place::Place;
 #[test]
 fn an_interrupted_count_ends_with_130_and_leaves_nothing() {
     let place = Place::new();
-    place.prints(&["generate", "gap-kron", "--scale", "16", "--output", "k.bin"]);
+    place.prints(&["generate", "gap-kron", "--scale", "15", "--output", "k.bin"]);
     let arguments = |partitioner| {
         ["count", "k.bin", "--no-cache", "--parts", "40", "--host-memory", "128MiB", "--partitioner", partitioner]
     };

@@ -51,6 +51,7 @@ fn a_damaged_section_ends_the_job_that_reads_it_and_the_next_one_makes_the_graph
         ("partition = { partitioner = 'random', parts = 2 }", [true, false, true]),
         ("partition = { partitioner = 'contiguous', parts = 2, prune = 'zero-indegree' }", [true, false, true]),
         ("partition.partitioner = 'file:parts.txt'", [true, true, true]),
+        ("count.method = 'forward'", [false, false, true]),
     ];
     let sections = ["order", "ids", "rows"].map(|name| layout.range(name));
     for (section, range) in sections.iter().cloned().enumerate() {

@@ -1,5 +1,6 @@
 //! Cached graphs with valid checksums that trimill did not write: the graph is rebuilt or counted, or the job ends with a data error; no panic.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,14 @@ use crate::common::read_all;
 
 fn read(path: &Path) -> Result<()> {
     read_all(&open(path)?)
+}
+
+fn refused(path: &Path, parts: &Parts, words: &str) {
+    std::fs::write(path, parts.sealed()).unwrap();
+    let error = read(path).unwrap_err();
+    assert_eq!(error.kind(), Kind::Data);
+    let text = error.to_string();
+    assert!(text.contains(words) && text.contains("trimill cache remove"), "{text} instead of {words}");
 }
 
 /// Sets every number of the footer, at any depth, to other values.
@@ -143,24 +152,29 @@ fn crafted_graphs_are_counted_or_made_again() {
     let (path, parts) = cached(GRAPH, dir.path());
     let lines = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144].map(|id| format!("{id} {}\n", id % 2));
     std::fs::write(dir.path().join("parts.txt"), lines.concat()).unwrap();
+    // Settings, and the sections that they read besides the rows: those in which `cached` shows that they notice a flipped bit.
     let ways = [
-        "",
-        "partition = { parts = 3, prune = 'none', partitioner = 'random' }",
-        "partition = { parts = 3, prune = 'zero-indegree' }",
-        "partition = { parts = 3, prune = 'direct', partitioner = 'contiguous-vertices' }",
-        "partition = { parts = 3, partitioner = 'rank' }",
-        "partition.partitioner = 'file:parts.txt'",
-        "count.method = 'forward'",
-        "count.method = 'compact-forward'",
-        "count.method = 'reverse-edge'\npartition.parts = 1",
+        ("", ""),
+        ("partition = { parts = 3, prune = 'none', partitioner = 'random' }", "order"),
+        ("partition = { parts = 3, prune = 'zero-indegree' }", "order"),
+        ("partition = { parts = 3, prune = 'direct', partitioner = 'contiguous-vertices' }", "order"),
+        ("partition = { parts = 3, partitioner = 'rank' }", ""),
+        ("partition.partitioner = 'file:parts.txt'", "order, ids"),
+        ("count.method = 'forward'", ""),
+        ("count.method = 'compact-forward'", ""),
+        ("count.method = 'reverse-edge'\npartition.parts = 1", ""),
     ];
     let mutations = mutations(&parts);
     assert!(mutations.len() > 500, "{}", mutations.len());
-    let mut taken = 0;
+    let (mut taken, mut tried) = (0, HashSet::new());
     for (i, (name, crafted)) in mutations.iter().enumerate() {
         let file = crafted.sealed();
-        // One of the settings in turn; all of them if the graph is accepted as it is.
-        for (j, way) in ways.iter().enumerate() {
+        // Some are the same: one less than 1 is 0, too.
+        if !tried.insert(file.clone()) {
+            continue;
+        }
+        let section = ["order", "ids"].into_iter().find(|section| name.contains(&format!(" of {section} = ")));
+        for (way, _) in ways.into_iter().filter(|(_, read)| section.is_none_or(|section| read.contains(section))) {
             std::fs::write(&path, &file).unwrap();
             let threads = 1 + i % 2;
             let toml = format!("input.path = 'g.txt'\ncache.dir = 'cache'\ncount.threads = {threads}\n{way}");
@@ -176,10 +190,11 @@ fn crafted_graphs_are_counted_or_made_again() {
                     true
                 }
             };
-            taken += usize::from(is_cached);
-            if !is_cached && j >= i / 2 % 2 {
+            // The file is opened before the settings matter: a graph that is made again is so with all of them.
+            if !is_cached {
                 break;
             }
+            taken += 1;
         }
     }
     // Mutations that do not concern the rows are accepted: numbers of the report, an order that is not read.
@@ -192,19 +207,13 @@ fn crafted_graphs_are_counted_or_made_again() {
 #[test]
 fn rows_are_checked_wherever_they_lie() {
     // A ring where each vertex is joined to the next two: nearly every row has the two ranks before it.
-    let n = 400_000u64;
+    let n = 200_000u64;
     let text: String = (0..n).map(|v| format!("{v} {}\n{v} {}\n", (v + 1) % n, (v + 2) % n)).collect();
     let dir = tempfile::tempdir().unwrap();
     let (path, parts) = cached(&text, dir.path());
     let layout = parts.layout();
-    assert!(layout.blocks > 10, "{} blocks", layout.blocks);
-    let refused = |parts: Parts, words: &str| {
-        std::fs::write(&path, parts.sealed()).unwrap();
-        let error = read(&path).unwrap_err();
-        assert_eq!(error.kind(), Kind::Data);
-        let text = error.to_string();
-        assert!(text.contains(words) && text.contains("trimill cache remove"), "{text} instead of {words}");
-    };
+    assert!(layout.blocks > 6, "{} blocks", layout.blocks);
+    let refused = |parts: Parts, words: &str| refused(&path, &parts, words);
     for block in 0..layout.blocks {
         let [lengths, distances] = parts.block(block);
         let put = |lengths: &[u32], distances: &[u32]| {
@@ -252,14 +261,9 @@ fn append(parts: &mut Parts, name: &str, needed: bool) {
 fn up_to_64_sections_that_are_not_known_are_ignored_unless_they_are_needed() {
     let dir = tempfile::tempdir().unwrap();
     let (path, parts) = cached(GRAPH, dir.path());
-    let refused = |parts: &Parts, words: &str| {
-        std::fs::write(&path, parts.sealed()).unwrap();
-        let error = read(&path).unwrap_err().to_string();
-        assert!(error.contains(words) && error.contains("trimill cache remove"), "{error}");
-    };
     let mut more = parts.clone();
     append(&mut more, "other", true);
-    refused(&more, "'other'");
+    refused(&path, &more, "'other'");
     more = parts.clone();
     for number in parts.layout().sections.len() + 1..=64 {
         append(&mut more, &format!("other {number}"), false);
@@ -267,5 +271,5 @@ fn up_to_64_sections_that_are_not_known_are_ignored_unless_they_are_needed() {
         read(&path).unwrap();
     }
     append(&mut more, "other 65", false);
-    refused(&more, "has 65 sections, more than 64");
+    refused(&path, &more, "has 65 sections, more than 64");
 }
