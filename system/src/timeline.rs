@@ -240,25 +240,22 @@ mod tests {
         timeline.tracks.iter().find(|track| track.kind == kind).unwrap()
     }
 
+    /// Work without bytes that is no wait.
+    fn work(kind: TrackKind, name: &'static str, start: Instant, time: Duration) -> TimedWork {
+        TimedWork { kind, name: (name, None), start, time, bytes: None, waiting: false }
+    }
+
     #[test]
     fn spans_have_their_time_their_track_and_their_order() {
         let begun = Instant::now();
         let recorder = Recorder::new(begun);
         let place = SpanPlace { device: Some(1), partition: Some(7) };
         let (second, third) = (begun + 2 * MILLISECOND, begun + 5 * MILLISECOND);
-        let counted = TimedWork {
-            kind: TrackKind::Kernels,
-            name: ("count", None),
-            start: third,
-            time: MILLISECOND,
-            bytes: None,
-            waiting: false,
-        };
+        let counted = work(TrackKind::Kernels, "count", third, MILLISECOND);
         recorder.record(place, counted);
         let copied = TimedWork { name: ("row block", Some(3)), start: second, bytes: Some(Bytes(9)), ..counted };
         recorder.record(place, copied);
-        let oriented = TimedWork { kind: TrackKind::Stages, name: ("orient", None), start: begun, ..counted };
-        recorder.record(SpanPlace::default(), oriented);
+        recorder.record(SpanPlace::default(), work(TrackKind::Stages, "orient", begun, MILLISECOND));
         let timeline = recorder.timeline(0.25);
         assert_eq!(timeline.seconds, 0.25);
         let names: Vec<_> = timeline.tracks.iter().map(|track| (track.name.as_str(), track.device)).collect();
@@ -278,17 +275,11 @@ mod tests {
         let many = 5 * MOST as u32;
         for i in 0..many {
             let (start, place) = (begun + i * MILLISECOND, SpanPlace { device: None, partition: Some(i / 1000) });
-            let read = TimedWork {
-                kind: TrackKind::Reading,
-                name: ("row block", Some(i.into())),
-                start,
-                time: MILLISECOND / 4,
-                bytes: Some(Bytes(3)),
-                waiting: false,
-            };
-            recorder.record(place, read);
-            let (start, time) = (start + MILLISECOND / 2, MILLISECOND / 8);
-            recorder.record(place, TimedWork { name: ("room", None), start, time, bytes: None, waiting: true, ..read });
+            let read = work(TrackKind::Reading, "row block", start, MILLISECOND / 4);
+            let name = ("row block", Some(i.into()));
+            recorder.record(place, TimedWork { name, bytes: Some(Bytes(3)), ..read });
+            let waited = work(TrackKind::Reading, "room", start + MILLISECOND / 2, MILLISECOND / 8);
+            recorder.record(place, TimedWork { waiting: true, ..waited });
         }
         let timeline = recorder.timeline(1.0);
         let spans = &of(TrackKind::Reading, &timeline).spans;
@@ -319,8 +310,8 @@ mod tests {
             (SHORTEST_WAIT / 2, false, 1),
             (SHORTEST_WAIT, true, 2),
         ] {
-            let work = TimedWork { kind: TrackKind::Counting, name: ("rows", None), start, time, bytes: None, waiting };
-            recorder.record(SpanPlace::default(), work);
+            let counted = work(TrackKind::Counting, "rows", start, time);
+            recorder.record(SpanPlace::default(), TimedWork { waiting, ..counted });
             let timeline = recorder.timeline(0.0);
             let spans = timeline.tracks.first().map_or(&[][..], |track| &track.spans[..]);
             assert_eq!(spans.len(), recorded, "{time:?}");
