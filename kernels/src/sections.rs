@@ -177,34 +177,31 @@ mod tests {
     use super::*;
     use crate::received::Received;
 
-    fn run(offsets: &[u64], successors: &[u32]) -> Resident {
-        Resident { offsets: offsets.to_vec(), successors: successors.to_vec().into(), ..Resident::default() }
-    }
-
     #[test]
     fn invalid_resident_sections_are_refused() {
         // A partition of 4 vertices, 3 of them local with 4 arcs; a row with one arc came before.
         let size = PartitionExtent { locals: 3, arcs: 4, numbered: 4, row_block_limit: 0 };
-        let check = |offsets: &[u64], successors: &[u32]| {
-            check_run(&run(offsets, successors), &size, 1, 1).map_err(|error| error.to_string())
+        let long = PartitionExtent { arcs: 9, ..size };
+        let check = |size, offsets: &[u64], successors: &[u32]| {
+            let (offsets, successors) = (offsets.to_vec(), successors.to_vec().into());
+            let run = Resident { offsets, successors, ..Resident::default() };
+            check_run(&run, size, 1, 1).map_err(|error| error.to_string())
         };
-        assert_eq!(check(&[1, 2, 4], &[0, 0, 1]), Ok(()));
-        assert_eq!(check(&[1], &[]), Ok(()));
-        for (offsets, successors, why) in [
-            (&[][..], &[][..], "without offsets"),
-            (&[0, 1], &[0], "do not go from"),
-            (&[1, 2], &[], "do not go from"),
-            (&[1, 2, 1], &[], "descend"),
-            (&[1, 0], &[], "do not go from"),
-            (&[1, 5], &[0, 1, 2, 3], "were announced"),
-            (&[1, 1, 1, 1], &[], "were announced"),
+        assert_eq!(check(&size, &[1, 2, 4], &[0, 0, 1]), Ok(()));
+        assert_eq!(check(&size, &[1], &[]), Ok(()));
+        for (size, offsets, successors, why) in [
+            (&size, &[][..], &[][..], "without offsets"),
+            (&size, &[0, 1], &[0], "do not go from"),
+            (&size, &[1, 2], &[], "do not go from"),
+            (&size, &[1, 2, 1], &[], "descend"),
+            (&size, &[1, 0], &[], "do not go from"),
+            (&size, &[1, 5], &[0, 1, 2, 3], "were announced"),
+            (&size, &[1, 1, 1, 1], &[], "were announced"),
+            (&long, &[1, 5], &[0; 4], "as long as"),
         ] {
-            let error = check(offsets, successors);
+            let error = check(size, offsets, successors);
             assert!(error.as_ref().is_err_and(|error| error.contains(why)), "{error:?} {why}");
         }
-        let long = PartitionExtent { arcs: 9, ..size };
-        let error = check_run(&run(&[1, 5], &[0; 4]), &long, 1, 1).map_err(|e| e.to_string());
-        assert!(error.is_err_and(|error| error.contains("as long as")));
         let small = Received::new(PartitionExtent { numbered: 2, ..size });
         assert!(small.is_err_and(|error| error.to_string().contains("more locals")));
     }
