@@ -93,6 +93,7 @@ mod tests {
                          31 23 0:27 / /sys/fs/cgroup/memory rw,nosuid shared:8 - cgroup cgroup rw,memory\n";
         let new_mount = "31 23 0:27 / /sys/fs/cgroup rw,nosuid shared:8 - cgroup2 cgroup2 rw,nsdelegate\n";
         let in_step = "/slurm/uid_7/job_9/step_0/task_0";
+        let places = [in_step, "/slurm/uid_7/job_9/step_0", "/slurm/uid_7/job_9", ""];
         for (groups, mount, folder, file, none) in [
             (
                 format!("9:cpu:/other\n4:hugetlb,memory:{in_step}\n0::/\n"),
@@ -103,23 +104,20 @@ mod tests {
             ),
             (format!("0::{in_step}\n"), new_mount, "sys/fs/cgroup", "memory.max", "max\n"),
         ] {
-            let at = |group: &str| format!("{folder}{group}/{file}");
-            let [task, step, job, top] = [in_step, "/slurm/uid_7/job_9/step_0", "/slurm/uid_7/job_9", ""].map(at);
-            let with = |limits: [String; 4]| {
-                let files: Vec<(&str, &str)> = [&task, &step, &job, &top]
-                    .into_iter()
-                    .zip(&limits)
-                    .map(|(path, limit)| (path.as_str(), limit.as_str()))
-                    .collect();
-                found(&groups, mount, &files).filter(|&limit| limit < 1 << 60)
-            };
-            let none = || none.to_owned();
-            let gib = |many: u64| (many * GIB).to_string();
-            assert_eq!(with([none(), none(), none(), none()]), None);
-            assert_eq!(with([none(), none(), gib(5), none()]), Some(5 * GIB));
-            assert_eq!(with([gib(9), gib(7), gib(5), gib(6)]), Some(5 * GIB));
-            assert_eq!(with([gib(3), gib(7), gib(5), gib(6)]), Some(3 * GIB));
-            assert_eq!(with([none(), none(), none(), gib(2)]), Some(2 * GIB));
+            // In GiB; 0 is no limit.
+            for (limits, least) in [
+                ([0, 0, 0, 0], None),
+                ([0, 0, 5, 0], Some(5)),
+                ([9, 7, 5, 6], Some(5)),
+                ([3, 7, 5, 6], Some(3)),
+                ([0, 0, 0, 2], Some(2)),
+            ] {
+                let paths = places.map(|group| format!("{folder}{group}/{file}"));
+                let texts = limits.map(|gib: u64| if gib == 0 { none.to_owned() } else { (gib * GIB).to_string() });
+                let files: Vec<_> = paths.iter().map(String::as_str).zip(texts.iter().map(String::as_str)).collect();
+                let limit = found(&groups, mount, &files).filter(|&limit| limit < 1 << 60);
+                assert_eq!(limit, least.map(|gib| gib * GIB), "{limits:?}");
+            }
         }
     }
 
