@@ -73,14 +73,10 @@ fn expected(arcs: &[(u32, u32)], rows: usize) -> Prepared {
 
 fn made(arcs: &[(u32, u32)], rows: usize, pace: Pace) -> Prepared {
     let store = Arc::new(RunsInMemory::default());
-    let made = made_within(needed(arcs.len() as u64, ids_of(arcs)), arcs, rows, pace, store.clone());
+    let mut double = Double::new(needed(arcs.len() as u64, ids_of(arcs)), pace).unwrap();
+    let made = Prepared::on(&mut double, arcs, rows, store.clone()).unwrap();
     assert_eq!(store.begun(), 0);
     made
-}
-
-/// On a device with `arena` bytes of memory, and a store of runs.
-fn made_within(arena: u64, arcs: &[(u32, u32)], rows: usize, pace: Pace, store: Arc<dyn RunStore>) -> Prepared {
-    Prepared::on(&mut Double::new(arena, pace).unwrap(), arcs, rows, store).unwrap()
 }
 
 #[test]
@@ -116,7 +112,8 @@ fn what_the_device_does_not_hold_at_once_is_made_in_ranges() {
         for part in [5, 12] {
             let arena = crate::padded(needed(arcs.len() as u64 / part, ids) + 60 * ids);
             let store = Arc::new(RunsInMemory::default());
-            let made = made_within(arena, &arcs, 40, Pace::Random(part), store.clone());
+            let mut double = Double::new(arena, Pace::Random(part)).unwrap();
+            let made = Prepared::on(&mut double, &arcs, 40, store.clone()).unwrap();
             assert_eq!(made, expected(&arcs, 40), "{} arcs", arcs.len());
             let stored = store.begun();
             seen += stored;
