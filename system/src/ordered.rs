@@ -134,14 +134,12 @@ mod tests {
                 buffer.extend([chunk; 3]);
                 Ok(())
             };
-            on_threads(threads, || {
-                make_and_write(chunks, make, |buffer| {
-                    written.extend_from_slice(buffer);
-                    held.fetch_sub(1, Relaxed);
-                    Ok(())
-                })
-            })
-            .unwrap();
+            let write = |buffer: &Vec<u64>| {
+                written.extend_from_slice(buffer);
+                held.fetch_sub(1, Relaxed);
+                Ok(())
+            };
+            on_threads(threads, || make_and_write(chunks, make, write)).unwrap();
             assert_eq!(written, (0..chunks).flat_map(|chunk| [chunk; 3]).collect::<Vec<_>>());
             assert!(most.into_inner() <= CHUNKS_PER_THREAD * threads as u64);
         }
@@ -155,18 +153,15 @@ mod tests {
                 50 => Err(Error::defect("not made")),
                 _ => Ok(_ = made.fetch_add(1, Relaxed)),
             };
-            let error = on_threads(threads, || {
-                make_and_write(1 << 40, make, |()| {
-                    written += 1;
-                    Ok(())
-                })
-            })
-            .unwrap_err();
+            let write = |(): &()| {
+                written += 1;
+                Ok(())
+            };
+            let error = on_threads(threads, || make_and_write(1 << 40, make, write)).unwrap_err();
             assert!(error.to_string().contains("not made"), "{error}");
             assert!(written <= 50 && made.into_inner() < 200);
-            let full = |()| Err(Error::defect("not written"));
-            let error =
-                on_threads(threads, || make_and_write(1 << 40, |_, ()| Ok(()), |&chunk| full(chunk))).unwrap_err();
+            let full = |(): &()| Err(Error::defect("not written"));
+            let error = on_threads(threads, || make_and_write(1 << 40, |_, ()| Ok(()), full)).unwrap_err();
             assert!(error.to_string().contains("not written"), "{error}");
         }
     }
