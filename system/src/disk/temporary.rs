@@ -112,23 +112,19 @@ fn swept(path: &Path) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::tests::names;
     use crate::disk::{NewFile, PRIVATE};
 
     #[test]
     fn only_what_nobody_uses_is_swept_away() {
         let dir = tempfile::tempdir().unwrap();
-        let names = || {
-            let mut names: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
-            names.sort();
-            names
-        };
         let used = TemporaryDir::new(dir.path(), "trimill-spill-").unwrap();
         std::fs::write(used.path().join("spill"), "x").unwrap();
         let file = NewFile::create(dir.path(), ".part-00001.spill.", PRIVATE).unwrap();
         let whole = NewFile::create(dir.path(), "trimill-graph-", PRIVATE).unwrap();
         let foreign = ["trimill-spill-0123456789abcdef-abcd", "graph.txt", &format!("other-{}-x", machine())];
         foreign.iter().for_each(|name| std::fs::write(dir.path().join(name), "x").unwrap());
-        let before = names();
+        let before = names(dir.path());
         assert_eq!(before.len(), 6);
         for (name, folder) in [("trimill-run-", true), ("trimill-graph-", false), (".trimill-", false)] {
             let left = dir.path().join(marked(name) + "left");
@@ -137,13 +133,13 @@ mod tests {
                 false => std::fs::write(left, "x").unwrap(),
             }
         }
-        assert_eq!(names().len(), 9);
+        assert_eq!(names(dir.path()).len(), 9);
         sweep(dir.path());
-        assert_eq!(names(), before);
+        assert_eq!(names(dir.path()), before);
         whole.persist(&dir.path().join("whole")).unwrap();
         drop((used, file));
         sweep(dir.path());
-        assert_eq!(names().len(), 4);
+        assert_eq!(names(dir.path()).len(), 4);
         sweep(&dir.path().join("nowhere"));
     }
 
