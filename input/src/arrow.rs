@@ -29,6 +29,7 @@ use super::names::NameSink;
 use super::parallel::{chunks, in_order};
 use super::settings::InputSettings;
 use super::source::HowToOpen;
+use super::tables::check_alike;
 use super::{ArcSink, Reader};
 use dictionary::TextDictionaries;
 use message::{BatchLayout, MOST_METADATA, PREFIX, body_length, damaged, message, metadata_length};
@@ -82,7 +83,9 @@ impl Arrow {
             let path = file.path.clone();
             ArrowFile::open(file, reading, how.control).map_err(|error| error.at_if_unset(&path))
         };
-        let tables = files.into_iter().map(open).collect::<Result<_>>()?;
+        let tables: Vec<ArrowFile> = files.into_iter().map(open).collect::<Result<_>>()?;
+        let ends = |table: &ArrowFile| table.columns.each_ref().map(|column| column.name.clone());
+        check_alike(tables.iter().map(|table| (&*table.file.path, ends(table))))?;
         let ReadSizes { window, dictionaries, .. } = how.sizes;
         Ok(Self { tables, window, names: reading.names, dictionaries, work_dir: how.work_dir.to_path_buf() })
     }

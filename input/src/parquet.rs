@@ -21,7 +21,7 @@ use super::file::InputFile;
 use super::names::{NameSink, NamedArcs, names_expected};
 use super::parallel::{chunks, in_order};
 use super::settings::InputSettings;
-use super::tables::{ROWS, deliver};
+use super::tables::{ROWS, check_alike, deliver};
 use super::{ArcSink, Reader};
 use column::{ColumnValues, IdColumn};
 use schema::EndColumn;
@@ -47,15 +47,8 @@ impl Parquet {
     pub(super) fn open(files: Vec<InputFile>, reading: &InputSettings) -> Result<Self> {
         let tables: Vec<ParquetFile> =
             files.into_iter().map(|file| ParquetFile::open(file, reading)).collect::<Result<_>>()?;
-        let names =
-            |table: &ParquetFile| table.ends.each_ref().map(|end| printable(&end.name).into_owned()).join("' and '");
-        if let [first, others @ ..] = &tables[..]
-            && let Some(other) = others.iter().find(|other| names(other) != names(first))
-        {
-            return Err(Error::data(&other.file.path, format!("the ends of edges in the columns '{}'", names(other)))
-                .expected(format!("them in '{}', as in {}", names(first), first.file.path.display()))
-                .advice("read files of one table only"));
-        }
+        let ends = |table: &ParquetFile| table.ends.each_ref().map(|end| end.name.clone());
+        check_alike(tables.iter().map(|table| (&*table.file.path, ends(table))))?;
         Ok(Self { tables, names: reading.names })
     }
 

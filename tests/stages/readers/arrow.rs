@@ -27,6 +27,19 @@ fn ints(numbers: &[i64]) -> Arc<dyn Array> {
 }
 
 #[test]
+fn parts_with_other_columns_are_refused() {
+    let folder = Folder::new();
+    for (name, columns) in [("a", ["a", "b", "w"]), ("b", ["w", "a", "b"])] {
+        let columns = columns.map(|column| (column, ints(&[1, 2])));
+        folder.write(&format!("parts/{name}.arrow"), arrow(&[batch(columns.to_vec())], true));
+    }
+    for format in [None, Some(Format::Arrow)] {
+        let found = "b.arrow: the ends of edges in the columns 'w' and 'a'; expected them in 'a' and 'b'";
+        refused(read_as(&folder.path("parts"), format, None), &[found]);
+    }
+}
+
+#[test]
 fn columns_that_hold_no_ids_are_refused() {
     let folder = Folder::new();
     let good = || ints(&[0, 1, 2]);
