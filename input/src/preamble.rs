@@ -29,7 +29,7 @@ pub(super) struct Start {
 pub(super) struct FirstLine {
     pub(super) line: u64,
     pub(super) text: String,
-    /// Whether names of columns, in it or in a comment, say where the ends of arcs are.
+    /// Whether names of columns, in it or in a comment, say that the ends of arcs are in the first two.
     pub(super) names_ends: bool,
     pub(super) arc: Start,
     pub(super) header: Start,
@@ -77,7 +77,7 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
     let separator = Separator::of(line.trim_ascii());
     let names = if choice == Some(Header::No) { None } else { names(line, separator) };
     let in_comment = if choice.is_none() && names.is_none() { first.names_in_comment() } else { None };
-    let names_ends = names.as_ref().or(in_comment.as_ref()).is_some_and(|names| ends::places(names).is_some());
+    let names_ends = names.as_ref().or(in_comment.as_ref()).is_some_and(|names| ends::places(names) == Some((0, 1)));
     let index = match (&names, &in_comment) {
         (Some(names), _) => index_column(names, separator),
         (None, Some(names)) => first.comment_names_index(names),
