@@ -97,12 +97,12 @@ impl<T> Queue<T> {
         Some(TakenItem { item, held: Held(self) })
     }
 
-    /// Removes a taker; returns how many remain.
-    pub(super) fn leave(&self) -> usize {
+    /// Removes a taker. Returns whether the rest is done without it: others remain, or have finished all, also what it requeued before it left.
+    pub(super) fn leave(&self) -> bool {
         let mut state = lock(&self.state);
         state.takers -= 1;
         self.changed.notify_all();
-        state.takers
+        state.takers > 0 || (!state.open && state.taken == 0 && state.waiting.is_empty())
     }
 }
 
@@ -171,13 +171,26 @@ mod tests {
     }
 
     #[test]
+    fn what_a_failed_taker_requeued_may_be_finished_before_it_leaves() {
+        for finished in [true, false] {
+            let queue = Queue::of([1], 2);
+            queue.take().unwrap().requeue();
+            if finished {
+                drop(queue.take().unwrap());
+            }
+            assert!(queue.leave());
+            assert_eq!(queue.leave(), finished);
+        }
+    }
+
+    #[test]
     fn a_builder_stops_waiting_when_all_takers_left() {
         let queue = Queue::new(1, 1);
         assert!(queue.put(1));
         scope(|scope| {
             let builder = scope.spawn(|| queue.put(2));
             sleep(Duration::from_millis(5));
-            assert_eq!(queue.leave(), 0);
+            assert!(!queue.leave());
             assert!(!builder.join().unwrap());
         });
     }

@@ -2,8 +2,8 @@
 //! Output: the results of each, or the error of the job.
 //!
 //! A device that fails requeues what it holds and takes no more; the others continue. Nothing is lost or counted twice: a count is added only when
-//! the whole item was counted. When the last device fails, its error is the job's. A panic, or an error that is not a device's, stops all at once,
-//! since another device would fail in the same way.
+//! the whole item was counted. If no device is left for the rest, the last one's error is the job's. A panic, or an error that is not a device's,
+//! stops all at once, since another device would fail in the same way.
 
 use std::thread;
 
@@ -29,10 +29,10 @@ pub(super) fn run_on_all(
             let (mut share, who) = (DeviceOutcome::default(), name(backend.as_ref()));
             let thread = format!("the thread that counts on {who}");
             let outcome = guarded(&thread, || count(backend.as_mut(), &mut share));
-            let left = queue.leave();
+            let done_by_others = queue.leave();
             match outcome.unwrap_or_else(|panic| Err(panic.into())) {
                 Ok(()) => Ok(share),
-                Err(PartitionFailure::Device(error)) if left > 0 => {
+                Err(PartitionFailure::Device(error)) if done_by_others => {
                     tracing::warn!(
                         "{}; the other devices go on without it",
                         error.while_doing(&format!("{who} failed"))

@@ -90,6 +90,12 @@ impl PartitionCounter for FailsToFinish<'_> {
     fn vertices(&mut self) -> Result<VertexCounts> {
         self.counter.vertices()
     }
+    fn row_block_edges(&mut self, into: &mut [u32], pool: &ThreadPool) -> Result<()> {
+        self.counter.row_block_edges(into, pool)
+    }
+    fn resident_edges(&mut self, first: u64, into: &mut [u32], pool: &ThreadPool) -> Result<()> {
+        self.counter.resident_edges(first, into, pool)
+    }
     fn finish(self: Box<Self>) -> Result<PartitionCount> {
         self.counter.finish()?;
         Err(self.error)
