@@ -81,13 +81,10 @@ fn layout<R: CountRows>(
             ColumnValue::U32(_) => format!("required int32 {name} (INTEGER(32, false));"),
             ColumnValue::F64(_) => format!("required double {name};"),
         };
-        let encoding = match value {
-            // Front-coded, as they mostly ascend.
-            ColumnValue::Id(_) if has_names => Some(Encoding::DELTA_BYTE_ARRAY),
-            _ => R::AS_DIFFERENCES.then_some(Encoding::DELTA_BINARY_PACKED),
-        };
-        if let Some(encoding) = encoding {
-            properties = properties.set_column_encoding(ColumnPath::from(*name), encoding);
+        // Names are plain: not every program reads text as differences, and compressed they take about as much.
+        let is_number = !matches!(value, ColumnValue::Id(_) if has_names);
+        if R::AS_DIFFERENCES && is_number {
+            properties = properties.set_column_encoding(ColumnPath::from(*name), Encoding::DELTA_BINARY_PACKED);
         }
     }
     Ok((Arc::new(parse_message_type(&(schema + "}"))?), Arc::new(properties.build())))

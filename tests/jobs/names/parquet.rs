@@ -115,4 +115,6 @@ fn parquet_has_them_as_text() {
         (ends, row.get_uint(2).unwrap())
     });
     assert!(edges.collect::<BTreeMap<_, _>>() == expected.edges);
+    let again = count("input = { path = 'e.parquet', names = true }", dir.path()).unwrap();
+    assert_eq!(again.edges, expected.edges.len() as u64);
 }
