@@ -112,7 +112,7 @@ fn text_of(path: &Path) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| wrong(format!("is not text in UTF-8 ({error})")))
 }
 
-/// The names of all jobs, in order; refuses empty and repeated ones.
+/// The names of all jobs, in order; refuses empty ones, repeated ones, and those of several lines.
 fn names(file: &JobFile, path: &Path) -> Result<Vec<String>> {
     if file.job.is_empty() {
         return Err(Error::usage("no job").at(path).expected("at least one table [[job]]"));
@@ -122,6 +122,11 @@ fn names(file: &JobFile, path: &Path) -> Result<Vec<String>> {
         let name = entry.name.clone().unwrap_or_else(|| format!("job-{}", index + 1));
         if name.trim().is_empty() {
             return Err(Error::usage(format!("job {} has an empty name", index + 1)).at(path).expected("a name"));
+        }
+        if name.contains(char::is_control) {
+            return Err(Error::usage(format!("job {} has the name {name:?}", index + 1))
+                .at(path)
+                .expected("one line of text"));
         }
         if names.contains(&name) {
             return Err(Error::usage(format!("two jobs have the name '{name}'")).at(path).expected("different names"));
@@ -239,9 +244,13 @@ mod tests {
     #[test]
     fn a_file_without_jobs_or_with_twins_is_refused() {
         let twins = "[[job]]\nname='a'\n[[job]]\nname='a'\n";
-        for (text, hint) in
-            [("", "no job"), ("job = []", "no job"), (twins, "two jobs"), ("[[job]]\nname=' '", "empty")]
-        {
+        for (text, hint) in [
+            ("", "no job"),
+            ("job = []", "no job"),
+            (twins, "two jobs"),
+            ("[[job]]\nname=' '", "empty"),
+            ("[[job]]\nname=\"a\\nb\"", r#"the name "a\nb"; expected one line"#),
+        ] {
             let error = Batch::parse(text, Path::new("f.toml"), &[], &[]).unwrap_err();
             assert_eq!(error.kind(), Kind::Usage);
             assert!(error.to_string().starts_with("f.toml: ") && error.to_string().contains(hint), "{error}");
