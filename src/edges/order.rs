@@ -281,5 +281,4 @@ fn sort(starts: &[u64], edges: &mut [u64]) {
 }
 
 #[cfg(test)]
-#[path = "order/tests.rs"]
 mod tests;
