@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::predict::Prediction;
 use super::{Plan, Planner};
-use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::{Bytes, Result};
 
@@ -31,7 +30,7 @@ impl Planner<'_> {
         }
         let Self { graph, limits, .. } = self;
         let least = Estimates {
-            in_place: self.in_place(graph, &ranges),
+            in_place: self.in_place(&ranges),
             // A lower bound: every arc is resident in one of the partitions.
             spilled: limits.machine.spilling(graph.edges() as f64, graph.edges() as f64, graph.vertices().into()),
             sized: false,
@@ -45,7 +44,8 @@ impl Planner<'_> {
         Ok(Plan { estimates, ..if spilled < least.in_place { runs } else { ranges } })
     }
 
-    fn in_place(&self, graph: &OrientedGraph, ranges: &Plan) -> f64 {
+    fn in_place(&self, ranges: &Plan) -> f64 {
+        let graph = self.graph;
         let streamed: Bytes = ranges.predictions.iter().map(|predicted| predicted.stream).sum();
         let passes = streamed.get() as f64 / graph.csr_bytes().get().max(1) as f64;
         let (arcs, bytes) = (passes * graph.edges() as f64, passes * graph.stored_bytes().get() as f64);
