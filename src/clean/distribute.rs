@@ -19,7 +19,7 @@ pub(super) struct Distribute<'a, F> {
     seen: Option<&'a Seen>,
     /// Ids from this one on set `overflow`.
     end: u64,
-    pub(super) loops: AtomicU64,
+    loops: AtomicU64,
     pub(super) overflow: AtomicBool,
 }
 
@@ -30,9 +30,10 @@ impl<'a, F: Fn(u64) -> Option<u64> + Sync> Distribute<'a, F> {
         Self { buckets, classes, rename, seen, end, loops, overflow }
     }
 
-    pub(super) fn finish(self) -> Result<(Buckets, ArcClasses)> {
+    /// The buckets, their classes, and the number of loops.
+    pub(super) fn finish(self) -> Result<(Buckets, ArcClasses, u64)> {
         self.buckets.flush()?;
-        Ok((self.buckets, self.classes))
+        Ok((self.buckets, self.classes, self.loops.into_inner()))
     }
 }
 

@@ -71,8 +71,8 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         }
         if may_index && fits(by_id) {
             let first_id = facts.declared_vertices.map_or(first.min(1), |_| facts.first_id);
-            let (loops, reading) = (plain.loops.load(Ordering::Relaxed), start.elapsed());
-            let (buckets, classes) = plain.finish()?;
+            let reading = start.elapsed();
+            let (buckets, classes, loops) = plain.finish()?;
             // Nothing was known of a pipe before.
             if facts.is_read_once {
                 let graph = GraphToPrepare { form: InputForm::Arcs, ids: range, arcs, edges: arcs, row_bytes: None };
@@ -134,8 +134,8 @@ fn read_by_table(
     }
     let arcs = scanned?;
     let n = table.len() as u64;
-    let (loops, reading) = (ranked.loops.load(Ordering::Relaxed), start.elapsed());
-    let (buckets, classes) = ranked.finish()?;
+    let reading = start.elapsed();
+    let (buckets, classes, loops) = ranked.finish()?;
     Ok(ArcsRead {
         buckets,
         classes,
