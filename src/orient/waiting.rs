@@ -18,12 +18,13 @@ use super::blocks::BlockBuckets;
 use super::joined::{BlocksInOrder, BucketBlocks};
 use super::place::Write;
 use crate::clean::Shares;
+use crate::clean::workspace::too_large;
 use trimill_graph::leb128::{numbers, put, put_row};
 use trimill_graph::sequence::{self, NumberSequence, Wrong};
 use trimill_system::control::Task;
 use trimill_system::mapped::zeros;
-use trimill_system::memory::{SharedBudget, or_fewer_threads};
-use trimill_system::{Bytes, Error, Result, lock};
+use trimill_system::memory::SharedBudget;
+use trimill_system::{Bytes, Result, lock};
 
 /// The fewest successors of a row that is stored as a sequence.
 const LONG: usize = 128;
@@ -182,9 +183,8 @@ impl WaitingRows {
         let mut taking = lock(&self.taking);
         while self.held.load(Ordering::Relaxed) > self.most {
             if taking.len() == 1 {
-                let (held, most) = (Bytes(self.held.load(Ordering::Relaxed)), Bytes(self.most));
-                return Err(Error::memory(format!("a bucket takes {held}, and the host's budget has {most} for it"))
-                    .advice(or_fewer_threads("raise --host-memory".into(), rayon::current_num_threads() as u64)));
+                let held = Bytes(self.held.load(Ordering::Relaxed));
+                return Err(too_large(held, Bytes(self.most), "raise --host-memory".into()));
             }
             taking.end -= 1;
             self.end_rank.store(self.blocks.ranks(taking.end).start, Ordering::Relaxed);
