@@ -154,10 +154,6 @@ impl<'a> OnCores<'a> {
         self.values[edge as usize].load(Relaxed)
     }
 
-    fn number_falling(&self) -> u64 {
-        self.falling.iter().map(|list| list.len() as u64).sum()
-    }
-
     fn most_removed(&self) -> usize {
         FEW.max(self.edges.edges() / 10)
     }
@@ -286,6 +282,11 @@ impl<'a> OnCores<'a> {
     }
 }
 
+/// The number of edges in all lists.
+fn total(lists: &[Vec<u32>]) -> usize {
+    lists.iter().map(Vec::len).sum()
+}
+
 fn in_parallel<T: Send, R: Send>(
     is_much: bool,
     items: impl IntoIterator<Item = T>,
@@ -314,8 +315,7 @@ impl Peeling for OnCores<'_> {
     fn least_gathered(&mut self) -> Result<Option<u32>> {
         let values = &self.values;
         let value = |edge: u32| values[edge as usize].load(Relaxed);
-        let is_much = self.gathered.iter().map(Vec::len).sum::<usize>() >= FEW;
-        let least = in_parallel(is_much, &mut self.gathered, |part| {
+        let least = in_parallel(total(&self.gathered) >= FEW, &mut self.gathered, |part| {
             let mut least = FALLEN;
             part.retain(|&edge| {
                 least = least.min(value(edge));
@@ -327,18 +327,17 @@ impl Peeling for OnCores<'_> {
     }
 
     fn begin(&mut self, level: u32) -> Result<u64> {
-        let is_much = self.gathered.iter().map(Vec::len).sum::<usize>() >= FEW;
-        self.falling = in_parallel(is_much, &self.gathered, |part| {
+        self.falling = in_parallel(total(&self.gathered) >= FEW, &self.gathered, |part| {
             let mut falling: Vec<u32> = part.iter().copied().filter(|&edge| self.value(edge) <= level).collect();
             falling.sort_unstable();
             falling
         });
-        Ok(self.number_falling())
+        Ok(total(&self.falling) as u64)
     }
 
     fn round(&mut self, level: u32) -> Result<u64> {
-        let many = self.number_falling() as usize;
         let falling = take(&mut self.falling);
+        let many = total(&falling);
         let parts = (many / PART).clamp(1, TASKS * rayon::current_num_threads());
         let groups = many.div_ceil(self.most_removed());
         let falling = CutLists::new(falling.iter().map(Vec::as_slice), parts.max(groups), |edge| edge);
@@ -347,7 +346,7 @@ impl Peeling for OnCores<'_> {
             self.control.check()?;
             self.remove(&falling, all * group / groups..all * (group + 1) / groups, level);
         }
-        Ok(self.number_falling())
+        Ok(total(&self.falling) as u64)
     }
 
     fn worth_leaving(&self, all: u64) -> u64 {
