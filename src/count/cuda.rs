@@ -60,7 +60,7 @@ pub struct Cuda {
 pub struct KernelSettings {
     pub block_threads: Option<u32>,
     pub tile: Option<u32>,
-    /// How long a GPU may not answer.
+    /// How long a GPU may take to answer.
     pub timeout: Option<Duration>,
 }
 

@@ -38,7 +38,7 @@ const PLACES: usize = 1 << 16;
 const SAMPLED_TOGETHER: usize = 64;
 const SAMPLED: usize = 256;
 
-/// Bytes of the tables of a sample, unless a single one is longer: with as many as threads, they would take more than the row block.
+/// The most bytes of the tables in which threads sum up a sample, unless one is longer: a table for each thread may take more than the row block.
 const SAMPLE_TABLES: usize = 4 << 20;
 
 /// What sorting an arc costs, in probes.
@@ -248,7 +248,7 @@ impl HeadBuckets {
 }
 
 pub(super) struct RunArcs<'a> {
-    /// As [`PostponedArc::packed`] makes them.
+    /// [`PostponedArc::packed`].
     arcs: &'a [u64],
     ends: Vec<u32>,
 }
