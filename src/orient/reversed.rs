@@ -137,8 +137,8 @@ impl SortedTails<'_> {
 }
 
 impl ReversedArcs {
-    /// Divides the ids of each chunk of rows into about equal buckets: few, so that many heads of a row share one, but enough that all threads can
-    /// sort one each in half of the memory for that. Heads outside the chunks are not taken.
+    /// Divides the ids of each chunk into about equal buckets: few, so that many heads of a row share one, but so many that all threads can sort one
+    /// each in half of the memory for sorting. Heads outside the chunks are not taken.
     pub(super) fn new<'c>(
         chunks: impl ExactSizeIterator<Item = &'c RowChunk> + Clone,
         ids: usize,

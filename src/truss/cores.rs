@@ -59,7 +59,7 @@ struct EndsTask {
     entries: usize,
 }
 
-/// What is left to do in a round once its triangles are taken.
+/// The work of a round after its triangles were taken.
 enum LastStep<'r> {
     Settle(&'r EndsPart),
     Store(&'r FallingPart),
@@ -162,7 +162,7 @@ impl<'a> OnCores<'a> {
     fn remove(&mut self, falling: &CutLists<'_, u32>, parts: Range<usize>, level: u32) {
         let is_much = falling.parts() > 1;
         let falling = in_parallel(is_much, parts, |i| self.put_ends(falling.part(i)));
-        // One after another, those of tails ascend.
+        // The parts' ends of tails ascend when concatenated.
         let lists = falling.iter().map(|part| &part.of_tails[..]).chain(falling.iter().map(|part| &part.of_heads[..]));
         let ends = CutLists::new(lists, falling.len(), |end| end >> 32 << 32);
         let ends = in_parallel(is_much, 0..ends.parts(), |i| self.mark(ends.part(i)));
