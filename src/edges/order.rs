@@ -15,7 +15,7 @@ use super::runs::{EdgeRun, HUBS, LATER, RunScratch, in_runs, pass_bytes};
 use crate::sums::{ByArc, Sums};
 use crate::table::columns::CountsInOrder;
 use crate::truss::TrussWanted;
-use trimill_graph::OrientedGraph;
+use trimill_graph::{Ids, OrientedGraph};
 use trimill_system::mapped::{prefetch, zeros};
 use trimill_system::{Bytes, Control, Error, Result, parallel};
 
@@ -64,16 +64,7 @@ impl CountsInOrder for EdgesOfGraph<'_> {
         let lists = LargerEnds::new(self, pass)?;
         tracing::debug!("the edges of each vertex are counted");
         let room = memory.get() - 2 * pass.get() - ids.names().map_or(0, |names| names.held_bytes().get());
-        let mut first = 0;
-        while first < self.graph.vertices() {
-            let vertices = first..lists.last_fitting(first, room);
-            let (starts, edges) = lists.fill(&vertices)?;
-            tracing::debug!("the edges of vertices below {} are sorted", vertices.end);
-            write(&EdgeRows { ids: &ids, first, starts: &starts, edges: &edges })?;
-            tracing::debug!("the edges of vertices below {} are written", vertices.end);
-            first = vertices.end;
-        }
-        Ok(())
+        lists.each_window(&ids, room, write)
     }
 }
 
@@ -125,6 +116,20 @@ impl<'a> LargerEnds<'a> {
             Ok(())
         })?;
         Ok(lists)
+    }
+
+    /// Calls `write` with the edges of each window of at most `room` bytes, or of one vertex.
+    fn each_window(&self, ids: &Ids, room: u64, write: &mut dyn FnMut(&EdgeRows<'_>) -> Result<()>) -> Result<()> {
+        let mut first = 0;
+        while first < self.of.graph.vertices() {
+            let vertices = first..self.last_fitting(first, room);
+            let (starts, edges) = self.fill(&vertices)?;
+            tracing::debug!("the edges of vertices below {} are sorted", vertices.end);
+            write(&EdgeRows { ids, first, starts: &starts, edges: &edges })?;
+            tracing::debug!("the edges of vertices below {} are written", vertices.end);
+            first = vertices.end;
+        }
+        Ok(())
     }
 
     /// The heads of a row's edges that are written, and their sums.
