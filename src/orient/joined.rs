@@ -14,7 +14,7 @@ use trimill_graph::writing::RowsWritten;
 use trimill_system::threads::{WORKER, guarded};
 use trimill_system::{Result, lock};
 
-/// How many buckets a thread may be ahead of the first incomplete one.
+/// Buckets, for each thread, that may be made ahead of the first incomplete one.
 const AHEAD: usize = 2;
 
 /// The file blocks of a bucket; arcs and positions count from the beginning of the bucket.
