@@ -303,17 +303,16 @@ impl Filling<'_, '_> {
 impl ArcSink for Collect<'_> {
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
         let (mut filling, mut rest) = (self.filling(), batch);
-        let mut loops = Vec::new();
-        let mut largest = None;
+        let (mut loops, mut ids) = (Vec::new(), 0u64);
         if !batch.is_empty() {
             filling.fill(|room| {
-                let (read, packed, most) = pack(rest, room, |id| loops.push(id));
+                let (read, packed, largest) = pack(rest, room, |id| loops.push(id));
                 rest = &rest[read..];
-                largest = largest.max(Some(most));
+                ids = ids.max(largest.saturating_add(1));
                 (packed, !rest.is_empty())
             })?;
         }
-        filling.ids = largest.map_or(0, |largest| largest.saturating_add(1));
+        filling.ids = ids;
         loops.into_iter().for_each(|id| filling.found_loop(id));
         filling.finish()
     }
