@@ -24,7 +24,6 @@ pub(super) struct Distribute<'a, F> {
 }
 
 impl<'a, F: Fn(u64) -> Option<u64> + Sync> Distribute<'a, F> {
-    /// Fills the [buckets](ArcClasses::buckets) of `classes`.
     pub(super) fn new(classes: ArcClasses, buckets: Buckets, rename: F, seen: Option<&'a Seen>, end: u64) -> Self {
         let (loops, overflow) = (AtomicU64::new(0), AtomicBool::new(false));
         Self { buckets, classes, rename, seen, end, loops, overflow }
@@ -38,7 +37,7 @@ impl<'a, F: Fn(u64) -> Option<u64> + Sync> Distribute<'a, F> {
 }
 
 impl<F: Fn(u64) -> Option<u64> + Sync> Distribute<'_, F> {
-    /// Takes rows of plain ids below `end`, without staging: a thread's arcs mostly go to the same few buckets, so staging causes lock contention.
+    /// Takes rows of plain ids below `end`, without staging: as a thread mostly adds to few buckets, staging causes lock contention.
     fn rows_by_ranges(&self, ranges: &IdRanges, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
         let mut own = [Vec::new(), Vec::new()];
         let mut others = Vec::new();

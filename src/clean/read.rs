@@ -33,7 +33,7 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         return Err(too_many(source, n));
     }
     let start = Instant::now();
-    // The numbers of ids and arcs are not known yet: memory is divided as for an empty graph.
+    // Memory is divided as for an empty graph, since the numbers of ids and arcs are not known yet.
     let Ok(shares) = space.beside(&needs(IdCount::Plain(0), 0, space)) else {
         return Err(refused_unread(source, space, control)?);
     };

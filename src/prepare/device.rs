@@ -116,7 +116,7 @@ impl<'a> ReadOnDevice<'a> {
         control: &Control,
     ) -> Result<PreparedOnDevice, Stop> {
         let Self { device, input } = self;
-        // The input's identity is a hash of its contents, which the processor computes while the device works.
+        // The input's identity is a hash of its contents, which the CPU computes while the device works.
         let (sent, identity) = sync_channel(1);
         let identity = Mutex::new(identity);
         let missing = || Error::defect("the identity is missing");

@@ -139,7 +139,7 @@ impl PartitionSource for RankRange<'_> {
         // Room for the longest possible run, since the buffer is reused for later runs.
         let rows = most.min(self.ranks.len() as u64) as usize;
         if into.offsets.capacity() <= rows {
-            // Zeroed by the system: each page is first touched by the thread that writes its offsets, not by this one.
+            // Zeroed by the system: each page is first touched by the thread that writes its offsets.
             into.offsets = zeros(rows + 1);
         }
         into.offsets.resize(ranks.len() + 1, 0);

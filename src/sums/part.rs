@@ -37,7 +37,7 @@ pub fn bytes_at_most<K: SumKey>(counts: u64) -> Bytes {
     Sums::<K>::bytes(counts) + Bytes((counts / K::BLOCK + 2) * 64)
 }
 
-/// No partition's number: of a checkpoint of the truss decomposition.
+/// The number of a checkpoint of the truss decomposition, which no partition has.
 pub const PEELED: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

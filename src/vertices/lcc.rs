@@ -48,7 +48,7 @@ impl LccWanted {
 }
 
 pub enum AllVertices {
-    /// The ids of its list of vertices, ascending.
+    /// The ids of the input's list of vertices, ascending.
     Listed(Vec<u64>),
     Range(Range<u64>),
     /// Only the vertices with an edge: no others are known.
@@ -56,7 +56,7 @@ pub enum AllVertices {
 }
 
 impl AllVertices {
-    /// Without a list of vertices in the input: the ids that it declares or has, if these have no gaps, else the vertices with an edge.
+    /// For an input without a list of vertices: the ids that it declares or has, if these have no gaps, else the vertices with an edge.
     pub fn of(graph: &OrientedGraph) -> Self {
         let (first, declared) = (graph.first_declared_id(), graph.report().vertices_declared);
         match graph.declared_lines() {
