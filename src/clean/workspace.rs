@@ -253,8 +253,7 @@ impl Shares<'_> {
         (self.left.get() / 8 / self.space.memory.threads() / 2048).clamp(1, 4096)
     }
 
-    /// The number of classes, a power of two: a quarter of a million keys each, which a core sorts in its cache, or fewer, as arrays' memory is
-    /// not known.
+    /// The number of classes, a power of two: a quarter of a million keys each, which a core sorts in its cache, or fewer, to leave room for arrays.
     pub(super) fn class_count(&self, arcs: u64) -> usize {
         let wanted = arcs / (self.keys_at_once() / 32).clamp(1024, 1 << 18);
         1 << wanted.clamp(8, (self.staged() / 2).max(8)).ilog2()

@@ -1,5 +1,4 @@
-//! The CUDA backend: a GPU counts a partition, one row block at a time, by `packed` or `lstc` (Algorithm 3 of LSTC), whichever is estimated
-//! to be faster, or by the method that is asked for.
+//! The CUDA backend: a GPU counts a partition, one row block at a time, by the method that is asked for or estimated to be the fastest.
 //!
 //! Kernels, methods and calls of the driver are in the crate `trimill-kernels`; this module chooses a method and lends page-locked memory.
 //! All device memory is one arena of the size of the budget. Of a partition, the host holds the locals' numbers, three runs of resident

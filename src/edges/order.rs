@@ -1,9 +1,8 @@
 //! The rows of all edges of a graph in the order of the input's ids, without temporary files.
 //!
 //! Sums are in rank order. A first pass counts the edges of which each vertex is the smaller end. Then, for each window of as many consecutive
-//! vertices as fit in memory, a pass puts their edges into the list of the smaller end, in any order, and the lists are sorted. Memory: 8 bytes an
-//! edge and 8 a vertex of the window; 8 a vertex of the graph, and 8 more if ids have gaps ([`fixed_bytes`]). If all edges fit, the graph is read
-//! twice and the sums once.
+//! vertices as fit in memory, a pass puts their edges into the list of the smaller end, and the lists are sorted. Memory: 8 bytes an edge and 8 a
+//! vertex of the window; 8 a vertex of the graph, and 8 more if ids have gaps ([`fixed_bytes`]). If all edges fit, the sums are read once.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -242,8 +241,7 @@ impl EdgeChunk<'_> {
         self.ends[(vertex - self.first) as usize].fetch_sub(edges, Relaxed)
     }
 
-    /// Puts up to [`LATER`] edges into the lists of these vertices. All places are taken first: an atomic operation waits for the stores
-    /// before it, which mostly miss the caches.
+    /// Puts up to [`LATER`] edges into these lists. Takes all places first: an atomic operation waits for earlier stores, mostly cache misses.
     fn put_all(&self, edges: &mut Vec<(u32, u64)>) {
         let mut places = [0; LATER];
         for (place, &(vertex, _)) in places.iter_mut().zip(&*edges) {

@@ -76,8 +76,7 @@ pub(super) fn sums(
     })
 }
 
-/// A sum over a sample of the rows: `add` gets a part of it, a rank and its row; `and` joins two parts. Reads at most 16 million arcs, or a
-/// row a run. Runs in the current thread pool.
+/// A sum over a sample of at most 16 million arcs, or a row a run: `add` gets a part of it, a rank and its row; `and` joins parts.
 pub(super) fn over_sample<S: Send>(
     graph: &OrientedGraph,
     control: &Control,

@@ -5,9 +5,8 @@
 //! blocks without rows stand for them, cut as the graph is, since a counter's tables grow with a block's range. So `P` ranges of equal rows read `(P
 //! + 1) / 2` times the graph. The whole graph is the range `0..n`, with one block without rows, which is not cut.
 //!
-//! A range may be counted in chunks, by ranges of `b` ([`LocalsAndHeads`]): each reads the resident rows, and only the row blocks of its
-//! own `b`; blocks with empty rows cover all other ranks, so counters need not know. Rows are read from the graph's file blocks directly
-//! into the buffers from which the device copies.
+//! A range may be counted in chunks, by ranges of `b` ([`LocalsAndHeads`]): each reads the resident rows, and only the row blocks of its own `b`;
+//! blocks with empty rows cover all other ranks, so counters need not know. Rows are read directly into the buffers from which the device copies.
 
 use std::ops::Range;
 

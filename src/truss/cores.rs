@@ -248,8 +248,7 @@ impl<'a> OnCores<'a> {
         EndsPart { ends, tasks }
     }
 
-    /// The tasks of a part: joined up to `LARGE_TASK` entries, and cut where they have many edges of one vertex, to read about `most` entries, or
-    /// four times the vertex's row if that is more.
+    /// The tasks of a part, joined up to `LARGE_TASK` entries; with many edges of one vertex, each reads about `most` entries, or four rows if more.
     fn divide<'e>(&self, part: &'e EndsPart, most: usize) -> Vec<&'e [FallingEnd]> {
         let mut tasks = Vec::new();
         let (mut first, mut entries) = (0, 0);

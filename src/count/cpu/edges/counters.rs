@@ -87,8 +87,7 @@ impl HostEdgeCounters {
     }
 }
 
-/// Adds 1 for each bit of the masks, whose lowest bits are for the counters at `places`. Compiled for several instruction sets: wide registers add to
-/// eight counters at once.
+/// Adds 1 for each bit of the masks; the lowest is for the counter at the mask's place. Compiled for several instruction sets.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn add_masks(counters: &mut [u32], places: &[u32], masks: &[u64]) {
     for (&place, &mask) in places.iter().zip(masks) {
