@@ -4,8 +4,7 @@
 //! its number there, its length and its number of bytes: long rows as a [sequence](trimill_graph::sequence) of distances, as in the file; short rows,
 //! for which the ends of a sequence would take too much, as LEB128. So nothing is sorted, and only the graph file is written.
 //!
-//! When memory is full, the buckets of the largest ranks are emptied and take no more rows. After the pass the file blocks of the other
-//! buckets are made, and another pass over the input begins behind them.
+//! When memory is full, the buckets of the largest ranks are emptied and take no more rows; their rows wait for another pass over the input.
 //!
 //! Cost of a pass: a copy of the encoded rows to their bucket, and making file blocks of them. Memory: the share of buckets; a staging area
 //! of 2 KiB for each thread and bucket; while blocks are made, a bucket's bytes once more, and 16 bytes for each of its rows.

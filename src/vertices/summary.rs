@@ -278,8 +278,7 @@ fn before(key: u64, shift: u32) -> u64 {
     key.checked_shr(shift + DIGIT).unwrap_or(0)
 }
 
-/// The values at these ascending indices of all keys, none of which is above `largest`, in ascending order. `count` counts the keys of the sums at
-/// consecutive ranks, the first of which it gets.
+/// The values at these ascending indices of all keys, which are at most `largest`. `count` gets the first of some ranks, and counts their keys.
 fn select(
     totals: &Sums<ByRank>,
     mut places: Vec<u64>,

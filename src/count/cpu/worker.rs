@@ -1,8 +1,7 @@
 //! The arrays of a worker, and how it intersects the row of a local `a` with those of its successors.
 //!
-//! **Hubs.** `a`'s row below the last hub is packed into non-empty words of 64 numbers with their places. A hub's row is kept as bits
-//! ([`super::hubs`]), so the triangles of an arc `a -> b` are the common bits of `b`'s row and `a`'s words up to the one that holds `b`;
-//! larger numbers in that word do not match, since `b`'s bits are all below `b`.
+//! **Hubs.** `a`'s row below the last hub is packed into non-empty words of 64 numbers and places. A hub's row is kept as bits ([`super::hubs`]), all
+//! below `b`, so the triangles of an arc `a -> b` are the common bits of `b`'s row and `a`'s words up to the one that holds `b`.
 //!
 //! Rows of the first [`DIRECT`] hubs stay in a core's cache and are intersected at once, four at a time. Arcs to other hubs are postponed
 //! until there are many and then intersected hub by hub, so that each hub's row is loaded once for all its arcs.
