@@ -35,7 +35,10 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     let start = Instant::now();
     // Memory is divided as for an empty graph, since the numbers of ids and arcs are not known yet.
     let Ok(shares) = space.beside(&needs(IdCount::Plain(0), 0, space)) else {
-        return Err(refused_unread(source, space, control)?);
+        // Reads the arcs without keeping them, for the error that names a sufficient budget.
+        let distinct = Distinct::new(SAMPLE);
+        let arcs = source.scan(&distinct, control)?;
+        return Err(refused_ids(source, space, arcs, &distinct));
     };
     let estimate = facts.arcs_at_most;
     let on_disk = |arcs| bytes_on_disk(arcs, shares.buckets());
@@ -149,13 +152,6 @@ fn read_by_table(
         symmetric: facts.symmetric,
         reading,
     })
-}
-
-/// Reads `source` without keeping its arcs, for the error that names a sufficient budget.
-fn refused_unread(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<Error> {
-    let distinct = Distinct::new(SAMPLE);
-    let arcs = source.scan(&distinct, control)?;
-    Ok(refused_ids(source, space, arcs, &distinct))
 }
 
 fn refused_ids(source: &dyn ArcSource, space: Workspace<'_>, arcs: u64, distinct: &Distinct) -> Error {
