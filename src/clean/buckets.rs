@@ -1,9 +1,9 @@
 //! Buckets of 64-bit keys: raw while they fit in memory, else sorted and encoded, else in a file.
 //!
-//! Input: batches of `(bucket, key)` from many threads. Output: each bucket's keys, once, in no order. Holds about `memory` bytes at most. When
-//! these are full, the keys of the bucket being filled become a run: sorted and [encoded](trimill_graph::arcs), in a third of the bytes or less.
-//! When runs take half of the memory, those of that bucket go to a file, whose space is freed as buckets are taken. A bucket is encoded only if
-//! it has at least half of its share of the memory, and written only if it has a quarter, so that runs are long and dense.
+//! Input: batches of `(bucket, key)` from many threads. Output: each bucket's keys, once, in no order. When `memory` bytes are full, the keys of the
+//! bucket being filled become a run: sorted and [encoded](trimill_graph::arcs), in a third of the bytes or less. When runs take half of the memory,
+//! those of that bucket go to a file, whose space is freed as buckets are taken. A bucket is encoded only if it has at least half of its share of the
+//! memory, and written only if it has a quarter, so that runs are long and dense.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -142,7 +142,7 @@ impl Buckets {
         Ok(())
     }
 
-    /// Adds many keys to a bucket at once, without staging.
+    /// Adds many keys to a bucket, without staging.
     pub fn put(&self, bucket: usize, keys: Vec<u64>) -> Result<()> {
         let mut slot = lock(&self.buckets[bucket]);
         slot.len += keys.len() as u64;
@@ -256,7 +256,6 @@ impl Buckets {
         lock(&self.buckets[bucket]).len
     }
 
-    /// Takes all chunks of a bucket.
     pub fn take(&self, bucket: usize) -> Result<Vec<Vec<u64>>> {
         let mut all = Vec::new();
         self.take_in_parts(bucket, usize::MAX, |chunks| {
@@ -320,7 +319,7 @@ impl TakenBucket<'_> {
             return Err(Error::defect("a bucket has fewer keys than were added"));
         };
         let mut keys = zeros(keys as usize);
-        // `RunMaker::run` encoded them, but what was in the file may be damaged.
+        // They may have been damaged in the file.
         arcs::decode(&buckets.overflow.read_all(&bytes)?, &mut keys).map_err(|wrong| {
             Error::data("", format!("arcs that wait to be sorted cannot be read back: {wrong}"))
                 .advice("check the disk and the memory of this machine")

@@ -29,7 +29,6 @@ impl ArcClasses {
         }
     }
 
-    /// Buckets for about `expected` arcs, `of_class` for each class.
     pub(super) fn buckets(&self, of_class: usize, expected: u64, shares: &Shares<'_>) -> Buckets {
         let hash = match self {
             Self::Hash(hash) => *hash,

@@ -19,25 +19,25 @@ pub(super) struct Distribute<'a, F> {
     seen: Option<&'a Seen>,
     /// Ids from this one on set `overflow`.
     end: u64,
-    pub(super) loops: AtomicU64,
+    loops: AtomicU64,
     pub(super) overflow: AtomicBool,
 }
 
 impl<'a, F: Fn(u64) -> Option<u64> + Sync> Distribute<'a, F> {
-    /// Fills the [buckets](ArcClasses::buckets) of `classes`.
     pub(super) fn new(classes: ArcClasses, buckets: Buckets, rename: F, seen: Option<&'a Seen>, end: u64) -> Self {
         let (loops, overflow) = (AtomicU64::new(0), AtomicBool::new(false));
         Self { buckets, classes, rename, seen, end, loops, overflow }
     }
 
-    pub(super) fn finish(self) -> Result<(Buckets, ArcClasses)> {
+    /// The buckets, their classes, and the number of loops.
+    pub(super) fn finish(self) -> Result<(Buckets, ArcClasses, u64)> {
         self.buckets.flush()?;
-        Ok((self.buckets, self.classes))
+        Ok((self.buckets, self.classes, self.loops.into_inner()))
     }
 }
 
 impl<F: Fn(u64) -> Option<u64> + Sync> Distribute<'_, F> {
-    /// Takes rows of plain ids below `end`, without staging: a thread's arcs mostly go to the same few buckets, so staging causes lock contention.
+    /// Takes rows of plain ids below `end`, without staging: as a thread mostly adds to few buckets, staging causes lock contention.
     fn rows_by_ranges(&self, ranges: &IdRanges, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
         let mut own = [Vec::new(), Vec::new()];
         let mut others = Vec::new();

@@ -2,9 +2,8 @@
 
 use trimill_system::hash::mix;
 
-/// Hashes pairs `min << 32 | max` to `2^bits` classes. `2^bits` consecutive `max` that differ only in the last bits go to different classes: a
-/// vertex's pairs spread over all classes, and the last bits of `max` follow from the class and the other bits, so they are not stored. The default
-/// has one class.
+/// Hashes pairs `min << 32 | max` to `2^bits` classes, by default one. `2^bits` consecutive `max` that differ only in the last bits go to different
+/// classes: a vertex's pairs spread over all classes, and the last bits of `max` follow from the class and the others, so they are not stored.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PairHash {
     bits: u32,

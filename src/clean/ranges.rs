@@ -1,6 +1,5 @@
-//! Classes of arcs by ranges of ids, for inputs in the order of ids whose arcs mostly join near ids, such as web crawls. Input: all arcs, once, to
-//! count them by smaller id. Output: [`IdRanges`] of about equal numbers of arcs. An arc goes to the range of its smaller id, so consecutive arcs
-//! mostly go to the same buckets, and arrays by id are accessed locally.
+//! Classes of arcs by ranges of ids, for inputs in the order of ids whose arcs mostly join near ids, such as web crawls. Input: all arcs. Output:
+//! [`IdRanges`] of about equal numbers of arcs by smaller id. So consecutive arcs mostly go to the same buckets, and arrays are accessed locally.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};

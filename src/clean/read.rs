@@ -33,9 +33,12 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         return Err(too_many(source, n));
     }
     let start = Instant::now();
-    // The numbers of ids and arcs are not known yet: memory is divided as for an empty graph.
+    // Memory is divided as for an empty graph, since the numbers of ids and arcs are not known yet.
     let Ok(shares) = space.beside(&needs(IdCount::Plain(0), 0, space)) else {
-        return Err(refused_unread(source, space, control)?);
+        // Reads the arcs without keeping them, for the error that names a sufficient budget.
+        let distinct = Distinct::new(SAMPLE);
+        let arcs = source.scan(&distinct, control)?;
+        return Err(refused_ids(source, space, arcs, &distinct));
     };
     let estimate = facts.arcs_at_most;
     let on_disk = |arcs| bytes_on_disk(arcs, shares.buckets());
@@ -71,8 +74,8 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         }
         if may_index && fits(by_id) {
             let first_id = facts.declared_vertices.map_or(first.min(1), |_| facts.first_id);
-            let (loops, reading) = (plain.loops.load(Ordering::Relaxed), start.elapsed());
-            let (buckets, classes) = plain.finish()?;
+            let reading = start.elapsed();
+            let (buckets, classes, loops) = plain.finish()?;
             // Nothing was known of a pipe before.
             if facts.is_read_once {
                 let graph = GraphToPrepare { form: InputForm::Arcs, ids: range, arcs, edges: arcs, row_bytes: None };
@@ -134,8 +137,8 @@ fn read_by_table(
     }
     let arcs = scanned?;
     let n = table.len() as u64;
-    let (loops, reading) = (ranked.loops.load(Ordering::Relaxed), start.elapsed());
-    let (buckets, classes) = ranked.finish()?;
+    let reading = start.elapsed();
+    let (buckets, classes, loops) = ranked.finish()?;
     Ok(ArcsRead {
         buckets,
         classes,
@@ -149,13 +152,6 @@ fn read_by_table(
         symmetric: facts.symmetric,
         reading,
     })
-}
-
-/// Reads `source` without keeping its arcs, for the error that names a sufficient budget.
-fn refused_unread(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<Error> {
-    let distinct = Distinct::new(SAMPLE);
-    let arcs = source.scan(&distinct, control)?;
-    Ok(refused_ids(source, space, arcs, &distinct))
 }
 
 fn refused_ids(source: &dyn ArcSource, space: Workspace<'_>, arcs: u64, distinct: &Distinct) -> Error {

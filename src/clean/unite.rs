@@ -58,7 +58,7 @@ impl ArcsRead {
         let shares = space.beside(&needs(of_ids, arcs, space))?;
         buckets.keep_at_most(shares.buckets())?;
         if 3 * 8 * arcs > shares.left.get() {
-            // Staging areas and the chunks of buckets were small. Where memory is not scarce, they are used again.
+            // Staging areas and chunks of buckets were small, so the allocator kept them; where memory is not scarce, they are used again.
             trim_heap();
         }
         let most = shares.keys_at_once() as usize;
@@ -120,7 +120,7 @@ impl ArcsRead {
     }
 }
 
-/// Adds a class's edges to the degrees of their ends. Prefetches, since atomic additions wait for cache lines; a single thread adds without atomics.
+/// Adds a class's edges to the degrees of their ends. Prefetches, since atomic additions wait for cache lines; a single thread adds non-atomically.
 fn add_degrees(union: &[u64], degrees: &[AtomicU32]) {
     let alone = rayon::current_num_threads() == 1;
     let add = |id: u32, edges: u32| {

@@ -182,13 +182,18 @@ pub struct Shares<'a> {
 }
 
 impl Shares<'_> {
+    /// So many sixteenths of the memory, unless the workspace limits a set of buckets.
+    fn sixteenths(&self, many: u64) -> u64 {
+        self.space.buckets.map_or(self.left.get() / 16 * many, Bytes::get)
+    }
+
     pub fn buckets(&self) -> u64 {
-        self.space.buckets.map_or(self.left.get() / 16 * 5, Bytes::get)
+        self.sixteenths(5)
     }
 
     /// Bytes of encoded arcs that wait to be sorted by head.
     pub fn reversed_arcs(&self) -> u64 {
-        self.space.buckets.map_or(self.left.get() / 16 * 9, Bytes::get)
+        self.sixteenths(9)
     }
 
     /// The most bytes of reversed arcs on disk: the graph file takes about as much as all of them.
@@ -198,12 +203,12 @@ impl Shares<'_> {
 
     /// Bytes of the tails made from reversed arcs, which stay while rows wait.
     pub fn tails(&self) -> u64 {
-        self.space.buckets.map_or(self.left.get() / 16 * 7, Bytes::get)
+        self.sixteenths(7)
     }
 
     /// Bytes of encoded rows that wait to be written; then no buckets are needed, nor memory for a graph that goes to a file.
     pub fn rows_that_wait(&self, to_file: bool) -> Bytes {
-        self.space.buckets.unwrap_or(Bytes(self.left.get() / 16 * if to_file { 9 } else { 5 }))
+        Bytes(self.sixteenths(if to_file { 9 } else { 5 }))
     }
 
     pub fn on_disk(&self, what: &str, bytes: [Bytes; 2]) -> DiskNeed {
@@ -248,8 +253,7 @@ impl Shares<'_> {
         (self.left.get() / 8 / self.space.memory.threads() / 2048).clamp(1, 4096)
     }
 
-    /// The number of classes, a power of two: a quarter of a million keys each, which a core sorts in its cache, or fewer, as arrays' memory is
-    /// not known.
+    /// The number of classes, a power of two: a quarter of a million keys each, which a core sorts in its cache, or fewer, to leave room for arrays.
     pub(super) fn class_count(&self, arcs: u64) -> usize {
         let wanted = arcs / (self.keys_at_once() / 32).clamp(1024, 1 << 18);
         1 << wanted.clamp(8, (self.staged() / 2).max(8)).ilog2()
@@ -262,12 +266,13 @@ pub(crate) fn check_bucket(taken: &TakenMemory, bytes: u64) -> Result<()> {
     if needed <= there {
         return Ok(());
     }
-    Err(Error::memory(format!("a bucket takes {needed}, and the host's budget has {there} for it")).advice(
-        or_fewer_threads(
-            format!("raise --host-memory by {}", Bytes(5 * (needed - there).get())),
-            rayon::current_num_threads() as u64,
-        ),
-    ))
+    Err(too_large(needed, there, format!("raise --host-memory by {}", Bytes(5 * (needed - there).get()))))
+}
+
+/// The error for a bucket that takes more than there is for it; `raise` says what to change.
+pub(crate) fn too_large(needed: Bytes, there: Bytes, raise: String) -> Error {
+    Error::memory(format!("a bucket takes {needed}, and the host's budget has {there} for it"))
+        .advice(or_fewer_threads(raise, rayon::current_num_threads() as u64))
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
-//! The CPU backend, method `bitmap`: the rows of a partition come in, the number of its triangles goes out.
-//!
-//! For each local `a` and each successor `b`, it counts the entries that `a`'s row before `b` has in common with `b`'s row. One side of nearly
-//! every intersection is a bitmap, so nothing is merged and branches are predictable:
+//! The CPU backend, method `bitmap`. For each local `a` and each successor `b`, it counts the entries that `a`'s row before `b` has in common with
+//! `b`'s row. One side of nearly every intersection is a bitmap, so nothing is merged and branches are predictable:
 //!
 //! - the rows of hubs (the first numbers, where most arcs of a skewed graph end) are bits, and intersected 64 numbers at a time (`hubs`);
 //! - arcs to heads behind the hubs are sorted by head where that pays off: each head's row is marked in a bitmap once, and the tails' rows

@@ -1,9 +1,7 @@
-//! The CUDA backend: a GPU counts a partition, one row block at a time, by `packed` or `lstc` (Algorithm 3 of LSTC), whichever is estimated
-//! to be faster, or by the method that is asked for.
+//! The CUDA backend: a GPU counts a partition, one row block at a time, by the method that is asked for or estimated to be the fastest.
 //!
-//! Kernels, methods and calls of the driver are in the crate `trimill-kernels`; this module chooses a method and lends page-locked memory.
-//! All device memory is one arena of the size of the budget. Of a partition, the host holds the locals' numbers, three runs of resident
-//! rows, and two row blocks, which are decoded into page-locked memory and copied from there.
+//! Kernels, methods and driver calls are in the crate `trimill-kernels`; this module chooses a method and lends page-locked memory. All device memory
+//! is one arena of the budget's size. Of a partition, the host holds the locals' numbers, three runs of resident rows, and two row blocks.
 
 mod absent;
 mod buffers;
@@ -60,7 +58,7 @@ pub struct Cuda {
 pub struct KernelSettings {
     pub block_threads: Option<u32>,
     pub tile: Option<u32>,
-    /// How long a GPU may not answer.
+    /// How long a GPU may take to answer.
     pub timeout: Option<Duration>,
 }
 

@@ -52,11 +52,18 @@ impl<'a> SuccessorRows<'a> {
         first && range.start == 0 && range.end as usize + 1 == self.offsets.len()
     }
 
+    /// The resident row of `b`, if all rows of the range are resident.
+    #[inline(always)]
+    fn resident_place(&self, b: u32) -> Option<usize> {
+        let RowsLocation::Resident { first } = self.rows else { return None };
+        Some(first + (b - self.row_block.range.start) as usize)
+    }
+
     /// Prefetches the bounds of the row of `b`, for [`Self::prefetch`].
     #[inline(always)]
     pub(super) fn prefetch_place(&self, b: u32) {
-        if let RowsLocation::Resident { first } = &self.rows {
-            prefetch(self.offsets, first + (b - self.row_block.range.start) as usize);
+        if let Some(i) = self.resident_place(b) {
+            prefetch(self.offsets, i);
         }
     }
 
@@ -67,8 +74,7 @@ impl<'a> SuccessorRows<'a> {
 
     #[inline(always)]
     pub(super) fn prefetch(&self, b: u32) {
-        if let RowsLocation::Resident { first } = &self.rows {
-            let i = first + (b - self.row_block.range.start) as usize;
+        if let Some(i) = self.resident_place(b) {
             prefetch(self.entries, self.offsets[i] as usize);
             prefetch(self.entries, (self.offsets[i + 1] as usize).wrapping_sub(1));
         }
@@ -76,12 +82,7 @@ impl<'a> SuccessorRows<'a> {
 
     /// Entries between the beginnings of resident row `i` and of the row of `b`; 0 if that is not resident.
     pub(super) fn distance(&self, i: usize, b: u32) -> u64 {
-        match &self.rows {
-            RowsLocation::Resident { first } => {
-                self.offsets[first + (b - self.row_block.range.start) as usize].abs_diff(self.offsets[i])
-            }
-            RowsLocation::RowBlock { .. } | RowsLocation::Both { .. } => 0,
-        }
+        self.resident_place(b).map_or(0, |place| self.offsets[place].abs_diff(self.offsets[i]))
     }
 
     #[inline(always)]

@@ -1,10 +1,8 @@
 //! The verifier: slow, simple, and without code in common with the stages that it checks.
 //!
-//! It takes the arcs of a reader, in the ids of the input, and fills in the counts of a report. It sorts all arcs in memory, keeps the full
-//! neighbourhood of every vertex, and merges both neighbourhoods of every edge, so that each triangle is found three times.
-//!
-//! Time: the sum of `deg(u) + deg(v)` over the edges `{u, v}`, that is of squared degrees, on all threads. Memory: at most
-//! [`Verifier::bytes_per_arc`]. `brute_force` checks the verifier itself, on tiny graphs.
+//! It sorts all arcs of a reader in memory, keeps the full neighbourhood of every vertex, and merges both neighbourhoods of every edge, so that each
+//! triangle is found three times. Time: the sum of `deg(u) + deg(v)` over the edges `{u, v}`, that is of squared degrees, on all threads. Memory: at
+//! most [`Verifier::bytes_per_arc`]. `brute_force` checks the verifier itself, on tiny graphs.
 
 #[cfg(feature = "testing")]
 mod brute_force;
@@ -32,7 +30,7 @@ pub struct VerifiedVertices {
     /// After cleaning.
     pub degrees: Vec<u32>,
     pub triangles: Vec<u64>,
-    /// The largest id of the input, of loops too.
+    /// The largest id of the input, even of a loop.
     pub largest_id: Option<u64>,
 }
 

@@ -1,9 +1,8 @@
 //! The rows of all edges of a graph in the order of the input's ids, without temporary files.
 //!
 //! Sums are in rank order. A first pass counts the edges of which each vertex is the smaller end. Then, for each window of as many consecutive
-//! vertices as fit in memory, a pass puts their edges into the list of the smaller end, in any order, and the lists are sorted. Memory: 8 bytes an
-//! edge and 8 a vertex of the window; 8 a vertex of the graph, and 8 more if ids have gaps ([`fixed_bytes`]). If all edges fit, the graph is read
-//! twice and the sums once.
+//! vertices as fit in memory, a pass puts their edges into the list of the smaller end, and the lists are sorted. Memory: 8 bytes an edge and 8 a
+//! vertex of the window; 8 a vertex of the graph, and 8 more if ids have gaps ([`fixed_bytes`]). If all edges fit, the sums are read once.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -15,7 +14,7 @@ use super::runs::{EdgeRun, HUBS, LATER, RunScratch, in_runs, pass_bytes};
 use crate::sums::{ByArc, Sums};
 use crate::table::columns::CountsInOrder;
 use crate::truss::TrussWanted;
-use trimill_graph::OrientedGraph;
+use trimill_graph::{Ids, OrientedGraph};
 use trimill_system::mapped::{prefetch, zeros};
 use trimill_system::{Bytes, Control, Error, Result, parallel};
 
@@ -64,16 +63,7 @@ impl CountsInOrder for EdgesOfGraph<'_> {
         let lists = LargerEnds::new(self, pass)?;
         tracing::debug!("the edges of each vertex are counted");
         let room = memory.get() - 2 * pass.get() - ids.names().map_or(0, |names| names.held_bytes().get());
-        let mut first = 0;
-        while first < self.graph.vertices() {
-            let vertices = first..lists.last_fitting(first, room);
-            let (starts, edges) = lists.fill(&vertices)?;
-            tracing::debug!("the edges of vertices below {} are sorted", vertices.end);
-            write(&EdgeRows { ids: &ids, first, starts: &starts, edges: &edges })?;
-            tracing::debug!("the edges of vertices below {} are written", vertices.end);
-            first = vertices.end;
-        }
-        Ok(())
+        lists.each_window(&ids, room, write)
     }
 }
 
@@ -125,6 +115,20 @@ impl<'a> LargerEnds<'a> {
             Ok(())
         })?;
         Ok(lists)
+    }
+
+    /// Calls `write` with the edges of each window of at most `room` bytes, or of one vertex.
+    fn each_window(&self, ids: &Ids, room: u64, write: &mut dyn FnMut(&EdgeRows<'_>) -> Result<()>) -> Result<()> {
+        let mut first = 0;
+        while first < self.of.graph.vertices() {
+            let vertices = first..self.last_fitting(first, room);
+            let (starts, edges) = self.fill(&vertices)?;
+            tracing::debug!("the edges of vertices below {} are sorted", vertices.end);
+            write(&EdgeRows { ids, first, starts: &starts, edges: &edges })?;
+            tracing::debug!("the edges of vertices below {} are written", vertices.end);
+            first = vertices.end;
+        }
+        Ok(())
     }
 
     /// The heads of a row's edges that are written, and their sums.
@@ -237,8 +241,7 @@ impl EdgeChunk<'_> {
         self.ends[(vertex - self.first) as usize].fetch_sub(edges, Relaxed)
     }
 
-    /// Puts up to [`LATER`] edges into the lists of these vertices. All places are taken first: an atomic operation waits for the stores
-    /// before it, which mostly miss the caches.
+    /// Puts up to [`LATER`] edges into these lists. Takes all places first: an atomic operation waits for earlier stores, mostly cache misses.
     fn put_all(&self, edges: &mut Vec<(u32, u64)>) {
         let mut places = [0; LATER];
         for (place, &(vertex, _)) in places.iter_mut().zip(&*edges) {
@@ -281,5 +284,4 @@ fn sort(starts: &[u64], edges: &mut [u64]) {
 }
 
 #[cfg(test)]
-#[path = "order/tests.rs"]
 mod tests;

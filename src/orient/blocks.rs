@@ -1,6 +1,6 @@
 //! Where the file blocks of a graph begin, and which are made together. Input: the degrees of all ids. Each successor of a row has at least its
-//! tail's degree, so no row is longer than `sqrt(2 m)`. The bounds `min(degree, sqrt(2 m))` determine where blocks begin before rows are known, by
-//! the graph alone. As many blocks as fit a thread's share of memory form a bucket: it collects rows in any order, and its blocks are made together.
+//! tail's degree, so no row is longer than `sqrt(2 m)`: the bounds `min(degree, sqrt(2 m))` determine, before rows are known, where blocks begin. As
+//! many blocks as fit a thread's share of memory form a bucket, which collects rows in any order.
 
 use std::ops::Range;
 

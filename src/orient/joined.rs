@@ -14,7 +14,7 @@ use trimill_graph::writing::RowsWritten;
 use trimill_system::threads::{WORKER, guarded};
 use trimill_system::{Result, lock};
 
-/// Buckets a thread whose rows may be made before those of earlier buckets are complete.
+/// Buckets, for each thread, that may be made ahead of the first incomplete one.
 const AHEAD: usize = 2;
 
 /// The file blocks of a bucket; arcs and positions count from the beginning of the bucket.
@@ -58,9 +58,9 @@ impl BlocksInOrder {
             let ready = self.add(bucket, make(bucket)?);
             ready.into_iter().try_for_each(|(position, bytes)| write(position, bytes.into()))
         };
-        // Threads take buckets in order, so that few complete buckets must wait for their position.
+        // Threads take buckets in order, so that few complete ones wait for their position.
         let ahead = AHEAD * rayon::current_num_threads();
-        // Once on each thread: a thread that waits in `write` for a loop of its own would take another turn, which waits for that `write`.
+        // A broadcast, not a parallel loop: a thread that waits in `write` for an inner loop would take another bucket, which waits for that `write`.
         let ended = rayon::broadcast(|_| {
             loop {
                 let bucket = next.fetch_add(1, Ordering::Relaxed);
@@ -104,7 +104,7 @@ impl BlocksInOrder {
 #[derive(Default)]
 struct JoinedBlocks {
     failed: bool,
-    /// Complete buckets of which an earlier one is not complete.
+    /// Complete buckets that wait for an earlier one.
     waiting: BTreeMap<usize, BucketBlocks>,
     next: usize,
     arcs: u64,

@@ -38,7 +38,7 @@ impl<'a> Destination<'a> {
         !self.memory.is_some_and(fits)
     }
 
-    /// If the graph always goes to a file, checks that it and `others` fit the disk.
+    /// Checks that the graph, if it always goes to a file, and `others` fit the disk.
     pub(super) fn check_room(&self, layout: &Layout, others: impl IntoIterator<Item = DiskNeed>) -> Result<()> {
         let file = self.is_file(layout).then(|| self.need(layout));
         check_room(file.into_iter().chain(others))
@@ -98,7 +98,7 @@ struct MemoryBlocks<'a> {
 }
 
 struct HeldBlocks<'a> {
-    /// None once a file is begun.
+    /// `None` once a file is begun.
     vertices: Option<VertexSections<'a>>,
     blocks: Vec<BlockBytes>,
     bytes: u64,

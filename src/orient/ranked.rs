@@ -1,7 +1,6 @@
 //! Arcs in the buckets of their tails, which become rows. Input: arcs from larger ranks to smaller ones, in any order, from many threads. Output:
 //! file blocks in rank order. In a bucket ([`BlockBuckets`]) arcs go to their rows by a counting sort, then each row is sorted. Cost: 8 bytes an arc
-//! in buckets, or 1 to 4 on disk if they do not fit in memory; `O(m log d)` for rows of `d` successors. Memory: the buckets' share, and that of
-//! sorting ([`crate::clean::workspace`]).
+//! in buckets, or 1 to 4 on disk; `O(m log d)` for rows of `d` successors. Memory: shares for buckets and for sorting ([`crate::clean::workspace`]).
 
 use super::blocks::{BlockBuckets, PER_ARC, sort_row};
 use super::joined::{BlocksInOrder, BucketBlocks};

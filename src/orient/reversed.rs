@@ -137,8 +137,8 @@ impl SortedTails<'_> {
 }
 
 impl ReversedArcs {
-    /// Divides the ids of each chunk of rows into about equal buckets: few, so that many heads of a row share one, but enough that all threads can
-    /// sort one each in half of the memory for that. Heads outside the chunks are not taken.
+    /// Divides the ids of each chunk into about equal buckets: few, so that many heads of a row share one, but so many that all threads can sort one
+    /// each in half of the memory for sorting. Heads outside the chunks are not taken.
     pub(super) fn new<'c>(
         chunks: impl ExactSizeIterator<Item = &'c RowChunk> + Clone,
         ids: usize,
@@ -360,7 +360,7 @@ fn arcs_of<'a>(pieces: &'a [u8], most: usize, each: &mut impl FnMut(u32, u32)) -
     }
 }
 
-/// [`ReversedArcs::add`] wrote the pieces, but they may have been in a file since.
+/// The error for pieces that were damaged in the file.
 fn damaged() -> Error {
     Error::data("", "reversed arcs cannot be read back").advice("check the disk and the memory of this machine")
 }

@@ -114,7 +114,8 @@ struct RowsToOrient<'a> {
     start: Instant,
 }
 
-type RowsAndLengths<'r> = (Box<dyn AdjacencyRows + 'r>, Vec<u32>);
+/// The graph; or the rows and their lengths, if they are not those of a clean graph.
+type Oriented<'r> = Result<MadeGraph, (Box<dyn AdjacencyRows + 'r>, Vec<u32>)>;
 
 /// Rows that seem to be those of a clean graph, and what follows from their lengths.
 struct RowsWithRanks<'r> {
@@ -126,13 +127,12 @@ struct RowsWithRanks<'r> {
 }
 
 impl RowsToOrient<'_> {
-    /// Orients rows; returns them if they are not those of a clean graph.
     fn orient<'r>(
         &self,
         rows: Box<dyn AdjacencyRows + 'r>,
         lengths: Vec<u32>,
         note: &mut dyn FnMut() -> Result<String>,
-    ) -> Result<std::result::Result<MadeGraph, RowsAndLengths<'r>>> {
+    ) -> Result<Oriented<'r>> {
         let Self { source, space, shares, place, control, report, .. } = self;
         let (declared, arcs) = (report.vertices_declared, sum(&lengths));
         let used = UsedIds::new(&lengths, None);
@@ -163,7 +163,7 @@ impl RowsToOrient<'_> {
         mapped: MappedRows,
         of: RowsWithRanks<'r>,
         note: &mut dyn FnMut() -> Result<String>,
-    ) -> Result<std::result::Result<MadeGraph, RowsAndLengths<'r>>> {
+    ) -> Result<Oriented<'r>> {
         let RowsWithRanks { rows, lengths, used, rank_of, layout } = of;
         let in_order = RowsInRankOrder {
             rows: mapped,
@@ -192,7 +192,7 @@ impl RowsToOrient<'_> {
         &self,
         of: RowsWithRanks<'r>,
         note: &mut dyn FnMut() -> Result<String>,
-    ) -> Result<std::result::Result<MadeGraph, RowsAndLengths<'r>>> {
+    ) -> Result<Oriented<'r>> {
         let Self { source, space, shares, beside_tails, place, control, report, start } = self;
         let RowsWithRanks { rows, lengths, used, rank_of, layout } = of;
         let (edges, arcs) = (layout.edges, 2 * layout.edges);

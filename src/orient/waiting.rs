@@ -4,8 +4,7 @@
 //! its number there, its length and its number of bytes: long rows as a [sequence](trimill_graph::sequence) of distances, as in the file; short rows,
 //! for which the ends of a sequence would take too much, as LEB128. So nothing is sorted, and only the graph file is written.
 //!
-//! When memory is full, the buckets of the largest ranks are emptied and take no more rows. After the pass the file blocks of the other
-//! buckets are made, and another pass over the input begins behind them.
+//! When memory is full, the buckets of the largest ranks are emptied and take no more rows; their rows wait for another pass over the input.
 //!
 //! Cost of a pass: a copy of the encoded rows to their bucket, and making file blocks of them. Memory: the share of buckets; a staging area
 //! of 2 KiB for each thread and bucket; while blocks are made, a bucket's bytes once more, and 16 bytes for each of its rows.
@@ -18,12 +17,13 @@ use super::blocks::BlockBuckets;
 use super::joined::{BlocksInOrder, BucketBlocks};
 use super::place::Write;
 use crate::clean::Shares;
+use crate::clean::workspace::too_large;
 use trimill_graph::leb128::{numbers, put, put_row};
 use trimill_graph::sequence::{self, NumberSequence, Wrong};
 use trimill_system::control::Task;
 use trimill_system::mapped::zeros;
-use trimill_system::memory::{SharedBudget, or_fewer_threads};
-use trimill_system::{Bytes, Error, Result, lock};
+use trimill_system::memory::SharedBudget;
+use trimill_system::{Bytes, Result, lock};
 
 /// The fewest successors of a row that is stored as a sequence.
 const LONG: usize = 128;
@@ -182,9 +182,8 @@ impl WaitingRows {
         let mut taking = lock(&self.taking);
         while self.held.load(Ordering::Relaxed) > self.most {
             if taking.len() == 1 {
-                let (held, most) = (Bytes(self.held.load(Ordering::Relaxed)), Bytes(self.most));
-                return Err(Error::memory(format!("a bucket takes {held}, and the host's budget has {most} for it"))
-                    .advice(or_fewer_threads("raise --host-memory".into(), rayon::current_num_threads() as u64)));
+                let held = Bytes(self.held.load(Ordering::Relaxed));
+                return Err(too_large(held, Bytes(self.most), "raise --host-memory".into()));
             }
             taking.end -= 1;
             self.end_rank.store(self.blocks.ranks(taking.end).start, Ordering::Relaxed);

@@ -1,5 +1,4 @@
-//! Chooses the counting method with the shortest estimate on a device, from the graph's size, the probes of its rows, and each method's
-//! footprint and speed. Reads nothing.
+//! Chooses the counting method with the shortest estimate on a device, from the graph's size, its probes, and each method's footprint and speed.
 //!
 //! ```text
 //! kernels = arc * m + probe * probes + parts * (streamed * m + row blocks * pass) + visit * n * row blocks

@@ -10,8 +10,7 @@ use trimill_system::Bytes;
 /// Approximate bytes of an arc in a spill: more than most graphs take.
 const SPILLED: f64 = 1.5;
 
-/// Seconds of making, reading and removing a spill and its partition, however small: 0.6 to 1.4 ms for the 66,674 of cnr-2000 in 50 to 60 KiB on one
-/// thread of an AMD EPYC.
+/// Seconds of making, reading and removing a spill and its partition, however small: 0.6 to 1.4 ms for the 66,674 of cnr-2000 on a thread of an EPYC.
 const SPILL: f64 = 1e-3;
 
 /// Locals that a core looks up for a row block in a second. Not measured by `trimill doctor`, since it is hardly ever decisive.
@@ -53,8 +52,7 @@ const WHOLE_WORD: f64 = 2e-9;
 const WHOLE_FAR: f64 = 1.8e-8;
 const WHOLE_READ: f64 = 4e-9;
 
-/// Seconds of handing a row block from the thread that reads it to those that count: 42 to 48 us for the 85,163 of GAP-kron 13 in 1,255 partitions on
-/// one thread and on two.
+/// Seconds of handing a row block from the thread that reads it to those that count: 42 to 48 us for the 85,163 of GAP-kron 13 in 1,255 partitions.
 const WHOLE_PASS: f64 = 4.5e-5;
 
 /// Seconds of a core for an arc and a probe if no row was read: between graphs whose arcs go to hubs and those whose arcs go far.
@@ -68,8 +66,7 @@ pub const GPU_START: f64 = 0.4;
 /// About how many bytes of a GPU an arc takes while a part of the graph is counted.
 const RESIDENT_ARC: f64 = 10.0;
 
-/// Edges peeled in a second by one core (four do twice as much), and by a GPU that holds them, including the host's part. Runs in
-/// docs/results/truss-h100.txt take 0.5 to 2 times as long.
+/// Edges peeled in a second by one core (four do twice as much), and by a GPU that holds them: within 0.5 to 2 times (docs/results/truss-h100.txt).
 const PEELED: f64 = 1e6;
 const PEELED_BY_GPU: f64 = 4e7;
 

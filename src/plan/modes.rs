@@ -1,12 +1,11 @@
-//! Chooses the mode, in place or spilled, that is estimated to be faster, apart from counting itself, which takes the same time in both.
-//! Rank ranges are planned first, without a pass over the graph; spilled partitions, runs of consecutive ids, only if they could be faster.
-//! A graph that fits as one partition is never split. docs/results/modes-h200.md shows where each mode is faster.
+//! Chooses the mode, in place or spilled, that is estimated to be faster; counting itself takes the same time in both. Rank ranges are planned first,
+//! without a pass over the graph; spilled partitions, runs of consecutive ids, only if they could be faster. A graph that fits as one partition is
+//! never split. docs/results/modes-h200.md shows where each mode is faster.
 
 use serde::{Deserialize, Serialize};
 
 use super::predict::Prediction;
 use super::{Plan, Planner};
-use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::{Bytes, Result};
 
@@ -31,7 +30,7 @@ impl Planner<'_> {
         }
         let Self { graph, limits, .. } = self;
         let least = Estimates {
-            in_place: self.in_place(graph, &ranges),
+            in_place: self.in_place(&ranges),
             // A lower bound: every arc is resident in one of the partitions.
             spilled: limits.machine.spilling(graph.edges() as f64, graph.edges() as f64, graph.vertices().into()),
             sized: false,
@@ -45,7 +44,8 @@ impl Planner<'_> {
         Ok(Plan { estimates, ..if spilled < least.in_place { runs } else { ranges } })
     }
 
-    fn in_place(&self, graph: &OrientedGraph, ranges: &Plan) -> f64 {
+    fn in_place(&self, ranges: &Plan) -> f64 {
+        let graph = self.graph;
         let streamed: Bytes = ranges.predictions.iter().map(|predicted| predicted.stream).sum();
         let passes = streamed.get() as f64 / graph.csr_bytes().get().max(1) as f64;
         let (arcs, bytes) = (passes * graph.edges() as f64, passes * graph.stored_bytes().get() as f64);

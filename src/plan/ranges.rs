@@ -27,15 +27,15 @@ impl Planner<'_> {
             Some(_) => 1,
             None => parts.unwrap_or(limits.parts).max(1),
         };
-        let all = 0..graph.vertices();
-        let ranges = match limits.shards {
-            _ if wanted == 1 && limits.shards == 1 && space.whole_fits() => Vec::from([LocalsAndHeads::of(all)]),
-            1 => self.even(wanted, most)?.into_iter().map(LocalsAndHeads::of).collect(),
-            shards => {
-                let least = if parts.is_some() { wanted } else { wanted.max(heads::ranges_for(shards)) };
-                let shards = if parts.is_some() { 1 } else { shards };
-                heads::cut(graph, self.even(least, most)?, shards, &limits.machine, control)?
-            }
+        let ranges = if wanted == 1 && limits.shards == 1 && space.whole_fits() {
+            vec![LocalsAndHeads::of(0..graph.vertices())]
+        } else {
+            // As many parts as were asked for are not cut by heads.
+            let (least, shards) = match parts {
+                Some(_) => (wanted, 1),
+                None => (wanted.max(heads::ranges_for(limits.shards)), limits.shards),
+            };
+            heads::cut(graph, self.even(least, most)?, shards, &limits.machine, control)?
         };
         let parts_asked = if parts.is_some() { wanted.min(ranges.len() as u32) } else { ranges.len() as u32 };
         self.plan_of(GraphCut::Ranges(ranges), row_block_limit, start.elapsed(), parts_asked)
@@ -44,8 +44,7 @@ impl Planner<'_> {
     /// What `parts` even ranges would take, even if they do not fit.
     pub fn even_ranges(&self, parts: u32) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
         let row_block_limit = self.divided()?.row_block_limit;
-        let ranges = self.even(parts, Bytes(u64::MAX))?;
-        let ranges: Vec<LocalsAndHeads> = ranges.into_iter().map(LocalsAndHeads::of).collect();
+        let ranges: Vec<_> = self.even(parts, Bytes(u64::MAX))?.into_iter().map(LocalsAndHeads::of).collect();
         self.predictions(&ranges, &RowBlocks::new(self.graph, row_block_limit)?)
     }
 
@@ -70,11 +69,10 @@ impl Planner<'_> {
     /// About `wanted` even ranges, or as many as necessary for none to weigh more than `most`.
     fn even(&self, wanted: u32, most: Bytes) -> Result<Vec<Range<u32>>> {
         let all = self.footprint.resident(self.graph.vertices().into(), self.graph.edges());
-        // With many file blocks, ranges consist of whole ones, which can be sent as stored.
-        let whole = |parts: u64| self.graph.blocks() as u64 >= BLOCKS * parts;
         let fewest = self.cut(most.get(), false)?.len() as u64;
         let target = fewest.max(wanted.into());
-        let whole = whole(target);
+        // With many file blocks, ranges consist of whole ones, which can be sent as stored.
+        let whole = self.graph.blocks() as u64 >= BLOCKS * target;
         let mut ranges = self.cut(most.get(), whole)?;
         let target = (ranges.len() as u64).max(target);
         // Bisects for the least weight with which there are no more ranges than `target`.

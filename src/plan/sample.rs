@@ -1,6 +1,5 @@
 //! The number of probes for the arcs of a graph, from a sample of its rows. The probes of an arc `a -> b` are the successors of `a` before `b`, or
-//! those of `b`, whichever are fewer; the cost of all methods of this program is about proportional. On the CPU, arcs to hubs are counted by words of
-//! bits, and the row of `b` is a cache miss for other arcs.
+//! those of `b`, whichever are fewer; costs are about proportional. On the CPU, arcs to hubs cost words of bits, and others a cache miss, too.
 
 use std::ops::Range;
 
@@ -76,8 +75,7 @@ pub(super) fn sums(
     })
 }
 
-/// A sum over a sample of the rows: `add` gets a part of it, a rank and its row; `and` joins two parts. Reads at most 16 million arcs, or a
-/// row a run. Runs in the current thread pool.
+/// A sum over a sample of at most 16 million arcs, or a row a run: `add` gets a part of it, a rank and its row; `and` joins parts.
 pub(super) fn over_sample<S: Send>(
     graph: &OrientedGraph,
     control: &Control,

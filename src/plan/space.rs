@@ -6,7 +6,7 @@ use trimill_system::Bytes;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Space {
-    /// What `overhead` leaves of the budget.
+    /// The budget without `overhead`.
     room: Bytes,
     /// The number of row blocks that must fit.
     passing: u64,

@@ -29,7 +29,7 @@ pub(super) struct Collect<'d> {
     state: Mutex<CollectState<'d>>,
     /// Where sorted runs go, if there may be any.
     pub(super) runs: Option<Arc<EncodedRuns>>,
-    /// Partly filled buffers that no thread uses now, each with its number of arcs.
+    /// Partly filled buffers that no thread uses, each with its number of arcs.
     partial: Mutex<Vec<(HostWords, usize)>>,
     /// Ids from this one on are too large.
     end: u64,
@@ -72,8 +72,8 @@ fn refusal() -> Error {
 }
 
 impl<'d> Collect<'d> {
-    /// Ids must be below `end`; about `expected` arcs will come. Buffers, and arcs that exceed device memory, take at most `memory` bytes; further
-    /// arcs go to files in the workspace `beyond`, without which no arcs may exceed device memory.
+    /// Ids must be below `end`; about `expected` arcs will come. Buffers and arcs beyond device memory take at most `memory` bytes; further arcs go
+    /// to files in the workspace `beyond`, without which no arcs may exceed device memory.
     pub(super) fn new(
         device: &'d mut (dyn StartingDevice + 'd),
         end: u64,
@@ -303,17 +303,16 @@ impl Filling<'_, '_> {
 impl ArcSink for Collect<'_> {
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
         let (mut filling, mut rest) = (self.filling(), batch);
-        let mut loops = Vec::new();
-        let mut largest = None;
+        let (mut loops, mut ids) = (Vec::new(), 0u64);
         if !batch.is_empty() {
             filling.fill(|room| {
-                let (read, packed, most) = pack(rest, room, |id| loops.push(id));
+                let (read, packed, largest) = pack(rest, room, |id| loops.push(id));
                 rest = &rest[read..];
-                largest = largest.max(Some(most));
+                ids = ids.max(largest.saturating_add(1));
                 (packed, !rest.is_empty())
             })?;
         }
-        filling.ids = largest.map_or(0, |largest| largest.saturating_add(1));
+        filling.ids = ids;
         loops.into_iter().for_each(|id| filling.found_loop(id));
         filling.finish()
     }

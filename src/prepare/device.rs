@@ -4,8 +4,7 @@
 //! makes the bytes of the rows ([`trimill_kernels::prepare`]), which are written as file blocks here.
 //!
 //! Device memory: 16 bytes an arc and 4 an id ([`trimill_kernels::prepare::needed`]); with less, arcs are kept as sorted runs in host memory or on
-//! disk, in 1 to 4 bytes each ([`super::runs`]). Other host memory: degrees and ranks, 8 bytes an id, then 12 a vertex for its id, its place and the
-//! length of its row; and buffers.
+//! disk, in 1 to 4 bytes each ([`super::runs`]). Other host memory: degrees and ranks, 8 bytes an id, then 12 a vertex; and buffers.
 
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
@@ -116,7 +115,7 @@ impl<'a> ReadOnDevice<'a> {
         control: &Control,
     ) -> Result<PreparedOnDevice, Stop> {
         let Self { device, input } = self;
-        // The input's identity is a hash of its contents, which the processor computes while the device works.
+        // The input's identity is a hash of its contents, which the CPU computes while the device works.
         let (sent, identity) = sync_channel(1);
         let identity = Mutex::new(identity);
         let missing = || Error::defect("the identity is missing");

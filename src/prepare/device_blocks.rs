@@ -147,7 +147,7 @@ impl BatchOfBlocks<'_> {
             progress.advance(self.arcs[part.end] - self.arcs[part.start]);
             Ok(entries)
         };
-        // One turn on each thread: a thread that waits in `write` for a loop of its own would begin another part, which waits for that `write`.
+        // A broadcast, not a parallel loop: a thread that waits in `write` for an inner loop would begin another part, which waits for that `write`.
         let written = rayon::broadcast(|_| {
             let mine = std::iter::from_fn(|| parts.get(next.fetch_add(1, Ordering::Relaxed)));
             mine.map(write_part).collect::<Result<Vec<_>>>()

@@ -101,6 +101,12 @@ impl PartitionFigures {
     }
 }
 
+/// Arcs kept over all partitions, divided by the edges; 0 without edges.
+pub(super) fn duplication(partitions: &[PartitionFigures], edges: u64) -> f64 {
+    let kept: u128 = partitions.iter().map(|partition| u128::from(partition.arcs_kept)).sum();
+    if edges == 0 { 0.0 } else { kept as f64 / edges as f64 }
+}
+
 /// What `trimill partition` wrote to disk.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PartitionReport {

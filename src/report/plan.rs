@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::partitions::PartitionFigures;
+use super::partitions::{PartitionFigures, duplication};
 use super::{SCHEMA_VERSION, VERSION};
 use crate::job::{Mode, Prune};
 use crate::plan::choose::MethodEstimate;
@@ -178,8 +178,7 @@ impl PlanReport {
         self.fits = partitions && self.disks.iter().all(DiskNeeds::can_fit);
         self.parts = self.partitions.len() as u32;
         self.stream_bytes = self.partitions.iter().map(|partition| partition.stream_bytes).sum();
-        let kept: u128 = self.partitions.iter().map(|partition| u128::from(partition.arcs_kept)).sum();
-        self.duplication = if self.edges == 0 { 0.0 } else { kept as f64 / self.edges as f64 };
+        self.duplication = duplication(&self.partitions, self.edges);
         self
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::partitions::PartitionFigures;
+use super::partitions::{PartitionFigures, duplication};
 use super::{SCHEMA_VERSION, VERSION, transitivity};
 use crate::job::{Mode, Prune};
 pub use crate::plan::choose::MethodEstimate;
@@ -166,11 +166,11 @@ impl RunResult {
         self.parts = self.partitions.len() as u32;
         self.triangles = self.sum_of_triangles();
         self.transitivity = transitivity(self.triangles, self.wedges);
-        let kept: u128 = self.partitions.iter().map(|partition| u128::from(partition.arcs_kept)).sum();
-        self.duplication = if self.edges == 0 { 0.0 } else { kept as f64 / self.edges as f64 };
-        let (streamed, spilled) = self.partitions.iter().fold((0u128, 0u128), |(streamed, spilled), partition| {
-            (streamed + u128::from(partition.stream_bytes.get()), spilled + u128::from(partition.spill_bytes.get()))
-        });
+        self.duplication = duplication(&self.partitions, self.edges);
+        let total = |bytes: fn(&PartitionFigures) -> Bytes| -> u128 {
+            self.partitions.iter().map(|partition| u128::from(bytes(partition).get())).sum()
+        };
+        let (streamed, spilled) = (total(|partition| partition.stream_bytes), total(|partition| partition.spill_bytes));
         self.compression_ratio = (spilled > 0).then(|| streamed as f64 / spilled as f64);
         self
     }

@@ -1,7 +1,6 @@
 //! The places of a partition's arcs among all arcs of the graph, to add its counts there. In the in-place mode the arcs of a partition, and of a row
-//! block, are consecutive. In the spilled mode rows of locals are whole rows of the graph, but rows of proxies have only some of its successors:
-//! their places are found by reading the graph's rows beside the row block's, a pass over the graph for each partition. Memory: 12 bytes an arc of a
-//! block of rows, and 8 a row.
+//! block, are consecutive. In the spilled mode rows of locals are whole rows of the graph, but rows of proxies have only some of its successors: to
+//! find their places, the graph's rows are read, too, a pass for each partition. Memory: 12 bytes an arc of a block of rows, and 8 a row.
 
 use std::ops::Range;
 

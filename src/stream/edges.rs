@@ -1,5 +1,4 @@
-//! Reads the triangles on arcs from a counter: of a row block once the host has counted it, or while a device counts the next one; of resident arcs
-//! after the last one.
+//! Reads the triangles on arcs from a counter: of a row block once the host counted it, or while a device counts the next; then of resident arcs.
 
 use std::collections::VecDeque;
 use std::ops::Range;

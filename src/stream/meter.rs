@@ -1,4 +1,4 @@
-//! Measures the bytes that are held, and their peak.
+//! Measures the peak of the bytes that are held.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 

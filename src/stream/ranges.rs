@@ -5,9 +5,8 @@
 //! blocks without rows stand for them, cut as the graph is, since a counter's tables grow with a block's range. So `P` ranges of equal rows read `(P
 //! + 1) / 2` times the graph. The whole graph is the range `0..n`, with one block without rows, which is not cut.
 //!
-//! A range may be counted in chunks, by ranges of `b` ([`LocalsAndHeads`]): each reads the resident rows, and only the row blocks of its
-//! own `b`; blocks with empty rows cover all other ranks, so counters need not know. Rows are read from the graph's file blocks directly
-//! into the buffers from which the device copies.
+//! A range may be counted in chunks, by ranges of `b` ([`LocalsAndHeads`]): each reads the resident rows, and only the row blocks of its own `b`;
+//! blocks with empty rows cover all other ranks, so counters need not know. Rows are read directly into the buffers from which the device copies.
 
 use std::ops::Range;
 
@@ -86,18 +85,8 @@ impl<'g> RankRange<'g> {
         self
     }
 
-    fn largest_row_block(&self) -> Bytes {
-        self.streamed.iter().map(|block| block.size().bytes()).max().unwrap_or_default()
-    }
-
     pub fn totals(&self) -> RowBlockTotals {
         RowBlockTotals::of(self.streamed.iter().map(|block| block.size().bytes()))
-    }
-
-    /// The end of a run of resident rows from `first` on, of at most `most` rows and `most` arcs.
-    fn end_of_run(&self, first: u32, most: u64) -> Result<u32> {
-        let end = self.graph.last_fitting(first, self.encoded, |rows, arcs| rows.max(arcs) <= most)?;
-        Ok(end.min(self.ranks.end))
     }
 
     fn row_block_words(&self, i: usize) -> u64 {
@@ -125,7 +114,7 @@ impl PartitionSource for RankRange<'_> {
             locals_at: self.ranks.start,
             resident: ResidentSize { locals: self.ranks.len() as u64, arcs: self.arcs },
             row_blocks: self.streamed.len(),
-            largest_row_block: self.largest_row_block(),
+            largest_row_block: self.streamed.iter().map(|block| block.size().bytes()).max().unwrap_or_default(),
             buffer_words: self.buffer_words(),
         }
     }
@@ -138,16 +127,18 @@ impl PartitionSource for RankRange<'_> {
         let first = self.next;
         // The limit holds for rows, too, since their numbers and offsets take memory as well.
         let most = limit.map_or(u64::MAX, |limit| (limit.get() / 4).max(1));
-        self.next = match limit {
-            Some(_) if first < self.ranks.end => self.end_of_run(first, most)?,
-            _ => self.ranks.end,
-        };
+        if limit.is_some() && first < self.ranks.end {
+            let end = self.graph.last_fitting(first, self.encoded, |rows, arcs| rows.max(arcs) <= most)?;
+            self.next = end.min(self.ranks.end);
+        } else {
+            self.next = self.ranks.end;
+        }
         let ranks = first..self.next;
         into.numbers = NumberRuns::run(ranks.clone());
         // Room for the longest possible run, since the buffer is reused for later runs.
         let rows = most.min(self.ranks.len() as u64) as usize;
         if into.offsets.capacity() <= rows {
-            // Zeroed by the system: each page is first touched by the thread that writes its offsets, not by this one.
+            // Zeroed by the system: each page is first touched by the thread that writes its offsets.
             into.offsets = zeros(rows + 1);
         }
         into.offsets.resize(ranks.len() + 1, 0);

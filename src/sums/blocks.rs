@@ -21,7 +21,7 @@ pub struct Sums<K: SumKey> {
 
 #[derive(Debug)]
 enum SumBlocks<K: SumKey> {
-    /// Locked to be replaced by others, whose memory is untouched.
+    /// The outer lock is for replacing all blocks by zeros, whose memory is untouched.
     Memory(RwLock<LockedBlocks<K::Count>>),
     File {
         file: File,

@@ -6,9 +6,8 @@
 //! the frame (u32); a zstd frame of the counts at these consecutive keys, u64 at vertices and u32 on edges; checksum of all this (u64).
 //! Records of only zeros are left out; those at one key add up.
 //!
-//! `peeled.edges`, a checkpoint of the truss decomposition, has the same form, with the number [`PEELED`]. The file is written before the
-//! partition's result is recorded; if it is missing or damaged, the partition is counted again. Lengths are checked against the limits of
-//! the key before memory is allocated for them.
+//! `peeled.edges`, a checkpoint of the truss decomposition, has the same form, with the number [`PEELED`]. The file is written before the partition's
+//! result is recorded; without it, or if it is damaged, the partition is counted again. Lengths are checked before memory is allocated.
 
 use std::fs::File;
 use std::marker::PhantomData;
@@ -37,7 +36,7 @@ pub fn bytes_at_most<K: SumKey>(counts: u64) -> Bytes {
     Sums::<K>::bytes(counts) + Bytes((counts / K::BLOCK + 2) * 64)
 }
 
-/// No partition's number: of a checkpoint of the truss decomposition.
+/// The number of a checkpoint of the truss decomposition, which no partition has.
 pub const PEELED: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

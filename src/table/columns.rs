@@ -20,7 +20,7 @@ pub enum ColumnValue<R: 'static> {
 }
 
 impl<R> ColumnValue<R> {
-    /// The most bytes of a number as text. Shares are at least 2^-63: a point, 18 zeros behind it and 17 digits.
+    /// The most bytes of a number as text. Coefficients are 0 or at least 2^-63: `0.`, 18 zeros and 17 digits.
     fn most_bytes(&self) -> u64 {
         match self {
             Self::Id(_) | Self::U64(_) => 20,
@@ -48,9 +48,8 @@ impl<R> ColumnValue<R> {
 
 pub trait CountRows: Sync {
     type Row: 'static;
-    /// Each column's name and value.
     const COLUMNS: &'static [(&'static str, ColumnValue<Self::Row>)];
-    /// Whether Parquet stores the differences from the row before, in as few bits as they take: if ids ascend and counts are mostly small.
+    /// Whether Parquet stores numbers as differences from the row before (DELTA_BINARY_PACKED): if ids ascend and counts are mostly small.
     const AS_DIFFERENCES: bool;
 
     fn count(&self) -> usize;

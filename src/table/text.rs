@@ -57,7 +57,7 @@ impl TextTable {
 
     fn write(self, to: &mut Output, chunks: u64, put: impl Fn(u64, &mut Vec<u8>) -> Result<()> + Sync) -> Result<()> {
         let name = to.name().to_path_buf();
-        // Shared buffers: only a thread that makes a chunk holds uncompressed text.
+        // Only threads that make a chunk hold uncompressed text.
         let idle = IdleValues::<Vec<u8>>::default();
         let make = |chunk, stored: &mut Vec<u8>| {
             stored.clear();

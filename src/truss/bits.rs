@@ -17,8 +17,7 @@ use super::neighbours::{Neighbours, ROWS, gallop};
 use super::remaining::plain;
 use trimill_system::mapped::{prefetch, zeros};
 
-/// The mean neighbours a word from which on bits are faster (docs/results/truss-h100.txt). Fewer than 2^32 edges, each in two rows, make fewer than
-/// 2^32 words.
+/// The mean neighbours a word from which on bits are faster (docs/results/truss-h100.txt). Fewer than 2^32 edges make fewer than 2^32 words then.
 const DENSE: usize = 2;
 
 #[derive(Clone, Copy)]

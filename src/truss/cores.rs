@@ -59,7 +59,7 @@ struct EndsTask {
     entries: usize,
 }
 
-/// What is left to do in a round once its triangles are taken.
+/// The work of a round after its triangles were taken.
 enum LastStep<'r> {
     Settle(&'r EndsPart),
     Store(&'r FallingPart),
@@ -154,10 +154,6 @@ impl<'a> OnCores<'a> {
         self.values[edge as usize].load(Relaxed)
     }
 
-    fn number_falling(&self) -> u64 {
-        self.falling.iter().map(|list| list.len() as u64).sum()
-    }
-
     fn most_removed(&self) -> usize {
         FEW.max(self.edges.edges() / 10)
     }
@@ -166,7 +162,7 @@ impl<'a> OnCores<'a> {
     fn remove(&mut self, falling: &CutLists<'_, u32>, parts: Range<usize>, level: u32) {
         let is_much = falling.parts() > 1;
         let falling = in_parallel(is_much, parts, |i| self.put_ends(falling.part(i)));
-        // One after another, those of tails ascend.
+        // The parts' ends of tails ascend when concatenated.
         let lists = falling.iter().map(|part| &part.of_tails[..]).chain(falling.iter().map(|part| &part.of_heads[..]));
         let ends = CutLists::new(lists, falling.len(), |end| end >> 32 << 32);
         let ends = in_parallel(is_much, 0..ends.parts(), |i| self.mark(ends.part(i)));
@@ -252,8 +248,7 @@ impl<'a> OnCores<'a> {
         EndsPart { ends, tasks }
     }
 
-    /// The tasks of a part: joined up to `LARGE_TASK` entries, and cut where they have many edges of one vertex, to read about `most` entries, or
-    /// four times the vertex's row if that is more.
+    /// The tasks of a part, joined up to `LARGE_TASK` entries; with many edges of one vertex, each reads about `most` entries, or four rows if more.
     fn divide<'e>(&self, part: &'e EndsPart, most: usize) -> Vec<&'e [FallingEnd]> {
         let mut tasks = Vec::new();
         let (mut first, mut entries) = (0, 0);
@@ -286,6 +281,11 @@ impl<'a> OnCores<'a> {
     }
 }
 
+/// The number of edges in all lists.
+fn total(lists: &[Vec<u32>]) -> usize {
+    lists.iter().map(Vec::len).sum()
+}
+
 fn in_parallel<T: Send, R: Send>(
     is_much: bool,
     items: impl IntoIterator<Item = T>,
@@ -314,8 +314,7 @@ impl Peeling for OnCores<'_> {
     fn least_gathered(&mut self) -> Result<Option<u32>> {
         let values = &self.values;
         let value = |edge: u32| values[edge as usize].load(Relaxed);
-        let is_much = self.gathered.iter().map(Vec::len).sum::<usize>() >= FEW;
-        let least = in_parallel(is_much, &mut self.gathered, |part| {
+        let least = in_parallel(total(&self.gathered) >= FEW, &mut self.gathered, |part| {
             let mut least = FALLEN;
             part.retain(|&edge| {
                 least = least.min(value(edge));
@@ -327,18 +326,17 @@ impl Peeling for OnCores<'_> {
     }
 
     fn begin(&mut self, level: u32) -> Result<u64> {
-        let is_much = self.gathered.iter().map(Vec::len).sum::<usize>() >= FEW;
-        self.falling = in_parallel(is_much, &self.gathered, |part| {
+        self.falling = in_parallel(total(&self.gathered) >= FEW, &self.gathered, |part| {
             let mut falling: Vec<u32> = part.iter().copied().filter(|&edge| self.value(edge) <= level).collect();
             falling.sort_unstable();
             falling
         });
-        Ok(self.number_falling())
+        Ok(total(&self.falling) as u64)
     }
 
     fn round(&mut self, level: u32) -> Result<u64> {
-        let many = self.number_falling() as usize;
         let falling = take(&mut self.falling);
+        let many = total(&falling);
         let parts = (many / PART).clamp(1, TASKS * rayon::current_num_threads());
         let groups = many.div_ceil(self.most_removed());
         let falling = CutLists::new(falling.iter().map(Vec::as_slice), parts.max(groups), |edge| edge);
@@ -347,7 +345,7 @@ impl Peeling for OnCores<'_> {
             self.control.check()?;
             self.remove(&falling, all * group / groups..all * (group + 1) / groups, level);
         }
-        Ok(self.number_falling())
+        Ok(total(&self.falling) as u64)
     }
 
     fn worth_leaving(&self, all: u64) -> u64 {

@@ -26,7 +26,7 @@ pub(super) const FELL: u32 = 1 << 31;
 pub(super) const MOST_VERTICES: u64 = 1 << 30;
 
 struct RowState {
-    /// Entries of the row, and how many of them are edges that fall or fell.
+    /// Entries, and those of edges that fall or fell.
     length: AtomicU32,
     fallen: AtomicU32,
     falling: AtomicU32,

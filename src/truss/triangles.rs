@@ -1,7 +1,6 @@
-//! The triangles of falling edges, if rows are lists. A triangle of a falling edge `(a, b)` and two edges to `c` takes 1 from `(a, c)` and
-//! from `(b, c)`. It is found at one end, here `a`, whose neighbours are put into a table of bits, in which the row of `b` is looked up
-//! until all triangles of the edge are found. What is taken from the edges of `a` adds up before it is subtracted. If two edges of a
-//! triangle fall, the third is lowered once, by the smaller of its ends; if three fall, nothing is.
+//! The triangles of falling edges, if rows are lists. A triangle of a falling edge `(a, b)` and two edges to `c` takes 1 from `(a, c)` and from `(b,
+//! c)`. It is found at one end, here `a`, whose neighbours are put into a table of bits, in which the row of `b` is looked up until all are found.
+//! What is taken from edges of `a` is summed first. If two edges fall, the smaller end of the third lowers it once; if three, nothing is.
 
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -56,7 +56,7 @@ pub fn lcc_table(path: &Path) -> Result<TextTable> {
 pub fn lcc(path: &Path, all: &LccOfVertices<'_>) -> Result<Output> {
     let table = lcc_table(path)?;
     new_file(path, |to| {
-        // Without vertices, too, a compressed file is one.
+        // An empty chunk makes a compressed file valid even without vertices.
         table.write_rows(to, 1, 1, |_, _| Ok(()))?;
         write_lines(to, table, all)
     })

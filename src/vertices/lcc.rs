@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::coefficient;
@@ -49,7 +48,7 @@ impl LccWanted {
 }
 
 pub enum AllVertices {
-    /// The ids of its list of vertices, ascending.
+    /// The ids of the input's list of vertices, ascending.
     Listed(Vec<u64>),
     Range(Range<u64>),
     /// Only the vertices with an edge: no others are known.
@@ -57,7 +56,7 @@ pub enum AllVertices {
 }
 
 impl AllVertices {
-    /// Without a list of vertices in the input: the ids that it declares or has, if these have no gaps, else the vertices with an edge.
+    /// For an input without a list of vertices: the ids that it declares or has, if these have no gaps, else the vertices with an edge.
     pub fn of(graph: &OrientedGraph) -> Self {
         let (first, declared) = (graph.first_declared_id(), graph.report().vertices_declared);
         match graph.declared_lines() {
@@ -107,8 +106,7 @@ fn first_lacking(ids: &Ids, vertices: u32, all: &[u64]) -> Option<u64> {
             rest.first() != Some(&id)
         })
     };
-    let chunks: Vec<usize> = (0..vertices as usize).step_by(AT_A_TIME).collect();
-    parallel::map(chunks, first_of).into_iter().flatten().next()
+    parallel::map((0..vertices as usize).step_by(AT_A_TIME), first_of).into_iter().flatten().next()
 }
 
 pub struct LccOfVertices<'a> {
@@ -140,12 +138,10 @@ impl LccOfVertices<'_> {
         self.counts.in_order(&mut |rows| {
             let count = rows.count();
             with_edge += count as u64;
-            let chunks: Vec<usize> = (0..count).step_by(AT_A_TIME).collect();
             let of_chunk = |first: usize| -> f64 {
                 rows.range(first..count.min(first + AT_A_TIME)).map(|row| lcc(&row, directed)).sum()
             };
-            let sums: Vec<f64> = chunks.into_par_iter().map(of_chunk).collect();
-            sum += sums.into_iter().sum::<f64>();
+            sum += parallel::map((0..count).step_by(AT_A_TIME), of_chunk).into_iter().sum::<f64>();
             Ok(())
         })?;
         let vertices = self.all.count().max(with_edge);

@@ -97,7 +97,7 @@ pub fn summarised(
     let (mut in_triangles, mut most, mut first) = (0, 0, None);
     for block in &blocks {
         in_triangles += block.in_triangles;
-        if first.is_none() || block.most.0 > most {
+        if block.most.0 > most {
             (most, first) = (block.most.0, Some(block.most.1));
         }
         for of in &block.by_degree {
@@ -120,7 +120,7 @@ pub fn summarised(
     let average = |vertices: u64| if vertices == 0 { 0.0 } else { local / vertices as f64 };
     let all = u64::from(graph.vertices());
     let (mut vertex, mut name) = (None, None);
-    if let Some(rank) = first.filter(|_| most > 0) {
+    if let Some(rank) = first {
         let ids = graph.ids()?;
         let id = ids.original(graph.order()?[rank as usize]);
         match ids.names() {
@@ -164,13 +164,11 @@ impl<'a> DegreeFinder<'a> {
     pub fn of_ranks(&self, ranks: Range<u32>) -> impl Iterator<Item = (u32, Range<u32>)> {
         let mut next = ranks.start;
         let first = self.ends.partition_point(|&end| end <= next);
-        self.runs[first.min(self.runs.len())..].iter().zip(&self.ends[first.min(self.ends.len())..]).map_while(
-            move |(run, &end)| {
-                let part = next..end.min(ranks.end);
-                next = part.end;
-                (!part.is_empty()).then_some((run.degree, part))
-            },
-        )
+        self.runs[first..].iter().zip(&self.ends[first..]).map_while(move |(run, &end)| {
+            let part = next..end.min(ranks.end);
+            next = part.end;
+            (!part.is_empty()).then_some((run.degree, part))
+        })
     }
 }
 
@@ -191,16 +189,13 @@ impl BlockSummary {
                 triangles: own.iter().map(|&triangles| u128::from(triangles)).sum(),
             }
         });
-        let largest = (first..).zip(sums).fold(
-            (0, first),
-            |most, (rank, &triangles)| {
-                if triangles > most.0 { (triangles, rank) } else { most }
-            },
-        );
+        let larger = |most: (u64, u32), (rank, &triangles): (u32, &u64)| {
+            if triangles > most.0 { (triangles, rank) } else { most }
+        };
         Self {
             by_degree: by_degree.collect(),
             in_triangles: sums.iter().filter(|&&triangles| triangles > 0).count() as u64,
-            most: largest,
+            most: (first..).zip(sums).fold((0, first), larger),
         }
     }
 }
@@ -283,8 +278,7 @@ fn before(key: u64, shift: u32) -> u64 {
     key.checked_shr(shift + DIGIT).unwrap_or(0)
 }
 
-/// The values at these ascending indices of all keys, none of which is above `largest`, in ascending order. `count` counts the keys of the sums at
-/// consecutive ranks, the first of which it gets.
+/// The values at these ascending indices of all keys, which are at most `largest`. `count` gets the first of some ranks, and counts their keys.
 fn select(
     totals: &Sums<ByRank>,
     mut places: Vec<u64>,

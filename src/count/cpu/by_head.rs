@@ -3,8 +3,7 @@
 //! Behind the hubs a head's row is mostly longer than the part of the tail's row before the head: on GAP-kron 25, 423 entries and 134. So the arcs of
 //! a batch of locals to heads with enough of them are sorted by head; each head's row is marked in a bitmap once, and its tails' rows probe it.
 //!
-//! Heads are cut into buckets of about equal numbers of arcs. Every run of locals writes its arcs bucket by bucket; then a worker takes one
-//! bucket of all runs, and sorts it by head in its cache.
+//! Heads are cut into buckets of about equal numbers of arcs. Runs of locals write their arcs by bucket; a worker sorts one bucket of all by head.
 
 use std::ops::Range;
 
@@ -38,7 +37,7 @@ const PLACES: usize = 1 << 16;
 const SAMPLED_TOGETHER: usize = 64;
 const SAMPLED: usize = 256;
 
-/// Bytes of the tables of a sample, unless a single one is longer: with as many as threads, they would take more than the row block.
+/// The most bytes of the tables in which threads sum up a sample, unless one is longer: a table for each thread may take more than the row block.
 const SAMPLE_TABLES: usize = 4 << 20;
 
 /// What sorting an arc costs, in probes.
@@ -248,7 +247,7 @@ impl HeadBuckets {
 }
 
 pub(super) struct RunArcs<'a> {
-    /// As [`PostponedArc::packed`] makes them.
+    /// [`PostponedArc::packed`].
     arcs: &'a [u64],
     ends: Vec<u32>,
 }

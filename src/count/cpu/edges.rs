@@ -60,7 +60,7 @@ pub(super) struct CpuEdgeCounter {
     above: HubsAbove,
     batch: BatchRoom,
     counters: HostEdgeCounters,
-    /// How many arcs the last row block has: its counts are in the counters.
+    /// The number of arcs of the last row block, whose counts are in the counters.
     arcs: u64,
     populated: bool,
     triangles: u64,
@@ -77,7 +77,7 @@ struct BatchRoom {
 }
 
 impl BatchRoom {
-    /// Gives all room to the arcs, which is what packed rows need.
+    /// Gives all room to the arcs: packed rows need no other buffer.
     fn take_arcs_only(&mut self) {
         self.most = (batch_bytes(self.most).get() / by_head::bytes(1).get()) as usize;
     }
@@ -204,7 +204,7 @@ impl CpuEdgeCounter {
         // The arcs count as done in proportion to the row block's share of the numbering.
         let share = |arcs: u64| arcs * u64::from(range.end - range.start) / u64::from((*numbered).max(1));
         let advance = |arcs: u64| progress.into_iter().for_each(|progress| progress.advance(share(arcs)));
-        // Where rows are packed, an arc is met by head and by tail; and a batch, which waits for its last run, takes little time.
+        // Where rows are packed, an arc is visited by head and by tail, and a batch is so short that waiting for its last run matters.
         let (times, per_thread) = if packed { (2, 4 * RUNS_PER_THREAD) } else { (1, RUNS_PER_THREAD) };
         let around = Around { range, successors: &successors, hubs, above, counters, resident, packed };
         if !heads.are_none() {

@@ -1,6 +1,5 @@
 //! The rows of the hubs as bits. Row `b` has only numbers below `b`: as bits, the rows of `0..count` are a lower triangle of `count^2 / 16` bytes.
-//! Only rows in the range of the current row block are kept, and only as many as pay off: [`worthwhile`] compares, for blocks of 64 hubs, what their
-//! bits save on a sample of the arcs with the cost of zeroing them.
+//! Only rows in the range of the current row block are kept, and only as many as pay off on a sample of the arcs ([`worthwhile`]).
 
 use std::ops::Range;
 

@@ -7,10 +7,9 @@ use trimill_system::Bytes;
 use trimill_system::machine::largest_cache;
 use trimill_system::mapped::{self, with_capacity};
 
-/// The capacity of the buffer of arcs, at most and at least: smaller ones do not pay off. Of a large buffer, more arcs use a hub's row each time it is
-/// loaded; a small one stays in the core's own cache. The small one takes a fifth less time where hubs' rows are loaded from the last cache
-/// (GAP-kron 20 on a Xeon with 300 MB of it), and a third more where they are not (GAP-kron 21 on an EPYC with 32 MiB):
-/// docs/results/postponed-arcs-h200.txt.
+/// The most arcs of the buffer, and the fewest that pay off. With a large buffer, more arcs use a hub's row each time it is loaded; a small one stays
+/// in the core's own cache. The small one takes a fifth less time if hubs' rows come from the last-level cache (GAP-kron 20, Xeon with 300 MB), and a
+/// third more if they do not (GAP-kron 21, EPYC with 32 MiB): docs/results/postponed-arcs-h200.txt.
 const MOST_ARCS: usize = 1 << 19;
 const MOST_ARCS_IN_CACHE: usize = 1 << 17;
 const LEAST_ARCS: usize = 1 << 10;
@@ -36,12 +35,11 @@ impl PostponedArc {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Capacity {
-    /// Capacity in arcs; 0 for none.
     pub(super) arcs: usize,
     pub(super) words: usize,
     pub(super) first: u32,
     pub(super) heads: usize,
-    /// Whether triangles are counted at vertices: then each row's local, and its count, take memory, too.
+    /// Whether triangles are counted at vertices: then each row's local and its count take memory, too.
     pub(super) vertices: bool,
 }
 

@@ -58,9 +58,8 @@ pub(super) fn before(row: &[u32], start: usize, limit: u32) -> usize {
     }
 }
 
-/// Whether the processor gathers words from many places by one instruction in less time than one by one: then loops without a branch are quicker, in
-/// which a place is compared with the last one instead of being checked. So it is with Intel's from Sapphire Rapids on, which alone have this
-/// feature; others take up to a seventh longer by such loops (docs/results/gathers-h200.txt).
+/// Whether gather instructions are faster than single loads: then loops without branches, which clamp an index instead of checking it, are faster.
+/// Intel's processors from Sapphire Rapids on, which alone have this feature; others take up to a seventh longer (docs/results/gathers-h200.txt).
 #[inline(always)]
 fn gathers() -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -215,7 +214,7 @@ fn is_marked(c: u32, marks: &[u32], last: usize) -> u32 {
 mod tests {
     use super::*;
 
-    /// What a processor with quick gathers counts, which the tests may not run on.
+    /// The tests may run on a processor without fast gathers, so the loops are called directly.
     #[test]
     fn loops_by_gathers_find_what_the_others_find() {
         let mut state = 1_u64;

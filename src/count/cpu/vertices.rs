@@ -1,7 +1,6 @@
-//! Where the triangles at each vertex are added up ([`trimill_counting::VertexCounters`]). The smallest corner is met once for each triangle and is
-//! nearly always a hub, so each worker has its own counters for the hubs (`near`), which are added to the shared ones at the end of a row block.
-//! Packed rows, as in web crawls, meet the same smallest corners repeatedly: these are summed for the row first (`row`). The other two corners are
-//! added once for each arc.
+//! Adds up the triangles at each vertex ([`trimill_counting::VertexCounters`]). The smallest corner is met once for each triangle and is nearly
+//! always a hub, so each worker has its own counters for the hubs (`near`), added to the shared ones at the end of a row block. Packed rows, as in
+//! web crawls, meet the same smallest corners repeatedly: these are summed for the row first (`row`). The other corners are added once an arc.
 
 mod near;
 mod row;

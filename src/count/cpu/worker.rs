@@ -1,16 +1,14 @@
 //! The arrays of a worker, and how it intersects the row of a local `a` with those of its successors.
 //!
-//! **Hubs.** `a`'s row below the last hub is packed into non-empty words of 64 numbers with their places. A hub's row is kept as bits
-//! ([`super::hubs`]), so the triangles of an arc `a -> b` are the common bits of `b`'s row and `a`'s words up to the one that holds `b`;
-//! larger numbers in that word do not match, since `b`'s bits are all below `b`.
+//! **Hubs.** `a`'s row below the last hub is packed into non-empty words of 64 numbers and places. A hub's row is kept as bits ([`super::hubs`]), all
+//! below `b`, so the triangles of an arc `a -> b` are the common bits of `b`'s row and `a`'s words up to the one that holds `b`.
 //!
 //! Rows of the first [`DIRECT`] hubs stay in a core's cache and are intersected at once, four at a time. Arcs to other hubs are postponed
 //! until there are many and then intersected hub by hub, so that each hub's row is loaded once for all its arcs.
 //!
-//! **Other successors** that are not counted by head ([`super::by_head`]). `a`'s row is marked in a bitmap, which the row of `b` probes,
-//! unless it ends before `a`'s first entry or begins after its last. The rows of up to [`AHEAD`] successors are prefetched before the first
-//! is probed. A packed row ([`super::pack`]) takes one AND and one popcount a word. Where most rows are packed and `a`'s successors are
-//! close together, their rows are mostly nearby, and are not prefetched.
+//! **Other successors** that are not counted by head ([`super::by_head`]). `a`'s row is marked in a bitmap, which the row of `b` probes, unless it
+//! ends before `a`'s first entry or begins after its last. The rows of up to [`AHEAD`] successors are prefetched before the first is probed. Where
+//! most rows are packed ([`super::pack`]) and `a`'s successors are close together, their rows are mostly nearby, and are not prefetched.
 
 use std::ops::Range;
 
@@ -207,7 +205,7 @@ impl CpuWorker {
         count
     }
 
-    /// Counts triangles of some postponed arcs, and all corners but the largest: `of_tail` gets the first word of the tail's row, and their number.
+    /// Counts the triangles of some postponed arcs. `of_tail`, for their largest corners, gets the first word of the tail's row, and their number.
     #[inline(always)]
     pub(super) fn intersect_sorted<C: Corners>(
         &self,
@@ -334,7 +332,7 @@ pub(super) struct LocalsRun<'a> {
 }
 
 impl<'a> LocalsRun<'a> {
-    /// Cut, since the rows of some runs, with the same number of arcs, take ten times as long.
+    /// Smaller runs: the rows of some runs take ten times as long as those of others with as many arcs.
     pub(super) fn pieces(self) -> impl Iterator<Item = LocalsRun<'a>> {
         let locals = self.cursors.len().div_ceil(PIECES).max(1);
         let pieces = (self.first..).step_by(locals).zip(self.cursors.chunks_mut(locals));

@@ -84,8 +84,8 @@ fn no_graph_takes_more_than_is_said_of_its_arcs() {
     }
 }
 
-/// Counts on `threads` threads, and is stopped at check `stop_at`; returns what was found, and the checks that were made.
-fn stopped_at(stop_at: u64, threads: usize, arcs: &[(u64, u64)]) -> (Result<u128>, u64) {
+/// A control that counts its checks, and is stopped at check `stop_at`.
+fn watched(stop_at: u64) -> (Control, Arc<AtomicU64>) {
     let (control, checks) = (Control::silent(), Arc::new(AtomicU64::new(0)));
     let (stopped, counted) = (control.clone(), Arc::clone(&checks));
     let control = control.watched(move || {
@@ -93,6 +93,12 @@ fn stopped_at(stop_at: u64, threads: usize, arcs: &[(u64, u64)]) -> (Result<u128
             stopped.stop();
         }
     });
+    (control, checks)
+}
+
+/// Counts on `threads` threads, and is stopped at check `stop_at`; returns what was found, and the checks that were made.
+fn stopped_at(stop_at: u64, threads: usize, arcs: &[(u64, u64)]) -> (Result<u128>, u64) {
+    let (control, checks) = watched(stop_at);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let found = pool.install(|| {
         let verifier = Verifier::default();
@@ -122,11 +128,7 @@ fn it_stops_soon_wherever_it_is() {
 
 #[test]
 fn long_lists_are_sorted_and_merged_with_checks_on_the_way() {
-    let checks = Arc::new(AtomicU64::new(0));
-    let counted = Arc::clone(&checks);
-    let control = Control::silent().watched(move || {
-        counted.fetch_add(1, Relaxed);
-    });
+    let (control, checks) = watched(u64::MAX);
     for len in [0, 1, STEPS - 1, STEPS, STEPS + 1, 5 * STEPS + 17] {
         let mut arcs: Vec<(u64, u64)> = (0..len as u64).map(|i| (i * 7919 % 5003, i * 104_729 % 65_537)).collect();
         let mut expected = arcs.clone();

@@ -1,6 +1,5 @@
-//! The trussness of every edge by removing edges one by one on one thread: for each k, edges in fewer than k - 2 triangles, with their triangles.
-//! Shares nothing with `crate::truss`. Cost: for each edge a search in one neighbourhood for each vertex of the other, which is not longer; and a
-//! pass over all edges for each k.
+//! The trussness of every edge, on one thread: for each k, edges in fewer than k - 2 triangles are removed one by one, with their triangles. Shares
+//! nothing with `crate::truss`. Cost: for each edge a search in one neighbourhood for each vertex of the shorter one; for each k a pass over all.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;

@@ -45,16 +45,13 @@ fn rows(graph: &OrientedGraph, sums: &Sums<ByArc>, room: Option<u64>) -> (Vec<(u
         None => of.in_order(&mut write).unwrap(),
         Some(room) => {
             // Windows that are smaller than any in practice.
-            let (ids, lists) = (graph.ids().unwrap(), LargerEnds::new(&of, Bytes(1)).unwrap());
-            let mut first = 0;
-            while first < graph.vertices() {
-                let vertices = first..lists.last_fitting(first, room);
-                let (starts, edges) = lists.fill(&vertices).unwrap();
-                let bytes = 8 * (starts.len() as u64 + starts[vertices.len()]);
-                assert!(bytes <= room || vertices.len() == 1, "{bytes} bytes of {room}");
-                write(&EdgeRows { ids: &ids, first, starts: &starts, edges: &edges }).unwrap();
-                first = vertices.end;
-            }
+            let lists = LargerEnds::new(&of, Bytes(1)).unwrap();
+            let mut write = |some: &EdgeRows<'_>| {
+                let bytes = 8 * (some.starts.len() + some.count()) as u64;
+                assert!(bytes <= room || some.starts.len() == 2, "{bytes} bytes of {room}");
+                write(some)
+            };
+            lists.each_window(&graph.ids().unwrap(), room, &mut write).unwrap();
         }
     }
     (rows, windows)

@@ -85,14 +85,9 @@ impl HostEdgeCounters {
     pub(super) fn populate(&self) {
         parallel::each(0..self.ranges.blocks(), |range| self.ranges.change(range, populate));
     }
-
-    /// Adds 1 for each bit of the masks; the lowest bit of each is for the counter at its place in the range.
-    fn add_masks(&self, range: usize, places: &[u32], masks: &[u64]) {
-        self.ranges.change(range, |counters| add_masks(counters, places, masks));
-    }
 }
 
-/// Compiled for several instruction sets: wide registers add to eight counters at once.
+/// Adds 1 for each bit of the masks; the lowest is for the counter at the mask's place. Compiled for several instruction sets.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn add_masks(counters: &mut [u32], places: &[u32], masks: &[u64]) {
     for (&place, &mask) in places.iter().zip(masks) {
@@ -205,7 +200,8 @@ impl Additions {
         let used = usize::from(std::mem::take(&mut self.used[range]));
         if used > 0 {
             let at = COLLECTED * range..COLLECTED * range + used;
-            counters.add_masks(range, &self.places[at.clone()], &self.masks[at]);
+            let (places, masks) = (&self.places[at.clone()], &self.masks[at]);
+            counters.ranges.change(range, |counters| add_masks(counters, places, masks));
         }
     }
 

@@ -59,8 +59,7 @@ fn pack(row: &[u32], first_arc: u32, packed: &mut [u64]) {
 }
 
 impl PackedRows {
-    /// Packs the rows of runs. `row(run, local)`: the entries to pack, none if the run's arcs are not in the batch; `arcs(local)`: its first arc
-    /// there.
+    /// Packs the rows of runs. `row(run, local)`: the entries to pack, none if the run's arcs are not in the batch; `arcs(local)`: its first arc.
     pub(super) fn take<'r>(
         &mut self,
         runs: &[Range<usize>],

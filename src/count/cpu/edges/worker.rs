@@ -34,12 +34,11 @@ pub(super) struct EdgeWorker {
 
 impl EdgeWorker {
     pub(super) fn new(numbered: u32, counters: &HostEdgeCounters) -> Self {
-        let additions = Additions::new(counters);
         Self {
             own: Own::new(numbered),
             unpacked: Unpacked::new(),
             of_hub: None,
-            additions,
+            additions: Additions::new(counters),
             sorted: SortedArcs::default(),
             counts: Vec::new(),
         }

@@ -1,5 +1,4 @@
-//! A worker's own counters, for the hubs. The first hubs are corners of most triangles: what the words of several rows share with them is
-//! added 64 bits at a time, to bit planes ([`crate::planes`]).
+//! A worker's own counters, for the hubs. The first hubs, corners of most triangles, are counted 64 at a time, by bit planes ([`crate::planes`]).
 
 use crate::count::cpu::probe::NonEmptyWords;
 use crate::planes::{self, EMPTY, FULL, Planes};
