@@ -149,7 +149,7 @@ impl Planning<'_> {
     /// The costs of several numbers of parts, without splitting; none if running the partitioner again is expensive, or takes too much memory.
     fn alternatives(&self, mode: Mode, row_block_limit: Bytes, partitioner: &Partitioner) -> Result<Vec<Alternative>> {
         const PARTS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
-        let Self { graph, footprint, .. } = *self;
+        let graph = self.graph;
         let limits = PlanLimits { row_block: Some(row_block_limit), ..*self.limits };
         let planner = Planner { limits: &limits, ..self.planner() };
         let budget = limits.device;
@@ -175,8 +175,7 @@ impl Planning<'_> {
             return Ok(Vec::new());
         }
         let (vertices, child_peak) = (VertexInfo::of(graph)?, AtomicU64::new(0));
-        let weight = |vertex: u32| footprint.resident(1, vertices.out_degrees[vertex as usize].into()).get();
-        let assigner = self.assigner(partitioner, &vertices, &weight, &child_peak);
+        let assigner = self.assigner(partitioner, &vertices, &child_peak);
         if !assigner.is_cheap() {
             return Ok(Vec::new());
         }

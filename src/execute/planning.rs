@@ -77,15 +77,13 @@ impl<'a> Planning<'a> {
     }
 
     pub(super) fn sets(&self, partitioner: &Partitioner, child_peak: &AtomicU64) -> Result<Plan> {
-        let (graph, footprint, planner) = (self.graph, self.footprint, self.planner());
+        let planner = self.planner();
         if let Some(whole) = planner.whole(partitioner, self.session.job.settings.partition.parts())? {
             return Ok(whole);
         }
         let assigned = {
-            let vertices = VertexInfo::of(graph)?;
-            let weight = |vertex: u32| footprint.resident(1, vertices.out_degrees[vertex as usize].into()).get();
-            let assigner = self.assigner(partitioner, &vertices, &weight, child_peak);
-            planner.assigned(&vertices, &assigner)?
+            let vertices = VertexInfo::of(self.graph)?;
+            planner.assigned(&vertices, &self.assigner(partitioner, &vertices, child_peak))?
         };
         planner.sets(assigned)
     }
@@ -94,7 +92,6 @@ impl<'a> Planning<'a> {
         &'b self,
         partitioner: &'b Partitioner,
         vertices: &'b VertexInfo,
-        weight: &'b (dyn Fn(u32) -> u64 + Sync),
         child_peak: &'b AtomicU64,
     ) -> Assigner<'b> {
         let Session { job, metis, host, work_dir, control, .. } = self.session;
@@ -105,7 +102,7 @@ impl<'a> Planning<'a> {
             parts: job.settings.partition.parts(),
             seed: job.settings.partition.seed(),
             contract: job.settings.partition.metis.contract,
-            weight,
+            footprint: self.footprint,
             helper: metis.as_ref(),
             host_memory: host.budget(),
             beside_metis: self.session.host_needs(self.graph, job.settings.mode()).floor_of_planning(),
