@@ -162,7 +162,8 @@ fn count_queue<'a>(
             (counted, ahead)
         });
         next = ahead.transpose()?.flatten();
-        device_work(backend, &control);
+        // What the device measured of its work.
+        backend.recorded_work().into_iter().for_each(|measured| control.record(measured));
         let counted = match counted {
             Ok(counted) => counted,
             Err(failed) => {
@@ -201,11 +202,6 @@ fn count_queue<'a>(
             work.task.advance(1);
         }
     }
-}
-
-/// Records what the device measured of its work since the last call.
-fn device_work(backend: &mut dyn CountBackend, control: &Control) {
-    backend.recorded_work().into_iter().for_each(|work| control.record(work));
 }
 
 /// Counts a partition. A damaged spill is built again from the graph.

@@ -45,7 +45,6 @@ impl Planned {
             ..PartitionFigures::planned(id, size, predicted)
         };
         let partitions = (0..).zip(plan.sizes.iter().zip(&plan.predictions)).map(planned).collect();
-        let parts = plan.parts();
         let planning = self.planning();
         let alternatives = match limits.whole {
             Some(_) => Vec::new(),
@@ -62,9 +61,8 @@ impl Planned {
             estimates.sized = true;
         }
         let mut advice = Vec::from_iter(self.advice_on_parts());
-        let building = (plan.cut.mode() == Mode::Spilled)
-            .then(|| self.building(parts as usize, job.settings.spill.keep()))
-            .transpose()?;
+        let keeps = job.settings.spill.keep();
+        let building = spills.then(|| self.building(plan.parts() as usize, keeps)).transpose()?;
         let disks = DiskNeeds::by_disk(self.disk_needs(building.as_ref())?)?;
         advice.extend(disks.iter().filter_map(|disk| disk.check().err()).map(|error| error.to_string()));
         let (estimate, more_memory) = parallel::within(pool, || -> Result<_> {

@@ -42,12 +42,7 @@ impl<'a> Planning<'a> {
         Planner { graph, footprint, limits, control: &session.control }
     }
 
-    /// Seconds of building and streaming the partitions of a plan, if they are spilled.
-    pub(super) fn building(&self, plan: &Plan) -> f64 {
-        if plan.cut.mode() == Mode::Spilled { self.planner().spilled(plan) } else { 0.0 }
-    }
-
-    /// Seconds of counting by a plan, with building; `about` estimates counting by a method without an estimate of its own.
+    /// Seconds of counting by a plan, and of building what it spills; `about` estimates counting by a method without an estimate of its own.
     pub(super) fn counting(&self, plan: &Plan, about: impl Fn() -> f64) -> f64 {
         let Self { graph, method, footprint, limits, .. } = self;
         let machine = &limits.machine;
@@ -60,7 +55,8 @@ impl<'a> Planning<'a> {
             let candidate = Candidate { name: "", footprint, speed };
             estimate(&graph.size(), &candidate, limits.device, limits.largest_row_block, machine.rates.gpu_arcs)
         });
-        estimated.map_or_else(about, |of| of.seconds / machine.gpus.max(1) as f64) + self.building(plan)
+        let building = if plan.cut.mode() == Mode::Spilled { self.planner().spilled(plan) } else { 0.0 };
+        estimated.map_or_else(about, |of| of.seconds / machine.gpus.max(1) as f64) + building
     }
 
     /// `child_peak` becomes the peak memory of a METIS child. Runs in the job's threads.

@@ -59,13 +59,8 @@ pub(super) fn reserve<R: Reserve>(workers: &mut [R], asked: Budget, least: Bytes
     }
     let mut tries = 0;
     loop {
-        let mut refused = None;
-        for worker in &mut *workers {
-            refused = worker.reserve(budget)?.map(|free| (worker.ordinal(), free));
-            if refused.is_some() {
-                break;
-            }
-        }
+        let refusal = |worker: &mut R| Some(worker.reserve(budget).transpose()?.map(|free| (worker.ordinal(), free)));
+        let refused = workers.iter_mut().find_map(refusal).transpose()?;
         let Some((ordinal, free)) = refused else { return Ok(budget) };
         // Earlier workers of this GPU release what they have just taken, so each gets at least this share.
         let next = Bytes(free.get() / 20 * 19 / sharing(ordinal)).min(Bytes(budget.get() / 20 * 19));

@@ -116,10 +116,8 @@ impl Session {
         let pool = Arc::new(threads::pool(job.settings.count.threads)?);
         let host = |budget| HostMemory::new(budget, pool.current_num_threads());
         let budget = job.settings.memory.host.unwrap_or(memory::default_budget());
-        let (host, preparing) = match budget > machine::memory() {
-            true => (host(budget), host(memory::default_budget())),
-            false => (host(budget), host(budget)),
-        };
+        let preparing = if budget > machine::memory() { memory::default_budget() } else { budget };
+        let (host, preparing) = (host(budget), host(preparing));
         let Places { spill: spill_dir, work: work_dir, temporary } = Places::make(&job.settings, run.as_mut())?;
         // An input that can be read only once has no identity to be found by in the cache.
         let cached = job.settings.cache.enabled() && !job.is_read_once();

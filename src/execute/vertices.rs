@@ -168,11 +168,9 @@ impl ReadAgain {
         };
         let start = Instant::now();
         let source = parallel::within(pool, || session.input_again())?;
-        let arcs = match wanted.directed {
-            true => Some(session.arcs_between_neighbours(graph, &source, sums, result)?),
-            false => None,
-        };
+        let mut arcs = None;
         if wanted.directed {
+            arcs = Some(session.arcs_between_neighbours(graph, &source, sums, result)?);
             control.did_stage("directions", start);
             result.stages.push(Stage::since("directions", start, Bytes(source.bytes()), Bytes::ZERO));
         }

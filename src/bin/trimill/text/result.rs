@@ -214,7 +214,7 @@ fn readable(figure: Figure) -> String {
     match figure {
         Figure::Number(number) => number.map_or("-".into(), |number| number.to_string()),
         Figure::Count(count) => thousands(count),
-        Figure::Size(bytes) => Bytes(u64::try_from(bytes).unwrap_or(u64::MAX)).to_string(),
+        Figure::Size(bytes) => bytes_of(bytes),
         Figure::Seconds(seconds) => format!("{seconds:.3}"),
         Figure::Flag(flag) => yes(flag),
     }
