@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rayon::ThreadPool;
 
 use super::counting::CountedAll;
-use super::details::{Details, keeps_answer};
+use super::details::{Details, ends_job};
 use super::graph::{Opened, Prepared, enough};
 use super::plan_record::recorded;
 use super::planned::Planned;
@@ -169,7 +169,7 @@ impl Planned {
         if !matches!(details, Details::Total) {
             let finished = details.finish(&self.session, backends, &mut result);
             let finished = Session::unless_graph_damaged(finished, path.as_deref());
-            if finished.as_ref().is_err_and(|error| !keeps_answer(error)) {
+            if ends_job(&finished) {
                 return finished.map(|()| result);
             }
             written = Error::worst_of([written, finished.map_err(|error| self.session.resumes(error))]);

@@ -56,9 +56,9 @@ impl Job {
     }
 }
 
-/// Whether the total is valid despite `error`: a file could not be written, or the disk does not hold the sums.
-pub(super) fn keeps_answer(error: &Error) -> bool {
-    !matches!(error.kind(), Kind::Interrupted | Kind::Defect)
+/// Whether `outcome` is an error that ends the job; the total stays valid if only a file could not be written, or the disk does not hold the sums.
+pub(super) fn ends_job<T>(outcome: &Result<T>) -> bool {
+    outcome.as_ref().is_err_and(|error| matches!(error.kind(), Kind::Interrupted | Kind::Defect))
 }
 
 impl<'g> Details<'g> {
@@ -113,13 +113,11 @@ impl<'g> Details<'g> {
                 edges.check(session, result)?;
                 // First, since trussness replaces the edges' triangles.
                 let at_vertices = session.job.counts_vertices().then(|| edges.at_vertices(session)).transpose();
-                if let Err(error) = &at_vertices
-                    && !keeps_answer(error)
-                {
+                if ends_job(&at_vertices) {
                     return at_vertices.map(drop);
                 }
                 let on_edges = edges.finish(session, backends, result);
-                if on_edges.as_ref().is_err_and(|error| !keeps_answer(error)) {
+                if ends_job(&on_edges) {
                     return on_edges;
                 }
                 let finish = |vertices: VertexSums<'_>| vertices.finish(session, result);
