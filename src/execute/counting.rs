@@ -139,7 +139,8 @@ impl Session {
         let (keep, force) = (self.job.settings.spill.keep(), self.job.settings.output.force());
         match self.run {
             Some(_) => SpillDir::lasting(&self.spill_dir, keep, force, fingerprint),
-            None => SpillDir::open(&self.spill_dir, keep, force, fingerprint),
+            None if keep => SpillDir::kept(&self.spill_dir, force, fingerprint),
+            None => SpillDir::temporary(&self.spill_dir),
         }
     }
 }
