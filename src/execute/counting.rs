@@ -40,7 +40,7 @@ pub(super) struct CountedAll {
 }
 
 impl Planned {
-    /// Counts all partitions; the builder's or a device's first error stops all. If only a manifest cannot be written, the error has the result.
+    /// Counts all partitions; the first error, of the builder or a device, stops all. If only a manifest cannot be written, the error has the result.
     pub(super) fn count_partitions(
         &self,
         backends: &mut [Box<dyn CountBackend>],
@@ -146,7 +146,7 @@ impl Session {
 }
 
 impl DeviceOutcome {
-    /// Takes over the results of earlier starts. A partition is counted again if its kept spill or wanted counts at vertices or on edges are missing.
+    /// Adds the results of earlier starts. A partition is counted again if its kept spill, or wanted counts at vertices or on edges, are missing.
     fn resume(
         &mut self,
         journal: &Journal,

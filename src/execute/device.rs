@@ -162,7 +162,6 @@ fn count_queue<'a>(
             (counted, ahead)
         });
         next = ahead.transpose()?.flatten();
-        // What the device measured of its work.
         backend.recorded_work().into_iter().for_each(|measured| control.record(measured));
         let counted = match counted {
             Ok(counted) => counted,

@@ -75,7 +75,7 @@ impl Session {
         Ok(identity.map(|identity| Origin { format, header, columns, names, doubled: None, identity }))
     }
 
-    /// Adds what the input says to the wanted coefficients; refuses those that read the input again unless that can be done (`again`).
+    /// Adds what the input says to the wanted coefficients. `again`: whether the input can be read again, which some of them need.
     fn resolve_lcc(&mut self, directed: Option<bool>, listed: u64, again: bool) -> Result<()> {
         let Some(wanted) = &mut self.job.lcc_wanted else { return Ok(()) };
         *wanted = wanted.of_input(directed, listed)?;
@@ -173,7 +173,7 @@ impl Opened<'_> {
         tracing::debug!("the input is open");
         let (graph, origin) = self.graph(&mut stages)?;
         tracing::debug!("the graph is prepared");
-        // Frees everything else before planning measures what GPU drivers mapped, which would include it.
+        // Everything else is freed here: planning would count it with the memory that GPU drivers mapped.
         let Opened { session, claimed, .. } = self;
         if let (Some(run), Some(claimed), Some(origin)) = (&session.run, claimed, &origin) {
             run.record(&claimed.with_input(&origin.identity))?;

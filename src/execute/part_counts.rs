@@ -1,4 +1,4 @@
-//! Counts of partitions at vertices or on edges, on their way to the sums: of unfinished partitions, and of those in a run directory.
+//! Adds the counts of partitions at vertices or on edges to the sums, and keeps those of unfinished partitions and those in a run directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ impl<K: SumKey, P: Default> JobSums<K, P> {
         Ok(Self { keys, sums, run, unfinished: Mutex::default() })
     }
 
-    /// Counts a partition from where an earlier attempt stopped, and completes its file. If `count` fails, the next call continues from there.
+    /// Counts a partition from where an earlier attempt stopped, and completes its file. If `count` fails, the next call continues.
     pub(super) fn count(
         &self,
         part: u32,

@@ -35,7 +35,7 @@ impl Planned {
         })
     }
 
-    /// The plan, and the costs of other numbers of parts. `has_rows`: whether the input has rows that can be read at any place.
+    /// The plan, and the costs of other numbers of parts. `has_rows`: whether the input's rows can be read in any order.
     fn report(self, has_rows: bool) -> Result<PlanReport> {
         let Self { graph, plan, limits, chosen, session, .. } = &self;
         let Session { job, pool, .. } = session;
@@ -133,10 +133,10 @@ impl Planned {
         }
     }
 
-    /// The least host memory for counting the graph, whatever parts that takes.
+    /// The least host memory for counting the graph, in any number of parts.
     fn least_host_memory(&self) -> Bytes {
         let Self { graph, limits, session, chosen, .. } = self;
-        // What a stage takes may grow with the budget, so the search starts from none.
+        // What a stage takes may grow with the budget, so the search starts from 0.
         let needs = session.host_needs_of(graph.size(), Bytes::ZERO, session.job.settings.mode()).within(Bytes::ZERO);
         let least = needs.enough(chosen.least_on_host, limits.machine.gpus as u64);
         least.max(session.least_for_metis(&needs))

@@ -1,5 +1,5 @@
-//! A session: a running job, with settings resolved to threads, budgets and directories. It goes through four states; each command stops at one of
-//! them. A shard of a prepared job begins with [`super::graph::Prepared`] from its run directory.
+//! A session: a running job, with settings resolved to threads, budgets and directories. It goes through four states, of which each command stops
+//! at one. A shard of a prepared job begins with [`super::graph::Prepared`], from its run directory.
 //!
 //! ```text
 //! Session::open  ->  input: Opened  ->  prepare: Prepared  ->  plan: Planned  ->  count: RunResult
@@ -61,7 +61,7 @@ pub struct Session {
     pub(crate) cache: Option<Cache>,
     pub(super) metis: Option<Helper>,
     pub(super) run: Option<RunDir>,
-    /// The files of counts that were there when the job began: [`crate::paths`] has allowed to replace them.
+    /// The files of counts that existed when the job began: [`crate::paths`] has allowed to replace them.
     replaced: Vec<PathBuf>,
     /// The temporary work directory of a job with a run directory, if the user named its parent.
     _work: Option<TemporaryDir>,
@@ -92,7 +92,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Removes what killed processes left; warns of directories in RAM. As slow as counting some thousand edges, so a question does it only to spill.
+    /// Removes files of killed processes; warns of directories in RAM. As slow as counting some thousand edges, so a question does it only to spill.
     pub(super) fn sweep_directories(&self) {
         for dir in BTreeSet::from([&self.spill_dir, &self.work_dir]) {
             if Directory::survey(dir.clone()).in_ram {
@@ -192,7 +192,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether all spills that are to be kept are there, those of the job with this fingerprint.
+    /// Whether no spills are to be kept, or all of them are there and are of the job with this fingerprint.
     pub(super) fn has_kept_spills(&self, fingerprint: u128) -> bool {
         let dir = &self.spill_dir;
         let is_whole = |manifest: Manifest| {
@@ -202,7 +202,7 @@ impl Session {
         !self.job.settings.spill.keep() || Manifest::read(dir).is_ok_and(is_whole)
     }
 
-    /// Removes intermediate files of a finished job from its run directory, except kept spills; also spills of starts with another --spill-dir.
+    /// Removes intermediate files of a finished job, except kept spills, from its run directory, and spills of starts with another --spill-dir.
     pub fn tidy(&self) {
         let Some(run) = self.run.as_ref().filter(|run| !run.is_read_only()) else { return };
         run.remove_counts();

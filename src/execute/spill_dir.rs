@@ -103,7 +103,7 @@ fn locked(dir: &Path) -> Result<FileLock> {
 }
 
 /// Removes the manifest of an earlier, equal job: there must be none while spills are written. If `replace`, also removes an unreadable one and the
-/// spills of other jobs, after a warning. Errors: `dir` has the manifest of another job, or a spill that `is_other` by its fingerprint (none: unreadable).
+/// spills of other jobs, after a warning. Errors: `dir` has the manifest of another job, or a spill that `is_other` by its fingerprint, if any.
 fn take_over(dir: &Path, fingerprint: u128, replace: bool, is_other: impl Fn(Option<u128>) -> bool) -> Result<()> {
     let path = dir.join(MANIFEST_NAME);
     let mut unreadable = false;
