@@ -75,7 +75,7 @@ impl HostNeeds {
         self.divided_now(least, gpus).map_err(|error| self.host.advising(error, self.enough(least, gpus)))
     }
 
-    /// The least memory for counting on `gpus` GPUs, the division of the budget, and their share. Fails if that cannot hold row blocks of `named` bytes.
+    /// The least memory for counting on `gpus` GPUs, the division of the budget, and their share. Fails if row blocks of `named` bytes do not fit.
     pub(super) fn divided_on_gpus(&self, gpus: u64, named: Option<Bytes>) -> Result<(Bytes, Division, OnGpus)> {
         let blocks = blocks_of_gpu(self.counts);
         let least = least_on_gpus(gpus, blocks, self.size.longest_row);
