@@ -16,11 +16,11 @@
 //! DIR/work/            temporary files
 //! ```
 //!
-//! A file that is incomplete or belongs to another job is made again; shards and `merge`, which make no files anew, refuse it. For that, JSON files are
+//! A file that is incomplete or belongs to another job is made again; shards and `merge`, which make none anew, refuse it. For that, JSON files are
 //! sealed ([`trimill_system::sealed`]), written under a temporary name, synced and renamed; graph and spills have checksums over every byte, which
 //! are verified before use; and every file (plan, results and counts of partitions, complete result, spills, their manifest, `prepared.json`) has the
 //! fingerprint of its job, or its checksum is in a file that has it (`locals.zst` in the plan, the graph in `prepared.json`). A partition's result
-//! is one file, so nothing is counted twice. Only `job.json`, which defines the job, cannot be made again: if it is damaged, the directory is useless.
+//! is one file, so nothing is counted twice. Only `job.json`, which defines the job, cannot be made again: without it the directory is useless.
 //! Checksums find accidents, not deliberate changes.
 
 pub mod journal;

@@ -1,4 +1,4 @@
-//! How long a planned job takes to prepare, count and peel: seconds, from the rates of the machine. Reads nothing.
+//! Estimates the seconds that a planned job takes to prepare, count and peel, from the rates of the machine. Reads no files.
 
 use super::planning::Planning;
 use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm};

@@ -1,6 +1,6 @@
-//! What a job would take with more memory: plans the graph again with larger budgets. Output: partitions and seconds with twice the device's budget,
-//! with one that holds the whole graph, with twice the host's, and with the largest useful one. Budgets that save nothing are left out, and larger
-//! device budgets if assigning the vertices again is expensive.
+//! Plans the graph again with larger budgets. Output: partitions and seconds with twice the device's budget, with one that holds the whole graph,
+//! with twice the host's budget, and with the largest useful one. Budgets that save no time are left out, and so are larger device budgets if
+//! assigning the vertices again is expensive.
 
 use std::sync::atomic::AtomicU64;
 

@@ -1,4 +1,4 @@
-//! Partitions that were spilled earlier and are counted now: what each takes, from its spill and the manifest alone.
+//! Counts partitions that were spilled earlier: their sizes come from the spills and the manifest alone.
 
 use std::path::Path;
 

@@ -83,7 +83,7 @@ impl JobRecord {
         Self { input: identity.files.clone(), ..self }
     }
 
-    /// If a start with the job `now` cannot continue the job `self`, recorded in `dir`: the error, which names each setting that differs, old and new.
+    /// If a start with the job `now` cannot continue the job `self`, recorded in `dir`: the error, which names each differing setting, old and new.
     /// To ask for what `plan` chose, or to leave the choice to the planner, is no difference. Files that can only be compared by contents are hashed;
     /// `now` gets the hashes.
     pub fn refusal(
