@@ -77,7 +77,7 @@ impl Session {
         let doubled = Some(DoubledGraph { graph, edges, band: left.saturating_sub(space.graph) });
         // Only a graph in a file has a checksum, which identifies its doubled graph in the cache.
         let of = |origin| graph.checksum().map(|checksum| Origin { doubled: Some(checksum), ..origin });
-        let mut origin = Self::origin(source, self.job.settings.input.reading(), &self.control)?.and_then(of);
+        let mut origin = self.origin(source)?.and_then(of);
         let (origin, control) = (origin.as_mut(), &self.control);
         let preparation = Preparation { device: None, source, origin, doubled, space, control };
         let made = parallel::within(&self.pool, || preparation.prepare(self.cache.as_ref(), &mut Vec::new()))?;

@@ -15,7 +15,7 @@ use trimill_graph::OrientedGraph;
 use trimill_input::arcs::{ArcSource, EdgeSource, checked};
 use trimill_input::{InputSettings, Source, VertexList};
 use trimill_system::mapped::trim_heap;
-use trimill_system::{Bytes, Control, Error, Kind, Result, disk, lock, parallel};
+use trimill_system::{Bytes, Error, Kind, Result, disk, lock, parallel};
 
 /// Estimated device memory to prepare and count a graph in one chunk: per arc of the input, per id, and fixed. The exact need is known only later.
 const PER_ARC: u64 = 64;
@@ -61,17 +61,17 @@ impl Session {
                 self.preparing,
                 &self.control,
             )?;
-            let origin = Self::origin(&source, job.settings.input.reading(), &self.control)?;
+            let origin = self.origin(&source)?;
             Ok((source, origin))
         })?;
         self.resolve_lcc(source.facts().directed, source.listed().map_or(0, VertexList::at_most), origin.is_some())?;
         Ok(Opened { session: self, source: Box::new(source), origin, claimed: None })
     }
 
-    pub(super) fn origin(source: &Source, reading: InputSettings, control: &Control) -> Result<Option<Origin>> {
-        let InputSettings { header, columns, .. } = reading;
+    pub(super) fn origin(&self, source: &Source) -> Result<Option<Origin>> {
+        let InputSettings { header, columns, .. } = self.job.settings.input.reading();
         let (format, names) = (source.format(), source.facts().has_names);
-        let identity = source.identity(control)?;
+        let identity = source.identity(&self.control)?;
         Ok(identity.map(|identity| Origin { format, header, columns, names, doubled: None, identity }))
     }
 
