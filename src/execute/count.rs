@@ -9,7 +9,7 @@ use rayon::ThreadPool;
 
 use super::counting::CountedAll;
 use super::details::{Details, ends_job};
-use super::graph::{Opened, Prepared, enough};
+use super::graph::{Opened, Prepared, device_memory_for};
 use super::plan_record::recorded;
 use super::planned::Planned;
 use super::results::result_of;
@@ -76,7 +76,7 @@ pub fn count_prepared(
     }
     job.check_counts()?;
     let session = Session::open(job, Purpose::Question, metis, control)?;
-    session.open_gpus(enough(graph.edges(), graph.vertices().into()))?;
+    session.open_gpus(device_memory_for(graph.edges(), graph.vertices().into()))?;
     let (pool, opens_gpus) = (Arc::clone(&session.pool), lock(&session.gpus).is_some());
     let rows = ResidentSize { locals: graph.vertices().into(), arcs: graph.edges() };
     // For few rows, switching to the pool's thread at each step takes longer than counting, so that thread does everything.

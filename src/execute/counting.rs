@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use super::building::Builders;
 use super::details::Details;
-use super::device::{count_all, task_of, together_of};
+use super::device::{count_all, merged_outcomes, task_of};
 use super::planned::Planned;
 use super::queue::{Item, Queue};
 use super::results::PlannedFigures;
@@ -97,7 +97,7 @@ impl Planned {
         let shares = all_or_first_error(outcomes, control)?;
         control.did_stage("count", start);
 
-        let (mut all, devices) = together_of(shares, backends);
+        let (mut all, devices) = merged_outcomes(shares, backends);
         all.merge(before);
         match place {
             None => stages.extend(all.times.streamed_stages(all.times.read(graph))),

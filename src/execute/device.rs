@@ -54,7 +54,7 @@ impl PartitionsToCount<'_> {
             control: &together,
         };
         let outcomes = count_all(backends, &work);
-        Ok(together_of(all_or_first_error(outcomes, control)?, backends))
+        Ok(merged_outcomes(all_or_first_error(outcomes, control)?, backends))
     }
 }
 
@@ -75,7 +75,7 @@ pub(super) fn task_of(
     (control.task("count", Some(parts), Unit::Partitions), Unit::Partitions)
 }
 
-pub(super) fn together_of(
+pub(super) fn merged_outcomes(
     shares: Vec<DeviceOutcome>,
     backends: &[Box<dyn CountBackend>],
 ) -> (DeviceOutcome, Vec<DeviceResult>) {

@@ -22,7 +22,7 @@ const PER_ARC: u64 = 64;
 const PER_ID: u64 = 64;
 const FIXED: Bytes = Bytes::mib(1 << 10);
 
-pub(super) fn enough(arcs: u64, ids: u64) -> Bytes {
+pub(super) fn device_memory_for(arcs: u64, ids: u64) -> Bytes {
     let useful = PER_ARC.saturating_mul(arcs).saturating_add(PER_ID.saturating_mul(ids));
     Bytes(useful.saturating_add(FIXED.get()))
 }
@@ -138,7 +138,7 @@ impl Opened<'_> {
         // An estimate of the most bytes that a GPU needs, if ids are not sparse.
         let arcs = self.source.facts().arcs_at_most;
         let ids = self.source.facts().declared_vertices.unwrap_or_else(|| most_ids(arcs));
-        self.session.open_gpus(enough(arcs, ids))
+        self.session.open_gpus(device_memory_for(arcs, ids))
     }
 
     /// Takes the graph from the cache, or reads, cleans and orients the input, on an open GPU or on the cores.

@@ -47,8 +47,8 @@ impl Opening {
             let start = Instant::now();
             let open = |ordinal| Cuda::open(ordinal, method, kernels);
             let mut workers = match devices {
-                Devices::All => together(Cuda::all()?, open)?,
-                Devices::List(list) => together(list, open)?,
+                Devices::All => in_parallel(Cuda::all()?, open)?,
+                Devices::List(list) => in_parallel(list, open)?,
             };
             let opened = start.elapsed();
             let budget = reserve(&mut workers, asked, Bytes::ZERO)?;
@@ -120,8 +120,8 @@ impl StartingDevice for Opening {
     }
 }
 
-/// Opens all GPUs in parallel: each takes some tenths of a second.
-fn together<T: Send>(ordinals: Vec<u32>, open: impl Fn(u32) -> Result<T> + Sync) -> Result<Vec<T>> {
+/// Opens all GPUs at the same time: each takes some tenths of a second.
+fn in_parallel<T: Send>(ordinals: Vec<u32>, open: impl Fn(u32) -> Result<T> + Sync) -> Result<Vec<T>> {
     let open = &open;
     std::thread::scope(|scope| {
         let threads: Vec<Result<_>> =
