@@ -204,7 +204,7 @@ impl Session {
         let beside = opening.is_beside();
         let (Gpus { mut workers, mut budget, mut have_more }, driver) = opening.finish(needs.held)?;
         let gpus = workers.len() as u64;
-        // Where peeling would need host memory for what does not fit the device, all device memory is reserved.
+        // If the device could not hold all that peeling needs, all of its memory is reserved.
         let peels = |workers: &[Cuda]| workers[0].peels(graph.vertices.into(), graph.edges).map(Bytes);
         if have_more && needs.counts.truss.is_some() && peels(&workers) != Some(Bytes::ZERO) {
             budget = reserve(&mut workers, Budget::of(asked), Bytes::ZERO)?;
@@ -267,7 +267,7 @@ const MOST_EXPECTED: u64 = 1 << 50;
 
 impl AfterPreparing for Session {
     fn disk_needs(&self, vertices: u64, edges: u64) -> Vec<DiskNeed> {
-        // A plan says what does not fit; outputs of shards are written elsewhere.
+        // A plan reports what does not fit; shards write their outputs elsewhere.
         if self.purpose != Purpose::Count {
             return Vec::new();
         }

@@ -35,7 +35,7 @@ impl Job {
         Ok(())
     }
 
-    /// Whether an earlier start's `result` in `run` has all that is asked for; files that are there are known to be its own.
+    /// Whether an earlier start's `result` in `run` has all that is wanted, and its files are as that start left them.
     pub(super) fn is_done(&self, run: &RunDir, result: &RunResult) -> bool {
         let counts = self.counts();
         let peeled = result.truss.as_ref().map(|trusses| TrussWanted { until: trusses.until });
@@ -95,7 +95,7 @@ impl<'g> Details<'g> {
         }
     }
 
-    /// Completes the result with the summary and the files. One of the `backends` may peel the graph. Writes all files that it can.
+    /// Adds summaries to the result and writes the files; one that fails does not stop the others. The first of the `backends` may peel the graph.
     pub(super) fn finish(
         &self,
         session: &Session,

@@ -31,7 +31,7 @@ pub struct Opened<'e> {
     source: Box<dyn ArcSource + Send + 'e>,
     /// None if the input is not a file.
     pub(crate) origin: Option<Origin>,
-    /// The job's record in its run directory, once that is claimed.
+    /// The job's record, if a run directory is claimed.
     claimed: Option<JobRecord>,
     /// Dropped last, as in the other states, since its directories hold the temporary files.
     pub(crate) session: Session,
@@ -105,7 +105,7 @@ impl Session {
         Ok(source)
     }
 
-    /// Removes the graph file at `path`, which must not be shared, if reading it showed that it is damaged, so that the next start makes it again.
+    /// Removes the graph file at `path`, which must not be shared, if `outcome` shows that it is damaged, so that the next start makes it again.
     pub(crate) fn unless_graph_damaged<T>(outcome: Result<T>, path: Option<&Path>) -> Result<T> {
         outcome.map_err(|error| match path {
             Some(path) if error.kind() == Kind::Data && error.path() == Some(path) && disk::remove(path).is_ok() => {

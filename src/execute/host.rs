@@ -47,7 +47,7 @@ pub(super) struct Division {
     pub spills: Bytes,
 }
 
-/// The host memory that a job needs apart from counting, and what determines it.
+/// What determines the host memory that a job needs apart from counting.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HostNeeds {
     pub(super) host: HostMemory,
@@ -235,7 +235,7 @@ impl HostNeeds {
         Some(self.always(Needs::to(stage)).fixed(what, fixed).buffers(least.saturating_sub(fixed)))
     }
 
-    /// What is left for the windows of counts that are written one after another.
+    /// What is left for the windows in which counts are written.
     pub(super) fn window(&self) -> Result<Bytes> {
         self.writing().map_or(Ok(Bytes::ZERO), |needs| self.host.left(&needs))
     }

@@ -17,7 +17,7 @@ use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_system::{Bytes, Control, Error, Result, machine};
 
 impl Job {
-    /// Refuses what cannot be asked of the kept spills in `dir`.
+    /// Refuses settings that do not apply to the kept spills in `dir`.
     pub(super) fn check_kept_spills(&self, dir: &Path) -> Result<()> {
         let Tables { partition, memory, input, run, spill, .. } = &self.settings;
         let fixed = [

@@ -75,7 +75,7 @@ impl<K: SumKey, P: Default> JobSums<K, P> {
         self.run.is_some()
     }
 
-    /// Saves a number for each key in a file of the run directory, if there is one. Runs in the current thread pool.
+    /// Writes a number for each key to a file of the run directory, if there is one. Runs in the current thread pool.
     pub(super) fn save(&self, part: u32, blocks: impl Iterator<Item = Vec<K::Count>>) -> Result<()> {
         let Some(mut file) = self.begin(part)? else { return Ok(()) };
         let mut first = 0;
@@ -86,7 +86,7 @@ impl<K: SumKey, P: Default> JobSums<K, P> {
         file.finish()
     }
 
-    /// Replaces the sums by what an earlier start saved. `false` if there is no such file, or it is damaged, which is logged.
+    /// Replaces the sums by those that an earlier start saved. `false` if there is no such file, or it is damaged, which is logged.
     pub(super) fn restore(&self, part: u32, pool: &ThreadPool) -> Result<bool> {
         let Some(saved) = self.file(part, "peeling begins again")? else { return Ok(false) };
         let sums = self.all()?;

@@ -74,7 +74,7 @@ impl Planned {
             Ok((estimating.now(), estimating.with_more()?))
         })?;
         let least_to_count = self.least_host_memory();
-        // What a stage takes may grow with the budget: the floors are those with the least one.
+        // What a stage takes may grow with the budget, so the floors are computed with the least one.
         let needs = session.host_needs_of(graph.size(), Bytes::ZERO, job.settings.mode()).within(least_to_count);
         let mut host_floors = vec![session.host.floor(&least_to_prepare(graph, session.workspace()))];
         host_floors.extend(needs.floors(chosen.least_on_host, limits.machine.gpus as u64));
@@ -115,7 +115,7 @@ impl Planned {
         .complete())
     }
 
-    /// Whether the job, or the file of its assignment, says how many parts there are.
+    /// Whether the job, or a file that assigns the vertices, determines the number of parts.
     fn names_parts(&self) -> bool {
         let partition = &self.session.job.settings.partition;
         partition.parts() != Parts::Auto || matches!(partition.partitioner(), Partitioner::File(_))

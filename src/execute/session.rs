@@ -119,7 +119,7 @@ impl Session {
         let preparing = if budget > machine::memory() { memory::default_budget() } else { budget };
         let (host, preparing) = (host(budget), host(preparing));
         let Places { spill: spill_dir, work: work_dir, temporary } = Places::make(&job.settings, run.as_mut())?;
-        // An input that can be read only once has no identity to be found by in the cache.
+        // An input that can be read only once has no identity, by which the cache would find it.
         let cached = job.settings.cache.enabled() && !job.is_read_once();
         let cache = cached.then(|| cache(&job.settings.cache)).flatten();
         let cache = match (cache, &mut run) {
@@ -158,7 +158,7 @@ impl Session {
         self.run.as_ref().is_some_and(RunDir::is_shared)
     }
 
-    /// Gives a file of counts its name. Unless forced, replaces only what was there when the job began.
+    /// Gives a file of counts its name. Unless forced, replaces only a file that existed when the job began.
     pub(super) fn finish_file(&self, file: Output) -> Result<()> {
         let path = file.name().to_path_buf();
         if file.finish(self.job.settings.output.force() || self.replaced.contains(&path))? {

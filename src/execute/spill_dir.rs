@@ -140,7 +140,7 @@ impl Drop for SpillDir {
     fn drop(&mut self) {
         if let Self::Kept { written, .. } = self {
             for file in written {
-                // If removal fails, no manifest is beside it, so it is not mistaken for a job's result.
+                // A file that stays is not taken for a job's result, since there is no manifest.
                 let _ = std::fs::remove_file(file);
             }
         }
