@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use rayon::prelude::*;
+use trimill_counting::Footprint;
 use trimill_partitioners as partitioners;
 use trimill_partitioners::file::{Declared, FileAssignment};
 use trimill_partitioners::metis::MetisOptions;
@@ -30,8 +31,8 @@ pub struct Assigner<'a> {
     pub seed: u64,
     /// METIS gets runs of this many consecutive vertices as one.
     pub contract: Option<NonZeroU32>,
-    /// The weight of a vertex: the bytes of its resident row.
-    pub weight: &'a (dyn Fn(u32) -> u64 + Sync),
+    /// Gives the weight of a vertex: the bytes of its resident row.
+    pub footprint: Footprint,
     /// How METIS is run; `None` if the calling program did not say.
     pub helper: Option<&'a Helper>,
     pub host_memory: Bytes,
@@ -77,7 +78,9 @@ impl Assign for Assigner<'_> {
         let part_of = match self.partitioner {
             Partitioner::Random => partitioners::random(n, parts, self.seed),
             Partitioner::Rank | Partitioner::Auto | Partitioner::Contiguous => {
-                partitioners::contiguous_by_weight(n, parts, self.weight)
+                let out_degrees = &self.vertices.out_degrees;
+                let weight = |vertex: u32| self.footprint.resident(1, out_degrees[vertex as usize].into()).get();
+                partitioners::contiguous_by_weight(n, parts, weight)
             }
             Partitioner::ContiguousVertices => partitioners::contiguous_vertices(n, parts),
             Partitioner::Metis => return self.metis(parts),

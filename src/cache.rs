@@ -71,7 +71,7 @@ impl Origin {
 pub struct Cache {
     dir: PathBuf,
     most: Option<Bytes>,
-    /// Whether a job continues without the cache if it cannot be used: unless the graph is kept for later starts of that job alone.
+    /// Whether a job continues without the cache if it cannot be used: not if the cache keeps the graph for later starts of that job alone.
     optional: bool,
     /// The option that names another place.
     option: &'static str,

@@ -49,9 +49,9 @@ fn counted(job: Job, count: impl FnOnce(Job) -> Result<RunResult> + Send) -> Res
     })
 }
 
-/// Runs `work`, which waits for the pool of a job: in a thread of its own, if the caller's would suffer. A worker of the caller's own rayon pool that
-/// waits takes up other work of that pool, maybe the next count, within the first one, until its stack overflows. And a thread that counts on a
-/// GPU has another current CUDA context afterwards.
+/// Runs `work`, which waits for the pool of a job, in a thread of its own where the caller's thread is unsuitable. A waiting worker of the caller's
+/// rayon pool would take up other work of that pool, maybe the next count, within the first one, until its stack overflows. And a thread that
+/// counts on a GPU has another current CUDA context afterwards.
 fn apart<T: Send>(on_gpu: bool, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     if !on_gpu && rayon::current_thread_index().is_none() {
         return work();

@@ -11,8 +11,8 @@
 //! | a report, a trace or a comparison whose name holds something else | always |
 //! | an output in a directory that is not there, and that no job makes; an output that cannot be written | always |
 //!
-//! Files that exist are compared by device and inode, at the end of all links; others, also inputs, by their directory and name. Devices, pipes and the
-//! file of standard output lose nothing, so they may be named twice. Costs a few system calls for each path.
+//! Files that exist are compared by device and inode, at the end of all links; others, also inputs, by their directory and name. Devices, pipes and
+//! the file of standard output lose nothing, so they may be named twice. Costs a few system calls for each path.
 
 pub mod place;
 
@@ -38,7 +38,7 @@ pub struct Paths {
     job: Option<String>,
     force: bool,
     announced: Vec<PathBuf>,
-    /// What an earlier start announced, too, and somebody changed since it was written.
+    /// Also announced by an earlier start, but changed by others since they were written.
     changed: Vec<PathBuf>,
     /// Directories that are made for outputs before these are written, with links resolved.
     made: Vec<PathBuf>,
@@ -58,7 +58,7 @@ type Check = fn(&Path) -> Result<()>;
 #[derive(Debug, Clone, Copy)]
 enum How {
     Read,
-    /// A directory or a pattern whose files are all inputs; also what is not there yet, and may become a directory.
+    /// A directory or a pattern whose files are all inputs; also a path that does not exist yet, and may become a directory.
     ReadAll,
     /// An output. If there is a check, it alone decides whether an existing file is replaced.
     Write(Option<Check>),
@@ -219,7 +219,7 @@ pub fn check(all: &[Paths]) -> Result<()> {
         }
         let writes = !matches!(how, How::Read | How::ReadAll);
         let matched = || patterns.iter().find(|(pattern, _)| pattern.matches(&this.place)).map(|(_, input)| input);
-        // In an input that is empty yet, a job may keep its spills for a later one. A file there is found with the inputs.
+        // A job may keep its spills, for a later one, in an input that is still empty. A file there is found with the inputs.
         let may_be_made = |dir: &Path| matches!(how, How::Write(_) | How::Spills) && dir == this.place && is_empty(dir);
         let among =
             || this.place.ancestors().filter(|dir| !may_be_made(dir)).find_map(|dir| inputs.get(dir)).or_else(matched);
@@ -288,7 +288,7 @@ struct ResolvedPath<'a> {
 }
 
 impl<'a> ResolvedPath<'a> {
-    /// `None` if no data can be lost: an input that is there and is no regular file, an output that makes no file.
+    /// `None` if no data can be lost: for an existing input that is no regular file, and an output that makes no file.
     fn of(of: &'a Paths, announced: &'a AnnouncedPaths) -> Option<Self> {
         let path = &announced.path;
         let (place, inode) = match announced.how {
@@ -354,7 +354,7 @@ impl<'a> ResolvedPath<'a> {
             .expected("a place outside: what is in a run directory may be removed")
     }
 
-    /// Refuses a place in another run directory, whose job removes files there; and to replace a file that is there, unless it was announced.
+    /// Refuses a place in another run directory, whose job removes files there, and existing files that may not be replaced.
     fn is_free(&self) -> Result<()> {
         let (path, paths, how) = (&self.announced.path, self.of, self.announced.how);
         let outer = match how {

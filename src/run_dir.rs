@@ -16,12 +16,12 @@
 //! DIR/work/            temporary files
 //! ```
 //!
-//! Every file is complete and belongs to this job, or it is made again; shards and `merge`, which make nothing, refuse it. For that, JSON files are
-//! sealed ([`trimill_system::sealed`]), written under a temporary name, synced and renamed; graph and spills carry checksums over every byte and are
-//! checked before use; and every file (plan, results and counts of partitions, complete result, spills, their manifest, `prepared.json`) carries the
-//! fingerprint of its job, or a file that does holds its checksum (the plan that of `locals.zst`, `prepared.json` that of the graph). A partition's
-//! result is one file, so nothing is counted twice. Only `job.json`, which says what the job is, cannot be made again: if it is damaged, the
-//! directory is useless. Checksums find accidents, not deliberate changes.
+//! A file that is incomplete or belongs to another job is made again; shards and `merge`, which make none anew, refuse it. For that, JSON files are
+//! sealed ([`trimill_system::sealed`]), written under a temporary name, synced and renamed; graph and spills have checksums over every byte, which
+//! are verified before use; and every file (plan, results and counts of partitions, complete result, spills, their manifest, `prepared.json`) has the
+//! fingerprint of its job, or its checksum is in a file that has it (`locals.zst` in the plan, the graph in `prepared.json`). A partition's result
+//! is one file, so nothing is counted twice. Only `job.json`, which defines the job, cannot be made again: without it the directory is useless.
+//! Checksums find accidents, not deliberate changes.
 
 pub mod journal;
 mod lock;
@@ -76,7 +76,6 @@ fn foreign(path: &Path, found: u128, expected: u128) -> Error {
         .expected(format!("{expected:032x}"))
 }
 
-/// The error about a directory for kept spills with the manifest of another job.
 pub fn kept_by_another(dir: &Path) -> Error {
     Error::resource("holds the spilled partitions of another job")
         .at(dir)
@@ -94,11 +93,11 @@ struct Finished<'a> {
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
-    /// With its path, names its folders for spills elsewhere; 0 if it is not locked.
+    /// Its folders for spills elsewhere are named by this and its path; 0 if it is not locked.
     id: u64,
     /// Held until the value is dropped; none if several processes share the directory, or it is only read.
     lock: Option<disk::FileLock>,
-    /// Whether it cannot be written, and has a result, which can be printed.
+    /// Whether it cannot be written, but has a result, which can be printed.
     read_only: bool,
     /// Directories that this start made; those that are still empty are removed when the value is dropped.
     made: Vec<PathBuf>,
@@ -145,7 +144,6 @@ impl RunDir {
         self.lock.is_none() && !self.read_only
     }
 
-    /// Whether nothing can be done here but to read a result.
     pub fn is_read_only(&self) -> bool {
         self.read_only
     }
@@ -170,7 +168,7 @@ impl RunDir {
         self.path.join(RESULT).exists()
     }
 
-    /// This job's complete result from an earlier start. Another job's is an error; a damaged one is made again.
+    /// This job's complete result from an earlier start. Another job's result is an error; a damaged one counts as missing.
     pub fn finished(&self, fingerprint: u128) -> Result<Option<RunResult>> {
         #[derive(Deserialize)]
         struct Of {
@@ -210,7 +208,7 @@ impl RunDir {
         self.graphs().join(&prepared.graph).try_exists().is_ok_and(|there| !there)
     }
 
-    /// Fails if the plan or the spills' manifest is another job's. Missing or damaged ones are errors where they are needed.
+    /// Fails if the plan or the spills' manifest is another job's. Missing or damaged ones become errors when they are needed.
     pub fn check(&self, prepared: &PreparedJob) -> Result<()> {
         let spills = self.spills(None);
         let plan =
@@ -222,7 +220,7 @@ impl RunDir {
         }
     }
 
-    /// Fails if the spills in `dir` are another job's than the partitions that are planned in the run directory `run`, and are to be spilled.
+    /// Fails if the run directory `run` has a plan of the spilled mode, and the spills in `dir` are another job's.
     pub fn check_kept(run: &Path, dir: &Path) -> Result<()> {
         let plan = PlanRecord::read(run).ok().flatten().filter(|plan| plan.mode == Mode::Spilled);
         match plan.zip(Manifest::read(dir).ok()) {
@@ -239,7 +237,7 @@ impl RunDir {
             Ok(Some((plan, cut)))
         });
         match read {
-            // Told when the graph is there, and the job is planned.
+            // The warning comes later, when the graph is prepared and the job is planned.
             Err(error) if error.kind() == Kind::Data && vertices.is_none() => Ok(None),
             read => sealed_file::unless_damaged(read, "the job is planned anew"),
         }

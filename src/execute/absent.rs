@@ -1,12 +1,11 @@
 //! Plans for a GPU whose memory the job names, on a machine that has none.
 
-use super::chosen::{ChosenBackends, host_holds, method_for};
+use super::chosen::{ChosenBackends, method_for};
 use super::counters::on_the_way;
-use super::host::{HostNeeds, OnGpus, blocks_of_gpu, least_on_gpus, on_gpus};
+use super::host::{HostNeeds, OnGpus};
 use super::session::Session;
 use crate::count::cuda::{Absent, DeviceCounters, KernelSettings};
 use crate::count::method::CudaMethod;
-use crate::job::Devices;
 use crate::plan::floor;
 use trimill_counting::CountBackend;
 use trimill_system::{Bytes, Error, Result};
@@ -19,19 +18,11 @@ impl Session {
         needs: &HostNeeds,
         device: Option<Bytes>,
     ) -> Result<ChosenBackends> {
-        let count = &self.job.settings.count;
-        let (devices, kernels) = (count.devices.clone().unwrap_or_default(), KernelSettings::from(count));
-        let (graph, counts) = (&needs.size, needs.counts);
-        let device = device.unwrap_or_default();
-        let gpus = match devices {
-            Devices::List(list) => list.len() as u64,
-            Devices::All => 1,
-        };
-        let blocks = blocks_of_gpu(counts);
-        let least_on_host = least_on_gpus(gpus, blocks, graph.longest_row);
-        let division = needs.divided(least_on_host, gpus)?;
-        let OnGpus { block: largest_row_block, all: on_host, .. } = on_gpus(gpus, blocks, division.counting);
-        host_holds(self.job.settings.memory.block.unwrap_or_default(), largest_row_block)?;
+        let kernels = KernelSettings::from(&self.job.settings.count);
+        let (graph, counts, device) = (&needs.size, needs.counts, device.unwrap_or_default());
+        let gpus = self.gpus_named();
+        let (least_on_host, division, OnGpus { block: largest_row_block, all: on_host, .. }) =
+            needs.divided_on_gpus(gpus, self.job.settings.memory.block)?;
         let counters = match (counts.edges, counts.vertices) {
             (true, _) => DeviceCounters::Edges,
             (false, true) => DeviceCounters::Vertices { most: on_the_way(needs.host, gpus) },

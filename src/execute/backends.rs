@@ -1,8 +1,8 @@
 //! Chooses the backends that count a session's graph, by the job and the machine, and the memory of each.
 
-use super::chosen::{ChosenBackends, host_holds, method_for};
+use super::chosen::{ChosenBackends, method_for};
 use super::counters::on_the_way;
-use super::host::{HostNeeds, OnGpus, blocks_of_gpu, least_on_cpu, least_on_gpus, on_cpu, on_gpus};
+use super::host::{HostNeeds, OnGpus, blocks_of_gpu, least_on_cpu, least_on_gpus, on_cpu};
 use super::opening::{Gpus, Opening};
 use super::reserve::{Budget, reserve};
 use super::session::{Purpose, Session};
@@ -114,7 +114,7 @@ impl Session {
     }
 
     /// The floor of a method; where arcs between neighbours are counted, also that of the doubled graph.
-    fn floor(&self, graph: &GraphSize, footprint: impl Fn(CountsWanted, &GraphSize) -> Footprint) -> Floor {
+    fn counting_floor(&self, graph: &GraphSize, footprint: impl Fn(CountsWanted, &GraphSize) -> Footprint) -> Floor {
         let counts = self.job.counts();
         let own = floor(graph, &footprint(counts, graph));
         if !counts.is_directed() {
@@ -136,24 +136,30 @@ impl Session {
             })
         };
         let footprint = footprint_of(self.job.counts(), graph);
-        let least = self.floor(graph, footprint_of);
+        let least = self.counting_floor(graph, footprint_of);
         let most = self.job.settings.memory.device.unwrap_or(Bytes(u64::MAX)).max(least.device);
         (least, least_on_cpu(least.device, &footprint, graph).min(most))
     }
 
     /// The least host memory for counting, and on how many GPUs; none: on the cores.
     pub(super) fn least_to_count(&self, graph: &GraphSize) -> (Bytes, u64) {
-        let job = &self.job;
-        let gpus = || match &job.settings.count.devices {
-            Some(Devices::List(list)) => list.len() as u64,
-            Some(Devices::All) | None => 1,
-        };
-        match job.settings.count.choice() {
+        match self.job.settings.count.choice() {
             Ok(Choice::Cpu(method)) => (self.least_on_cpu(&method, graph).1, 0),
             Ok(Choice::Either(_, method)) if trimill_kernels::find().is_err() => {
                 (self.least_on_cpu(&method, graph).1, 0)
             }
-            _ => (least_on_gpus(gpus(), blocks_of_gpu(job.counts()), graph.longest_row), gpus()),
+            _ => {
+                let gpus = self.gpus_named();
+                (least_on_gpus(gpus, blocks_of_gpu(self.job.counts()), graph.longest_row), gpus)
+            }
+        }
+    }
+
+    /// The number of GPUs that the job names; 1 if it names none, or all.
+    pub(super) fn gpus_named(&self) -> u64 {
+        match &self.job.settings.count.devices {
+            Some(Devices::List(list)) => list.len() as u64,
+            Some(Devices::All) | None => 1,
         }
     }
 
@@ -197,18 +203,16 @@ impl Session {
             opening.unwrap_or_else(|| Opening::start(&self.job.settings, method, Bytes::ZERO, Bytes(u64::MAX)));
         let beside = opening.is_beside();
         let (Gpus { mut workers, mut budget, mut have_more }, driver) = opening.finish(needs.held)?;
-        let (gpus, blocks) = (workers.len() as u64, blocks_of_gpu(needs.counts));
-        // Where peeling would need host memory for what does not fit the device, all device memory is reserved.
+        let gpus = workers.len() as u64;
+        // If the device could not hold all that peeling needs, all of its memory is reserved.
         let peels = |workers: &[Cuda]| workers[0].peels(graph.vertices.into(), graph.edges).map(Bytes);
         if have_more && needs.counts.truss.is_some() && peels(&workers) != Some(Bytes::ZERO) {
             budget = reserve(&mut workers, Budget::of(asked), Bytes::ZERO)?;
             have_more = false;
         }
         let needs = &HostNeeds { device_peels: peels(&workers), ..*needs };
-        let least_on_host = least_on_gpus(gpus, blocks, graph.longest_row);
-        let division = needs.divided(least_on_host, gpus)?;
-        let OnGpus { chunk, block: largest_row_block, all: on_host } = on_gpus(gpus, blocks, division.counting);
-        host_holds(self.job.settings.memory.block.unwrap_or_default(), largest_row_block)?;
+        let (least_on_host, division, OnGpus { chunk, block: largest_row_block, all: on_host }) =
+            needs.divided_on_gpus(gpus, self.job.settings.memory.block)?;
         if needs.counts.edges {
             workers.iter_mut().for_each(Cuda::count_edges);
         } else if needs.counts.vertices {
@@ -231,7 +235,7 @@ impl Session {
             worker.set_run_bytes(chunk);
             chosen.into_iter().for_each(|method| worker.take(method));
         }
-        let least = self.floor(graph, |_, _| workers[0].least_footprint());
+        let least = self.counting_floor(graph, |_, _| workers[0].least_footprint());
         if floor(graph, &workers[0].footprint()).device > device {
             workers.iter_mut().try_for_each(Cuda::without_scratch)?;
         }
@@ -263,7 +267,7 @@ const MOST_EXPECTED: u64 = 1 << 50;
 
 impl AfterPreparing for Session {
     fn disk_needs(&self, vertices: u64, edges: u64) -> Vec<DiskNeed> {
-        // A plan says what does not fit; outputs of shards are written elsewhere.
+        // A plan reports what does not fit; shards write their outputs elsewhere.
         if self.purpose != Purpose::Count {
             return Vec::new();
         }

@@ -1,7 +1,6 @@
-//! How many partitions are built at a time. A batch is built in two or three sequential passes over the graph
-//! ([`trimill_partitioners::build::spills`]), so it is as large as possible: its sets and blocks of rows must fit the memory that counting leaves,
-//! and its spills the disk, beside those of the previous batch, which is being counted. It has at least one partition. The environment variable
-//! `TRIMILL_BATCH` sets the number, for tests.
+//! Builds partitions in batches. A batch takes two or three sequential passes over the graph ([`trimill_partitioners::build::spills`]), so it is as
+//! large as possible: its sets and blocks of rows must fit the memory that counting leaves, and its spills the disk, together with those of the
+//! previous batch, which is being counted. The environment variable `TRIMILL_BATCH` sets the number of its partitions, for tests.
 
 use std::ops::ControlFlow;
 
@@ -60,7 +59,7 @@ impl Planned {
         Ok(chosen(many))
     }
 
-    /// What builds the partitions with the sets `locals` in `dir`, or in memory within `room`.
+    /// `locals` are the sets of the partitions, which are built in `dir`, or in memory within `room`.
     pub(super) fn builders<'a>(
         &'a self,
         locals: &'a Assignment,
@@ -93,7 +92,6 @@ pub struct Builders<'a> {
 }
 
 impl Builders<'_> {
-    /// Builds some partitions together.
     pub fn batch(&self, parts: &[u32], control: &Control) -> Result<Vec<BuiltPartition>> {
         parallel::within(self.pool, || self.builder.build(self.building.block, parts, control))
     }

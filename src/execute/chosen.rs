@@ -33,8 +33,7 @@ impl ChosenBackends {
         self.backends.iter().filter(|backend| backend.device().is_some()).count()
     }
 
-    /// Refuses partitions that are fixed, the largest of which takes `largest` bytes, if they exceed the device's budget, which is `asked` or part of
-    /// the host's.
+    /// Fails if the largest of partitions that cannot be cut again exceeds the device's budget, which is `asked` or a part of the host's.
     pub(super) fn holds(&self, largest: Bytes, what: &str, needs: &HostNeeds, asked: Option<Bytes>) -> Result<()> {
         if largest <= self.device {
             return Ok(());
@@ -83,7 +82,7 @@ pub(super) fn method_for(
     (Some(choices[chosen].0), estimates)
 }
 
-/// `error`; if it advises a host budget with which `held` fails for memory, too, it advises one with which that succeeds.
+/// Returns `error`. If the host budget that it advises is too small for `held`, it then advises one that suffices for that, too.
 pub(super) fn with_enough(mut error: Error, needs: &HostNeeds, held: impl Fn(&HostNeeds) -> Result<()>) -> Error {
     while let Some(enough) = error.bytes_wanted()
         && let Some(more) = held(&needs.within(enough)).err().and_then(|more| more.bytes_wanted())
@@ -94,7 +93,7 @@ pub(super) fn with_enough(mut error: Error, needs: &HostNeeds, held: impl Fn(&Ho
     error
 }
 
-/// Refuses row blocks if the host's budget does not hold two for each GPU.
+/// Fails if the host's budget does not hold two row blocks for each GPU.
 pub(super) fn host_holds(block: Bytes, largest: Bytes) -> Result<()> {
     if block <= largest {
         return Ok(());

@@ -32,7 +32,7 @@ pub fn check_scripts(run: &Path, cluster: &ClusterTable, program: Option<&Path>,
     cluster::scripts(cluster, run, program, tasks(cluster, &prepared).2, force).map(drop)
 }
 
-/// The number of shards that is asked for, that of the partitions, and what the scripts say of the job.
+/// The requested number of shards, the number of partitions, and the data of the job for its scripts.
 fn tasks(cluster: &ClusterTable, prepared: &PreparedJob) -> (NonZeroU32, NonZeroU32, ClusterJob) {
     let parts = NonZeroU32::new(prepared.parts()).unwrap_or(NonZeroU32::MIN);
     let asked = cluster.shards.or(prepared.report.shards).unwrap_or(parts);

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use rayon::ThreadPool;
 
 use super::counting::CountedAll;
-use super::details::{Details, keeps_answer};
-use super::graph::{Opened, Prepared, enough};
+use super::details::{Details, ends_job};
+use super::graph::{Opened, Prepared, device_memory_for};
 use super::plan_record::recorded;
 use super::planned::Planned;
 use super::results::result_of;
@@ -76,7 +76,7 @@ pub fn count_prepared(
     }
     job.check_counts()?;
     let session = Session::open(job, Purpose::Question, metis, control)?;
-    session.open_gpus(enough(graph.edges(), graph.vertices().into()))?;
+    session.open_gpus(device_memory_for(graph.edges(), graph.vertices().into()))?;
     let (pool, opens_gpus) = (Arc::clone(&session.pool), lock(&session.gpus).is_some());
     let rows = ResidentSize { locals: graph.vertices().into(), arcs: graph.edges() };
     // For few rows, switching to the pool's thread at each step takes longer than counting, so that thread does everything.
@@ -169,7 +169,7 @@ impl Planned {
         if !matches!(details, Details::Total) {
             let finished = details.finish(&self.session, backends, &mut result);
             let finished = Session::unless_graph_damaged(finished, path.as_deref());
-            if finished.as_ref().is_err_and(|error| !keeps_answer(error)) {
+            if ends_job(&finished) {
                 return finished.map(|()| result);
             }
             written = Error::worst_of([written, finished.map_err(|error| self.session.resumes(error))]);

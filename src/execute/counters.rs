@@ -1,4 +1,4 @@
-//! Host memory for the triangles at each vertex or on each edge: sums, counters on their way from a device, windows that are written.
+//! Host memory for the triangles at each vertex or on each edge: the sums, counts that a device returns, and the windows in which they are written.
 
 use trimill_counting::COUNTER_BYTES;
 

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use super::building::Builders;
 use super::details::Details;
-use super::device::{count_all, task_of, together_of};
+use super::device::{count_all, merged_outcomes, task_of};
 use super::planned::Planned;
 use super::queue::{Item, Queue};
 use super::results::PlannedFigures;
@@ -40,7 +40,7 @@ pub(super) struct CountedAll {
 }
 
 impl Planned {
-    /// Counts all partitions; the builder's or a device's first error stops all. If only a manifest cannot be written, the error has the result.
+    /// Counts all partitions; the first error, of the builder or a device, stops all. If only a manifest cannot be written, the error has the result.
     pub(super) fn count_partitions(
         &self,
         backends: &mut [Box<dyn CountBackend>],
@@ -97,7 +97,7 @@ impl Planned {
         let shares = all_or_first_error(outcomes, control)?;
         control.did_stage("count", start);
 
-        let (mut all, devices) = together_of(shares, backends);
+        let (mut all, devices) = merged_outcomes(shares, backends);
         all.merge(before);
         match place {
             None => stages.extend(all.times.streamed_stages(all.times.read(graph))),
@@ -139,13 +139,14 @@ impl Session {
         let (keep, force) = (self.job.settings.spill.keep(), self.job.settings.output.force());
         match self.run {
             Some(_) => SpillDir::lasting(&self.spill_dir, keep, force, fingerprint),
-            None => SpillDir::open(&self.spill_dir, keep, force, fingerprint),
+            None if keep => SpillDir::kept(&self.spill_dir, force, fingerprint),
+            None => SpillDir::temporary(&self.spill_dir),
         }
     }
 }
 
 impl DeviceOutcome {
-    /// Takes over the results of earlier starts. A partition is counted again if its kept spill or wanted counts at vertices or on edges are missing.
+    /// Adds the results of earlier starts. A partition is counted again if its kept spill, or wanted counts at vertices or on edges, are missing.
     fn resume(
         &mut self,
         journal: &Journal,

@@ -35,7 +35,7 @@ impl Job {
         Ok(())
     }
 
-    /// Whether an earlier start's `result` in `run` has all that is asked for; files that are there are known to be its own.
+    /// Whether an earlier start's `result` in `run` has all that is wanted, and its files are as that start left them.
     pub(super) fn is_done(&self, run: &RunDir, result: &RunResult) -> bool {
         let counts = self.counts();
         let peeled = result.truss.as_ref().map(|trusses| TrussWanted { until: trusses.until });
@@ -56,9 +56,9 @@ impl Job {
     }
 }
 
-/// Whether the total is valid despite `error`: a file could not be written, or the disk does not hold the sums.
-pub(super) fn keeps_answer(error: &Error) -> bool {
-    !matches!(error.kind(), Kind::Interrupted | Kind::Defect)
+/// Whether `outcome` is an error that ends the job; the total stays valid if only a file could not be written, or the disk does not hold the sums.
+pub(super) fn ends_job<T>(outcome: &Result<T>) -> bool {
+    outcome.as_ref().is_err_and(|error| matches!(error.kind(), Kind::Interrupted | Kind::Defect))
 }
 
 impl<'g> Details<'g> {
@@ -95,7 +95,7 @@ impl<'g> Details<'g> {
         }
     }
 
-    /// Completes the result with the summary and the files. One of the `backends` may peel the graph. Writes all files that it can.
+    /// Adds summaries to the result and writes the files; one that fails does not stop the others. The first of the `backends` may peel the graph.
     pub(super) fn finish(
         &self,
         session: &Session,
@@ -113,13 +113,11 @@ impl<'g> Details<'g> {
                 edges.check(session, result)?;
                 // First, since trussness replaces the edges' triangles.
                 let at_vertices = session.job.counts_vertices().then(|| edges.at_vertices(session)).transpose();
-                if let Err(error) = &at_vertices
-                    && !keeps_answer(error)
-                {
+                if ends_job(&at_vertices) {
                     return at_vertices.map(drop);
                 }
                 let on_edges = edges.finish(session, backends, result);
-                if on_edges.as_ref().is_err_and(|error| !keeps_answer(error)) {
+                if ends_job(&on_edges) {
                     return on_edges;
                 }
                 let finish = |vertices: VertexSums<'_>| vertices.finish(session, result);

@@ -54,7 +54,7 @@ impl PartitionsToCount<'_> {
             control: &together,
         };
         let outcomes = count_all(backends, &work);
-        Ok(together_of(all_or_first_error(outcomes, control)?, backends))
+        Ok(merged_outcomes(all_or_first_error(outcomes, control)?, backends))
     }
 }
 
@@ -75,7 +75,7 @@ pub(super) fn task_of(
     (control.task("count", Some(parts), Unit::Partitions), Unit::Partitions)
 }
 
-pub(super) fn together_of(
+pub(super) fn merged_outcomes(
     shares: Vec<DeviceOutcome>,
     backends: &[Box<dyn CountBackend>],
 ) -> (DeviceOutcome, Vec<DeviceResult>) {
@@ -162,7 +162,7 @@ fn count_queue<'a>(
             (counted, ahead)
         });
         next = ahead.transpose()?.flatten();
-        device_work(backend, &control);
+        backend.recorded_work().into_iter().for_each(|measured| control.record(measured));
         let counted = match counted {
             Ok(counted) => counted,
             Err(failed) => {
@@ -201,11 +201,6 @@ fn count_queue<'a>(
             work.task.advance(1);
         }
     }
-}
-
-/// Records what the device measured of its work since the last call.
-fn device_work(backend: &mut dyn CountBackend, control: &Control) {
-    backend.recorded_work().into_iter().for_each(|work| control.record(work));
 }
 
 /// Counts a partition. A damaged spill is built again from the graph.

@@ -2,7 +2,7 @@
 //! doubled graph ([`crate::directions`]) is counted as a separate job, with the remaining host memory and all device memory, so the backends that
 //! counted the graph must be dropped before.
 
-use super::graph::{Prepared, enough};
+use super::graph::{Prepared, device_memory_for};
 use super::part_counts::zeros;
 use super::planned::Planned;
 use super::session::{Purpose, Session};
@@ -77,12 +77,12 @@ impl Session {
         let doubled = Some(DoubledGraph { graph, edges, band: left.saturating_sub(space.graph) });
         // Only a graph in a file has a checksum, which identifies its doubled graph in the cache.
         let of = |origin| graph.checksum().map(|checksum| Origin { doubled: Some(checksum), ..origin });
-        let mut origin = Self::origin(source, self.job.settings.input.reading(), &self.control)?.and_then(of);
+        let mut origin = self.origin(source)?.and_then(of);
         let (origin, control) = (origin.as_mut(), &self.control);
         let preparation = Preparation { device: None, source, origin, doubled, space, control };
         let made = parallel::within(&self.pool, || preparation.prepare(self.cache.as_ref(), &mut Vec::new()))?;
         tracing::debug!("the graph is doubled");
-        session.open_gpus(enough(made.edges(), made.vertices().into()))?;
+        session.open_gpus(device_memory_for(made.edges(), made.vertices().into()))?;
         let prepared = Prepared { graph: made, origin: None, stages: Vec::new(), session };
         let planned = prepared.plan(1)?;
         let (sums, counting) = planned.unless_damaged(Planned::at_vertices)?;

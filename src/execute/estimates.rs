@@ -1,4 +1,4 @@
-//! How long a planned job takes to prepare, count and peel: seconds, from the rates of the machine. Reads nothing.
+//! Estimates the seconds that a planned job takes to prepare, count and peel, from the rates of the machine. Reads no files.
 
 use super::planning::Planning;
 use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm};
@@ -78,9 +78,8 @@ impl Estimating<'_> {
 pub(super) fn least_to_prepare(graph: &OrientedGraph, space: Workspace<'_>) -> Needs {
     let floor = |needs: &Needs| space.memory.floor(needs).bytes;
     // If arrays over all ids do not fit, a table of those that occur may.
-    let of_graph =
+    let [of_ids, of_table] =
         [ids(graph), IdCount::Ranked(graph.vertices().into())].map(|ids| needs(ids, graph.report().arcs, space));
-    let [of_ids, of_table] = of_graph;
     let of_graph = if floor(&of_table) < floor(&of_ids) { of_table } else { of_ids };
     let of_names = names::least(space);
     if graph.has_names() && floor(&of_names) > floor(&of_graph) { of_names } else { of_graph }

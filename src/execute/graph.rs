@@ -15,14 +15,14 @@ use trimill_graph::OrientedGraph;
 use trimill_input::arcs::{ArcSource, EdgeSource, checked};
 use trimill_input::{InputSettings, Source, VertexList};
 use trimill_system::mapped::trim_heap;
-use trimill_system::{Bytes, Control, Error, Kind, Result, disk, lock, parallel};
+use trimill_system::{Bytes, Error, Kind, Result, disk, lock, parallel};
 
 /// Estimated device memory to prepare and count a graph in one chunk: per arc of the input, per id, and fixed. The exact need is known only later.
 const PER_ARC: u64 = 64;
 const PER_ID: u64 = 64;
 const FIXED: Bytes = Bytes::mib(1 << 10);
 
-pub(super) fn enough(arcs: u64, ids: u64) -> Bytes {
+pub(super) fn device_memory_for(arcs: u64, ids: u64) -> Bytes {
     let useful = PER_ARC.saturating_mul(arcs).saturating_add(PER_ID.saturating_mul(ids));
     Bytes(useful.saturating_add(FIXED.get()))
 }
@@ -31,7 +31,7 @@ pub struct Opened<'e> {
     source: Box<dyn ArcSource + Send + 'e>,
     /// None if the input is not a file.
     pub(crate) origin: Option<Origin>,
-    /// The job's record in its run directory, once that is claimed.
+    /// The job's record, if a run directory is claimed.
     claimed: Option<JobRecord>,
     /// Dropped last, as in the other states, since its directories hold the temporary files.
     pub(crate) session: Session,
@@ -61,21 +61,21 @@ impl Session {
                 self.preparing,
                 &self.control,
             )?;
-            let origin = Self::origin(&source, job.settings.input.reading(), &self.control)?;
+            let origin = self.origin(&source)?;
             Ok((source, origin))
         })?;
         self.resolve_lcc(source.facts().directed, source.listed().map_or(0, VertexList::at_most), origin.is_some())?;
         Ok(Opened { session: self, source: Box::new(source), origin, claimed: None })
     }
 
-    pub(super) fn origin(source: &Source, reading: InputSettings, control: &Control) -> Result<Option<Origin>> {
-        let InputSettings { header, columns, .. } = reading;
+    pub(super) fn origin(&self, source: &Source) -> Result<Option<Origin>> {
+        let InputSettings { header, columns, .. } = self.job.settings.input.reading();
         let (format, names) = (source.format(), source.facts().has_names);
-        let identity = source.identity(control)?;
+        let identity = source.identity(&self.control)?;
         Ok(identity.map(|identity| Origin { format, header, columns, names, doubled: None, identity }))
     }
 
-    /// Adds what the input says to the wanted coefficients; refuses those that read the input again unless that can be done (`again`).
+    /// Adds what the input says to the wanted coefficients. `again`: whether the input can be read again, which some of them need.
     fn resolve_lcc(&mut self, directed: Option<bool>, listed: u64, again: bool) -> Result<()> {
         let Some(wanted) = &mut self.job.lcc_wanted else { return Ok(()) };
         *wanted = wanted.of_input(directed, listed)?;
@@ -105,7 +105,7 @@ impl Session {
         Ok(source)
     }
 
-    /// Removes the graph file at `path`, which must not be shared, if reading it showed that it is damaged, so that the next start makes it again.
+    /// Removes the graph file at `path`, which must not be shared, if `outcome` shows that it is damaged, so that the next start makes it again.
     pub(crate) fn unless_graph_damaged<T>(outcome: Result<T>, path: Option<&Path>) -> Result<T> {
         outcome.map_err(|error| match path {
             Some(path) if error.kind() == Kind::Data && error.path() == Some(path) && disk::remove(path).is_ok() => {
@@ -138,7 +138,7 @@ impl Opened<'_> {
         // An estimate of the most bytes that a GPU needs, if ids are not sparse.
         let arcs = self.source.facts().arcs_at_most;
         let ids = self.source.facts().declared_vertices.unwrap_or_else(|| most_ids(arcs));
-        self.session.open_gpus(enough(arcs, ids))
+        self.session.open_gpus(device_memory_for(arcs, ids))
     }
 
     /// Takes the graph from the cache, or reads, cleans and orients the input, on an open GPU or on the cores.
@@ -173,7 +173,7 @@ impl Opened<'_> {
         tracing::debug!("the input is open");
         let (graph, origin) = self.graph(&mut stages)?;
         tracing::debug!("the graph is prepared");
-        // Frees everything else before planning measures what GPU drivers mapped, which would include it.
+        // Everything else is freed here: planning would count it with the memory that GPU drivers mapped.
         let Opened { session, claimed, .. } = self;
         if let (Some(run), Some(claimed), Some(origin)) = (&session.run, claimed, &origin) {
             run.record(&claimed.with_input(&origin.identity))?;

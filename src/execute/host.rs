@@ -2,6 +2,7 @@
 //! read buffers of all threads and a graph in memory; then the least for building a partition, if the job may build any; the rest is for counting
 //! (five eighths of it on GPUs) and for building more partitions at a time.
 
+use super::chosen::host_holds;
 use super::counters::{edges_while_counting, edges_while_writing, held, while_counting, while_writing};
 use crate::count::cuda;
 use crate::directions::{self, DoubledGraph};
@@ -22,8 +23,7 @@ use trimill_system::{Bytes, Result};
 /// For each thread: an encoded file block, and the lengths of its rows. Long rows take more.
 const FILE_BLOCK: u64 = 3 << 19;
 
-/// The cache of recently read file blocks.
-const RECENT_BLOCKS: u64 = 2 << 20;
+const BLOCK_CACHE: u64 = 2 << 20;
 
 /// For each thread: a zstd encoder and decoder, blocks before and after coding, and buffered filtered rows ([`HELD`]).
 const CODERS: u64 = (5 << 20) + 4 * HELD;
@@ -47,7 +47,7 @@ pub(super) struct Division {
     pub spills: Bytes,
 }
 
-/// The host memory that a job needs apart from counting, and what determines it.
+/// What determines the host memory that a job needs apart from counting.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HostNeeds {
     pub(super) host: HostMemory,
@@ -60,7 +60,7 @@ pub(super) struct HostNeeds {
     pub(super) spill_to: SpillTo,
     /// Whether the input is spilled partitions, so that none are built.
     pub(super) spilled: bool,
-    /// Whether this is a shard of a prepared job, which builds no partitions and adds up no counts.
+    /// Whether this is a shard of a prepared job: it builds no partitions and adds up no counts.
     pub(super) shard: bool,
     /// Whether METIS assigns the vertices, for which this process holds the graph by id.
     pub(super) metis: bool,
@@ -73,6 +73,16 @@ impl HostNeeds {
     pub(super) fn divided(&self, least: Bytes, gpus: u64) -> Result<Division> {
         // The error names what one stage needs; the advice names a budget that suffices for all.
         self.divided_now(least, gpus).map_err(|error| self.host.advising(error, self.enough(least, gpus)))
+    }
+
+    /// The least memory for counting on `gpus` GPUs, the division of the budget, and their share. Fails if row blocks of `named` bytes do not fit.
+    pub(super) fn divided_on_gpus(&self, gpus: u64, named: Option<Bytes>) -> Result<(Bytes, Division, OnGpus)> {
+        let blocks = blocks_of_gpu(self.counts);
+        let least = least_on_gpus(gpus, blocks, self.size.longest_row);
+        let division = self.divided(least, gpus)?;
+        let shares = on_gpus(gpus, blocks, division.counting);
+        host_holds(named.unwrap_or_default(), shares.block)?;
+        Ok((least, division, shares))
     }
 
     /// A budget, at least this one, that suffices for counting. Found by iteration, since the need may grow with the budget.
@@ -178,7 +188,7 @@ impl HostNeeds {
         let row = 12 * u64::from(self.size.longest_row);
         needs.fixed("the graph in memory", self.held).fixed(
             format!("file blocks of {}", plural(threads, "thread", "threads")),
-            Bytes(threads * (FILE_BLOCK + row) + RECENT_BLOCKS),
+            Bytes(threads * (FILE_BLOCK + row) + BLOCK_CACHE),
         )
     }
 
@@ -190,7 +200,7 @@ impl HostNeeds {
         }
     }
 
-    /// While it counts, with the memory for triangles at vertices or on edges, if they are wanted.
+    /// While partitions are counted: the graph, and the triangles at vertices or on edges, if they are wanted.
     fn counting(&self, stage: &'static str, gpus: u64) -> Needs {
         let (needs, GraphSize { vertices, edges, .. }) = (self.always(Needs::to(stage)), self.size);
         let unless_shard = |sums| if self.shard { Bytes::ZERO } else { sums };
@@ -225,19 +235,18 @@ impl HostNeeds {
         Some(self.always(Needs::to(stage)).fixed(what, fixed).buffers(least.saturating_sub(fixed)))
     }
 
-    /// What is left for the windows of counts that are written one after another.
+    /// What is left for the windows in which counts are written.
     pub(super) fn window(&self) -> Result<Bytes> {
         self.writing().map_or(Ok(Bytes::ZERO), |needs| self.host.left(&needs))
     }
 
-    /// While the graph is peeled, without what that takes.
+    /// What the host holds while the graph is peeled, apart from the memory of peeling itself.
     fn beside_peeling(&self) -> Needs {
         let vertices = self.size.vertices.into();
         let at_vertices = if self.counts.vertices { held::<ByRank>(self.host, vertices) } else { Bytes::ZERO };
         self.always(Needs::to("peel the graph")).fixed("triangles at vertices", at_vertices)
     }
 
-    /// What is left for peeling the graph.
     pub(super) fn left_to_peel(&self) -> Result<Bytes> {
         self.host.left(&self.beside_peeling())
     }
@@ -272,9 +281,8 @@ impl HostNeeds {
 
     /// The memory for counting the doubled graph, which is moved to a file if memory is short; counting the graph itself takes `least`.
     fn doubled(&self, least: Bytes, gpus: u64) -> Needs {
-        let (size, counts) =
-            (DoubledGraph::at_most(&self.size), CountsWanted { vertices: true, ..CountsWanted::default() });
-        let doubled = Self { size, counts, shard: false, ..*self };
+        let counts = CountsWanted { vertices: true, ..CountsWanted::default() };
+        let doubled = Self { size: DoubledGraph::at_most(&self.size), counts, shard: false, ..*self };
         doubled
             .counting("count the arcs between neighbours", gpus)
             .fixed("triangles at vertices and on edges", self.beside_directions())
@@ -285,7 +293,7 @@ impl HostNeeds {
         self.host.beside(self.held + self.beside_directions())
     }
 
-    /// What this process takes while partitions are planned, beside METIS in its child.
+    /// The memory of this process while partitions are planned, without that of a METIS child.
     pub(super) fn floor_of_planning(&self) -> Bytes {
         self.host.floor(&self.planning()).bytes
     }
@@ -363,7 +371,7 @@ pub(super) fn least_on_gpus(gpus: u64, blocks: u64, longest_row: u32) -> Bytes {
 }
 
 /// Divides `left` among `gpus` GPUs: runs of resident rows take half of each share, each row block an eighth.
-pub(super) fn on_gpus(gpus: u64, blocks: u64, left: Bytes) -> OnGpus {
+fn on_gpus(gpus: u64, blocks: u64, left: Bytes) -> OnGpus {
     let staging = Bytes(gpus * trimill_kernels::STAGING_BYTES);
     let each = left.saturating_sub(staging).get() / gpus;
     let chunk = Bytes(each / 40).clamp(cuda::LEAST_CHUNK, cuda::CHUNK);

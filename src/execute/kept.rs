@@ -1,5 +1,5 @@
-//! Counts a directory of kept spills without the graph: a manifest and its spills in, as `trimill partition` or `trimill count --keep-spill` wrote
-//! them; the same result as from the graph out. Each spill is checked against the manifest before it is counted, and is kept.
+//! Counts kept spills, of `trimill partition` or `trimill count --keep-spill`, without the graph; the result is the same as with it. Each spill is
+//! compared with the manifest before it is counted, and is kept.
 
 use std::path::Path;
 use std::time::Instant;
@@ -17,10 +17,9 @@ use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_system::{Bytes, Control, Error, Result, machine};
 
 impl Job {
-    /// Refuses what cannot be asked of the kept spills in `dir`.
+    /// Refuses settings that do not apply to the kept spills in `dir`.
     pub(super) fn check_kept_spills(&self, dir: &Path) -> Result<()> {
         let Tables { partition, memory, input, run, spill, .. } = &self.settings;
-        // How the graph is read and partitioned.
         let fixed = [
             (*partition.partitioner() != Partitioner::Auto, "a partitioner"),
             (partition.parts() != Parts::Auto, "a number of parts"),

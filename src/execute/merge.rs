@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::details::{Details, keeps_answer};
+use super::details::{Details, ends_job};
 use super::results::result_of;
 use super::session::{Purpose, Session};
 use crate::cluster::for_shell;
@@ -79,7 +79,7 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
         .and_then(|()| details.finish(&session, Vec::new(), &mut result))
         .map_err(|error| with_prepare_advice(error, &path));
     let directory = job.settings.output.dir.clone();
-    if written.as_ref().is_err_and(|error| !keeps_answer(error)) {
+    if ends_job(&written) {
         return written.map(|()| (result, directory));
     }
     result.seconds = session.seconds();

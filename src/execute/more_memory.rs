@@ -1,6 +1,6 @@
-//! What a job would take with more memory: plans the graph again with larger budgets. Output: partitions and seconds with twice the device's budget,
-//! with one that holds the whole graph, with twice the host's, and with the largest useful one. Budgets that save nothing are left out, and larger
-//! device budgets if assigning the vertices again is expensive.
+//! Plans the graph again with larger budgets. Output: partitions and seconds with twice the device's budget, with one that holds the whole graph,
+//! with twice the host's budget, and with the largest useful one. Budgets that save no time are left out, and so are larger device budgets if
+//! assigning the vertices again is expensive.
 
 use std::sync::atomic::AtomicU64;
 
@@ -25,34 +25,26 @@ impl Estimating<'_> {
     pub(super) fn with_more(&self) -> Result<Vec<MoreMemory>> {
         let Planning { session, limits, .. } = self.planning;
         let (now, host, device) = (self.now(), session.host.budget(), limits.device);
-        let mut found: Vec<MoreMemory> = Vec::new();
-        let mut add = |budget, bytes: Bytes| -> Result<()> {
-            let of = match budget {
-                MemoryBudget::Device => self.within(Some(bytes), host)?,
-                MemoryBudget::Host if limits.device_from == BudgetFrom::Host => self.within(None, bytes)?,
-                MemoryBudget::Host => self.within(Some(device), bytes)?,
-            };
-            let JobEstimate { parts, preparing, counting: counting_seconds, .. } = of;
-            let seconds = of.seconds(limits.machine.gpus);
-            found.push(MoreMemory { budget, bytes, parts, preparing, counting_seconds, seconds });
-            Ok(())
-        };
+        let of_host = limits.device_from == BudgetFrom::Host;
         let asked = &session.job.settings.partition;
         let cut = now.parts > 1 && asked.parts() == Parts::Auto && asked.partitioner().is_cheap();
-        if cut && limits.device_from == BudgetFrom::Device {
-            let (twice, enough) = (rounded_up(Bytes(device.get().saturating_mul(2))), self.holds_all()?);
-            if twice < enough {
-                add(MemoryBudget::Device, twice)?;
+        let enough_device = (cut && !of_host).then(|| self.holds_all()).transpose()?;
+        let enough_host = self.enough_host(cut && of_host)?;
+        let mut found: Vec<MoreMemory> = Vec::new();
+        for (budget, before, enough) in
+            [(MemoryBudget::Device, device, enough_device), (MemoryBudget::Host, host, enough_host)]
+        {
+            let twice = Some(rounded_up(Bytes(before.get().saturating_mul(2)))).filter(|&twice| Some(twice) < enough);
+            for bytes in twice.into_iter().chain(enough) {
+                let of = match budget {
+                    MemoryBudget::Device => self.within(Some(bytes), host)?,
+                    MemoryBudget::Host if of_host => self.within(None, bytes)?,
+                    MemoryBudget::Host => self.within(Some(device), bytes)?,
+                };
+                let JobEstimate { parts, preparing, counting: counting_seconds, .. } = of;
+                let seconds = of.seconds(limits.machine.gpus);
+                found.push(MoreMemory { budget, bytes, parts, preparing, counting_seconds, seconds });
             }
-            add(MemoryBudget::Device, enough)?;
-        }
-        let enough = self.enough_host(cut && limits.device_from == BudgetFrom::Host)?;
-        if let Some(enough) = enough {
-            let twice = rounded_up(Bytes(host.get().saturating_mul(2)));
-            if twice < enough {
-                add(MemoryBudget::Host, twice)?;
-            }
-            add(MemoryBudget::Host, enough)?;
         }
         found.retain(|more| more.seconds < now.seconds(limits.machine.gpus));
         Ok(found)

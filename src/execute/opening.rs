@@ -1,6 +1,6 @@
 //! Opens the GPUs of a job while its input is read. Starting the driver and creating a context take some tenths of a second, loading kernels and
 //! reserving memory some more, so a thread begins as soon as the settings are known. What the driver maps is measured as the growth of the process's
-//! memory. If other work runs meanwhile, that is known only after both; so if the host's budget is tight, GPUs are opened before anything else.
+//! memory. If other work runs meanwhile, this is known only after both; so if the host's budget is tight, GPUs are opened before anything else.
 
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -24,7 +24,7 @@ const WARM_BYTES: u64 = trimill_kernels::STAGING_BYTES + RUNS_IN_FLIGHT * CHUNK.
 pub(super) struct Gpus {
     pub(super) workers: Vec<Cuda>,
     pub(super) budget: Bytes,
-    /// Whether they have more memory that was not reserved, since the input was estimated not to need it.
+    /// Whether memory of the GPUs was not reserved because the input was estimated not to need it.
     pub(super) have_more: bool,
 }
 
@@ -47,8 +47,8 @@ impl Opening {
             let start = Instant::now();
             let open = |ordinal| Cuda::open(ordinal, method, kernels);
             let mut workers = match devices {
-                Devices::All => together(Cuda::all()?, open)?,
-                Devices::List(list) => together(list, open)?,
+                Devices::All => in_parallel(Cuda::all()?, open)?,
+                Devices::List(list) => in_parallel(list, open)?,
             };
             let opened = start.elapsed();
             let budget = reserve(&mut workers, asked, Bytes::ZERO)?;
@@ -120,8 +120,8 @@ impl StartingDevice for Opening {
     }
 }
 
-/// Opens all GPUs in parallel: each takes some tenths of a second.
-fn together<T: Send>(ordinals: Vec<u32>, open: impl Fn(u32) -> Result<T> + Sync) -> Result<Vec<T>> {
+/// Opens all GPUs at the same time: each takes some tenths of a second.
+fn in_parallel<T: Send>(ordinals: Vec<u32>, open: impl Fn(u32) -> Result<T> + Sync) -> Result<Vec<T>> {
     let open = &open;
     std::thread::scope(|scope| {
         let threads: Vec<Result<_>> =

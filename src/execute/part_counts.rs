@@ -1,4 +1,4 @@
-//! Counts of partitions at vertices or on edges, on their way to the sums: of unfinished partitions, and of those in a run directory.
+//! Adds the counts of partitions at vertices or on edges to the sums, and keeps those of unfinished partitions and those in a run directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ impl<K: SumKey, P: Default> JobSums<K, P> {
         Ok(Self { keys, sums, run, unfinished: Mutex::default() })
     }
 
-    /// Counts a partition from where an earlier attempt stopped, and completes its file. If `count` fails, the next call continues from there.
+    /// Counts a partition from where an earlier attempt stopped, and completes its file. If `count` fails, the next call continues.
     pub(super) fn count(
         &self,
         part: u32,
@@ -75,7 +75,7 @@ impl<K: SumKey, P: Default> JobSums<K, P> {
         self.run.is_some()
     }
 
-    /// Saves a number for each key in a file of the run directory, if there is one. Runs in the current thread pool.
+    /// Writes a number for each key to a file of the run directory, if there is one. Runs in the current thread pool.
     pub(super) fn save(&self, part: u32, blocks: impl Iterator<Item = Vec<K::Count>>) -> Result<()> {
         let Some(mut file) = self.begin(part)? else { return Ok(()) };
         let mut first = 0;
@@ -86,7 +86,7 @@ impl<K: SumKey, P: Default> JobSums<K, P> {
         file.finish()
     }
 
-    /// Replaces the sums by what an earlier start saved. `false` if there is no such file, or it is damaged, which is logged.
+    /// Replaces the sums by those that an earlier start saved. `false` if there is no such file, or it is damaged, which is logged.
     pub(super) fn restore(&self, part: u32, pool: &ThreadPool) -> Result<bool> {
         let Some(saved) = self.file(part, "peeling begins again")? else { return Ok(false) };
         let sums = self.all()?;

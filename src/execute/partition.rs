@@ -42,7 +42,7 @@ impl Planned {
         let GraphCut::Sets(locals) = &self.plan.cut else {
             return Err(Error::defect("rank ranges that are to be spilled"));
         };
-        let dir = SpillDir::open(directory, true, self.session.job.settings.output.force(), self.fingerprint)?;
+        let dir = SpillDir::kept(directory, self.session.job.settings.output.force(), self.fingerprint)?;
         let mut stages = std::mem::take(&mut self.stages);
         let spills = self.write_spills(locals, dir, &mut stages)?;
         let Self { graph, plan, .. } = &self;

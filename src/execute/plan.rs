@@ -35,7 +35,7 @@ impl Planned {
         })
     }
 
-    /// The plan, and the costs of other numbers of parts. `has_rows`: whether the input has rows that can be read at any place.
+    /// The plan, and the costs of other numbers of parts. `has_rows`: whether the input's rows can be read in any order.
     fn report(self, has_rows: bool) -> Result<PlanReport> {
         let Self { graph, plan, limits, chosen, session, .. } = &self;
         let Session { job, pool, .. } = session;
@@ -45,7 +45,6 @@ impl Planned {
             ..PartitionFigures::planned(id, size, predicted)
         };
         let partitions = (0..).zip(plan.sizes.iter().zip(&plan.predictions)).map(planned).collect();
-        let parts = plan.parts();
         let planning = self.planning();
         let alternatives = match limits.whole {
             Some(_) => Vec::new(),
@@ -62,9 +61,8 @@ impl Planned {
             estimates.sized = true;
         }
         let mut advice = Vec::from_iter(self.advice_on_parts());
-        let building = (plan.cut.mode() == Mode::Spilled)
-            .then(|| self.building(parts as usize, job.settings.spill.keep()))
-            .transpose()?;
+        let keeps = job.settings.spill.keep();
+        let building = spills.then(|| self.building(plan.parts() as usize, keeps)).transpose()?;
         let disks = DiskNeeds::by_disk(self.disk_needs(building.as_ref())?)?;
         advice.extend(disks.iter().filter_map(|disk| disk.check().err()).map(|error| error.to_string()));
         let (estimate, more_memory) = parallel::within(pool, || -> Result<_> {
@@ -76,7 +74,7 @@ impl Planned {
             Ok((estimating.now(), estimating.with_more()?))
         })?;
         let least_to_count = self.least_host_memory();
-        // What a stage takes may grow with the budget: the floors are those with the least one.
+        // What a stage takes may grow with the budget, so the floors are computed with the least one.
         let needs = session.host_needs_of(graph.size(), Bytes::ZERO, job.settings.mode()).within(least_to_count);
         let mut host_floors = vec![session.host.floor(&least_to_prepare(graph, session.workspace()))];
         host_floors.extend(needs.floors(chosen.least_on_host, limits.machine.gpus as u64));
@@ -117,7 +115,7 @@ impl Planned {
         .complete())
     }
 
-    /// Whether the job, or the file of its assignment, says how many parts there are.
+    /// Whether the job, or a file that assigns the vertices, determines the number of parts.
     fn names_parts(&self) -> bool {
         let partition = &self.session.job.settings.partition;
         partition.parts() != Parts::Auto || matches!(partition.partitioner(), Partitioner::File(_))
@@ -135,10 +133,10 @@ impl Planned {
         }
     }
 
-    /// The least host memory for counting the graph, whatever parts that takes.
+    /// The least host memory for counting the graph, in any number of parts.
     fn least_host_memory(&self) -> Bytes {
         let Self { graph, limits, session, chosen, .. } = self;
-        // What a stage takes may grow with the budget, so the search starts from none.
+        // What a stage takes may grow with the budget, so the search starts from 0.
         let needs = session.host_needs_of(graph.size(), Bytes::ZERO, session.job.settings.mode()).within(Bytes::ZERO);
         let least = needs.enough(chosen.least_on_host, limits.machine.gpus as u64);
         least.max(session.least_for_metis(&needs))
@@ -149,7 +147,7 @@ impl Planning<'_> {
     /// The costs of several numbers of parts, without splitting; none if running the partitioner again is expensive, or takes too much memory.
     fn alternatives(&self, mode: Mode, row_block_limit: Bytes, partitioner: &Partitioner) -> Result<Vec<Alternative>> {
         const PARTS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
-        let Self { graph, footprint, .. } = *self;
+        let graph = self.graph;
         let limits = PlanLimits { row_block: Some(row_block_limit), ..*self.limits };
         let planner = Planner { limits: &limits, ..self.planner() };
         let budget = limits.device;
@@ -175,8 +173,7 @@ impl Planning<'_> {
             return Ok(Vec::new());
         }
         let (vertices, child_peak) = (VertexInfo::of(graph)?, AtomicU64::new(0));
-        let weight = |vertex: u32| footprint.resident(1, vertices.out_degrees[vertex as usize].into()).get();
-        let assigner = self.assigner(partitioner, &vertices, &weight, &child_peak);
+        let assigner = self.assigner(partitioner, &vertices, &child_peak);
         if !assigner.is_cheap() {
             return Ok(Vec::new());
         }

@@ -9,8 +9,8 @@ use crate::run_dir::{PlanRecord, RunDir};
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::{Bytes, Result};
 
-/// The plan recorded in `run` by an earlier start of this job, whose input is `identity` and whose graph has `vertices` vertices, if known: then
-/// warns of a plan that is not taken. A shard takes the plan unchecked: it is compared with the prepared job elsewhere, and the input need not exist.
+/// The plan that an earlier start of this job recorded in `run`. `identity` is the job's input; if `vertices`, the size of its graph, is known, warns
+/// of a plan that is not taken. A shard takes it unchecked: it is compared with the prepared job elsewhere, and the input need not exist.
 pub(super) fn recorded(
     run: &RunDir,
     settings: &Tables,

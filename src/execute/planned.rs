@@ -42,8 +42,8 @@ pub(super) struct Planned {
     pub(super) fingerprint: u128,
     /// Whether an earlier start recorded the plan.
     recorded: bool,
-    /// Peak resident memory up to the plan, including a child process but not what drivers mapped (if GPUs were opened meanwhile, perhaps a part of
-    /// it). The peak is measured anew from here on.
+    /// Peak resident memory up to the plan: with a child process, without what drivers mapped (of which a part may remain if GPUs were opened
+    /// meanwhile). From here on the peak is measured anew.
     pub(super) peak: Bytes,
     pub(super) session: Session,
 }
@@ -58,8 +58,8 @@ impl Planned {
         Session::unless_graph_damaged(step(self), path.as_deref())
     }
 
-    /// Records the plan and the outputs in the run directory, if there is one, and forgets an earlier result. Called when nothing refuses the job any
-    /// more: a start that is refused must leave a finished job as it is.
+    /// Records the plan and the outputs in the run directory, if there is one, and removes an earlier result. Called after all checks of the job: a
+    /// start that is refused must leave a finished job as it is.
     pub(super) fn begin(&self) -> Result<()> {
         let Session { job, run, .. } = &self.session;
         let Some(run) = run else { return Ok(()) };
@@ -125,7 +125,7 @@ impl Prepared {
         control.did_stage("open devices", start);
         let start = Instant::now();
         let limits = session.plan_limits(&chosen, &graph, shards);
-        // Else the doubled graph would be refused once everything else is counted.
+        // Otherwise the doubled graph would be refused only after everything else is counted.
         if job.counts().is_directed() && limits.device < chosen.floor.device {
             return Err(below_floor(limits.device, chosen.floor.device));
         }
@@ -218,7 +218,7 @@ impl Session {
         Ok(recorded)
     }
 
-    /// `error`; if it advises a host budget that does not hold the recorded partitions, counted on the cores, it advises one that does.
+    /// Returns `error`, with a larger host budget in its advice if the recorded partitions need that when the cores count them.
     fn with_recorded(
         &self,
         error: Error,
@@ -227,7 +227,7 @@ impl Session {
         needs: &HostNeeds,
     ) -> Error {
         let Some((record, cut)) = recorded else { return error };
-        // To find the sizes of sets of vertices takes memory, too.
+        // Computing the sizes of sets of vertices takes memory, too.
         if record.mode == Mode::Spilled && needs.floor_of_planning() > needs.host.budget() {
             return error;
         }
@@ -262,7 +262,7 @@ impl Session {
     }
 }
 
-/// Tells the user if the number of parts differs from the requested one.
+/// Tells the user if the number of parts is not the requested one.
 fn tell_other_parts(plan: &Plan, asked: &PartitionTable, device: Bytes) {
     if plan.parts() != plan.parts_asked {
         tracing::warn!(

@@ -42,12 +42,7 @@ impl<'a> Planning<'a> {
         Planner { graph, footprint, limits, control: &session.control }
     }
 
-    /// Seconds of building and streaming the partitions of a plan, if they are spilled.
-    pub(super) fn building(&self, plan: &Plan) -> f64 {
-        if plan.cut.mode() == Mode::Spilled { self.planner().spilled(plan) } else { 0.0 }
-    }
-
-    /// Seconds of counting by a plan, with building; `about` estimates counting by a method without an estimate of its own.
+    /// Seconds of counting by a plan, and of building what it spills; `about` estimates counting by a method without an estimate of its own.
     pub(super) fn counting(&self, plan: &Plan, about: impl Fn() -> f64) -> f64 {
         let Self { graph, method, footprint, limits, .. } = self;
         let machine = &limits.machine;
@@ -60,7 +55,8 @@ impl<'a> Planning<'a> {
             let candidate = Candidate { name: "", footprint, speed };
             estimate(&graph.size(), &candidate, limits.device, limits.largest_row_block, machine.rates.gpu_arcs)
         });
-        estimated.map_or_else(about, |of| of.seconds / machine.gpus.max(1) as f64) + self.building(plan)
+        let building = if plan.cut.mode() == Mode::Spilled { self.planner().spilled(plan) } else { 0.0 };
+        estimated.map_or_else(about, |of| of.seconds / machine.gpus.max(1) as f64) + building
     }
 
     /// `child_peak` becomes the peak memory of a METIS child. Runs in the job's threads.
@@ -77,15 +73,13 @@ impl<'a> Planning<'a> {
     }
 
     pub(super) fn sets(&self, partitioner: &Partitioner, child_peak: &AtomicU64) -> Result<Plan> {
-        let (graph, footprint, planner) = (self.graph, self.footprint, self.planner());
+        let planner = self.planner();
         if let Some(whole) = planner.whole(partitioner, self.session.job.settings.partition.parts())? {
             return Ok(whole);
         }
         let assigned = {
-            let vertices = VertexInfo::of(graph)?;
-            let weight = |vertex: u32| footprint.resident(1, vertices.out_degrees[vertex as usize].into()).get();
-            let assigner = self.assigner(partitioner, &vertices, &weight, child_peak);
-            planner.assigned(&vertices, &assigner)?
+            let vertices = VertexInfo::of(self.graph)?;
+            planner.assigned(&vertices, &self.assigner(partitioner, &vertices, child_peak))?
         };
         planner.sets(assigned)
     }
@@ -94,7 +88,6 @@ impl<'a> Planning<'a> {
         &'b self,
         partitioner: &'b Partitioner,
         vertices: &'b VertexInfo,
-        weight: &'b (dyn Fn(u32) -> u64 + Sync),
         child_peak: &'b AtomicU64,
     ) -> Assigner<'b> {
         let Session { job, metis, host, work_dir, control, .. } = self.session;
@@ -105,7 +98,7 @@ impl<'a> Planning<'a> {
             parts: job.settings.partition.parts(),
             seed: job.settings.partition.seed(),
             contract: job.settings.partition.metis.contract,
-            weight,
+            footprint: self.footprint,
             helper: metis.as_ref(),
             host_memory: host.budget(),
             beside_metis: self.session.host_needs(self.graph, job.settings.mode()).floor_of_planning(),

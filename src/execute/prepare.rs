@@ -49,7 +49,7 @@ pub fn prepare(
 }
 
 impl Session {
-    /// An earlier start's report, if all it made is unchanged, or merged already. Damaged files and other jobs' are removed with a warning.
+    /// The report of an earlier start, if its files are unchanged, or merged. Damaged files and those of other jobs are removed with a warning.
     fn prepared_earlier(&self, shards: Option<NonZeroU32>) -> Result<Option<PreparedReport>> {
         let Self { job, run, .. } = self;
         let Some(run) = run.as_ref().filter(|run| run.is_prepared()) else { return Ok(None) };
@@ -175,7 +175,7 @@ impl Planned {
 }
 
 impl Job {
-    /// Refuses settings of a job of a batch with which it would fail whatever its graph is.
+    /// Refuses settings with which a job of a batch would fail for any graph.
     pub fn check_settings(&self) -> Result<()> {
         match (self.cluster(), self.kept_spills()) {
             (Some(cluster), _) => self.check_for_shards(cluster.shards)?,

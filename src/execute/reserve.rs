@@ -45,7 +45,7 @@ impl Budget {
     }
 }
 
-/// Takes the same budget for all `workers`, as `asked`; workers share a GPU's memory. Returns a worker's, or less; fails if that is below `least`.
+/// Reserves the same budget, as `asked` or less, for each of the `workers`, and returns it; those on one GPU share its memory. Fails below `least`.
 pub(super) fn reserve<R: Reserve>(workers: &mut [R], asked: Budget, least: Bytes) -> Result<Bytes> {
     let ordinals: Vec<u32> = workers.iter().map(Reserve::ordinal).collect();
     let sharing = |ordinal: u32| ordinals.iter().filter(|&&other| other == ordinal).count() as u64;
@@ -59,13 +59,8 @@ pub(super) fn reserve<R: Reserve>(workers: &mut [R], asked: Budget, least: Bytes
     }
     let mut tries = 0;
     loop {
-        let mut refused = None;
-        for worker in &mut *workers {
-            refused = worker.reserve(budget)?.map(|free| (worker.ordinal(), free));
-            if refused.is_some() {
-                break;
-            }
-        }
+        let refusal = |worker: &mut R| Some(worker.reserve(budget).transpose()?.map(|free| (worker.ordinal(), free)));
+        let refused = workers.iter_mut().find_map(refusal).transpose()?;
         let Some((ordinal, free)) = refused else { return Ok(budget) };
         // Earlier workers of this GPU release what they have just taken, so each gets at least this share.
         let next = Bytes(free.get() / 20 * 19 / sharing(ordinal)).min(Bytes(budget.get() / 20 * 19));

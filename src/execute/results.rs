@@ -1,4 +1,4 @@
-//! Brings measurements into the form of reports.
+//! Converts measurements to the figures of reports.
 
 use std::time::Duration;
 

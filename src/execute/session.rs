@@ -1,5 +1,5 @@
-//! A session: a running job, with settings resolved to threads, budgets and directories. It goes through four states; each command stops at one of
-//! them. A shard of a prepared job begins with [`super::graph::Prepared`] from its run directory.
+//! A session: a running job, with settings resolved to threads, budgets and directories. It goes through four states, of which each command stops
+//! at one. A shard of a prepared job begins with [`super::graph::Prepared`], from its run directory.
 //!
 //! ```text
 //! Session::open  ->  input: Opened  ->  prepare: Prepared  ->  plan: Planned  ->  count: RunResult
@@ -61,7 +61,7 @@ pub struct Session {
     pub(crate) cache: Option<Cache>,
     pub(super) metis: Option<Helper>,
     pub(super) run: Option<RunDir>,
-    /// The files of counts that were there when the job began: [`crate::paths`] has allowed to replace them.
+    /// The files of counts that existed when the job began: [`crate::paths`] has allowed to replace them.
     replaced: Vec<PathBuf>,
     /// The temporary work directory of a job with a run directory, if the user named its parent.
     _work: Option<TemporaryDir>,
@@ -92,7 +92,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Removes what killed processes left; warns of directories in RAM. As slow as counting some thousand edges, so a question does it only to spill.
+    /// Removes files of killed processes; warns of directories in RAM. As slow as counting some thousand edges, so a question does it only to spill.
     pub(super) fn sweep_directories(&self) {
         for dir in BTreeSet::from([&self.spill_dir, &self.work_dir]) {
             if Directory::survey(dir.clone()).in_ram {
@@ -116,12 +116,10 @@ impl Session {
         let pool = Arc::new(threads::pool(job.settings.count.threads)?);
         let host = |budget| HostMemory::new(budget, pool.current_num_threads());
         let budget = job.settings.memory.host.unwrap_or(memory::default_budget());
-        let (host, preparing) = match budget > machine::memory() {
-            true => (host(budget), host(memory::default_budget())),
-            false => (host(budget), host(budget)),
-        };
+        let preparing = if budget > machine::memory() { memory::default_budget() } else { budget };
+        let (host, preparing) = (host(budget), host(preparing));
         let Places { spill: spill_dir, work: work_dir, temporary } = Places::make(&job.settings, run.as_mut())?;
-        // An input that can be read only once has no identity to be found by in the cache.
+        // An input that can be read only once has no identity, by which the cache would find it.
         let cached = job.settings.cache.enabled() && !job.is_read_once();
         let cache = cached.then(|| cache(&job.settings.cache)).flatten();
         let cache = match (cache, &mut run) {
@@ -160,7 +158,7 @@ impl Session {
         self.run.as_ref().is_some_and(RunDir::is_shared)
     }
 
-    /// Gives a file of counts its name. Unless forced, replaces only what was there when the job began.
+    /// Gives a file of counts its name. Unless forced, replaces only a file that existed when the job began.
     pub(super) fn finish_file(&self, file: Output) -> Result<()> {
         let path = file.name().to_path_buf();
         if file.finish(self.job.settings.output.force() || self.replaced.contains(&path))? {
@@ -194,7 +192,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether all spills that are to be kept are there, those of the job with this fingerprint.
+    /// Whether no spills are to be kept, or all of them are there and are of the job with this fingerprint.
     pub(super) fn has_kept_spills(&self, fingerprint: u128) -> bool {
         let dir = &self.spill_dir;
         let is_whole = |manifest: Manifest| {
@@ -204,7 +202,7 @@ impl Session {
         !self.job.settings.spill.keep() || Manifest::read(dir).is_ok_and(is_whole)
     }
 
-    /// Removes intermediate files of a finished job from its run directory, except kept spills; also spills of starts with another --spill-dir.
+    /// Removes intermediate files of a finished job, except kept spills, from its run directory, and spills of starts with another --spill-dir.
     pub fn tidy(&self) {
         let Some(run) = self.run.as_ref().filter(|run| !run.is_read_only()) else { return };
         run.remove_counts();

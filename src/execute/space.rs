@@ -1,4 +1,4 @@
-//! Disk space of counting: spilled partitions, triangles at vertices and on edges on their way to files, and these files.
+//! Disk space of counting: spilled partitions, sums of the triangles at vertices or on edges, and the files of these.
 
 use super::building::Building;
 use super::counters::in_memory;

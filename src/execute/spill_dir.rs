@@ -14,32 +14,30 @@ pub enum SpillDir {
     /// In a run directory, where later starts find the spills.
     Lasting {
         dir: PathBuf,
-        /// Whether spills stay when the job has ended.
         keep: bool,
-        /// Held if spills stay: other run directories may name the same place.
+        /// Held if spills stay when the job has ended: other run directories may name the same place.
         _lock: Option<FileLock>,
     },
     /// Kept; files written are removed when this is dropped, unless [`SpillDir::complete`] was called.
     Kept {
         dir: PathBuf,
-        /// Files that this job writes.
         written: Vec<PathBuf>,
-        /// Held until files that are not to stay are removed.
+        /// Held until `written` is removed, if it is.
         _lock: FileLock,
     },
 }
 
 impl SpillDir {
-    /// Makes the directory for a job with this fingerprint. `force` replaces spills of other jobs without a readable manifest.
-    pub fn open(parent: &Path, keep: bool, force: bool, fingerprint: u128) -> Result<Self> {
-        if !keep {
-            let dir = TemporaryDir::new(parent, "trimill-spill-")
-                .map_err(|e| e.advice("name a directory that can be written with --spill-dir"))?;
-            return Ok(Self::Temporary(dir));
-        }
-        let lock = locked(parent)?;
-        take_over(parent, fingerprint, force, |spill| !force && spill != Some(fingerprint))?;
-        Ok(Self::Kept { dir: parent.to_path_buf(), written: Vec::new(), _lock: lock })
+    pub fn temporary(parent: &Path) -> Result<Self> {
+        let dir = TemporaryDir::new(parent, "trimill-spill-");
+        dir.map(Self::Temporary).map_err(|e| e.advice("name a directory that can be written with --spill-dir"))
+    }
+
+    /// For a job with this fingerprint. `force` replaces spills of other jobs without a readable manifest.
+    pub fn kept(dir: &Path, force: bool, fingerprint: u128) -> Result<Self> {
+        let lock = locked(dir)?;
+        take_over(dir, fingerprint, force, |spill| !force && spill != Some(fingerprint))?;
+        Ok(Self::Kept { dir: dir.to_path_buf(), written: Vec::new(), _lock: lock })
     }
 
     /// For a job that is resumed in a run directory. Spills that are kept may be elsewhere, where `force` replaces those of other jobs.
@@ -79,7 +77,7 @@ impl SpillDir {
         }
     }
 
-    /// Whether it belongs to a run directory, and may have spills of an earlier start.
+    /// Whether it may have spills of an earlier start.
     pub fn lasts(&self) -> bool {
         matches!(self, Self::Lasting { .. })
     }
@@ -88,7 +86,7 @@ impl SpillDir {
         matches!(self, Self::Kept { .. } | Self::Lasting { keep: true, .. })
     }
 
-    /// The job is complete: its files are kept.
+    /// Keeps the files of the job, which is complete.
     pub fn complete(mut self) {
         if let Self::Kept { written, .. } = &mut self {
             written.clear();
@@ -104,9 +102,8 @@ fn locked(dir: &Path) -> Result<FileLock> {
     })
 }
 
-/// Removes the manifest of an earlier, equal job: there must be none while spills are written. If `replace`, also one that cannot be read, with the
-/// spills of other jobs, after a warning. Errors: `dir` has the manifest of another job, or a spill whose fingerprint, none if it cannot be read,
-/// shows that it `is_other`.
+/// Removes the manifest of an earlier, equal job: there must be none while spills are written. If `replace`, also removes an unreadable one and the
+/// spills of other jobs, after a warning. Errors: `dir` has the manifest of another job, or a spill that `is_other` by its fingerprint, if any.
 fn take_over(dir: &Path, fingerprint: u128, replace: bool, is_other: impl Fn(Option<u128>) -> bool) -> Result<()> {
     let path = dir.join(MANIFEST_NAME);
     let mut unreadable = false;
@@ -143,7 +140,7 @@ impl Drop for SpillDir {
     fn drop(&mut self) {
         if let Self::Kept { written, .. } = self {
             for file in written {
-                // If removal fails, no manifest is beside it, so it is not mistaken for a job's result.
+                // A file that stays is not taken for a job's result, since there is no manifest.
                 let _ = std::fs::remove_file(file);
             }
         }
@@ -158,7 +155,7 @@ mod tests {
     fn one_job_at_a_time_keeps_spills_in_a_directory() {
         let dir = tempfile::tempdir().unwrap();
         let refused = || {
-            let all = [SpillDir::open(dir.path(), true, true, 7), SpillDir::lasting(dir.path(), true, true, 7)];
+            let all = [SpillDir::kept(dir.path(), true, 7), SpillDir::lasting(dir.path(), true, true, 7)];
             for error in all.map(|opened| opened.err().unwrap()) {
                 assert!(error.kind() == Kind::Resource && error.to_string().contains("in use"), "{error}");
             }
@@ -166,7 +163,7 @@ mod tests {
         let lock = FileLock::of_dir(dir.path()).unwrap().unwrap();
         refused();
         drop(lock);
-        let mut kept = SpillDir::open(dir.path(), true, false, 7).unwrap();
+        let mut kept = SpillDir::kept(dir.path(), false, 7).unwrap();
         refused();
         let spill = dir.path().join(file_name(0));
         std::fs::write(&spill, "spill").unwrap();
@@ -176,7 +173,7 @@ mod tests {
         let lasting = SpillDir::lasting(dir.path(), true, false, 7).unwrap();
         refused();
         lasting.complete();
-        SpillDir::open(dir.path(), true, false, 7).unwrap().complete();
+        SpillDir::kept(dir.path(), false, 7).unwrap().complete();
     }
 
     #[test]
@@ -185,10 +182,10 @@ mod tests {
         let manifest = dir.path().join(MANIFEST_NAME);
         for text in ["", "{\"name\": \"an extension\"}"] {
             std::fs::write(&manifest, text).unwrap();
-            let error = SpillDir::open(dir.path(), true, false, 7).err().unwrap();
+            let error = SpillDir::kept(dir.path(), false, 7).err().unwrap();
             assert!(error.to_string().contains("--force"), "{error}");
             assert_eq!(std::fs::read_to_string(&manifest).unwrap(), text);
-            SpillDir::open(dir.path(), true, true, 7).unwrap();
+            SpillDir::kept(dir.path(), true, 7).unwrap();
             assert!(!manifest.exists());
             std::fs::write(&manifest, text).unwrap();
             SpillDir::lasting(dir.path(), true, false, 7).unwrap();

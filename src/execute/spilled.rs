@@ -1,4 +1,4 @@
-//! Partitions that were spilled earlier and are counted now: what each takes, from its spill and the manifest alone.
+//! Counts partitions that were spilled earlier: their sizes come from the spills and the manifest alone.
 
 use std::path::Path;
 
@@ -23,18 +23,16 @@ use trimill_system::{Bytes, Error, Result};
 pub(super) struct SpillsToCount<'a> {
     pub(super) manifest: &'a Manifest,
     pub(super) dir: &'a Path,
-    /// Those that are counted.
     pub(super) wanted: &'a dyn Fn(u32) -> bool,
     pub(super) journal: Option<&'a Journal>,
 }
 
 impl SpillsToCount<'_> {
-    /// The backends that count them.
     pub(super) fn backends(&self, needs: &HostNeeds, session: &Session) -> Result<ChosenBackends> {
         session.backends(needs, None).map_err(|error| self.with_enough(error, needs, session))
     }
 
-    /// `error`; if it advises a host budget that does not hold these spills, counted on the cores, it advises one that does.
+    /// Returns `error`, with a larger host budget in its advice if these spills need that when the cores count them.
     fn with_enough(&self, error: Error, needs: &HostNeeds, session: &Session) -> Error {
         let &Self { manifest, dir, wanted, .. } = self;
         let asked = session.job.settings.memory.device;

@@ -1,4 +1,4 @@
-//! What `trimill verify` does: the slow, independent count beside the fast ones.
+//! What `trimill verify` does: a slow count that is independent of the fast ones.
 
 mod names;
 
@@ -104,7 +104,7 @@ impl Session {
     }
 }
 
-/// Keeps nothing, where only the number of arcs is wanted.
+/// For the number of arcs alone.
 struct Discard;
 
 impl ArcSink for Discard {

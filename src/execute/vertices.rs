@@ -1,7 +1,7 @@
-//! Counts the triangles at each vertex: the passes over a partition, and where its counts go. A device holds a window of a partition's counters; if
-//! that is not all, the partition is counted once for each window. A window's counts are added to the sums after its whole pass has succeeded; if the
-//! device then fails, another one continues with the next window. With a run directory the counts of a partition are also written to a file, before
-//! its result is recorded, and a later start adds them from there.
+//! Counts the triangles at each vertex. A device holds a window of a partition's counters; if that is not all of them, the partition is counted once
+//! for each window. A window's counts are added to the sums after its whole pass has succeeded; if the device then fails, another one continues with
+//! the next window. With a run directory the counts of a partition are also written to a file, before its result is recorded, and a later start adds
+//! them from there.
 
 use std::path::Path;
 use std::time::Instant;
@@ -152,7 +152,7 @@ impl<'g> VertexSums<'g> {
     }
 }
 
-/// What the coefficients of all vertices need from the input, read again: the listed vertices, and the arcs between neighbours.
+/// Data for the coefficients of all vertices, from reading the input again: the listed vertices, and the arcs between neighbours.
 #[derive(Default)]
 struct ReadAgain {
     listed: Option<Vec<u64>>,
@@ -168,11 +168,9 @@ impl ReadAgain {
         };
         let start = Instant::now();
         let source = parallel::within(pool, || session.input_again())?;
-        let arcs = match wanted.directed {
-            true => Some(session.arcs_between_neighbours(graph, &source, sums, result)?),
-            false => None,
-        };
+        let mut arcs = None;
         if wanted.directed {
+            arcs = Some(session.arcs_between_neighbours(graph, &source, sums, result)?);
             control.did_stage("directions", start);
             result.stages.push(Stage::since("directions", start, Bytes(source.bytes()), Bytes::ZERO));
         }

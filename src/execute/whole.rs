@@ -38,7 +38,7 @@ impl Planned {
         let of = backends.len() as u32;
         let shares = (0..of).map(|index| Item::Share(EdgeShare { index, of })).collect();
         let details = Details::Total;
-        // The result is recorded once it is whole.
+        // No journal: the sum of all shares is recorded below.
         let partitions = self.partitions(None, &details);
         let known = partitions.known;
         let (all, devices) = partitions.count(shares, backends, &self.session)?;

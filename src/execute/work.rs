@@ -51,14 +51,14 @@ pub(super) struct SharedWork<'a> {
     pub(super) partitions: PartitionsToCount<'a>,
     pub(super) pool: &'a ThreadPool,
     pub(super) queue: &'a Queue<Item>,
-    /// What builds the partitions while they are counted; none if they are there.
+    /// None if the partitions exist before they are counted.
     pub(super) builders: Option<&'a Builders<'a>>,
     /// Whether spills that were built stay.
     pub(super) keeps: bool,
     pub(super) task: &'a Task,
-    /// What the task counts: partitions, or arcs, whose progress the backend reports.
+    /// The unit of `task`: partitions, or arcs if the backend reports its progress.
     pub(super) unit: Unit,
-    /// Stops builder and devices together when one of them fails.
+    /// Stops the builder and all devices when one of them fails.
     pub(super) control: &'a Control,
 }
 

@@ -82,7 +82,7 @@ impl Setting {
     }
 }
 
-/// Settings whose names are not their keys: they are those of the flags. The directory of a table is named after it, too.
+/// Settings that are named as their flags, not their keys. The key `dir` is named after its table, too.
 const RENAMED: &[(&str, &str)] = &[
     ("/cache/enabled", "cache"),
     ("/cache/max", "cache_max"),
@@ -146,7 +146,7 @@ pub(super) fn set(tables: &mut Tables, name: &str, setting: Setting) -> Result<(
     Ok(())
 }
 
-/// Names the directory for temporary files. Spills go there, too, unless another directory was named for them.
+/// Sets the directory for temporary files, and for spills, too, unless another directory was set for them.
 pub(super) fn set_work_dir(tables: &mut Tables, dir: Option<PathBuf>) {
     let before = std::mem::replace(&mut tables.work.dir, dir);
     if tables.spill.dir.is_none() || tables.spill.dir == before {

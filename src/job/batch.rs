@@ -45,10 +45,9 @@ impl Batch {
         let typed: JobFile = parse(text, path)?;
         let mut plain: Table = parse(text, path)?;
         let names = names(&typed, path)?;
-        let listed = names.iter().map(String::as_str);
         let sets = overrides.iter().filter_map(|set| Some((set.job.as_deref()?, "--set")));
         let mut named = sets.chain(only.iter().map(|name| (name.as_str(), "--only")));
-        named.try_for_each(|(name, flag)| known_job(name, listed.clone()).map_err(|error| error.at(flag)))?;
+        named.try_for_each(|(name, flag)| known_job(name, &names).map_err(|error| error.at(flag)))?;
 
         let defaults = table(plain.remove("defaults"));
         let entries = match plain.remove("job") {

@@ -64,7 +64,6 @@ impl FromStr for Partitioner {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let no_file = || Error::usage(format!("'{text}' names no file")).expected("file:PATH");
         match text {
             "auto" => Ok(Self::Auto),
             "rank" => Ok(Self::Rank),
@@ -73,14 +72,11 @@ impl FromStr for Partitioner {
             "contiguous-vertices" => Ok(Self::ContiguousVertices),
             "metis" => Ok(Self::Metis),
             _ => match text.strip_prefix("file:") {
-                Some("") => Err(no_file()),
-                Some(path) => Ok(Self::File(path.into())),
-                None if text == "file" => Err(no_file()),
-                None => Err(Error::usage(format!("'{text}' is not a partitioner")).expected(format!(
-                    "{} or file:PATH{}",
-                    Self::NAMES.join(", "),
-                    suggest::did_you_mean(text, Self::NAMES)
-                ))),
+                Some(path) if !path.is_empty() => Ok(Self::File(path.into())),
+                None if text != "file" => Err(Error::usage(format!("'{text}' is not a partitioner")).expected(
+                    format!("{} or file:PATH{}", Self::NAMES.join(", "), suggest::did_you_mean(text, Self::NAMES)),
+                )),
+                _ => Err(Error::usage(format!("'{text}' names no file")).expected("file:PATH")),
             },
         }
     }

@@ -67,13 +67,12 @@ impl Override {
 }
 
 /// Refuses a name that no job of the file has.
-pub fn known_job<'a>(job: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> Result<()> {
-    if names.clone().into_iter().any(|name| name == job) {
+pub fn known_job(job: &str, names: &[String]) -> Result<()> {
+    if names.iter().any(|name| name == job) {
         return Ok(());
     }
-    let listed: Vec<&str> = names.clone().into_iter().collect();
-    let hint = suggest::did_you_mean(job, names);
-    Err(Error::usage(format!("the file has no job '{job}'{hint}")).expected(format!("one of {}", listed.join(", "))))
+    let hint = suggest::did_you_mean(job, names.iter().map(String::as_str));
+    Err(Error::usage(format!("the file has no job '{job}'{hint}")).expected(format!("one of {}", names.join(", "))))
 }
 
 /// Merges `above` into `below`, key by key and table by table; `above` wins.

@@ -14,9 +14,9 @@ use super::{JOB, LOCK, PreparedJob, sealed_file};
 use trimill_system::disk::{self, FileLock, NewFile, SHARED};
 use trimill_system::{Error, Result};
 
-/// The beginning of its text: a directory with such a file is this program's, and may be tidied up.
+/// The beginning of the text: a directory with such a lock file is this program's, and may be tidied up.
 const MAGIC: &str = "trimill run directory, in use by process ";
-/// What is between the process and the id.
+/// Between the process and the id.
 const ID: &str = ", id ";
 const TEXT: u64 = 96;
 
@@ -49,7 +49,7 @@ pub(super) fn check(dir: &Path) -> Result<()> {
     if !dir.exists() || lacks_lock(dir, &path)? { Ok(()) } else { opened(dir, &path).map(drop) }
 }
 
-/// The lock file at `path` in `dir`, which is not locked yet, and what it says.
+/// Opens the lock file at `path` in `dir` without locking it; also returns its text.
 fn opened(dir: &Path, path: &Path) -> Result<(File, String)> {
     let mut said = String::new();
     match disk::open_plain_to_write(path).map_err(|e| not_opened(path, e))? {
@@ -67,7 +67,6 @@ pub(super) fn is_there(dir: &Path) -> bool {
     said_in(dir).is_some()
 }
 
-/// The id in the lock of `dir`, if there is one.
 pub(super) fn id_of(dir: &Path) -> Option<u64> {
     said_in(dir).and_then(|said| u64::from_str_radix(said.trim_end().split_once(ID)?.1, 16).ok())
 }
@@ -84,7 +83,7 @@ fn is_ours(said: &str, dir: &Path) -> bool {
     said.starts_with(MAGIC) || said.is_empty() && has_job()
 }
 
-/// Whether a lock may be made in `dir`: if it is empty, or has no file `lock`, but a valid prepared job, so that it is this program's.
+/// Whether a lock may be made in `dir`: if it is empty, or has no file `lock`, but a valid prepared job, and so is this program's.
 fn lacks_lock(dir: &Path, lock: &Path) -> Result<bool> {
     let mut there = std::fs::read_dir(dir).map_err(|e| Error::write(dir, e))?.flatten();
     // A lock file that still has its temporary name does not count as another file.
@@ -119,7 +118,7 @@ fn begin(dir: &Path, path: &Path) -> Result<Option<(FileLock, u64)>> {
     // The name must not outlast the text.
     file.sync()?;
     let lock = match file.persist_new(path) {
-        // The process that was first removed the file, as one that a killed process left.
+        // Another process was first, and removed this file as that of a killed process.
         Err(error) if error.io_kind() == Some(io::ErrorKind::NotFound) && path.exists() => None,
         lock => lock?,
     };

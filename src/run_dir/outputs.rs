@@ -31,7 +31,7 @@ struct AnnouncedFiles {
     left: Vec<WrittenFile>,
 }
 
-/// A file of counts as a job that was done left it.
+/// A file of counts as a finished job left it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenFile {
@@ -59,8 +59,8 @@ fn known_outputs(path: &Path) -> AnnouncedFiles {
     sealed_file::read(&path.join(ANNOUNCED)).ok().flatten().unwrap_or_default()
 }
 
-/// The files outside of the run directory that earlier starts announced: the job's own, which may be replaced, and those that somebody changed since
-/// it was done. Warns if they are not known.
+/// The files outside of the run directory that earlier starts announced: first the job's own, which may be replaced, then those that were changed by
+/// others after the job was done. Warns if they are not known.
 pub fn announced(path: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     if path.is_dir()
         && let Err(error) = sealed_file::read::<AnnouncedFiles>(&path.join(ANNOUNCED))
@@ -75,8 +75,8 @@ pub fn announced(path: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
 }
 
 impl RunDir {
-    /// Announces the job's files elsewhere, and the directory of its temporary spills, before the first is written. Keeps an existing result if it
-    /// is `complete`, with all wanted counts, else removes it.
+    /// Announces the job's files elsewhere, and the directory of its temporary spills, before the first is written. Removes an existing result unless
+    /// it is `complete`, with all wanted counts.
     pub fn announce(&self, files: Vec<PathBuf>, spills: Option<&Path>, complete: bool) -> Result<()> {
         if !complete {
             self.forget_result()?;
@@ -95,7 +95,7 @@ impl RunDir {
         if all == known || self.read_only { Ok(()) } else { sealed_file::write(&self.path.join(ANNOUNCED), &all) }
     }
 
-    /// Whether the start that wrote the result wrote all files of these outputs, each for the same setting.
+    /// Whether the start that wrote the result also wrote all files of these outputs, each for the same setting.
     pub fn has_written(&self, outputs: &OutputTable) -> bool {
         let Some(written) = known_outputs(&self.path).written else { return outputs.count_files().next().is_none() };
         let Ok(wanted) = outputs.absolute() else { return false };
@@ -103,7 +103,7 @@ impl RunDir {
         files.all(|(wanted, written)| wanted.is_none() || wanted == written)
     }
 
-    /// Records these outputs as what the start that was done has written, and its files as they are now.
+    /// Records that this start, which is done, has written these outputs, and the present state of the files.
     pub(super) fn record_written(&self, outputs: &OutputTable) -> Result<()> {
         let known = known_outputs(&self.path);
         let mut all = AnnouncedFiles { written: Some(outputs.absolute()?), ..known.clone() };

@@ -1,5 +1,5 @@
-//! The plan of a run directory, so that partitions stay the same on later starts even if budgets change: `plan.json`, with rank ranges, or
-//! beside it the part of each rank, `u32`, little-endian, compressed by zstd: up to 4 bytes a vertex.
+//! The plan of a run directory, so that partitions stay the same on later starts even if budgets change: `plan.json`, with rank ranges; for other
+//! partitions, `locals.zst` beside it has the part of each rank, as little-endian `u32` compressed by zstd: up to 4 bytes a vertex.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ pub struct PlanRecord {
     vertices: u32,
     /// The ranks of each partition; empty if partitions are not rank ranges.
     ranges: Vec<LocalsAndHeads>,
-    /// Of the file with the partition of each vertex; 0 without it.
+    /// Of `locals.zst`; 0 without it.
     #[serde(with = "hex")]
     locals_checksum: u64,
 }

@@ -38,7 +38,7 @@ impl PreparedJob {
         self.report.parts
     }
 
-    /// The job as `how` counts it: within its budgets, by its method, on its devices.
+    /// The job with the budgets, the method and the devices of `how`.
     #[must_use]
     pub fn counted_as(&self, how: Job) -> Job {
         let mut job = self.job.clone().without_cache();
@@ -68,7 +68,7 @@ impl PreparedJob {
 }
 
 impl RunDir {
-    /// Fails if the directory `path` of a job, which is prepared for shards or not, would be refused whatever its input is; changes nothing.
+    /// Fails if the directory `path` of a job would be refused for any input; changes nothing. `shards`: whether the job is prepared for shards.
     pub fn check_place(path: &Path, shards: bool) -> Result<()> {
         let run = Self::unlocked(path);
         if !run.is_only_read() {

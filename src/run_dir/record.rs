@@ -83,9 +83,9 @@ impl JobRecord {
         Self { input: identity.files.clone(), ..self }
     }
 
-    /// The error, which names each setting that differs, old and new, if a start with the job `now` cannot continue the job `self` that was recorded
-    /// in `dir`. Asking for what `plan` says was chosen, or leaving the choice to the planner, is no difference. Files that can only be compared by
-    /// contents are hashed; `now` gets the hashes.
+    /// If a start with the job `now` cannot continue the job `self`, recorded in `dir`: the error, which names each differing setting, old and new.
+    /// To ask for what `plan` chose, or to leave the choice to the planner, is no difference. Files that can only be compared by contents are hashed;
+    /// `now` gets the hashes.
     pub fn refusal(
         &self,
         now: &mut Self,
@@ -136,8 +136,8 @@ impl JobRecord {
 }
 
 impl RunDir {
-    /// Fails if the directory belongs to another job than `job`, which gets recorded hashes of contents. Any job may use it before [`Self::record`],
-    /// and as long as the recorded job has nothing here to go on from.
+    /// Fails if the directory belongs to another job. `job` gets the recorded hashes of contents. Any job may use the directory before
+    /// [`Self::record`], and as long as the recorded job has nothing here to continue from.
     pub fn claim(&self, job: &mut JobRecord, control: &Control) -> Result<()> {
         let path = self.path.join(JOB);
         let before = sealed_file::read::<JobRecord>(&path)
@@ -152,7 +152,7 @@ impl RunDir {
         if now == before || self.read_only { Ok(()) } else { sealed_file::write(&path, &now) }
     }
 
-    /// Whether the job `before` began to count or to spill here, or has a graph that is not that of `now`, too.
+    /// Whether the job `before` began to count or to spill here, or has a graph other than that of `now`.
     fn has_work(&self, before: &JobRecord, now: &JobRecord) -> bool {
         const OF_ANY_START: [&str; 5] = [LOCK, JOB, GRAPHS, SPILLS, WORK];
         let same_graph = before.format == now.format && before.input().paths_only() == now.input().paths_only();
@@ -166,7 +166,7 @@ impl RunDir {
         Ok(sealed_file::read::<JobRecord>(&self.path.join(JOB))?.map(|job| job.input()))
     }
 
-    /// Records the directory's job, once its input is hashed, and before anything is kept here that another job could take for its own.
+    /// Records the directory's job, after its input is hashed and before anything is stored here that another job could take for its own.
     pub fn record(&self, job: &JobRecord) -> Result<()> {
         let path = self.path.join(JOB);
         if path.exists() { Ok(()) } else { sealed_file::write(&path, job) }

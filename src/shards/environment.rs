@@ -8,6 +8,8 @@ use trimill_system::{Error, Result};
 /// The variable that says how many shards there are, for schedulers that do not.
 pub const COUNT: &str = "TRIMILL_SHARDS";
 
+const ADVICE: &str = "name the shard, such as --shard 0/16";
+
 struct SchedulerVariables {
     name: &'static str,
     index: &'static str,
@@ -43,15 +45,12 @@ pub fn shard(variable: impl Fn(&str) -> Option<String>, prepared: Option<NonZero
         let names = SCHEDULERS.map(|scheduler| scheduler.index).join(", ");
         return Err(Error::usage("--shard auto, and no scheduler's variables are set")
             .expected(format!("one of {names}"))
-            .advice("name the shard, such as --shard 0/16"));
+            .advice(ADVICE));
     };
+    let wrong = |name: &str, text| Error::usage(format!("{name} is '{text}'")).expected("a number").advice(ADVICE);
     let number = |name: &str| match variable(name) {
         None => Ok(None),
-        Some(text) => text.trim().parse::<u32>().map(Some).map_err(|_| {
-            Error::usage(format!("{name} is '{text}'"))
-                .expected("a number")
-                .advice("name the shard, such as --shard 0/16")
-        }),
+        Some(text) => text.trim().parse::<u32>().map(Some).map_err(|_| wrong(name, text)),
     };
     let given = match scheduler.count.into_iter().chain([COUNT]).find(|name| variable(name).is_some()) {
         Some(name) => number(name)?.map(|count| (count, name)),
@@ -60,7 +59,7 @@ pub fn shard(variable: impl Fn(&str) -> Option<String>, prepared: Option<NonZero
     let Some((count, from)) = given else {
         return Err(Error::usage(format!("{} does not say how many shards there are", scheduler.name))
             .expected(format!("{COUNT}, or a job prepared with --shards"))
-            .advice("name the shard, such as --shard 0/16"));
+            .advice(ADVICE));
     };
     let (first, step) = match scheduler.first {
         Some((first, step)) => (number(first)?.unwrap_or(0), number(step)?.unwrap_or(1).max(1)),
@@ -72,9 +71,7 @@ pub fn shard(variable: impl Fn(&str) -> Option<String>, prepared: Option<NonZero
     let Some(shard) = shard else {
         return Err(Error::usage(format!("{} is {id}, and {from} is {count}", scheduler.index))
             .expected("a number for each shard, from the first on")
-            .advice(
-                "name the shard, such as --shard 0/16; a part of an array that is submitted again has other numbers",
-            ));
+            .advice(format!("{ADVICE}; a part of an array that is submitted again has other numbers")));
     };
     Ok((shard, format!("{} of {}, and {from}", scheduler.index, scheduler.name)))
 }

@@ -1,5 +1,5 @@
-//! The commands: glue between the command line, what the library executes, and the reports. A parsed [`Command`] and a [`CommandContext`]
-//! come in; text on the context's outputs goes out, and a [`CommandOutcome`] or an error, which only the program turns into exit codes.
+//! The commands: each runs what the library executes for a parsed [`Command`], and writes its report to the outputs of a [`CommandContext`].
+//! [`CommandOutcome`]s and errors become exit codes only in `main.rs`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub(crate) struct CommandContext<'a> {
     pub(crate) program: Option<PathBuf>,
 }
 
-/// How a command ended that has printed everything: none for 'done', else the kind of the worst error on the way.
+/// How a command ended that has printed everything: none for 'done', else the kind of the worst error.
 pub(crate) type CommandOutcome = Option<Kind>;
 
 /// Runs `command`. The error that stopped it is not printed yet.
@@ -90,7 +90,7 @@ impl CommandContext<'_> {
         let _ = writeln!(self.err, "error: {}", printable(what));
     }
 
-    /// Reports on standard error if a table of counts takes standard output.
+    /// Writes `report` as a JSON line, or as text; on standard error if a `table` of counts takes standard output.
     fn report_beside<R: json::Json>(
         &mut self,
         table: bool,
@@ -106,7 +106,6 @@ impl CommandContext<'_> {
         .map(|()| None)
     }
 
-    /// Writes `report` as a JSON line, or as text by `text`.
     fn report<R: json::Json>(
         &mut self,
         as_json: bool,

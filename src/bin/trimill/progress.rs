@@ -1,6 +1,6 @@
-//! Progress on standard error: a bar on a terminal, plain lines elsewhere, or nothing. One line for the whole job, from the reports of
-//! [`trimill::Control`]: the share that is done, the time left, and the current task. Many threads report at once, so an advance takes one
-//! shared lock, one atomic addition and one reading of the clock.
+//! Progress on standard error: a bar on a terminal, plain lines elsewhere, or nothing. A line describes the whole job: the share that is done, the
+//! time left, and the current task. Many threads report to [`trimill::Control`] at once, so an advance costs one shared lock, one atomic addition
+//! and one reading of the clock.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -225,7 +225,7 @@ impl Observer for ShownProgress {
         let mut tasks = self.tasks.write().unwrap_or_else(PoisonError::into_inner);
         let Some(task) = tasks.remove(&task) else { return };
         match &self.target {
-            // The next line shows it again; none comes if this was the last task, and the answer follows.
+            // The next line shows the bar again; after the last task none comes, and the answer follows.
             ProgressTarget::Bar(bar) if tasks.is_empty() => bar.finish_and_clear(),
             ProgressTarget::Bar(_) => {}
             ProgressTarget::Lines(out) => {

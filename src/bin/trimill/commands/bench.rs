@@ -53,7 +53,7 @@ pub(super) fn child(context: &mut CommandContext<'_>) -> Result<CommandOutcome> 
     Ok(None)
 }
 
-/// Writes the files; before the end only regular ones, which the next report replaces.
+/// Writes the files; before the end only regular files, which the next report replaces.
 fn write(command: &BenchCommand, report: &BenchReport, at_end: bool) -> Result<()> {
     let now = |file: &&PathBuf| at_end || !matches!(disk::file_of_output(file), Ok(None));
     let mut outputs: Vec<(&Path, String)> = Vec::new();

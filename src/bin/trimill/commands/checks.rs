@@ -1,4 +1,4 @@
-//! Settings without effect: refused before anything is read.
+//! Refuses settings without effect before anything is read.
 
 use trimill::program::{BatchJob, Choice, ClusterTable, Job, Prepare, Tables};
 use trimill::{Backend, Error, Partitioner, Result};

@@ -1,6 +1,6 @@
 //! `trimill run`: the jobs of a file, one after another. Errors in the file itself are reported before the first job. A job that fails is
-//! reported on standard error and in the summary, and the next one starts; a result whose files cannot be written is printed all the same;
-//! an interruption ends the batch. The outcome is the worst of all jobs.
+//! reported on standard error and in the summary, and the next one starts; a result whose files cannot be written is still printed; an
+//! interruption ends the batch. The outcome is the worst of all jobs.
 
 use crate::text::table::{TableColumn, grid, or_dash, thousands};
 use crate::text::{reports, result};
@@ -34,7 +34,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
         return check(&batch, command.answer.json, context);
     }
     checks::check_machine(&batch.jobs).map_err(|error| error.at_if_unset(&command.file))?;
-    // Of a job that a cluster counts, the report has nothing.
+    // The report does not show jobs that a cluster counts.
     for BatchJob { job, .. } in &mut batch.jobs {
         job.recorded |= report.is_some() && job.cluster().is_none();
     }
@@ -161,7 +161,6 @@ impl JobsDone {
     }
 }
 
-/// A summary line of a job that counted nothing and began at `begun`.
 fn line(name: &str, begun: Option<Instant>, outcome: String) -> SummaryLine {
     let seconds = begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
     SummaryLine { job: name.into(), counted: None, seconds, outcome }
@@ -183,7 +182,6 @@ fn of_job(name: &str) -> String {
     format!("job '{}': ", printable(name))
 }
 
-/// Prepares a job for its cluster and writes the scripts.
 fn for_cluster(name: &str, job: &Job, context: &CommandContext<'_>) -> Result<ClusterJobReport> {
     let cluster = &job.settings.cluster;
     job.check_files()?;
@@ -213,7 +211,7 @@ fn check(batch: &Batch, as_json: bool, context: &mut CommandContext<'_>) -> Resu
         if let Err(error) = job.check_files_after(&made).and_then(|()| job.check_run_dir()) {
             worst = worst.max(Some(context.tell(&of_job(name), &error)));
         }
-        // What a cluster counts is not there when the next job starts.
+        // A cluster's results do not exist yet when the next job starts.
         if job.cluster().is_none() {
             made.extend(job.made());
         }

@@ -6,7 +6,7 @@ use super::table::{TableColumn, grid, or_dash, prefixed, seconds, thousands, thr
 use trimill::program::plural;
 use trimill::program::report::bench::{BenchReport, GraphReport, MethodReport, Spread};
 
-/// Ordered by importance, the last ones most important: a narrow terminal omits columns from the second on.
+/// A narrow terminal omits columns from the second on, so the last ones are the most important.
 const COLUMNS: [TableColumn<MethodReport>; 14] = [
     TableColumn { heading: "method", cell: |m| format!("{} on {}", m.title(), m.backend) },
     TableColumn { heading: "runs", cell: |m| if m.runs.is_empty() { "-".into() } else { m.runs.len().to_string() } },

@@ -175,7 +175,7 @@ fn memory(result: &RunResult) -> String {
     format!("host {}, {what} {}", of(result.peak_host_bytes, result.host_memory), of(counting, result.device_memory))
 }
 
-/// The time of the job, and of counting if counting is a part of it: not with several devices or partitions resumed from an earlier start.
+/// The time of the job, and that of counting if it is a part of the former: not with several devices, or partitions of an earlier start.
 fn time(result: &RunResult) -> String {
     let (whole, counting) = (result.seconds, result.counting_seconds());
     let part = if counting <= whole { format!(", counting {}", seconds(counting)) } else { String::new() };
@@ -214,13 +214,13 @@ fn readable(figure: Figure) -> String {
     match figure {
         Figure::Number(number) => number.map_or("-".into(), |number| number.to_string()),
         Figure::Count(count) => thousands(count),
-        Figure::Size(bytes) => Bytes(u64::try_from(bytes).unwrap_or(u64::MAX)).to_string(),
+        Figure::Size(bytes) => bytes_of(bytes),
         Figure::Seconds(seconds) => format!("{seconds:.3}"),
         Figure::Flag(flag) => yes(flag),
     }
 }
 
-/// The rows that a table shows, in order, and a line that says how many are left out.
+/// The rows that a table shows, in order, and a line about those that are left out.
 fn largest(rows: &[PartitionFigures], shown: ShownTables) -> (Vec<&PartitionFigures>, String) {
     if shown != ShownTables::Short || rows.len() <= MOST_ROWS {
         return (rows.iter().collect(), String::new());

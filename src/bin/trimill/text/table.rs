@@ -1,4 +1,4 @@
-//! Builds tables: columns as values, numbers in readable form.
+//! Builds tables and lists, with numbers in readable form.
 
 use std::io::stdout;
 
