@@ -113,18 +113,7 @@ impl InputFile {
         let Some(compression) = self.compression else { return Ok(self) };
         let at_least = plain_at_least(&self.file, compression);
         let mut spool = Spool::new("the plain text", &self.path, work_dir, at_least)?;
-        let mut stream = self.stream(None)?;
-        loop {
-            control.check()?;
-            let plain = stream.fill_buf().map_err(|e| self.damaged(e))?;
-            let read = plain.len();
-            if read == 0 {
-                break;
-            }
-            spool.write(plain)?;
-            stream.consume(read);
-        }
-        drop(stream);
+        spool.copy(self.stream(None)?, control, |e| self.damaged(e))?;
         let file = spool.finish()?;
         // A file that was compressed twice is not decompressed again; no format begins like that, so it is refused.
         Ok(Self { compression: None, member: self.member, ..Self::stored(&self.path, file, self.spooled)? })

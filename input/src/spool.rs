@@ -2,6 +2,7 @@
 //! Input: bytes in chunks. Output: a file without a name, which is removed when it is closed, with checksums, which are compared at each read. The
 //! copy fails before the disk is full, which would affect other programs. Costs one write of the bytes, and a query of free space per [`STEP`].
 
+use std::io::{self, BufRead};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use super::compression::Compression;
 use super::spooled::{PIECE, SpooledBytes};
 use super::storage::Storage;
 use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
-use trimill_system::{Bytes, Error, Result};
+use trimill_system::{Bytes, Control, Error, Result};
 
 /// Other programs write to the disk too, so its free space is queried again after this many bytes.
 const STEP: u64 = 64 << 20;
@@ -74,6 +75,25 @@ impl<'a> Spool<'a> {
         Ok(())
     }
 
+    /// Writes all of `from`; returns the size of the copy. `unreadable` makes the error of a failed read.
+    pub(super) fn copy(
+        &mut self,
+        mut from: impl BufRead,
+        control: &Control,
+        unreadable: impl Fn(io::Error) -> Error,
+    ) -> Result<u64> {
+        loop {
+            control.check()?;
+            let bytes = from.fill_buf().map_err(&unreadable)?;
+            let read = bytes.len();
+            if read == 0 {
+                return Ok(self.written);
+            }
+            self.write(bytes)?;
+            from.consume(read);
+        }
+    }
+
     fn write_rest(&mut self) -> Result<()> {
         let written = self.file.write(&self.rest);
         let doing = |error: Error| error.while_doing(&format!("{} of {}", self.what, self.from.display()));
@@ -134,7 +154,7 @@ pub(super) fn plain_at_least(file: &Storage, compression: Compression) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{self, Read, Write};
+    use std::io::{Read, Write};
 
     use super::*;
     use crate::storage::Pread;

@@ -181,17 +181,8 @@ impl ViewedText {
             _ => {
                 let length = buffer.end - buffer.start;
                 let mut spool = Spool::new("a copy of a column's texts", batch.path, batch.work_dir, length)?;
-                let (mut bytes, mut piece, mut copied) = (batch.bytes(end, buffer, 0)?, vec![0; PIECE], 0);
-                loop {
-                    control.check()?;
-                    match bytes.read(&mut piece).map_err(|error| batch.unreadable(end, error))? {
-                        0 => break,
-                        read => {
-                            spool.write(&piece[..read])?;
-                            copied += read as u64;
-                        }
-                    }
-                }
+                let bytes = BufReader::with_capacity(PIECE, batch.bytes(end, buffer, 0)?);
+                let copied = spool.copy(bytes, control, |error| batch.unreadable(end, error))?;
                 (spool.finish()?, 0..copied)
             }
         };
