@@ -20,11 +20,11 @@ const MOST_EXTENSION: u64 = 1 << 16;
 
 /// Whether a block is a member's header: the checksum is right, and, since that happens by chance in 10^-8 of cases, name or magic agree.
 pub(super) fn is_header(block: &[u8], named: bool) -> bool {
-    let Some(block) = block.first_chunk::<BLOCK>() else { return false };
-    (named || block[257..].starts_with(b"ustar")) && has_checksum(block)
+    block.get(..BLOCK).is_some_and(|block| (named || block[257..].starts_with(b"ustar")) && has_checksum(block))
 }
 
-fn has_checksum(block: &[u8; BLOCK]) -> bool {
+/// `block` must have [`BLOCK`] bytes.
+fn has_checksum(block: &[u8]) -> bool {
     // The bytes of the checksum itself count as blanks.
     let sum = |bytes: &[u8]| bytes.iter().map(|&byte| u32::from(byte)).sum::<u32>();
     let header = Header::from_byte_slice(block);
@@ -58,8 +58,7 @@ impl<'a> TarMembers<'a> {
         loop {
             self.contents += self.padding;
             self.contents(|_| Ok(()))?;
-            let mut block = [0; BLOCK];
-            self.fill(&mut block)?;
+            let block = self.take(BLOCK as u64)?;
             if block.iter().all(|&byte| byte == 0) {
                 self.finish()?;
                 return Ok(None);
@@ -128,21 +127,14 @@ impl<'a> TarMembers<'a> {
             let error = self.wrong(&format!("an extension header of {bytes} bytes"));
             return Err(error.expected(format!("at most {MOST_EXTENSION}")));
         }
-        let mut read = vec![0; bytes as usize];
-        self.fill(&mut read)?;
         self.contents = 0;
-        Ok(read)
+        self.take(bytes)
     }
 
-    fn fill(&mut self, into: &mut [u8]) -> Result<()> {
-        let mut read = 0;
-        while read < into.len() {
-            match self.stream.read(&mut into[read..]).map_err(|e| self.file.damaged(e))? {
-                0 => return Err(self.cut()),
-                more => read += more,
-            }
-        }
-        Ok(())
+    fn take(&mut self, bytes: u64) -> Result<Vec<u8>> {
+        let mut read = Vec::with_capacity(bytes as usize);
+        self.stream.by_ref().take(bytes).read_to_end(&mut read).map_err(|e| self.file.damaged(e))?;
+        if (read.len() as u64) < bytes { Err(self.cut()) } else { Ok(read) }
     }
 
     /// Reads what follows the end mark: padding, some KiB of zeros at most.
