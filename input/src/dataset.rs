@@ -13,7 +13,7 @@ use super::file::InputFile;
 use super::format::Format;
 use super::graphalytics::GraphalyticsFiles;
 use super::graphar::NamedFiles;
-use super::graphar::places::LocalGraphar;
+use super::graphar::places::{LocalGraphar, sorted_entries};
 use super::part_list;
 use super::part_names::{is_note, keeps_versions};
 use super::stat::Watched;
@@ -170,11 +170,8 @@ impl<'a> InputPattern<'a> {
 
 /// The paths that a pattern matches, sorted, without empty and hidden files; anything else, or a URL, unchanged.
 fn matching(input: &Path) -> Result<Vec<PathBuf>> {
-    let found = match InputPattern::of(input).and_then(|pattern| glob::glob(&pattern.below(pattern.dir)).ok()) {
-        Some(paths) => paths.collect::<Result<Vec<_>, _>>(),
-        None => Ok(Vec::new()),
-    };
-    let found = found.map_err(|error| {
+    let paths = InputPattern::of(input).and_then(|pattern| glob::glob(&pattern.below(pattern.dir)).ok());
+    let found = paths.into_iter().flatten().collect::<Result<Vec<_>, _>>().map_err(|error: glob::GlobError| {
         let path = error.path().to_path_buf();
         Error::read(path, error.into())
     })?;
@@ -217,11 +214,7 @@ fn add_files(dir: &Path, levels: u32, files: &mut Vec<PathBuf>) -> Result<()> {
     if levels == 0 {
         return Err(Error::data(dir, format!("is more than {MOST_LEVELS} directories deep")).expected(EXPECTED));
     }
-    let unreadable = |error| Error::read(dir, error);
-    let entries = std::fs::read_dir(dir).map_err(unreadable)?;
-    let mut paths =
-        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
-    paths.sort_unstable();
+    let paths = sorted_entries(dir).map_err(|error| Error::read(dir, error))?;
     if let Some(error) = paths.iter().find_map(|path| keeps_versions(path)) {
         return Err(error);
     }
