@@ -70,14 +70,19 @@ impl Binary {
                     )?;
                 }
             }
-            _ => {
-                for &[tail, head] in words(&window) {
-                    batch.push(u64::from(u32::from_le_bytes(tail)), u64::from(u32::from_le_bytes(head)))?;
-                }
-            }
+            _ => push_pairs(&window, &mut batch)?,
         }
         batch.finish()
     }
+}
+
+/// Delivers the records of `bin-u32`.
+#[inline]
+pub(super) fn push_pairs(bytes: &[u8], batch: &mut ArcBatch<'_>) -> Result<()> {
+    for &[tail, head] in words(bytes) {
+        batch.push(u64::from(u32::from_le_bytes(tail)), u64::from(u32::from_le_bytes(head)))?;
+    }
+    Ok(())
 }
 
 fn words<const W: usize, const N: usize>(bytes: &[u8]) -> &[[[u8; W]; N]] {

@@ -12,6 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
+use super::binary::push_pairs;
 use super::compression::{Compression, not_read};
 use super::hints::{TELLING, in_place_of_a_graph};
 use super::{ArcSink, Reader};
@@ -164,9 +165,7 @@ impl PairStream {
                     .expected(format!("a multiple of {PAIR}, the bytes of an arc in bin-u32"))
                     .advice("what writes to the pipe ended early, or writes another format: name it with --format"));
             }
-            for &[tail, head] in buffer[..filled].as_chunks::<4>().0.as_chunks::<2>().0 {
-                batch.push(u64::from(u32::from_le_bytes(tail)), u64::from(u32::from_le_bytes(head)))?;
-            }
+            push_pairs(&buffer[..filled], &mut batch)?;
             task.advance(filled as u64);
             if filled < BUFFER {
                 return batch.finish();
