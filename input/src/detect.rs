@@ -14,7 +14,7 @@ use super::format::Format;
 use super::hints::{BYTE_ORDER_MARK, foreign, is_job_file, is_mostly_text, is_utf16, utf16};
 use super::number::{columns, whole};
 use super::pairs::is_blank_or_comment;
-use super::{gapbs, metis, npy};
+use super::{gapbs, matrix_market, metis, npy};
 use trimill_system::{Error, Result};
 
 const HEAD: u64 = 1 << 16;
@@ -52,7 +52,7 @@ pub(super) fn detect(file: &InputFile) -> Result<Format> {
         return Ok(format);
     }
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&head);
-    if head.get(..14).is_some_and(|banner| banner.eq_ignore_ascii_case(b"%%MatrixMarket")) {
+    if matrix_market::has_banner(head) {
         return Ok(Format::MatrixMarket);
     }
     let text = is_text(head);

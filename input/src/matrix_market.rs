@@ -38,7 +38,7 @@ impl MatrixMarket {
     pub(super) fn open(file: InputFile, sizes: ReadSizes) -> Result<Self> {
         let mut head = Head::new(&file, sizes)?;
         let first = head.next()?.unwrap_or_default().to_vec();
-        let has_banner = first.get(..14).is_some_and(|word| word.eq_ignore_ascii_case(b"%%MatrixMarket"));
+        let has_banner = has_banner(&first);
         let Banner { values, symmetric } = if has_banner { banner(&first, &head)? } else { Banner::default() };
         let is_size = !has_banner && !matches!(first.trim_ascii().first(), None | Some(b'%'));
         let line = if is_size { Some(first.trim_ascii().to_vec()) } else { head.next_content()? };
@@ -128,6 +128,10 @@ impl Reader for MatrixMarket {
         let scanned = self.scan_entries(sink, control, task);
         scanned.map_err(|error| if error.kind() == Kind::Data { advised(error, self.has_banner) } else { error })
     }
+}
+
+pub(super) fn has_banner(head: &[u8]) -> bool {
+    head.get(..14).is_some_and(|word| word.eq_ignore_ascii_case(b"%%MatrixMarket"))
 }
 
 #[derive(Default)]
