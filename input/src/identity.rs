@@ -72,7 +72,7 @@ impl FileIdentity {
         let file = File::open(path).map_err(|e| Error::read(path, e))?;
         let same = || {
             let now = file.metadata().map_err(|e| Error::read(path, e))?;
-            self.stat.difference(&Stat::of(&now)).map_or(Ok(()), |how| Err(changed(path, &how)))
+            self.stat.unchanged(&Stat::of(&now), path)
         };
         same()?;
         let contents = contents::hash(&file, path, self.stat.bytes, control)?;
