@@ -106,13 +106,13 @@ impl CompressedRows {
         self.ids.integers.each(ids, |number, id| match id {
             Ok(id) if id < self.vertices && self.transposed => batch.push(id, row),
             Ok(id) if id < self.vertices => batch.push(row, id),
-            Ok(id) => Err(self.outside(&id.to_string(), row, first + number as u64)),
-            Err(id) => Err(self.outside(&id.to_string(), row, first + number as u64)),
+            id => Err(self.outside(id, row, first + number as u64)),
         })
     }
 
     #[cold]
-    fn outside(&self, id: &str, row: u64, place: u64) -> Error {
+    fn outside(&self, id: Result<u64, i64>, row: u64, place: u64) -> Error {
+        let id = id.map_or_else(i128::from, i128::from);
         Error::data(&self.ids.file.path, format!("neighbour {id} of vertex {row}, at place {place}"))
             .expected(format!("neighbours from 0 to {}", self.vertices - 1))
     }

@@ -87,8 +87,7 @@ impl NpyPairs {
         let Range { start: first, end: last } = *arcs;
         let id = |array: &NpyArray, window: &[u8], at: usize, arc: usize| match array.integers.get(window, at) {
             Ok(id) if id < end => Ok(id),
-            Ok(id) => Err(outside(array, &id.to_string(), first + arc as u64, end)),
-            Err(id) => Err(outside(array, &id.to_string(), first + arc as u64, end)),
+            id => Err(outside(array, id, first + arc as u64, end)),
         };
         let (tails, count) = (&self.tails, (last - first) as usize);
         if let Some(heads) = &self.heads {
@@ -107,7 +106,8 @@ impl NpyPairs {
 }
 
 #[cold]
-fn outside(array: &NpyArray, id: &str, arc: u64, end: u64) -> Error {
+fn outside(array: &NpyArray, id: Result<u64, i64>, arc: u64, end: u64) -> Error {
+    let id = id.map_or_else(i128::from, i128::from);
     Error::data(&array.file.path, format!("the id {id} in arc {arc} (the first is 0)"))
         .expected(format!("ids from 0, below {end}"))
 }
@@ -123,11 +123,10 @@ impl Reader for Npy {
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        let of_file = |edges| {
-            let edges: &NpyPairs = edges;
+        let chunks = self.files.iter().flat_map(|edges| {
             chunks(0..edges.arcs, (self.window / edges.width()).max(1)).map(move |arcs| (edges, arcs))
-        };
-        let chunks: Vec<(&NpyPairs, Range<u64>)> = self.files.iter().flat_map(of_file).collect();
+        });
+        let chunks: Vec<(&NpyPairs, Range<u64>)> = chunks.collect();
         in_order(&chunks, control, |(edges, arcs)| {
             let found = edges.scan(arcs, self.vertices.unwrap_or(u64::MAX), ArcBatch::new(sink, control))?;
             task.advance(found * edges.width());
