@@ -14,6 +14,8 @@ use super::schema::EndValues;
 use crate::tables::check_ids;
 use trimill_system::{Error, Result};
 
+const WRITE_AGAIN: &str = "write or fetch the file again";
+
 pub(super) struct ColumnValues<'a, T: DataType> {
     table: &'a ParquetFile,
     group: usize,
@@ -47,9 +49,7 @@ impl<'a, T: DataType> ColumnValues<'a, T> {
             return Err(self.wrong(&format!("a null in row {row} (the first is 0)")).expected("an id in each row"));
         }
         if found != wanted {
-            return Err(self
-                .wrong(&format!("{found} rows instead of {wanted}"))
-                .advice("write or fetch the file again"));
+            return Err(self.wrong(&format!("{found} rows instead of {wanted}")).advice(WRITE_AGAIN));
         }
         Ok(())
     }
@@ -80,7 +80,7 @@ impl<'a, T: DataType> ColumnValues<'a, T> {
     pub(super) fn ends(mut self) -> Result<()> {
         match self.next(1)? {
             0 => Ok(()),
-            _ => Err(self.wrong("more values than the row group has rows").advice("write or fetch the file again")),
+            _ => Err(self.wrong("more values than the row group has rows").advice(WRITE_AGAIN)),
         }
     }
 
@@ -122,17 +122,14 @@ impl<'a> IdColumn<'a> {
 
 impl ParquetFile {
     fn damaged(&self, group: usize, column: usize, error: ParquetError) -> Error {
-        let error = match error {
+        let (found, advice) = match error {
             // A read error, which has nothing to do with pages.
             ParquetError::External(source) => match source.downcast::<io::Error>() {
                 Ok(source) => return Error::read(&self.file.path, *source),
-                Err(source) => ParquetError::External(source),
+                Err(source) => (ParquetError::External(source).to_string(), WRITE_AGAIN),
             },
-            other => other,
-        };
-        let (found, advice) = match error {
             ParquetError::NYI(found) => (found, "write it again, compressed by zstd, and plain or with a dictionary"),
-            other => (other.to_string(), "write or fetch the file again"),
+            other => (other.to_string(), WRITE_AGAIN),
         };
         self.wrong(group, column, &found)
             .expected("pages that are whole, plain or compressed by snappy, zstd, gzip or LZ4")
