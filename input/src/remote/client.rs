@@ -26,7 +26,8 @@ use rustls::pki_types::pem::PemObject;
 use super::RemoteLimits;
 use trimill_system::{Error, Result, lock};
 
-const MOST_SAID: usize = 64 << 10;
+/// The most bytes of a reply that are searched for a reason.
+const LONGEST_REASON: usize = 64 << 10;
 
 #[derive(Clone)]
 pub(super) struct RemoteClient {
@@ -195,10 +196,11 @@ impl RefusedReply {
         let status = reply.status();
         let region =
             reply.headers().get("x-amz-bucket-region").and_then(|region| region.to_str().ok()).map(str::to_owned);
-        let is_short = reply.headers().get("content-length").and_then(|length| length.to_str().ok()?.parse().ok());
-        let text = match is_short.is_some_and(|length: usize| length <= MOST_SAID) {
-            true => reply.into_body().bytes().await.unwrap_or_default(),
-            false => Default::default(),
+        let length =
+            reply.headers().get("content-length").and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+        let text = match length {
+            Some(..=LONGEST_REASON) => reply.into_body().bytes().await.unwrap_or_default(),
+            _ => Default::default(),
         };
         let text = String::from_utf8_lossy(&text);
         let code = text.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>")).map(|(code, _)| code);
