@@ -108,12 +108,10 @@ fn from_tar(file: &InputFile, format: Option<Format>, work_dir: &Path, control: 
         found.push(member);
     }
     let places = places(file, &found, format, || Ok(about_edges))?;
-    let last = places.iter().max();
+    let end = places.iter().max().map_or(0, |last| last + 1);
     let mut archive = TarMembers::new(file, control)?;
     let mut unpacked: HashMap<usize, InputFile> = HashMap::new();
-    for (at, Member { name, bytes, .. }) in
-        found.iter().enumerate().take_while(|(at, _)| last.is_some_and(|last| at <= last))
-    {
+    for (at, Member { name, bytes, .. }) in found[..end].iter().enumerate() {
         archive.next()?;
         if !places.contains(&at) {
             continue;

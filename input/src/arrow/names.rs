@@ -113,12 +113,12 @@ impl<'a> ColumnTexts<'a> {
         let Self { batch, end, texts, name } = self;
         let (batch, end) = (*batch, *end);
         let wrong = |found: String| batch.wrong(end, &format!("{found} in row {row}"));
-        let sized = |name: &mut Vec<u8>, length: u64| match length <= LONGEST_NAME as u64 {
-            true => {
-                name.resize(length as usize, 0);
-                Ok(())
+        let sized = |name: &mut Vec<u8>, length: u64| {
+            if length > LONGEST_NAME as u64 {
+                return Err(wrong(format!("a name of {length} bytes")).expected(names_expected()));
             }
-            false => Err(wrong(format!("a name of {length} bytes")).expected(names_expected())),
+            name.resize(length as usize, 0);
+            Ok(())
         };
         match texts {
             TextPlaces::InOrder { offsets, text, at } => {

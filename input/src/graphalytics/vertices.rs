@@ -83,10 +83,7 @@ impl VertexList {
         )
         .expected("edges between vertices of the list")
         .advice("fetch the files again");
-        match self.line_of(&self.edges, 2, id, 1) {
-            Ok(line) => at(error, line),
-            Err(_) => error,
-        }
+        at(error, self.line_of(&self.edges, 2, id, 1).ok().flatten())
     }
 
     /// The line in which `id` occurs the n-th time among the first `ends` columns. Reads line by line: for errors only.
