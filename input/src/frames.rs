@@ -160,18 +160,14 @@ impl Read for Frames<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
+    use crate::tests::{on, stored};
 
     #[test]
     fn frames_take_the_memory_of_their_contents() {
         let frame = zstd::bulk::compress(b"0 1\n", 1).unwrap();
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(&frame.repeat(1000)).unwrap();
-        let file = Storage::Local(file.into());
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(FEWEST_THREADS).build().unwrap();
-        let (ready, room) = pool.install(|| {
+        let file = stored(&frame.repeat(1000));
+        let (ready, room) = on(FEWEST_THREADS, || {
             let mut frames = Frames::new(&file, None);
             assert_eq!(frames.fill_buf().unwrap(), b"0 1\n");
             (frames.ready.len(), frames.ready.iter().map(Vec::capacity).sum::<usize>())

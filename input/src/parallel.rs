@@ -126,10 +126,7 @@ pub(super) fn produce_and_drain<T: Default + Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn on(threads: usize, work: impl FnOnce() + Send) {
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work);
-    }
+    use crate::tests::on;
 
     #[test]
     fn the_lowest_bad_piece_is_reported_on_any_number_of_threads() {

@@ -154,10 +154,11 @@ pub(super) fn plain_at_least(file: &Storage, compression: Compression) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
+    use std::io::Read;
 
     use super::*;
     use crate::storage::Pread;
+    use crate::tests::{gz, stored};
     use trimill_system::error::Kind;
 
     /// A disk that can take 1000 bytes at any time.
@@ -214,21 +215,14 @@ mod tests {
     #[test]
     fn files_say_how_long_their_text_is() {
         let text = vec![b'x'; 123_456];
-        let file = |bytes: &[u8]| {
-            let mut file = tempfile::tempfile().unwrap();
-            file.write_all(bytes).unwrap();
-            Storage::Local(file.into())
-        };
-        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gzip.write_all(&text).unwrap();
-        let gzip = gzip.finish().unwrap();
-        assert_eq!(plain_at_least(&file(&gzip), Compression::Gzip), 123_456);
-        assert_eq!(plain_at_least(&file(&gzip[..3]), Compression::Gzip), 0);
+        let gzip = gz(&text);
+        assert_eq!(plain_at_least(&stored(&gzip), Compression::Gzip), 123_456);
+        assert_eq!(plain_at_least(&stored(&gzip[..3]), Compression::Gzip), 0);
         let zstd = zstd::bulk::compress(&text, 1).unwrap();
-        assert_eq!(plain_at_least(&file(&zstd), Compression::Zstd), 123_456);
+        assert_eq!(plain_at_least(&stored(&zstd), Compression::Zstd), 123_456);
         // A stream need not contain its length.
         let zstd = zstd::stream::encode_all(&text[..], 1).unwrap();
-        assert!(plain_at_least(&file(&zstd), Compression::Zstd) <= 123_456);
-        assert_eq!(plain_at_least(&file(b"x"), Compression::Zstd), 0);
+        assert!(plain_at_least(&stored(&zstd), Compression::Zstd) <= 123_456);
+        assert_eq!(plain_at_least(&stored(b"x"), Compression::Zstd), 0);
     }
 }
