@@ -180,7 +180,7 @@ impl AboutEdges {
         read: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
     ) -> Result<()> {
         let is_small = member.bytes <= MOST_BYTES && self.bytes + member.bytes <= MOST_ABOUT_EDGES;
-        if !is_small || !member.counts() || !graphar::is_about_edges(Path::new(&member.name)) {
+        if !is_small || !member.is_eligible() || !graphar::is_about_edges(Path::new(&member.name)) {
             return Ok(());
         }
         self.bytes += member.bytes;
@@ -199,11 +199,11 @@ fn places(
     format: Option<Format>,
     read: impl FnOnce() -> Result<AboutEdges>,
 ) -> Result<Vec<usize>> {
-    let counting = members.iter().enumerate().filter(|(_, member)| member.counts());
-    if !counting.clone().any(|(_, member)| graphar::is_named(Path::new(&member.name))) {
+    let eligible = members.iter().enumerate().filter(|(_, member)| member.is_eligible());
+    if !eligible.clone().any(|(_, member)| graphar::is_named(Path::new(&member.name))) {
         return graph_among(members, format).map_err(|error| error.at(&file.path));
     }
-    let graphs = ArchivedGraphar::new(counting.map(|(place, member)| (place, member.name.as_str())), read()?.contents);
+    let graphs = ArchivedGraphar::new(eligible.map(|(place, member)| (place, member.name.as_str())), read()?.contents);
     let in_archive = |error: Error| {
         let path = error.path().filter(|path| !path.as_os_str().is_empty());
         let path = path.map(|path| PathBuf::from(format!("{}: {}", file.path.display(), path.display())));

@@ -181,7 +181,7 @@ impl InputFile {
     pub(super) fn readable_head(&self, most: u64) -> Result<Vec<u8>> {
         let mut head = Vec::new();
         match self.stream(None)?.take(most).read_to_end(&mut head) {
-            Err(error) if is_of_reading(&error) => Err(self.damaged(error)),
+            Err(error) if is_read_error(&error) => Err(self.damaged(error)),
             _ => Ok(head),
         }
     }
@@ -203,7 +203,7 @@ impl InputFile {
     }
 
     pub(super) fn damaged(&self, error: io::Error) -> Error {
-        let Some((name, suffix)) = self.compression.map(Compression::names).filter(|_| !is_told(&error)) else {
+        let Some((name, suffix)) = self.compression.map(Compression::names).filter(|_| !wraps_own_error(&error)) else {
             return Error::read(&self.path, error);
         };
         if error.to_string().contains(WIDE_WINDOW) {
@@ -252,11 +252,11 @@ impl InputFile {
     }
 }
 
-pub(super) fn is_of_reading(error: &io::Error) -> bool {
-    error.raw_os_error().is_some() || is_told(error)
+pub(super) fn is_read_error(error: &io::Error) -> bool {
+    error.raw_os_error().is_some() || wraps_own_error(error)
 }
 
 /// Whether reading failed for a reason other than the file's bytes, to be reported unchanged: a server failed, or the job was stopped.
-fn is_told(error: &io::Error) -> bool {
+fn wraps_own_error(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Error>())
 }

@@ -21,7 +21,7 @@ use trimill_system::mapped::zeros;
 use trimill_system::{Error, Result, lock, parallel};
 
 /// How long to wait for bytes before checking for a stop, since a signal does not interrupt the wait.
-const SILENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+const POLL_TIMEOUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 const BUFFER: usize = 1 << 20;
 
@@ -63,7 +63,7 @@ impl Pipe {
             if lock(&self.failed).is_some() {
                 return Err(Error::interrupted());
             }
-            match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&SILENCE)) {
+            match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&POLL_TIMEOUT)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => continue,
                 // Input that cannot be polled is read at once.
                 Ok(_) | Err(_) => {}

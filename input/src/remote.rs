@@ -226,7 +226,7 @@ impl Opener {
             let (listed, of) = (lister.list(Some(&at)), of.clone());
             async move { listed.try_collect::<Vec<_>>().await.map_err(|error| fetch::failure(&of, &error)) }
         };
-        let listed = self.network.begin(async move { fetch::again(limits, list).await }).wait()??;
+        let listed = self.network.begin(async move { fetch::retry(limits, list).await }).wait()??;
         let logs = listed.iter().map(|object| &object.location).filter(|key| is_meant(key));
         if let Some(error) = logs.flat_map(|key| Path::new::<str>(key.as_ref()).ancestors()).find_map(keeps_versions) {
             return Err(error.at(name));

@@ -27,7 +27,7 @@ pub(super) struct EdgeListText {
     sizes: ReadSizes,
     named: bool,
     /// Whether a note on columns was logged, which is one for all files.
-    told: Once,
+    noted: Once,
 }
 
 struct List {
@@ -63,7 +63,7 @@ impl EdgeListText {
         {
             return Err(other.is_unlike(numbered));
         }
-        Ok(Self { lists, sizes, named, told: Once::new() })
+        Ok(Self { lists, sizes, named, noted: Once::new() })
     }
 
     fn start(&self, list: &List, control: &Control) -> Result<Start> {
@@ -90,7 +90,7 @@ impl EdgeListText {
                 list.first.arc
             }
             FirstLineKind::Names { .. } => list.first.header,
-            FirstLineKind::Count => list.told(),
+            FirstLineKind::Count => list.note_header(),
             FirstLineKind::Sizes { declared, alike } => {
                 let rest = gather(declared.n)?;
                 match judge(declared, alike, &rest) {
@@ -102,7 +102,7 @@ impl EdgeListText {
                     HeaderVerdict::Header if !alike && !self.named && self.may_be_metis(list, &rest)? => {
                         return Err(list.is_metis());
                     }
-                    HeaderVerdict::Header => list.told(),
+                    HeaderVerdict::Header => list.note_header(),
                     HeaderVerdict::Either => return Err(list.is_either(declared, &rest)),
                     HeaderVerdict::Neither => return Err(list.is_neither(declared, &rest)),
                 }
@@ -223,7 +223,7 @@ impl List {
     }
 
     /// Logs that the first line is a header; returns where the arcs begin.
-    fn told(&self) -> Start {
+    fn note_header(&self) -> Start {
         let FirstLine { line, text, header, kind, .. } = &self.first;
         let path = self.file.path.display();
         // One number cannot be an arc.
@@ -316,7 +316,7 @@ impl Reader for EdgeListText {
         let with_start = |list| Ok((list, self.start(list, control)?));
         let lists: Vec<_> = self.lists.iter().map(with_start).collect::<Result<_>>()?;
         if let Some(note) = lists.iter().find_map(|(list, start)| list.note(*start)) {
-            self.told.call_once(|| tracing::info!(target: NOTE, "{note}"));
+            self.noted.call_once(|| tracing::info!(target: NOTE, "{note}"));
         }
         let found = self.scan_lists(&lists, sink, control, task)?;
         for (&(list, start), &arcs) in lists.iter().zip(&found) {

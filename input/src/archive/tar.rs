@@ -68,7 +68,7 @@ impl<'a> TarMembers<'a> {
             }
             let header = Header::from_byte_slice(&block);
             let bytes = header.entry_size().map_err(|_| self.wrong("a header with a size that is no number"))?;
-            self.lie_ahead(bytes)?;
+            self.begin_contents(bytes)?;
             match header.entry_type() {
                 EntryType::XGlobalHeader | EntryType::GNULongLink => {}
                 EntryType::XHeader => {
@@ -82,7 +82,7 @@ impl<'a> TarMembers<'a> {
                 }
                 kind => {
                     if let Some(bytes) = extension.bytes {
-                        self.lie_ahead(bytes)?;
+                        self.begin_contents(bytes)?;
                     }
                     let name = extension.name.unwrap_or_else(|| header.path_bytes().into_owned());
                     let name = String::from_utf8_lossy(&name).into_owned();
@@ -115,7 +115,7 @@ impl<'a> TarMembers<'a> {
         Ok(())
     }
 
-    fn lie_ahead(&mut self, bytes: u64) -> Result<()> {
+    fn begin_contents(&mut self, bytes: u64) -> Result<()> {
         let padded = bytes.checked_next_multiple_of(BLOCK as u64);
         let padded = padded.ok_or_else(|| self.wrong("a header with a size above 2^64"))?;
         (self.contents, self.padding) = (bytes, padded - bytes);

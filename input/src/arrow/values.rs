@@ -9,7 +9,7 @@ use arrow_ipc::CompressionType;
 use super::message::{BatchLayout, EndBuffers};
 use super::schema::{ArrowColumn, ArrowValues};
 use crate::batch::ArcBatch;
-use crate::file::is_of_reading;
+use crate::file::is_read_error;
 use crate::storage::{Pread, Storage};
 use crate::tables::{check_ids, deliver};
 use trimill_system::{Error, Result};
@@ -98,7 +98,7 @@ impl ArrowBatch<'_> {
     }
 
     pub(super) fn unreadable(&self, end: usize, error: io::Error) -> Error {
-        if is_of_reading(&error) {
+        if is_read_error(&error) {
             return Error::read(self.path, error);
         }
         let found = match error.kind() {

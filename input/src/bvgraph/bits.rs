@@ -11,7 +11,7 @@ use trimill_system::control::Task;
 const BUFFER: u64 = 1 << 20;
 
 /// Zero bytes that follow the end.
-const BEHIND: u64 = 16;
+const PADDING: u64 = 16;
 
 /// Bits of a window that are valid.
 pub(super) const WINDOW_BITS: u32 = 57;
@@ -161,7 +161,7 @@ impl<'a, O: BitOrder> BitReader<'a, O> {
         let end = self.start + self.buffer.len() as u64;
         let before = self.buffer.len();
         if end >= self.bytes {
-            let missing = (self.bytes + BEHIND).saturating_sub(end);
+            let missing = (self.bytes + PADDING).saturating_sub(end);
             if missing == 0 {
                 self.error = StreamError::Ended;
                 return Err(Impossible);

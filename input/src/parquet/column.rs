@@ -77,7 +77,7 @@ impl<'a, T: DataType> ColumnValues<'a, T> {
         read.map_err(|error| self.table.damaged(self.group, self.end, error))
     }
 
-    pub(super) fn ends(mut self) -> Result<()> {
+    pub(super) fn check_end(mut self) -> Result<()> {
         match self.next(1)? {
             0 => Ok(()),
             _ => Err(self.wrong("more values than the row group has rows").advice(WRITE_AGAIN)),
@@ -112,10 +112,10 @@ impl<'a> IdColumn<'a> {
         }
     }
 
-    pub(super) fn ends(self) -> Result<()> {
+    pub(super) fn check_end(self) -> Result<()> {
         match self {
-            Self::Narrow(column, _) => column.ends(),
-            Self::Wide(column, _) => column.ends(),
+            Self::Narrow(column, _) => column.check_end(),
+            Self::Wide(column, _) => column.check_end(),
         }
     }
 }

@@ -212,9 +212,9 @@ impl RefusedReply {
         Self::Status(status, said)
     }
 
-    pub(super) fn may_pass(&self) -> bool {
-        let passing = [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT];
-        self.status().is_some_and(|status| status.is_server_error() || passing.contains(&status))
+    pub(super) fn is_temporary(&self) -> bool {
+        let temporary = [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT];
+        self.status().is_some_and(|status| status.is_server_error() || temporary.contains(&status))
     }
 
     pub(super) fn status(&self) -> Option<StatusCode> {

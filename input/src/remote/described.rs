@@ -77,7 +77,7 @@ impl GrapharFiles for ServedGraphar {
             let (store, at, name) = (Arc::clone(&store), at.clone(), name.clone());
             async move { store.list_with_delimiter(Some(&at)).await.map_err(|error| fetch::failure(&name, &error)) }
         };
-        let listed = self.opener.network.begin(async move { fetch::again(limits, list).await }).wait()??;
+        let listed = self.opener.network.begin(async move { fetch::retry(limits, list).await }).wait()??;
         let path = |object: object_store::ObjectMeta| PathBuf::from(format!("s3://{bucket}/{}", object.location));
         let mut paths: Vec<PathBuf> = listed.objects.into_iter().map(path).collect();
         paths.sort_unstable();

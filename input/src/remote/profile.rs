@@ -11,7 +11,7 @@ use object_store::aws::AwsCredential;
 use trimill_system::{Error, Result};
 
 /// Keys of a profile that name another source for its keys.
-const ASKING: [&str; 6] =
+const SOURCES: [&str; 6] =
     ["role_arn", "web_identity_token_file", "sso_session", "sso_start_url", "login_session", "credential_process"];
 
 /// A section's values by lower-case key; those of an indented line by both keys, joined with a dot.
@@ -76,10 +76,10 @@ impl AwsProfile {
         let has_keys = |section: &&SectionValues| section.contains_key("aws_access_key_id");
         let found = self.sections().flatten().find(has_keys);
         // AWS's programs prefer other sources to keys in the file, except for programs that print keys.
-        let asking =
-            ASKING.iter().find(|&&key| self.get(key).is_some() && (key != "credential_process" || found.is_none()));
-        if let Some(asking) = asking {
-            return Err(Error::usage(format!("the profile '{}', whose keys come from elsewhere ({asking})", self.name))
+        let source =
+            SOURCES.iter().find(|&&key| self.get(key).is_some() && (key != "credential_process" || found.is_none()));
+        if let Some(source) = source {
+            return Err(Error::usage(format!("the profile '{}', whose keys come from elsewhere ({source})", self.name))
                 .at(&self.config.path)
                 .expected("aws_access_key_id and aws_secret_access_key, or the variables of these names")
                 .advice(format!("set what `aws configure export-credentials --profile {} --format env` prints; for a bucket that everybody may read, AWS_SKIP_SIGNATURE=true", self.name)));
