@@ -32,10 +32,9 @@ const MOST_MEMBERS: usize = 10_000;
 /// The most bytes of the members that say where the edges of a GraphAr graph are; usual ones have some hundred.
 const MOST_ABOUT_EDGES: u64 = 16 << 20;
 
-/// Up to this many members are named one by one; of more, only the number is logged.
+/// The most members that are logged by name; of more, only the number is logged.
 const MOST_NAMED: usize = 3;
 
-/// A member that identifies a SciPy matrix.
 const OF_SCIPY: &str = "format.npy";
 
 enum Archive<'a> {
@@ -43,7 +42,7 @@ enum Archive<'a> {
     Zip(Zip<'a>),
 }
 
-/// The graph in a file: one or several members if it is an archive, else the file itself. `format` is what the user said.
+/// The files of the graph in `file`: members if it is an archive, else the file itself. `format` is what the user said.
 pub(super) fn unpacked(
     file: InputFile,
     format: Option<Format>,
@@ -129,7 +128,7 @@ fn too_many(file: &InputFile) -> Error {
         .advice("unpack the archive and name the file of the graph")
 }
 
-/// The place of the graph, or those of the three members of Graphalytics. The error does not name the archive.
+/// The index of the graph, or those of the three members of Graphalytics. The error does not name the archive.
 fn graph_among(members: &[Member], format: Option<Format>) -> Result<Vec<usize>> {
     if matches!(format, None | Some(Format::Graphalytics)) {
         let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
@@ -164,7 +163,7 @@ fn from_zip(
     places(file, &archive.members, format, read)?.into_iter().map(unpack).collect()
 }
 
-/// The contents of the members that may say where the edges of a GraphAr graph are, by the members' places.
+/// The contents of members that may say where the edges of a GraphAr graph are, by index of the member.
 #[derive(Default)]
 struct AboutEdges {
     contents: HashMap<usize, Vec<u8>>,
@@ -172,7 +171,7 @@ struct AboutEdges {
 }
 
 impl AboutEdges {
-    /// Keeps the contents of a member if it may be one of these; `read` passes them in chunks.
+    /// Keeps the contents of a member if it may say so; `read` passes them in chunks.
     fn keep(
         &mut self,
         place: usize,
@@ -192,7 +191,7 @@ impl AboutEdges {
     }
 }
 
-/// The places of the graph's members. Of a GraphAr graph, these are the chunks of edges; `read` returns the contents that say where they are.
+/// The indices of the graph's members: for GraphAr, the chunks of edges, which the contents that `read` returns locate.
 fn places(
     file: &InputFile,
     members: &[Member],

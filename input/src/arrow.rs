@@ -90,7 +90,7 @@ impl Arrow {
         Ok(Self { tables, window, names: reading.names, dictionaries, work_dir: how.work_dir.to_path_buf() })
     }
 
-    /// Calls `work` on row ranges of the batches, in parallel; returns the sum of the arcs.
+    /// Calls `work` on row ranges of the batches, in parallel; returns the sum.
     fn each_chunk<'a>(
         &'a self,
         batches: impl Iterator<Item = (&'a ArrowFile, usize)>,
@@ -127,7 +127,6 @@ impl ArrowFile {
         Ok(Self { file, columns, dictionaries, batches, rows })
     }
 
-    /// The row ranges of a batch, of which a thread reads one at a time.
     fn chunks(&self, number: usize, window: u64) -> impl Iterator<Item = Range<u64>> {
         let BatchLayout { rows, compression, .. } = self.batches[number].layout;
         let width: u64 = self.columns.iter().map(ArrowColumn::bytes).sum();

@@ -53,7 +53,7 @@ impl DeliveryFailure {
         Self::Bad(at, Error::data("", found).expected(expected))
     }
 
-    /// Completes the error by `place`, which adds the file and the line of a byte.
+    /// Completes the error by `place`, which adds the file and the line.
     pub(super) fn locate(self, place: impl FnOnce(Error, usize) -> Error) -> Error {
         match self {
             Self::Bad(at, error) => place(error, at),

@@ -22,7 +22,6 @@ pub(super) struct CompressedRows {
     /// Whether what this module calls rows are the columns of a matrix.
     transposed: bool,
     window: u64,
-    /// What to do about places that are wrong.
     advice: &'static str,
     checked: OnceLock<()>,
 }
@@ -46,7 +45,6 @@ impl CompressedRows {
         Ok(Self { begins, ids, vertices, transposed, window, advice, checked: OnceLock::new() })
     }
 
-    /// How many places are read at a time.
     pub(super) fn step(&self) -> u64 {
         (self.window / 8).max(1)
     }
@@ -100,7 +98,7 @@ impl CompressedRows {
         batch.finish()
     }
 
-    /// Delivers some arcs of a row; `first` is the place of the first one.
+    /// `first`: the place of the first id.
     #[inline(always)]
     fn deliver(&self, row: u64, first: u64, ids: &[u8], batch: &mut ArcBatch<'_>) -> Result<()> {
         self.ids.integers.each(ids, |number, id| match id {

@@ -70,7 +70,7 @@ fn files_at(path: &Path) -> Result<NamedFiles> {
     Ok(if path.is_dir() { files_in(path)?.into() } else { NamedFiles::one(path) })
 }
 
-/// The files of all inputs. `of_url` returns those of a URL, which may be an input or an entry of a local list.
+/// `of_url` returns the files of a URL, which may be an input or an entry of a local list.
 fn expanded(inputs: &[PathBuf], of_url: impl Fn(&Path) -> Result<NamedFiles>) -> Result<Vec<PathBuf>> {
     let (mut files, mut vertices) = (Vec::with_capacity(inputs.len()), None::<String>);
     let mut of_one_type = |path: &Path, NamedFiles { files, vertices: found }: NamedFiles| {
@@ -99,7 +99,7 @@ fn expanded(inputs: &[PathBuf], of_url: impl Fn(&Path) -> Result<NamedFiles>) ->
 }
 
 impl NamedInput {
-    /// Its state before it is read, if it has one that shows changes.
+    /// `None` if it has no state that shows changes.
     pub(super) fn watched(&self) -> Option<Watched> {
         match &self.object {
             Some(object) => Watched::object(&**object),

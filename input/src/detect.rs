@@ -244,7 +244,7 @@ fn text_of_graph(head: &[u8], file: &InputFile) -> Result<Format> {
         .advice("if it is an edge list, name it with --format text"))
 }
 
-/// Whether it is the `.graph` of a BVGraph, a short one of which may look like text.
+/// Whether it is the `.graph` of a BVGraph. A short one may look like text.
 fn has_properties(file: &InputFile) -> bool {
     file.compression.is_none() && BvGraphFiles::of(&file.path).properties.is_file()
 }

@@ -105,7 +105,6 @@ impl InputFile {
         Ok(Self { member: Some(PathBuf::from(name)), ..Self::stored(&path, file, self.spooled)? })
     }
 
-    /// The name whose suffix tells the format.
     pub(super) fn name(&self) -> &Path {
         self.member.as_deref().unwrap_or(&self.path)
     }
@@ -121,7 +120,7 @@ impl InputFile {
         Ok(Self { compression: None, member: self.member, ..Self::stored(&self.path, file, self.spooled)? })
     }
 
-    /// The error if it was compressed twice, for which its decompressed `head` begins like a compressed file.
+    /// The error for a file that was compressed twice: its decompressed `head` begins like a compressed file.
     pub(super) fn packed_twice(&self, head: &[u8]) -> Option<Error> {
         let (name, _) = self.compression.filter(|_| Compression::of(head).is_some())?.names();
         Some(
@@ -140,7 +139,7 @@ impl InputFile {
         }
     }
 
-    /// Whether a file that begins like a compressed one is one, and not raw numbers: its name says so, or it can be decoded.
+    /// Tells a compressed file from raw numbers that begin like one: its name says so, or it can be decoded.
     pub(super) fn is_packed(&self) -> Result<bool> {
         if self.compression.is_none() || Compression::is_named(&self.name().to_string_lossy()) {
             return Ok(self.compression.is_some());
@@ -186,7 +185,7 @@ impl InputFile {
         }
     }
 
-    /// All bytes in order, decompressed; advances `task` by the bytes read from disk.
+    /// All bytes, decompressed; `task` advances by the bytes read from disk.
     pub(super) fn stream<'a>(&'a self, task: Option<&'a Task>) -> Result<Box<dyn BufRead + 'a>> {
         let raw = BufReader::with_capacity(1 << 18, Pread::new(&self.file, 0, task));
         Ok(match self.compression {
@@ -256,7 +255,7 @@ pub(super) fn is_read_error(error: &io::Error) -> bool {
     error.raw_os_error().is_some() || wraps_own_error(error)
 }
 
-/// Whether reading failed for a reason other than the file's bytes, to be reported unchanged: a server failed, or the job was stopped.
+/// Whether the error is one of this program, reported unchanged: a server failed, or the job was stopped.
 fn wraps_own_error(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Error>())
 }

@@ -8,7 +8,6 @@ use super::hints::{BYTE_ORDER_MARK, bare_cr, is_utf16, utf16};
 use super::lines::{ReadSizes, too_long};
 use trimill_system::{Error, Result};
 
-/// Reads a file's lines from its beginning (after decompression).
 pub(super) struct Head<'a> {
     pub(super) file: &'a InputFile,
     stream: Box<dyn BufRead + 'a>,
@@ -17,7 +16,6 @@ pub(super) struct Head<'a> {
     pub(super) number: u64,
     /// Where the current line begins, after a byte order mark.
     pub(super) start: u64,
-    /// Where it ends and the next one begins.
     pub(super) end: u64,
 }
 

@@ -41,7 +41,7 @@ impl Header {
 pub(super) struct HeaderNumbers {
     pub(super) n: u64,
     pub(super) m: u64,
-    /// Whether the tail of the next line is `n` or `m`, and `n m` itself would be no loop.
+    /// Whether the next line's tail is `n` or `m`, as in a sorted list of arcs, and `n m` itself would be no loop.
     pub(super) goes_on: bool,
 }
 
@@ -50,7 +50,7 @@ pub(super) enum HeaderVerdict {
     Arc,
     Header,
     Either,
-    /// Other columns than an arc, and other sizes than a header.
+    /// Its columns differ from those of the arcs, and its numbers are not their sizes.
     Neither,
 }
 
@@ -73,12 +73,12 @@ pub(super) fn judge(
     if lines == 0 || n == 0 {
         return HeaderVerdict::Arc;
     }
-    // A long list may have both directions of edges, and loops; of a short one no part is lost unnoticed.
+    // A long list may have loops and edges in both directions; of a short one no part is lost unnoticed.
     let (n_wide, is_long) = (u128::from(n), lines >= LONG);
     let fit = u128::from(m) <= if is_long { n_wide * n_wide } else { n_wide * (n_wide - 1) / 2 };
     let near = |m: u64| lines.abs_diff(m) <= (m / 10).max(1);
     let is_near = near(m) || near(m.saturating_mul(2));
-    // As an arc it would have an id larger than all others, and not the next one.
+    // As an arc it would have the largest id, with a gap before it.
     let is_away = m > n.saturating_add(1);
     match (among_n, counted) {
         // As an arc it would join vertices that no other line has, or be a loop.
@@ -146,12 +146,11 @@ impl ArcSink for Gather {
 pub(super) struct SymmetryKey(u64);
 
 impl SymmetryKey {
-    /// A random key, so that no input can be made to deceive it.
     pub(super) fn random() -> Self {
         Self(RandomState::new().hash_one(0))
     }
 
-    /// The sum of a batch; the sums of all batches add up to 0 if each arc has its reverse.
+    /// The sums of all batches add up to 0 if each arc has its reverse.
     pub(super) fn sum(&self, batch: &[(u64, u64)]) -> u64 {
         batch.iter().filter(|(u, v)| u != v).fold(0u64, |sum, &(u, v)| {
             let pair = u128::from(u.min(v)) << 64 | u128::from(u.max(v));

@@ -36,7 +36,6 @@ pub struct FileIdentity {
     pub contents: Option<u128>,
 }
 
-/// How a file compares with what was recorded of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Match {
     Same,
@@ -46,13 +45,13 @@ enum Match {
 }
 
 impl FileIdentity {
-    /// `None` if no path leads to the file any more.
+    /// `None` if the file was moved or removed.
     fn of(file: &Watched) -> Option<Self> {
         let path = if file.tag.is_some() { file.path.clone() } else { file.path.canonicalize().ok()? };
         Some(Self { path, stat: file.stat, settled: file.settled, contents: file.tag })
     }
 
-    /// Compares with what was `recorded`, without reading the file.
+    /// Does not read the file.
     fn compare(&self, recorded: &Self) -> Match {
         let Stat { bytes, modified, .. } = self.stat;
         if self.path != recorded.path || bytes != recorded.stat.bytes || modified != recorded.stat.modified {
@@ -91,7 +90,7 @@ impl Identity {
         Ok(Self::watched(&watched.collect::<Result<Vec<_>>>()?, control)?.unwrap_or_default())
     }
 
-    /// The identity of files that are about to be read, unsettled ones hashed; `None` if no path leads to one of them.
+    /// The identity of files that are about to be read, unsettled ones hashed; `None` if one was moved or removed.
     pub(super) fn watched(files: &[Watched], control: &Control) -> Result<Option<Self>> {
         let Some(files) = files.iter().map(FileIdentity::of).collect::<Option<Vec<_>>>() else { return Ok(None) };
         let mut identity = Self { files };

@@ -47,7 +47,7 @@ impl Deref for WholeLines {
 
 /// The lines that begin in `range`; some line is known to begin at `start`.
 pub(super) fn read(file: &InputFile, start: u64, range: &Range<u64>, sizes: ReadSizes) -> Result<WholeLines> {
-    // The byte before the range tells whether a line begins with the range.
+    // The byte before the range tells whether a line begins at its start.
     let first = if range.start > start { range.start - 1 } else { start };
     let owned = (range.end - first) as usize;
     let mut beyond = sizes.longest_line.min(1 << 16);

@@ -140,7 +140,7 @@ struct Banner {
     symmetric: bool,
 }
 
-/// Adds to an error that the file lacks its banner, if so.
+/// Adds that the file lacks its banner, if it does.
 fn advised(error: Error, has_banner: bool) -> Error {
     if has_banner {
         return error;

@@ -30,7 +30,7 @@ const NAME_BYTES: usize = 1 << 17;
 #[derive(Debug, Default)]
 pub struct NamedArcs {
     bytes: Vec<u8>,
-    /// Where each name ends, in turn those of tails and of heads.
+    /// Where each name ends; tails and heads alternate.
     ends: Vec<u32>,
 }
 
@@ -65,7 +65,6 @@ impl NamedArcs {
         }
     }
 
-    /// Delivers the arcs and begins anew if they are as many as a batch has.
     pub(super) fn deliver_if_full(&mut self, sink: &dyn NameSink, control: &Control) -> Result<()> {
         if self.ends.len() < 2 * ARCS && self.bytes.len() < NAME_BYTES {
             return Ok(());
@@ -83,7 +82,7 @@ pub(super) fn names_expected() -> String {
 }
 
 pub trait NameSink: Sync {
-    /// Called from many threads at once. Errors: those of the receiving stage; the reader then stops at once and passes them on.
+    /// Called by many threads. An error stops the reader, which returns it.
     fn arcs(&self, batch: &NamedArcs) -> Result<()>;
 }
 

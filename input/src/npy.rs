@@ -38,7 +38,7 @@ impl Npy {
         Ok(Self { files, vertices: None, window: sizes.window })
     }
 
-    /// Two arrays of the same length.
+    /// The arrays must have the same length.
     pub(super) fn of_columns(tails: NpyArray, heads: NpyArray, vertices: u64, sizes: ReadSizes) -> Self {
         let pairs = NpyPairs { arcs: tails.length, tails, heads: Some(heads) };
         Self { files: vec![pairs], vertices: Some(vertices), window: sizes.window }
@@ -77,7 +77,6 @@ impl NpyPairs {
         Ok(Self { tails: array, heads: None, arcs })
     }
 
-    /// The bytes of an arc.
     fn width(&self) -> u64 {
         self.tails.integers.bytes() + self.heads.as_ref().unwrap_or(&self.tails).integers.bytes()
     }

@@ -42,7 +42,7 @@ impl FirstError {
     }
 }
 
-/// Cuts a range into chunks of `size`; the last may be smaller.
+/// Chunks of `size`; the last may be smaller.
 pub(super) fn chunks(whole: Range<u64>, size: u64) -> impl Iterator<Item = Range<u64>> {
     let Range { start, end } = whole;
     let begins = (0..end.saturating_sub(start).div_ceil(size)).map(move |number| start + number * size);

@@ -38,7 +38,6 @@ struct ParquetFile {
     file: Arc<InputFile>,
     metadata: ParquetMetaData,
     ends: [EndColumn; 2],
-    /// The numbers of each row group's rows.
     groups: Vec<Range<u64>>,
     rows: u64,
 }
@@ -52,7 +51,6 @@ impl Parquet {
         Ok(Self { tables, names: reading.names })
     }
 
-    /// Calls `work` on each row group, in parallel; returns the sum.
     fn each_group(
         &self,
         control: &Control,

@@ -30,9 +30,9 @@ const PAIR: usize = 8;
 pub(super) struct Pipe {
     pub(super) path: PathBuf,
     pub(super) file: File,
-    /// Bytes that were peeked at; they are returned first.
+    /// Peeked bytes, which are returned first.
     head: Vec<u8>,
-    /// Once a thread has failed, its error: the others stop reading.
+    /// The first error of a thread; the others then stop reading.
     failed: Arc<Mutex<Option<Error>>>,
 }
 
@@ -78,7 +78,7 @@ impl Pipe {
         Ok(filled)
     }
 
-    /// The next `bytes` bytes, or all if there are fewer; later reads return them again.
+    /// The next `bytes` bytes, or fewer at the end; later reads return them again.
     pub(super) fn peek(&mut self, bytes: usize, control: &Control) -> Result<&[u8]> {
         let mut head = vec![0; bytes.max(self.head.len())];
         let filled = self.fill(&mut head, control)?;
@@ -121,7 +121,7 @@ impl PipeReadOnce {
         SourceFacts { arcs_at_most: u64::MAX, is_read_once: true, ..SourceFacts::default() }
     }
 
-    /// Has all threads take turns with what `begin` makes of the pipe, until it ends or one fails; returns the sum of the arcs they delivered.
+    /// Runs `deliver` on all threads, which share what `begin` makes of the pipe, until one fails; returns the sum of their arcs.
     pub(super) fn by_all_threads<T: Send>(
         &self,
         begin: impl FnOnce(Pipe) -> T,

@@ -34,9 +34,9 @@ pub(super) struct FirstLine {
     pub(super) arc: Start,
     pub(super) header: Start,
     pub(super) kind: FirstLineKind,
-    /// What it says if it is the header of a METIS file.
+    /// Set if it could be the header of a METIS file.
     pub(super) metis: Option<MetisHeader>,
-    /// If the file could be a METIS file whose rows all have the same number of columns: the number of rows.
+    /// The number of rows, if it could be a METIS file whose rows all have the same number of columns.
     pub(super) metis_rows: Option<u64>,
 }
 
@@ -137,7 +137,6 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
 }
 
 pub(super) struct FirstContent {
-    /// The comment in the line above, if there is one.
     comment: Vec<u8>,
     pub(super) text: Vec<u8>,
     pub(super) start: u64,

@@ -78,7 +78,7 @@ struct StoredAt {
     store: Arc<dyn ObjectStore>,
     at: ObjectPath,
     name: PathBuf,
-    /// The object's version, if not the latest one.
+    /// `None` for the latest one.
     version: Option<String>,
 }
 
@@ -123,7 +123,6 @@ impl Opener {
         opened.collect()
     }
 
-    /// The object that a URL names, or those under a prefix.
     fn stored(&self, path: &Path) -> Result<Vec<StoredAt>> {
         let location = RemoteLocation::of(path)?;
         let name = location.name();
@@ -171,7 +170,7 @@ impl Opener {
         }
     }
 
-    /// `name`: what of the bucket is read, for errors.
+    /// `name`: for errors.
     fn bucket(&self, bucket: &str, name: &Path) -> Result<Arc<dyn ObjectStore>> {
         if let Some(store) = self.buckets.borrow().get(bucket) {
             return Ok(Arc::clone(store));

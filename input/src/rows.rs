@@ -34,7 +34,7 @@ pub trait AdjacencyRows: Sync {
     /// The length of each row, by id from 0; `None` if the input is inconsistent, or known to be directed and `directed` is false.
     fn lengths(&self, directed: bool, control: &Control) -> Result<Option<Vec<u32>>>;
 
-    /// To be called after [`Self::lengths`].
+    /// Known after [`Self::lengths`].
     fn symmetry(&self) -> Symmetry {
         Symmetry::Demanded
     }

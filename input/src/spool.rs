@@ -23,7 +23,7 @@ const MOST_GROWTH: u64 = 1 << 15;
 pub(super) struct Spool<'a> {
     file: Overflow,
     pieces: Vec<WaitingBytes>,
-    /// The bytes that are not written yet, fewer than a piece has.
+    /// Fewer bytes than a piece has, not written yet.
     rest: Vec<u8>,
     what: &'static str,
     from: &'a Path,

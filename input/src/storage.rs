@@ -26,7 +26,6 @@ pub(super) trait RemoteBytes: fmt::Debug + Send + Sync {
 
     fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>>;
 
-    /// Reads a range from its beginning to its end, and fetches ahead.
     fn forward(&self, range: Range<u64>, order: ReadOrder) -> Box<dyn ForwardReader>;
 }
 

@@ -26,7 +26,7 @@ pub(super) struct EdgeListText {
     lists: Vec<List>,
     sizes: ReadSizes,
     named: bool,
-    /// Whether a note on columns was logged, which is one for all files.
+    /// Whether the note on columns, one for all files, was logged.
     noted: Once,
 }
 
@@ -36,7 +36,6 @@ struct List {
     start: OnceLock<Start>,
 }
 
-/// Refuses the largest `u64`; any other number is an id.
 #[inline(always)]
 fn check_ids(tail: u64, head: u64) -> Result<(), (String, String)> {
     if tail.max(head) == u64::MAX {
@@ -111,7 +110,7 @@ impl EdgeListText {
         Ok(*list.start.get_or_init(|| start))
     }
 
-    /// Delivers the arcs of lists, each from its start; returns the number in each.
+    /// Returns the number of arcs in each list.
     fn scan_lists(
         &self,
         lists: &[(&List, Start)],
@@ -183,7 +182,7 @@ impl EdgeListText {
         Ok((1..).zip(&rows).all(|(vertex, row)| row.iter().all(|neighbour| list_each_other(vertex, neighbour))))
     }
 
-    /// Whether `fits` is true of all lines after line `after`, as far as they begin before byte `end`. Reads up to the first of which it is not.
+    /// Whether `fits` holds for all lines after line `after` that begin before byte `end`. Stops at the first other one.
     fn all_after(&self, list: &List, after: u64, end: u64, mut fits: impl FnMut(&[u8]) -> bool) -> Result<bool> {
         let mut head = Head::new(&list.file, self.sizes)?;
         while head.end < end {
@@ -235,7 +234,6 @@ impl List {
         *header
     }
 
-    /// What to say of the columns that are not read.
     fn note(&self, start: Start) -> Option<String> {
         let (FirstLine { line, text, kind, .. }, path) = (&self.first, self.file.path.display());
         let first = 1 + u32::from(start.columns.index.is_some());
@@ -251,7 +249,6 @@ impl List {
         }
     }
 
-    /// Where the lines end that are looked at to tell formats apart.
     fn sample_end(&self) -> u64 {
         self.first.header.skip + preamble::SAMPLE
     }

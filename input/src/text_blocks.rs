@@ -20,7 +20,7 @@ const BLOCK: u64 = 1 << 20;
 
 pub(super) struct TextLines<'a> {
     pub(super) file: &'a InputFile,
-    /// Bytes, after decompression, before the first of them.
+    /// Bytes of plain text before the first of them.
     pub(super) skip: u64,
     pub(super) before: u64,
     pub(super) sizes: ReadSizes,

@@ -26,7 +26,7 @@ const ABOUT: [&str; 9] =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
     pub(crate) name: String,
-    /// The size of its contents in bytes, as the archive says.
+    /// The size of the contents, as the archive says.
     pub(crate) bytes: u64,
     pub(crate) plain: bool,
 }
@@ -48,7 +48,7 @@ impl Member {
     }
 }
 
-/// The place of the graph among `members`; the error does not name the archive.
+/// The index of the graph in `members`; the error does not name the archive.
 pub(crate) fn graph(members: &[Member]) -> Result<usize, Error> {
     let files: Vec<usize> = (0..members.len()).filter(|&at| members[at].is_eligible()).collect();
     if let [only] = files[..] {

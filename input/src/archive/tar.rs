@@ -18,7 +18,7 @@ pub(super) const BLOCK: usize = 512;
 /// The most bytes of a pax header or a long name; usual ones have some hundred.
 const MOST_EXTENSION: u64 = 1 << 16;
 
-/// Whether a block is a member's header: the checksum is right, and, since that happens by chance in 10^-8 of cases, name or magic agree.
+/// Whether a block is a header: one in 10^8 has the right checksum by chance, so the magic or the name of the file must agree, too.
 pub(super) fn is_header(block: &[u8], named: bool) -> bool {
     block.get(..BLOCK).is_some_and(|block| (named || block[257..].starts_with(b"ustar")) && has_checksum(block))
 }
@@ -39,7 +39,6 @@ pub(super) struct TarMembers<'a> {
     padding: u64,
 }
 
-/// What extension headers say of the next member.
 #[derive(Default)]
 struct Extension {
     name: Option<Vec<u8>>,
@@ -52,7 +51,7 @@ impl<'a> TarMembers<'a> {
         Ok(Self { file, stream: file.stream(None)?, control, contents: 0, padding: 0 })
     }
 
-    /// The next member, or `None` at the end, when all that follows the mark is read, too, so that a compressed archive's checksum is verified.
+    /// The next member. At the end (`None`) the rest is read, too, so that the checksum of a compressed archive is verified.
     pub(super) fn next(&mut self) -> Result<Option<Member>> {
         let mut extension = Extension::default();
         loop {
@@ -99,7 +98,6 @@ impl<'a> TarMembers<'a> {
         }
     }
 
-    /// Passes the contents of the current member to `take`, in chunks.
     pub(super) fn contents(&mut self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         while self.contents > 0 {
             self.control.check()?;

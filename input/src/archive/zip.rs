@@ -27,7 +27,7 @@ const MOST_GROWTH: u64 = 1 << 21;
 /// Bytes read between two checks for a stop request.
 const STEP: usize = 1 << 20;
 
-/// The bits of a Unix mode with the type of a file, and the type of folders.
+/// The bits of a Unix mode that have the type of a file, and their value for folders.
 const TYPE_BITS: u32 = 0o170_000;
 const FOLDER: u32 = 0o040_000;
 
@@ -96,7 +96,7 @@ impl<'a> Zip<'a> {
         if found != said && found % (1 << 16) != said {
             return Err(damaged(file, format!("a list of {found} members instead of {said}")));
         }
-        // Of archives that were joined, only the last one has its list at the end. Without zip64, offsets have 32 bits and may wrap around.
+        // If archives were joined, only the last directory is at the end. Without zip64, offsets have 32 bits and may wrap around.
         if !members.is_empty() && !first.is_multiple_of(1 << 32) {
             return Err(damaged(file, format!("{first} bytes before the first member that is listed"))
                 .advice("if archives were joined, name them one by one; else fetch it again"));
@@ -183,7 +183,6 @@ impl<'a> Zip<'a> {
             .advice("unpack the archive and name the file of the graph")
     }
 
-    /// An error while reading a member: of the system, a server, or the decoder.
     fn unreadable(&self, at: usize, error: io::Error) -> Error {
         if is_read_error(&error) { Error::read(&self.file.path, error) } else { self.damaged(at, error) }
     }

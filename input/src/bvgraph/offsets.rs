@@ -26,7 +26,7 @@ pub(super) struct Offsets {
 }
 
 impl Offsets {
-    /// Where `many` rows begin, from the row at `offset` on.
+    /// The beginnings of `many` rows, from the row at `offset` on.
     pub(super) fn read(&self, offset: OffsetPosition, many: u64, into: &mut Vec<u64>) -> Result<(), StreamError> {
         let mut bits = BitReader::<HighFirst>::new(&self.file, self.bytes, None);
         bits.seek(offset.bit, many);
@@ -46,7 +46,7 @@ pub(super) struct OffsetCuts<'a> {
     encoding: &'a Encoding,
     again: u64,
     size: u64,
-    /// The offset of the next row, and those of rows before it, the nearest first.
+    /// The next row's, and those of rows before it, the nearest first.
     next: OffsetPosition,
     kept: VecDeque<OffsetPosition>,
     node: u64,

@@ -35,7 +35,6 @@ pub(super) struct Scanner<'a, O> {
     /// The next row to read; after an error, the row that could not be read.
     pub(super) node: u64,
     rows: VecDeque<ScannedRow>,
-    /// How many of the declared arcs are still to come.
     pub(super) arcs_left: u64,
     reach: u64,
     #[cfg(test)]

@@ -17,7 +17,6 @@ use trimill_system::{Error, Result, lock, parallel};
 
 const SHORTEST_LINE: u64 = 2;
 
-/// About how many ids a byte of a compressed list holds.
 const IDS_PER_BYTE: u64 = 4;
 
 /// A file that lists the vertices of a graph, also those without edges.

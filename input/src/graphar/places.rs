@@ -17,7 +17,7 @@ pub(crate) trait GrapharFiles {
 
     fn read(&self, files: &[PathBuf]) -> Result<Vec<Vec<u8>>>;
 
-    /// The path of `name`, as `description` calls it, in `folder`. Archives and servers must not refer to files elsewhere.
+    /// The path of `name` in `folder`, as `description` gives it. Archives and servers must not refer to files elsewhere.
     fn joined(&self, description: &Path, folder: &Path, name: &str) -> Result<PathBuf> {
         let mut path = folder.to_path_buf();
         for part in Path::new(name).components() {

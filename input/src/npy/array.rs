@@ -135,7 +135,7 @@ impl NpyArray {
         self.file.window(self.start + bytes * first, self.start + bytes * end)
     }
 
-    /// Fills `into` with the bytes of the integers from index `first` on.
+    /// Reads the bytes of the integers from index `first` on.
     pub(crate) fn read(&self, first: u64, into: &mut [u8]) -> Result<()> {
         self.file.read_exact_at(into, self.start + self.integers.bytes() * first)
     }

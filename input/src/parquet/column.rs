@@ -23,7 +23,7 @@ pub(super) struct ColumnValues<'a, T: DataType> {
     end: usize,
     reader: ColumnReaderImpl<T>,
     pub(super) values: Vec<T::T>,
-    /// 1 where a value is there, 0 where it is missing; used only if values may be missing.
+    /// 1 for a value, 0 for a null; used only if there may be nulls.
     levels: Vec<i16>,
 }
 
@@ -40,7 +40,7 @@ impl<'a, T: DataType> ColumnValues<'a, T> {
         Ok(Self { table, group, end, reader, values: Vec::new(), levels: Vec::new() })
     }
 
-    /// Reads the values in the next rows, which have these numbers; none may be missing.
+    /// Reads the next values; `rows`: the numbers of their rows. None may be missing.
     pub(super) fn read(&mut self, rows: Range<u64>) -> Result<()> {
         let wanted = (rows.end - rows.start) as usize;
         let found = self.next(wanted)?;
@@ -68,7 +68,7 @@ impl<'a, T: DataType> ColumnValues<'a, T> {
         check_ids(ids, signed, rows.start, |found| self.wrong(found))
     }
 
-    /// Reads at most `wanted` values; returns the number of rows, missing values included.
+    /// Reads at most `wanted` values; returns the number of rows, those of nulls included.
     fn next(&mut self, wanted: usize) -> Result<usize> {
         let Self { reader, values, levels, .. } = self;
         levels.clear();
@@ -103,7 +103,6 @@ impl<'a> IdColumn<'a> {
         }
     }
 
-    /// Reads the ids in the next rows, which have these numbers.
     pub(super) fn read(&mut self, rows: Range<u64>, ids: &mut Vec<u64>) -> Result<()> {
         match self {
             Self::Narrow(column, true) => column.read_ids(rows, true, ids, |&value| value as u64),

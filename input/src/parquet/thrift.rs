@@ -5,7 +5,7 @@
 /// The deepest nesting of structures and lists; Parquet metadata has about six levels.
 const MOST_DEPTH: usize = 24;
 
-/// What a walk finds; the path of field numbers that leads there comes with it.
+/// Visited together with the path of field numbers that leads to it.
 pub(super) enum ThriftItem {
     Integer(i64),
     End,

@@ -32,10 +32,10 @@ pub(super) struct ReadAhead {
     object: Arc<ObjectReader>,
     network: Arc<Network>,
     order: ReadOrder,
-    /// Where the next request begins, and where the range ends.
+    /// The part of the range that was not requested yet.
     next: u64,
     end: u64,
-    /// The size of the next request, and the largest size.
+    /// The sizes of the next and of the largest request.
     part: u64,
     most: u64,
     coming: VecDeque<ComingPart>,
@@ -51,7 +51,6 @@ impl FetchedPart {
 }
 
 impl ReadAhead {
-    /// Parts grow up to `most` bytes.
     pub(super) fn new(
         object: Arc<ObjectReader>,
         network: Arc<Network>,

@@ -33,14 +33,14 @@ const LONGEST_REASON: usize = 64 << 10;
 pub(super) struct RemoteClient {
     client: reqwest::Client,
     redirects: usize,
-    /// The whole URL, if this client serves only one; and the address where its redirects ended last.
+    /// The URL, if this client serves only one, and where its redirects ended last.
     url: Option<Url>,
     ended: Arc<Mutex<Option<Url>>>,
 }
 
 #[derive(Debug)]
 pub(super) enum RefusedReply {
-    /// No success; and the reason, if the reply says more than its status.
+    /// With the reason, if the reply has one.
     Status(StatusCode, Option<String>),
     Redirect(String),
 }
@@ -70,7 +70,7 @@ impl RemoteClient {
         Self { url: Some(url), ended: Arc::default(), ..self.clone() }
     }
 
-    /// The first address of a request; for [`Self::for_url`], the request gets the URL's credentials.
+    /// The first address. The request gets the credentials of the URL of [`Self::for_url`].
     fn first(&self, request: &mut HttpRequest) -> Result<Url, HttpError> {
         let mut url = match &self.url {
             Some(url) => url.clone(),

@@ -38,10 +38,10 @@ pub(crate) fn graphar(url: &Path, cloud: bool, window: u64, control: &Control) -
     Ok(Some(NamedFiles { files: chunks, ..edges }))
 }
 
-/// The files of a graph, by the parts of their URLs that may be shown.
+/// The paths of its files are the parts of URLs that may be shown.
 struct ServedGraphar {
     opener: Opener,
-    /// The URL that the user named, if it is one of HTTP.
+    /// As the user named it; `None` in S3.
     url: Option<Url>,
 }
 

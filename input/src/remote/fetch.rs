@@ -35,9 +35,9 @@ pub(super) struct ObjectReader {
 }
 
 pub(super) enum FetchFailure {
-    /// A permanent error: a retry would fail, too.
+    /// A retry would fail, too.
     Permanent(Error),
-    /// A temporary error: a retry may succeed.
+    /// A retry may succeed.
     Temporary(Error),
 }
 
@@ -138,7 +138,7 @@ impl ObjectReader {
         Err(FetchFailure::Temporary(Error::data(&self.stored.name, found)))
     }
 
-    /// The bytes of a range, if they were fetched when the object was opened.
+    /// The bytes of a range, if they were fetched at opening.
     pub(super) fn kept(&self, range: &Range<u64>) -> Option<&[u8]> {
         let after_tail = self.version.bytes - self.tail.len() as u64;
         [(&self.head, 0), (&self.tail, after_tail)].into_iter().find_map(|(kept, start)| {
@@ -172,7 +172,7 @@ pub(super) async fn retry<T, F: Future<Output = Result<T, FetchFailure>>>(
     }
 }
 
-/// Waits until a request is made again, after `failures` before this one. Errors: a permanent one, or one more than `limits` permit in a row.
+/// Waits before a retry. Errors: a permanent one, or one more in a row than `limits` permit.
 async fn pause(failure: FetchFailure, failures: &mut usize, limits: RemoteLimits) -> Result<()> {
     match failure {
         FetchFailure::Temporary(error) if *failures < limits.retries => tracing::debug!("{error}: tried again"),
@@ -215,7 +215,7 @@ pub(super) fn unreadable_key(name: &Path) -> Error {
         .advice("name that object by its https URL")
 }
 
-/// The error for an object, or for objects under a prefix, that cannot be read.
+/// The error for an object or a prefix that cannot be read.
 fn failed(name: &Path, error: &object_store::Error) -> Error {
     if matches!(error, object_store::Error::NotSupported { .. }) {
         return Error::data(name, "its server sends it as a whole only")

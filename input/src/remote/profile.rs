@@ -31,7 +31,7 @@ pub(super) struct AwsProfile {
 }
 
 impl AwsProfile {
-    /// The profile that the environment names. Errors: a file that is unreadable or malformed; a name that neither file has.
+    /// The profile of the environment. Errors: an unreadable or malformed file; a name that neither file has.
     pub(super) fn read() -> Result<Self> {
         Self::of(|name| std::env::var_os(name).filter(|value| !value.is_empty()))
     }
@@ -71,7 +71,7 @@ impl AwsProfile {
         of_s3.map(String::as_str).or_else(|| self.get("endpoint_url"))
     }
 
-    /// Its keys, if any. Errors: they come from elsewhere, or only half of them are there.
+    /// Its keys, if any. Errors: they come from elsewhere, or there is only one of the two.
     pub(super) fn keys(&self) -> Result<Option<AwsCredential>> {
         let has_keys = |section: &&SectionValues| section.contains_key("aws_access_key_id");
         let found = self.sections().flatten().find(has_keys);
