@@ -1,8 +1,6 @@
-//! Archives with one graph in them, as collections of graphs distribute them: tar (also compressed) and zip.
-//!
-//! Input: a file. Output: the member that is the graph ([`member`] has the rule), or the members that make up one graph (Graphalytics,
-//! GraphAr), copied to anonymous files in the work directory; the file itself if it is no archive. Nothing is ever written under a member's
-//! name. Cost: one copy on disk; a tar archive is read twice, first for the list of members.
+//! Archives of one graph: tar (also compressed) and zip. Input: a file. Output: the file itself if it is no archive; else the member that is the
+//! graph ([`member`] has the rule), or the members of one graph (Graphalytics, GraphAr), copied to anonymous files in the work directory. Nothing is
+//! written under a member's name. Cost: one copy on disk; a tar archive is read twice, first for the list of members.
 
 pub(super) mod member;
 mod tar;

@@ -1,5 +1,4 @@
-//! Batches of arcs for the sink, and errors in the middle of a text. A reader's task fills an [`ArcBatch`] of up to 16,384 arcs (256 KiB), sent to
-//! the sink when full, unless the job is to stop.
+//! Batches of arcs for the sink, and errors in the middle of a text. An [`ArcBatch`] has up to 16,384 arcs (256 KiB).
 
 use super::ArcSink;
 use trimill_system::{Control, Error, Result};

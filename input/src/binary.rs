@@ -23,7 +23,6 @@ use trimill_system::{Error, Result};
 pub(super) struct Binary {
     pub(super) files: Vec<InputFile>,
     format: Format,
-    /// The bytes of an arc.
     record: u64,
     window: u64,
 }

@@ -1,6 +1,5 @@
-//! A hash of all bytes of a file. Readers map parts of a file from many threads, in any order, several times, so they cannot hash it as one stream. A
-//! separate pass hashes what reading has just left in the page cache: blocks of [`BLOCK`] in parallel (XXH3, about 10 GB/s per core), then their
-//! hashes in order. Only for jobs with a cache or a run directory. Memory: [`CHUNK`] per thread.
+//! A hash of all bytes of a file, for jobs with a cache or a run directory. Readers map parts of a file in any order, so a separate pass hashes what
+//! they left in the page cache: blocks of [`BLOCK`] in parallel (XXH3, about 10 GB/s per core), then their hashes. Memory: [`CHUNK`] per thread.
 
 use std::fs::File;
 use std::path::Path;

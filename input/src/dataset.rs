@@ -1,9 +1,9 @@
-//! The files of an input: a directory stands for the files in it, a pattern for those whose paths it matches.
+//! The files of an input: a directory stands for the files in it, a pattern for those whose paths it matches. Any other name is a file or a URL.
 //!
-//! Datasets are directories of part files, on one or several levels (`year=2024/part-00000.parquet`). Left out are empty files, what is no
-//! regular file, and names that begin with `.` or `_`, notes of the programs that wrote them (`_SUCCESS`), but not values of a column
-//! (`_year=2024`). Tables with versions are refused: some of their files may be old. Of a GraphAr graph the chunks of edges are taken. Files
-//! of a directory are sorted by path, those of a [list](super::part_list) keep its order. Any other name is a file or a URL itself.
+//! Datasets are directories of part files, on one or several levels (`year=2024/part-00000.parquet`). Left out are empty files, what is no regular
+//! file, and names that begin with `.` or `_`, notes of the programs that wrote them (`_SUCCESS`), but not values of a column (`_year=2024`). Tables
+//! with versions are refused: some of their files may be old. Of a GraphAr graph the chunks of edges are taken. Files of a directory are sorted by
+//! path, those of a [list](super::part_list) keep its order.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,7 @@
-//! Detects a file's format: by its content if that is unambiguous, else by its suffix. If two formats are possible, the error names both.
-//!
-//! Content first: the first bytes of NumPy, SciPy, Parquet and Arrow files, a Matrix Market banner, a `.sg` header that agrees with the
-//! file's size, text of numbers. Text whose rows differ in length is no edge list but METIS, if it begins like that; its reader then
-//! checks. A `.graph` is a METIS file or a BVGraph, never an edge list. Raw pairs are recognised by suffix only. Reads at most 64 KiB,
-//! and as much of the end of a `.bin`.
+//! Detects a file's format: by its content if that is unambiguous, else by its suffix. If two formats are possible, the error names both. The content
+//! is: the first bytes of NumPy, SciPy, Parquet and Arrow files, a Matrix Market banner, a `.sg` header that agrees with the file's size, text of
+//! numbers. Text whose rows differ in length is METIS, if it begins like that; its reader then checks. A `.graph` is a METIS file or a BVGraph, never
+//! an edge list. Raw pairs are recognised by suffix only. Reads at most 64 KiB, and as much of the end of a `.bin`.
 
 use std::path::Path;
 
@@ -36,7 +34,6 @@ pub(super) fn names_bvgraph(path: &Path) -> bool {
     !path.exists() && files.graph != path && (files.graph.is_file() || files.properties.is_file())
 }
 
-/// Errors: the format cannot be determined, or may be either of two.
 pub(super) fn detect(file: &InputFile) -> Result<Format> {
     let suffix = suffix(file.name());
     let by_suffix = format_of_suffix(&suffix);
@@ -161,7 +158,6 @@ fn is_arrow_stream(head: &[u8]) -> bool {
     matches!(head.strip_prefix(ARROW_MESSAGE), Some([low, _, _, 0, _, ..]) if low % 8 == 0)
 }
 
-/// Whether a file with these first bytes is a zip archive, also an empty one.
 pub(super) fn is_zip(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
 }

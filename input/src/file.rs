@@ -227,7 +227,6 @@ impl InputFile {
         self.file.read_exact_at(into, at).map_err(|e| Error::read(&self.path, e))
     }
 
-    /// Maps a range of the bytes on disk, or fetches it.
     pub(super) fn window(&self, start: u64, end: u64) -> Result<FilePart> {
         self.file.part(&self.path, start..end.min(self.bytes))
     }

@@ -1,6 +1,5 @@
-//! A file of several zstd frames (`pzstd`, concatenated files), decoded by all threads. Frames are independent, so those wholly in a buffer are
-//! decoded in parallel, batch by batch. A larger frame, as most files' only one, is decoded as a stream, as is a damaged one, to report it. Memory
-//! per thread: [`PACKED`] bytes of the file, [`PLAIN`] of frames.
+//! A file of several zstd frames (`pzstd`, concatenated files), decoded by all threads: frames that lie wholly in a buffer in parallel, larger or
+//! damaged ones as a stream. Memory per thread: [`PACKED`] bytes of the file, [`PLAIN`] of frames.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};

@@ -1,11 +1,10 @@
-//! Apache GraphAr: a directory with descriptions in YAML, and tables of the edges of each type in chunks.
+//! Apache GraphAr: a directory with descriptions in YAML, and tables of the edges of each type in chunks, which are read as Parquet or CSV files.
 //!
 //! `NAME.graph.yml` lists the files `NAME.edge.yml`, one per type of edges. Such a file says where the edges are: once for each order, in
 //! `PREFIX/ORDER/adj_list/partI/chunkJ`; one order is taken. `PREFIX/ORDER/edge_countI` has the number of edges of a part, so a missing chunk is an
-//! error. Vertices of each type are numbered from 0, so edges between two types are refused as ambiguous. Chunks are read as Parquet or CSV files.
-//!
-//! The files are in a directory, in an archive or on a server ([`places`]). A server's folders need not be listed, since all names can be
-//! computed: `PREFIX/ORDER/vertex_count` and `src_chunk_size` give the parts, edge counts and `chunk_size` the chunks of each.
+//! error. Vertices of each type are numbered from 0, so edges between two types are refused as ambiguous. [`places`] has where files may be. On a
+//! server folders need not be listed: `PREFIX/ORDER/vertex_count` and `src_chunk_size` give the parts, edge counts and `chunk_size` the chunks of
+//! each.
 
 pub(super) mod places;
 

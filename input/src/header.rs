@@ -1,12 +1,11 @@
-//! Decides by the rest of the file whether the first line of an edge list is an arc or a header `n m`.
+//! Decides by the rest of the file whether the first line of an edge list is an arc or a header `n m`. Input: the two numbers, and what one pass over
+//! the other lines collects ([`ArcStatistics`]). Output: a [`HeaderVerdict`]. A header says that there are `n` ids, and that `m` lines follow (or `2
+//! m`, if edges are listed in both directions). In a long list an arc fulfils both with a probability of only about one in `n^2`; if the list is
+//! short, or only one is true, the user has to decide.
 //!
-//! Input: the two numbers, and what one pass over the other lines collects ([`ArcStatistics`]). Output: a [`HeaderVerdict`]. A header says
-//! that there are `n` ids, and that `m` lines follow (or `2 m`, if edges are listed in both directions). In a list of some length an arc
-//! fulfils both with a probability of only about one in `n^2`; if the list is short, or only one is true, the user has to decide.
-//!
-//! A list that begins with its largest id has an arc `n m` before ids up to `n`. It is no header if the number of lines is far from `m`
-//! and `2 m`, or if `m` edges do not fit between `n` vertices. If it is near, a line may be missing; then the next line decides: in a list
-//! sorted from the largest id down (a star, a path, a wheel) it begins with an end of the first arc, after a header only by chance.
+//! A list that begins with its largest id has an arc `n m` before ids up to `n`. It is no header if the number of lines is far from `m` and `2 m`, or
+//! if `m` edges do not fit between `n` vertices. If it is near, a line may be missing; then the next line decides: in a list sorted from the largest
+//! id down (a star, a path, a wheel) it begins with an end of the first arc, after a header only by chance.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Mutex;

@@ -1,8 +1,6 @@
-//! Edge lists whose ids are names, if the user says so: text in UTF-8, taken byte by byte except for [quotes](columns).
-//!
-//! Output: the names of every arc's ends, in batches from many threads. Lines that begin with `#` or `%` are comments only before the first
-//! arc: later they are more likely names. Any text may be a name, so the rest of the file does not tell whether the first line is a header;
-//! if it has usual names of columns, the user must decide. Memory: as for numbers, and a batch per thread.
+//! Edge lists whose ids are names, if the user says so: text in UTF-8, taken byte by byte except for [quotes](columns). Lines that begin with `#` or
+//! `%` are comments only before the first arc: later they are more likely names. Any text may be a name, so the rest of the file does not tell
+//! whether the first line is a header; if it has usual names of columns, the user must decide. Memory: as for numbers, and a batch per thread.
 
 pub(super) mod columns;
 

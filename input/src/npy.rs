@@ -1,6 +1,6 @@
-//! NumPy's `.npy`: an array of `m` rows and two columns of integers, a row for each arc. Integers of 1, 2, 4 or 8 bytes, signed or not, in either
-//! byte order; in C or Fortran order. Ids are delivered as stored; a negative one is an error. The file holds this array and nothing else. SciPy's
-//! COO is read here, too: it has an array for each column. All threads read; memory: a window per thread.
+//! NumPy's `.npy`: an array of `m` rows and two columns of integers, a row for each arc; and SciPy's COO, an array for each column. Integers of 1, 2,
+//! 4 or 8 bytes, signed or not, in either byte order; in C or Fortran order. A negative id is an error. The file holds this array and nothing else.
+//! Memory: a window per thread.
 
 pub(super) mod array;
 pub(super) mod header;

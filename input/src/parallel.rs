@@ -1,7 +1,6 @@
-//! Parallel work on many chunks of an input; the error reported is always that of the first bad chunk.
-//!
-//! [`in_order`] runs chunks known beforehand, such as those of [`chunks`]; [`produce_and_drain`] those that one thread must produce one
-//! after another (a decompressor). Both use the current pool, of any size, block on no other task, and check for a stop before each chunk.
+//! Parallel work on many chunks of an input; the error reported is always that of the first bad chunk. [`in_order`] runs chunks known beforehand,
+//! such as those of [`chunks`]; [`produce_and_drain`] those that one thread, such as a decompressor, must produce one after another. Both use the
+//! current pool, of any size, block on no other task, and check for a stop before each chunk.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -143,7 +143,6 @@ impl PipeReadOnce {
     }
 }
 
-/// Pairs of little-endian `u32`, tail and head, read as they arrive.
 pub(super) struct PairStream(PipeReadOnce);
 
 impl PairStream {

@@ -1,7 +1,6 @@
-//! Inputs that store rows: all successors of a vertex together, the vertices in the order of their ids. An input that lists every edge from both
-//! ends, with ascending rows, is clean already: it is oriented row by row without sorting (`src/orient/rows.rs` of `trimill`). The consumer must
-//! check that rows ascend, that successors are vertices and that arcs have their reverse. An inconsistent input has no rows;
-//! [`scan`](super::arcs::ArcSource::scan) then reports what is wrong.
+//! Inputs that store rows: all successors of a vertex together, vertices by id. One that lists every edge from both ends, with ascending rows, is
+//! clean already: it is oriented row by row without sorting (`src/orient/rows.rs` of `trimill`). The consumer checks that rows ascend, that
+//! successors are vertices and that arcs have their reverse. If not, [`scan`](super::arcs::ArcSource::scan) reports what is wrong.
 
 use std::ops::Range;
 

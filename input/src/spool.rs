@@ -1,6 +1,6 @@
-//! Copies of inputs that cannot be read in place: standard input, pipes, members of archives, the plain text of files that need several passes.
-//! Input: bytes in chunks. Output: a file without a name, which is removed when it is closed, with checksums, which are compared at each read. The
-//! copy fails before the disk is full, which would affect other programs. Costs one write of the bytes, and a query of free space per [`STEP`].
+//! Copies of inputs that cannot be read in place: standard input, pipes, members of archives, plain texts that need several passes. A copy is a file
+//! without a name, removed when closed, with checksums, which are compared at each read. It fails before the disk is full, which would affect other
+//! programs. Costs one write of the bytes, and a query of free space per [`STEP`].
 
 use std::io::{self, BufRead};
 use std::path::Path;

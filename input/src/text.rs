@@ -1,9 +1,8 @@
-//! Edge lists as text: one arc a line, its tail and head in the first two columns.
-//!
-//! SNAP (`#` comments, tabs), KONECT (`%` comments, more columns), Graph Challenge (`u v 1`), GAPBS `.el`, CSV, also with a column that
-//! numbers the lines. Ids are delivered as written, up to `u64::MAX - 1`. The first line that is neither blank nor a comment may be a
-//! header ([`preamble`](super::preamble)); if only the rest of the file shows that, it is read once more before the first scan. A list
-//! without an arc is an error. All lines have the same columns. Files may be compressed ([`text_blocks`](super::text_blocks)).
+//! Edge lists as text: one arc a line, its tail and head in the first two columns. SNAP (`#` comments, tabs), KONECT (`%` comments, more columns),
+//! Graph Challenge (`u v 1`), GAPBS `.el`, CSV, also with a column that numbers the lines. Ids are delivered as written, up to `u64::MAX - 1`. The
+//! first line that is neither blank nor a comment may be a header ([`preamble`](super::preamble)); if only the rest of the file shows that, it is
+//! read once more before the first scan. A list without an arc is an error. All lines have the same columns. Files may be compressed
+//! ([`text_blocks`](super::text_blocks)).
 
 use std::sync::{Once, OnceLock};
 

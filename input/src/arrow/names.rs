@@ -163,7 +163,6 @@ fn offset(batch: &ArrowBatch<'_>, end: usize, offsets: &mut impl Read) -> Result
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// A buffer of texts, to which views refer in any order.
 struct ViewedText {
     file: Storage,
     within: Range<u64>,

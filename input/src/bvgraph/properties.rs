@@ -15,7 +15,6 @@ pub(super) struct Properties {
     pub(super) encoding: Encoding,
 }
 
-/// The largest window that is accepted, and the largest `minintervallength`.
 const LARGEST_WINDOW: u64 = 1 << 20;
 const LONGEST_SHORTEST_INTERVAL: u64 = 1 << 32;
 

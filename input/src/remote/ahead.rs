@@ -1,4 +1,4 @@
-//! Reads a range of an object in order, and fetches ahead. A stream begins with a short part, since often only the beginning is wanted; parts grow. A
+//! Reads a range of an object in order, and fetches parts ahead. A stream begins with a short part, since often only the beginning is wanted. A
 //! column's pages are all wanted: their first part is long, and the previous part is kept. Memory: [`STREAM`] or [`PAGES`] parts ahead, and two.
 
 use std::collections::VecDeque;

@@ -1,6 +1,5 @@
-//! An object of a server, fetched in ranges that all belong to one version of it. The version is the strong ETag, or else the time of modification;
-//! and the length. Each request names the ETag, and each reply is compared, so bytes of two versions are never mixed. Bytes that came before a
-//! connection broke are kept.
+//! An object of a server, fetched in ranges of one version. The version is the length, and the strong ETag, or else the time of modification. Each
+//! request names the ETag, and each reply is compared. Bytes that came before a connection broke are kept.
 
 use std::error::Error as _;
 use std::ops::Range;
