@@ -27,11 +27,10 @@ const ARROW_MESSAGE: &[u8] = b"\xff\xff\xff\xff";
 pub(super) fn names_bvgraph(path: &Path) -> bool {
     let files = BvGraphFiles::of(path);
     match path.extension().and_then(|suffix| suffix.to_str()) {
-        Some("properties") => return true,
-        Some("offsets" | "ef") => return files.graph.is_file() && files.properties.is_file(),
-        _ => {}
+        Some("properties") => true,
+        Some("offsets" | "ef") => files.graph.is_file() && files.properties.is_file(),
+        _ => !path.exists() && files.graph != path && (files.graph.is_file() || files.properties.is_file()),
     }
-    !path.exists() && files.graph != path && (files.graph.is_file() || files.properties.is_file())
 }
 
 pub(super) fn detect(file: &InputFile) -> Result<Format> {

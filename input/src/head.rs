@@ -46,17 +46,13 @@ impl<'a> Head<'a> {
         if has_bare_cr(&self.line) {
             return Err(self.error_of(bare_cr()));
         }
-        let mut from = 0;
-        if self.number == 1 {
-            if is_utf16(&self.line) {
-                return Err(self.error_of(utf16()));
-            }
-            if self.line.starts_with(BYTE_ORDER_MARK) {
-                from = BYTE_ORDER_MARK.len();
-                self.start += from as u64;
-            }
+        let is_first = self.number == 1;
+        if is_first && is_utf16(&self.line) {
+            return Err(self.error_of(utf16()));
         }
-        Ok(Some(&self.line[from..]))
+        let mark = if is_first && self.line.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        self.start += mark as u64;
+        Ok(Some(&self.line[mark..]))
     }
 
     /// The next line that is not blank and does not begin with `%`.

@@ -22,7 +22,7 @@ pub struct Identity {
     pub files: Vec<FileIdentity>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileIdentity {
     /// The canonical path; of a remote object its URL, without credentials.
     #[serde(with = "path_text::exact")]
@@ -153,12 +153,7 @@ impl Identity {
 
     /// The paths alone, which do not change with the files' contents.
     pub fn paths_only(&self) -> Self {
-        let bare = |file: &FileIdentity| FileIdentity {
-            path: file.path.clone(),
-            stat: Stat::default(),
-            settled: false,
-            contents: None,
-        };
+        let bare = |file: &FileIdentity| FileIdentity { path: file.path.clone(), ..FileIdentity::default() };
         Self { files: self.files.iter().map(bare).collect() }
     }
 

@@ -47,8 +47,8 @@ impl Npy {
 
 impl NpyPairs {
     fn open(file: InputFile) -> Result<Self> {
-        let (start, bytes) = (0, file.bytes);
-        let (array, header) = NpyArray::open(file, start, bytes)?;
+        let bytes = file.bytes;
+        let (array, header) = NpyArray::open(file, 0, bytes)?;
         let error = |found: String| {
             Error::data(&array.file.path, found).expected("an array of two columns, a row for each edge")
         };
