@@ -23,6 +23,15 @@ impl<'a> ArcBatch<'a> {
         if self.arcs.len() == CAPACITY { self.flush() } else { Ok(()) }
     }
 
+    /// Adds the records of `bin-u32`: pairs of little-endian `u32`.
+    #[inline]
+    pub(super) fn push_pairs(&mut self, bytes: &[u8]) -> Result<()> {
+        for &[tail, head] in bytes.as_chunks::<4>().0.as_chunks::<2>().0 {
+            self.push(u64::from(u32::from_le_bytes(tail)), u64::from(u32::from_le_bytes(head)))?;
+        }
+        Ok(())
+    }
+
     fn flush(&mut self) -> Result<()> {
         self.control.check()?;
         if !self.arcs.is_empty() {

@@ -69,19 +69,10 @@ impl Binary {
                     )?;
                 }
             }
-            _ => push_pairs(&window, &mut batch)?,
+            _ => batch.push_pairs(&window)?,
         }
         batch.finish()
     }
-}
-
-/// Delivers the records of `bin-u32`.
-#[inline]
-pub(super) fn push_pairs(bytes: &[u8], batch: &mut ArcBatch<'_>) -> Result<()> {
-    for &[tail, head] in words(bytes) {
-        batch.push(u64::from(u32::from_le_bytes(tail)), u64::from(u32::from_le_bytes(head)))?;
-    }
-    Ok(())
 }
 
 fn words<const W: usize, const N: usize>(bytes: &[u8]) -> &[[[u8; W]; N]] {

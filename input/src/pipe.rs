@@ -12,7 +12,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
-use super::binary::push_pairs;
 use super::compression::{Compression, not_read};
 use super::hints::{TELLING, in_place_of_a_graph};
 use super::{ArcSink, Reader};
@@ -164,7 +163,7 @@ impl PairStream {
                     .expected(format!("a multiple of {PAIR}, the bytes of an arc in bin-u32"))
                     .advice("what writes to the pipe ended early, or writes another format: name it with --format"));
             }
-            push_pairs(&buffer[..filled], &mut batch)?;
+            batch.push_pairs(&buffer[..filled])?;
             task.advance(filled as u64);
             if filled < BUFFER {
                 return batch.finish();
