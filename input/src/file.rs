@@ -10,6 +10,7 @@ use rustix::fs::{Mode, OFlags};
 
 use super::compression::{Compression, GzipMembers, not_read};
 use super::hints::{TELLING, in_place_of_a_graph};
+use super::parallel::chunks;
 use super::pipe::Pipe;
 use super::spool::{Spool, plain_at_least};
 use super::stat::Stat;
@@ -233,11 +234,9 @@ impl InputFile {
 
     /// The 1-based line of byte `at` of a plain file. Reads all before it: for errors only.
     pub(super) fn line_of(&self, at: u64) -> Result<u64> {
-        let (mut line, mut start) = (1, 0);
-        while start < at {
-            let end = at.min(start + (8 << 20));
-            line += memchr::memchr_iter(b'\n', &self.window(start, end)?).count() as u64;
-            start = end;
+        let mut line = 1;
+        for part in chunks(0..at, 8 << 20) {
+            line += memchr::memchr_iter(b'\n', &self.window(part.start, part.end)?).count() as u64;
         }
         Ok(line)
     }

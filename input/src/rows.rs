@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use super::parallel::chunks;
 use super::storage::FilePart;
 use trimill_system::mapped::prefetch;
 use trimill_system::{Bytes, Control, Kind, Result};
@@ -120,14 +121,12 @@ pub(super) fn read_in_parts(
     take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
     fill: impl Fn(u64, &mut [u32]) -> Result<()>,
 ) -> Result<()> {
-    let mut at = arcs.start;
-    while at < arcs.end {
-        part.resize(PART.min((arcs.end - at) as usize), 0);
-        fill(at, part)?;
+    for arcs in chunks(arcs, PART as u64) {
+        part.resize((arcs.end - arcs.start) as usize, 0);
+        fill(arcs.start, part)?;
         if !take(part)? {
             break;
         }
-        at += part.len() as u64;
     }
     Ok(())
 }
