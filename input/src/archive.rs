@@ -1,8 +1,6 @@
-//! Archives with one graph in them, as collections of graphs distribute them: tar (also compressed) and zip.
-//!
-//! Input: a file. Output: the member that is the graph ([`member`] has the rule), or the members that make up one graph (Graphalytics,
-//! GraphAr), copied to anonymous files in the work directory; the file itself if it is no archive. Nothing is ever written under a member's
-//! name. Cost: one copy on disk; a tar archive is read twice, first for the list of members.
+//! Archives of one graph: tar (also compressed) and zip. Input: a file. Output: the file itself if it is no archive; else the member that is the
+//! graph ([`member`] has the rule), or the members of one graph (Graphalytics, GraphAr), copied to anonymous files in the work directory. Nothing is
+//! written under a member's name. Cost: one copy on disk; a tar archive is read twice, first for the list of members.
 
 pub(super) mod member;
 mod tar;
@@ -32,10 +30,9 @@ const MOST_MEMBERS: usize = 10_000;
 /// The most bytes of the members that say where the edges of a GraphAr graph are; usual ones have some hundred.
 const MOST_ABOUT_EDGES: u64 = 16 << 20;
 
-/// Up to this many members are named one by one; of more, only the number is logged.
+/// The most members that are logged by name; of more, only the number is logged.
 const MOST_NAMED: usize = 3;
 
-/// A member that identifies a SciPy matrix.
 const OF_SCIPY: &str = "format.npy";
 
 enum Archive<'a> {
@@ -43,7 +40,7 @@ enum Archive<'a> {
     Zip(Zip<'a>),
 }
 
-/// The graph in a file: one or several members if it is an archive, else the file itself. `format` is what the user said.
+/// The files of the graph in `file`: members if it is an archive, else the file itself. `format` is what the user said.
 pub(super) fn unpacked(
     file: InputFile,
     format: Option<Format>,
@@ -108,12 +105,10 @@ fn from_tar(file: &InputFile, format: Option<Format>, work_dir: &Path, control: 
         found.push(member);
     }
     let places = places(file, &found, format, || Ok(about_edges))?;
-    let last = places.iter().max();
+    let end = places.iter().max().map_or(0, |last| last + 1);
     let mut archive = TarMembers::new(file, control)?;
     let mut unpacked: HashMap<usize, InputFile> = HashMap::new();
-    for (at, Member { name, bytes, .. }) in
-        found.iter().enumerate().take_while(|(at, _)| last.is_some_and(|last| at <= last))
-    {
+    for (at, Member { name, bytes, .. }) in found[..end].iter().enumerate() {
         archive.next()?;
         if !places.contains(&at) {
             continue;
@@ -131,7 +126,7 @@ fn too_many(file: &InputFile) -> Error {
         .advice("unpack the archive and name the file of the graph")
 }
 
-/// The place of the graph, or those of the three members of Graphalytics. The error does not name the archive.
+/// The index of the graph, or those of the three members of Graphalytics. The error does not name the archive.
 fn graph_among(members: &[Member], format: Option<Format>) -> Result<Vec<usize>> {
     if matches!(format, None | Some(Format::Graphalytics)) {
         let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
@@ -166,7 +161,7 @@ fn from_zip(
     places(file, &archive.members, format, read)?.into_iter().map(unpack).collect()
 }
 
-/// The contents of the members that may say where the edges of a GraphAr graph are, by the members' places.
+/// The contents of members that may say where the edges of a GraphAr graph are, by index of the member.
 #[derive(Default)]
 struct AboutEdges {
     contents: HashMap<usize, Vec<u8>>,
@@ -174,7 +169,7 @@ struct AboutEdges {
 }
 
 impl AboutEdges {
-    /// Keeps the contents of a member if it may be one of these; `read` passes them in chunks.
+    /// Keeps the contents of a member if it may say so; `read` passes them in chunks.
     fn keep(
         &mut self,
         place: usize,
@@ -182,7 +177,7 @@ impl AboutEdges {
         read: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
     ) -> Result<()> {
         let is_small = member.bytes <= MOST_BYTES && self.bytes + member.bytes <= MOST_ABOUT_EDGES;
-        if !is_small || !member.counts() || !graphar::is_about_edges(Path::new(&member.name)) {
+        if !is_small || !member.is_eligible() || !graphar::is_about_edges(Path::new(&member.name)) {
             return Ok(());
         }
         self.bytes += member.bytes;
@@ -194,18 +189,18 @@ impl AboutEdges {
     }
 }
 
-/// The places of the graph's members. Of a GraphAr graph, these are the chunks of edges; `read` returns the contents that say where they are.
+/// The indices of the graph's members: for GraphAr, the chunks of edges, which the contents that `read` returns locate.
 fn places(
     file: &InputFile,
     members: &[Member],
     format: Option<Format>,
     read: impl FnOnce() -> Result<AboutEdges>,
 ) -> Result<Vec<usize>> {
-    let counting = members.iter().enumerate().filter(|(_, member)| member.counts());
-    if !counting.clone().any(|(_, member)| graphar::is_named(Path::new(&member.name))) {
+    let eligible = members.iter().enumerate().filter(|(_, member)| member.is_eligible());
+    if !eligible.clone().any(|(_, member)| graphar::is_named(Path::new(&member.name))) {
         return graph_among(members, format).map_err(|error| error.at(&file.path));
     }
-    let graphs = ArchivedGraphar::new(counting.map(|(place, member)| (place, member.name.as_str())), read()?.contents);
+    let graphs = ArchivedGraphar::new(eligible.map(|(place, member)| (place, member.name.as_str())), read()?.contents);
     let in_archive = |error: Error| {
         let path = error.path().filter(|path| !path.as_os_str().is_empty());
         let path = path.map(|path| PathBuf::from(format!("{}: {}", file.path.display(), path.display())));

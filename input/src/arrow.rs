@@ -1,11 +1,10 @@
-//! Apache Arrow files (also Feather, version 2) and streams: a table with two columns of ids, a row for each arc.
+//! Apache Arrow files (also Feather, version 2) and streams: a table with two columns of ids, a row for each arc. Integers of 8 to 64 bits, signed or
+//! not, or text where ids are names; a negative number or a missing value is an error. [`schema`] chooses the columns, [`message`] has the layout of
+//! the bytes. Buffers are plain, or compressed by LZ4 or zstd.
 //!
-//! Integers of 8 to 64 bits, signed or not, or text where ids are names, delivered as stored; a negative number or a missing value is
-//! an error. [`schema`] chooses the columns, [`message`] has the layout of the bytes. Buffers are plain, or compressed by LZ4 or zstd.
-//!
-//! The Arrow library only decodes metadata: it would read whole record batches, and a table is often a single one. Here the two columns
-//! are read in pieces, a plain batch by all threads, a compressed one by one thread. Memory: for each thread two pieces and their
-//! decompressors; a hundred bytes per batch; and the texts of a [`dictionary`]. A [`stream`] from a pipe is read as it arrives.
+//! The Arrow library only decodes metadata: it would read whole record batches, and a table is often a single one. Here the columns are read in
+//! pieces, a plain batch by all threads, a compressed one by one thread. Memory: for each thread two pieces and their decompressors; a hundred bytes
+//! per batch; the texts of a [`dictionary`]. A [`stream`] from a pipe is read as it arrives.
 
 mod dictionary;
 mod message;
@@ -90,7 +89,7 @@ impl Arrow {
         Ok(Self { tables, window, names: reading.names, dictionaries, work_dir: how.work_dir.to_path_buf() })
     }
 
-    /// Calls `work` on row ranges of the batches, in parallel; returns the sum of the arcs.
+    /// Calls `work` on row ranges of the batches, in parallel; returns the sum.
     fn each_chunk<'a>(
         &'a self,
         batches: impl Iterator<Item = (&'a ArrowFile, usize)>,
@@ -127,7 +126,6 @@ impl ArrowFile {
         Ok(Self { file, columns, dictionaries, batches, rows })
     }
 
-    /// The row ranges of a batch, of which a thread reads one at a time.
     fn chunks(&self, number: usize, window: u64) -> impl Iterator<Item = Range<u64>> {
         let BatchLayout { rows, compression, .. } = self.batches[number].layout;
         let width: u64 = self.columns.iter().map(ArrowColumn::bytes).sum();

@@ -1,5 +1,4 @@
-//! Batches of arcs for the sink, and errors in the middle of a text. A reader's task fills an [`ArcBatch`] of up to 16,384 arcs (256 KiB), sent to
-//! the sink when full, unless the job is to stop.
+//! Batches of arcs for the sink, and errors in the middle of a text. An [`ArcBatch`] has up to 16,384 arcs (256 KiB).
 
 use super::ArcSink;
 use trimill_system::{Control, Error, Result};
@@ -22,6 +21,15 @@ impl<'a> ArcBatch<'a> {
     pub(super) fn push(&mut self, tail: u64, head: u64) -> Result<()> {
         self.arcs.push((tail, head));
         if self.arcs.len() == CAPACITY { self.flush() } else { Ok(()) }
+    }
+
+    /// Adds the records of `bin-u32`: pairs of little-endian `u32`.
+    #[inline]
+    pub(super) fn push_pairs(&mut self, bytes: &[u8]) -> Result<()> {
+        for &[tail, head] in bytes.as_chunks::<4>().0.as_chunks::<2>().0 {
+            self.push(u64::from(u32::from_le_bytes(tail)), u64::from(u32::from_le_bytes(head)))?;
+        }
+        Ok(())
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -53,7 +61,7 @@ impl DeliveryFailure {
         Self::Bad(at, Error::data("", found).expected(expected))
     }
 
-    /// Completes the error by `place`, which adds the file and the line of a byte.
+    /// Completes the error by `place`, which adds the file and the line.
     pub(super) fn locate(self, place: impl FnOnce(Error, usize) -> Error) -> Error {
         match self {
             Self::Bad(at, error) => place(error, at),

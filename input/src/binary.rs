@@ -23,7 +23,6 @@ use trimill_system::{Error, Result};
 pub(super) struct Binary {
     pub(super) files: Vec<InputFile>,
     format: Format,
-    /// The bytes of an arc.
     record: u64,
     window: u64,
 }
@@ -70,11 +69,7 @@ impl Binary {
                     )?;
                 }
             }
-            _ => {
-                for &[tail, head] in words(&window) {
-                    batch.push(u64::from(u32::from_le_bytes(tail)), u64::from(u32::from_le_bytes(head)))?;
-                }
-            }
+            _ => batch.push_pairs(&window)?,
         }
         batch.finish()
     }

@@ -1,8 +1,7 @@
-//! Web crawls in WebGraph's BV format: `NAME.graph` and `NAME.properties` (Boldi and Vigna, 'The WebGraph framework I', WWW 2004).
-//!
-//! A compressed `.graph` is decompressed first. Ids are `0..nodes`. Rows refer to earlier rows, so threads decode [`chunk`]s of about
-//! 131,072 arcs. [`offsets`] gives the beginnings of rows, if there; else one thread finds them without decoding rows ([`scan`]). `NAME.ef`
-//! of webgraph-rs is not used: a memory dump of varying form. Memory per chunk: its bytes, the rows of the window, a batch of arcs.
+//! Web crawls in WebGraph's BV format: `NAME.graph` and `NAME.properties` (Boldi and Vigna, 'The WebGraph framework I', WWW 2004). Ids are
+//! `0..nodes`. Rows refer to earlier rows, so threads decode [`chunk`]s of about 131,072 arcs. [`offsets`] gives the beginnings of rows, if there;
+//! else one thread finds them without decoding rows ([`scan`]). `NAME.ef` of webgraph-rs, a memory dump whose form varies, is not used. Memory per
+//! chunk: its bytes, the rows of the window, a batch of arcs.
 
 mod bits;
 mod chunk;
@@ -146,7 +145,6 @@ impl Bvgraph {
         Err(self.damaged(format!("{found} arcs in {nodes} rows")).expected(format!("{arcs}, as the properties say")))
     }
 
-    /// Checks that the rows, which end at bit `end`, fill the file.
     fn check_end(&self, end: u64) -> Result<()> {
         if self.is_end(end) {
             return Ok(());

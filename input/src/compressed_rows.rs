@@ -22,7 +22,6 @@ pub(super) struct CompressedRows {
     /// Whether what this module calls rows are the columns of a matrix.
     transposed: bool,
     window: u64,
-    /// What to do about places that are wrong.
     advice: &'static str,
     checked: OnceLock<()>,
 }
@@ -46,7 +45,6 @@ impl CompressedRows {
         Ok(Self { begins, ids, vertices, transposed, window, advice, checked: OnceLock::new() })
     }
 
-    /// How many places are read at a time.
     pub(super) fn step(&self) -> u64 {
         (self.window / 8).max(1)
     }
@@ -100,19 +98,19 @@ impl CompressedRows {
         batch.finish()
     }
 
-    /// Delivers some arcs of a row; `first` is the place of the first one.
+    /// `first`: the place of the first id.
     #[inline(always)]
     fn deliver(&self, row: u64, first: u64, ids: &[u8], batch: &mut ArcBatch<'_>) -> Result<()> {
         self.ids.integers.each(ids, |number, id| match id {
             Ok(id) if id < self.vertices && self.transposed => batch.push(id, row),
             Ok(id) if id < self.vertices => batch.push(row, id),
-            Ok(id) => Err(self.outside(&id.to_string(), row, first + number as u64)),
-            Err(id) => Err(self.outside(&id.to_string(), row, first + number as u64)),
+            id => Err(self.outside(id, row, first + number as u64)),
         })
     }
 
     #[cold]
-    fn outside(&self, id: &str, row: u64, place: u64) -> Error {
+    fn outside(&self, id: Result<u64, i64>, row: u64, place: u64) -> Error {
+        let id = id.map_or_else(i128::from, i128::from);
         Error::data(&self.ids.file.path, format!("neighbour {id} of vertex {row}, at place {place}"))
             .expected(format!("neighbours from 0 to {}", self.vertices - 1))
     }

@@ -16,10 +16,10 @@ const OTHERS: [(&str, &[u8], &str, &str); 6] = [
     ("RAR", b"Rar!\x1a\x07", ".rar", "unrar p -inul"),
 ];
 
-/// So many first bytes are not those of raw numbers by chance.
+/// A mark of this many bytes does not begin raw numbers by chance.
 const SURE: usize = 6;
 
-/// The error for a file that begins as such a compression does. Where that is too few bytes, `name` must have the suffix, if it is given.
+/// The error for a file that is compressed in one of these ways. If the mark is shorter, `name` must have the suffix, if it is given.
 pub(super) fn not_read(head: &[u8], name: Option<&Path>) -> Option<Error> {
     let named = |end: &str| name.is_none_or(|name| name.to_string_lossy().to_ascii_lowercase().ends_with(end));
     let found = OTHERS.iter().find(|(_, first, end, _)| head.starts_with(first) && (first.len() >= SURE || named(end)));
@@ -54,7 +54,6 @@ impl Compression {
         Self::SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
     }
 
-    /// A name without the suffix of a compression.
     pub(super) fn stripped(name: &str) -> &str {
         Self::SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
     }
@@ -89,7 +88,6 @@ fn is_bzip2(head: &[u8]) -> bool {
     rest.is_some_and(|(size, rest)| matches!(size, b'1'..=b'9') && (rest.starts_with(&BLOCK) || rest.starts_with(&END)))
 }
 
-/// The first bytes of a member.
 const MEMBER: [u8; 2] = [0x1f, 0x8b];
 
 fn after(what: &str) -> io::Error {

@@ -1,12 +1,12 @@
-//! A hash of all bytes of a file. Readers map parts of a file from many threads, in any order, several times, so they cannot hash it as one stream. A
-//! separate pass hashes what reading has just left in the page cache: blocks of [`BLOCK`] in parallel (XXH3, about 10 GB/s per core), then their
-//! hashes in order. Only for jobs with a cache or a run directory. Memory: [`CHUNK`] per thread.
+//! A hash of all bytes of a file, for jobs with a cache or a run directory. Readers map parts of a file in any order, so a separate pass hashes what
+//! they left in the page cache: blocks of [`BLOCK`] in parallel (XXH3, about 10 GB/s per core), then their hashes. Memory: [`CHUNK`] per thread.
 
 use std::fs::File;
 use std::path::Path;
 
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_128};
 
+use super::parallel::chunks;
 use trimill_system::{Control, Error, Result, disk, parallel};
 
 const BLOCK: u64 = 4 << 20;
@@ -17,13 +17,11 @@ const CHUNK: usize = 256 << 10;
 pub(super) fn hash(file: &File, path: &Path, bytes: u64, control: &Control) -> Result<u128> {
     let mut blocks = parallel::try_map_with(0..bytes.div_ceil(BLOCK), Vec::new, |buffer, block| {
         control.check()?;
-        let (mut at, end) = (block * BLOCK, bytes.min((block + 1) * BLOCK));
         let mut hash = Xxh3Default::new();
-        while at < end {
-            buffer.resize(CHUNK.min((end - at) as usize), 0);
-            disk::read_at(file, buffer, at).map_err(|e| Error::read(path, e))?;
+        for part in chunks(block * BLOCK..bytes.min((block + 1) * BLOCK), CHUNK as u64) {
+            buffer.resize((part.end - part.start) as usize, 0);
+            disk::read_at(file, buffer, part.start).map_err(|e| Error::read(path, e))?;
             hash.update(buffer);
-            at += buffer.len() as u64;
         }
         Ok(hash.digest128())
     })?;

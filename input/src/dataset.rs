@@ -1,9 +1,9 @@
-//! The files of an input: a directory stands for the files in it, a pattern for those whose paths it matches.
+//! The files of an input: a directory stands for the files in it, a pattern for those whose paths it matches. Any other name is a file or a URL.
 //!
-//! Datasets are directories of part files, on one or several levels (`year=2024/part-00000.parquet`). Left out are empty files, what is no
-//! regular file, and names that begin with `.` or `_`, notes of the programs that wrote them (`_SUCCESS`), but not values of a column
-//! (`_year=2024`). Tables with versions are refused: some of their files may be old. Of a GraphAr graph the chunks of edges are taken. Files
-//! of a directory are sorted by path, those of a [list](super::part_list) keep its order. Any other name is a file or a URL itself.
+//! Datasets are directories of part files, on one or several levels (`year=2024/part-00000.parquet`). Left out are empty files, what is no regular
+//! file, and names that begin with `.` or `_`, notes of the programs that wrote them (`_SUCCESS`), but not values of a column (`_year=2024`). Tables
+//! with versions are refused: some of their files may be old. Of a GraphAr graph the chunks of edges are taken. Files of a directory are sorted by
+//! path, those of a [list](super::part_list) keep its order.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::file::InputFile;
 use super::format::Format;
 use super::graphalytics::GraphalyticsFiles;
 use super::graphar::NamedFiles;
-use super::graphar::places::LocalGraphar;
+use super::graphar::places::{LocalGraphar, sorted_entries};
 use super::part_list;
 use super::part_names::{is_note, keeps_versions};
 use super::stat::Watched;
@@ -70,7 +70,7 @@ fn files_at(path: &Path) -> Result<NamedFiles> {
     Ok(if path.is_dir() { files_in(path)?.into() } else { NamedFiles::one(path) })
 }
 
-/// The files of all inputs. `of_url` returns those of a URL, which may be an input or an entry of a local list.
+/// `of_url` returns the files of a URL, which may be an input or an entry of a local list.
 fn expanded(inputs: &[PathBuf], of_url: impl Fn(&Path) -> Result<NamedFiles>) -> Result<Vec<PathBuf>> {
     let (mut files, mut vertices) = (Vec::with_capacity(inputs.len()), None::<String>);
     let mut of_one_type = |path: &Path, NamedFiles { files, vertices: found }: NamedFiles| {
@@ -99,7 +99,7 @@ fn expanded(inputs: &[PathBuf], of_url: impl Fn(&Path) -> Result<NamedFiles>) ->
 }
 
 impl NamedInput {
-    /// Its state before it is read, if it has one that shows changes.
+    /// `None` if it has no state that shows changes.
     pub(super) fn watched(&self) -> Option<Watched> {
         match &self.object {
             Some(object) => Watched::object(&**object),
@@ -170,11 +170,8 @@ impl<'a> InputPattern<'a> {
 
 /// The paths that a pattern matches, sorted, without empty and hidden files; anything else, or a URL, unchanged.
 fn matching(input: &Path) -> Result<Vec<PathBuf>> {
-    let found = match InputPattern::of(input).and_then(|pattern| glob::glob(&pattern.below(pattern.dir)).ok()) {
-        Some(paths) => paths.collect::<Result<Vec<_>, _>>(),
-        None => Ok(Vec::new()),
-    };
-    let found = found.map_err(|error| {
+    let paths = InputPattern::of(input).and_then(|pattern| glob::glob(&pattern.below(pattern.dir)).ok());
+    let found = paths.into_iter().flatten().collect::<Result<Vec<_>, _>>().map_err(|error: glob::GlobError| {
         let path = error.path().to_path_buf();
         Error::read(path, error.into())
     })?;
@@ -217,11 +214,7 @@ fn add_files(dir: &Path, levels: u32, files: &mut Vec<PathBuf>) -> Result<()> {
     if levels == 0 {
         return Err(Error::data(dir, format!("is more than {MOST_LEVELS} directories deep")).expected(EXPECTED));
     }
-    let unreadable = |error| Error::read(dir, error);
-    let entries = std::fs::read_dir(dir).map_err(unreadable)?;
-    let mut paths =
-        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
-    paths.sort_unstable();
+    let paths = sorted_entries(dir).map_err(|error| Error::read(dir, error))?;
     if let Some(error) = paths.iter().find_map(|path| keeps_versions(path)) {
         return Err(error);
     }

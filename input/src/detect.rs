@@ -1,9 +1,7 @@
-//! Detects a file's format: by its content if that is unambiguous, else by its suffix. If two formats are possible, the error names both.
-//!
-//! Content first: the first bytes of NumPy, SciPy, Parquet and Arrow files, a Matrix Market banner, a `.sg` header that agrees with the
-//! file's size, text of numbers. Text whose rows differ in length is no edge list but METIS, if it begins like that; its reader then
-//! checks. A `.graph` is a METIS file or a BVGraph, never an edge list. Raw pairs are recognised by suffix only. Reads at most 64 KiB,
-//! and as much of the end of a `.bin`.
+//! Detects a file's format: by its content if that is unambiguous, else by its suffix. If two formats are possible, the error names both. The content
+//! is: the first bytes of NumPy, SciPy, Parquet and Arrow files, a Matrix Market banner, a `.sg` header that agrees with the file's size, text of
+//! numbers. Text whose rows differ in length is METIS, if it begins like that; its reader then checks. A `.graph` is a METIS file or a BVGraph, never
+//! an edge list. Raw pairs are recognised by suffix only. Reads at most 64 KiB, and as much of the end of a `.bin`.
 
 use std::path::Path;
 
@@ -14,7 +12,7 @@ use super::format::Format;
 use super::hints::{BYTE_ORDER_MARK, foreign, is_job_file, is_mostly_text, is_utf16, utf16};
 use super::number::{columns, whole};
 use super::pairs::is_blank_or_comment;
-use super::{gapbs, metis, npy};
+use super::{gapbs, matrix_market, metis, npy};
 use trimill_system::{Error, Result};
 
 const HEAD: u64 = 1 << 16;
@@ -29,14 +27,12 @@ const ARROW_MESSAGE: &[u8] = b"\xff\xff\xff\xff";
 pub(super) fn names_bvgraph(path: &Path) -> bool {
     let files = BvGraphFiles::of(path);
     match path.extension().and_then(|suffix| suffix.to_str()) {
-        Some("properties") => return true,
-        Some("offsets" | "ef") => return files.graph.is_file() && files.properties.is_file(),
-        _ => {}
+        Some("properties") => true,
+        Some("offsets" | "ef") => files.graph.is_file() && files.properties.is_file(),
+        _ => !path.exists() && files.graph != path && (files.graph.is_file() || files.properties.is_file()),
     }
-    !path.exists() && files.graph != path && (files.graph.is_file() || files.properties.is_file())
 }
 
-/// Errors: the format cannot be determined, or may be either of two.
 pub(super) fn detect(file: &InputFile) -> Result<Format> {
     let suffix = suffix(file.name());
     let by_suffix = format_of_suffix(&suffix);
@@ -52,7 +48,7 @@ pub(super) fn detect(file: &InputFile) -> Result<Format> {
         return Ok(format);
     }
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&head);
-    if head.get(..14).is_some_and(|banner| banner.eq_ignore_ascii_case(b"%%MatrixMarket")) {
+    if matrix_market::has_banner(head) {
         return Ok(Format::MatrixMarket);
     }
     let text = is_text(head);
@@ -161,7 +157,6 @@ fn is_arrow_stream(head: &[u8]) -> bool {
     matches!(head.strip_prefix(ARROW_MESSAGE), Some([low, _, _, 0, _, ..]) if low % 8 == 0)
 }
 
-/// Whether a file with these first bytes is a zip archive, also an empty one.
 pub(super) fn is_zip(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
 }
@@ -244,7 +239,7 @@ fn text_of_graph(head: &[u8], file: &InputFile) -> Result<Format> {
         .advice("if it is an edge list, name it with --format text"))
 }
 
-/// Whether it is the `.graph` of a BVGraph, a short one of which may look like text.
+/// Whether it is the `.graph` of a BVGraph. A short one may look like text.
 fn has_properties(file: &InputFile) -> bool {
     file.compression.is_none() && BvGraphFiles::of(&file.path).properties.is_file()
 }

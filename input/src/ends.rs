@@ -37,7 +37,6 @@ pub(super) fn begin_with_a_key(names: &[String]) -> bool {
     (is_key || is_id(&first)) && !ids && (!alike || is_id(&first) != is_id(&second))
 }
 
-/// Whether a lower-case name is a usual one of a column that numbers the rows or edges.
 pub(super) fn numbers_rows(name: &str) -> bool {
     is_index(name) || matches!(plain(name).as_str(), "id" | "edgeid" | "rowid" | "linkid" | "idx")
 }

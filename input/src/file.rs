@@ -10,9 +10,10 @@ use rustix::fs::{Mode, OFlags};
 
 use super::compression::{Compression, GzipMembers, not_read};
 use super::hints::{TELLING, in_place_of_a_graph};
+use super::parallel::chunks;
 use super::pipe::Pipe;
 use super::spool::{Spool, plain_at_least};
-use super::stat::{Stat, changed};
+use super::stat::Stat;
 use super::storage::{FilePart, Pread, RemoteBytes, Storage};
 use trimill_system::control::{Control, Task};
 use trimill_system::{Error, Result};
@@ -75,8 +76,10 @@ impl InputFile {
             spool.write(&buffer[..read])?;
         }
         let input = Self::stored(&path, spool.finish()?, true)?;
-        let differs = before.zip(look(&pipe)?).and_then(|(before, now)| before.difference(&now));
-        differs.map_or(Ok(input), |how| Err(changed(&path, &how)))
+        if let Some((before, now)) = before.zip(look(&pipe)?) {
+            before.unchanged(&now, &path)?;
+        }
+        Ok(input)
     }
 
     pub(super) fn remote(object: Arc<dyn RemoteBytes>) -> Result<Self> {
@@ -103,7 +106,6 @@ impl InputFile {
         Ok(Self { member: Some(PathBuf::from(name)), ..Self::stored(&path, file, self.spooled)? })
     }
 
-    /// The name whose suffix tells the format.
     pub(super) fn name(&self) -> &Path {
         self.member.as_deref().unwrap_or(&self.path)
     }
@@ -113,24 +115,13 @@ impl InputFile {
         let Some(compression) = self.compression else { return Ok(self) };
         let at_least = plain_at_least(&self.file, compression);
         let mut spool = Spool::new("the plain text", &self.path, work_dir, at_least)?;
-        let mut stream = self.stream(None)?;
-        loop {
-            control.check()?;
-            let plain = stream.fill_buf().map_err(|e| self.damaged(e))?;
-            let read = plain.len();
-            if read == 0 {
-                break;
-            }
-            spool.write(plain)?;
-            stream.consume(read);
-        }
-        drop(stream);
+        spool.copy(self.stream(None)?, control, |e| self.damaged(e))?;
         let file = spool.finish()?;
         // A file that was compressed twice is not decompressed again; no format begins like that, so it is refused.
         Ok(Self { compression: None, member: self.member, ..Self::stored(&self.path, file, self.spooled)? })
     }
 
-    /// The error if it was compressed twice, for which its decompressed `head` begins like a compressed file.
+    /// The error for a file that was compressed twice: its decompressed `head` begins like a compressed file.
     pub(super) fn packed_twice(&self, head: &[u8]) -> Option<Error> {
         let (name, _) = self.compression.filter(|_| Compression::of(head).is_some())?.names();
         Some(
@@ -149,7 +140,7 @@ impl InputFile {
         }
     }
 
-    /// Whether a file that begins like a compressed one is one, and not raw numbers: its name says so, or it can be decoded.
+    /// Tells a compressed file from raw numbers that begin like one: its name says so, or it can be decoded.
     pub(super) fn is_packed(&self) -> Result<bool> {
         if self.compression.is_none() || Compression::is_named(&self.name().to_string_lossy()) {
             return Ok(self.compression.is_some());
@@ -190,12 +181,12 @@ impl InputFile {
     pub(super) fn readable_head(&self, most: u64) -> Result<Vec<u8>> {
         let mut head = Vec::new();
         match self.stream(None)?.take(most).read_to_end(&mut head) {
-            Err(error) if is_of_reading(&error) => Err(self.damaged(error)),
+            Err(error) if is_read_error(&error) => Err(self.damaged(error)),
             _ => Ok(head),
         }
     }
 
-    /// All bytes in order, decompressed; advances `task` by the bytes read from disk.
+    /// All bytes, decompressed; `task` advances by the bytes read from disk.
     pub(super) fn stream<'a>(&'a self, task: Option<&'a Task>) -> Result<Box<dyn BufRead + 'a>> {
         let raw = BufReader::with_capacity(1 << 18, Pread::new(&self.file, 0, task));
         Ok(match self.compression {
@@ -212,7 +203,7 @@ impl InputFile {
     }
 
     pub(super) fn damaged(&self, error: io::Error) -> Error {
-        let Some((name, suffix)) = self.compression.map(Compression::names).filter(|_| !is_told(&error)) else {
+        let Some((name, suffix)) = self.compression.map(Compression::names).filter(|_| !wraps_own_error(&error)) else {
             return Error::read(&self.path, error);
         };
         if error.to_string().contains(WIDE_WINDOW) {
@@ -237,18 +228,15 @@ impl InputFile {
         self.file.read_exact_at(into, at).map_err(|e| Error::read(&self.path, e))
     }
 
-    /// Maps a range of the bytes on disk, or fetches it.
     pub(super) fn window(&self, start: u64, end: u64) -> Result<FilePart> {
         self.file.part(&self.path, start..end.min(self.bytes))
     }
 
     /// The 1-based line of byte `at` of a plain file. Reads all before it: for errors only.
     pub(super) fn line_of(&self, at: u64) -> Result<u64> {
-        let (mut line, mut start) = (1, 0);
-        while start < at {
-            let end = at.min(start + (8 << 20));
-            line += memchr::memchr_iter(b'\n', &self.window(start, end)?).count() as u64;
-            start = end;
+        let mut line = 1;
+        for part in chunks(0..at, 8 << 20) {
+            line += memchr::memchr_iter(b'\n', &self.window(part.start, part.end)?).count() as u64;
         }
         Ok(line)
     }
@@ -261,11 +249,11 @@ impl InputFile {
     }
 }
 
-pub(super) fn is_of_reading(error: &io::Error) -> bool {
-    error.raw_os_error().is_some() || is_told(error)
+pub(super) fn is_read_error(error: &io::Error) -> bool {
+    error.raw_os_error().is_some() || wraps_own_error(error)
 }
 
-/// Whether reading failed for a reason other than the file's bytes, to be reported unchanged: a server failed, or the job was stopped.
-fn is_told(error: &io::Error) -> bool {
+/// Whether the error is one of this program, reported unchanged: a server failed, or the job was stopped.
+fn wraps_own_error(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Error>())
 }

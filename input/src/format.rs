@@ -82,7 +82,6 @@ impl Format {
         self.takes_several_files() || matches!(self, Self::MatrixMarket)
     }
 
-    /// The names of the formats of which `is` is true.
     pub(crate) fn names(is: impl Fn(Self) -> bool) -> String {
         let names: Vec<&str> = Self::all().into_iter().filter(|&format| is(format)).map(Self::name).collect();
         names.join(", ")

@@ -1,6 +1,5 @@
-//! A file of several zstd frames (`pzstd`, concatenated files), decoded by all threads. Frames are independent, so those wholly in a buffer are
-//! decoded in parallel, batch by batch. A larger frame, as most files' only one, is decoded as a stream, as is a damaged one, to report it. Memory
-//! per thread: [`PACKED`] bytes of the file, [`PLAIN`] of frames.
+//! A file of several zstd frames (`pzstd`, concatenated files), decoded by all threads: frames that lie wholly in a buffer in parallel, larger or
+//! damaged ones as a stream. Memory per thread: [`PACKED`] bytes of the file, [`PLAIN`] of frames.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
@@ -160,18 +159,14 @@ impl Read for Frames<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
+    use crate::tests::{on, stored};
 
     #[test]
     fn frames_take_the_memory_of_their_contents() {
         let frame = zstd::bulk::compress(b"0 1\n", 1).unwrap();
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(&frame.repeat(1000)).unwrap();
-        let file = Storage::Local(file.into());
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(FEWEST_THREADS).build().unwrap();
-        let (ready, room) = pool.install(|| {
+        let file = stored(&frame.repeat(1000));
+        let (ready, room) = on(FEWEST_THREADS, || {
             let mut frames = Frames::new(&file, None);
             assert_eq!(frames.fill_buf().unwrap(), b"0 1\n");
             (frames.ready.len(), frames.ready.iter().map(Vec::capacity).sum::<usize>())

@@ -30,7 +30,7 @@ pub(super) struct GapbsSg {
     directed: bool,
 }
 
-/// The header: whether directed, arcs, vertices.
+/// Whether the graph is directed, the arcs, the vertices.
 fn header(head: &[u8]) -> Option<(bool, u64, u64)> {
     let (&directed, rest) = head.split_first()?;
     let (arcs, rest) = rest.split_first_chunk::<8>()?;

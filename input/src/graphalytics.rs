@@ -31,14 +31,14 @@ pub(super) struct GraphalyticsFiles {
 }
 
 impl GraphalyticsFiles {
-    /// The files of `path`, one of them or their base name; `None` if it is something else and the user did not give the format (`named`).
+    /// The files that `path` stands for, one of them or their base name. `None` if it is none and the user did not name the format.
     pub(super) fn of(path: &Path, named: bool) -> Option<Self> {
         let (base, suffix) = split(path);
         if suffix.is_none() && path.exists() && !named {
             return None;
         }
         let [properties, vertices, edges] = SUFFIXES.map(|suffix| Compression::found(with_suffix(&base, suffix)));
-        // Vertices and edges without properties are no edge list, either.
+        // Vertices and edges without properties are an incomplete graph, not edge lists.
         let is_incomplete = || vertices.is_file() && edges.is_file() && !properties.exists();
         let Some(told) = GraphalyticsProperties::look(&properties) else {
             return (named || is_incomplete()).then_some(Self { properties, vertices, edges });
@@ -84,7 +84,6 @@ impl GraphalyticsFiles {
     }
 }
 
-/// Whether these are the three members of an archive that [`member_of_each`] found.
 pub(super) fn are_members(files: &[InputFile]) -> bool {
     let suffixes = files.iter().map(|file| file.member.as_deref().and_then(|name| split(name).1));
     suffixes.eq(SUFFIXES.map(Some))
@@ -120,7 +119,7 @@ pub(super) struct Graphalytics {
 }
 
 impl Graphalytics {
-    /// `files`: properties, vertices, edges. Others are an archive's, or what the user named the format of.
+    /// `files`: properties, vertices, edges. Any other files, from an archive or of a format that the user named, are refused.
     pub(super) fn open(files: Vec<InputFile>, sizes: ReadSizes) -> Result<Self> {
         let files: Result<[InputFile; 3], _> = files.try_into();
         let [properties, vertices, edges] = files.map_err(|files: Vec<InputFile>| {

@@ -1,11 +1,10 @@
-//! Apache GraphAr: a directory with descriptions in YAML, and tables of the edges of each type in chunks.
+//! Apache GraphAr: a directory with descriptions in YAML, and tables of the edges of each type in chunks, which are read as Parquet or CSV files.
 //!
 //! `NAME.graph.yml` lists the files `NAME.edge.yml`, one per type of edges. Such a file says where the edges are: once for each order, in
 //! `PREFIX/ORDER/adj_list/partI/chunkJ`; one order is taken. `PREFIX/ORDER/edge_countI` has the number of edges of a part, so a missing chunk is an
-//! error. Vertices of each type are numbered from 0, so edges between two types are refused as ambiguous. Chunks are read as Parquet or CSV files.
-//!
-//! The files are in a directory, in an archive or on a server ([`places`]). A server's folders need not be listed, since all names can be
-//! computed: `PREFIX/ORDER/vertex_count` and `src_chunk_size` give the parts, edge counts and `chunk_size` the chunks of each.
+//! error. Vertices of each type are numbered from 0, so edges between two types are refused as ambiguous. [`places`] has where files may be. On a
+//! server folders need not be listed: `PREFIX/ORDER/vertex_count` and `src_chunk_size` give the parts, edge counts and `chunk_size` the chunks of
+//! each.
 
 pub(super) mod places;
 
@@ -35,7 +34,6 @@ const MOST_LISTED: usize = 12;
 /// Files of edges that one name stands for.
 pub(super) struct NamedFiles {
     pub(super) files: Vec<PathBuf>,
-    /// The type of the vertices, if known.
     pub(super) vertices: Option<String>,
 }
 
@@ -50,7 +48,7 @@ impl NamedFiles {
         vec![path.to_path_buf()].into()
     }
 
-    /// The edges that `path` stands for: a folder, a graph's description, or one of a type of edges; `None` if it is none of these.
+    /// The edges that `path`, a folder or a description of a graph or of a type of edges, stands for; `None` if it is none of these.
     pub(super) fn of(files: &dyn GrapharFiles, path: &Path) -> Result<Option<Self>> {
         if ends_with(path, GRAPH) {
             return Self::of_graph(files, path).map(Some);
@@ -74,7 +72,7 @@ impl NamedFiles {
         Self::of_type(files, dir, path).map(Some)
     }
 
-    /// The edges that the descriptions among `entries`, the files of the folder or archive `path`, stand for.
+    /// The edges of the descriptions among `entries`, which are the files in `path`, a folder or archive.
     pub(super) fn of_described(files: &dyn GrapharFiles, path: &Path, entries: &[PathBuf]) -> Result<Self> {
         let of = |suffix| entries.iter().filter(|entry| ends_with(entry, suffix)).cloned().collect::<Vec<_>>();
         match (&of(GRAPH)[..], &of(EDGES)[..]) {
@@ -206,7 +204,6 @@ fn listed_chunks(files: &dyn GrapharFiles, dir: &Path, size: u64) -> Result<Vec<
     Ok(all)
 }
 
-/// The chunks that must exist, by the numbers of vertices and edges.
 fn derived_chunks(files: &dyn GrapharFiles, dir: &Path, part: u64, chunk: u64) -> Result<Vec<PathBuf>> {
     let too_many = |file: &Path, what: &str| {
         Error::data(file, format!("more than {MOST_CHUNKS} {what}")).expected("a graph in fewer files")
@@ -265,7 +262,6 @@ fn ends_with(path: &Path, suffixes: [&str; 2]) -> bool {
     suffixes.iter().any(|suffix| name.ends_with(suffix))
 }
 
-/// The error for several files of which the user has to name one.
 fn choose(path: &Path, what: &str, files: &[PathBuf]) -> Error {
     let names = listed(files.iter().map(|file| file.display().to_string()), MOST_LISTED);
     Error::data(path, format!("{} {what}: {names}", files.len()))

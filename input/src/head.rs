@@ -8,7 +8,6 @@ use super::hints::{BYTE_ORDER_MARK, bare_cr, is_utf16, utf16};
 use super::lines::{ReadSizes, too_long};
 use trimill_system::{Error, Result};
 
-/// Reads a file's lines from its beginning (after decompression).
 pub(super) struct Head<'a> {
     pub(super) file: &'a InputFile,
     stream: Box<dyn BufRead + 'a>,
@@ -17,7 +16,6 @@ pub(super) struct Head<'a> {
     pub(super) number: u64,
     /// Where the current line begins, after a byte order mark.
     pub(super) start: u64,
-    /// Where it ends and the next one begins.
     pub(super) end: u64,
 }
 
@@ -48,17 +46,13 @@ impl<'a> Head<'a> {
         if has_bare_cr(&self.line) {
             return Err(self.error_of(bare_cr()));
         }
-        let mut from = 0;
-        if self.number == 1 {
-            if is_utf16(&self.line) {
-                return Err(self.error_of(utf16()));
-            }
-            if self.line.starts_with(BYTE_ORDER_MARK) {
-                from = BYTE_ORDER_MARK.len();
-                self.start += from as u64;
-            }
+        let is_first = self.number == 1;
+        if is_first && is_utf16(&self.line) {
+            return Err(self.error_of(utf16()));
         }
-        Ok(Some(&self.line[from..]))
+        let mark = if is_first && self.line.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        self.start += mark as u64;
+        Ok(Some(&self.line[mark..]))
     }
 
     /// The next line that is not blank and does not begin with `%`.

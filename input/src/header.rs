@@ -1,12 +1,11 @@
-//! Decides by the rest of the file whether the first line of an edge list is an arc or a header `n m`.
+//! Decides by the rest of the file whether the first line of an edge list is an arc or a header `n m`. Input: the two numbers, and what one pass over
+//! the other lines collects ([`ArcStatistics`]). Output: a [`HeaderVerdict`]. A header says that there are `n` ids, and that `m` lines follow (or `2
+//! m`, if edges are listed in both directions). In a long list an arc fulfils both with a probability of only about one in `n^2`; if the list is
+//! short, or only one is true, the user has to decide.
 //!
-//! Input: the two numbers, and what one pass over the other lines collects ([`ArcStatistics`]). Output: a [`HeaderVerdict`]. A header says
-//! that there are `n` ids, and that `m` lines follow (or `2 m`, if edges are listed in both directions). In a list of some length an arc
-//! fulfils both with a probability of only about one in `n^2`; if the list is short, or only one is true, the user has to decide.
-//!
-//! A list that begins with its largest id has an arc `n m` before ids up to `n`. It is no header if the number of lines is far from `m`
-//! and `2 m`, or if `m` edges do not fit between `n` vertices. If it is near, a line may be missing; then the next line decides: in a list
-//! sorted from the largest id down (a star, a path, a wheel) it begins with an end of the first arc, after a header only by chance.
+//! A list that begins with its largest id has an arc `n m` before ids up to `n`. It is no header if the number of lines is far from `m` and `2 m`, or
+//! if `m` edges do not fit between `n` vertices. If it is near, a line may be missing; then the next line decides: in a list sorted from the largest
+//! id down (a star, a path, a wheel) it begins with an end of the first arc, after a header only by chance.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Mutex;
@@ -41,7 +40,7 @@ impl Header {
 pub(super) struct HeaderNumbers {
     pub(super) n: u64,
     pub(super) m: u64,
-    /// Whether the tail of the next line is `n` or `m`, and `n m` itself would be no loop.
+    /// Whether the next line's tail is `n` or `m`, as in a sorted list of arcs, and `n m` itself would be no loop.
     pub(super) goes_on: bool,
 }
 
@@ -50,7 +49,7 @@ pub(super) enum HeaderVerdict {
     Arc,
     Header,
     Either,
-    /// Other columns than an arc, and other sizes than a header.
+    /// Its columns differ from those of the arcs, and its numbers are not their sizes.
     Neither,
 }
 
@@ -73,12 +72,12 @@ pub(super) fn judge(
     if lines == 0 || n == 0 {
         return HeaderVerdict::Arc;
     }
-    // A long list may have both directions of edges, and loops; of a short one no part is lost unnoticed.
+    // A long list may have loops and edges in both directions; of a short one no part is lost unnoticed.
     let (n_wide, is_long) = (u128::from(n), lines >= LONG);
     let fit = u128::from(m) <= if is_long { n_wide * n_wide } else { n_wide * (n_wide - 1) / 2 };
     let near = |m: u64| lines.abs_diff(m) <= (m / 10).max(1);
     let is_near = near(m) || near(m.saturating_mul(2));
-    // As an arc it would have an id larger than all others, and not the next one.
+    // As an arc it would have the largest id, with a gap before it.
     let is_away = m > n.saturating_add(1);
     match (among_n, counted) {
         // As an arc it would join vertices that no other line has, or be a loop.
@@ -146,12 +145,11 @@ impl ArcSink for Gather {
 pub(super) struct SymmetryKey(u64);
 
 impl SymmetryKey {
-    /// A random key, so that no input can be made to deceive it.
     pub(super) fn random() -> Self {
         Self(RandomState::new().hash_one(0))
     }
 
-    /// The sum of a batch; the sums of all batches add up to 0 if each arc has its reverse.
+    /// The sums of all batches add up to 0 if each arc has its reverse.
     pub(super) fn sum(&self, batch: &[(u64, u64)]) -> u64 {
         batch.iter().filter(|(u, v)| u != v).fold(0u64, |sum, &(u, v)| {
             let pair = u128::from(u.min(v)) << 64 | u128::from(u.max(v));

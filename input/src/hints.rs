@@ -2,10 +2,10 @@
 
 use trimill_system::Error;
 
-/// The mark that some editors write before text in UTF-8; not part of the text.
+/// Some editors write it before text in UTF-8; it is no part of the text.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The error for a CR that no LF follows: a line end to some programs and a blank to others, so no text format is read with it.
+/// The error for a CR without LF: some programs take it for a line end, others for a blank.
 pub(super) fn bare_cr() -> Error {
     Error::data("", "a carriage return (CR) without a line feed (LF) behind it")
         .expected("lines that end with LF, or with CR and LF")
@@ -68,7 +68,7 @@ pub(super) fn is_utf16(head: &[u8]) -> bool {
     let text = |byte: u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
     let pairs = head.as_chunks::<2>().0;
     let pairs = &pairs[..pairs.len().min(64)];
-    // A few characters may differ. Raw numbers are mostly small, so their zeros come in pairs.
+    // A few characters may differ. Raw numbers are mostly small, so they have several zero bytes in a row.
     let most = |little: bool| {
         let is_plain = |&&[a, b]: &&[u8; 2]| if little { b == 0 && text(a) } else { a == 0 && text(b) };
         let plain = pairs.iter().filter(is_plain).count();
@@ -146,14 +146,13 @@ fn is_name<'l>(columns: impl IntoIterator<Item = &'l [u8]>) -> bool {
 
 const NAMES: &str = "if ids are names, add --names";
 
-/// Whether a text is a job file of this program.
 pub(super) fn is_job_file(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(&head[..head.len().min(4096)]);
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
     first.is_some_and(|line| ["[[job", "[job", "[defaults", "defaults."].iter().any(|begin| line.starts_with(begin)))
 }
 
-/// What a text in a graph format that is not read is, and how NetworkX reads it, if it does.
+/// The name of a text format that is not read, and how NetworkX reads it, if it does.
 pub(super) fn foreign(head: &[u8]) -> Option<(&'static str, Option<&'static str>)> {
     let text = String::from_utf8_lossy(&head[..head.len().min(4096)]).to_lowercase();
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', '%']));

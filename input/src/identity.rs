@@ -1,9 +1,9 @@
-//! The identity of an input: whether two inputs are the same, and whether an input is unchanged.
+//! Whether two inputs are the same, and whether an input is unchanged.
 //!
-//! A file is identified by its path, size and times ([`Stat`]), and a hash of its contents. A file's time of change (ctime) cannot be set,
-//! so while it and the inode are the same, so are the contents. If only these two differ (`chmod`, a restore, a rename, a copy), the hash
-//! decides; also for a file that had changed just before it was looked at: that is not [*settled*](FileIdentity::settled), and is hashed
-//! before and after it is read, and at the next comparison. A remote object is identified by URL, size and strong ETag, or not at all.
+//! A file is identified by its path, size and times ([`Stat`]), and a hash of its contents. A file's time of change (ctime) cannot be set, so while
+//! it and the inode are the same, so are the contents. If only these two differ (`chmod`, a restore, a rename, a copy), the hash decides; also for a
+//! file that had changed just before it was looked at: that is not [*settled*](FileIdentity::settled), and is hashed before and after it is read, and
+//! at the next comparison. A remote object is identified by URL, size and strong ETag, or not at all.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub struct Identity {
     pub files: Vec<FileIdentity>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileIdentity {
     /// The canonical path; of a remote object its URL, without credentials.
     #[serde(with = "path_text::exact")]
@@ -36,7 +36,6 @@ pub struct FileIdentity {
     pub contents: Option<u128>,
 }
 
-/// How a file compares with what was recorded of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Match {
     Same,
@@ -46,13 +45,13 @@ enum Match {
 }
 
 impl FileIdentity {
-    /// `None` if no path leads to the file any more.
+    /// `None` if the file was moved or removed.
     fn of(file: &Watched) -> Option<Self> {
         let path = if file.tag.is_some() { file.path.clone() } else { file.path.canonicalize().ok()? };
         Some(Self { path, stat: file.stat, settled: file.settled, contents: file.tag })
     }
 
-    /// Compares with what was `recorded`, without reading the file.
+    /// Does not read the file.
     fn compare(&self, recorded: &Self) -> Match {
         let Stat { bytes, modified, .. } = self.stat;
         if self.path != recorded.path || bytes != recorded.stat.bytes || modified != recorded.stat.modified {
@@ -72,7 +71,7 @@ impl FileIdentity {
         let file = File::open(path).map_err(|e| Error::read(path, e))?;
         let same = || {
             let now = file.metadata().map_err(|e| Error::read(path, e))?;
-            self.stat.difference(&Stat::of(&now)).map_or(Ok(()), |how| Err(changed(path, &how)))
+            self.stat.unchanged(&Stat::of(&now), path)
         };
         same()?;
         let contents = contents::hash(&file, path, self.stat.bytes, control)?;
@@ -91,7 +90,7 @@ impl Identity {
         Ok(Self::watched(&watched.collect::<Result<Vec<_>>>()?, control)?.unwrap_or_default())
     }
 
-    /// The identity of files that are about to be read, unsettled ones hashed; `None` if no path leads to one of them.
+    /// The identity of files that are about to be read, unsettled ones hashed; `None` if one was moved or removed.
     pub(super) fn watched(files: &[Watched], control: &Control) -> Result<Option<Self>> {
         let Some(files) = files.iter().map(FileIdentity::of).collect::<Option<Vec<_>>>() else { return Ok(None) };
         let mut identity = Self { files };
@@ -154,12 +153,7 @@ impl Identity {
 
     /// The paths alone, which do not change with the files' contents.
     pub fn paths_only(&self) -> Self {
-        let bare = |file: &FileIdentity| FileIdentity {
-            path: file.path.clone(),
-            stat: Stat::default(),
-            settled: false,
-            contents: None,
-        };
+        let bare = |file: &FileIdentity| FileIdentity { path: file.path.clone(), ..FileIdentity::default() };
         Self { files: self.files.iter().map(bare).collect() }
     }
 

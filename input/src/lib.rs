@@ -106,7 +106,6 @@ pub trait ArcSink: Sync {
     }
 }
 
-/// Keeps all arcs.
 #[cfg(any(test, feature = "testing"))]
 impl ArcSink for std::sync::Mutex<Vec<(u64, u64)>> {
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {

@@ -1,6 +1,5 @@
-//! Whole lines of a plain text file, read by many tasks at once. The file is divided into ranges of [`ReadSizes::window`] bytes. A line belongs to
-//! the range with its first byte; a task maps its range and what its last line needs beyond it. So exactly one task reads each line, and maps no more
-//! than a window and a line.
+//! Whole lines of a plain text file, read by many tasks in ranges of [`ReadSizes::window`] bytes. A line belongs to the range with its first byte; a
+//! task maps its range and what its last line needs beyond it: at most a window and a line.
 
 use std::ops::{Deref, Range};
 
@@ -47,7 +46,7 @@ impl Deref for WholeLines {
 
 /// The lines that begin in `range`; some line is known to begin at `start`.
 pub(super) fn read(file: &InputFile, start: u64, range: &Range<u64>, sizes: ReadSizes) -> Result<WholeLines> {
-    // The byte before the range tells whether a line begins with the range.
+    // The byte before the range tells whether a line begins at its start.
     let first = if range.start > start { range.start - 1 } else { start };
     let owned = (range.end - first) as usize;
     let mut beyond = sizes.longest_line.min(1 << 16);

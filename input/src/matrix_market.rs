@@ -38,7 +38,7 @@ impl MatrixMarket {
     pub(super) fn open(file: InputFile, sizes: ReadSizes) -> Result<Self> {
         let mut head = Head::new(&file, sizes)?;
         let first = head.next()?.unwrap_or_default().to_vec();
-        let has_banner = first.get(..14).is_some_and(|word| word.eq_ignore_ascii_case(b"%%MatrixMarket"));
+        let has_banner = has_banner(&first);
         let Banner { values, symmetric } = if has_banner { banner(&first, &head)? } else { Banner::default() };
         let is_size = !has_banner && !matches!(first.trim_ascii().first(), None | Some(b'%'));
         let line = if is_size { Some(first.trim_ascii().to_vec()) } else { head.next_content()? };
@@ -130,13 +130,17 @@ impl Reader for MatrixMarket {
     }
 }
 
+pub(super) fn has_banner(head: &[u8]) -> bool {
+    head.get(..14).is_some_and(|word| word.eq_ignore_ascii_case(b"%%MatrixMarket"))
+}
+
 #[derive(Default)]
 struct Banner {
     values: bool,
     symmetric: bool,
 }
 
-/// Adds to an error that the file lacks its banner, if so.
+/// Adds that the file lacks its banner, if it does.
 fn advised(error: Error, has_banner: bool) -> Error {
     if has_banner {
         return error;

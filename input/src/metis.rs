@@ -37,7 +37,7 @@ pub(super) struct Metis {
 }
 
 struct MetisRanges {
-    /// Each with the vertex of the first line that begins in it.
+    /// With the vertex of the first line that begins in each.
     ranges: Vec<(Range<u64>, u64)>,
     lines: u64,
 }
@@ -59,7 +59,7 @@ impl Metis {
         Ok(Self { file, header, start, window: sizes.window, ranges: OnceLock::new() })
     }
 
-    /// The ranges that tasks parse; the first call counts their lines.
+    /// The first call counts the lines of all ranges.
     fn ranges(&self, control: &Control) -> Result<&MetisRanges> {
         if let Some(known) = self.ranges.get() {
             return Ok(known);

@@ -27,7 +27,6 @@ pub(super) struct MetisRows<'a> {
     vertex: u64,
     /// How many of its columns are complete.
     column: u64,
-    /// The value of the current column so far.
     number: Option<u64>,
     state: MetisRowState,
 }

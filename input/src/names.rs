@@ -1,8 +1,6 @@
-//! Edge lists whose ids are names, if the user says so: text in UTF-8, taken byte by byte except for [quotes](columns).
-//!
-//! Output: the names of every arc's ends, in batches from many threads. Lines that begin with `#` or `%` are comments only before the first
-//! arc: later they are more likely names. Any text may be a name, so the rest of the file does not tell whether the first line is a header;
-//! if it has usual names of columns, the user must decide. Memory: as for numbers, and a batch per thread.
+//! Edge lists whose ids are names, if the user says so: text in UTF-8, taken byte by byte except for [quotes](columns). Lines that begin with `#` or
+//! `%` are comments only before the first arc: later they are more likely names. Any text may be a name, so the rest of the file does not tell
+//! whether the first line is a header; if it has usual names of columns, the user must decide. Memory: as for numbers, and a batch per thread.
 
 pub(super) mod columns;
 
@@ -30,7 +28,7 @@ const NAME_BYTES: usize = 1 << 17;
 #[derive(Debug, Default)]
 pub struct NamedArcs {
     bytes: Vec<u8>,
-    /// Where each name ends, in turn those of tails and of heads.
+    /// Where each name ends; tails and heads alternate.
     ends: Vec<u32>,
 }
 
@@ -65,7 +63,6 @@ impl NamedArcs {
         }
     }
 
-    /// Delivers the arcs and begins anew if they are as many as a batch has.
     pub(super) fn deliver_if_full(&mut self, sink: &dyn NameSink, control: &Control) -> Result<()> {
         if self.ends.len() < 2 * ARCS && self.bytes.len() < NAME_BYTES {
             return Ok(());
@@ -83,7 +80,7 @@ pub(super) fn names_expected() -> String {
 }
 
 pub trait NameSink: Sync {
-    /// Called from many threads at once. Errors: those of the receiving stage; the reader then stops at once and passes them on.
+    /// Called by many threads. An error stops the reader, which returns it.
     fn arcs(&self, batch: &NamedArcs) -> Result<()>;
 }
 

@@ -1,6 +1,6 @@
-//! NumPy's `.npy`: an array of `m` rows and two columns of integers, a row for each arc. Integers of 1, 2, 4 or 8 bytes, signed or not, in either
-//! byte order; in C or Fortran order. Ids are delivered as stored; a negative one is an error. The file holds this array and nothing else. SciPy's
-//! COO is read here, too: it has an array for each column. All threads read; memory: a window per thread.
+//! NumPy's `.npy`: an array of `m` rows and two columns of integers, a row for each arc; and SciPy's COO, an array for each column. Integers of 1, 2,
+//! 4 or 8 bytes, signed or not, in either byte order; in C or Fortran order. A negative id is an error. The file holds this array and nothing else.
+//! Memory: a window per thread.
 
 pub(super) mod array;
 pub(super) mod header;
@@ -38,7 +38,7 @@ impl Npy {
         Ok(Self { files, vertices: None, window: sizes.window })
     }
 
-    /// Two arrays of the same length.
+    /// The arrays must have the same length.
     pub(super) fn of_columns(tails: NpyArray, heads: NpyArray, vertices: u64, sizes: ReadSizes) -> Self {
         let pairs = NpyPairs { arcs: tails.length, tails, heads: Some(heads) };
         Self { files: vec![pairs], vertices: Some(vertices), window: sizes.window }
@@ -47,8 +47,8 @@ impl Npy {
 
 impl NpyPairs {
     fn open(file: InputFile) -> Result<Self> {
-        let (start, bytes) = (0, file.bytes);
-        let (array, header) = NpyArray::open(file, start, bytes)?;
+        let bytes = file.bytes;
+        let (array, header) = NpyArray::open(file, 0, bytes)?;
         let error = |found: String| {
             Error::data(&array.file.path, found).expected("an array of two columns, a row for each edge")
         };
@@ -77,7 +77,6 @@ impl NpyPairs {
         Ok(Self { tails: array, heads: None, arcs })
     }
 
-    /// The bytes of an arc.
     fn width(&self) -> u64 {
         self.tails.integers.bytes() + self.heads.as_ref().unwrap_or(&self.tails).integers.bytes()
     }
@@ -87,8 +86,7 @@ impl NpyPairs {
         let Range { start: first, end: last } = *arcs;
         let id = |array: &NpyArray, window: &[u8], at: usize, arc: usize| match array.integers.get(window, at) {
             Ok(id) if id < end => Ok(id),
-            Ok(id) => Err(outside(array, &id.to_string(), first + arc as u64, end)),
-            Err(id) => Err(outside(array, &id.to_string(), first + arc as u64, end)),
+            id => Err(outside(array, id, first + arc as u64, end)),
         };
         let (tails, count) = (&self.tails, (last - first) as usize);
         if let Some(heads) = &self.heads {
@@ -107,7 +105,8 @@ impl NpyPairs {
 }
 
 #[cold]
-fn outside(array: &NpyArray, id: &str, arc: u64, end: u64) -> Error {
+fn outside(array: &NpyArray, id: Result<u64, i64>, arc: u64, end: u64) -> Error {
+    let id = id.map_or_else(i128::from, i128::from);
     Error::data(&array.file.path, format!("the id {id} in arc {arc} (the first is 0)"))
         .expected(format!("ids from 0, below {end}"))
 }
@@ -123,11 +122,10 @@ impl Reader for Npy {
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        let of_file = |edges| {
-            let edges: &NpyPairs = edges;
+        let chunks = self.files.iter().flat_map(|edges| {
             chunks(0..edges.arcs, (self.window / edges.width()).max(1)).map(move |arcs| (edges, arcs))
-        };
-        let chunks: Vec<(&NpyPairs, Range<u64>)> = self.files.iter().flat_map(of_file).collect();
+        });
+        let chunks: Vec<(&NpyPairs, Range<u64>)> = chunks.collect();
         in_order(&chunks, control, |(edges, arcs)| {
             let found = edges.scan(arcs, self.vertices.unwrap_or(u64::MAX), ArcBatch::new(sink, control))?;
             task.advance(found * edges.width());

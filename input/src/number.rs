@@ -40,7 +40,7 @@ pub(super) fn whole(column: &[u8]) -> Option<u64> {
     digits(column, 0).filter(|&(_, end)| end == column.len()).map(|(value, _)| value)
 }
 
-/// Describes a column that is no id, for an error: `'abc'`, `the negative number -4`.
+/// A column that is no id, for an error: `'abc'`, `the negative number -4`.
 pub(super) fn describe(column: &[u8]) -> String {
     let shown = shown(column);
     let unsigned = column.strip_prefix(b"-").unwrap_or(column);

@@ -52,7 +52,7 @@ pub(super) fn parse(
     Ok(())
 }
 
-/// Skips the line from `start`, which has no number at `at`; returns the beginning of the next line.
+/// Skips a line without a number at `at`; returns the beginning of the next one.
 #[inline]
 fn skip(bytes: &[u8], start: usize, at: usize) -> Result<usize, DeliveryFailure> {
     match bytes.get(at) {

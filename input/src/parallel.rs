@@ -1,7 +1,6 @@
-//! Parallel work on many chunks of an input; the error reported is always that of the first bad chunk.
-//!
-//! [`in_order`] runs chunks known beforehand, such as those of [`chunks`]; [`produce_and_drain`] those that one thread must produce one
-//! after another (a decompressor). Both use the current pool, of any size, block on no other task, and check for a stop before each chunk.
+//! Parallel work on many chunks of an input; the error reported is always that of the first bad chunk. [`in_order`] runs chunks known beforehand,
+//! such as those of [`chunks`]; [`produce_and_drain`] those that one thread, such as a decompressor, must produce one after another. Both use the
+//! current pool, of any size, block on no other task, and check for a stop before each chunk.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -42,7 +41,7 @@ impl FirstError {
     }
 }
 
-/// Cuts a range into chunks of `size`; the last may be smaller.
+/// Chunks of `size`; the last may be smaller.
 pub(super) fn chunks(whole: Range<u64>, size: u64) -> impl Iterator<Item = Range<u64>> {
     let Range { start, end } = whole;
     let begins = (0..end.saturating_sub(start).div_ceil(size)).map(move |number| start + number * size);
@@ -126,10 +125,7 @@ pub(super) fn produce_and_drain<T: Default + Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn on(threads: usize, work: impl FnOnce() + Send) {
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work);
-    }
+    use crate::tests::on;
 
     #[test]
     fn the_lowest_bad_piece_is_reported_on_any_number_of_threads() {

@@ -38,7 +38,6 @@ struct ParquetFile {
     file: Arc<InputFile>,
     metadata: ParquetMetaData,
     ends: [EndColumn; 2],
-    /// The numbers of each row group's rows.
     groups: Vec<Range<u64>>,
     rows: u64,
 }
@@ -52,7 +51,6 @@ impl Parquet {
         Ok(Self { tables, names: reading.names })
     }
 
-    /// Calls `work` on each row group, in parallel; returns the sum.
     fn each_group(
         &self,
         control: &Control,
@@ -98,7 +96,7 @@ impl ParquetFile {
     fn scan(&self, group: usize, batch: ArcBatch<'_>) -> Result<u64> {
         let mut ends = [IdColumn::new(self, group, 0)?, IdColumn::new(self, group, 1)?];
         let arcs = deliver(self.groups[group].clone(), batch, |end, rows, ids| ends[end].read(rows, ids))?;
-        ends.into_iter().try_for_each(IdColumn::ends)?;
+        ends.into_iter().try_for_each(IdColumn::check_end)?;
         Ok(arcs)
     }
 
@@ -116,7 +114,7 @@ impl ParquetFile {
                 batch.deliver_if_full(sink, control)?;
             }
         }
-        ends.into_iter().try_for_each(ColumnValues::ends)?;
+        ends.into_iter().try_for_each(ColumnValues::check_end)?;
         sink.arcs(&batch)?;
         Ok(all.end - all.start)
     }

@@ -1,7 +1,7 @@
-//! Lists of a graph's files, such as `edges.paths.gz`: a path on each line, as Common Crawl publishes its graphs. A path is relative to the list's
-//! folder. Common Crawl writes paths from its server's root: if the list's folder ends with the names that a path begins with
-//! (`HOST/a/b/edges.paths.gz` with a line `a/b/part-0.gz`), these are the same folders. Files fetched into one folder with their list are found
-//! there, too. A line may be a URL. A list on a server must not name files on this machine.
+//! Lists of a graph's files, such as `edges.paths.gz`: a path or URL on each line, as Common Crawl publishes its graphs. A path is relative to the
+//! list's folder, or to a server's root: if the folder ends with the names that a path begins with (`HOST/a/b/edges.paths.gz` with a line
+//! `a/b/part-0.gz`), these are the same folders. Files in the same folder as their list are found there. A list on a server must not name files on
+//! this machine.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

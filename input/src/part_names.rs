@@ -4,12 +4,12 @@ use std::path::Path;
 
 use trimill_system::Error;
 
-/// Whether a name is that of a note of the program that wrote the files, and not of a value of a column.
+/// Whether a file is a note of the program that wrote the others; a directory named after a value of a column is none.
 pub(super) fn is_note(name: &[u8]) -> bool {
     name.starts_with(b".") || name.starts_with(b"_") && !name.contains(&b'=')
 }
 
-/// The error if `path` is where a table logs its versions: its folder may also have files with removed rows.
+/// The error if `path` is the log of a table's versions: the table's folder may also have files with removed rows.
 pub(super) fn keeps_versions(path: &Path) -> Option<Error> {
     let kind = match path.file_name()?.to_str()? {
         "_delta_log" => "Delta Lake",

@@ -20,7 +20,7 @@ use trimill_system::mapped::zeros;
 use trimill_system::{Error, Result, lock, parallel};
 
 /// How long to wait for bytes before checking for a stop, since a signal does not interrupt the wait.
-const SILENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+const POLL_TIMEOUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 const BUFFER: usize = 1 << 20;
 
@@ -29,9 +29,9 @@ const PAIR: usize = 8;
 pub(super) struct Pipe {
     pub(super) path: PathBuf,
     pub(super) file: File,
-    /// Bytes that were peeked at; they are returned first.
+    /// Peeked bytes, which are returned first.
     head: Vec<u8>,
-    /// Once a thread has failed, its error: the others stop reading.
+    /// The first error of a thread; the others then stop reading.
     failed: Arc<Mutex<Option<Error>>>,
 }
 
@@ -62,7 +62,7 @@ impl Pipe {
             if lock(&self.failed).is_some() {
                 return Err(Error::interrupted());
             }
-            match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&SILENCE)) {
+            match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&POLL_TIMEOUT)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => continue,
                 // Input that cannot be polled is read at once.
                 Ok(_) | Err(_) => {}
@@ -77,7 +77,7 @@ impl Pipe {
         Ok(filled)
     }
 
-    /// The next `bytes` bytes, or all if there are fewer; later reads return them again.
+    /// The next `bytes` bytes, or fewer at the end; later reads return them again.
     pub(super) fn peek(&mut self, bytes: usize, control: &Control) -> Result<&[u8]> {
         let mut head = vec![0; bytes.max(self.head.len())];
         let filled = self.fill(&mut head, control)?;
@@ -120,7 +120,7 @@ impl PipeReadOnce {
         SourceFacts { arcs_at_most: u64::MAX, is_read_once: true, ..SourceFacts::default() }
     }
 
-    /// Has all threads take turns with what `begin` makes of the pipe, until it ends or one fails; returns the sum of the arcs they delivered.
+    /// Runs `deliver` on all threads, which share what `begin` makes of the pipe, until one fails; returns the sum of their arcs.
     pub(super) fn by_all_threads<T: Send>(
         &self,
         begin: impl FnOnce(Pipe) -> T,
@@ -142,7 +142,6 @@ impl PipeReadOnce {
     }
 }
 
-/// Pairs of little-endian `u32`, tail and head, read as they arrive.
 pub(super) struct PairStream(PipeReadOnce);
 
 impl PairStream {
@@ -164,9 +163,7 @@ impl PairStream {
                     .expected(format!("a multiple of {PAIR}, the bytes of an arc in bin-u32"))
                     .advice("what writes to the pipe ended early, or writes another format: name it with --format"));
             }
-            for &[tail, head] in buffer[..filled].as_chunks::<4>().0.as_chunks::<2>().0 {
-                batch.push(u64::from(u32::from_le_bytes(tail)), u64::from(u32::from_le_bytes(head)))?;
-            }
+            batch.push_pairs(&buffer[..filled])?;
             task.advance(filled as u64);
             if filled < BUFFER {
                 return batch.finish();

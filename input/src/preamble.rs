@@ -1,6 +1,6 @@
-//! The lines before the first arc of an edge list: comments, and possibly a header. Reads the first lines, at most 64 KiB after the first one that is
-//! no comment. A header is a line of names (`source,target`), a single number, or two or three numbers that the rest of the file must confirm
-//! ([`super::header`]). That is rarely needed: most lists soon have ids above the first line's tail, so it is not the number of vertices.
+//! The lines before the first arc of an edge list: comments, and possibly a header, which is a line of names (`source,target`), a single number, or
+//! two or three numbers that the rest of the file must confirm ([`super::header`]). That is rarely needed: most lists soon have ids above the first
+//! line's tail, so it is not the number of vertices. Reads at most 64 KiB after the first line that is no comment.
 
 use super::columns::{Columns, mixes_separators};
 use super::file::InputFile;
@@ -34,9 +34,9 @@ pub(super) struct FirstLine {
     pub(super) arc: Start,
     pub(super) header: Start,
     pub(super) kind: FirstLineKind,
-    /// What it says if it is the header of a METIS file.
+    /// Set if it could be the header of a METIS file.
     pub(super) metis: Option<MetisHeader>,
-    /// If the file could be a METIS file whose rows all have the same number of columns: the number of rows.
+    /// The number of rows, if it could be a METIS file whose rows all have the same number of columns.
     pub(super) metis_rows: Option<u64>,
 }
 
@@ -137,7 +137,6 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
 }
 
 pub(super) struct FirstContent {
-    /// The comment in the line above, if there is one.
     comment: Vec<u8>,
     pub(super) text: Vec<u8>,
     pub(super) start: u64,

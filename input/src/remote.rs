@@ -78,7 +78,7 @@ struct StoredAt {
     store: Arc<dyn ObjectStore>,
     at: ObjectPath,
     name: PathBuf,
-    /// The object's version, if not the latest one.
+    /// `None` for the latest one.
     version: Option<String>,
 }
 
@@ -123,7 +123,6 @@ impl Opener {
         opened.collect()
     }
 
-    /// The object that a URL names, or those under a prefix.
     fn stored(&self, path: &Path) -> Result<Vec<StoredAt>> {
         let location = RemoteLocation::of(path)?;
         let name = location.name();
@@ -171,7 +170,7 @@ impl Opener {
         }
     }
 
-    /// `name`: what of the bucket is read, for errors.
+    /// `name`: for errors.
     fn bucket(&self, bucket: &str, name: &Path) -> Result<Arc<dyn ObjectStore>> {
         if let Some(store) = self.buckets.borrow().get(bucket) {
             return Ok(Arc::clone(store));
@@ -226,7 +225,7 @@ impl Opener {
             let (listed, of) = (lister.list(Some(&at)), of.clone());
             async move { listed.try_collect::<Vec<_>>().await.map_err(|error| fetch::failure(&of, &error)) }
         };
-        let listed = self.network.begin(async move { fetch::again(limits, list).await }).wait()??;
+        let listed = self.network.begin(async move { fetch::retry(limits, list).await }).wait()??;
         let logs = listed.iter().map(|object| &object.location).filter(|key| is_meant(key));
         if let Some(error) = logs.flat_map(|key| Path::new::<str>(key.as_ref()).ancestors()).find_map(keeps_versions) {
             return Err(error.at(name));

@@ -1,5 +1,5 @@
-//! Decoded rows in memory: 4 bytes per arc and 4 per vertex. Text can only be read from its beginning, but rows are needed twice (lengths, then
-//! successors), so each chunk is decoded once into the store.
+//! Decoded rows in memory: 4 bytes per arc and 4 per vertex. For text, which must be read in order, though rows are needed twice: lengths,
+//! successors.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};

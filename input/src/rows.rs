@@ -1,10 +1,10 @@
-//! Inputs that store rows: all successors of a vertex together, the vertices in the order of their ids. An input that lists every edge from both
-//! ends, with ascending rows, is clean already: it is oriented row by row without sorting (`src/orient/rows.rs` of `trimill`). The consumer must
-//! check that rows ascend, that successors are vertices and that arcs have their reverse. An inconsistent input has no rows;
-//! [`scan`](super::arcs::ArcSource::scan) then reports what is wrong.
+//! Inputs that store rows: all successors of a vertex together, vertices by id. One that lists every edge from both ends, with ascending rows, is
+//! clean already: it is oriented row by row without sorting (`src/orient/rows.rs` of `trimill`). The consumer checks that rows ascend, that
+//! successors are vertices and that arcs have their reverse. If not, [`scan`](super::arcs::ArcSource::scan) reports what is wrong.
 
 use std::ops::Range;
 
+use super::parallel::chunks;
 use super::storage::FilePart;
 use trimill_system::mapped::prefetch;
 use trimill_system::{Bytes, Control, Kind, Result};
@@ -34,7 +34,7 @@ pub trait AdjacencyRows: Sync {
     /// The length of each row, by id from 0; `None` if the input is inconsistent, or known to be directed and `directed` is false.
     fn lengths(&self, directed: bool, control: &Control) -> Result<Option<Vec<u32>>>;
 
-    /// To be called after [`Self::lengths`].
+    /// Known after [`Self::lengths`].
     fn symmetry(&self) -> Symmetry {
         Symmetry::Demanded
     }
@@ -121,14 +121,12 @@ pub(super) fn read_in_parts(
     take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
     fill: impl Fn(u64, &mut [u32]) -> Result<()>,
 ) -> Result<()> {
-    let mut at = arcs.start;
-    while at < arcs.end {
-        part.resize(PART.min((arcs.end - at) as usize), 0);
-        fill(at, part)?;
+    for arcs in chunks(arcs, PART as u64) {
+        part.resize((arcs.end - arcs.start) as usize, 0);
+        fill(arcs.start, part)?;
         if !take(part)? {
             break;
         }
-        at += part.len() as u64;
     }
     Ok(())
 }

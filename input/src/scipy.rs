@@ -1,9 +1,9 @@
-//! SciPy's `.npz`, as `scipy.sparse.save_npz` writes it: a square sparse matrix as the arcs of a graph.
+//! SciPy's `.npz`, as `scipy.sparse.save_npz` writes it: a square sparse matrix as the arcs of a graph; CSR, CSC and COO, compressed or not.
 //!
-//! CSR, CSC and COO, compressed or not. The entry in row `i` and column `j` is the arc `i -> j`, whatever its value: a stored zero is an edge, as in
-//! `networkx.from_scipy_sparse_array` and in SciPy's `csgraph`, where its weight is 0. The number of rows is that of vertices. Indices are checked to
-//! be inside the matrix, `indptr` to ascend from 0 to their number. Uncompressed arrays are read in place; compressed ones are unpacked to anonymous
-//! files. All threads read; memory: two windows per thread. The first scan reads `indptr` once more; opening reads all arrays, to verify checksums.
+//! The entry in row `i` and column `j` is the arc `i -> j`, whatever its value: a stored zero is an edge, as in `networkx.from_scipy_sparse_array`
+//! and in SciPy's `csgraph`, where its weight is 0. Indices must be inside the matrix, `indptr` ascend from 0 to their number. Uncompressed arrays
+//! are read in place; compressed ones are unpacked to anonymous files. Memory: two windows per thread. The first scan reads `indptr` once more;
+//! opening reads all arrays, to verify checksums.
 
 mod arrays;
 

@@ -252,7 +252,7 @@ impl ArcSource for Source {
     }
 }
 
-/// Records the state of the regular files among `paths`; readers report missing ones.
+/// The state of the regular files among `paths`; readers report missing ones.
 fn watch<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<Watched> {
     paths.into_iter().filter_map(|path| Watched::new(path.as_ref()).ok().flatten()).collect()
 }

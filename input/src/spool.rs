@@ -1,7 +1,8 @@
-//! Copies of inputs that cannot be read in place: standard input, pipes, members of archives, the plain text of files that need several passes.
-//! Input: bytes in chunks. Output: a file without a name, which is removed when it is closed, with checksums, which are compared at each read. The
-//! copy fails before the disk is full, which would affect other programs. Costs one write of the bytes, and a query of free space per [`STEP`].
+//! Copies of inputs that cannot be read in place: standard input, pipes, members of archives, plain texts that need several passes. A copy is a file
+//! without a name, removed when closed, with checksums, which are compared at each read. It fails before the disk is full, which would affect other
+//! programs. Costs one write of the bytes, and a query of free space per [`STEP`].
 
+use std::io::{self, BufRead};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use super::compression::Compression;
 use super::spooled::{PIECE, SpooledBytes};
 use super::storage::Storage;
 use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
-use trimill_system::{Bytes, Error, Result};
+use trimill_system::{Bytes, Control, Error, Result};
 
 /// Other programs write to the disk too, so its free space is queried again after this many bytes.
 const STEP: u64 = 64 << 20;
@@ -22,7 +23,7 @@ const MOST_GROWTH: u64 = 1 << 15;
 pub(super) struct Spool<'a> {
     file: Overflow,
     pieces: Vec<WaitingBytes>,
-    /// The bytes that are not written yet, fewer than a piece has.
+    /// Fewer bytes than a piece has, not written yet.
     rest: Vec<u8>,
     what: &'static str,
     from: &'a Path,
@@ -72,6 +73,25 @@ impl<'a> Spool<'a> {
         }
         self.written = end;
         Ok(())
+    }
+
+    /// Writes all of `from`; returns the size of the copy. `unreadable` makes the error of a failed read.
+    pub(super) fn copy(
+        &mut self,
+        mut from: impl BufRead,
+        control: &Control,
+        unreadable: impl Fn(io::Error) -> Error,
+    ) -> Result<u64> {
+        loop {
+            control.check()?;
+            let bytes = from.fill_buf().map_err(&unreadable)?;
+            let read = bytes.len();
+            if read == 0 {
+                return Ok(self.written);
+            }
+            self.write(bytes)?;
+            from.consume(read);
+        }
     }
 
     fn write_rest(&mut self) -> Result<()> {
@@ -134,10 +154,11 @@ pub(super) fn plain_at_least(file: &Storage, compression: Compression) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{self, Read, Write};
+    use std::io::Read;
 
     use super::*;
     use crate::storage::Pread;
+    use crate::tests::{gz, stored};
     use trimill_system::error::Kind;
 
     /// A disk that can take 1000 bytes at any time.
@@ -194,21 +215,14 @@ mod tests {
     #[test]
     fn files_say_how_long_their_text_is() {
         let text = vec![b'x'; 123_456];
-        let file = |bytes: &[u8]| {
-            let mut file = tempfile::tempfile().unwrap();
-            file.write_all(bytes).unwrap();
-            Storage::Local(file.into())
-        };
-        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gzip.write_all(&text).unwrap();
-        let gzip = gzip.finish().unwrap();
-        assert_eq!(plain_at_least(&file(&gzip), Compression::Gzip), 123_456);
-        assert_eq!(plain_at_least(&file(&gzip[..3]), Compression::Gzip), 0);
+        let gzip = gz(&text);
+        assert_eq!(plain_at_least(&stored(&gzip), Compression::Gzip), 123_456);
+        assert_eq!(plain_at_least(&stored(&gzip[..3]), Compression::Gzip), 0);
         let zstd = zstd::bulk::compress(&text, 1).unwrap();
-        assert_eq!(plain_at_least(&file(&zstd), Compression::Zstd), 123_456);
+        assert_eq!(plain_at_least(&stored(&zstd), Compression::Zstd), 123_456);
         // A stream need not contain its length.
         let zstd = zstd::stream::encode_all(&text[..], 1).unwrap();
-        assert!(plain_at_least(&file(&zstd), Compression::Zstd) <= 123_456);
-        assert_eq!(plain_at_least(&file(b"x"), Compression::Zstd), 0);
+        assert!(plain_at_least(&stored(&zstd), Compression::Zstd) <= 123_456);
+        assert_eq!(plain_at_least(&stored(b"x"), Compression::Zstd), 0);
     }
 }

@@ -37,7 +37,12 @@ impl Stat {
         }
     }
 
-    pub(super) fn difference(&self, now: &Self) -> Option<String> {
+    /// Fails if the file at `path`, which had this state, has another one `now`.
+    pub(super) fn unchanged(&self, now: &Self, path: &Path) -> Result<()> {
+        self.difference(now).map_or(Ok(()), |how| Err(changed(path, &how)))
+    }
+
+    fn difference(&self, now: &Self) -> Option<String> {
         if self.inode != now.inode {
             Some("another file was put in its place".into())
         } else if self.bytes != now.bytes {
@@ -105,6 +110,6 @@ impl Watched {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(changed(&self.path, "it is gone")),
             Err(e) => return Err(Error::read(&self.path, e)),
         };
-        self.stat.difference(&now).map_or(Ok(()), |how| Err(changed(&self.path, &how)))
+        self.stat.unchanged(&now, &self.path)
     }
 }

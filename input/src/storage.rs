@@ -1,5 +1,5 @@
-//! The bytes of an input: in a file, in a copy on disk, or on a server. They are read by position, from many threads. A part of a file is mapped; one
-//! of a remote object is fetched to memory, never to disk; one of a copy is read to memory, where its checksums are compared.
+//! The bytes of an input, read by position, from many threads. A part of a file is mapped; one of a remote object is fetched to memory, never to
+//! disk; one of a copy on disk is read to memory, where its checksums are compared.
 
 use std::fmt;
 use std::fs::File;
@@ -26,7 +26,6 @@ pub(super) trait RemoteBytes: fmt::Debug + Send + Sync {
 
     fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>>;
 
-    /// Reads a range from its beginning to its end, and fetches ahead.
     fn forward(&self, range: Range<u64>, order: ReadOrder) -> Box<dyn ForwardReader>;
 }
 

@@ -16,7 +16,6 @@ use trimill_system::{Error, Result, lock};
 
 const MOST_LISTED: usize = 12;
 
-/// How many rows are read at a time.
 pub(super) const ROWS: u64 = 1 << 13;
 
 pub(super) fn listed(columns: impl ExactSizeIterator<Item = (String, String)>) -> String {
@@ -81,7 +80,7 @@ pub(super) fn check_alike<'a>(mut tables: impl Iterator<Item = (&'a Path, [Strin
     }
 }
 
-/// Logs a note, but once for consecutive files with the same columns: those of one graph, or one that is opened again.
+/// Logs a note once for consecutive files with the same columns: those of one graph, or one that is opened again.
 fn tell(note: String) {
     static LAST: Mutex<String> = Mutex::new(String::new());
     let mut last = lock(&LAST);

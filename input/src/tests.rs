@@ -10,6 +10,7 @@ use super::arcs::ArcSource;
 use super::format::Format;
 use super::lines::ReadSizes;
 use super::source::HowToOpen;
+use super::storage::Storage;
 use super::{InputSettings, NameSink, NamedArcs, Source};
 use trimill_system::{Control, Result};
 
@@ -63,9 +64,7 @@ fn with_every_window(name: &str, bytes: &[u8], format: Option<Format>) -> Result
     let mut first: Option<Result<Vec<(u64, u64)>, String>> = None;
     for window in WINDOWS {
         for threads in [1, 4] {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let arcs = pool
-                .install(|| read(std::slice::from_ref(&path), format, window))
+            let arcs = on(threads, || read(std::slice::from_ref(&path), format, window))
                 .map_err(|error| error.to_string().replace(&folder.path().display().to_string(), ""));
             let expected = first.get_or_insert_with(|| arcs.clone());
             assert!(*expected == arcs, "window {window}, {threads} threads: {arcs:?} instead of {expected:?}");
@@ -74,7 +73,17 @@ fn with_every_window(name: &str, bytes: &[u8], format: Option<Format>) -> Result
     first.unwrap()
 }
 
-fn gz(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn on<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
+}
+
+pub(crate) fn stored(bytes: &[u8]) -> Storage {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(bytes).unwrap();
+    Storage::Local(file.into())
+}
+
+pub(crate) fn gz(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
@@ -275,8 +284,7 @@ proptest! {
             prop_assert!(error.starts_with(&path.display().to_string()), "{}", error);
         }
         for (window, threads) in [(1, 1), (3, 3), (16, 2)] {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            prop_assert_eq!(&pool.install(|| read_names(&path, window)), &expected);
+            prop_assert_eq!(&on(threads, || read_names(&path, window)), &expected);
         }
     }
 }

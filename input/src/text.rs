@@ -1,9 +1,8 @@
-//! Edge lists as text: one arc a line, its tail and head in the first two columns.
-//!
-//! SNAP (`#` comments, tabs), KONECT (`%` comments, more columns), Graph Challenge (`u v 1`), GAPBS `.el`, CSV, also with a column that
-//! numbers the lines. Ids are delivered as written, up to `u64::MAX - 1`. The first line that is neither blank nor a comment may be a
-//! header ([`preamble`](super::preamble)); if only the rest of the file shows that, it is read once more before the first scan. A list
-//! without an arc is an error. All lines have the same columns. Files may be compressed ([`text_blocks`](super::text_blocks)).
+//! Edge lists as text: one arc a line, its tail and head in the first two columns. SNAP (`#` comments, tabs), KONECT (`%` comments, more columns),
+//! Graph Challenge (`u v 1`), GAPBS `.el`, CSV, also with a column that numbers the lines. Ids are delivered as written, up to `u64::MAX - 1`. The
+//! first line that is neither blank nor a comment may be a header ([`preamble`](super::preamble)); if only the rest of the file shows that, it is
+//! read once more before the first scan. A list without an arc is an error. All lines have the same columns. Files may be compressed
+//! ([`text_blocks`](super::text_blocks)).
 
 use std::sync::{Once, OnceLock};
 
@@ -26,8 +25,8 @@ pub(super) struct EdgeListText {
     lists: Vec<List>,
     sizes: ReadSizes,
     named: bool,
-    /// Whether a note on columns was logged, which is one for all files.
-    told: Once,
+    /// Whether the note on columns, one for all files, was logged.
+    noted: Once,
 }
 
 struct List {
@@ -36,7 +35,6 @@ struct List {
     start: OnceLock<Start>,
 }
 
-/// Refuses the largest `u64`; any other number is an id.
 #[inline(always)]
 fn check_ids(tail: u64, head: u64) -> Result<(), (String, String)> {
     if tail.max(head) == u64::MAX {
@@ -63,7 +61,7 @@ impl EdgeListText {
         {
             return Err(other.is_unlike(numbered));
         }
-        Ok(Self { lists, sizes, named, told: Once::new() })
+        Ok(Self { lists, sizes, named, noted: Once::new() })
     }
 
     fn start(&self, list: &List, control: &Control) -> Result<Start> {
@@ -90,7 +88,7 @@ impl EdgeListText {
                 list.first.arc
             }
             FirstLineKind::Names { .. } => list.first.header,
-            FirstLineKind::Count => list.told(),
+            FirstLineKind::Count => list.note_header(),
             FirstLineKind::Sizes { declared, alike } => {
                 let rest = gather(declared.n)?;
                 match judge(declared, alike, &rest) {
@@ -102,7 +100,7 @@ impl EdgeListText {
                     HeaderVerdict::Header if !alike && !self.named && self.may_be_metis(list, &rest)? => {
                         return Err(list.is_metis());
                     }
-                    HeaderVerdict::Header => list.told(),
+                    HeaderVerdict::Header => list.note_header(),
                     HeaderVerdict::Either => return Err(list.is_either(declared, &rest)),
                     HeaderVerdict::Neither => return Err(list.is_neither(declared, &rest)),
                 }
@@ -111,7 +109,7 @@ impl EdgeListText {
         Ok(*list.start.get_or_init(|| start))
     }
 
-    /// Delivers the arcs of lists, each from its start; returns the number in each.
+    /// Returns the number of arcs in each list.
     fn scan_lists(
         &self,
         lists: &[(&List, Start)],
@@ -183,7 +181,7 @@ impl EdgeListText {
         Ok((1..).zip(&rows).all(|(vertex, row)| row.iter().all(|neighbour| list_each_other(vertex, neighbour))))
     }
 
-    /// Whether `fits` is true of all lines after line `after`, as far as they begin before byte `end`. Reads up to the first of which it is not.
+    /// Whether `fits` holds for all lines after line `after` that begin before byte `end`. Stops at the first other one.
     fn all_after(&self, list: &List, after: u64, end: u64, mut fits: impl FnMut(&[u8]) -> bool) -> Result<bool> {
         let mut head = Head::new(&list.file, self.sizes)?;
         while head.end < end {
@@ -223,7 +221,7 @@ impl List {
     }
 
     /// Logs that the first line is a header; returns where the arcs begin.
-    fn told(&self) -> Start {
+    fn note_header(&self) -> Start {
         let FirstLine { line, text, header, kind, .. } = &self.first;
         let path = self.file.path.display();
         // One number cannot be an arc.
@@ -235,7 +233,6 @@ impl List {
         *header
     }
 
-    /// What to say of the columns that are not read.
     fn note(&self, start: Start) -> Option<String> {
         let (FirstLine { line, text, kind, .. }, path) = (&self.first, self.file.path.display());
         let first = 1 + u32::from(start.columns.index.is_some());
@@ -251,7 +248,6 @@ impl List {
         }
     }
 
-    /// Where the lines end that are looked at to tell formats apart.
     fn sample_end(&self) -> u64 {
         self.first.header.skip + preamble::SAMPLE
     }
@@ -316,7 +312,7 @@ impl Reader for EdgeListText {
         let with_start = |list| Ok((list, self.start(list, control)?));
         let lists: Vec<_> = self.lists.iter().map(with_start).collect::<Result<_>>()?;
         if let Some(note) = lists.iter().find_map(|(list, start)| list.note(*start)) {
-            self.told.call_once(|| tracing::info!(target: NOTE, "{note}"));
+            self.noted.call_once(|| tracing::info!(target: NOTE, "{note}"));
         }
         let found = self.scan_lists(&lists, sink, control, task)?;
         for (&(list, start), &arcs) in lists.iter().zip(&found) {

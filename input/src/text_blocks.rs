@@ -1,6 +1,6 @@
-//! The lines of text files from their first arc on, in blocks of whole lines, by all threads. Plain files are read from mapped windows; a compressed
-//! file is decoded by one thread (by all if it has several zstd frames) while the others parse. Memory per thread: a window (plain), three blocks of
-//! 1 MiB (compressed), and what [`super::frames`] takes.
+//! Blocks of whole lines of text files, from the first arc on, by all threads. Plain files are read from mapped windows; a compressed file is decoded
+//! by one thread (by all if it has several zstd frames) while the others parse. Memory per thread: a window (plain), three blocks of 1 MiB
+//! (compressed), and what [`super::frames`] takes.
 
 use std::io::{BufRead, Read};
 use std::ops::Range;
@@ -20,7 +20,7 @@ const BLOCK: u64 = 1 << 20;
 
 pub(super) struct TextLines<'a> {
     pub(super) file: &'a InputFile,
-    /// Bytes, after decompression, before the first of them.
+    /// Bytes of plain text before the first of them.
     pub(super) skip: u64,
     pub(super) before: u64,
     pub(super) sizes: ReadSizes,

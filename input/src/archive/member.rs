@@ -2,7 +2,7 @@
 //!
 //! Input: the members of an archive that is no GraphAr or Graphalytics graph. Output: the graph, by the first of these rules that applies:
 //!
-//! 1. Only plain files count. Folders, links, hidden files (a part of the path begins with `.`) and `__MACOSX` do not.
+//! 1. Only plain files are eligible. Folders, links, hidden files (a part of the path begins with `.`) and `__MACOSX` do not.
 //! 2. If there is only one file, it is the graph, under any name.
 //! 3. KONECT: `out.NAME` with `meta.NAME` or `README.NAME` in the same folder.
 //! 4. SuiteSparse: `NAME/NAME.mtx`, if all other files are in its folder and named `NAME_...`: vectors, coordinates and names.
@@ -26,7 +26,7 @@ const ABOUT: [&str; 9] =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
     pub(crate) name: String,
-    /// The size of its contents in bytes, as the archive says.
+    /// The size of the contents, as the archive says.
     pub(crate) bytes: u64,
     pub(crate) plain: bool,
 }
@@ -36,7 +36,7 @@ impl Member {
         self.name.rsplit_once('/').unwrap_or(("", &self.name))
     }
 
-    pub(crate) fn counts(&self) -> bool {
+    pub(crate) fn is_eligible(&self) -> bool {
         let hidden = |part: &str| (part.starts_with('.') && part != "." && part != "..") || part == "__MACOSX";
         self.plain && !self.name.split('/').any(hidden)
     }
@@ -48,9 +48,9 @@ impl Member {
     }
 }
 
-/// The place of the graph among `members`; the error does not name the archive.
+/// The index of the graph in `members`; the error does not name the archive.
 pub(crate) fn graph(members: &[Member]) -> Result<usize, Error> {
-    let files: Vec<usize> = (0..members.len()).filter(|&at| members[at].counts()).collect();
+    let files: Vec<usize> = (0..members.len()).filter(|&at| members[at].is_eligible()).collect();
     if let [only] = files[..] {
         return Ok(only);
     }

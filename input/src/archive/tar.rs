@@ -18,13 +18,13 @@ pub(super) const BLOCK: usize = 512;
 /// The most bytes of a pax header or a long name; usual ones have some hundred.
 const MOST_EXTENSION: u64 = 1 << 16;
 
-/// Whether a block is a member's header: the checksum is right, and, since that happens by chance in 10^-8 of cases, name or magic agree.
+/// Whether a block is a header: one in 10^8 has the right checksum by chance, so the magic or the name of the file must agree, too.
 pub(super) fn is_header(block: &[u8], named: bool) -> bool {
-    let Some(block) = block.first_chunk::<BLOCK>() else { return false };
-    (named || block[257..].starts_with(b"ustar")) && has_checksum(block)
+    block.get(..BLOCK).is_some_and(|block| (named || block[257..].starts_with(b"ustar")) && has_checksum(block))
 }
 
-fn has_checksum(block: &[u8; BLOCK]) -> bool {
+/// `block` must have [`BLOCK`] bytes.
+fn has_checksum(block: &[u8]) -> bool {
     // The bytes of the checksum itself count as blanks.
     let sum = |bytes: &[u8]| bytes.iter().map(|&byte| u32::from(byte)).sum::<u32>();
     let header = Header::from_byte_slice(block);
@@ -39,7 +39,6 @@ pub(super) struct TarMembers<'a> {
     padding: u64,
 }
 
-/// What extension headers say of the next member.
 #[derive(Default)]
 struct Extension {
     name: Option<Vec<u8>>,
@@ -52,14 +51,13 @@ impl<'a> TarMembers<'a> {
         Ok(Self { file, stream: file.stream(None)?, control, contents: 0, padding: 0 })
     }
 
-    /// The next member, or `None` at the end, when all that follows the mark is read, too, so that a compressed archive's checksum is verified.
+    /// The next member. At the end (`None`) the rest is read, too, so that the checksum of a compressed archive is verified.
     pub(super) fn next(&mut self) -> Result<Option<Member>> {
         let mut extension = Extension::default();
         loop {
             self.contents += self.padding;
             self.contents(|_| Ok(()))?;
-            let mut block = [0; BLOCK];
-            self.fill(&mut block)?;
+            let block = self.take(BLOCK as u64)?;
             if block.iter().all(|&byte| byte == 0) {
                 self.finish()?;
                 return Ok(None);
@@ -69,7 +67,7 @@ impl<'a> TarMembers<'a> {
             }
             let header = Header::from_byte_slice(&block);
             let bytes = header.entry_size().map_err(|_| self.wrong("a header with a size that is no number"))?;
-            self.lie_ahead(bytes)?;
+            self.begin_contents(bytes)?;
             match header.entry_type() {
                 EntryType::XGlobalHeader | EntryType::GNULongLink => {}
                 EntryType::XHeader => {
@@ -83,7 +81,7 @@ impl<'a> TarMembers<'a> {
                 }
                 kind => {
                     if let Some(bytes) = extension.bytes {
-                        self.lie_ahead(bytes)?;
+                        self.begin_contents(bytes)?;
                     }
                     let name = extension.name.unwrap_or_else(|| header.path_bytes().into_owned());
                     let name = String::from_utf8_lossy(&name).into_owned();
@@ -100,7 +98,6 @@ impl<'a> TarMembers<'a> {
         }
     }
 
-    /// Passes the contents of the current member to `take`, in chunks.
     pub(super) fn contents(&mut self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         while self.contents > 0 {
             self.control.check()?;
@@ -116,7 +113,7 @@ impl<'a> TarMembers<'a> {
         Ok(())
     }
 
-    fn lie_ahead(&mut self, bytes: u64) -> Result<()> {
+    fn begin_contents(&mut self, bytes: u64) -> Result<()> {
         let padded = bytes.checked_next_multiple_of(BLOCK as u64);
         let padded = padded.ok_or_else(|| self.wrong("a header with a size above 2^64"))?;
         (self.contents, self.padding) = (bytes, padded - bytes);
@@ -128,21 +125,14 @@ impl<'a> TarMembers<'a> {
             let error = self.wrong(&format!("an extension header of {bytes} bytes"));
             return Err(error.expected(format!("at most {MOST_EXTENSION}")));
         }
-        let mut read = vec![0; bytes as usize];
-        self.fill(&mut read)?;
         self.contents = 0;
-        Ok(read)
+        self.take(bytes)
     }
 
-    fn fill(&mut self, into: &mut [u8]) -> Result<()> {
-        let mut read = 0;
-        while read < into.len() {
-            match self.stream.read(&mut into[read..]).map_err(|e| self.file.damaged(e))? {
-                0 => return Err(self.cut()),
-                more => read += more,
-            }
-        }
-        Ok(())
+    fn take(&mut self, bytes: u64) -> Result<Vec<u8>> {
+        let mut read = Vec::with_capacity(bytes as usize);
+        self.stream.by_ref().take(bytes).read_to_end(&mut read).map_err(|e| self.file.damaged(e))?;
+        if (read.len() as u64) < bytes { Err(self.cut()) } else { Ok(read) }
     }
 
     /// Reads what follows the end mark: padding, some KiB of zeros at most.

@@ -16,7 +16,7 @@ use rawzip::{
 
 use super::member::Member;
 use super::{MOST_MEMBERS, too_many};
-use crate::file::{InputFile, is_of_reading};
+use crate::file::{InputFile, is_read_error};
 use crate::storage::{Pread, Storage};
 use trimill_system::text::shown;
 use trimill_system::{Control, Error, Result};
@@ -27,7 +27,7 @@ const MOST_GROWTH: u64 = 1 << 21;
 /// Bytes read between two checks for a stop request.
 const STEP: usize = 1 << 20;
 
-/// The bits of a Unix mode with the type of a file, and the type of folders.
+/// The bits of a Unix mode that have the type of a file, and their value for folders.
 const TYPE_BITS: u32 = 0o170_000;
 const FOLDER: u32 = 0o040_000;
 
@@ -58,7 +58,7 @@ pub(crate) struct Zip<'a> {
     file: &'a InputFile,
     archive: ZipArchive<ZipBytes<'a>>,
     pub(crate) members: Vec<Member>,
-    places: Vec<DirectoryEntry>,
+    entries: Vec<DirectoryEntry>,
 }
 
 impl<'a> Zip<'a> {
@@ -68,9 +68,9 @@ impl<'a> Zip<'a> {
         let archive = ZipLocator::new()
             .locate_in_reader(bytes, &mut buffer, file.bytes)
             .map_err(|(_, error)| wrong(file, error))?;
-        let (mut members, mut places, mut first) = (Vec::new(), Vec::new(), u64::MAX);
-        let mut entries = archive.entries(&mut buffer);
-        while let Some(entry) = entries.next_entry().map_err(|error| wrong(file, error))? {
+        let (mut members, mut entries, mut first) = (Vec::new(), Vec::new(), u64::MAX);
+        let mut listed = archive.entries(&mut buffer);
+        while let Some(entry) = listed.next_entry().map_err(|error| wrong(file, error))? {
             if members.len() == MOST_MEMBERS {
                 return Err(too_many(file));
             }
@@ -84,7 +84,7 @@ impl<'a> Zip<'a> {
             }
             members.push(member);
             first = first.min(entry.local_header_offset());
-            places.push(DirectoryEntry {
+            entries.push(DirectoryEntry {
                 entry: entry.wayfinder(),
                 method: entry.compression_method(),
                 encrypted: entry.flags().is_encrypted(),
@@ -96,7 +96,7 @@ impl<'a> Zip<'a> {
         if found != said && found % (1 << 16) != said {
             return Err(damaged(file, format!("a list of {found} members instead of {said}")));
         }
-        // Of archives that were joined, only the last one has its list at the end. Without zip64, places have 32 bits and may wrap around.
+        // If archives were joined, only the last directory is at the end. Without zip64, offsets have 32 bits and may wrap around.
         if !members.is_empty() && !first.is_multiple_of(1 << 32) {
             return Err(damaged(file, format!("{first} bytes before the first member that is listed"))
                 .advice("if archives were joined, name them one by one; else fetch it again"));
@@ -108,7 +108,7 @@ impl<'a> Zip<'a> {
                 .expected("members with different names")
                 .advice("unpack the archive and name the file of the graph"));
         }
-        Ok(Self { file, archive, members, places })
+        Ok(Self { file, archive, members, entries })
     }
 
     pub(crate) fn place(&self, name: &str) -> Option<usize> {
@@ -122,7 +122,7 @@ impl<'a> Zip<'a> {
         control: &Control,
         mut take: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let (bytes, expected) = (self.members[at].bytes, self.places[at].checksum);
+        let (bytes, expected) = (self.members[at].bytes, self.entries[at].checksum);
         let mut member = self.reader(at)?;
         let (mut chunk, mut read, mut checksum) = (vec![0; STEP], 0u64, Crc::new());
         loop {
@@ -153,7 +153,7 @@ impl<'a> Zip<'a> {
     /// Where a member's contents begin in the file, if they are stored uncompressed.
     pub(crate) fn stored_at(&self, at: usize) -> Result<Option<u64>> {
         let (start, end) = self.entry(at)?.compressed_data_range();
-        let stored = self.places[at].method == CompressionMethod::STORE && end - start == self.members[at].bytes;
+        let stored = self.entries[at].method == CompressionMethod::STORE && end - start == self.members[at].bytes;
         Ok((stored && end <= self.file.bytes).then_some(start))
     }
 
@@ -162,7 +162,7 @@ impl<'a> Zip<'a> {
         // A damaged archive may place a member beyond its own end.
         let end = end.min(self.file.bytes);
         let stored = BufReader::with_capacity(1 << 16, Pread::part(&self.file.file, start.min(end)..end));
-        match self.places[at].method {
+        match self.entries[at].method {
             CompressionMethod::STORE => Ok(Box::new(stored)),
             CompressionMethod::DEFLATE => Ok(Box::new(DeflateDecoder::new(stored))),
             CompressionMethod::BZIP2 => Ok(Box::new(BzDecoder::new(stored))),
@@ -171,10 +171,10 @@ impl<'a> Zip<'a> {
     }
 
     fn entry(&self, at: usize) -> Result<ZipEntry<'_, ZipBytes<'a>>> {
-        if self.places[at].encrypted {
+        if self.entries[at].encrypted {
             return Err(self.refused(at, "encrypted"));
         }
-        self.archive.get_entry(self.places[at].entry).map_err(|error| wrong(self.file, error))
+        self.archive.get_entry(self.entries[at].entry).map_err(|error| wrong(self.file, error))
     }
 
     fn refused(&self, at: usize, what: &str) -> Error {
@@ -183,9 +183,8 @@ impl<'a> Zip<'a> {
             .advice("unpack the archive and name the file of the graph")
     }
 
-    /// An error while reading a member: of the system, a server, or the decoder.
     fn unreadable(&self, at: usize, error: io::Error) -> Error {
-        if is_of_reading(&error) { Error::read(&self.file.path, error) } else { self.damaged(at, error) }
+        if is_read_error(&error) { Error::read(&self.file.path, error) } else { self.damaged(at, error) }
     }
 
     fn damaged(&self, at: usize, what: impl Display) -> Error {
@@ -208,7 +207,7 @@ fn member(entry: &ZipFileHeaderRecord<'_>) -> Member {
 
 fn wrong(file: &InputFile, error: rawzip::Error) -> Error {
     match error.into_kind() {
-        ErrorKind::IO(error) if is_of_reading(&error) => Error::read(&file.path, error),
+        ErrorKind::IO(error) if is_read_error(&error) => Error::read(&file.path, error),
         kind => damaged(file, kind),
     }
 }

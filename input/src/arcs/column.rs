@@ -67,7 +67,6 @@ fn beyond(first: u64, count: usize, len: u64) -> Error {
     Error::data("", format!("{len} numbers")).expected(format!("{count} more from place {first} on"))
 }
 
-/// Implements [`Column`] for a type that holds a column.
 macro_rules! holder {
     ([$($generics:tt)*] $holder:ty, $column:ty) => {
         impl<$($generics)*> Column for $holder {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::column::{Column, get};
 use super::edges::{BATCH, EdgeSource, TakeArcs};
+use crate::parallel::chunks;
 use crate::rows::row_of;
 use trimill_system::{Error, Result};
 
@@ -46,11 +47,11 @@ impl<'a> Csr<'a> {
         if len == 0 {
             return wrong("no numbers".into(), "one more than there are rows".into());
         }
-        let (mut bounds, mut at, mut last) = (vec![0; BOUNDS], 0, 0);
-        while at < len {
-            let count = (len - at).min(BOUNDS as u64) as usize;
-            self.bounds(at, &mut bounds[..count])?;
-            for (&bound, place) in bounds[..count].iter().zip(at..) {
+        let (mut bounds, mut last) = (vec![0; BOUNDS], 0);
+        for places in chunks(0..len, BOUNDS as u64) {
+            let bounds = &mut bounds[..(places.end - places.start) as usize];
+            self.bounds(places.start, bounds)?;
+            for (&bound, place) in bounds.iter().zip(places) {
                 if place == 0 && bound != 0 {
                     return wrong(format!("the number {bound} in place 0"), "0, where the first row begins".into());
                 }
@@ -62,7 +63,6 @@ impl<'a> Csr<'a> {
                 }
                 last = bound;
             }
-            at += count as u64;
         }
         match self.indices.len() {
             arcs if arcs == last => Ok(()),

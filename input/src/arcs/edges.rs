@@ -65,7 +65,6 @@ pub trait EdgeSource: Send + Sync {
     }
 }
 
-/// Implements [`EdgeSource`] for a type that holds a source.
 macro_rules! holder {
     ($holder:ty) => {
         impl<T: EdgeSource + ?Sized> EdgeSource for $holder {

@@ -17,7 +17,7 @@ use trimill_system::{Bytes, Error, Result};
 /// The fewest arcs that a thread takes at a time.
 const CHUNK: u64 = 1 << 18;
 
-/// The most chunks, which bounds the memory of their list.
+/// Bounds the memory of the list of chunks.
 const PIECES: u64 = 1 << 20;
 
 /// The most arcs, far more than memory holds, so that numbers computed from them do not overflow.

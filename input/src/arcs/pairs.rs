@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::column::Column;
 use super::edges::{BATCH, EdgeSource, TakeArcs};
+use crate::parallel::chunks;
 use trimill_system::{Error, Result};
 
 /// Edges given as two columns of equal length: the ids of their tails and of their heads.
@@ -64,16 +65,14 @@ impl EdgeSource for Pairs<'_> {
     fn read(&self, arcs: Range<u64>, take: &mut TakeArcs<'_>) -> Result<()> {
         let (mut tails, mut heads) = (vec![0; BATCH], vec![0; BATCH]);
         let mut batch = Vec::with_capacity(BATCH);
-        let mut at = arcs.start;
-        while at < arcs.end {
-            let count = (arcs.end - at).min(BATCH as u64) as usize;
+        for arcs in chunks(arcs, BATCH as u64) {
+            let (at, count) = (arcs.start, (arcs.end - arcs.start) as usize);
             let [tail_name, head_name] = &self.names;
             self.tails.read_ids(at, &mut tails[..count]).map_err(|error| error.at(tail_name))?;
             self.heads.read_ids(at, &mut heads[..count]).map_err(|error| error.at(head_name))?;
             batch.clear();
             batch.extend(tails[..count].iter().copied().zip(heads[..count].iter().copied()));
             take(&batch)?;
-            at += count as u64;
         }
         Ok(())
     }

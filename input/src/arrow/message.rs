@@ -20,7 +20,7 @@ pub(super) const MOST_METADATA: u64 = 64 << 20;
 /// The most that a codec can expand a byte: zstd takes four bytes at least for a block of 128 KiB.
 const MOST_GROWTH: u64 = 1 << 15;
 
-/// The metadata's length, from a message's prefix; `None` at the end of a stream.
+/// The length of a message's metadata; `None` at the end of a stream.
 pub(super) fn metadata_length(prefix: [u8; PREFIX as usize]) -> Result<Option<u64>> {
     let ([mark @ .., _, _, _, _], [_, _, _, _, length @ ..]) = (prefix, prefix);
     if mark != CONTINUATION {

@@ -113,12 +113,12 @@ impl<'a> ColumnTexts<'a> {
         let Self { batch, end, texts, name } = self;
         let (batch, end) = (*batch, *end);
         let wrong = |found: String| batch.wrong(end, &format!("{found} in row {row}"));
-        let sized = |name: &mut Vec<u8>, length: u64| match length <= LONGEST_NAME as u64 {
-            true => {
-                name.resize(length as usize, 0);
-                Ok(())
+        let sized = |name: &mut Vec<u8>, length: u64| {
+            if length > LONGEST_NAME as u64 {
+                return Err(wrong(format!("a name of {length} bytes")).expected(names_expected()));
             }
-            false => Err(wrong(format!("a name of {length} bytes")).expected(names_expected())),
+            name.resize(length as usize, 0);
+            Ok(())
         };
         match texts {
             TextPlaces::InOrder { offsets, text, at } => {
@@ -163,7 +163,6 @@ fn offset(batch: &ArrowBatch<'_>, end: usize, offsets: &mut impl Read) -> Result
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// A buffer of texts, to which views refer in any order.
 struct ViewedText {
     file: Storage,
     within: Range<u64>,
@@ -181,17 +180,8 @@ impl ViewedText {
             _ => {
                 let length = buffer.end - buffer.start;
                 let mut spool = Spool::new("a copy of a column's texts", batch.path, batch.work_dir, length)?;
-                let (mut bytes, mut piece, mut copied) = (batch.bytes(end, buffer, 0)?, vec![0; PIECE], 0);
-                loop {
-                    control.check()?;
-                    match bytes.read(&mut piece).map_err(|error| batch.unreadable(end, error))? {
-                        0 => break,
-                        read => {
-                            spool.write(&piece[..read])?;
-                            copied += read as u64;
-                        }
-                    }
-                }
+                let bytes = BufReader::with_capacity(PIECE, batch.bytes(end, buffer, 0)?);
+                let copied = spool.copy(bytes, control, |error| batch.unreadable(end, error))?;
                 (spool.finish()?, 0..copied)
             }
         };

@@ -20,7 +20,6 @@ pub(super) struct ArrowColumn {
     /// Bytes of an integer, or of the place of a text: 1, 2, 4, 8 or 16.
     pub(super) width: u64,
     pub(super) place: ColumnPlace,
-    /// Set if the column stores numbers of texts.
     pub(super) dictionary: Option<DictionaryColumn>,
 }
 

@@ -16,7 +16,6 @@ use trimill_system::{Bytes, Control, Error, Result};
 
 pub(super) struct StoredDictionary {
     pub(super) id: i64,
-    /// Whether its texts are appended to the earlier ones of this dictionary.
     pub(super) is_delta: bool,
     /// The message's only column, twice.
     columns: [ArrowColumn; 2],

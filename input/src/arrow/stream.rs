@@ -11,6 +11,7 @@ use super::values::{ArrowBatch, BatchBody};
 use super::{after_end, columns_of, without_end};
 use crate::arcs::SourceFacts;
 use crate::batch::ArcBatch;
+use crate::parallel::chunks;
 use crate::pipe::{Pipe, PipeReadOnce};
 use crate::settings::InputSettings;
 use crate::source::HowToOpen;
@@ -142,12 +143,10 @@ impl OpenStream {
             return Ok(None);
         }
         let mut spool = Spool::new("a copy of a record batch", &stream.pipe.path, &stream.work_dir, bytes)?;
-        let mut left = bytes;
-        while left > 0 {
-            let piece = &mut buffer[..left.min(stream.window) as usize];
+        for part in chunks(0..bytes, stream.window) {
+            let piece = &mut buffer[..(part.end - part.start) as usize];
             self.fill(piece, control)?;
             spool.write(piece)?;
-            left -= piece.len() as u64;
         }
         spool.finish().map(Some)
     }

@@ -9,7 +9,7 @@ use arrow_ipc::CompressionType;
 use super::message::{BatchLayout, EndBuffers};
 use super::schema::{ArrowColumn, ArrowValues};
 use crate::batch::ArcBatch;
-use crate::file::is_of_reading;
+use crate::file::is_read_error;
 use crate::storage::{Pread, Storage};
 use crate::tables::{check_ids, deliver};
 use trimill_system::{Error, Result};
@@ -98,7 +98,7 @@ impl ArrowBatch<'_> {
     }
 
     pub(super) fn unreadable(&self, end: usize, error: io::Error) -> Error {
-        if is_of_reading(&error) {
+        if is_read_error(&error) {
             return Error::read(self.path, error);
         }
         let found = match error.kind() {
@@ -123,7 +123,7 @@ impl<'a> IdReader<'a> {
         Ok(Self { batch, end, bytes, piece: Vec::new() })
     }
 
-    /// Reads the ids in the next rows, which have these numbers.
+    /// Reads the next ids; `rows`: the numbers of their rows.
     pub(super) fn read(&mut self, rows: Range<u64>, ids: &mut Vec<u64>) -> Result<()> {
         let Self { batch, end, bytes, piece } = self;
         let ArrowColumn { width, values, .. } = &batch.columns[*end];

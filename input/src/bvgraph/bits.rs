@@ -1,6 +1,6 @@
-//! Reads the bits of a BVGraph's files through a buffer of up to 1 MiB. Codes are read from a *window*: at least the next 57 bits, in one word, at
-//! any position. So most numbers take one load, one search for the first one bit, and a shift. The files are not mapped: that would keep every page
-//! resident. Zeros follow the end, since a window looks ahead; a position far beyond the end is an error, so decoding a truncated stream ends.
+//! Reads the bits of a BVGraph's files through a buffer of up to 1 MiB, since mapped files would keep every page resident. Codes are read from a
+//! *window*, one word with at least the next 57 bits at any position: most numbers take one load, one search for the first one bit, and a shift.
+//! Zeros follow the end; a position far beyond it is an error, so decoding a truncated stream ends.
 
 use std::io;
 use std::marker::PhantomData;
@@ -11,7 +11,7 @@ use trimill_system::control::Task;
 const BUFFER: u64 = 1 << 20;
 
 /// Zero bytes that follow the end.
-const BEHIND: u64 = 16;
+const PADDING: u64 = 16;
 
 /// Bits of a window that are valid.
 pub(super) const WINDOW_BITS: u32 = 57;
@@ -161,7 +161,7 @@ impl<'a, O: BitOrder> BitReader<'a, O> {
         let end = self.start + self.buffer.len() as u64;
         let before = self.buffer.len();
         if end >= self.bytes {
-            let missing = (self.bytes + BEHIND).saturating_sub(end);
+            let missing = (self.bytes + PADDING).saturating_sub(end);
             if missing == 0 {
                 self.error = StreamError::Ended;
                 return Err(Impossible);

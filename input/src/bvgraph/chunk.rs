@@ -20,7 +20,6 @@ pub(super) struct BvChunk {
     pub(super) before: Before,
 }
 
-/// The degrees of the rows before a chunk, or where to find them.
 #[derive(Debug, Clone)]
 pub(super) enum Before {
     Degrees(Vec<u64>),

@@ -120,15 +120,13 @@ pub(super) fn at_most(value: u64, most: u64) -> Result<u64, Impossible> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use dsi_bitstream::dispatch::DynamicCodeWrite;
     use dsi_bitstream::impls::{BufBitWriter, MemWordWriterVec};
     use dsi_bitstream::traits::{BE, BitWrite, LE};
 
     use super::super::bits::{HighFirst, LowFirst};
     use super::*;
-    use crate::storage::Storage;
+    use crate::tests::stored;
 
     fn codes() -> impl Iterator<Item = Codes> {
         let numbered = (1..=7).map(Codes::Zeta).chain((1..=4).map(Codes::Pi));
@@ -148,18 +146,12 @@ mod tests {
             }
             BitWrite::flush(&mut writer).unwrap();
             drop(writer);
-            let file = file(bytemuck::cast_slice(&words));
+            let file = stored(bytemuck::cast_slice(&words));
             let mut bits = BitReader::<$ours>::new(&file, 8 * words.len() as u64, None);
             for number in numbers() {
                 assert_eq!(read($code, &mut bits).ok(), Some(number), "{:?}", $code);
             }
         }};
-    }
-
-    fn file(bytes: &[u8]) -> Storage {
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(bytes).unwrap();
-        Storage::Local(file.into())
     }
 
     #[test]
@@ -173,7 +165,7 @@ mod tests {
     #[test]
     fn what_is_no_number_is_an_error_in_every_code() {
         for byte in [0, 0xff, 0x55, 1, 0x80] {
-            let file = file(&[byte; 256]);
+            let file = stored(&[byte; 256]);
             for code in codes().chain([Codes::Unary]) {
                 // Ends without a panic.
                 let mut bits = BitReader::<HighFirst>::new(&file, 256, None);

@@ -111,11 +111,10 @@ fn merge(a: &[u32], b: &[u32], out: &mut Vec<u32>) {
 const ARCS_A_BYTE: u64 = 8;
 const MORE_ARCS: u64 = 1 << 22;
 
-/// Bounds the memory of the rows in the ring.
 #[derive(Default)]
 struct RingLimit {
     longest: Vec<u64>,
-    /// Arcs by which the sum of these may still grow.
+    /// How many arcs the sum of these may still grow by.
     room: u64,
 }
 

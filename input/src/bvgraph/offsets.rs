@@ -1,7 +1,6 @@
-//! `NAME.offsets`, if there is one, says where each row begins, so that no thread has to read the stream before others can decode it. The file has
-//! the distances between the beginnings of rows, and the end of the last one, in gamma code or another one that the properties name, always with the
-//! high bits first. It is checked: each decoded row must begin where the file says, and chunks cover all rows, so exactly what the stream holds is
-//! read. A file that cannot belong to the stream is ignored.
+//! `NAME.offsets`, if there, gives the beginning of each row, so that threads need not wait for one that reads the stream. The file has the distances
+//! between the beginnings of rows, and the end of the last one, in gamma code or one that the properties name, high bits first. Each decoded row must
+//! begin where the file says, and chunks cover all rows. A file that cannot belong to the stream is ignored.
 
 use std::collections::VecDeque;
 
@@ -26,7 +25,7 @@ pub(super) struct Offsets {
 }
 
 impl Offsets {
-    /// Where `many` rows begin, from the row at `offset` on.
+    /// The beginnings of `many` rows, from the row at `offset` on.
     pub(super) fn read(&self, offset: OffsetPosition, many: u64, into: &mut Vec<u64>) -> Result<(), StreamError> {
         let mut bits = BitReader::<HighFirst>::new(&self.file, self.bytes, None);
         bits.seek(offset.bit, many);
@@ -46,7 +45,7 @@ pub(super) struct OffsetCuts<'a> {
     encoding: &'a Encoding,
     again: u64,
     size: u64,
-    /// The offset of the next row, and those of rows before it, the nearest first.
+    /// The next row's, and those of rows before it, the nearest first.
     next: OffsetPosition,
     kept: VecDeque<OffsetPosition>,
     node: u64,

@@ -15,7 +15,6 @@ pub(super) struct Properties {
     pub(super) encoding: Encoding,
 }
 
-/// The largest window that is accepted, and the largest `minintervallength`.
 const LARGEST_WINDOW: u64 = 1 << 20;
 const LONGEST_SHORTEST_INTERVAL: u64 = 1 << 32;
 
@@ -65,6 +64,7 @@ impl PropertyValues {
         if window > LARGEST_WINDOW || shortest_interval > LONGEST_SHORTEST_INTERVAL {
             return Err(format!("a window of {window} rows and intervals of at least {shortest_interval}"));
         }
+        let k = self.number("zetak")?.unwrap_or(3);
         let mut encoding = Encoding {
             nodes,
             window,
@@ -75,11 +75,9 @@ impl PropertyValues {
             references: Codes::Unary,
             blocks: Codes::Gamma,
             intervals: Codes::Gamma,
-            residuals: Codes::Zeta(3),
+            residuals: zeta(k).ok_or_else(|| format!("'zetak' is {k}, not 1 to 7"))?,
             offsets: Codes::Gamma,
         };
-        let k = self.number("zetak")?.unwrap_or(3);
-        encoding.residuals = zeta(k).ok_or_else(|| format!("'zetak' is {k}, not 1 to 7"))?;
         for flag in self.get("compressionflags").unwrap_or_default().split('|').filter(|flag| !flag.is_empty()) {
             let unknown = || format!("the compression flag '{flag}'");
             let (name, code) = flag.trim().split_once('_').ok_or_else(unknown)?;

@@ -25,7 +25,7 @@ pub(super) struct Encoding {
     pub(super) offsets: Codes,
 }
 
-/// Receives the successors of a row, those of each kind ascending.
+/// Receives the successors of a row; those of each kind ascend.
 pub(super) trait Successors {
     /// Copies successors number `range` of the row `distance` rows back.
     fn copy(&mut self, distance: u64, range: Range<u64>);

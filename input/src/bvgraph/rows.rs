@@ -28,7 +28,7 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
         Self { graph, chunks: OnceLock::new(), symmetry: OnceLock::new(), idle: IdleValues::default() }
     }
 
-    /// Whether the first arcs could be a symmetric graph's: each has its reverse, if its head's row is there. Most directed graphs fail.
+    /// Whether each of the first arcs has its reverse, if its head's row is there. Most directed graphs fail this.
     fn may_be_symmetric(&self, first: &BvChunk) -> Result<bool> {
         let mut arcs = Vec::new();
         self.decode(first, |tail, successors| {
@@ -41,7 +41,6 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
         Ok(arcs.iter().all(|&(u, v)| u.max(v) >= last || arcs.binary_search(&(v, u)).is_ok()))
     }
 
-    /// Passes the successors of each row of `chunk` to `each`, in order.
     fn decode(&self, chunk: &BvChunk, each: impl FnMut(u64, &[u32]) -> Result<()>) -> Result<()> {
         self.idle.with(|| Ok(ChunkReader::new(self.graph, None)), |reader| reader.read(chunk, each).map(drop))
     }
@@ -51,7 +50,7 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
         let task = control.task("header", Some(self.graph.file.bytes), Unit::Bytes);
         let mut all = BvChunks::<O>::of(self.graph, &task);
         let (mut chunks, mut lengths) = (Vec::new(), Vec::new());
-        // Called where an arc has no reverse: whether the graph must not be directed, so that the rest need not be read.
+        // Called for an arc without its reverse; whether that rules the graph out, so that the rest need not be read.
         let gives_up = || {
             let _ = self.symmetry.set(Symmetry::Missing);
             !directed

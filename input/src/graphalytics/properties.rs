@@ -14,7 +14,7 @@ const KEYS: [&str; 5] = [".vertex-file", ".edge-file", ".directed", ".meta.verti
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct GraphalyticsProperties {
-    /// The names of the other two files, in the same folder.
+    /// File names in the same folder.
     pub(super) vertices: Option<String>,
     pub(super) edges: Option<String>,
     pub(super) directed: bool,
@@ -27,7 +27,7 @@ impl GraphalyticsProperties {
     pub(super) fn look(path: &Path) -> Option<Self> {
         let text = std::fs::metadata(path).ok().filter(|found| found.is_file() && found.len() <= MOST_BYTES);
         let values = PropertyValues::of(&String::from_utf8_lossy(&text.and_then(|_| std::fs::read(path).ok())?));
-        // What is wrong with properties of several graphs is said when they are read.
+        // If the properties are of several graphs, reading them reports that.
         let Ok(name) = name(&values).transpose()? else { return Some(Self::default()) };
         Some(Self::of(&values, &name).unwrap_or_else(|_| Self::files(&values, &name)))
     }
@@ -61,7 +61,7 @@ impl GraphalyticsProperties {
     }
 }
 
-/// The name of the graph, from keys that end with one of [`KEYS`]; `None` if there are none.
+/// The name of the graph, from keys that end with one of [`KEYS`].
 fn name(values: &PropertyValues) -> Result<Option<String>, String> {
     let of_key = |key: &str| {
         let rest = key.strip_prefix("graph.")?;

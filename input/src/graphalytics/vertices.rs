@@ -17,7 +17,6 @@ use trimill_system::{Error, Result, lock, parallel};
 
 const SHORTEST_LINE: u64 = 2;
 
-/// About how many ids a byte of a compressed list holds.
 const IDS_PER_BYTE: u64 = 4;
 
 /// A file that lists the vertices of a graph, also those without edges.
@@ -83,10 +82,7 @@ impl VertexList {
         )
         .expected("edges between vertices of the list")
         .advice("fetch the files again");
-        match self.line_of(&self.edges, 2, id, 1) {
-            Ok(line) => at(error, line),
-            Err(_) => error,
-        }
+        at(error, self.line_of(&self.edges, 2, id, 1).ok().flatten())
     }
 
     /// The line in which `id` occurs the n-th time among the first `ends` columns. Reads line by line: for errors only.

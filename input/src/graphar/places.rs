@@ -17,7 +17,7 @@ pub(crate) trait GrapharFiles {
 
     fn read(&self, files: &[PathBuf]) -> Result<Vec<Vec<u8>>>;
 
-    /// The path of `name`, as `description` calls it, in `folder`. Archives and servers must not refer to files elsewhere.
+    /// The path of `name` in `folder`, as `description` gives it. Archives and servers must not refer to files elsewhere.
     fn joined(&self, description: &Path, folder: &Path, name: &str) -> Result<PathBuf> {
         let mut path = folder.to_path_buf();
         for part in Path::new(name).components() {
@@ -39,17 +39,12 @@ pub(crate) struct LocalGraphar;
 
 impl GrapharFiles for LocalGraphar {
     fn entries(&self, folder: &Path) -> Result<Vec<PathBuf>> {
-        let unreadable = |error| Error::read(folder, error);
-        let entries = match std::fs::read_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }) {
+        match sorted_entries(folder) {
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                return Ok(Vec::new());
+                Ok(Vec::new())
             }
-            entries => entries.map_err(unreadable)?,
-        };
-        let paths = entries.map(|entry| entry.map(|entry| folder.join(entry.file_name())));
-        let mut paths = paths.collect::<io::Result<Vec<_>>>().map_err(unreadable)?;
-        paths.sort_unstable();
-        Ok(paths)
+            entries => entries.map_err(|error| Error::read(folder, error)),
+        }
     }
 
     fn read(&self, files: &[PathBuf]) -> Result<Vec<Vec<u8>>> {
@@ -64,6 +59,15 @@ impl GrapharFiles for LocalGraphar {
     fn joined(&self, _: &Path, folder: &Path, name: &str) -> Result<PathBuf> {
         Ok(folder.join(name))
     }
+}
+
+/// The paths in a folder, which is the current one if its path is empty.
+pub(crate) fn sorted_entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder })?;
+    let paths = entries.map(|entry| entry.map(|entry| folder.join(entry.file_name())));
+    let mut paths = paths.collect::<io::Result<Vec<_>>>()?;
+    paths.sort_unstable();
+    Ok(paths)
 }
 
 pub(crate) struct ArchivedGraphar {

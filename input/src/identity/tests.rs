@@ -12,7 +12,7 @@ fn of(path: &Path) -> FileIdentity {
     identity.files.remove(0)
 }
 
-/// Writes `bytes` to `path`, always with the same time of modification.
+/// Writes `bytes` with the same time of modification each time.
 fn put(path: &Path, bytes: &[u8]) {
     fs::write(path, bytes).unwrap();
     let time = UNIX_EPOCH + Duration::from_secs(1_000_000);

@@ -29,7 +29,7 @@ impl Separator {
         if comma { Self::Comma } else { Self::Blanks }
     }
 
-    /// The beginning of a command that keeps the columns whose numbers follow.
+    /// A command that keeps the columns whose numbers are appended.
     pub(crate) const fn cut(self) -> &'static str {
         match self {
             Self::Tab => "cut -f",
@@ -126,7 +126,6 @@ fn unquote(mut quoted: &[u8], into: &mut Vec<u8>) {
     into.extend_from_slice(quoted);
 }
 
-/// The names of all columns of a line. Errors: what is wrong with one.
 pub(crate) fn names_of(line: &[u8]) -> Result<Vec<String>, &'static str> {
     let (mut columns, mut names) = (NameColumns::of(line, Separator::of(line)), Vec::new());
     loop {

@@ -5,7 +5,6 @@ use crate::file::InputFile;
 use crate::storage::FilePart;
 use trimill_system::{Error, Result};
 
-/// Advice about a square array.
 pub(crate) const OF_MATRIX: &str =
     "save an adjacency matrix as a sparse one: scipy.sparse.save_npz('NEW.npz', scipy.sparse.csr_array(matrix))";
 
@@ -119,7 +118,6 @@ impl NpyArray {
         }
     }
 
-    /// The first half of the integers, and the second one.
     pub(super) fn halves(self) -> (Self, Self) {
         let (integers, length) = (self.integers, self.length / 2);
         let second = Self::within(self.file.clone(), self.start + integers.bytes() * length, length, integers);
@@ -135,7 +133,7 @@ impl NpyArray {
         self.file.window(self.start + bytes * first, self.start + bytes * end)
     }
 
-    /// Fills `into` with the bytes of the integers from index `first` on.
+    /// Reads the bytes of the integers from index `first` on.
     pub(crate) fn read(&self, first: u64, into: &mut [u8]) -> Result<()> {
         self.file.read_exact_at(into, self.start + self.integers.bytes() * first)
     }

@@ -76,7 +76,7 @@ struct Dictionary {
 /// Reads the dictionary of a header that ends at byte `end`; only blanks may follow it. `None` if it is anything else.
 fn dictionary(text: &str, end: u64) -> Option<NpyHeader> {
     let text = text.trim_end_matches(['\n', ' ', '\0']);
-    // Otherwise a list of three would be taken, too.
+    // Deserialization would also take a list of the three values.
     if !text.starts_with('{') {
         return None;
     }

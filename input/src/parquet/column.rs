@@ -14,6 +14,8 @@ use super::schema::EndValues;
 use crate::tables::check_ids;
 use trimill_system::{Error, Result};
 
+const WRITE_AGAIN: &str = "write or fetch the file again";
+
 pub(super) struct ColumnValues<'a, T: DataType> {
     table: &'a ParquetFile,
     group: usize,
@@ -21,7 +23,7 @@ pub(super) struct ColumnValues<'a, T: DataType> {
     end: usize,
     reader: ColumnReaderImpl<T>,
     pub(super) values: Vec<T::T>,
-    /// 1 where a value is there, 0 where it is missing; used only if values may be missing.
+    /// 1 for a value, 0 for a null; used only if there may be nulls.
     levels: Vec<i16>,
 }
 
@@ -38,7 +40,7 @@ impl<'a, T: DataType> ColumnValues<'a, T> {
         Ok(Self { table, group, end, reader, values: Vec::new(), levels: Vec::new() })
     }
 
-    /// Reads the values in the next rows, which have these numbers; none may be missing.
+    /// Reads the next values; `rows`: the numbers of their rows. None may be missing.
     pub(super) fn read(&mut self, rows: Range<u64>) -> Result<()> {
         let wanted = (rows.end - rows.start) as usize;
         let found = self.next(wanted)?;
@@ -47,9 +49,7 @@ impl<'a, T: DataType> ColumnValues<'a, T> {
             return Err(self.wrong(&format!("a null in row {row} (the first is 0)")).expected("an id in each row"));
         }
         if found != wanted {
-            return Err(self
-                .wrong(&format!("{found} rows instead of {wanted}"))
-                .advice("write or fetch the file again"));
+            return Err(self.wrong(&format!("{found} rows instead of {wanted}")).advice(WRITE_AGAIN));
         }
         Ok(())
     }
@@ -68,7 +68,7 @@ impl<'a, T: DataType> ColumnValues<'a, T> {
         check_ids(ids, signed, rows.start, |found| self.wrong(found))
     }
 
-    /// Reads at most `wanted` values; returns the number of rows, missing values included.
+    /// Reads at most `wanted` values; returns the number of rows, those of nulls included.
     fn next(&mut self, wanted: usize) -> Result<usize> {
         let Self { reader, values, levels, .. } = self;
         levels.clear();
@@ -77,10 +77,10 @@ impl<'a, T: DataType> ColumnValues<'a, T> {
         read.map_err(|error| self.table.damaged(self.group, self.end, error))
     }
 
-    pub(super) fn ends(mut self) -> Result<()> {
+    pub(super) fn check_end(mut self) -> Result<()> {
         match self.next(1)? {
             0 => Ok(()),
-            _ => Err(self.wrong("more values than the row group has rows").advice("write or fetch the file again")),
+            _ => Err(self.wrong("more values than the row group has rows").advice(WRITE_AGAIN)),
         }
     }
 
@@ -103,7 +103,6 @@ impl<'a> IdColumn<'a> {
         }
     }
 
-    /// Reads the ids in the next rows, which have these numbers.
     pub(super) fn read(&mut self, rows: Range<u64>, ids: &mut Vec<u64>) -> Result<()> {
         match self {
             Self::Narrow(column, true) => column.read_ids(rows, true, ids, |&value| value as u64),
@@ -112,27 +111,24 @@ impl<'a> IdColumn<'a> {
         }
     }
 
-    pub(super) fn ends(self) -> Result<()> {
+    pub(super) fn check_end(self) -> Result<()> {
         match self {
-            Self::Narrow(column, _) => column.ends(),
-            Self::Wide(column, _) => column.ends(),
+            Self::Narrow(column, _) => column.check_end(),
+            Self::Wide(column, _) => column.check_end(),
         }
     }
 }
 
 impl ParquetFile {
     fn damaged(&self, group: usize, column: usize, error: ParquetError) -> Error {
-        let error = match error {
+        let (found, advice) = match error {
             // A read error, which has nothing to do with pages.
             ParquetError::External(source) => match source.downcast::<io::Error>() {
                 Ok(source) => return Error::read(&self.file.path, *source),
-                Err(source) => ParquetError::External(source),
+                Err(source) => (ParquetError::External(source).to_string(), WRITE_AGAIN),
             },
-            other => other,
-        };
-        let (found, advice) = match error {
             ParquetError::NYI(found) => (found, "write it again, compressed by zstd, and plain or with a dictionary"),
-            other => (other.to_string(), "write or fetch the file again"),
+            other => (other.to_string(), WRITE_AGAIN),
         };
         self.wrong(group, column, &found)
             .expected("pages that are whole, plain or compressed by snappy, zstd, gzip or LZ4")

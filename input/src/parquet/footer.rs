@@ -56,7 +56,7 @@ pub(super) fn read(file: &InputFile) -> Result<ParquetMetaData> {
     }
 }
 
-/// Where columns, bloom filters and indexes end, of which the metadata says where they are.
+/// The end of the last column, bloom filter or index that the metadata locates.
 fn end_of_parts(metadata: &ParquetMetaData) -> u64 {
     let columns = metadata.row_groups().iter().flat_map(|group| group.columns());
     let ends = columns.flat_map(|column| {
@@ -74,7 +74,7 @@ fn end_of_parts(metadata: &ParquetMetaData) -> u64 {
 
 /// Whether the metadata ends where it should, and its schema is a tree of few levels.
 fn is_whole(bytes: &[u8]) -> bool {
-    // How many children are still to come on each level, from the root on.
+    // The number of children still to come on each level, from the root on.
     let (mut left, mut begun, mut children) = (Vec::new(), false, 0);
     let walked = walk(bytes, &mut |path, found| {
         match (path, found) {

@@ -1,6 +1,6 @@
-//! The pages of a column, each checked before it is decoded. The library reserves memory for what a page announces, and relies on pages in the order
-//! in which a writer writes them. So sizes are compared with the bytes that are there, and a page that needs a dictionary must come after one.
-//! Checksums of pages are compared where the writer added them.
+//! The pages of a column, each checked before it is decoded, since the library reserves memory for what a page announces, and relies on the usual
+//! order of pages: sizes are compared with the bytes that are there, and a page that needs a dictionary must come after one. Checksums of pages are
+//! compared where the writer added them.
 
 use std::io::{self, Cursor};
 use std::sync::{Arc, Mutex};
@@ -36,7 +36,7 @@ pub(super) struct Pages {
     has_dictionary: bool,
 }
 
-/// Reads a file for the library, each time from a page header on.
+/// The file, of which the library reads a page header, then that page.
 pub(super) struct PageBytes {
     file: Arc<InputFile>,
     /// For a remote object: fetches the pages of the column.
@@ -46,7 +46,6 @@ pub(super) struct PageBytes {
 }
 
 impl Pages {
-    /// The pages of `column`, which holds `values`.
     pub(super) fn new(
         file: &Arc<InputFile>,
         column: &ColumnChunkMetaData,
@@ -149,7 +148,6 @@ fn wrong(found: &str) -> ParquetError {
     ParquetError::General(found.into())
 }
 
-/// The error for pages that are whole.
 fn not_read(found: &str) -> ParquetError {
     ParquetError::NYI(found.into())
 }
@@ -220,7 +218,7 @@ impl ChunkReader for PageBytes {
     }
 }
 
-/// The page's checksum, if it has one.
+/// Returns the page's checksum, if it has one.
 fn check_header(bytes: &[u8]) -> Result<Option<u32>> {
     let (mut plain, mut packed, mut checksum, mut wrong_part) = (0, 0, None, false);
     let walked = walk(bytes, &mut |path, found| {

@@ -58,7 +58,7 @@ fn column(schema: &SchemaDescriptor, field: usize, names: bool) -> Result<EndCol
     Ok(EndColumn { leaf, name: name.to_owned(), values })
 }
 
-/// The place of a root's field among the leaves, if it is not nested.
+/// The index of a field among the leaves, if it is not nested.
 fn flat_leaf(schema: &SchemaDescriptor, field: usize) -> Option<usize> {
     let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == field)?;
     let column = schema.column(leaf);

@@ -1,11 +1,10 @@
-//! Checks data in Thrift's compact protocol before a library reads it. A library may reserve memory for as many elements as a list announces, or
-//! recurse for each level of nesting. So a structure is first walked in constant memory: lists must end within the bytes, and nesting is at most
-//! [`MOST_DEPTH`] deep.
+//! Checks data in Thrift's compact protocol before a library reads it, which may reserve memory for as many elements as a list announces, or recurse
+//! for each level. Walks a structure in constant memory: lists must end within the bytes, and nesting is at most [`MOST_DEPTH`] deep.
 
 /// The deepest nesting of structures and lists; Parquet metadata has about six levels.
 const MOST_DEPTH: usize = 24;
 
-/// What a walk finds; the path of field numbers that leads there comes with it.
+/// Visited together with the path of field numbers that leads to it.
 pub(super) enum ThriftItem {
     Integer(i64),
     End,

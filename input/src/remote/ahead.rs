@@ -1,4 +1,4 @@
-//! Reads a range of an object in order, and fetches ahead. A stream begins with a short part, since often only the beginning is wanted; parts grow. A
+//! Reads a range of an object in order, and fetches parts ahead. A stream begins with a short part, since often only the beginning is wanted. A
 //! column's pages are all wanted: their first part is long, and the previous part is kept. Memory: [`STREAM`] or [`PAGES`] parts ahead, and two.
 
 use std::collections::VecDeque;
@@ -32,10 +32,10 @@ pub(super) struct ReadAhead {
     object: Arc<ObjectReader>,
     network: Arc<Network>,
     order: ReadOrder,
-    /// Where the next request begins, and where the range ends.
+    /// The part of the range that was not requested yet.
     next: u64,
     end: u64,
-    /// The size of the next request, and the largest size.
+    /// The sizes of the next and of the largest request.
     part: u64,
     most: u64,
     coming: VecDeque<ComingPart>,
@@ -51,7 +51,6 @@ impl FetchedPart {
 }
 
 impl ReadAhead {
-    /// Parts grow up to `most` bytes.
     pub(super) fn new(
         object: Arc<ObjectReader>,
         network: Arc<Network>,

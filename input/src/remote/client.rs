@@ -26,20 +26,21 @@ use rustls::pki_types::pem::PemObject;
 use super::RemoteLimits;
 use trimill_system::{Error, Result, lock};
 
-const MOST_SAID: usize = 64 << 10;
+/// The most bytes of a reply that are searched for a reason.
+const LONGEST_REASON: usize = 64 << 10;
 
 #[derive(Clone)]
 pub(super) struct RemoteClient {
     client: reqwest::Client,
     redirects: usize,
-    /// The whole URL, if this client serves only one; and the address where its redirects ended last.
+    /// The URL, if this client serves only one, and where its redirects ended last.
     url: Option<Url>,
     ended: Arc<Mutex<Option<Url>>>,
 }
 
 #[derive(Debug)]
 pub(super) enum RefusedReply {
-    /// No success; and the reason, if the reply says more than its status.
+    /// With the reason, if the reply has one.
     Status(StatusCode, Option<String>),
     Redirect(String),
 }
@@ -69,7 +70,7 @@ impl RemoteClient {
         Self { url: Some(url), ended: Arc::default(), ..self.clone() }
     }
 
-    /// The first address of a request; for [`Self::for_url`], the request gets the URL's credentials.
+    /// The first address. The request gets the credentials of the URL of [`Self::for_url`].
     fn first(&self, request: &mut HttpRequest) -> Result<Url, HttpError> {
         let mut url = match &self.url {
             Some(url) => url.clone(),
@@ -195,10 +196,11 @@ impl RefusedReply {
         let status = reply.status();
         let region =
             reply.headers().get("x-amz-bucket-region").and_then(|region| region.to_str().ok()).map(str::to_owned);
-        let is_short = reply.headers().get("content-length").and_then(|length| length.to_str().ok()?.parse().ok());
-        let text = match is_short.is_some_and(|length: usize| length <= MOST_SAID) {
-            true => reply.into_body().bytes().await.unwrap_or_default(),
-            false => Default::default(),
+        let length =
+            reply.headers().get("content-length").and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+        let text = match length {
+            Some(..=LONGEST_REASON) => reply.into_body().bytes().await.unwrap_or_default(),
+            _ => Default::default(),
         };
         let text = String::from_utf8_lossy(&text);
         let code = text.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>")).map(|(code, _)| code);
@@ -210,9 +212,9 @@ impl RefusedReply {
         Self::Status(status, said)
     }
 
-    pub(super) fn may_pass(&self) -> bool {
-        let passing = [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT];
-        self.status().is_some_and(|status| status.is_server_error() || passing.contains(&status))
+    pub(super) fn is_temporary(&self) -> bool {
+        let temporary = [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT];
+        self.status().is_some_and(|status| status.is_server_error() || temporary.contains(&status))
     }
 
     pub(super) fn status(&self) -> Option<StatusCode> {

@@ -38,10 +38,10 @@ pub(crate) fn graphar(url: &Path, cloud: bool, window: u64, control: &Control) -
     Ok(Some(NamedFiles { files: chunks, ..edges }))
 }
 
-/// The files of a graph, by the parts of their URLs that may be shown.
+/// The paths of its files are the parts of URLs that may be shown.
 struct ServedGraphar {
     opener: Opener,
-    /// The URL that the user named, if it is one of HTTP.
+    /// As the user named it; `None` in S3.
     url: Option<Url>,
 }
 
@@ -77,7 +77,7 @@ impl GrapharFiles for ServedGraphar {
             let (store, at, name) = (Arc::clone(&store), at.clone(), name.clone());
             async move { store.list_with_delimiter(Some(&at)).await.map_err(|error| fetch::failure(&name, &error)) }
         };
-        let listed = self.opener.network.begin(async move { fetch::again(limits, list).await }).wait()??;
+        let listed = self.opener.network.begin(async move { fetch::retry(limits, list).await }).wait()??;
         let path = |object: object_store::ObjectMeta| PathBuf::from(format!("s3://{bucket}/{}", object.location));
         let mut paths: Vec<PathBuf> = listed.objects.into_iter().map(path).collect();
         paths.sort_unstable();

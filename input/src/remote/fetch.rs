@@ -1,6 +1,5 @@
-//! An object of a server, fetched in ranges that all belong to one version of it. The version is the strong ETag, or else the time of modification;
-//! and the length. Each request names the ETag, and each reply is compared, so bytes of two versions are never mixed. Bytes that came before a
-//! connection broke are kept.
+//! An object of a server, fetched in ranges of one version. The version is the length, and the strong ETag, or else the time of modification. Each
+//! request names the ETag, and each reply is compared. Bytes that came before a connection broke are kept.
 
 use std::error::Error as _;
 use std::ops::Range;
@@ -35,10 +34,10 @@ pub(super) struct ObjectReader {
 }
 
 pub(super) enum FetchFailure {
-    /// A permanent error: a retry would fail, too.
-    Lasting(Error),
-    /// A temporary error: a retry may succeed.
-    Passing(Error),
+    /// A retry would fail, too.
+    Permanent(Error),
+    /// A retry may succeed.
+    Temporary(Error),
 }
 
 impl ObjectVersion {
@@ -67,7 +66,7 @@ impl ObjectReader {
             let found = stored.store.get_opts(&stored.at, options);
             async { found.await.map_err(|error| failure(&stored.name, &error)) }
         };
-        let found = again(limits, first).await?;
+        let found = retry(limits, first).await?;
         let version = ObjectVersion::of(&found.meta);
         if version.tag.is_none() && version.modified == 0 {
             let name = stored.name.display();
@@ -77,7 +76,7 @@ impl ObjectReader {
         }
         let mut reader = Self { stored, version, limits, head: Vec::new(), tail: Vec::new() };
         let mut head = Vec::new();
-        if let Err(FetchFailure::Lasting(error)) = reader.take(found, &mut head).await {
+        if let Err(FetchFailure::Permanent(error)) = reader.take(found, &mut head).await {
             return Err(error);
         }
         let bytes = reader.version.bytes;
@@ -114,7 +113,7 @@ impl ObjectReader {
         let now = ObjectVersion::of(&found.meta);
         if now != self.version {
             let how = self.version.difference(&now);
-            return Err(FetchFailure::Lasting(changed(&self.stored.name, &how)));
+            return Err(FetchFailure::Permanent(changed(&self.stored.name, &how)));
         }
         self.take(found, into).await
     }
@@ -128,17 +127,17 @@ impl ObjectReader {
             missing -= now;
             if now < bytes.len() {
                 let found = "its server sent more bytes than it announced";
-                return Err(FetchFailure::Lasting(Error::data(&self.stored.name, found)));
+                return Err(FetchFailure::Permanent(Error::data(&self.stored.name, found)));
             }
         }
         if missing == 0 {
             return Ok(());
         }
         let found = "its server sent fewer bytes than it announced";
-        Err(FetchFailure::Passing(Error::data(&self.stored.name, found)))
+        Err(FetchFailure::Temporary(Error::data(&self.stored.name, found)))
     }
 
-    /// The bytes of a range, if they were fetched when the object was opened.
+    /// The bytes of a range, if they were fetched at opening.
     pub(super) fn kept(&self, range: &Range<u64>) -> Option<&[u8]> {
         let after_tail = self.version.bytes - self.tail.len() as u64;
         [(&self.head, 0), (&self.tail, after_tail)].into_iter().find_map(|(kept, start)| {
@@ -150,16 +149,16 @@ impl ObjectReader {
     fn failure(&self, error: &object_store::Error) -> FetchFailure {
         let name = &self.stored.name;
         match status(error) {
-            Some(StatusCode::PRECONDITION_FAILED) => FetchFailure::Lasting(changed(name, "its ETag differs")),
+            Some(StatusCode::PRECONDITION_FAILED) => FetchFailure::Permanent(changed(name, "its ETag differs")),
             // The range was valid for the previous version of the object.
-            Some(StatusCode::RANGE_NOT_SATISFIABLE) => FetchFailure::Lasting(changed(name, "it is shorter")),
+            Some(StatusCode::RANGE_NOT_SATISFIABLE) => FetchFailure::Permanent(changed(name, "it is shorter")),
             _ => failure(name, error),
         }
     }
 }
 
 /// Repeats a request until it succeeds or fails permanently.
-pub(super) async fn again<T, F: Future<Output = Result<T, FetchFailure>>>(
+pub(super) async fn retry<T, F: Future<Output = Result<T, FetchFailure>>>(
     limits: RemoteLimits,
     request: impl Fn() -> F,
 ) -> Result<T> {
@@ -172,11 +171,11 @@ pub(super) async fn again<T, F: Future<Output = Result<T, FetchFailure>>>(
     }
 }
 
-/// Waits until a request is made again, after `failures` before this one. Errors: a permanent one, or one more than `limits` permit in a row.
+/// Waits before a retry. Errors: a permanent one, or one more in a row than `limits` permit.
 async fn pause(failure: FetchFailure, failures: &mut usize, limits: RemoteLimits) -> Result<()> {
     match failure {
-        FetchFailure::Passing(error) if *failures < limits.retries => tracing::debug!("{error}: tried again"),
-        FetchFailure::Passing(error) | FetchFailure::Lasting(error) => return Err(error),
+        FetchFailure::Temporary(error) if *failures < limits.retries => tracing::debug!("{error}: tried again"),
+        FetchFailure::Temporary(error) | FetchFailure::Permanent(error) => return Err(error),
     }
     tokio::time::sleep(limits.pause * (1u32 << *failures)).await;
     *failures += 1;
@@ -184,10 +183,11 @@ async fn pause(failure: FetchFailure, failures: &mut usize, limits: RemoteLimits
 }
 
 pub(super) fn failure(name: &Path, error: &object_store::Error) -> FetchFailure {
-    let lasts = matches!(error, object_store::Error::NotSupported { .. } | object_store::Error::InvalidPath { .. })
-        || refused(error).is_some_and(|reply| !reply.may_pass());
+    let is_permanent =
+        matches!(error, object_store::Error::NotSupported { .. } | object_store::Error::InvalidPath { .. })
+            || refused(error).is_some_and(|reply| !reply.is_temporary());
     let failed = failed(name, error);
-    if lasts { FetchFailure::Lasting(failed) } else { FetchFailure::Passing(failed) }
+    if is_permanent { FetchFailure::Permanent(failed) } else { FetchFailure::Temporary(failed) }
 }
 
 fn refused(error: &object_store::Error) -> Option<&RefusedReply> {
@@ -214,7 +214,7 @@ pub(super) fn unreadable_key(name: &Path) -> Error {
         .advice("name that object by its https URL")
 }
 
-/// The error for an object, or for objects under a prefix, that cannot be read.
+/// The error for an object or a prefix that cannot be read.
 fn failed(name: &Path, error: &object_store::Error) -> Error {
     if matches!(error, object_store::Error::NotSupported { .. }) {
         return Error::data(name, "its server sends it as a whole only")

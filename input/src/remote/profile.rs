@@ -11,7 +11,7 @@ use object_store::aws::AwsCredential;
 use trimill_system::{Error, Result};
 
 /// Keys of a profile that name another source for its keys.
-const ASKING: [&str; 6] =
+const SOURCES: [&str; 6] =
     ["role_arn", "web_identity_token_file", "sso_session", "sso_start_url", "login_session", "credential_process"];
 
 /// A section's values by lower-case key; those of an indented line by both keys, joined with a dot.
@@ -31,7 +31,7 @@ pub(super) struct AwsProfile {
 }
 
 impl AwsProfile {
-    /// The profile that the environment names. Errors: a file that is unreadable or malformed; a name that neither file has.
+    /// The profile of the environment. Errors: an unreadable or malformed file; a name that neither file has.
     pub(super) fn read() -> Result<Self> {
         Self::of(|name| std::env::var_os(name).filter(|value| !value.is_empty()))
     }
@@ -71,15 +71,15 @@ impl AwsProfile {
         of_s3.map(String::as_str).or_else(|| self.get("endpoint_url"))
     }
 
-    /// Its keys, if any. Errors: they come from elsewhere, or only half of them are there.
+    /// Its keys, if any. Errors: they come from elsewhere, or there is only one of the two.
     pub(super) fn keys(&self) -> Result<Option<AwsCredential>> {
         let has_keys = |section: &&SectionValues| section.contains_key("aws_access_key_id");
         let found = self.sections().flatten().find(has_keys);
         // AWS's programs prefer other sources to keys in the file, except for programs that print keys.
-        let asking =
-            ASKING.iter().find(|&&key| self.get(key).is_some() && (key != "credential_process" || found.is_none()));
-        if let Some(asking) = asking {
-            return Err(Error::usage(format!("the profile '{}', whose keys come from elsewhere ({asking})", self.name))
+        let source =
+            SOURCES.iter().find(|&&key| self.get(key).is_some() && (key != "credential_process" || found.is_none()));
+        if let Some(source) = source {
+            return Err(Error::usage(format!("the profile '{}', whose keys come from elsewhere ({source})", self.name))
                 .at(&self.config.path)
                 .expected("aws_access_key_id and aws_secret_access_key, or the variables of these names")
                 .advice(format!("set what `aws configure export-credentials --profile {} --format env` prints; for a bucket that everybody may read, AWS_SKIP_SIGNATURE=true", self.name)));

@@ -47,7 +47,7 @@ impl<'a> Arrays<'a> {
         (0..array.length).map(|at| array.get(at)).collect()
     }
 
-    /// A one-dimensional array of integers, in the file itself or unpacked.
+    /// A one-dimensional array, in the file itself or unpacked.
     pub(super) fn integers(&self, name: &str) -> Result<NpyArray> {
         let at = self.place(name)?;
         let bytes = self.archive.members[at].bytes;
