@@ -1,6 +1,7 @@
 //! The sections of a graph file ([`super::file`]), and the counts that say what is in them.
 
 use std::ops::Range;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +10,17 @@ use trimill_system::{Bytes, Error, Result};
 /// Sections begin at multiples of this.
 pub(super) const PAGE: u64 = 4096;
 pub(super) const REMAKE: &str = "remove it (trimill cache remove), and it is made again";
+pub(super) const CHECKSUM_DIFFERS: &str = "is damaged (its checksum differs)";
+
+/// The error for a graph file that is damaged or contradicts itself.
+pub(super) fn damaged(path: impl AsRef<Path>, found: impl Into<String>) -> Error {
+    Error::data(path, found).advice(REMAKE)
+}
+
+pub(super) fn damaged_section(path: &Path, name: &str, found: &str) -> Error {
+    damaged(path, format!("its section '{name}' {found}"))
+}
+
 /// Bytes of an index entry, and of a run of equal degrees.
 pub(super) const ENTRY: u64 = 32;
 pub(super) const RUN: u64 = 8;
@@ -94,6 +106,11 @@ impl Layout {
 
     pub(super) fn section(&self, name: &str) -> Option<&GraphSection> {
         self.sections.iter().find(|section| section.name == name)
+    }
+
+    /// A section that the file at `path` must have.
+    pub(super) fn section_of(&self, path: &Path, name: &str) -> Result<&GraphSection> {
+        self.section(name).ok_or_else(|| damaged_section(path, name, "is missing"))
     }
 
     /// The byte range of a section that this program knows; empty if the file does not have it.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::Xxh3Default;
 
-use super::layout::REMAKE;
+use super::layout::{self, CHECKSUM_DIFFERS, damaged_section};
 use super::leb128;
 use trimill_system::{Bytes, Error, Result, disk};
 
@@ -122,11 +122,11 @@ pub struct Names {
 impl Names {
     /// Opens the section of `bytes` bytes at `start` of the file; reads all of it to check its checksum.
     pub(super) fn open(file: File, path: &Path, start: u64, bytes: u64, checksum: Option<u64>) -> Result<Self> {
-        let damaged = |found: &str| Error::data(path, format!("its section 'names' {found}")).advice(REMAKE);
+        let damaged = |found: &str| damaged_section(path, layout::NAMES, found);
         let (path, ends) = (path.to_path_buf(), Vec::new());
         let mut names = Self { file, path, start, bytes, checksum, ends, count: 0, held: None };
         if !names.pass_parts(|_| Ok(()))? {
-            return Err(damaged("is damaged (its checksum differs)"));
+            return Err(damaged(CHECKSUM_DIFFERS));
         }
         let Some(at) = bytes.checked_sub(8) else { return Err(damaged("is too short")) };
         let mut count = [0; 8];
@@ -211,7 +211,7 @@ impl Names {
     }
 
     fn damaged(&self, id: u64) -> Error {
-        Error::data(&self.path, format!("its section 'names' has no name for the id {id}")).advice(REMAKE)
+        damaged_section(&self.path, layout::NAMES, &format!("has no name for the id {id}"))
     }
 }
 

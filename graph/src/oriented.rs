@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::file::{Layout, table};
 use super::index::{BlockIndex, DegreeRun, checked_runs};
-use super::layout::{CleanReport, ENTRY, IDS, NAMES, ORDER, REMAKE, RUN};
+use super::layout::{CleanReport, ENTRY, IDS, NAMES, ORDER, RUN, damaged};
 use super::names::Names;
 use super::recent::RecentBlocks;
 use super::store::{BlockStore, MemorySections};
@@ -203,7 +203,7 @@ impl OrientedGraph {
                 let seen = VertexSetBuilder::new(self.vertices());
                 order.par_iter().filter(|&&vertex| vertex < self.vertices()).for_each(|&vertex| seen.set(vertex));
                 if seen.finish().count() != self.vertices() {
-                    return Err(Error::data(&file.path, "its order of vertices leaves some out").advice(REMAKE));
+                    return Err(damaged(&file.path, "its order of vertices leaves some out"));
                 }
                 Ok(order)
             }
@@ -219,7 +219,7 @@ impl OrientedGraph {
                 let mut ids = zeros(self.vertices() as usize);
                 table(file, &self.layout, IDS, &AscendingIds, &mut ids)?;
                 if !ids.is_sorted_by(|a, b| a < b) {
-                    return Err(Error::data(&file.path, "its ids do not ascend").advice(REMAKE));
+                    return Err(damaged(&file.path, "its ids do not ascend"));
                 }
                 if let (Some(&first), Some(&last)) = (ids.first(), ids.last()) {
                     self.layout.check_declared(first, last).map_err(|error| error.at(&file.path))?;
@@ -233,7 +233,7 @@ impl OrientedGraph {
         match &ids.names {
             Some(names) if last.is_some_and(|last| last >= names.count()) => {
                 let found = format!("it has {} names, and ids up to {}", names.count(), last.unwrap_or_default());
-                Err(Error::data(self.path().unwrap_or(Path::new("")), found).advice(REMAKE))
+                Err(damaged(self.path().unwrap_or(Path::new("")), found))
             }
             _ => Ok(ids),
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use trimill_counting::EncodedPart;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::layout::REMAKE;
+use super::layout::damaged;
 use super::oriented::OrientedGraph;
 use super::recent::DecodedBlock;
 use super::rows::{self, Offset};
@@ -227,6 +227,6 @@ impl OrientedGraph {
 
     fn wrong(&self, block: usize, what: &str) -> Error {
         let path = self.path().unwrap_or(Path::new("the graph in memory"));
-        Error::data(path, format!("file block {block} of {} has {what}", self.index.len())).advice(REMAKE)
+        damaged(path, format!("file block {block} of {} has {what}", self.index.len()))
     }
 }
