@@ -52,18 +52,13 @@ impl BlockIndex {
         entries.push(end);
         let starts = entries[0].first_rank == 0 && entries[0].first_arc == 0 && entries[0].position == 0;
         let follows = |pair: &[BlockEntry]| {
-            let [a, b] = pair else { return false };
-            let (rows, arcs) = (b.first_rank.checked_sub(a.first_rank), b.first_arc.checked_sub(a.first_arc));
-            let bytes = b.position.checked_sub(a.position);
-            match (rows, arcs, bytes) {
-                (Some(rows), Some(arcs), Some(bytes)) => {
-                    let least = rows.checked_add(arcs).is_some_and(|least| least.div_ceil(8) <= bytes);
-                    rows > 0 && arcs <= u64::from(u32::MAX) && least && a.first_rank <= u64::from(u32::MAX)
-                }
-                _ => false,
-            }
+            let [a, b] = pair else { return None };
+            let (rows, arcs) = (b.first_rank.checked_sub(a.first_rank)?, b.first_arc.checked_sub(a.first_arc)?);
+            let least_bits = rows.checked_add(arcs)?;
+            let is_long_enough = least_bits.div_ceil(8) <= b.position.checked_sub(a.position)?;
+            Some(rows > 0 && arcs <= u64::from(u32::MAX) && is_long_enough && a.first_rank <= u64::from(u32::MAX))
         };
-        (starts && entries.windows(2).all(follows)).then_some(Self { entries })
+        (starts && entries.windows(2).all(|pair| follows(pair) == Some(true))).then_some(Self { entries })
     }
 
     pub(super) fn len(&self) -> usize {

@@ -67,13 +67,8 @@ pub(super) struct Order {
 
 impl Order {
     pub(super) fn new(runs: &[DegreeRun]) -> Self {
-        let mut next = 0;
-        let start = |run: &DegreeRun| {
-            let start = next;
-            next += run.vertices as usize;
-            start
-        };
-        Self { starts: runs.iter().map(start).collect() }
+        let starts = runs.iter().scan(0, |next, run| Some(std::mem::replace(next, *next + run.vertices as usize)));
+        Self { starts: starts.collect() }
     }
 }
 

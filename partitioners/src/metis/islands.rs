@@ -19,15 +19,9 @@ pub(super) fn remove(graph: Symmetric) -> (Symmetric, Islands) {
     let mut kept = weights.clone();
     if is_island.contains(&true) {
         offsets.dedup();
-        let mut next = 0;
-        let places: Vec<i32> = is_island
-            .iter()
-            .map(|&island| {
-                let place = next;
-                next += i32::from(!island);
-                place
-            })
-            .collect();
+        let places =
+            is_island.iter().scan(0, |next, &island| Some(std::mem::replace(next, *next + i32::from(!island))));
+        let places: Vec<i32> = places.collect();
         successors.iter_mut().for_each(|successor| *successor = places[*successor as usize]);
         let mut islands = is_island.iter();
         kept.retain(|_| islands.next() == Some(&false));
