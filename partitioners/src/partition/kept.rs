@@ -71,7 +71,11 @@ pub fn kept(
     let empty = || (0..parts.len()).map(|_| VertexSetBuilder::new(passes.graph.vertices())).collect::<Vec<_>>();
     let mut sets = empty();
     passes.each_row(|rank, row| match level {
-        Prune::Direct => mark_pointed(&chosen, &sets, rank, row),
+        Prune::Direct => {
+            if let Some(place) = chosen.place(rank) {
+                row.iter().for_each(|&successor| sets[place].set(successor));
+            }
+        }
         Prune::None | Prune::ZeroIndegree => mark_present(&chosen, &sets, rank, row),
     })?;
     let marking = start.elapsed();
@@ -103,12 +107,6 @@ pub fn kept(
         Prune::None | Prune::ZeroIndegree => [marking, start.elapsed()],
     };
     Ok((kept, times))
-}
-
-fn mark_pointed(chosen: &ChosenPartitions<'_>, sets: &[VertexSetBuilder], rank: u32, row: &[u32]) {
-    if let Some(place) = chosen.place(rank) {
-        row.iter().for_each(|&successor| sets[place].set(successor));
-    }
 }
 
 fn mark_present(chosen: &ChosenPartitions<'_>, sets: &[VertexSetBuilder], rank: u32, row: &[u32]) {

@@ -249,8 +249,7 @@ impl SpillReader {
         stored: &mut Vec<u8>,
         into: &'b mut Vec<u8>,
     ) -> Result<&'b [u8], String> {
-        let room = resized(std::mem::take(into), block.plain).map_err(|error| error.to_string())?;
-        *into = room;
+        *into = resized(std::mem::take(into), block.plain).map_err(|error| error.to_string())?;
         self.fill(block, decoder, stored, into)?;
         Ok(into)
     }
@@ -273,8 +272,7 @@ impl SpillReader {
                 checked(into)
             }
             Codec::Zstd => {
-                let read = resized(std::mem::take(stored), block.stored).map_err(|error| error.to_string())?;
-                *stored = read;
+                *stored = resized(std::mem::take(stored), block.stored).map_err(|error| error.to_string())?;
                 self.store.read(stored, block.offset).map_err(unreadable)?;
                 checked(stored)?;
                 decompress(decoder, stored, into)
