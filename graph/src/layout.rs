@@ -88,9 +88,7 @@ pub struct Layout {
     pub report: CleanReport,
     /// The identity of the input that this was made from.
     pub source: String,
-    /// The most successors of a vertex.
     pub longest_row: u32,
-    /// The sum over all arcs of the number of successors of the arc's head.
     pub probes: u64,
     pub block_bytes: u64,
     pub blocks: u64,
@@ -136,7 +134,7 @@ impl Layout {
         self.sections.last().map_or(PAGE, |last| last.at.saturating_add(last.bytes))
     }
 
-    /// What is wrong with the sections, if anything: they must follow page to page, with unique names; needed ones are known and complete.
+    /// What is wrong with the sections, if anything. Each must begin at the next page; names are unique; needed ones are known and complete.
     pub(super) fn wrong_sections(&self) -> Option<String> {
         if self.sections.len() > MOST_SECTIONS {
             return Some(format!("has {} sections, more than {MOST_SECTIONS}", self.sections.len()));

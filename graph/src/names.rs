@@ -112,7 +112,7 @@ pub struct Names {
     path: PathBuf,
     start: u64,
     bytes: u64,
-    /// Of all bytes of the section; `None`: the graph file has none, which is an error.
+    /// Of all bytes of the section; `None` if the graph file lacks it, which is an error.
     checksum: Option<u64>,
     ends: Vec<u64>,
     count: u64,
@@ -176,7 +176,7 @@ impl Names {
         NameReader { names: self, buffer: Vec::new(), id: None, at: 0, name: Vec::new() }
     }
 
-    /// Calls `take` with all bytes of the section, some at a time. Errors: also if they have changed ([`Error::changed_on_disk`]).
+    /// Calls `take` with all bytes of the section, in parts. Errors: also if they have changed ([`Error::changed_on_disk`]).
     pub(super) fn each_part(&self, take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         if self.pass_parts(take)? { Ok(()) } else { Err(Error::changed_on_disk(&self.path)) }
     }

@@ -76,7 +76,6 @@ impl Ids {
         Self { names: Some(names), ..self }
     }
 
-    /// The input's id of `vertex`.
     #[inline]
     pub fn original(&self, vertex: u32) -> u64 {
         self.table.as_ref().map_or(self.first + u64::from(vertex), |table| table[vertex as usize])
@@ -105,7 +104,7 @@ impl Ids {
 }
 
 impl OrientedGraph {
-    /// A graph whose sections are in memory; `layout` has what is known before rows are made.
+    /// `layout` has what is known before rows are made.
     pub fn in_memory(
         mut layout: Layout,
         rows: RowsWritten,
@@ -127,7 +126,7 @@ impl OrientedGraph {
         self.layout.vertices
     }
 
-    /// The number of edges; each is one arc here.
+    /// Each edge is one arc.
     pub fn edges(&self) -> u64 {
         self.layout.edges
     }
@@ -178,7 +177,7 @@ impl OrientedGraph {
         &self.degrees
     }
 
-    /// The number of paths of two edges: the sum of `deg (deg - 1) / 2`.
+    /// The sum of `deg (deg - 1) / 2`.
     pub fn wedges(&self) -> u128 {
         let of = |run: &DegreeRun| u128::from(run.vertices) * (u128::from(run.degree) * u128::from(run.degree - 1) / 2);
         self.degree_runs().iter().map(of).sum()

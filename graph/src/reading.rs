@@ -139,7 +139,7 @@ impl OrientedGraph {
         Ok(())
     }
 
-    /// Also true for `n`.
+    /// Whether `rank` is the first of a file block, or `n`.
     pub fn begins_block(&self, rank: u32) -> bool {
         rank >= self.vertices() || self.index.ranks(self.index.block_of(rank)).start == rank
     }
