@@ -30,7 +30,7 @@ pub(super) fn remove(graph: Symmetric) -> (Symmetric, Islands) {
 }
 
 impl Islands {
-    /// All vertices' parts; `others`: those of vertices that are not isolated. Isolated ones, in order, get the then lightest part.
+    /// The parts of all vertices, from `others`, those of vertices with edges. Isolated vertices, in order, go to the lightest part so far.
     pub(super) fn restore(&self, others: Vec<u32>, parts: u32) -> Vec<u32> {
         if others.len() == self.weights.len() {
             return others;

@@ -1,9 +1,9 @@
 //! Finds what several partitions keep, in one pass over the rows in rank order (LSTC, Algorithm 1, lines 5, 6, Algorithm 2).
 //!
-//! Input: the graph, the partition of each vertex, some of the partitions. Output: a [`Kept`] for each. All marks of an arc `a -> b` follow from
-//! the partitions of its ends: `b` is pointed at where `a` is local, and each end is present where the other is local. At level `zero-indegree` a
-//! second pass, in descending rank order, keeps what the locals reach: arcs lead to smaller ranks, so whether a vertex is kept is known before its
-//! row is read. Cost: one reading (two at level `zero-indegree`) for all partitions together; at most `3 n / 8` bytes per partition.
+//! Input: the graph, the partition of each vertex, some of the partitions. Output: a [`Kept`] for each. An arc `a -> b` makes `b` a successor of a
+//! local in the partition of `a`, and puts each end into the partition of the other. At level `zero-indegree` a second pass, in descending rank
+//! order, keeps what the locals reach: arcs lead to smaller ranks, so whether a vertex is kept is known before its row is read. Cost: one reading
+//! (two at level `zero-indegree`) for all partitions together; at most `3 n / 8` bytes per partition.
 
 use std::time::{Duration, Instant};
 

@@ -83,7 +83,6 @@ impl SpillReader {
         self.read_resident_run(0..self.resident_blocks(), false, into)
     }
 
-    /// For [`SpillReader::read_resident_run`].
     pub fn resident_blocks(&self) -> usize {
         self.index.resident_blocks
     }
