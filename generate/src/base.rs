@@ -14,7 +14,7 @@ use trimill_system::Result;
 
 /// A simple undirected graph from which another is made. Each vertex has an edge.
 pub struct BaseGraph {
-    /// How many edges have a smaller end below each vertex, and then how many edges there are.
+    /// Where the edges of each smaller end begin in `neighbours`, and where the last ones end.
     pub begins: Vec<u64>,
     /// The larger end of each edge.
     pub neighbours: Vec<u32>,

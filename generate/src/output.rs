@@ -72,7 +72,7 @@ pub(super) fn write(sequence: &SizedSequence<'_>, format: GeneratedFormat, wante
         if out.is_terminal() {
             return Err(Error::usage("pairs of u32 for a terminal").expected("a pipe behind '--output -', or a file"));
         }
-        // Fewer and longer writes, without a buffer between; any other output works as well.
+        // A larger pipe needs fewer writes; for other outputs the call fails.
         let _ = rustix::pipe::fcntl_setpipe_size(&out, PIPE);
         let mut out = File::from(out.as_fd().try_clone_to_owned().map_err(|e| Error::write(name, e))?);
         return write_in_order(sequence, encode, &mut out, name, &task);

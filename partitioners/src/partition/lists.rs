@@ -20,7 +20,7 @@ use trimill_system::mapped::zeros;
 /// Units of 4 bytes that a partition's sums take, besides its entries in lists.
 const OF_PARTITION: u64 = size_of::<PartitionSums>() as u64 / 4;
 
-/// The lowest bit of an entry: whether the partition keeps the vertex (at level `direct`, as a head). The other bits are the partition.
+/// The lowest bit of an entry: whether the partition keeps the vertex (`direct`: whether it is a successor of a local). The rest is the partition.
 const KEPT: u32 = 1;
 
 /// If one list is longer than the other by more than this factor, it is searched for the other's entries; otherwise both are merged.
