@@ -15,7 +15,8 @@ pub enum Prune {
     None,
     /// What Algorithm 2 of LSTC leaves: proxies without an in-arc go, with their out-arcs, until none is left.
     ZeroIndegree,
-    /// A proxy only if it is a successor of a local vertex; an arc out of a proxy only if its head is one, too.
+    /// A proxy only if a local vertex points at it; an arc out of a proxy only if a local vertex also points at its
+    /// head.
     #[default]
     Direct,
 }
