@@ -1,5 +1,5 @@
-//! Child processes of the program: started, watched, and ended when their [`ChildProcess`] is dropped. A child may ask the system for a signal when its
-//! parent is killed. Its standard error is kept, for messages.
+//! Child processes of the program: started, watched, and ended when their [`ChildProcess`] is dropped. A child may ask the system for a signal when
+//! its parent is killed. Its standard error is kept, for messages.
 
 use std::ffi::OsString;
 use std::fs::File;

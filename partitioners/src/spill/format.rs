@@ -33,7 +33,6 @@ pub struct PartitionHeader {
     #[serde(with = "hex")]
     pub fingerprint: u128,
     pub partition: u32,
-    /// Locals and kept proxies.
     pub numbered: u32,
     #[serde(flatten)]
     pub size: PartitionSize,

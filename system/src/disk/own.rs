@@ -1,6 +1,6 @@
-//! Files and folders that are the user's own. In a folder that others can write to, a name may refer to anything: a link, a pipe, another user's file.
-//! So files that the program made on an earlier start are opened without following links and without waiting, and used only if they are regular files
-//! of the same (effective) user, which nobody else can create.
+//! Files and folders that are the user's own. In a folder that others can write to, a name may refer to anything: a link, a pipe, another user's
+//! file. So files that the program made on an earlier start are opened without following links and without waiting, and used only if they are regular
+//! files of the same (effective) user, which nobody else can create.
 
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
