@@ -31,12 +31,10 @@ pub struct Helper {
     pub arguments: Vec<OsString>,
 }
 
-const METIS_CHILD: &str = "metis-child";
-
 impl Helper {
     /// Runs METIS in `program`, which is `trimill`.
     pub fn metis(program: PathBuf) -> Self {
-        Self { program, arguments: vec![METIS_CHILD.into()] }
+        Self { program, arguments: vec!["metis-child".into()] }
     }
 
     /// Starts a child that reads `input` and writes to `output` (none: kept with messages). A child that is dropped early is asked to end, and killed
