@@ -32,12 +32,11 @@ impl VertexSetBuilder {
         self.words[i as usize / 64].load(Ordering::Relaxed) >> (i % 64) & 1 != 0
     }
 
-    /// 64 bits each, lowest first.
     pub fn words(&self) -> impl Iterator<Item = u64> + '_ {
         self.words.iter().map(|word| word.load(Ordering::Relaxed))
     }
 
-    /// Adds ranks; reuses the words without a copy.
+    /// Computes the ranks; the words are not copied.
     pub fn finish(self) -> VertexSet {
         let words: Vec<u64> = self.words.into_iter().map(AtomicU64::into_inner).collect();
         let mut count = 0;

@@ -34,7 +34,6 @@ pub struct PartitionOutline {
     pub buffer_words: u64,
 }
 
-/// Delivers a partition's sections in their order.
 pub trait PartitionSource: Send {
     fn outline(&self) -> PartitionOutline;
 
@@ -60,7 +59,6 @@ pub struct Device {
     pub used: Bytes,
 }
 
-/// A device or the host, with the method by which it counts.
 pub trait CountBackend: Send {
     /// `cpu` or `cuda`.
     fn name(&self) -> &'static str;
@@ -83,7 +81,7 @@ pub trait CountBackend: Send {
     fn resident_chunk(&self) -> Option<Bytes> {
         None
     }
-    /// Where to put a [`Progress`] to which the backend reports the resident arcs counted; `None` if it does not report them.
+    /// Where to put a [`Progress`] that gets the number of resident arcs counted; `None` if the backend does not report it.
     fn progress(&mut self) -> Option<&mut Option<Progress>> {
         None
     }
@@ -154,16 +152,14 @@ pub trait PartitionCounter: Send {
         Err(Error::defect("no counters of vertices"))
     }
 
-    /// Waits for the oldest row block whose counts were not read, and copies the triangles on its arcs; `into` has its number of arcs. If
-    /// the partition was begun with edges, at most two row blocks may wait for that; of a counter [on the host](CounterMemory::BesidesSections)
-    /// the counts are read before the next row block. Parallel work of the host runs in `pool`.
+    /// Waits for the oldest row block whose counts were not read, and copies the triangles on its arcs; `into` has as many elements. With edges,
+    /// at most two row blocks may be unread, of a counter [on the host](CounterMemory::BesidesSections) one. Work of the host runs in `pool`.
     fn row_block_edges(&mut self, into: &mut [u32], pool: &ThreadPool) -> Result<()> {
         let _ = (into, pool);
         Err(Error::defect("no counters of edges"))
     }
 
-    /// Waits for the last row block, and copies the triangles on resident arcs from `first` on. To be called after the last row block's
-    /// counts were read, if the partition was begun with edges. Parallel work of the host runs in `pool`.
+    /// Waits for the last row block, and copies the triangles on resident arcs from `first` on; called after the counts of all row blocks were read.
     fn resident_edges(&mut self, first: u64, into: &mut [u32], pool: &ThreadPool) -> Result<()> {
         let _ = (first, into, pool);
         Err(Error::defect("no counters of edges"))

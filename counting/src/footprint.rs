@@ -35,7 +35,7 @@ pub struct Footprint {
     pub apart: Bytes,
     /// The most bytes of a resident section that the method can number, however much memory the device has.
     pub most_resident: Bytes,
-    /// How many bytes of a budget the method takes, if it can use more than the least; `None`: the least.
+    /// How many bytes of a budget the method takes; `None`: the fewest that suffice.
     pub of_budget: Option<fn(&PartitionExtent, u64) -> u64>,
 }
 
@@ -82,7 +82,7 @@ impl Footprint {
         Bytes(self.per_resident_arc * arcs + self.per_local * locals)
     }
 
-    /// What is taken of a budget for a partition of this size, which needs at least `least`.
+    /// The bytes of `budget` that a partition of this size takes, which needs at least `least`.
     pub fn taken(&self, least: Bytes, size: &PartitionExtent, budget: Bytes) -> Bytes {
         let Some(of_budget) = self.of_budget else { return least };
         let arena = budget.saturating_sub(self.apart);

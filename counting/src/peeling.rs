@@ -1,32 +1,32 @@
-//! The interface between the truss decomposition, which chooses the levels at which edges fall, and what removes them.
+//! The interface between the truss decomposition, which chooses at which level edges are removed, and what removes them.
 
 use trimill_system::Result;
 
-/// The edges of a graph that are left, fewer round by round, on the cores or a device. An edge's value is its number of triangles among the edges
-/// left. Edges are gathered while their values are at most a bound; the next level is searched among those.
+/// The remaining edges of a graph, on the cores or a device; each round removes some. An edge's value is its number of triangles of remaining
+/// edges. Edges whose values are at most a bound are gathered in a list, in which the next level is searched.
 pub trait Peeling {
-    /// The smallest value of an edge that is left; `None` if there is no edge.
+    /// The smallest value of a remaining edge; `None` if there is none.
     fn least(&mut self) -> Result<Option<u32>>;
 
-    /// Gathers the edges left with values up to `bound`; from now on also those whose values fall to it.
+    /// Gathers the remaining edges with values up to `bound`, and from now on those whose values decrease to it.
     fn gather(&mut self, bound: u32) -> Result<()>;
 
     fn least_gathered(&mut self) -> Result<Option<u32>>;
 
-    /// How many gathered edges have values up to `level`: they fall in the next round.
+    /// How many gathered edges have values up to `level`: the next round removes them.
     fn begin(&mut self, level: u32) -> Result<u64>;
 
-    /// Removes the falling edges; returns how many fall in the next round because of it.
+    /// Removes these edges; returns how many others have values up to `level` because of that, for the next round.
     fn round(&mut self, level: u32) -> Result<u64>;
 
-    /// The most edges left, of `all`, with which a new graph of these alone is peeled faster than this one.
+    /// The most remaining edges, of `all`, for which it is faster to go on with a new graph of these alone.
     fn worth_leaving(&self, all: u64) -> u64;
 
-    /// The value of each edge; for one that fell, the level at which it fell, marked by [`FALLEN`]. To be called between levels.
+    /// The value of each edge; of a removed edge, the level at which it was removed, marked by [`FALLEN`]. To be called between levels.
     fn values(&mut self) -> Result<Vec<u32>>;
 }
 
-/// Marks the value of an edge that fell.
+/// Marks the value of a removed edge.
 pub const FALLEN: u32 = 1 << 31;
 
 /// A graph to be peeled. An edge's number is its place in `heads`.

@@ -18,9 +18,9 @@ pub struct Resident {
     pub numbers: NumberRuns,
     /// Where each row begins in `successors`, and where the last one ends.
     pub offsets: Vec<u64>,
-    /// The successors of all rows, in local numbers; a device that lent the memory copies from there.
+    /// As local numbers; a device that lent the memory copies from there.
     pub successors: WordBuffer,
-    /// The file blocks of rows that stay encoded for a device, with their bytes in `successors`; empty otherwise.
+    /// The file blocks of rows that stay encoded for a device; their bytes are in `successors`.
     pub encoded: Vec<EncodedPart>,
 }
 
@@ -50,7 +50,6 @@ impl Resident {
         encoded_rows(&self.successors, &self.encoded)
     }
 
-    /// Row `i`: the successors of the `i`th local.
     pub fn row(&self, i: usize) -> &[u32] {
         &self.successors[self.offsets[i] as usize..self.offsets[i + 1] as usize]
     }
@@ -63,7 +62,7 @@ impl Resident {
         self.successors.extend_from_slice(&run.successors);
     }
 
-    /// Adds a run after those before it. The first one is kept as it is; later ones are copied and returned, so that their memory can be reused.
+    /// Adds a run. The first one is moved here; later ones are copied and returned, so that their memory can be reused.
     pub fn take_run(&mut self, run: Self) -> Option<Self> {
         if self.offsets.is_empty() {
             *self = run;
@@ -110,7 +109,7 @@ pub enum RowsLocation {
     },
     /// The row block has a row for every number, of locals too, so it does not matter which are local.
     RowBlock {
-        /// How many locals come before the range: they have no successor in it.
+        /// How many locals come before the range; they have no successor in it.
         first: usize,
     },
     /// Locals' rows are in the resident section; the others are in the row block.
@@ -154,11 +153,10 @@ impl RowsLocation {
 pub struct RowBlock {
     pub range: Range<u32>,
     rows: usize,
-    /// The most bytes that it was asked to hold so far.
+    /// The most bytes of a row block that it has held.
     most: Bytes,
-    /// Where each row begins among the successors, and where the last ends; then successors as local numbers, or encoded.
+    /// Offsets, then successors as local numbers, or encoded.
     words: WordBuffer,
-    /// The file blocks of rows that stay encoded; empty otherwise.
     encoded: Vec<EncodedPart>,
 }
 
@@ -234,15 +232,12 @@ impl PartialEq for RowBlock {
     }
 }
 
-/// The view of a [`RowBlock`] that counters get.
 #[derive(Debug, Clone)]
 pub struct RowBlockView<'a> {
     pub range: Range<u32>,
-    /// Where each row begins in `successors`, and where the last one ends.
     pub offsets: &'a [u32],
-    /// The successors of all rows; empty if they are encoded.
+    /// Empty if they are encoded.
     pub successors: &'a [u32],
-    /// The rows, if they stay encoded for a device.
     pub encoded: Option<EncodedRows<'a>>,
 }
 
@@ -295,7 +290,7 @@ impl RowBlockSize {
         Bytes::of::<u32>(self.words()) + VertexSet::bytes(self.range)
     }
 
-    /// Words of its offsets and successors.
+    /// Of offsets and successors.
     pub fn words(&self) -> u64 {
         self.rows + 1 + self.arcs
     }

@@ -34,7 +34,7 @@ impl WordBuffer {
         Self { memory: WordMemory::Lent(memory), len: 0 }
     }
 
-    /// Makes it `len` unspecified words; too small memory is replaced by exactly that much. Errors: `Kind::Resource`; it is then empty.
+    /// Sets the length; contents are unspecified. If memory is too small, `len` words replace it. Errors: `Kind::Resource`; the buffer is then empty.
     pub fn resize(&mut self, len: u64) -> Result<()> {
         self.len = 0;
         let refused = || {

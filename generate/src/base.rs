@@ -14,7 +14,7 @@ use trimill_system::Result;
 
 /// A simple undirected graph from which another is made. Each vertex has an edge.
 pub struct BaseGraph {
-    /// How many edges have a smaller end below each vertex, and then how many edges there are.
+    /// Where the edges of each smaller end begin in `neighbours`, and where the last ones end.
     pub begins: Vec<u64>,
     /// The larger end of each edge.
     pub neighbours: Vec<u32>,
@@ -50,20 +50,21 @@ pub(super) fn tensor_complete(base: &BaseGraph, q: u64) -> Result<SizedSequence<
 }
 
 fn product(base: &BaseGraph, k: u64, diagonal: bool) -> Result<SizedSequence<'_>> {
-    let vertices = sized(u128::from(base.vertices()).checked_mul(k.into()), "vertices")?;
-    let per_edge = u128::from(k) * u128::from(if diagonal { k } else { k - 1 });
+    let (product, wide) = (Product { base, k, diagonal }, u128::from(k));
+    let vertices = sized(wide.checked_mul(base.vertices().into()), "vertices")?;
+    let per_edge = wide * u128::from(product.partners());
     let edges = sized(per_edge.checked_mul(base.edges().into()), "edges")?;
-    let wide = u128::from(k);
     let factor = match diagonal {
         true => wide.checked_pow(3),
         false => wide.checked_mul(wide - 1).and_then(|pairs| pairs.checked_mul(wide - 2)),
     };
     let triangles = base.triangles.zip(factor).and_then(|(known, factor)| known.checked_mul(factor));
     // The base has no isolated vertices, so the product has none.
-    Ok(SizedSequence::exact(vertices, edges, triangles, Product { base, k, diagonal }))
+    Ok(SizedSequence::exact(vertices, edges, triangles, product))
 }
 
 impl Product<'_> {
+    /// How many edges each copy of one end has to copies of the other.
     fn partners(&self) -> u64 {
         if self.diagonal { self.k } else { self.k - 1 }
     }
@@ -72,7 +73,7 @@ impl Product<'_> {
         Adjacency::new(&blowup(self.base, 1)?, wanted)
     }
 
-    /// Appends the edges in `range` of those that the edge `{u, v}` becomes.
+    /// Of the edges that the edge `{u, v}` becomes, appends those in `range`.
     fn append_edge(&self, [u, v]: [u64; 2], range: Range<u64>, out: &mut Vec<[u64; 2]>) {
         let partners = self.partners();
         let (mut x, mut y) = (range.start / partners, range.start % partners);

@@ -56,7 +56,7 @@ fn generator(start: u64) -> Mersenne {
 struct Quadrants {
     generator: Mersenne,
     numbers: [u32; STATE],
-    /// Those in `next..end` are unused; the eight behind them are padding, which is never used.
+    /// Those in `next..end` are unused. Eight more are padding, for reads of whole words.
     digits: [u8; DIGITS],
     next: usize,
     end: usize,
@@ -70,7 +70,7 @@ impl Quadrants {
         Self { generator: generator(start), numbers: [0; STATE], digits: [0; DIGITS], next: 0, end: 0 }
     }
 
-    /// Ensures that at least 32 are available.
+    /// Ensures that at least 32 digits are unused.
     fn refill(&mut self) {
         if self.end - self.next >= 32 {
             return;

@@ -7,7 +7,7 @@ use crate::{Sequence, SizedSequence, require, sized};
 use trimill_system::text::plural;
 use trimill_system::{Error, Result};
 
-/// Edges that are made one by one, each from its position.
+/// A sequence given by a function from an edge's position.
 struct EdgeAt<F>(F);
 
 impl<F: Fn(u64) -> [u64; 2] + Sync> Sequence for EdgeAt<F> {

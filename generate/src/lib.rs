@@ -220,12 +220,9 @@ impl Family {
             Self::Hamming { d, q } => regular::hamming(d, q),
             Self::Blowup { copies, permute } => {
                 let plain = base::blowup(given()?, copies)?;
-                Ok(match permute.map(|seed| Permutation::new(plain.vertices, seed)) {
-                    Some(permutation) => {
-                        SizedSequence { blocks: Box::new(Permuted { of: plain.blocks, permutation }), ..plain }
-                    }
-                    None => plain,
-                })
+                let Some(seed) = permute else { return Ok(plain) };
+                let permutation = Permutation::new(plain.vertices, seed);
+                Ok(SizedSequence { blocks: Box::new(Permuted { of: plain.blocks, permutation }), ..plain })
             }
             Self::Copies { copies } => base::copies(given()?, copies),
             Self::TensorComplete { q } => base::tensor_complete(given()?, q),
@@ -254,7 +251,7 @@ pub fn generate_file(family: &Family, base: Option<&BaseGraph>, file: &Generated
                 .at(file.path)
                 .expected("no choice of arcs for a file of pairs, which has every edge once"));
         }
-        edges => output::write(&sequence, edges, file.path, file.force, file.control)?,
+        edges => output::write(&sequence, edges, file)?,
     };
     let SizedSequence { vertices: vertices_declared, edges: edges_written, known, .. } = sequence;
     Ok(Generated { edges_written, bytes, vertices_declared, known })

@@ -8,8 +8,8 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use crate::{BLOCK, SizedSequence};
-use trimill_system::control::{Control, Progress, Unit};
+use crate::{BLOCK, GeneratedFile, SizedSequence};
+use trimill_system::control::{Progress, Unit};
 use trimill_system::disk::{self, NewFile, Output};
 use trimill_system::error::STDOUT;
 use trimill_system::ordered::make_and_write;
@@ -58,14 +58,9 @@ const PAIR: u64 = 8;
 
 const PIPE: usize = 1 << 20;
 
-/// Writes the edges of `sequence` one after another, and returns the number of bytes.
-pub(super) fn write(
-    sequence: &SizedSequence<'_>,
-    format: GeneratedFormat,
-    output: &Path,
-    force: bool,
-    control: &Control,
-) -> Result<u64> {
+/// Writes the edges of `sequence` one after another; returns the number of bytes.
+pub(super) fn write(sequence: &SizedSequence<'_>, format: GeneratedFormat, wanted: &GeneratedFile<'_>) -> Result<u64> {
+    let &GeneratedFile { path: output, force, control, .. } = wanted;
     if format != GeneratedFormat::Text {
         check_vertices(sequence, 1 << 32, "whose ids fit into 32 bits", output)?;
     }
@@ -77,7 +72,7 @@ pub(super) fn write(
         if out.is_terminal() {
             return Err(Error::usage("pairs of u32 for a terminal").expected("a pipe behind '--output -', or a file"));
         }
-        // Fewer and longer writes, without a buffer between; any other output works as well.
+        // A larger pipe needs fewer writes; for other outputs the call fails.
         let _ = rustix::pipe::fcntl_setpipe_size(&out, PIPE);
         let mut out = File::from(out.as_fd().try_clone_to_owned().map_err(|e| Error::write(name, e))?);
         return write_in_order(sequence, encode, &mut out, name, &task);

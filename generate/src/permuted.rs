@@ -1,6 +1,6 @@
-//! A sequence with its ids permuted: the same graph, without the locality that the ids of its construction have. The bijection of `0..n` needs no
-//! table: a Feistel network of four rounds over the bits of `n - 1` (made even), repeated until the result is below `n`, fewer than four times on
-//! average (Black and Rogaway, 'Ciphers with arbitrary finite domains', CT-RSA 2002).
+//! A sequence with its ids permuted: the same graph without locality. The bijection of `0..n` needs no table: a Feistel network of four rounds over
+//! the bits of `n - 1` (made even), repeated until the result is below `n`, fewer than four times on average (Black and Rogaway, 'Ciphers with
+//! arbitrary finite domains', CT-RSA 2002).
 
 use std::ops::Range;
 

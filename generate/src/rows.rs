@@ -39,7 +39,6 @@ impl RowArcs {
     }
 }
 
-/// The file that is wanted of a graph.
 #[derive(Clone, Copy)]
 pub struct GeneratedFile<'a> {
     pub path: &'a Path,
@@ -64,7 +63,7 @@ pub(super) trait GeneratedRows: Sync {
         false
     }
 
-    /// If rows repeat, the period; all ids are then larger by it.
+    /// If rows repeat with a period: its length, by which all ids grow each time.
     fn period(&self) -> Option<u64> {
         None
     }
@@ -85,7 +84,7 @@ pub(super) fn chunks(rows: &dyn GeneratedRows, end: u64) -> Vec<Range<u64>> {
     let (mut chunks, mut start, mut arcs) = (Vec::new(), 0, 0);
     for vertex in 0..end {
         arcs += rows.length(vertex);
-        // Repeated rows take as little time as one.
+        // A row that repeats takes no time, so it stays with the one before.
         if arcs >= CHUNK && vertex + 1 < end && !rows.repeats(vertex + 1) {
             chunks.push(start..vertex + 1);
             (start, arcs) = (vertex + 1, 0);

@@ -30,7 +30,7 @@ pub use super::layout::{GraphSection, Layout};
 
 use super::OrientedGraph;
 use super::index::{BlockEntry, BlockIndex, DegreeRun, checked_runs};
-use super::layout::{DEGREES, INDEX, NAMES, PAGE, REMAKE, ROWS};
+use super::layout::{CHECKSUM_DIFFERS, DEGREES, INDEX, NAMES, PAGE, REMAKE, ROWS, damaged, damaged_section};
 use super::names::Names;
 use super::store::{BlockStore, GraphFile};
 use super::tables::{CHUNK_BYTES, Table};
@@ -62,7 +62,7 @@ pub fn open(path: &Path) -> Result<OrientedGraph> {
 pub fn open_file(file: &File, path: &Path, in_any_order: bool) -> Result<OrientedGraph> {
     match opened(file.try_clone().map_err(|e| Error::read(path, e))?, path, None)? {
         graph if in_any_order || graph.layout.ranks_follow_degrees() => Ok(graph),
-        _ => Err(Error::data(path, "its list of degrees is empty").advice(REMAKE)),
+        _ => Err(damaged(path, "its list of degrees is empty")),
     }
 }
 
@@ -73,7 +73,7 @@ fn opened(file: File, path: &Path, temporary: Option<NewFile>) -> Result<Oriente
     let runs: Vec<[u32; 2]> = section(&file, &layout, DEGREES)?;
     let entries = entries.into_iter().map(BlockEntry::of).collect();
     let runs = runs.into_iter().map(|[degree, vertices]| DegreeRun { degree, vertices }).collect();
-    let contradicts = |what: &str| Error::data(path, format!("its {what} contradicts its footer")).advice(REMAKE);
+    let contradicts = |what: &str| damaged(path, format!("its {what} contradicts its footer"));
     let index = BlockIndex::new(entries, &layout).ok_or_else(|| contradicts("index"))?;
     let degrees = checked_runs(runs, &layout).ok_or_else(|| contradicts("list of degrees"))?;
     let rows = layout.range(ROWS).start;
@@ -83,16 +83,13 @@ fn opened(file: File, path: &Path, temporary: Option<NewFile>) -> Result<Oriente
 
 /// Reads and checks a whole section, in the current thread pool.
 pub(super) fn section<T: Pod + Send>(file: &GraphFile, layout: &Layout, name: &str) -> Result<Vec<T>> {
-    let damaged = |found: &str| Error::data(&file.path, format!("its section '{name}' {found}")).advice(REMAKE);
-    let Some(GraphSection { at, bytes, checksum, .. }) = layout.section(name) else {
-        return Err(damaged("is missing"));
-    };
+    let GraphSection { at, bytes, checksum, .. } = layout.section_of(&file.path, name)?;
     let mut values: Vec<T> = trimill_system::mapped::zeros(*bytes as usize / size_of::<T>());
     let into: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
     let parts = into.chunks_mut(READ).enumerate();
     parallel::try_each(parts, |(i, part)| file.read(at + (i * READ) as u64, part))?;
     if Some(xxh3_64(into)) != *checksum {
-        return Err(damaged("is damaged (its checksum differs)"));
+        return Err(damaged_section(&file.path, name, CHECKSUM_DIFFERS));
     }
     Ok(values)
 }
@@ -105,8 +102,8 @@ pub(super) fn table<T: Send>(
     table: &impl Table<T>,
     into: &mut [T],
 ) -> Result<()> {
-    let damaged = |found: &str| Error::data(&file.path, format!("its section '{name}' {found}")).advice(REMAKE);
-    let Some(section) = layout.section(name) else { return Err(damaged("is missing")) };
+    let damaged = |found: &str| damaged_section(&file.path, name, found);
+    let section = layout.section_of(&file.path, name)?;
     let (mut hash, mut buffer, mut at, mut done) = (Xxh3Default::new(), Vec::new(), 0, 0);
     let mut wrong = None;
     while at < section.bytes {
@@ -135,7 +132,7 @@ pub(super) fn table<T: Send>(
     }
     // A wrong checksum is reported before bytes that cannot be decoded.
     if Some(hash.digest()) != section.checksum {
-        return Err(damaged("is damaged (its checksum differs)"));
+        return Err(damaged(CHECKSUM_DIFFERS));
     }
     match wrong {
         Some(wrong) => Err(damaged(&format!("has {wrong}"))),

@@ -1,8 +1,8 @@
 //! The parts of a graph file that stay in memory: which rows each file block has, and how many vertices have each degree.
 //!
-//! Invariants of a [`BlockIndex`]: blocks tile the ranks and the arcs, with a row or more each, and a bit or more per row and arc: nothing
-//! read through it has more numbers than the file has bits. Of runs of degrees: degrees fall strictly, from below `n` to 1 or more, and have
-//! `n` vertices and `2 m` ends of edges; no runs if ranks do not follow degrees. Memory: 32 bytes per block, 8 per run.
+//! Invariants of a [`BlockIndex`]: blocks tile the ranks and the arcs; each has a row, and a bit or more per row and arc, so no buffer is larger
+//! than the file allows. Of runs of degrees: degrees descend strictly, from below `n` to 1 or more; the runs have `n` vertices and `2 m` ends of
+//! edges; there are none if ranks do not follow degrees. Memory: 32 bytes per block, 8 per run.
 
 use std::ops::Range;
 
@@ -52,18 +52,13 @@ impl BlockIndex {
         entries.push(end);
         let starts = entries[0].first_rank == 0 && entries[0].first_arc == 0 && entries[0].position == 0;
         let follows = |pair: &[BlockEntry]| {
-            let [a, b] = pair else { return false };
-            let (rows, arcs) = (b.first_rank.checked_sub(a.first_rank), b.first_arc.checked_sub(a.first_arc));
-            let bytes = b.position.checked_sub(a.position);
-            match (rows, arcs, bytes) {
-                (Some(rows), Some(arcs), Some(bytes)) => {
-                    let least = rows.checked_add(arcs).is_some_and(|least| least.div_ceil(8) <= bytes);
-                    rows > 0 && arcs <= u64::from(u32::MAX) && least && a.first_rank <= u64::from(u32::MAX)
-                }
-                _ => false,
-            }
+            let [a, b] = pair else { return None };
+            let (rows, arcs) = (b.first_rank.checked_sub(a.first_rank)?, b.first_arc.checked_sub(a.first_arc)?);
+            let least_bits = rows.checked_add(arcs)?;
+            let is_long_enough = least_bits.div_ceil(8) <= b.position.checked_sub(a.position)?;
+            Some(rows > 0 && arcs <= u64::from(u32::MAX) && is_long_enough && a.first_rank <= u64::from(u32::MAX))
         };
-        (starts && entries.windows(2).all(follows)).then_some(Self { entries })
+        (starts && entries.windows(2).all(|pair| follows(pair) == Some(true))).then_some(Self { entries })
     }
 
     pub(super) fn len(&self) -> usize {

@@ -1,6 +1,7 @@
 //! The sections of a graph file ([`super::file`]), and the counts that say what is in them.
 
 use std::ops::Range;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +10,17 @@ use trimill_system::{Bytes, Error, Result};
 /// Sections begin at multiples of this.
 pub(super) const PAGE: u64 = 4096;
 pub(super) const REMAKE: &str = "remove it (trimill cache remove), and it is made again";
+pub(super) const CHECKSUM_DIFFERS: &str = "is damaged (its checksum differs)";
+
+/// The error for a graph file that is damaged or contradicts itself.
+pub(super) fn damaged(path: impl AsRef<Path>, found: impl Into<String>) -> Error {
+    Error::data(path, found).advice(REMAKE)
+}
+
+pub(super) fn damaged_section(path: &Path, name: &str, found: &str) -> Error {
+    damaged(path, format!("its section '{name}' {found}"))
+}
+
 /// Bytes of an index entry, and of a run of equal degrees.
 pub(super) const ENTRY: u64 = 32;
 pub(super) const RUN: u64 = 8;
@@ -76,9 +88,7 @@ pub struct Layout {
     pub report: CleanReport,
     /// The identity of the input that this was made from.
     pub source: String,
-    /// The most successors of a vertex.
     pub longest_row: u32,
-    /// The sum over all arcs of the number of successors of the arc's head.
     pub probes: u64,
     pub block_bytes: u64,
     pub blocks: u64,
@@ -94,6 +104,11 @@ impl Layout {
 
     pub(super) fn section(&self, name: &str) -> Option<&GraphSection> {
         self.sections.iter().find(|section| section.name == name)
+    }
+
+    /// A section that the file at `path` must have.
+    pub(super) fn section_of(&self, path: &Path, name: &str) -> Result<&GraphSection> {
+        self.section(name).ok_or_else(|| damaged_section(path, name, "is missing"))
     }
 
     /// The byte range of a section that this program knows; empty if the file does not have it.
@@ -119,7 +134,7 @@ impl Layout {
         self.sections.last().map_or(PAGE, |last| last.at.saturating_add(last.bytes))
     }
 
-    /// What is wrong with the sections, if anything: they must follow page to page, with unique names; needed ones are known and complete.
+    /// What is wrong with the sections, if anything. Each must begin at the next page; names are unique; needed ones are known and complete.
     pub(super) fn wrong_sections(&self) -> Option<String> {
         if self.sections.len() > MOST_SECTIONS {
             return Some(format!("has {} sections, more than {MOST_SECTIONS}", self.sections.len()));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::Xxh3Default;
 
-use super::layout::REMAKE;
+use super::layout::{self, CHECKSUM_DIFFERS, damaged_section};
 use super::leb128;
 use trimill_system::{Bytes, Error, Result, disk};
 
@@ -112,7 +112,7 @@ pub struct Names {
     path: PathBuf,
     start: u64,
     bytes: u64,
-    /// Of all bytes of the section; `None`: the graph file has none, which is an error.
+    /// Of all bytes of the section; `None` if the graph file lacks it, which is an error.
     checksum: Option<u64>,
     ends: Vec<u64>,
     count: u64,
@@ -122,11 +122,11 @@ pub struct Names {
 impl Names {
     /// Opens the section of `bytes` bytes at `start` of the file; reads all of it to check its checksum.
     pub(super) fn open(file: File, path: &Path, start: u64, bytes: u64, checksum: Option<u64>) -> Result<Self> {
-        let damaged = |found: &str| Error::data(path, format!("its section 'names' {found}")).advice(REMAKE);
+        let damaged = |found: &str| damaged_section(path, layout::NAMES, found);
         let (path, ends) = (path.to_path_buf(), Vec::new());
         let mut names = Self { file, path, start, bytes, checksum, ends, count: 0, held: None };
         if !names.pass_parts(|_| Ok(()))? {
-            return Err(damaged("is damaged (its checksum differs)"));
+            return Err(damaged(CHECKSUM_DIFFERS));
         }
         let Some(at) = bytes.checked_sub(8) else { return Err(damaged("is too short")) };
         let mut count = [0; 8];
@@ -176,7 +176,7 @@ impl Names {
         NameReader { names: self, buffer: Vec::new(), id: None, at: 0, name: Vec::new() }
     }
 
-    /// Calls `take` with all bytes of the section, some at a time. Errors: also if they have changed ([`Error::changed_on_disk`]).
+    /// Calls `take` with all bytes of the section, in parts. Errors: also if they have changed ([`Error::changed_on_disk`]).
     pub(super) fn each_part(&self, take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         if self.pass_parts(take)? { Ok(()) } else { Err(Error::changed_on_disk(&self.path)) }
     }
@@ -211,7 +211,7 @@ impl Names {
     }
 
     fn damaged(&self, id: u64) -> Error {
-        Error::data(&self.path, format!("its section 'names' has no name for the id {id}")).advice(REMAKE)
+        damaged_section(&self.path, layout::NAMES, &format!("has no name for the id {id}"))
     }
 }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::file::{Layout, table};
 use super::index::{BlockIndex, DegreeRun, checked_runs};
-use super::layout::{CleanReport, ENTRY, IDS, NAMES, ORDER, REMAKE, RUN};
+use super::layout::{CleanReport, ENTRY, IDS, NAMES, ORDER, RUN, damaged};
 use super::names::Names;
 use super::recent::RecentBlocks;
 use super::store::{BlockStore, MemorySections};
@@ -76,7 +76,6 @@ impl Ids {
         Self { names: Some(names), ..self }
     }
 
-    /// The input's id of `vertex`.
     #[inline]
     pub fn original(&self, vertex: u32) -> u64 {
         self.table.as_ref().map_or(self.first + u64::from(vertex), |table| table[vertex as usize])
@@ -105,7 +104,7 @@ impl Ids {
 }
 
 impl OrientedGraph {
-    /// A graph whose sections are in memory; `layout` has what is known before rows are made.
+    /// `layout` has what is known before rows are made.
     pub fn in_memory(
         mut layout: Layout,
         rows: RowsWritten,
@@ -127,7 +126,7 @@ impl OrientedGraph {
         self.layout.vertices
     }
 
-    /// The number of edges; each is one arc here.
+    /// Each edge is one arc.
     pub fn edges(&self) -> u64 {
         self.layout.edges
     }
@@ -178,7 +177,7 @@ impl OrientedGraph {
         &self.degrees
     }
 
-    /// The number of paths of two edges: the sum of `deg (deg - 1) / 2`.
+    /// The sum of `deg (deg - 1) / 2`.
     pub fn wedges(&self) -> u128 {
         let of = |run: &DegreeRun| u128::from(run.vertices) * (u128::from(run.degree) * u128::from(run.degree - 1) / 2);
         self.degree_runs().iter().map(of).sum()
@@ -203,7 +202,7 @@ impl OrientedGraph {
                 let seen = VertexSetBuilder::new(self.vertices());
                 order.par_iter().filter(|&&vertex| vertex < self.vertices()).for_each(|&vertex| seen.set(vertex));
                 if seen.finish().count() != self.vertices() {
-                    return Err(Error::data(&file.path, "its order of vertices leaves some out").advice(REMAKE));
+                    return Err(damaged(&file.path, "its order of vertices leaves some out"));
                 }
                 Ok(order)
             }
@@ -219,7 +218,7 @@ impl OrientedGraph {
                 let mut ids = zeros(self.vertices() as usize);
                 table(file, &self.layout, IDS, &AscendingIds, &mut ids)?;
                 if !ids.is_sorted_by(|a, b| a < b) {
-                    return Err(Error::data(&file.path, "its ids do not ascend").advice(REMAKE));
+                    return Err(damaged(&file.path, "its ids do not ascend"));
                 }
                 if let (Some(&first), Some(&last)) = (ids.first(), ids.last()) {
                     self.layout.check_declared(first, last).map_err(|error| error.at(&file.path))?;
@@ -233,7 +232,7 @@ impl OrientedGraph {
         match &ids.names {
             Some(names) if last.is_some_and(|last| last >= names.count()) => {
                 let found = format!("it has {} names, and ids up to {}", names.count(), last.unwrap_or_default());
-                Err(Error::data(self.path().unwrap_or(Path::new("")), found).advice(REMAKE))
+                Err(damaged(self.path().unwrap_or(Path::new("")), found))
             }
             _ => Ok(ids),
         }

@@ -57,13 +57,9 @@ impl<'a> RowRun<'a> {
         runs
     }
 
-    /// The ranks of each file block, for several threads: a division that depends on the graph alone.
+    /// The ranks of each file block, for several threads; the division depends on the graph alone.
     pub fn file_blocks(&self) -> impl Iterator<Item = Range<u32>> + 'a {
         self.bounds.windows(2).map(|pair| pair[0]..pair[1])
-    }
-
-    pub fn successors(&self) -> &'a [u32] {
-        self.successors
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use trimill_counting::EncodedPart;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::layout::REMAKE;
+use super::layout::damaged;
 use super::oriented::OrientedGraph;
 use super::recent::DecodedBlock;
 use super::rows::{self, Offset};
@@ -139,7 +139,7 @@ impl OrientedGraph {
         Ok(())
     }
 
-    /// Also true for `n`.
+    /// Whether `rank` is the first of a file block, or `n`.
     pub fn begins_block(&self, rank: u32) -> bool {
         rank >= self.vertices() || self.index.ranks(self.index.block_of(rank)).start == rank
     }
@@ -227,6 +227,6 @@ impl OrientedGraph {
 
     fn wrong(&self, block: usize, what: &str) -> Error {
         let path = self.path().unwrap_or(Path::new("the graph in memory"));
-        Error::data(path, format!("file block {block} of {} has {what}", self.index.len())).advice(REMAKE)
+        damaged(path, format!("file block {block} of {} has {what}", self.index.len()))
     }
 }

@@ -1,6 +1,6 @@
-//! A cache of decoded file blocks of which only some rows were read. Small row blocks are read in sequence, so each begins in the file block in which
-//! the one before ended, and would decode it again. Two file blocks are kept: one for row blocks, one for the resident rows that are read at the same
-//! time. A file block of several rows has at most 2^17 rows and arcs, so both take at most 2 MiB; a file block of one row is never kept.
+//! A cache of decoded file blocks of which only some rows were read. A small row block begins in the file block in which the one before ended, so
+//! that would be decoded again. Two are kept: for row blocks, and for resident rows that are read at the same time. They take at most 2 MiB: a file
+//! block of several rows has at most 2^17 rows and arcs, and one of a single row is not kept.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +15,7 @@ pub(super) struct DecodedBlock {
     pub(super) successors: Vec<u32>,
 }
 
-/// The last decoded file blocks, the latest first.
+/// Most recently used first.
 #[derive(Debug, Default)]
 pub(super) struct RecentBlocks(Mutex<Vec<(usize, Arc<DecodedBlock>)>>);
 

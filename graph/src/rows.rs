@@ -96,7 +96,7 @@ pub fn undo_distances(lengths: &[u32], numbers: &mut [u32], bounds: impl Iterato
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::collections::BTreeSet;
 
     use proptest::prelude::*;
@@ -121,7 +121,7 @@ mod tests {
         )
     }
 
-    fn encoded(rows: &[Vec<u32>]) -> Vec<u8> {
+    pub(crate) fn encoded(rows: &[Vec<u32>]) -> Vec<u8> {
         let (mut bytes, mut distances) = (Vec::new(), Vec::new());
         rows.iter().for_each(|row| put_distances(row, &mut distances));
         put_block(&rows.iter().map(|row| row.len() as u32).collect::<Vec<_>>(), &distances, &mut bytes);

@@ -1,6 +1,6 @@
 //! The sections `order` and `ids`: numbers of all vertices, in chunks of 2^16, each a [sequence](crate::sequence).
 //!
-//! Among vertices of equal degree ids fall, and the input's ids ascend; so distances are written, about a byte per vertex.
+//! Among vertices of equal degree ids descend, and the input's ids ascend; so differences are stored, about a byte per vertex.
 //!
 //! ```text
 //! order  of each chunk, and of each run of equal degrees: the first vertex; then the distance to the one before, less 1
@@ -67,13 +67,8 @@ pub(super) struct Order {
 
 impl Order {
     pub(super) fn new(runs: &[DegreeRun]) -> Self {
-        let mut next = 0;
-        let start = |run: &DegreeRun| {
-            let start = next;
-            next += run.vertices as usize;
-            start
-        };
-        Self { starts: runs.iter().map(start).collect() }
+        let starts = runs.iter().scan(0, |next, run| Some(std::mem::replace(next, *next + run.vertices as usize)));
+        Self { starts: starts.collect() }
     }
 }
 

@@ -100,7 +100,6 @@ impl GraphWriter {
         self.layout.end().next_multiple_of(PAGE)
     }
 
-    /// Adds a section of what `fill` puts into it.
     fn section(&mut self, name: &str, fill: impl FnOnce(&mut SectionWriter<'_>) -> Result<()>) -> Result<()> {
         let mut section = SectionWriter { file: &self.file, at: self.next(), bytes: 0, hash: Xxh3Default::new() };
         fill(&mut section)?;

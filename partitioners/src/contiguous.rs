@@ -16,9 +16,9 @@ pub fn contiguous_vertices(vertices: u32, parts: u32) -> Vec<u32> {
     (0..vertices).into_par_iter().map(part_of).collect()
 }
 
-/// Chunks of equal weight (in trimill's partitioner `contiguous` a vertex weighs its number of arcs). The weights, end to end on a line,
-/// are cut into `parts` equal pieces; a vertex belongs to the part of its weight's middle. So a cut is off by at most half the weight of
-/// the vertex there, a part by at most the heaviest vertex. If all weights are 0, vertices are counted. Panics when `parts` is 0.
+/// Chunks of equal weight (in trimill's partitioner `contiguous` the number of arcs). The sequence of weights is cut into `parts` equal pieces;
+/// a vertex belongs to the part that has the middle of its weight. So a cut is off by at most half the weight of the vertex there, a part by at
+/// most the heaviest vertex. If all weights are 0, chunks have equal numbers of vertices. Panics when `parts` is 0.
 #[must_use]
 pub fn contiguous_by_weight(vertices: u32, parts: u32, weight: impl Fn(u32) -> u64 + Sync) -> Vec<u32> {
     assert!(parts > 0, "an assignment needs at least one part");

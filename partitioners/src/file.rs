@@ -38,7 +38,7 @@ pub struct Declared<'a> {
 }
 
 impl Declared<'_> {
-    /// What a file of one column has. Of lists of edges, which declare no vertices, these are the ids up to the largest.
+    /// What a file of one column must have. A list of edges declares no vertices; there, ids up to the largest count.
     fn all_lines(&self, lines: u64) -> String {
         let (first, last) = (self.first_id, self.first_id.saturating_add(lines).saturating_sub(1));
         format!("one line for each of the {lines} ids from {first} to {last}, also those without edges")
@@ -149,7 +149,6 @@ impl<'a> AssignmentReader<'a> {
         }
     }
 
-    /// `id`, if the input can have such a vertex.
     fn known_id(&self, id: u64) -> Result<u64> {
         let first = self.declared.first_id;
         match self.declared.lines {
@@ -162,7 +161,7 @@ impl<'a> AssignmentReader<'a> {
         }
     }
 
-    /// To be called at the end of the file, after `number` lines.
+    /// `number`: the lines of the file.
     fn finish(self, number: u64) -> Result<FileAssignment> {
         let Declared { lines, vertices, original, .. } = self.declared;
         if self.data_lines == 0 && (vertices > 0 || lines.is_some_and(|lines| lines > 0)) {

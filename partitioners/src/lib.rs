@@ -56,12 +56,10 @@ impl RowsById {
         (self.begins.len() - 1) as u32
     }
 
-    /// The bytes of a graph of this size.
     pub fn bytes(vertices: u32, edges: u64) -> Bytes {
         Bytes::of::<u64>(u64::from(vertices) + 1) + Bytes::of::<u32>(edges)
     }
 
-    /// The number of undirected edges.
     pub fn edges(&self) -> u64 {
         self.successors.len() as u64
     }

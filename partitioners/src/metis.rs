@@ -57,7 +57,7 @@ pub struct MetisOptions<'a> {
     pub control: &'a Control,
 }
 
-/// How long to wait for the caller's own handler of a signal: a signal to the process group may end the child a moment before that handler runs.
+/// How long to wait for this process's own signal handler: a signal to the process group may end the child before that handler runs.
 const GRACE: Duration = Duration::from_millis(100);
 
 const OTHERS: &str = "start again, or use the partitioner contiguous";

@@ -1,5 +1,5 @@
-//! Child processes of the program: how they are started, watched and stopped, so that none is left behind. A child is ended when its [`ChildProcess`]
-//! is dropped. If the parent is killed instead, a child that asked the system for it gets a signal. Its standard error is kept, for messages.
+//! Child processes of the program: started, watched, and ended when their [`ChildProcess`] is dropped. A child may ask the system for a signal when
+//! its parent is killed. Its standard error is kept, for messages.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -31,12 +31,10 @@ pub struct Helper {
     pub arguments: Vec<OsString>,
 }
 
-const METIS_CHILD: &str = "metis-child";
-
 impl Helper {
     /// Runs METIS in `program`, which is `trimill`.
     pub fn metis(program: PathBuf) -> Self {
-        Self { program, arguments: vec![METIS_CHILD.into()] }
+        Self { program, arguments: vec!["metis-child".into()] }
     }
 
     /// Starts a child that reads `input` and writes to `output` (none: kept with messages). A child that is dropped early is asked to end, and killed
@@ -55,7 +53,6 @@ impl Helper {
     }
 }
 
-/// A child process, which is ended when dropped.
 pub struct ChildProcess {
     child: Child,
     messages: File,
@@ -117,7 +114,7 @@ impl Drop for ChildProcess {
     }
 }
 
-/// Describes how a child ended that should have gone on, such as `ended with exit code 1`.
+/// How a child ended, in words, such as `ended with exit code 1`.
 pub fn ending(status: ExitStatus) -> String {
     let signal = if status.code() == Some(TERMINATED) { Some(15) } else { status.signal() };
     let name = match signal {

@@ -186,7 +186,6 @@ impl Control {
         self.did_stage_for(name, start, start.elapsed());
     }
 
-    /// Records that a stage began at `start` and took `time`.
     pub fn did_stage_for(&self, name: &'static str, start: Instant, time: Duration) {
         self.did_for(TrackKind::Stages, (name, None), start, time);
     }
@@ -196,12 +195,10 @@ impl Control {
         self.record(TimedWork { kind, name, start, time: start.elapsed(), bytes, waiting: false });
     }
 
-    /// Records that work began at `start` and took `time`.
     pub fn did_for(&self, kind: TrackKind, name: Name, start: Instant, time: Duration) {
         self.record(TimedWork { kind, name, start, time, bytes: None, waiting: false });
     }
 
-    /// Records work, or a wait, that is over.
     pub fn record(&self, work: TimedWork) {
         if let Some(recorder) = &self.recorder {
             recorder.record(self.place, work);

@@ -30,9 +30,7 @@ use faults::Call;
 
 /// Makes a call that changes a file or a directory, unless a fault is injected.
 fn step<T>(act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    if let Some(fault) = faults::next(Call::Write) {
-        fault.inject()?;
-    }
+    faults::inject_at(Call::Write)?;
     act()
 }
 
@@ -49,7 +47,7 @@ fn pass(bytes: &[u8], mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Res
 
 /// Called before each read of a file that is not mapped, to inject faults.
 pub fn before_read() -> io::Result<()> {
-    faults::next(Call::Read).map_or(Ok(()), faults::Fault::inject)
+    faults::inject_at(Call::Read)
 }
 
 pub fn read_at(file: &File, bytes: &mut [u8], position: u64) -> io::Result<()> {

@@ -200,7 +200,6 @@ impl Error {
 // For the crates of this workspace.
 #[doc(hidden)]
 impl Error {
-    /// A file that is not there.
     pub fn missing(path: impl AsRef<Path>) -> Self {
         let mut error = Self::data(path, "does not exist");
         error.0.missing = true;

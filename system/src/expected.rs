@@ -22,7 +22,7 @@ impl ExpectedStage {
     }
 }
 
-/// From this share of a stage on, its time so far alone tells how long the rest takes.
+/// From this share of a stage on, the rest is extrapolated from its time so far alone.
 const TELLING: f64 = 0.1;
 
 /// The share of a job that is done, for an [`Observer`](crate::control::Observer) that shows it: it hands on which stages are expected and which

@@ -78,8 +78,8 @@ fn kib_of(file: &str, name: &str) -> Bytes {
     Bytes(kib.unwrap_or(0u64) * 1024)
 }
 
-/// Declares that the process is the program: from now on, freed memory returns to the system at once, and each job measures its own peak.
-/// It may open as many files as the system allows: a graph may be stored in thousands.
+/// Declares that the process is the program: from now on, freed memory returns to the system at once, each job measures its own peak, and as many
+/// files may be open as the system allows.
 pub fn own_process() {
     return_freed_memory();
     let files = getrlimit(Resource::Nofile);

@@ -149,8 +149,8 @@ pub fn prefetch_all<T>(values: &[T]) {
 /// Smaller arrays get no large pages, which would save little and waste up to a page.
 const WORTH_LARGE_PAGES: usize = 4 << 20;
 
-/// `len` zeros, which take no memory before they are touched; in large pages if there are many. Ends the job by [`Error::no_memory`] if the
-/// system does not give the memory: only a limit of address space makes it refuse what fits the job's budget.
+/// `len` zeros, which take no memory before they are touched; in large pages if there are many. Ends the job by [`Error::no_memory`] if the system
+/// refuses, as with a limit of address space it may, although the budget allows it.
 pub fn zeros<T: Zeroable>(len: usize) -> Vec<T> {
     try_zeros(len).unwrap_or_else(|| Error::no_memory(Bytes::of::<T>(len as u64)))
 }
@@ -174,14 +174,14 @@ pub fn with_capacity<T>(capacity: usize) -> Vec<T> {
     values
 }
 
-/// Asks for large pages behind `values`, untouched so far, if they are many: page faults become many times as fast, and TLB misses fewer.
+/// Asks for large pages for many `values`, untouched so far: page faults and TLB misses become fewer.
 fn large_pages<T>(values: &mut [T]) {
     if size_of_val(values) >= WORTH_LARGE_PAGES {
         advise(values, rustix::mm::Advice::LinuxHugepage);
     }
 }
 
-/// Gives the system advice about the whole pages of `values`; it must change no bytes. If the system refuses, everything is only slower.
+/// Advises the system about the whole pages of `values`; the advice must change no bytes. A refusal only makes the program slower.
 fn advise<T>(values: &mut [T], advice: rustix::mm::Advice) {
     let page = rustix::param::page_size();
     let (start, bytes) = (values.as_mut_ptr().cast::<u8>(), size_of_val(values));

@@ -10,9 +10,9 @@ use crate::{lock, parallel};
 /// How many chunks per thread are made or wait to be written.
 const CHUNKS_PER_THREAD: u64 = 4;
 
-/// Calls `make` for each chunk below `chunks`, in parallel, and `write` with the results, in order. `make` gets a written value again, to reuse
-/// its memory; at first the default. The thread that made the next chunk in order writes it, so a thread only waits while another one writes.
-/// Neither may use the thread pool, whose threads are busy here. Memory: four chunks per thread. Runs in the current thread pool.
+/// Calls `make` for each chunk below `chunks`, in the current thread pool, and `write` with the results, in order. `make` gets the default, or a
+/// value that was written, to reuse its memory. A thread writes the next chunk in order as soon as it is made. Neither function may use the thread
+/// pool, whose threads are busy here. Memory: four chunks per thread.
 /// Errors: the first one of `make` or `write`, or that of a panic in them; chunks that other threads had begun are still finished.
 pub fn make_and_write<T: Default + Send>(
     chunks: u64,
@@ -64,7 +64,7 @@ struct MadeChunks<T> {
 }
 
 impl<T: Default> ChunkQueue<T> {
-    /// Takes a thread's finished step, and returns its next one; `None` if nothing is left, or other threads do it.
+    /// Notes what a thread has done, and returns its next step; `None` if none is left for it.
     fn next(&self, done: Option<ChunkStep<T>>) -> Option<ChunkStep<T>> {
         let mut state = lock(&self.state);
         match done {

@@ -1,6 +1,5 @@
-//! Parallel loops with long iterations, called turns here, on the threads of the current pool. rayon's scheduler is compiled again for every loop
-//! over its iterators, which was a fifth of this program's machine code. All loops here share one copy. A turn costs some 100 ns (a call through a
-//! pointer, two locks, a task), so it should be a block of rows, not a vertex.
+//! Parallel loops with long iterations (turns) on the threads of the current pool. All loops here share one copy of rayon's scheduler; copies for
+//! each loop over its iterators were a fifth of this program's machine code. A turn costs some 100 ns, so it should be a block of rows, not a vertex.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -28,7 +27,7 @@ pub fn try_each_with<T: Send, S: Send>(
     try_map_with(items, new, turn).map(drop)
 }
 
-/// The results of `turn`, in the order of `items`.
+/// Results are in the order of `items`.
 pub fn map<T: Send, R: Send>(items: impl IntoIterator<Item = T>, turn: impl Fn(T) -> R + Sync) -> Vec<R> {
     let slots = slots(items);
     // No turn fails.

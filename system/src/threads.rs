@@ -37,8 +37,8 @@ pub fn check(threads: Option<NonZeroUsize>) -> Result<()> {
     }
 }
 
-/// The pool of a job. After the job, a pool of one thread is kept for the next such job of this process: starting the thread takes as long as
-/// counting some thousand edges. A forked process has none of the threads, and does not use the pool.
+/// The pool of a job. A pool of one thread is kept for the next such job of this process, since starting a thread takes as long as counting some
+/// thousand edges. A forked process has none of the threads, and does not use the pool.
 #[derive(Debug)]
 pub struct JobPool {
     pool: Arc<ThreadPool>,

@@ -151,7 +151,7 @@ impl Recorder {
         Self { begun, tracks: Mutex::default() }
     }
 
-    /// Adds work, unless it took no time at all, or a wait, unless it was too short.
+    /// Adds work that took any time, or a wait of at least `SHORTEST_WAIT`.
     pub fn record(&self, place: SpanPlace, work: TimedWork) {
         let SpanPlace { device, partition } = place;
         let TimedWork { kind, name: (word, number), start, time, bytes, waiting } = work;
@@ -187,7 +187,7 @@ impl Recorder {
     }
 }
 
-/// Joins each span with the next one of the same work, or the same reason to wait. There are few of these, so about half are left.
+/// Joins each span with the next one of the same name and kind. There are few names, so about half of the spans remain.
 fn join_pairs(spans: &mut Vec<Span>) {
     let mut joined: Vec<Span> = Vec::with_capacity(spans.len() / 2 + 2);
     // The places in `joined` of spans that have no partner yet.

@@ -30,13 +30,13 @@ pub fn public(path: &Path) -> Cow<'_, Path> {
     let named = named.split(['?', '#']).next().unwrap_or_default();
     let (authority, path) = named.split_at(named.find(['/', '\\']).unwrap_or(named.len()));
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    // A password may contain one of the characters above; then what comes before is no host.
+    // A password may contain one of the characters above; then `host` is none.
     let shown =
         if is_host(host) { format!("{scheme}://{slashes}{host}{path}") } else { format!("{scheme}://{HIDDEN}") };
     Cow::Owned(shown.into())
 }
 
-/// Whether it is a name or an address, perhaps with a port.
+/// Whether `host` is a name or an address, with or without a port.
 fn is_host(host: &str) -> bool {
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.contains(']') => (name, port),

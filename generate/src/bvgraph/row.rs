@@ -20,8 +20,6 @@ pub(super) const SHORTEST_INTERVAL: usize = 4;
 
 pub(super) const ZETA_K: usize = 3;
 
-type BitMemory = BufBitWriter<BE, MemWordWriterVec<u64, Vec<u64>>>;
-
 pub(super) trait BitSink {
     fn unary(&mut self, number: u64);
     fn gamma(&mut self, number: u64);
@@ -43,7 +41,7 @@ impl BitSink for BitCount {
 }
 
 pub(super) struct RowStream {
-    bits: BitMemory,
+    bits: BufBitWriter<BE, MemWordWriterVec<u64, Vec<u64>>>,
     written: u64,
 }
 

@@ -10,7 +10,7 @@ use super::OrientedGraph;
 use super::file::Layout;
 use super::index::{BlockEntry, BlockIndex, DegreeRun};
 use super::layout::{GraphSection, PAGE, ROWS};
-use super::rows::{put_block, put_distances};
+use super::rows::tests::encoded;
 use super::store::{BlockStore, GraphFile};
 use trimill_counting::VertexSetBuilder;
 use trimill_system::Kind;
@@ -22,9 +22,7 @@ const FAR: u64 = (1 << 32) + 5;
 /// Writes the file of a graph whose ranks 3 to 8 are a clique after rows that are holes, and returns the graph as opened from it.
 fn clique_behind_holes(path: &Path) -> OrientedGraph {
     let rows: Vec<Vec<u32>> = (3..9).map(|rank| (3..rank).collect()).collect();
-    let (mut clique, mut distances) = (Vec::new(), Vec::new());
-    rows.iter().for_each(|row| put_distances(row, &mut distances));
-    put_block(&rows.iter().map(|row| row.len() as u32).collect::<Vec<_>>(), &distances, &mut clique);
+    let clique = encoded(&rows);
     let (mut entries, mut arc, mut position) = (Vec::new(), 0, 0);
     for (rank, arcs) in (0..).zip(HOLES) {
         entries.push(BlockEntry { first_rank: rank, first_arc: arc, position, checksum: 1 });

@@ -21,7 +21,7 @@ use trimill_system::memory::TakenMemory;
 use trimill_system::timeline::TrackKind;
 use trimill_system::{Bytes, Control, Result, parallel};
 
-/// Memory of a partition in a batch, apart from its sets: blocks of its spill that are not full yet.
+/// Memory of a partition in a batch for blocks of its spill that are not full yet.
 pub const BUFFERS: Bytes = Bytes::mib(3);
 
 /// Bytes of filtered rows, per thread, that are queued for writing; as many are being filtered meanwhile.
@@ -43,7 +43,7 @@ impl Builder<'_> {
             Ok(Growing { writer, held, cuts: RowBlockCuts::new(self.row_block_limit) })
         };
         let mut growing = parallel::try_map(&kept, begin)?;
-        // Two for each thread: what it found before is written while it finds more.
+        // Two for each thread: one is written while the other is filled.
         let buffers = || (0..rayon::current_num_threads()).map(|_| FoundRows::default()).collect::<Vec<_>>();
         let (mut found, mut empty) = (buffers(), buffers());
         graph.pass(block, Direction::Rising, control, |rows| {
@@ -143,7 +143,7 @@ impl FoundRows {
     }
 }
 
-/// Filters the rows of `ranks` for one partition, and encodes what is kept, in local numbers; by the popcount instruction, if any.
+/// Filters the rows of `ranks` for one partition, and encodes what is kept, in local numbers.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn filter(
     kept: &Kept,

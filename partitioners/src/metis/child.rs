@@ -57,7 +57,7 @@ fn partition(task: &MetisTask, parts: &mut [i32]) -> Result<()> {
     }
 }
 
-/// Asks the system to kill this process when its parent, whose id is the only argument, ends. Fails if it has ended already.
+/// Asks the system to kill this process when its parent ends, whose id is the only argument. Fails if the parent has ended already.
 fn die_with_parent(args: impl IntoIterator<Item = OsString>) -> Result<()> {
     let misused =
         || Error::usage("this sub-command is for the program itself").advice("use --partitioner metis instead");

@@ -19,15 +19,9 @@ pub(super) fn remove(graph: Symmetric) -> (Symmetric, Islands) {
     let mut kept = weights.clone();
     if is_island.contains(&true) {
         offsets.dedup();
-        let mut next = 0;
-        let places: Vec<i32> = is_island
-            .iter()
-            .map(|&island| {
-                let place = next;
-                next += i32::from(!island);
-                place
-            })
-            .collect();
+        let places =
+            is_island.iter().scan(0, |next, &island| Some(std::mem::replace(next, *next + i32::from(!island))));
+        let places: Vec<i32> = places.collect();
         successors.iter_mut().for_each(|successor| *successor = places[*successor as usize]);
         let mut islands = is_island.iter();
         kept.retain(|_| islands.next() == Some(&false));
@@ -36,7 +30,7 @@ pub(super) fn remove(graph: Symmetric) -> (Symmetric, Islands) {
 }
 
 impl Islands {
-    /// All vertices' parts; `others`: those of vertices that are not isolated. Isolated ones, in order, get the then lightest part.
+    /// The parts of all vertices, from `others`, those of vertices with edges. Isolated vertices, in order, go to the lightest part so far.
     pub(super) fn restore(&self, others: Vec<u32>, parts: u32) -> Vec<u32> {
         if others.len() == self.weights.len() {
             return others;

@@ -39,7 +39,6 @@ fn successor(entry: u64) -> u32 {
     (entry >> 32) as u32
 }
 
-/// Builds the symmetric graph, unless it has too many arcs.
 pub(super) fn build(graph: &RowsById, run: u32, options: &MetisOptions<'_>) -> Result<Symmetric> {
     let (vertices, control) = (graph.vertices().div_ceil(run), options.control);
     let found = AtomicU64::new(0);

@@ -20,7 +20,7 @@ impl Assignment {
         Self { part_of, counts }
     }
 
-    /// The same by rank, if this is by id; `order` has the vertex of each rank.
+    /// Turns an assignment by id into one by rank; `order` has the vertex of each rank.
     #[must_use]
     pub fn by_rank(&self, order: &[u32]) -> Self {
         let part_of = order.par_iter().map(|&vertex| self.part_of[vertex as usize]).collect();

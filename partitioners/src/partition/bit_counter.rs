@@ -22,7 +22,7 @@ impl Default for BitCounter {
     }
 }
 
-/// A full adder at each of 64 places: the lower and the higher bit of the sum.
+/// 64 full adders: the lower and the higher bits of the sums.
 #[inline]
 fn sum(a: u64, b: u64, c: u64) -> [u64; 2] {
     let either = a ^ b;

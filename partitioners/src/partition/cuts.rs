@@ -36,19 +36,19 @@ impl RowBlockCuts {
         self.next = place + 1;
     }
 
-    /// Where the row blocks end that ended before the last row, each once.
+    /// The ends of the row blocks that were completed since the last call.
     pub fn ended(&mut self) -> std::vec::Drain<'_, u32> {
         self.ended.drain(..)
     }
 
-    /// Where all remaining row blocks end, up to `numbered` locals and proxies together; at least one.
+    /// The ends of all remaining row blocks, at least one; the last is `numbered`.
     pub fn finish(mut self, numbered: u32) -> Vec<u32> {
         self.cover(numbered);
         self.end_at(numbered);
         self.ended
     }
 
-    /// Extends the row block to `end` over locals, of which it only has bits, and cuts it wherever these exceed a limit.
+    /// Extends the row block to `end` over locals, which add only bits to it, and cuts it where these exceed a limit.
     fn cover(&mut self, end: u32) {
         loop {
             let reached = end.min(self.start.saturating_add(self.longest));

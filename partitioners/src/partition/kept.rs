@@ -1,9 +1,9 @@
 //! Finds what several partitions keep, in one pass over the rows in rank order (LSTC, Algorithm 1, lines 5, 6, Algorithm 2).
 //!
-//! Input: the graph, the partition of each vertex, some of the partitions. Output: a [`Kept`] for each. All marks of an arc `a -> b` follow from
-//! the partitions of its ends: `b` is pointed at where `a` is local, and each end is present where the other is local. At level `zero-indegree` a
-//! second pass, in descending rank order, keeps what the locals reach: arcs lead to smaller ranks, so whether a vertex is kept is known before its
-//! row is read. Cost: one reading (two at level `zero-indegree`) for all partitions together; at most `3 n / 8` bytes per partition.
+//! Input: the graph, the partition of each vertex, some of the partitions. Output: a [`Kept`] for each. An arc `a -> b` makes `b` a successor of a
+//! local in the partition of `a`, and puts each end into the partition of the other. At level `zero-indegree` a second pass, in descending rank
+//! order, keeps what the locals reach: arcs lead to smaller ranks, so whether a vertex is kept is known before its row is read. Cost: one reading
+//! (two at level `zero-indegree`) for all partitions together; at most `3 n / 8` bytes per partition.
 
 use std::time::{Duration, Instant};
 
@@ -71,7 +71,11 @@ pub fn kept(
     let empty = || (0..parts.len()).map(|_| VertexSetBuilder::new(passes.graph.vertices())).collect::<Vec<_>>();
     let mut sets = empty();
     passes.each_row(|rank, row| match level {
-        Prune::Direct => mark_pointed(&chosen, &sets, rank, row),
+        Prune::Direct => {
+            if let Some(place) = chosen.place(rank) {
+                row.iter().for_each(|&successor| sets[place].set(successor));
+            }
+        }
         Prune::None | Prune::ZeroIndegree => mark_present(&chosen, &sets, rank, row),
     })?;
     let marking = start.elapsed();
@@ -103,12 +107,6 @@ pub fn kept(
         Prune::None | Prune::ZeroIndegree => [marking, start.elapsed()],
     };
     Ok((kept, times))
-}
-
-fn mark_pointed(chosen: &ChosenPartitions<'_>, sets: &[VertexSetBuilder], rank: u32, row: &[u32]) {
-    if let Some(place) = chosen.place(rank) {
-        row.iter().for_each(|&successor| sets[place].set(successor));
-    }
 }
 
 fn mark_present(chosen: &ChosenPartitions<'_>, sets: &[VertexSetBuilder], rank: u32, row: &[u32]) {

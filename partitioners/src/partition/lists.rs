@@ -17,10 +17,10 @@ use trimill_system::Result;
 use trimill_system::control::Task;
 use trimill_system::mapped::zeros;
 
-/// Units of 4 bytes for a partition's sums, in addition to its entries in lists.
+/// Units of 4 bytes that a partition's sums take, besides its entries in lists.
 const OF_PARTITION: u64 = size_of::<PartitionSums>() as u64 / 4;
 
-/// A bit of an entry: whether the partition keeps the vertex, apart from the tails of level `direct`. The bits above are the partition.
+/// The lowest bit of an entry: whether the partition keeps the vertex (`direct`: whether it is a successor of a local). The rest is the partition.
 const KEPT: u32 = 1;
 
 /// If one list is longer than the other by more than this factor, it is searched for the other's entries; otherwise both are merged.

@@ -19,9 +19,8 @@ use trimill_system::{Result, parallel};
 /// The words of a vertex, next to each other because they are read together.
 #[derive(Default)]
 struct MaskWords {
-    /// The partitions whose induced subgraph has it.
     induced: AtomicU64,
-    /// The partitions in which a local vertex points at it; after [`Masks::sweep`], those that keep it.
+    /// The partitions with a local of which it is a successor; after [`Masks::sweep`], those that keep it.
     reached: AtomicU64,
 }
 
@@ -84,9 +83,8 @@ impl<'a> Masks<'a> {
         if bit < 64 { 1 << bit } else { 0 }
     }
 
-    /// Algorithm 2 of LSTC for 64 partitions: `reached` becomes the partitions that keep a vertex: removing proxies without an in-arc until
-    /// none is left leaves what is reachable from a local. Arcs lead to smaller ranks, so blocks are taken in descending order, each in
-    /// parallel: what a block propagates to lower ones is final, and a row is read again only when its word grew within its own block.
+    /// Algorithm 2 of LSTC for 64 partitions: `reached` becomes the partitions that keep a vertex, those in which it can be reached from a local.
+    /// Arcs lead to smaller ranks, so blocks come in descending order; within one, in parallel, a row is visited again if its word changed.
     fn sweep(&self) -> Result<()> {
         const CHUNK: usize = 256;
         let ranks = 0..self.passes.graph.vertices();
@@ -121,7 +119,6 @@ impl<'a> Masks<'a> {
         })
     }
 
-    /// The sums of all bits.
     fn count(&self) -> Result<[[u64; 64]; 5]> {
         let mut all = [[0_u64; 64]; 5];
         self.passes.pass(Direction::Rising, |block| {

@@ -44,17 +44,10 @@ mod tests {
     fn gaps_and_overlaps_are_found() {
         let ranks = |locals: Range<u32>, heads: Range<u32>| LocalsAndHeads { locals, heads };
         let whole = [ranks(0..4, 0..4), ranks(4..9, 0..2), ranks(4..9, 2..9), ranks(9..10, 0..10)];
-        assert!(
-            LocalsAndHeads::tile(&whole, 10)
-                && LocalsAndHeads::tile(&[LocalsAndHeads::of(0..3)], 3)
-                && LocalsAndHeads::tile(&[], 0)
-        );
-        assert!(LocalsAndHeads::tile(&[LocalsAndHeads::of(0..0)], 0));
-        assert!(
-            !LocalsAndHeads::tile(&whole, 11)
-                && !LocalsAndHeads::tile(&whole[..3], 10)
-                && !LocalsAndHeads::tile(&whole[1..], 10)
-        );
+        let tile = LocalsAndHeads::tile;
+        assert!(tile(&whole, 10) && tile(&[LocalsAndHeads::of(0..3)], 3));
+        assert!(tile(&[], 0) && tile(&[LocalsAndHeads::of(0..0)], 0));
+        assert!(!tile(&whole, 11) && !tile(&whole[..3], 10) && !tile(&whole[1..], 10));
         for (at, wrong) in [
             (0, ranks(0..3, 0..3)),
             (1, ranks(4..9, 0..1)),
@@ -66,7 +59,7 @@ mod tests {
         ] {
             let mut all = whole.clone();
             all[at] = wrong;
-            assert!(!LocalsAndHeads::tile(&all, 10), "{all:?}");
+            assert!(!tile(&all, 10), "{all:?}");
         }
     }
 }

@@ -16,7 +16,7 @@ pub struct RowBlockTotals {
 }
 
 impl RowBlockTotals {
-    /// Exactly those of row blocks of these bytes, without a spill.
+    /// The exact totals of row blocks of these bytes, without a spill.
     pub fn of(row_blocks: impl Iterator<Item = Bytes> + Clone) -> Self {
         let (many, largest_row_block) =
             (row_blocks.clone().count() as u64, row_blocks.clone().max().unwrap_or_default());

@@ -31,11 +31,11 @@ pub(super) const VALUE_BYTES: u64 = 5;
 #[derive(Debug, Clone, Copy)]
 pub enum RowNumbers<T> {
     Each(T),
-    /// All rows' numbers are below this.
+    /// An exclusive bound of all numbers.
     Below(u32),
 }
 
-/// Where the rows' numbers go, or what bounds them; and where their ends go, as offsets from `base` on.
+/// Buffers for the rows' numbers, or their bound, and for their ends, to which `base` is added.
 pub struct RowEndsMut<'a, O> {
     pub numbers: RowNumbers<&'a mut [u32]>,
     pub ends: &'a mut [O],
@@ -61,7 +61,7 @@ pub(super) fn ascending(bytes: &[u8], bound: u32, into: &mut [u32]) -> Result<()
     if undo_distances(&many, into, std::iter::once(bound.into())) { Ok(()) } else { Err("ranks beyond the largest") }
 }
 
-/// Reads what comes before the `arcs` successors: numbers, and the lengths of `rows` rows into `lengths`; returns the bytes it takes.
+/// Reads numbers, and the lengths of `rows` rows into `lengths`; returns where the `arcs` successors begin.
 fn before_successors(
     bytes: &[u8],
     own: &mut RowNumbers<&mut [u32]>,

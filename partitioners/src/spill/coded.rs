@@ -1,6 +1,5 @@
-//! Rows that are not yet joined to a block: numbers and lengths as plain values, successors encoded. Input: rows of local numbers, from the code that
-//! filters them. Output: the bytes of a block ([`super::block`]). Encoded rows take 1 to 2 bytes per arc, so rows are encoded right where they are
-//! filtered, and only these bytes are moved after that.
+//! Filtered rows that are not yet in a block: numbers and lengths as plain values, successors encoded. Output: the bytes of a block
+//! ([`super::block`]). Encoded rows take 1 to 2 bytes per arc, so rows are encoded where they are filtered, and only these bytes are moved.
 
 use trimill_graph::leb128::{BATCH_BYTES, SOME, put_batch};
 

@@ -27,13 +27,12 @@ pub(super) fn damaged(path: &Path, found: impl Into<String>) -> Error {
     Error::data(path, found).advice(REBUILD)
 }
 
-/// Figures of a partition that are known before its sections are written.
+/// What is known of a partition before its sections are written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PartitionHeader {
     #[serde(with = "hex")]
     pub fingerprint: u128,
     pub partition: u32,
-    /// Locals and kept proxies.
     pub numbered: u32,
     #[serde(flatten)]
     pub size: PartitionSize,
@@ -102,7 +101,7 @@ impl SpillHeader {
     }
 }
 
-/// The checksum that a header's bytes should have. Through the index's checksum it covers the whole file.
+/// The checksum of a header; through the index's checksum it covers the whole file.
 pub(super) fn checksum(header: &[u8; HEADER_BYTES]) -> u64 {
     xxh3_64(&header[..CHECKSUM_AT])
 }

@@ -88,7 +88,7 @@ impl SpillIndex {
         Ok(index)
     }
 
-    /// Parses an index; its length must agree with what it lists.
+    /// `None` if the length contradicts the counts.
     fn fields(bytes: &[u8]) -> Option<Self> {
         let (counts, lists) = bytes.split_first_chunk::<COUNTS_BYTES>()?;
         let [rank_blocks, resident_blocks, many, nothing] = bytemuck::cast::<_, [u32; 4]>(*counts).map(|n| n as usize);
@@ -134,7 +134,7 @@ impl SpillIndex {
         4 * values(self.resident().contains(&i), rows.into(), arcs)
     }
 
-    /// Errors: how it contradicts itself or the header.
+    /// Errors: what contradicts the header or the rest of the index.
     pub(super) fn check(&self, header: &SpillHeader) -> Result<(), String> {
         let of = &header.partition;
         let mut raw = 0u64;

@@ -52,11 +52,9 @@ pub struct ManifestPartition {
     pub id: u32,
     pub file: String,
     pub bytes: u64,
-    /// The checksum in the file's header, which covers the whole file.
     #[serde(with = "hex")]
     pub checksum: u64,
     pub locals: u32,
-    /// Locals and kept proxies.
     pub numbered: u32,
     pub proxies_induced: u64,
     pub proxies_kept: u64,

@@ -109,7 +109,6 @@ impl SpillReader {
         self.index.row_blocks.len()
     }
 
-    /// The index's entry for row block `i` (below [`SpillReader::row_blocks`]).
     pub fn row_block_info(&self, i: usize) -> &RowBlockInfo {
         &self.index.row_blocks[i]
     }

@@ -83,7 +83,6 @@ impl SpillReader {
         self.read_resident_run(0..self.resident_blocks(), false, into)
     }
 
-    /// For [`SpillReader::read_resident_run`].
     pub fn resident_blocks(&self) -> usize {
         self.index.resident_blocks
     }
@@ -249,8 +248,7 @@ impl SpillReader {
         stored: &mut Vec<u8>,
         into: &'b mut Vec<u8>,
     ) -> Result<&'b [u8], String> {
-        let room = resized(std::mem::take(into), block.plain).map_err(|error| error.to_string())?;
-        *into = room;
+        *into = resized(std::mem::take(into), block.plain).map_err(|error| error.to_string())?;
         self.fill(block, decoder, stored, into)?;
         Ok(into)
     }
@@ -273,8 +271,7 @@ impl SpillReader {
                 checked(into)
             }
             Codec::Zstd => {
-                let read = resized(std::mem::take(stored), block.stored).map_err(|error| error.to_string())?;
-                *stored = read;
+                *stored = resized(std::mem::take(stored), block.stored).map_err(|error| error.to_string())?;
                 self.store.read(stored, block.offset).map_err(unreadable)?;
                 checked(stored)?;
                 decompress(decoder, stored, into)

@@ -20,7 +20,6 @@ pub struct SpillReport {
     pub bytes: u64,
     pub version: u32,
     pub codec: Codec,
-    /// The header's checksum, which covers the whole file.
     #[serde(with = "hex")]
     pub checksum: u64,
     #[serde(flatten)]

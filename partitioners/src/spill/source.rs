@@ -12,7 +12,6 @@ pub struct Spilled {
 }
 
 impl Spilled {
-    /// From the first block on.
     pub fn new(spill: SpillReader) -> Self {
         Self { spill, next: 0, encoded: false }
     }

@@ -85,7 +85,7 @@ impl SpillWriter {
         })
     }
 
-    /// Adds the ranks of the vertices, ascending.
+    /// `ranks` must ascend.
     pub fn ranks(&mut self, mut ranks: impl Iterator<Item = u32>) -> Result<()> {
         loop {
             let some: Vec<u32> = ranks.by_ref().take(FULL as usize).collect();
@@ -129,7 +129,7 @@ impl SpillWriter {
         Ok(())
     }
 
-    /// Completes the file and gives it its name, replacing any. Panics when a reader would refuse it: when what was added contradicts the header.
+    /// Completes the file and gives it its name, replacing any. Panics when what was added contradicts the header.
     pub fn finish(mut self) -> Result<SpillSummary> {
         self.close(BlockSection::Resident);
         self.flush()?;

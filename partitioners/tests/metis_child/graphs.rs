@@ -26,14 +26,18 @@ pub(crate) fn cut(graph: &RowsById, parts: &[u32]) -> u64 {
     (0..).zip(parts).map(cut_of).sum()
 }
 
-/// `cliques` cliques of `size` vertices, each joined to the next by an edge, the last to the first. Clique `c` begins with vertex `c * size`.
 pub(crate) fn ring_of_cliques(cliques: u32, size: u32) -> RowsById {
+    oriented(cliques * size, &edges_of_ring(cliques, size))
+}
+
+/// `cliques` cliques of `size` vertices, each joined to the next by an edge, the last to the first. Clique `c` begins with vertex `c * size`.
+pub(crate) fn edges_of_ring(cliques: u32, size: u32) -> Vec<(u32, u32)> {
     let mut edges = Vec::new();
     for c in 0..cliques {
         edges.extend((0..size).flat_map(|v| (0..v).map(move |u| (c * size + u, c * size + v))));
         edges.push((c * size, (c + 1) % cliques * size + 1));
     }
-    oriented(cliques * size, &edges)
+    edges
 }
 
 /// A multiplicative congruential graph: no structure, so METIS takes long. About `degree * vertices` edges.

@@ -8,7 +8,7 @@ use trimill_partitioners::metis::{MetisAssignment, MetisOptions, assign};
 use trimill_system::child::Helper;
 use trimill_system::{Bytes, Control, Error, Kind};
 
-use crate::graphs::{cut, oriented, ring_of_cliques, scrambled};
+use crate::graphs::{cut, edges_of_ring, oriented, ring_of_cliques, scrambled};
 use crate::{CHILD, endings};
 
 type Test = (&'static str, fn());
@@ -63,12 +63,16 @@ pub(crate) fn found(graph: &RowsById, options: &MetisOptions<'_>, dir: &TempDir)
     assignment
 }
 
+/// Whether all vertices of each run of `length` have the same part.
+fn runs_are_whole(parts: &[u32], length: usize) -> bool {
+    parts.chunks(length).all(|run| run.iter().all(|&part| part == run[0]))
+}
+
 fn a_ring_of_cliques_is_cut_at_its_joints() {
     let (dir, graph) = (TempDir::new().unwrap(), ring_of_cliques(24, 20));
     for parts in [2, 3, 4, 8, 12] {
         let assignment = found(&graph, &options(parts, &dir), &dir);
-        let whole = |clique: &[u32]| clique.iter().all(|&part| part == clique[0]);
-        assert!(assignment.parts.chunks(20).all(whole), "{parts} parts split a clique");
+        assert!(runs_are_whole(&assignment.parts, 20), "{parts} parts split a clique");
         // The optimum is one joint for each part. METIS is a heuristic, and a part may consist of two pieces.
         let joints = u64::from(parts)..=2 * u64::from(parts);
         assert!(joints.contains(&assignment.cut), "{} joints for {parts} parts", assignment.cut);
@@ -81,21 +85,18 @@ fn contraction_keeps_runs_together() {
     for run in [1, 4, 10, 20, 40] {
         let assignment = found(&graph, &MetisOptions { contract: Some(run), ..options(4, &dir) }, &dir);
         assert!((4..=8).contains(&assignment.cut), "runs of {run}: {} of 24 joints", assignment.cut);
-        assert!(assignment.parts.chunks(run as usize).all(|run| run.iter().all(|&part| part == run[0])));
+        assert!(runs_are_whole(&assignment.parts, run as usize));
     }
     // A run length that does not divide the cliques: the best cut is worse, but runs stay together.
     let assignment = found(&graph, &MetisOptions { contract: Some(7), ..options(4, &dir) }, &dir);
-    assert!(assignment.parts.chunks(7).all(|run| run.iter().all(|&part| part == run[0])));
+    assert!(runs_are_whole(&assignment.parts, 7));
 }
 
 /// A ring of 12 cliques, and as many vertices in runs without edges to other runs.
 fn runs_without_outer_edges_fill_the_lightest_parts() {
     let dir = TempDir::new().unwrap();
-    let mut edges = Vec::new();
-    for c in 0..12 {
-        edges.extend((0..10).flat_map(|v| (0..v).map(move |u| (c * 10 + u, c * 10 + v))));
-        edges.push((c * 10, (c + 1) % 12 * 10 + 1));
-        let alone = 120 + c * 10;
+    let mut edges = edges_of_ring(12, 10);
+    for alone in (120..240).step_by(10) {
         edges.extend((1..10).map(|v| (alone, alone + v)));
     }
     let graph = oriented(240, &edges);

@@ -111,11 +111,16 @@ fn planned(call: Call) -> Option<&'static FaultPlan> {
     (plan.call == call).then_some(plan)
 }
 
-/// To be called once at each call of this kind; returns the fault to inject.
+/// The fault to inject at this call, if any; counts the calls of the planned kind.
 pub(super) fn next(call: Call) -> Option<Fault> {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     let plan = planned(call)?;
     (CALLS.fetch_add(1, Ordering::Relaxed) + 1 == plan.at).then_some(plan.fault)
+}
+
+/// Injects the fault of this call, if any.
+pub(super) fn inject_at(call: Call) -> io::Result<()> {
+    next(call).map_or(Ok(()), Fault::inject)
 }
 
 /// To be called with the bytes of each read of what the program wrote.
@@ -127,26 +132,18 @@ pub(super) fn after_read_back(bytes: &mut [u8]) -> io::Result<()> {
 }
 
 pub fn before_device() -> Result<()> {
-    match next(Call::Device) {
-        None => Ok(()),
-        Some(fault) => fault.inject().map_err(|_| Error::resource("the device was lost")),
-    }
+    inject_at(Call::Device).map_err(|_| Error::resource("the device was lost"))
 }
 
 pub fn before_thread() -> io::Result<()> {
-    match next(Call::Thread) {
-        None => Ok(()),
-        Some(fault) => fault.inject().map_err(|_| rustix::io::Errno::AGAIN.into()),
-    }
+    inject_at(Call::Thread).map_err(|_| rustix::io::Errno::AGAIN.into())
 }
 
 /// Runs METIS by `work` in its child process, which writes the answer to the file that is its standard input.
 pub fn in_metis_child(work: impl FnOnce() -> Result<()>) -> Result<()> {
-    let moment = || match next(Call::Metis) {
-        None => Ok(()),
-        Some(fault) => fault.inject().map_err(|error| Error::resource(format!("METIS's child fails ({error})"))),
-    };
-    moment()?;
+    let fail_if_planned =
+        || inject_at(Call::Metis).map_err(|error| Error::resource(format!("METIS's child fails ({error})")));
+    fail_if_planned()?;
     work()?;
     if let Some(plan) = planned(Call::Answer) {
         let damaged = || {
@@ -156,7 +153,7 @@ pub fn in_metis_child(work: impl FnOnce() -> Result<()>) -> Result<()> {
         };
         damaged().and_then(|()| plan.fault.inject()).map_err(|error| Error::write("(standard input)", error))?;
     }
-    moment()
+    fail_if_planned()
 }
 
 impl Fault {

@@ -1,5 +1,4 @@
-//! A file or a directory that one process at a time uses. The kernel locks it while the process has it open, so it is released however the process
-//! ends.
+//! A lock on a file or a directory that one process at a time uses; the kernel releases it however the process ends.
 
 use std::fs::File;
 use std::path::Path;

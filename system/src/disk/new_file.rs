@@ -60,7 +60,7 @@ impl NewFile {
         &self.name
     }
 
-    /// Where it is now.
+    /// The temporary path.
     pub fn path(&self) -> &Path {
         self.file.path()
     }
@@ -127,8 +127,8 @@ impl Write for NewFile {
         pass(bytes, |bytes| self.file.as_file_mut().write_all(bytes))?;
         self.written += bytes.len() as u64;
         while self.written - self.flushed >= FLUSHED {
-            // A hint to Linux to begin writing the pages, without waiting for them, so that a later `sync` waits less. Without it a table of 2.2 GB takes
-            // half a second longer on a virtual machine (docs/results/gathers-h200.txt). It may fail.
+            // A hint to Linux to begin writing the pages, so that a later `sync` waits less: a table of 2.2 GB is written half a second faster on a
+            // virtual machine (docs/results/gathers-h200.txt). It may fail.
             let _ = fadvise(self.file.as_file(), self.flushed, NonZeroU64::new(FLUSHED), Advice::DontNeed);
             self.flushed += FLUSHED;
         }

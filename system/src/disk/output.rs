@@ -71,7 +71,7 @@ fn standard(found: &Metadata) -> Option<io::Result<OwnedFd>> {
     Some(open.try_clone_to_owned())
 }
 
-/// Opens what an output is written to where it makes no file.
+/// Opens a device, a pipe, or the file of a standard stream.
 fn open_existing(path: &Path) -> io::Result<File> {
     let file = path.metadata().ok().filter(Metadata::is_file);
     match file.as_ref().and_then(standard) {
@@ -103,7 +103,6 @@ impl Output {
         Ok(Self { name: path.to_path_buf(), sink })
     }
 
-    /// As the user gave it.
     pub fn name(&self) -> &Path {
         &self.name
     }

@@ -1,4 +1,4 @@
-//! Bytes in memory while there is room, else in a file, with checksums: bytes that changed there would make a count wrong unnoticed.
+//! Bytes in memory while there is room, else in a file, with checksums.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -53,7 +53,7 @@ impl MemoryLimit {
     }
 }
 
-/// A file for what memory does not hold. It has no name, is made when needed, and removed on drop.
+/// A file without a name for what memory does not hold; made when needed, removed on drop.
 #[derive(Debug, Default)]
 pub struct Overflow {
     dir: PathBuf,
@@ -160,7 +160,7 @@ impl Overflow {
         }
     }
 
-    /// Returns to the disk what the bytes take in the file, if the file system can do that; they must not be read any more.
+    /// Frees the disk space of the bytes, if the file system can punch holes; they must not be read any more.
     pub fn free(&self, waiting: &WaitingBytes) {
         if let (WaitingBytes::File(WrittenBytes { place, .. }), Some(file)) = (waiting, self.file.get()) {
             let how = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;

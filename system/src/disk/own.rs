@@ -1,6 +1,6 @@
-//! Files and folders that are the user's own. In a folder that others can write to, a name may refer to anything: a link, a pipe, a file that
-//! somebody planted. So files that the program made on an earlier start are opened without following links and without waiting, and used only if they
-//! are regular files of the same (effective) user. Only somebody with that user's rights can create those.
+//! Files and folders that are the user's own. In a folder that others can write to, a name may refer to anything: a link, a pipe, another user's
+//! file. So files that the program made on an earlier start are opened without following links and without waiting, and used only if they are regular
+//! files of the same (effective) user, which nobody else can create.
 
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
@@ -13,29 +13,23 @@ use rustix::io::Errno;
 use super::{PRIVATE, SHARED, step};
 use crate::error::{Error, Result};
 
-fn options(read: bool, write: bool) -> OpenOptions {
-    let mut options = File::options();
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    options.read(read).write(write).custom_flags(flags.bits() as i32);
-    options
-}
-
 /// `None` if there is no such file, or it is not this user's.
 pub fn open_own(path: &Path) -> io::Result<Option<File>> {
-    opened_own(options(true, false), path)
+    opened_own(File::options().read(true), path)
 }
 
 /// As [`open_own`], for overwriting its bytes.
 pub fn open_own_to_write(path: &Path) -> io::Result<Option<File>> {
-    opened_own(options(false, true), path)
+    opened_own(File::options().write(true), path)
 }
 
 fn is_own(metadata: &Metadata) -> bool {
     metadata.is_file() && metadata.uid() == rustix::process::geteuid().as_raw()
 }
 
-fn opened(how: OpenOptions, path: &Path, will_do: fn(&Metadata) -> bool) -> io::Result<Option<File>> {
-    match how.open(path) {
+fn opened(how: &mut OpenOptions, path: &Path, will_do: fn(&Metadata) -> bool) -> io::Result<Option<File>> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    match how.custom_flags(flags.bits() as i32).open(path) {
         Ok(file) => Ok(will_do(&file.metadata()?).then_some(file)),
         Err(e) => match Errno::from_io_error(&e) {
             // Missing, a link, a pipe or a socket, a folder.
@@ -45,7 +39,7 @@ fn opened(how: OpenOptions, path: &Path, will_do: fn(&Metadata) -> bool) -> io::
     }
 }
 
-fn opened_own(how: OpenOptions, path: &Path) -> io::Result<Option<File>> {
+fn opened_own(how: &mut OpenOptions, path: &Path) -> io::Result<Option<File>> {
     match opened(how, path, is_own) {
         // Another user's file.
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => Ok(None),
@@ -55,7 +49,7 @@ fn opened_own(how: OpenOptions, path: &Path) -> io::Result<Option<File>> {
 
 /// Opens a regular file of any user for reading and writing; `None` if there is none. Errors: this user may not read and write it.
 pub fn open_plain_to_write(path: &Path) -> io::Result<Option<File>> {
-    opened(options(true, true), path, |metadata| metadata.is_file())
+    opened(File::options().read(true).write(true), path, Metadata::is_file)
 }
 
 /// The mode of a new file in `dir`, before the umask: who may not read the folder may not read the file either.

@@ -1,4 +1,4 @@
-//! Checks in advance that what a job will write fits the free space; the bytes of directories on the same disk are added.
+//! Checks in advance whether what a job will write fits the free space of each disk.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

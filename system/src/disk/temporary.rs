@@ -1,7 +1,6 @@
-//! Temporary files and directories that are removed even if their process is killed: at the next start in the same place. Each is locked by the
-//! process that uses it. The kernel releases the lock however that process ends, so what is not locked is unused, and [`sweep`] removes it. Names
-//! have a mark of the machine, because on some shared file systems locks are visible to one machine only: files of other machines are left alone. On
-//! a file system without locks, nothing is removed.
+//! Temporary files and directories that are removed even if their process is killed: at the next start in the same place. The process that uses one
+//! holds a lock on it, which the kernel releases however the process ends; [`sweep`] removes what is not locked. Names contain a hash of the machine,
+//! because on some shared file systems locks are visible to one machine only. On a file system without locks, nothing is removed.
 
 use std::ffi::OsStr;
 use std::fs::{File, Permissions};

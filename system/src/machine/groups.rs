@@ -51,7 +51,7 @@ impl Mount {
         controllers.split(',').any(|controller| controller == self.controller).then(|| Path::new(group))
     }
 
-    /// The least limit of `group` and its visible ancestors. In a container the group may have an outside name; its own group is then the mounted one.
+    /// The least limit of `group` and its visible ancestors. In a container `group` may be a name on the host; then the mounted group counts.
     fn least_limit(&self, root: &Path, group: &Path) -> Option<u64> {
         let normal = |path: &&Path| !path.components().any(|part| part == Component::ParentDir);
         let below = group.strip_prefix(&self.top).ok().filter(normal).unwrap_or(Path::new(""));

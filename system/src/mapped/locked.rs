@@ -21,13 +21,11 @@ pub struct LockedBlocks<T> {
 unsafe impl<T: Send + Sync> Sync for LockedBlocks<T> {}
 
 impl<T: Zeroable> LockedBlocks<T> {
-    /// `len` zeros in blocks of `block`.
     pub fn zeros(len: usize, block: usize) -> Self {
         let locks = (0..len.div_ceil(block.max(1))).map(|_| RwLock::default()).collect();
         Self { values: zeros(len), block, locks }
     }
 
-    /// The number of blocks.
     pub fn blocks(&self) -> usize {
         self.locks.len()
     }

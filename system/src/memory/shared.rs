@@ -1,11 +1,11 @@
-//! A memory budget that threads share.
+//! A memory budget that threads share, and what they take of it.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use crate::bytes::Bytes;
 use crate::lock;
 
-/// A memory budget that threads share; so do clones.
+/// Clones share the budget.
 #[derive(Debug, Clone)]
 pub struct SharedBudget {
     most: Bytes,
