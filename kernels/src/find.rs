@@ -1,4 +1,4 @@
-//! Looks for GPUs, and never panics. Each check needs those before: whether the driver's library exists, starts, is new enough, sees a device.
+//! Finds GPUs; never panics. The checks depend on each other in this order: the driver's library exists, starts, is new enough, sees a device.
 //! Creates no context, so takes no device memory.
 
 use std::fmt;
@@ -33,9 +33,9 @@ impl fmt::Display for Version {
 
 /// Whether the driver's library is installed, regardless of GPUs; faster than [`find()`].
 pub fn has_driver() -> bool {
-    // Of the 34 names that `cudarc` tries, which take half a millisecond, the driver for Linux has these.
-    // SAFETY: only loads the library: the one that the system's loader finds under the driver's name, whose initialisers it runs; it is the
-    // driver, installed by the administrator of the machine.
+    // The driver for Linux has these of the 34 names that `cudarc` tries, which takes half a millisecond.
+    // SAFETY: loading runs the initialisers of the library that the system's loader finds under the driver's name: the driver, which the
+    // administrator of the machine installed.
     let load = |name| unsafe { Library::new(name) };
     static PRESENT: OnceLock<bool> = OnceLock::new();
     *PRESENT.get_or_init(|| ["libcuda.so", "libcuda.so.1"].into_iter().any(|name| load(name).is_ok()))
@@ -65,7 +65,7 @@ impl From<result::DriverError> for Absence {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuInfo {
-    /// By the driver's count, under `CUDA_VISIBLE_DEVICES`.
+    /// The driver's number, under `CUDA_VISIBLE_DEVICES`.
     pub ordinal: u32,
     pub name: String,
     /// In bytes; other programs may hold some of it.

@@ -1,4 +1,4 @@
-//! The public counter. A run is copied before its call returns, so the caller gets it back.
+//! The interface of the counter. A run is copied before the call returns, so the caller gets it back.
 
 use rayon::ThreadPool;
 use trimill_counting::{CounterMemory, PartitionCount, PartitionCounter, Resident, RowBlockView, VertexCounts};

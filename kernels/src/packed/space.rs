@@ -1,7 +1,7 @@
-//! The work space: the memory for assigning and counting, beside the rows. A row block is counted in pieces (ranges of its numbers), and each piece
-//! against batches of locals, so that their data fits the work space: the piece's packed rows and table, the owners' ends, the assigned arcs, the
-//! list of owners. If all of it fits, there is one piece and one batch. Sizes grow with pieces and batches, so both are found by binary search.
-//! Counting on arcs takes 4 bytes more per chunk of rows and assigned arc.
+//! The work space: the memory for assigning and counting arcs. A row block is counted in pieces (ranges of its numbers), each against batches of
+//! locals, whose data fits the work space: the piece's packed rows and table, the owners' ends, the assigned arcs, the list of owners. If all fits,
+//! there is one piece and one batch. Sizes grow with pieces and batches, so both are found by binary search. Counting on arcs takes 4 more bytes per
+//! chunk of rows and per assigned arc.
 
 use std::ops::Range;
 
@@ -15,17 +15,17 @@ pub(super) const BLOCK: u32 = 256;
 /// Bytes for a batch of one block and a piece of one number, without its row.
 pub(super) const LEAST: u64 = 64 << 10;
 
-/// The least work space allows about ten batches and two pieces of a row block: an eighth to a quarter, per arc and per local, of what
-/// one batch of all locals would take, and twice the largest row block.
+/// The least work space, for about ten batches and two pieces of a row block: per arc and per local an eighth to a quarter of what one batch of all
+/// locals would take, and twice the largest row block.
 pub(super) const LEAST_PER_ARC: u64 = 2;
 pub(super) const LEAST_PER_LOCAL: u64 = 4;
 pub(super) const LEAST_ROW_BLOCKS: u64 = 2;
 
-/// The same if triangles are counted on arcs.
+/// As above, with counters of arcs.
 pub(super) const LEAST_PER_ARC_WITH_EDGES: u64 = 3;
 pub(super) const LEAST_ROW_BLOCKS_WITH_EDGES: u64 = 3;
 
-/// The most arcs, and owners, of a batch. Kernels number both with 32 bits, and step past the end by what a block or all warps take.
+/// The most arcs, and the most owners, of a batch: kernels number both with 32 bits, and step past the end by what a block or all warps take.
 pub(super) const MOST: u64 = (1 << 32) - (1 << 20);
 
 /// Offsets in the work space, in bytes.
@@ -44,8 +44,8 @@ pub(super) struct WorkOffsets {
     pub(super) end: u64,
 }
 
-/// The size of a piece: it covers `numbers` numbers, of which `rows` have their rows, with `arcs` successors, in the row block (none if
-/// all are local). At most `into` resident arcs lead into it.
+/// The size of a piece of `numbers` numbers, of which `rows` have their rows, with `arcs` successors, in the row block (none if all are local). At
+/// most `into` resident arcs lead into it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockRange {
     pub(super) numbers: u64,
@@ -135,7 +135,7 @@ impl ArcsBefore {
         self.before.push(self.arcs);
     }
 
-    /// To be called once, after the last row.
+    /// Call once, after the last row.
     pub(super) fn end(&mut self) {
         self.begin();
     }
@@ -196,12 +196,12 @@ pub(super) struct LocalsBatch {
     pub(super) arcs: u64,
 }
 
-/// The largest of `least..=most` that fits, or `least` if none does. If a number fits, all smaller ones must, too.
+/// The largest of `least..=most` that fits, or `least` if none does. `fits` must be monotone, as for [`largest`].
 fn longest(least: u32, most: u32, fits: impl Fn(u32) -> bool) -> u32 {
     largest(u64::from(least)..u64::from(most) + 1, |number| fits(number as u32)) as u32
 }
 
-/// The bytes of the work space with which everything is counted at once; more does not help. No row block has bytes if all are local.
+/// The bytes of the work space with which everything is counted at once; more does not help. Row blocks have no bytes if all vertices are local.
 pub(super) fn preferred_space(size: &PartitionExtent, edges: bool) -> u64 {
     let &PartitionExtent { locals, arcs, numbered, row_block_limit: row_block } = size;
     let (rows, all_local) = (row_block / 4, row_block == 0);

@@ -46,7 +46,7 @@ pub(super) fn load(source: &'static CudaSource) {
             let compiled = Arc::clone(lock(&COMPILED).entry(source.name).or_default());
             let library = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(library.path(), compiled.get_or_init(|| compile(source))).unwrap();
-            // SAFETY: compiled below, without initialisers that have an effect. It stays open when its file is gone.
+            // SAFETY: compiled below, without initialisers that have an effect. It stays open after its file is removed.
             unsafe { Library::new(library.path()) }.unwrap()
         });
     });
