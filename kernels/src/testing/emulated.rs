@@ -33,7 +33,7 @@ pub fn has_compiler() -> Option<()> {
     let there = *THERE.get_or_init(|| Command::new(compiler()).arg("--version").output().is_ok());
     if !there {
         let reason = format!("no C++ compiler: {}", compiler());
-        assert!(std::env::var_os("TRIMILL_REQUIRE_CXX").is_none_or(|v| v != "1"), "{reason}");
+        assert!(!super::is_set("TRIMILL_REQUIRE_CXX"), "{reason}");
         super::skipped(&reason);
     }
     there.then_some(())
