@@ -1,4 +1,4 @@
-//! The host's part of `cuda/primitives.cuh`: scans, sums, radix sort. The caller provides scratch memory; for its size each has a `const fn`.
+//! The host's part of `cuda/primitives.cuh`: scans, sums, radix sort. The caller provides scratch memory, whose size a `const` says for each.
 
 use super::machine::BaselineDevice;
 use trimill_kernels::engine::Grid;

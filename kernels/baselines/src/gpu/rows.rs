@@ -12,7 +12,7 @@ use super::machine::BaselineDevice;
 pub(super) struct Sections {
     offsets: u64,
     successors: u64,
-    /// Of `Rows` (`cuda/rows.cuh`).
+    /// The struct `Rows` (`cuda/rows.cuh`).
     pub(super) rows: u64,
     slot: u64,
     /// The numbers of rows and successors received.

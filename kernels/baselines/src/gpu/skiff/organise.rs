@@ -7,7 +7,7 @@ use super::{NODE, Organisation};
 
 use crate::gpu::machine::BaselineDevice;
 
-/// Number of entries that are made and copied together.
+/// Entries that are made and copied together.
 const CHUNK: usize = 1 << 20;
 
 /// The data of an organisation on the device.
@@ -34,7 +34,7 @@ impl Organised {
         }
     }
 
-    /// Makes and copies this data for rows of these lengths.
+    /// Makes the data for rows of these lengths, and copies it to the device.
     pub(super) fn send(
         machine: &mut BaselineDevice<'_>,
         organisation: Organisation,
