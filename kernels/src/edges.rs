@@ -10,8 +10,9 @@ use crate::engine::{Engine, Event, Stream};
 use crate::error::{GpuError, GpuResult};
 use trimill_counting::{EDGE_COUNTER_BYTES, PartitionExtent};
 
-pub(crate) fn missing() -> GpuError {
-    GpuError::Section("the partition was begun without counters of arcs".into())
+/// Errors: [`GpuError::Section`]: the partition was begun without counters of arcs.
+pub(crate) fn present(edges: &mut Option<EdgeCounters>) -> GpuResult<&mut EdgeCounters> {
+    edges.as_mut().ok_or_else(|| GpuError::Section("the partition was begun without counters of arcs".into()))
 }
 
 pub(crate) const SLOTS: usize = 2;
