@@ -19,7 +19,6 @@ pub(crate) struct Unpack<'a> {
     pub(crate) offsets_at: u64,
     pub(crate) wide: bool,
     pub(crate) base: u64,
-    /// Device address for the successors.
     pub(crate) successors_at: u64,
     /// The bits by which a successor is shifted right to get its bin; `None`: successors are not counted in bins.
     pub(crate) bin_shift: Option<u32>,

@@ -179,7 +179,6 @@ fn runs_are_encoded_as_described_and_decoded_from_any_place() {
     }
 }
 
-/// A store whose writes fail.
 struct Full;
 
 impl RunStore for Full {

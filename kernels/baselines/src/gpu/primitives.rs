@@ -22,7 +22,6 @@ pub(super) const SUM_BLOCKS: u64 = 512;
 /// Bytes that [`sum`] takes: the blocks' sums and the total.
 pub(super) const SUM_BYTES: u64 = 8 * (SUM_BLOCKS + 1);
 
-/// The width of the values that are scanned or summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueWidth {
     U32,

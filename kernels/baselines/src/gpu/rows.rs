@@ -7,7 +7,6 @@ use trimill_kernels::{GpuResult, RowBlockPlaces, RowBlockSlices};
 use super::TakePiece;
 use super::machine::BaselineDevice;
 
-/// Addresses on the device.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sections {
     offsets: u64,

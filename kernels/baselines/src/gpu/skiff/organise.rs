@@ -82,7 +82,6 @@ fn level(length: u32) -> u32 {
     (1..).find(|&levels| u64::from(length) <= 32u64.saturating_pow(levels)).unwrap_or(1) - 1
 }
 
-/// All rows sorted by level (stable).
 fn by_levels(lengths: &[u32]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..lengths.len() as u32).collect();
     order.sort_by_key(|&row| level(lengths[row as usize]));
