@@ -154,8 +154,7 @@ pub trait Engine: Send {
     /// Enqueues in the copy stream: copies `pieces`, one after another, to device memory at `to`.
     ///
     /// # Safety
-    /// Pieces in page-locked memory must stay unchanged until [`Self::sent`] has returned, or an event recorded after the copy is reached. Others are
-    /// read before this returns.
+    /// Pieces in page-locked memory may change only once [`Self::sent`] has returned or a later event is reached. Others are read during the call.
     unsafe fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> GpuResult<()>;
 
     /// Waits until the pieces of all copies so far may be changed.

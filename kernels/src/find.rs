@@ -1,5 +1,4 @@
-//! Finds GPUs; never panics. The checks depend on each other in this order: the driver's library exists, starts, is new enough, sees a device.
-//! Creates no context, so takes no device memory.
+//! Finds GPUs. Checks in this order: the driver's library exists, starts, is new enough, sees a device. Never panics; takes no device memory.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -34,8 +33,7 @@ impl fmt::Display for Version {
 /// Whether the driver's library is installed, regardless of GPUs; faster than [`find()`].
 pub fn has_driver() -> bool {
     // The driver for Linux has these of the 34 names that `cudarc` tries, which takes half a millisecond.
-    // SAFETY: loading runs the initialisers of the library that the system's loader finds under the driver's name: the driver, which the
-    // administrator of the machine installed.
+    // SAFETY: runs the initialisers of the library that the system's loader finds under this name: the driver that the administrator installed.
     let load = |name| unsafe { Library::new(name) };
     static PRESENT: OnceLock<bool> = OnceLock::new();
     *PRESENT.get_or_init(|| ["libcuda.so", "libcuda.so.1"].into_iter().any(|name| load(name).is_ok()))

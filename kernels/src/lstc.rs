@@ -3,10 +3,9 @@
 //!
 //! Input: a partition's resident section and its row blocks, ascending. Output: the triangles whose corner of largest number is local.
 //!
-//! The resident section stays on the device; row blocks go through two slots: one is copied while the kernel works on the other. The caller may reuse
-//! a row block once its copy is done. Not from the paper: row blocks (the paper holds a partition whole, as one row block); the list of vertices that
-//! may start a triangle, with two successors or more (in the paper every vertex gets a block; its prototype skips rows of two); the sum of the
-//! blocks' sums on the device, by blocks with fixed shares.
+//! The resident section stays on the device; row blocks go through two slots: one is copied while the kernel works on the other. Not from the paper:
+//! row blocks (the paper holds a partition whole, as one row block); the list of vertices that may start a triangle, with two successors or more (in
+//! the paper every vertex gets a block; its prototype skips rows of two); the sum of the blocks' sums on the device, by blocks with fixed shares.
 //!
 //! Device bytes ([`FOOTPRINT`]): 4 per resident arc; 24 per local (offset 8, cursor 4, sum 8, list 4); two row blocks; under 5 KiB. Counters of
 //! arcs: 4 more per resident arc, two more row blocks; those of vertices are apart ([`trimill_counting::VertexCounters`]). Probes: the rows of all

@@ -98,8 +98,7 @@ impl<T> Drop for Pinned<T> {
         if is_abandoned(&self.context) || self.context.bind_to_thread().is_err() {
             return;
         }
-        // SAFETY: registered in `new`. Copies from it are done: `StagingBuffers` waits for its own, and copies from slices of callers are done
-        // before the call that borrows them returns.
+        // SAFETY: registered in `new`. Copies from it are done: `StagingBuffers` waits for its own, and calls that borrow slices for theirs.
         let unregistered = unsafe { sys::cuMemHostUnregister(self.pointer.cast::<c_void>()) };
         if unregistered == sys::CUresult::CUDA_SUCCESS {
             // SAFETY: allocated in `new` with this layout, freed once.

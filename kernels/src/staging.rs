@@ -67,8 +67,7 @@ impl StagingBuffers {
                 to = self.send(to, filled)?;
                 filled = 0;
                 self.direct = true;
-                // SAFETY: as in `send`; the caller promised that the piece does not change. The device only reads it, and page-locked
-                // memory is never moved.
+                // SAFETY: as in `send`; the caller promised that the piece does not change, and page-locked memory is never moved.
                 unsafe { result::memcpy_htod_async(to, piece, self.stream.cu_stream()) }
                     .map_err(driver("copying to the device"))?;
                 to += piece.len() as u64;
@@ -110,8 +109,7 @@ impl StagingBuffers {
             if let Some((chunk, to)) = next {
                 let (buffer, event) = &mut self.buffers[self.next];
                 self.waiting.for_event(event, "waiting for a copy to the device")?;
-                // SAFETY: callers pass a piece of the arena. The buffer is not used again before `event` is reached, nor freed before the
-                // stream is idle (`Drop`).
+                // SAFETY: callers pass a piece of the arena. The buffer is not used before `event` is reached, nor freed before the stream is idle.
                 unsafe {
                     let from = from + (chunk * BUFFER) as u64;
                     result::memcpy_dtoh_async(&mut buffer[..to.len()], from, self.stream.cu_stream())

@@ -65,8 +65,7 @@ impl Array {
     /// The numbers of `array`.
     ///
     /// # Errors
-    /// `TypeError`: it is not aligned, not of integers in the machine's byte order, or not of one dimension. The Python code checks that
-    /// first, with better messages.
+    /// `TypeError`: not aligned, not of integers in the machine's byte order, or not of one dimension; Python code refuses that before.
     pub(crate) fn new(array: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
         let (Some((read, size, first)), &[len], &[stride]) = (typed(array), array.shape(), array.strides()) else {
             return Err(PyTypeError::new_err("not a column of integers"));

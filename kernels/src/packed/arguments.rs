@@ -1,5 +1,4 @@
-//! The kernels' arguments: the structs of `packed_words.cuh`, field by field and of the same names, but [`PackedArguments`] is `Arguments` there.
-//! Addresses are on the device; zero is null.
+//! The kernels' arguments: the structs of `packed_words.cuh` ([`PackedArguments`] is `Arguments` there). Addresses are on the device; zero is null.
 
 use bytemuck::{Pod, Zeroable};
 

@@ -1,7 +1,6 @@
 //! The work space: the memory for assigning and counting arcs. A row block is counted in pieces (ranges of its numbers), each against batches of
 //! locals, whose data fits the work space: the piece's packed rows and table, the owners' ends, the assigned arcs, the list of owners. If all fits,
-//! there is one piece and one batch. Sizes grow with pieces and batches, so both are found by binary search. Counting on arcs takes 4 more bytes per
-//! chunk of rows and per assigned arc.
+//! there is one piece and one batch. Both are found by binary search. Counting on arcs takes 4 more bytes per chunk of rows and per assigned arc.
 
 use std::ops::Range;
 
@@ -15,8 +14,7 @@ pub(super) const BLOCK: u32 = 256;
 /// Bytes for a batch of one block and a piece of one number, without its row.
 pub(super) const LEAST: u64 = 64 << 10;
 
-/// The least work space, for about ten batches and two pieces of a row block: per arc and per local an eighth to a quarter of what one batch of all
-/// locals would take, and twice the largest row block.
+/// The least work space, for about ten batches and two pieces of a row block: an eighth to a quarter of one batch of all locals, and two row blocks.
 pub(super) const LEAST_PER_ARC: u64 = 2;
 pub(super) const LEAST_PER_LOCAL: u64 = 4;
 pub(super) const LEAST_ROW_BLOCKS: u64 = 2;
@@ -44,8 +42,7 @@ pub(super) struct WorkOffsets {
     pub(super) end: u64,
 }
 
-/// The size of a piece of `numbers` numbers, of which `rows` have their rows, with `arcs` successors, in the row block (none if all are local). At
-/// most `into` resident arcs lead into it.
+/// The size of a piece of `numbers` numbers, of which the row block has `rows` rows with `arcs` successors. At most `into` resident arcs lead there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockRange {
     pub(super) numbers: u64,

@@ -117,8 +117,7 @@ impl<'e> DeviceArcs<'e> {
         Ok(())
     }
 
-    /// Makes each edge once, and the degrees of all ids, which must be below `ids`. Errors: [`GpuError::Budget`]: too little memory, or ids of more
-    /// than [`MOST_ID_BITS`] bits; what the device fails with.
+    /// Makes each edge once, and the degrees of all ids below `ids`. [`GpuError::Budget`]: too little memory, ids of over [`MOST_ID_BITS`] bits.
     pub fn clean(mut self, ids: u64) -> GpuResult<DeviceEdges<'e>> {
         self.work.engine.sent()?;
         self.work.copied.clear();

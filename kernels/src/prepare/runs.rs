@@ -52,8 +52,7 @@ impl Runs {
         self.runs.iter().map(KeyRun::len).sum()
     }
 
-    /// The buffer and the threads that move runs, reused if there are any. A new buffer has two words per key, but at most [`BUFFER`] words, and room
-    /// for at least one encoded block in each half.
+    /// The buffer and the threads that move runs, reused if there are any. A new buffer has two words per key, at most [`BUFFER`], at least 2 blocks.
     fn movers(&mut self, work: &mut PrepareSpace<'_>, keys: u64) -> GpuResult<(HostWords, RunThreads)> {
         let least = 2 * (LEAST / 8) as usize;
         let buffer = match self.buffer.take() {
