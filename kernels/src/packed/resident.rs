@@ -150,9 +150,9 @@ impl PackedCounter<'_> {
         Ok(())
     }
 
-    /// Takes the times of the resident section before row blocks reuse its events.
+    /// Ends the resident section; takes its times before row blocks reuse the events.
     pub(super) fn end_resident(&mut self) -> GpuResult<()> {
-        self.blocks.end();
+        self.blocks.mark();
         for half in 0..SLOTS.min(self.halves) {
             self.packed(half)?;
         }

@@ -120,21 +120,17 @@ impl ArcsBefore {
             if row > 0 {
                 self.arcs = ends[row - 1];
             }
-            self.begin();
+            self.mark();
         }
         self.locals += ends.len() as u32;
         self.arcs = ends.last().copied().unwrap_or(self.arcs);
     }
 
-    fn begin(&mut self) {
+    /// Notes the arcs before the next block; to be called once more after the last row.
+    pub(super) fn mark(&mut self) {
         let last = self.before.last().copied().unwrap_or(0);
         self.largest = self.largest.max(self.arcs - last);
         self.before.push(self.arcs);
-    }
-
-    /// Call once, after the last row.
-    pub(super) fn end(&mut self) {
-        self.begin();
     }
 
     pub(super) fn count(&self) -> u32 {
@@ -223,7 +219,7 @@ mod tests {
             })
             .collect();
         ends.chunks(333).for_each(|run| blocks.extend(run));
-        blocks.end();
+        blocks.mark();
         assert_eq!((blocks.locals, blocks.count()), (2000, 8));
         assert!(blocks.largest >= 5000);
         let row = 4 * 900;
@@ -262,7 +258,7 @@ mod tests {
     fn the_preferred_space_is_enough_for_everything_at_once() {
         let mut blocks = ArcsBefore::default();
         blocks.extend(&(1..=1000).map(|row| 10 * row).collect::<Vec<_>>());
-        blocks.end();
+        blocks.mark();
         let all = BlockRange { numbers: 1000, rows: 0, arcs: 0, into: u64::MAX, all_local: true, edges: false };
         let size = PartitionExtent { locals: 1000, arcs: 10_000, numbered: 1000, row_block_limit: 0 };
         let space = preferred_space(&size, false);
@@ -276,19 +272,19 @@ mod tests {
         // A row has 2^24 arcs, a block 2^32, all 256 blocks 2^40.
         let ends: Vec<u64> = (1..=1 << 16).map(|row| row << 24).collect();
         blocks.extend(&ends);
-        blocks.end();
+        blocks.mark();
         let piece = BlockRange { numbers: u64::MAX, rows: 0, arcs: 0, into: u64::MAX, all_local: true, edges: false };
         assert_eq!(blocks.cut_batch(7, u64::MAX / 2, &piece, 0), 8, "a block is the least");
         let mut blocks = ArcsBefore::default();
         blocks.extend(&ends.iter().map(|end| end >> 20).collect::<Vec<_>>());
-        blocks.end();
+        blocks.mark();
         let many = |others| blocks.cut_batch(0, u64::MAX / 2, &piece, others);
         assert_eq!(many(0), 256);
         assert_eq!(many(MOST - (1 << 16)), 256);
         assert_eq!(many(MOST + 1 - (1 << 16)), 255);
         let mut blocks = ArcsBefore::default();
         blocks.extend(&ends.iter().map(|end| end >> 8).collect::<Vec<_>>());
-        blocks.end();
+        blocks.mark();
         let end = blocks.cut_batch(0, u64::MAX / 2, &piece, 0);
         assert!(blocks.batch(0, end, &piece).arcs <= MOST && blocks.batch(0, end + 1, &piece).arcs > MOST);
     }
