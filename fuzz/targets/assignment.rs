@@ -33,12 +33,8 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
     assert_eq!(found.assignment.len(), vertices as usize);
     assert!(found.parts <= MAX_PARTS && found.assignment.iter().all(|&part| part < found.parts));
     if vertices > 0 && original(vertices - 1) < u64::MAX {
-        let text: String = found
-            .assignment
-            .iter()
-            .enumerate()
-            .map(|(id, part)| format!("{}\t{part}\n", original(id as u32)))
-            .collect();
+        let line = |(id, part): (u32, &u32)| format!("{}\t{part}\n", original(id));
+        let text: String = (0..).zip(&found.assignment).map(line).collect();
         let path = place.write("again.txt", text);
         assert_eq!(read(&path, declared).expect("written lines").assignment, found.assignment);
     }

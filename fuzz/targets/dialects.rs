@@ -1,9 +1,8 @@
 //! A known graph in a text dialect, with one deviation: reading it must give the right arcs or an error.
 //!
-//! The bytes choose the graph, the dialect, how lines are written, the deviation and its place, the file's name and its
-//! compression. It is always clear which graph is meant: no deviation removes an arc from a list that does not say how
-//! many arcs it has, and none turns an id into another one. There is one exception: a header whose number of edges is not that
-//! of the lines after it may be the first arc of a list that begins with its largest id.
+//! The bytes choose the graph, the dialect, how lines are written, the deviation and its place, the file's name and its compression. It is always
+//! clear which graph is meant: no deviation removes an arc from a list that does not say how many arcs it has, and none turns an id into another one.
+//! One exception: a header with a wrong number of edges may be the first arc of a list that begins with its largest id.
 
 use std::collections::BTreeSet;
 

@@ -14,7 +14,8 @@ use super::{Place, is_told};
 
 /// The most arcs that a target reads: a few bytes can encode billions of them.
 const MOST: usize = 1 << 16;
-const ENOUGH: &str = "enough";
+/// The message of the error by which a sink stops a reader.
+pub(super) const ENOUGH: &str = "enough";
 
 pub(super) type Arcs = Vec<(u64, u64)>;
 
@@ -58,8 +59,8 @@ pub(super) fn read(path: &Path, format: Option<Format>) -> Result<Option<Arcs>> 
     arcs(&open(path, format, None)?)
 }
 
-/// What any reader must do with any file: fail with an error that names the file, or deliver arcs that are the same when the
-/// file is read again, with tiny windows, and when they are written as text and as pairs of numbers and read again.
+/// Any reader must, for any file, fail with an error that names the file, or deliver arcs that are the same when the file is read again, with tiny
+/// windows, and when they are written as text and as pairs of numbers and read again.
 pub(super) fn check(place: &Place, path: &Path, format: Option<Format>, window: u64) {
     let usual = open(path, format, None).and_then(|source| Ok((arcs(&source)?, source)));
     let again = open(path, format, Some(window)).and_then(|source| arcs(&source));
@@ -83,7 +84,7 @@ pub(super) fn check(place: &Place, path: &Path, format: Option<Format>, window: 
     }
 }
 
-/// Whether the file is compressed or an archive: such text announces one arc a byte, and may have more.
+/// Whether the file is compressed or an archive, which announces one arc per byte, and may have more.
 fn is_packed(path: &Path) -> bool {
     const MARKS: [&[u8]; 4] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd], b"BZh", b"PK"];
     let head = std::fs::read(path).unwrap_or_default();
@@ -95,7 +96,7 @@ fn is_packed(path: &Path) -> bool {
 
 /// The arcs must be the same when they are written as text, and as pairs of 64 bits, and read again.
 fn rewritten(place: &Place, arcs: &Arcs) {
-    // A list without arcs is none.
+    // A text without arcs is not an edge list.
     if arcs.is_empty() {
         return;
     }

@@ -1,6 +1,4 @@
-//! Graph files: the bytes as a file, and as a footer and sections that are given valid checksums.
-//!
-//! For the latter, the bytes are the footer, whose checksums are replaced, a zero byte, and the sections without the gaps between them.
+//! Graph files: the bytes as a file, and as a footer, a zero byte, and sections without the gaps between them, which are given valid checksums.
 
 use trimill::testing::bytes::Bytes;
 use trimill::testing::control::Control;

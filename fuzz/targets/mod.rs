@@ -1,10 +1,9 @@
 //! The fuzz targets: every reader of untrusted bytes, and the properties that must hold for any bytes.
 //!
-//! A target takes bytes as a file and panics if a property is violated. The properties of all targets: no panic; an error
-//! is of kind data (usage for a job file) and names the file; memory is within a bound that follows from the file's size;
-//! accepted data is the same after it is written and read again. The target `dialects` takes its bytes as choices of what a
-//! file contains, so it knows the right edges. `scripts/fuzz` runs the targets under libFuzzer, `tests/stages/corpus.rs` runs them on
-//! the seeds in `fuzz/corpus/` and on a few mutations of these.
+//! A target takes bytes as a file and panics if a property is violated. The properties of all targets: no panic; an error is of kind data (usage for
+//! a job file) and names the file; memory is within a bound that follows from the file's size; accepted data is the same after it is written and read
+//! again. The target `dialects` takes its bytes as choices of what a file contains, so it knows the right edges. `scripts/fuzz` runs the targets
+//! under libFuzzer, `tests/stages/corpus.rs` on the seeds in `fuzz/corpus/` and on a few mutations of these.
 
 mod assignment;
 mod bvgraph;
@@ -29,7 +28,7 @@ use trimill::testing::input::format::Format;
 
 /// A named property that must hold for any bytes.
 pub(crate) struct Target {
-    /// The name, and that of its archive of seeds: `fuzz/corpus/NAME.tar.zst`.
+    /// Also names the archive of its seeds, `fuzz/corpus/NAME.tar.zst`.
     pub(crate) name: &'static str,
     check: fn(&Place, &[u8]),
 }
@@ -93,7 +92,7 @@ impl Place {
     }
 
     fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.dir.path().join(name);
+        let path = self.dir().join(name);
         std::fs::write(&path, bytes).expect("the temporary directory takes files");
         path
     }
@@ -107,9 +106,9 @@ fn is_told(error: &trimill::testing::error::Error, path: &Path) {
 
 /// Splits off the first `N` bytes, padded with zeros.
 fn first<const N: usize>(bytes: &[u8]) -> ([u8; N], &[u8]) {
-    let (successor, rest) = bytes.split_at(N.min(bytes.len()));
+    let (head, rest) = bytes.split_at(N.min(bytes.len()));
     let mut taken = [0; N];
-    taken[..successor.len()].copy_from_slice(successor);
+    taken[..head.len()].copy_from_slice(head);
     (taken, rest)
 }
 

@@ -10,16 +10,16 @@ use trimill::testing::input::format::Format;
 use trimill::testing::input::{Header, InputSettings, NameSink, NamedArcs, Source};
 use trimill::testing::memory::HostMemory;
 
+use super::edges::ENOUGH;
 use super::{Place, first, is_told};
 
-/// The most bytes of names that are compared: a page of a few bytes may stand for many.
+/// The most bytes of names that are compared: a few bytes of a page may decode to many.
 const MOST: usize = 1 << 20;
-const ENOUGH: &str = "enough";
 
-/// What an error says where the texts of dictionaries would take more memory than there is.
+/// Part of the error for texts of dictionaries that would take more memory than there is.
 const DICTIONARIES: &str = "dictionaries of more than";
 
-/// Names with the ends of each, in order.
+/// The names of all arcs' ends, in order, each followed by a zero byte.
 #[derive(Default)]
 struct KeptNames(Mutex<Vec<u8>>);
 
@@ -56,7 +56,7 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
     match (read(), read()) {
         (Ok(found), Ok(again)) => assert!(found == again, "other names when read again"),
         (Err(error), Err(_)) if error.to_string() == ENOUGH => {}
-        // A few bytes may stand for many texts, too.
+        // A few bytes may also decode to many texts.
         (Err(error), Err(_)) if error.kind() == Kind::Resource && error.to_string().contains(DICTIONARIES) => {}
         (Err(error), Err(_)) => is_told(&error, &path),
         (found, again) => panic!("{:?} and {:?}", found.map(|names| names.len()), again.map(|names| names.len())),

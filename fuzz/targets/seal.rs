@@ -1,4 +1,4 @@
-//! Writes valid checksums, as a faulty or malicious writer would: a fuzzer cannot guess them.
+//! Writes valid checksums, which a fuzzer cannot guess, as a faulty or malicious writer would.
 
 use std::ops::Range;
 

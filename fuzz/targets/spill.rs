@@ -23,7 +23,7 @@ fn file(place: &Place, bytes: &[u8]) {
         Err(error) => return is_told(&error, &path),
     };
     let rows = (0..spill.row_blocks()).map(|i| spill.row_block_info(i).decoded_bytes()).sum::<u64>();
-    // A few bytes can encode many rows; how many bytes these take is known from the index before any memory is allocated.
+    // A few bytes can encode many rows; the index says how many bytes these take, before any memory is allocated.
     if rows + spill.resident_decoded_bytes() > (4 << 20) {
         return;
     }

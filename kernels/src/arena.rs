@@ -1,6 +1,5 @@
-//! One allocation of device memory, and the pieces that it is cut into. Everything on the device is in one arena within the budget, so the memory
-//! used is known to the byte. Pieces begin at multiples of 256 bytes, as the driver's do; a partition takes them one by one and releases all at once.
-//! [`ArenaLayout`] keeps account.
+//! An arena: one allocation of device memory within the budget, which is cut into pieces. It has all that is on the device, so the memory used is
+//! known to the byte. Pieces begin at multiples of 256 bytes, as the driver's do; a partition takes them one by one and releases all at once.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,8 +18,7 @@ pub const fn padded(bytes: u64) -> u64 {
     bytes.next_multiple_of(ALIGNMENT)
 }
 
-/// The largest number of `range` for which `holds`, by binary search; the first one if there is none. If it holds for a number, it must hold for all
-/// smaller ones.
+/// The largest number of `range` for which `holds`, by binary search; the first one if there is none. `holds` must be monotone: true, then false.
 pub(crate) fn largest(range: Range<u64>, holds: impl Fn(u64) -> bool) -> u64 {
     first_where(range.start + 1..range.end, |number| !holds(number)) - 1
 }
@@ -45,7 +43,7 @@ impl ArenaLayout {
         self.used
     }
 
-    /// Takes a piece; returns where it begins, in bytes from the arena's beginning.
+    /// Takes a piece; returns its offset in the arena, in bytes.
     pub fn take(&mut self, bytes: u64) -> GpuResult<u64> {
         let end = bytes.checked_next_multiple_of(ALIGNMENT).and_then(|bytes| bytes.checked_add(self.used));
         match end {
@@ -95,8 +93,7 @@ impl Arena {
 impl Drop for Arena {
     fn drop(&mut self) {
         if self.address != 0 && !is_abandoned(&self.context) && self.context.bind_to_thread().is_ok() {
-            // SAFETY: allocated in `new`, freed once; the driver waits for kernels that use it. This fails only if the device
-            // is lost, and its memory with it.
+            // SAFETY: allocated in `new`, freed once; the driver waits for kernels that use it. Fails only if the device and its memory are lost.
             let _ = unsafe { result::free_sync(self.address) };
         }
     }

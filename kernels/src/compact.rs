@@ -1,7 +1,6 @@
-//! Copies rows to the device as a graph file or spill encodes them; the device unpacks them for kernels (`cuda/unpack.cu`). Encoded rows take a
-//! twentieth to a half of the bytes, so they are read and copied faster; the host only verifies their checksums. The device needs a scratch piece
-//! ([`Engine::scratch`]), through which a run goes one group of parts at a time: while a group in one half of the piece is unpacked, in a stream of
-//! its own, the next one is copied to the other half.
+//! Copies rows to the device as a graph file or spill encodes them; the device unpacks them (`cuda/unpack.cu`). Encoded rows take a twentieth to a
+//! half of the bytes, so they are read and copied faster; the host only verifies their checksums. A run goes through a scratch piece
+//! ([`Engine::scratch`]), a group of parts at a time: while one half is unpacked, in stream [`Stream::Unpack`], the other is copied.
 
 pub(crate) mod constants;
 
@@ -20,13 +19,11 @@ pub(crate) struct Unpack<'a> {
     pub(crate) offsets_at: u64,
     pub(crate) wide: bool,
     pub(crate) base: u64,
-    /// Device address for the successors.
     pub(crate) successors_at: u64,
-    /// By how many bits a successor is shifted right to find its bin, if successors are counted in bins.
+    /// The bits by which a successor is shifted right to get its bin; `None`: successors are not counted in bins.
     pub(crate) bin_shift: Option<u32>,
 }
 
-/// The number of bins; the high bits of a successor select its bin.
 pub(crate) const BINS: usize = UNPACK_BINS as usize;
 
 /// The smallest shift that gives every number below `numbered` a bin.
@@ -54,7 +51,7 @@ const fn events_of(buffer: usize) -> [Event; 2] {
     [UNPACK_EVENTS + 2 * buffer, UNPACK_EVENTS + 2 * buffer + 1]
 }
 
-/// Bytes of the scratch piece: 0 in a small arena, else a sixteenth of it, above 16 MiB a 64th, up to 32 MiB, which keeps all multiprocessors busy.
+/// Bytes of the scratch piece: 0 in a small arena, else a sixteenth of it up to 16 MiB, then a 64th up to 32 MiB: enough for all multiprocessors.
 pub const fn scratch_bytes(arena: u64) -> u64 {
     if arena < LEAST_ARENA {
         return 0;
@@ -73,7 +70,7 @@ const fn first_byte(part: &EncodedPart) -> u32 {
     part.begin.saturating_sub(1) / 16 * 16
 }
 
-/// The longest group of parts from `first` on that fits `room` bytes: its end, and the first byte to copy: a multiple of 16, before the numbers.
+/// The longest group of parts from `first` on that fits `room` bytes: its end, and the first byte to copy, a multiple of 16 before the numbers.
 fn group(parts: &[EncodedPart], first: usize, room: u64) -> (usize, u32) {
     let begin = first_byte(&parts[first]);
     let fits = |part: &EncodedPart| u64::from(part.end - begin).next_multiple_of(16) <= room;
@@ -86,7 +83,7 @@ pub(crate) const fn longest_part(scratch: u64) -> u64 {
     scratch.saturating_sub(BYTES_AT + 32)
 }
 
-/// Begins a partition: clears the error flag and the bins, if the device unpacks rows.
+/// Clears the error flag and the bins for a partition, if the device unpacks rows.
 pub(crate) fn begin(engine: &mut dyn Engine) -> GpuResult<()> {
     let scratch = engine.scratch();
     if scratch.bytes == 0 {
@@ -96,7 +93,7 @@ pub(crate) fn begin(engine: &mut dyn Engine) -> GpuResult<()> {
     engine.fill(Stream::Copy, scratch.address, 0, scratch.bytes)
 }
 
-/// Enqueues: copies the parts of a run and unpacks them. Later commands of the copy stream find them unpacked.
+/// Enqueues the copies of a run's parts and their unpacking, for which later commands of the copy stream wait.
 ///
 /// # Errors
 /// [`GpuError::Section`]: a part is larger than the scratch piece. What the device fails with.
@@ -153,7 +150,7 @@ pub(crate) unsafe fn unpack(engine: &mut dyn Engine, order: &Unpack<'_>) -> GpuR
         engine.record(Stream::Unpack, unpacked)?;
         (first, groups) = (end, groups + 1);
     }
-    // In their stream, the kernels of earlier groups come before this one.
+    // Kernels of earlier groups come before this one in their stream.
     engine.wait(Stream::Copy, events_of((groups - 1) % buffers)[1])
 }
 
@@ -181,7 +178,7 @@ mod tests {
     use crate::testing::{Double, Pace, has_compiler};
     use trimill_system::hash::mix;
 
-    /// Encoded rows, with what they are decoded to.
+    /// Encoded rows, and the rows that they are decoded to.
     #[derive(Clone)]
     struct RunOfRows {
         bytes: Vec<u8>,
@@ -289,7 +286,7 @@ mod tests {
                 damaged.bytes[at] ^= 1 << (mix(!i) % 8);
                 let many = many(&damaged.bytes);
                 if many < successors.len() || (form.is_some() && many > successors.len()) {
-                    // Too few bytes, or control bits that contradict the header: the host notices that before it copies anything.
+                    // Too few bytes, or control bits that contradict the header: the host would notice before it copies.
                     continue;
                 }
                 let (found, wrong, _) = unpacked(&damaged, true, 0, 1);

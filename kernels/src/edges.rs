@@ -1,7 +1,6 @@
-//! Counters of the triangles on each arc. A triangle adds 1 to the counters of its arcs. Two begin at its corner of the largest number, a local:
-//! counters of resident arcs stay on the device until the partition is counted. The third arc may be in a row block: no other row block adds to its
-//! counters, so they are complete, and read, when it is counted. 32 bits: an arc has fewer triangles than its ends have neighbours. Device bytes: 4
-//! per resident arc, two row blocks.
+//! Counters of the triangles on each arc. Two arcs of a triangle begin at its corner of the largest number, a local: counters of resident arcs stay
+//! on the device until the partition is counted. The third arc may be in a row block, whose counters are read once it is counted, as no other row
+//! block adds to them. 32 bits suffice: an arc has fewer triangles than its ends have neighbours. Device bytes: 4 per resident arc, two row blocks.
 
 use std::collections::VecDeque;
 
@@ -11,9 +10,9 @@ use crate::engine::{Engine, Event, Stream};
 use crate::error::{GpuError, GpuResult};
 use trimill_counting::{EDGE_COUNTER_BYTES, PartitionExtent};
 
-/// The error if counters of arcs are asked for that the partition was begun without.
-pub(crate) fn missing() -> GpuError {
-    GpuError::Section("the partition was begun without counters of arcs".into())
+/// Errors: [`GpuError::Section`]: the partition was begun without counters of arcs.
+pub(crate) fn present(edges: &mut Option<EdgeCounters>) -> GpuResult<&mut EdgeCounters> {
+    edges.as_mut().ok_or_else(|| GpuError::Section("the partition was begun without counters of arcs".into()))
 }
 
 pub(crate) const SLOTS: usize = 2;
@@ -53,7 +52,7 @@ impl EdgeCounters {
         self.unread.push_back(Unread { arcs, counted: None });
     }
 
-    /// Begins the row block of a slot: enqueues zeros before its kernels. `counted` is the event after the last of these kernels.
+    /// Begins the row block of a slot: enqueues zeros before its kernels. `counted` is the event after the last kernel.
     pub(crate) fn begin_row_block(
         &mut self,
         engine: &mut dyn Engine,
@@ -90,7 +89,7 @@ impl EdgeCounters {
             return Ok(());
         };
         engine.reach(counted)?;
-        // The kernels of the next row block continue meanwhile.
+        // In the copy stream, so that the kernels of the next row block continue.
         engine.read(Stream::Copy, at, cast_slice_mut(into))
     }
 

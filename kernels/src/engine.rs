@@ -1,8 +1,8 @@
 //! What counting methods need of a device: memory, streams and events (as CUDA's), kernels.
 //!
-//! The host enqueues commands without waiting for them. A stream runs its commands in order; streams run concurrently. An event recorded in
-//! a stream is reached when all commands before it are done; another stream or the host can wait for it. [`crate::Gpu`] is one engine;
-//! another is the test double (module `testing`): the same kernels on the host, with delays as irregular as a device's.
+//! The host enqueues commands without waiting for them. A stream runs its commands in order; streams run concurrently. An event recorded in a stream
+//! is reached when all commands before it are done; another stream or the host can wait for it. Engines are [`crate::Gpu`] and the test double
+//! (module `testing`), which runs the same kernels on the host, with delays as irregular as a device's.
 
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
@@ -27,11 +27,9 @@ pub enum Stream {
 
 pub const EXTRA_STREAMS: usize = 16;
 
-/// How many streams there may be.
 pub(crate) const STREAMS: usize = 3 + EXTRA_STREAMS;
 
 impl Stream {
-    /// Its place among all streams.
     pub(crate) const fn index(self) -> usize {
         match self {
             Self::Copy => 0,
@@ -81,7 +79,7 @@ pub struct Grid {
 pub const LONGEST_GRID: u64 = i32::MAX as u64;
 
 impl Grid {
-    /// The fewest blocks of `block` threads, at least one, with `threads` in all. Errors: [`GpuError::Shape`] above [`LONGEST_GRID`].
+    /// The fewest blocks of `block` threads, at least one, for `threads` threads. Errors: [`GpuError::Shape`] above [`LONGEST_GRID`].
     pub fn of(threads: u64, block: u32) -> GpuResult<Self> {
         let blocks = threads.div_ceil(u64::from(block)).max(1);
         if blocks > LONGEST_GRID {
@@ -156,8 +154,7 @@ pub trait Engine: Send {
     /// Enqueues in the copy stream: copies `pieces`, one after another, to device memory at `to`.
     ///
     /// # Safety
-    /// Pieces in page-locked memory must stay unchanged until [`Self::sent`] has returned, or until an event recorded after the copy is
-    /// reached. Others are read before this returns.
+    /// Pieces in page-locked memory may change only once [`Self::sent`] has returned or a later event is reached. Others are read during the call.
     unsafe fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> GpuResult<()>;
 
     /// Waits until the pieces of all copies so far may be changed.
@@ -183,7 +180,7 @@ pub trait Engine: Send {
     /// Waits for a stream, then copies from the device.
     fn read(&mut self, stream: Stream, from: u64, to: &mut [u8]) -> GpuResult<()>;
 
-    /// Waits for all streams and ignores failures: to be used when counting was given up.
+    /// Waits for all streams and ignores failures: for a count that was given up.
     fn settle(&mut self);
 
     fn read_u64(&mut self, stream: Stream, from: u64) -> GpuResult<u64> {

@@ -13,13 +13,9 @@ pub enum GpuError {
     Absent(#[from] Absence),
     #[error("there is no GPU {ordinal}; this machine has {count}, counted from 0")]
     NoSuchDevice { ordinal: u32, count: u32 },
+    /// `free`: right after the refusal, according to the driver.
     #[error("the device refused {asked} bytes; its driver says that {free} of {total} bytes are free")]
-    DeviceMemory {
-        asked: u64,
-        /// Free bytes right after the refusal, according to the driver.
-        free: u64,
-        total: u64,
-    },
+    DeviceMemory { asked: u64, free: u64, total: u64 },
     /// The arena has no room for a piece: the budget would be exceeded.
     #[error("{asked} bytes do not fit the budget: {used} of {capacity} bytes of device memory are in use")]
     Budget { asked: u64, used: u64, capacity: u64 },
@@ -31,12 +27,9 @@ pub enum GpuError {
     /// The driver has no memory for its own needs, outside the arena.
     #[error("the GPU ran out of memory beside this program's budget: {doing}: {reason}")]
     OutOfMemory { doing: &'static str, reason: String },
-    /// Sorted runs could not be stored or read again.
+    /// Sorted runs could not be stored or read again; `reason` is the message of the caller's store.
     #[error("keys of the graph could not be stored: {reason}")]
-    Store {
-        /// The message of the caller's store.
-        reason: String,
-    },
+    Store { reason: String },
     /// Sections that violate their invariants or arrive in the wrong order.
     #[error("the partition's sections are inconsistent: {0}")]
     Section(String),
@@ -49,11 +42,9 @@ pub enum GpuError {
     /// What a method does not count, or block threads or a tile width out of bounds.
     #[error("{0}")]
     Shape(String),
+    /// `name`: the image, or what is wrong with all images.
     #[error("this program has no kernels {name}; run scripts/make-images")]
-    Image {
-        /// The image's name, or what is wrong with all images.
-        name: String,
-    },
+    Image { name: String },
     /// A kernel could not be started, or failed while it ran.
     #[error("a kernel failed: {doing}: {reason}")]
     Launch { doing: &'static str, reason: String },
@@ -67,7 +58,7 @@ pub enum GpuError {
     Driver { doing: &'static str, reason: String },
 }
 
-/// Adds what to do about it.
+/// Adds advice.
 impl From<GpuError> for Error {
     fn from(error: GpuError) -> Self {
         use GpuError as E;
@@ -109,7 +100,7 @@ pub(crate) fn driver(doing: &'static str) -> impl Fn(result::DriverError) -> Gpu
     }
 }
 
-/// The error for memory that the driver did not give: `refused`, unless the device is lost or a kernel failed before, after which every call fails.
+/// The error if the driver gives no memory: `refused`, unless the device is lost or a kernel failed before, after which every call fails.
 pub(crate) fn unless_lost(error: result::DriverError, refused: GpuError) -> GpuError {
     match driver("allocating memory")(error) {
         lost @ (GpuError::Launch { .. } | GpuError::DeviceLost { .. }) => lost,

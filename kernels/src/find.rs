@@ -1,5 +1,4 @@
-//! Looks for GPUs, and never panics. Each check needs those before: whether the driver's library exists, starts, is new enough, sees a device.
-//! Creates no context, so takes no device memory.
+//! Finds GPUs. Checks in this order: the driver's library exists, starts, is new enough, sees a device. Never panics; takes no device memory.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -33,9 +32,8 @@ impl fmt::Display for Version {
 
 /// Whether the driver's library is installed, regardless of GPUs; faster than [`find()`].
 pub fn has_driver() -> bool {
-    // Of the 34 names that `cudarc` tries, which take half a millisecond, the driver for Linux has these.
-    // SAFETY: only loads the library: the one that the system's loader finds under the driver's name, whose initialisers it runs; it is the
-    // driver, installed by the administrator of the machine.
+    // The driver for Linux has these of the 34 names that `cudarc` tries, which takes half a millisecond.
+    // SAFETY: runs the initialisers of the library that the system's loader finds under this name: the driver that the administrator installed.
     let load = |name| unsafe { Library::new(name) };
     static PRESENT: OnceLock<bool> = OnceLock::new();
     *PRESENT.get_or_init(|| ["libcuda.so", "libcuda.so.1"].into_iter().any(|name| load(name).is_ok()))
@@ -65,7 +63,7 @@ impl From<result::DriverError> for Absence {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuInfo {
-    /// By the driver's count, under `CUDA_VISIBLE_DEVICES`.
+    /// The driver's number, under `CUDA_VISIBLE_DEVICES`.
     pub ordinal: u32,
     pub name: String,
     /// In bytes; other programs may hold some of it.

@@ -1,5 +1,5 @@
-//! An opened GPU: its context, streams for copies and for kernels, the loaded kernels, and its arena. Any thread may use it, one at a time. This
-//! program allocates only the arena; what the context, driver and other programs hold is reported apart.
+//! An opened GPU: its context, streams, loaded kernels, and its arena. Any thread may use it, one at a time. Only the arena is allocated here; what
+//! the context, driver and other programs hold is reported apart.
 
 mod clock;
 mod engine;
@@ -30,11 +30,11 @@ pub struct Gpu {
     /// Without bytes before [`Self::reserve`].
     arena: Arena,
     staging: StagingBuffers,
-    /// For reads of a few bytes; made by the first one.
+    /// For reads of a few bytes; allocated by the first one.
     few: Option<Pinned<u8>>,
     waiting: Waiting,
     events: Vec<CudaEvent>,
-    /// In the order of [`Stream::index`]; extra ones are created when a method asks for them.
+    /// By [`Stream::index`]; extra ones are created when a method asks for them.
     streams: Vec<Arc<CudaStream>>,
     modules: Vec<Module>,
     form: ImageForm,
@@ -55,7 +55,7 @@ impl Gpu {
         let device = found.ok_or(GpuError::NoSuchDevice { ordinal, count })?;
         let opening = driver("opening the GPU");
         let context = CudaContext::new(ordinal as usize).map_err(&opening)?;
-        // Highest priority: if unpacking waited for a counting kernel, so would the next copies.
+        // Of highest priority: if unpacking waited for a counting kernel, the next copies would, too.
         let (_, greatest) = result::stream::get_priority_range().map_err(&opening)?;
         let unpacking = context.new_stream_with_priority(greatest).map_err(&opening)?;
         let copies = context.new_stream().map_err(&opening)?;

@@ -3,10 +3,9 @@
 //!
 //! Input: a partition's resident section and its row blocks, ascending. Output: the triangles whose corner of largest number is local.
 //!
-//! The resident section stays on the device; row blocks go through two slots: the next one is copied while the kernel works on the current
-//! one. The caller may reuse a row block once its copy is done. Not from the paper: row blocks (the paper holds a partition whole, here a
-//! partition of one row block); the list of vertices that may start a triangle, with two successors or more (in the paper every vertex gets
-//! a block; its prototype skips rows of two); and that blocks' sums are added on the device, by blocks with fixed shares.
+//! The resident section stays on the device; row blocks go through two slots: one is copied while the kernel works on the other. Not from the paper:
+//! row blocks (the paper holds a partition whole, as one row block); the list of vertices that may start a triangle, with two successors or more (in
+//! the paper every vertex gets a block; its prototype skips rows of two); the sum of the blocks' sums on the device, by blocks with fixed shares.
 //!
 //! Device bytes ([`FOOTPRINT`]): 4 per resident arc; 24 per local (offset 8, cursor 4, sum 8, list 4); two row blocks; under 5 KiB. Counters of
 //! arcs: 4 more per resident arc, two more row blocks; those of vertices are apart ([`trimill_counting::VertexCounters`]). Probes: the rows of all
@@ -41,7 +40,7 @@ const SLOTS: usize = 2;
 
 const SUM_GRID: Grid = Grid { blocks: 256, threads: 256, shared: 0 };
 
-/// How many entries of the work list are made and copied together.
+/// Entries of the work list that are made and copied together.
 const LIST_CHUNK: usize = 1 << 20;
 
 /// Per resident arc a successor; per local an offset, a cursor, a sum and a work list entry; sums of sums, and all padding. Never exceeded.
@@ -108,7 +107,7 @@ struct LstcCounter<'g> {
     vertices: Option<VertexCounters>,
     edges: Option<EdgeCounters>,
     list: u64,
-    /// Its entries so far: locals that may start a triangle, each counted by one block.
+    /// Entries of the list so far: locals that may start a triangle, each counted by one block.
     work: u32,
     /// Device addresses, as are the slots'.
     sums: u64,
@@ -160,7 +159,7 @@ impl<'g> LstcCounter<'g> {
         })
     }
 
-    /// Enqueues the copies of a run; no kernel need wait: row blocks are copied later in the same stream. From now on, dropping waits for the device.
+    /// Enqueues the copies of a run. No kernel needs to wait for them: row blocks, for which kernels wait, are copied later in the same stream.
     ///
     /// # Safety
     /// As [`Engine::copy`], for the run.
@@ -230,7 +229,7 @@ impl<'g> LstcCounter<'g> {
             range_end: row_block.range.end,
             first_local: row_block.first_local,
             whole: u32::from(row_block.range == (0..self.received.numbered())),
-            // If all locals are in the list, it is not needed.
+            // A list of all locals is not needed.
             work: if u64::from(self.work) == self.locals { 0 } else { self.list },
             ..self.arguments
         };

@@ -1,5 +1,4 @@
-//! A counting method on a GPU: the memory it takes, and the counter that it begins for a partition. `lstc` and `packed` are methods of this crate;
-//! other crates, such as `trimill-baselines`, have more.
+//! A counting method on a GPU: its memory, and the counter that it begins for a partition. `lstc` and `packed` are here, others in other crates.
 
 use std::fmt::Debug;
 

@@ -48,13 +48,13 @@ use trimill_counting::{
 };
 use trimill_system::Bytes;
 
-/// How many row blocks are on the device at a time; and into how many halves the work space is divided for the resident section's copies.
+/// Row blocks on the device at a time; and halves of the work space for the resident section's copies.
 const SLOTS: usize = 2;
 
-/// Events of the resident section's copies, between those of row blocks and of batches. The host enqueues up to [`RING`] of each ahead of the device.
+/// Events of the resident section's copies, between those of row blocks and of batches, of which up to [`RING`] each are enqueued ahead.
 const RESIDENT: TimedEvents = TimedEvents::of(RING);
 
-/// The events of the copies of runs, used alternately: the resident section does not need these two of its events, which are for kernels.
+/// The events of the copies of runs, used alternately: two of [`RESIDENT`] that are for kernels, and otherwise unused.
 const COPIED: [Event; 2] = [RESIDENT.kernel, RESIDENT.counted];
 
 const fn of_row_block(row_block: usize) -> TimedEvents {
@@ -65,12 +65,12 @@ const fn of_batch(batch: usize) -> TimedEvents {
     TimedEvents::of(RING + 1 + batch % RING)
 }
 
-/// The number of threads of a block, for kernels without a constant of their own.
+/// Threads of a block, for kernels without a constant of their own.
 const THREADS: u32 = 256;
 
 const WARP: u32 = 32;
 
-/// From this mean length of rows on, a warp takes a row. If rows are shorter, most have no successor in a given small range.
+/// From this mean length of rows on, a warp takes a row. Most shorter rows have no successor in a given small range.
 const LONG_ROW: u64 = 128;
 
 /// Blocks per multiprocessor: of the kernels that take their work from a counter, and of those that go through arrays.
@@ -183,9 +183,9 @@ struct PackedCounter<'g> {
     blocks: ArcsBefore,
     /// How many resident arcs lead into each range of numbers; `None` if there is one row block, into which all of them lead.
     into: Option<ArcBounds>,
-    /// An upper bound of the resident arcs into the current row block, which the work space has room for: a tight one means few pieces.
+    /// An upper bound of the resident arcs into the current row block, for which the work space has room; the tighter, the fewer pieces.
     arcs_into: u64,
-    /// Whether the device counted `into` itself, in rows that it unpacked, and its counts were not fetched yet.
+    /// Whether the device counted `into`, in rows that it unpacked, and the counts are still there.
     binned: bool,
     vertices: Option<VertexCounters>,
     edges: Option<EdgeCounters>,
@@ -194,12 +194,12 @@ struct PackedCounter<'g> {
     /// The most bytes of a piece, unless it has only one number.
     piece_limit: u64,
     slots: [u64; SLOTS],
-    /// How many copies went into halves of the work space.
+    /// Copies into halves of the work space so far.
     halves: usize,
     runs: usize,
     row_blocks: usize,
     batches: usize,
-    /// The run that is being copied. Dropping the counter waits for the device first, which reads it.
+    /// The run that is being copied; dropping the counter first waits for the device.
     copied: Option<Resident>,
     times: DeviceTimes,
     peak_bytes: u64,
@@ -317,12 +317,12 @@ impl<'g> PackedCounter<'g> {
     }
 }
 
-/// How many lanes take a row: a warp if rows are long. `rows` and `arcs` are totals.
+/// Lanes that take a row: a warp if rows are long. `rows` and `arcs` are totals.
 fn lanes_for(rows: u64, arcs: u64) -> u32 {
     if arcs / rows.max(1) >= LONG_ROW { WARP } else { ROW_LANES }
 }
 
-/// How many lanes pack a row: one if rows are short, a warp if they are long.
+/// Lanes that pack a row: one if rows are short, a warp if they are long.
 fn packing_lanes(rows: u64, arcs: u64) -> u32 {
     if arcs / rows.max(1) < u64::from(ROW_LANES) { 1 } else { lanes_for(rows, arcs) }
 }

@@ -1,5 +1,5 @@
-//! Page-locked host memory, from which all devices copy directly. It is allocated here, in large pages if possible, and then registered with the
-//! driver: on an H200, that takes less than half the time of `cuMemAllocHost` and zeroing (256 MiB: 0.045 s against 0.11 s): fewer pages are locked.
+//! Page-locked host memory, from which all devices copy directly. It is allocated in large pages if possible and then registered with the driver. As
+//! fewer pages are locked, that takes less than half the time of `cuMemAllocHost` and zeroing (256 MiB on an H200: 0.045 s against 0.11 s).
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::c_void;
@@ -56,8 +56,8 @@ impl<T: Pod> Pinned<T> {
         }
         // SAFETY: `size` bytes were allocated there, and need not be initialized for this type.
         let bytes = unsafe { std::slice::from_raw_parts_mut(pointer.cast::<MaybeUninit<u8>>(), size) };
-        // Several threads: one alone would take longer to fault in the pages than the driver takes to lock them. Not those of a pool: the caller may
-        // hold a lock, for which another task of the pool, begun while this one waits, would wait for ever.
+        // One thread would take longer to fault in the pages than the driver takes to lock them. Not threads of a pool: while this task waited, its
+        // thread could begin another task that waits for a lock of the caller: a deadlock.
         std::thread::scope(|scope| {
             let threads = std::thread::available_parallelism().map_or(1, usize::from);
             for part in bytes.chunks_mut(ZEROED.max(size.div_ceil(threads))) {
@@ -98,8 +98,7 @@ impl<T> Drop for Pinned<T> {
         if is_abandoned(&self.context) || self.context.bind_to_thread().is_err() {
             return;
         }
-        // SAFETY: registered in `new`. Copies from it are done: `StagingBuffers` waits for its own, and copies from slices of callers are done
-        // before the call that borrows them returns.
+        // SAFETY: registered in `new`. Copies from it are done: `StagingBuffers` waits for its own, and calls that borrow slices for theirs.
         let unregistered = unsafe { sys::cuMemHostUnregister(self.pointer.cast::<c_void>()) };
         if unregistered == sys::CUresult::CUDA_SUCCESS {
             // SAFETY: allocated in `new` with this layout, freed once.

@@ -1,4 +1,4 @@
-//! What a counter on a device has received of a partition: all runs of the resident section, then row blocks that leave no gap.
+//! What a counter on a device has received of a partition: the runs of the resident section, then row blocks without a gap.
 
 use crate::engine::Engine;
 use crate::error::{GpuError, GpuResult};
@@ -33,7 +33,7 @@ impl Received {
             return Err(GpuError::Section("resident section: a run after the first row block".into()));
         }
         if run.offsets.first().is_some_and(|&first| first != self.arcs) {
-            // In this thread only: the pool's threads are reading the next run.
+            // In one thread: those of the pool are reading the next run.
             run.offsets.iter_mut().for_each(|offset| *offset += self.arcs);
         }
         check_run(run, &self.size, u64::from(self.locals), self.arcs)?;
@@ -77,7 +77,7 @@ impl Received {
         Ok(())
     }
 
-    /// The locals' numbers, which are then no longer needed here.
+    /// Moves the locals' numbers out.
     pub(crate) fn take_numbers(&mut self) -> NumberRuns {
         std::mem::take(&mut self.numbers)
     }

@@ -1,4 +1,4 @@
-//! A row block in the form that methods get, with the places of its locals' rows, and the checks that keep kernels within bounds.
+//! A row block as methods get it, with the places of its locals' rows, and the checks that keep kernels within bounds.
 
 use std::ops::Range;
 
@@ -69,7 +69,7 @@ pub(crate) fn check_run(run: &Resident, size: &PartitionExtent, locals: u64, arc
     if locals + run.offsets.len() as u64 - 1 > size.locals || last > size.arcs {
         return wrong("more rows or successors than were announced");
     }
-    // A single pass, as offsets may be a gigabyte: if they descend, the difference wraps to more than any row's length.
+    // A single pass, as offsets may take a gigabyte: where they descend, the difference wraps to more than any row's length.
     let longest = run.offsets.windows(2).fold(0, |longest, row| longest.max(row[1].wrapping_sub(row[0])));
     if longest > last - first {
         return wrong("offsets descend");
@@ -88,7 +88,7 @@ fn own_arcs(run: &Resident) -> u64 {
     run.encoded_rows().as_ref().map_or(run.successors.len() as u64, EncodedRows::arcs)
 }
 
-/// The addresses of a row block's pieces on a device. The default, null: a row block of which nothing is sent, as all of its range is local.
+/// The addresses of a row block's pieces on a device; all null (the default) if all of its range is local, so that nothing is sent.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RowBlockPlaces {
     /// Null if each number has its row in the row block.

@@ -6,7 +6,7 @@ pub struct SourceFile {
     pub text: &'static str,
 }
 
-/// A source is a static: two references to the same one are equal as pointers, and nothing compares its text.
+/// Sources are statics, so they are compared by address, not by text.
 #[derive(Debug, Clone, Copy)]
 pub struct CudaSource {
     pub name: &'static str,

@@ -1,6 +1,6 @@
-//! Page-locked host memory, through which pageable bytes are copied to the device and from it. The device copies at full speed from and to
-//! page-locked memory only. Threads fill or empty one of a few buffers while the device copies from or to another, and again only when its last copy
-//! is done (an event). The memory is not write-combined, as reading that is very slow.
+//! Page-locked host memory, through which pageable bytes are copied to the device and from it: the device copies at full speed only from and to such
+//! memory. Threads fill or empty one of a few buffers while the device copies from or to another; an event says when a buffer's last copy is done.
+//! The memory is not write-combined, as reading that is very slow.
 
 use std::collections::VecDeque;
 use std::ffi::c_void;
@@ -25,7 +25,7 @@ pub const BYTES: u64 = (BUFFER * BUFFERS) as u64;
 /// Larger pieces are worth a copy of their own, or several threads.
 pub(crate) const ALONE: usize = 1 << 20;
 
-/// The most threads that fill a buffer together: a few saturate the memory bandwidth. Kept, as starting them takes as long as a fill.
+/// The most threads that fill a buffer: a few saturate the memory bandwidth. They are kept, as starting them takes as long as a fill.
 const THREADS: usize = 8;
 
 const SHARE: usize = 256 << 10;
@@ -67,8 +67,7 @@ impl StagingBuffers {
                 to = self.send(to, filled)?;
                 filled = 0;
                 self.direct = true;
-                // SAFETY: as in `send`; the caller promised that the piece does not change. The device only reads it, and page-locked
-                // memory is never moved.
+                // SAFETY: as in `send`; the caller promised that the piece does not change, and page-locked memory is never moved.
                 unsafe { result::memcpy_htod_async(to, piece, self.stream.cu_stream()) }
                     .map_err(driver("copying to the device"))?;
                 to += piece.len() as u64;
@@ -110,8 +109,7 @@ impl StagingBuffers {
             if let Some((chunk, to)) = next {
                 let (buffer, event) = &mut self.buffers[self.next];
                 self.waiting.for_event(event, "waiting for a copy to the device")?;
-                // SAFETY: callers pass a piece of the arena. The buffer is not used again before `event` is reached, nor freed before the
-                // stream is idle (`Drop`).
+                // SAFETY: callers pass a piece of the arena. The buffer is not used before `event` is reached, nor freed before the stream is idle.
                 unsafe {
                     let from = from + (chunk * BUFFER) as u64;
                     result::memcpy_dtoh_async(&mut buffer[..to.len()], from, self.stream.cu_stream())
@@ -147,7 +145,7 @@ impl StagingBuffers {
 
 impl Drop for StagingBuffers {
     fn drop(&mut self) {
-        // The buffers are freed next. This fails only if the device is lost, and then nothing is copied any more.
+        // The buffers are freed next. Fails only if the device is lost, which then copies nothing any more.
         let _ = self.waiting.for_stream(&self.stream, "copying to the device");
     }
 }
@@ -158,8 +156,8 @@ pub(crate) fn is_pinned(bytes: &[u8]) -> bool {
     let mut ask = |at: *const u8, kind: &mut u32| {
         *kind = 0;
         let mut into = [std::ptr::from_mut(kind).cast::<c_void>()];
-        // SAFETY: one attribute, a 32-bit number; the address is only looked up. For memory unknown to the driver this call leaves the
-        // attribute unset; the call for a single attribute would fail, and compute-sanitizer would report that.
+        // SAFETY: one attribute, a 32-bit number; the address is only looked up. For memory unknown to the driver this call leaves the attribute
+        // unset; the call for a single attribute would fail, which compute-sanitizer reports.
         let answer = unsafe { sys::cuPointerGetAttributes(1, which.as_mut_ptr(), into.as_mut_ptr(), at as u64) };
         answer == sys::CUresult::CUDA_SUCCESS && *kind == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32
     };
@@ -172,7 +170,7 @@ fn threads() -> Option<ThreadPool> {
     ThreadPoolBuilder::new().num_threads(many).thread_name(|i| format!("staging-{i}")).build().ok()
 }
 
-/// Copies by several threads, since a single one reaches only a fraction of the bus bandwidth.
+/// Copies by several threads, as one reaches only a fraction of the bus bandwidth.
 fn copy_together(threads: Option<&ThreadPool>, to: &mut [u8], from: &[u8]) {
     let Some(threads) = threads.filter(|_| from.len() > ALONE) else { return to.copy_from_slice(from) };
     let copy = |(to, from): (&mut [u8], &[u8])| to.copy_from_slice(from);

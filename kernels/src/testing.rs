@@ -22,19 +22,22 @@ pub fn skipped(reason: &dyn std::fmt::Display) {
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
-/// A GPU, for one test at a time, so that memory can be measured. `None`, with a printed reason: there is none; with
-/// `TRIMILL_REQUIRE_GPU=1` that fails the test. With `TRIMILL_TEST_PTX=1` its kernels are loaded from PTX.
+/// A GPU, for one test at a time, so that memory can be measured. `None`, with a printed reason: there is none, which fails the test if
+/// `TRIMILL_REQUIRE_GPU=1`. With `TRIMILL_TEST_PTX=1` its kernels are loaded from PTX.
 pub fn gpu() -> Option<(Gpu, MutexGuard<'static, ()>)> {
     static ONE: Mutex<()> = Mutex::new(());
     let alone = lock(&ONE);
     if let Err(reason) = find() {
-        assert!(std::env::var_os("TRIMILL_REQUIRE_GPU").is_none_or(|v| v != "1"), "{reason}");
+        assert!(!is_set("TRIMILL_REQUIRE_GPU"), "{reason}");
         skipped(&reason);
         return None;
     }
-    let portable = std::env::var_os("TRIMILL_TEST_PTX").is_some_and(|v| v == "1");
-    let form = if portable { ImageForm::Portable } else { ImageForm::Best };
+    let form = if is_set("TRIMILL_TEST_PTX") { ImageForm::Portable } else { ImageForm::Best };
     Some((Gpu::open(0, form).unwrap_or_else(|error| panic!("{error}")), alone))
+}
+
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| value == "1")
 }
 
 /// The names of the fields of a struct in a source.

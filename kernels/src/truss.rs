@@ -1,5 +1,5 @@
-//! Peels a graph on a device (`cuda/truss.cu`), a round at a time. Levels and bounds come from module `truss` of crate `trimill`. The rows of all
-//! neighbours are made there, by the sort of [`crate::prepare`]. What does not fit the engine's arena, which must be free, is in page-locked host
+//! Peels a graph on a device (`cuda/truss.cu`), a round at a time; levels and bounds come from module `truss` of crate `trimill`. The device makes
+//! the rows of all neighbours, by the sort of [`crate::prepare`]. What does not fit the engine's arena, which must be free, is in page-locked host
 //! memory (module `pieces`). A round is a few kernels and one wait of the host, to read three numbers.
 
 pub(crate) mod constants;
@@ -29,17 +29,17 @@ const BLOCKS: u64 = 16;
 /// The threads that look for an edge's triangles together.
 const WARP: u32 = 32;
 
-/// How many warps look for triangles at once, per multiprocessor; and the most for one edge.
+/// Warps that look for triangles at once, per multiprocessor; and the most for one edge.
 const WARPS: u64 = 32;
 const MOST_PARTS: u64 = 64;
 
-/// The fewest falling edges that are sorted: then edges that need the same row follow each other, and find it in a cache.
+/// The fewest falling edges that are sorted, so that edges that need the same row follow each other and find it in a cache.
 const WORTH_SORTING: u64 = if cfg!(test) { 1 << 3 } else { 1 << 16 };
 
 /// The fewest edges whose rows are fetched together.
 const FETCHING: u64 = if cfg!(test) { 1 << 4 } else { 1 << 14 };
 
-/// How many heads a thread copies at a time.
+/// Heads that a thread copies at a time.
 const COPIED: usize = 1 << 18;
 
 /// Indices of the device's counts: of three lists, and the smallest value.
@@ -90,10 +90,10 @@ pub struct PeelingDevice<'e> {
     /// The pieces that are in host memory.
     far: Vec<HostWords>,
     bound: u64,
-    /// The edges that fall in the next round: their range in the list of all that fell.
+    /// The range of the edges that fall in the next round, in the list of all that fell.
     falling: [u64; 2],
     fetching: u64,
-    /// How many falling edges are sorted at a time, and the memory for it.
+    /// The most falling edges that are sorted at a time, and the memory for it.
     sorted: u64,
     keys: SortBuffers,
 }
@@ -104,8 +104,8 @@ impl<'e> PeelingDevice<'e> {
         PeelingPieces::of(vertices, edges, capacity).map(|pieces| pieces.on_host(vertices))
     }
 
-    /// Copies a graph to the device, and makes the rows of all neighbours. Errors: [`GpuError::Budget`]: it needs more memory than the
-    /// engine has; [`GpuError::HostMemory`]: the host has too little for the rest.
+    /// Copies a graph to the device, and makes the rows of all neighbours. Errors: [`GpuError::Budget`]: it needs more memory than the engine has;
+    /// [`GpuError::HostMemory`]: the host has too little for the rest.
     pub fn new(engine: &'e mut dyn Engine, graph: GraphToPeel<'_>) -> GpuResult<Self> {
         engine.load(&TRUSS)?;
         let mut space = PrepareSpace::new(engine)?;
@@ -206,7 +206,7 @@ impl<'e> PeelingDevice<'e> {
         self.space.fill(fallen, 0, pieces.by_vertex)
     }
 
-    /// Host memory for what is in the rows from place `near` on; the address where place 0 would be.
+    /// Takes host memory for the rows from place `near` on; returns the address that place 0 would have.
     fn far_rows(&mut self, near: u64) -> GpuResult<u64> {
         let words = (2 * self.graph.many - near).div_ceil(2);
         let at = if words == 0 { 0 } else { in_host_memory(&mut self.space, &mut self.far, words)? };
@@ -226,7 +226,7 @@ impl<'e> PeelingDevice<'e> {
             self.for_each("fetch_rows", 2 * u64::from(WARP) * (end - from), TAKE_THREADS, &[from, end])?;
             self.take([from, end], level)?;
             let taken = self.space.number(self.graph.taken)?;
-            // Rows without room are read in place, again and again; forgetting all rows takes as long as a few rounds.
+            // Rows without room in the cache are read in place each time; clearing the cache takes as long as a few rounds.
             let (full, whole) = (taken > room / 4 * 3, end - from == self.fetching);
             if full {
                 self.forget_rows()?;
@@ -253,7 +253,7 @@ impl<'e> PeelingDevice<'e> {
     }
 
     fn take(&mut self, [from, to]: [u64; 2], level: u64) -> GpuResult<()> {
-        // If few edges fall, their rows are divided among warps, or the longest would be waited for.
+        // If few edges fall, their rows are divided among warps; otherwise all would wait for the longest row.
         let warps = WARPS * u64::from(self.space.engine.processors());
         let parts = (warps / (to - from)).clamp(1, MOST_PARTS);
         let threads = u64::from(WARP) * parts * (to - from);
@@ -329,7 +329,7 @@ impl Peeling for PeelingDevice<'_> {
     }
 
     fn worth_leaving(&self, all: u64) -> u64 {
-        // Making the new graph takes longer than going on, unless more of it then fits the device.
+        // Making a smaller graph takes longer than going on, unless more of it then fits the device.
         if self.far.is_empty() { 0 } else { all / 2 }
     }
 

@@ -1,4 +1,4 @@
-//! The counters of vertices on a device: see [`VertexCounters`].
+//! The counters of vertices ([`VertexCounters`]) on a device.
 
 use bytemuck::cast_slice_mut;
 use trimill_counting::{COUNTER_BYTES, VertexCounters, VertexCounts};
@@ -20,7 +20,7 @@ pub(crate) fn clear(counters: &VertexCounters, engine: &mut dyn Engine) -> GpuRe
     Ok(address)
 }
 
-/// Waits for all kernels, and reads the counters of a pass; `began`: whether there was a kernel. Without one, none has waited for the zeros.
+/// Waits for all kernels, and reads the counters of a pass. `began`: there was a kernel; otherwise nothing has waited for the zeros.
 pub(crate) fn read(
     counters: &mut Option<VertexCounters>,
     received: &mut Received,

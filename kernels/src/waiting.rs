@@ -1,6 +1,5 @@
-//! Waits for a device without ever blocking in its driver, and abandons a device that does not answer. An event is polled, often at first, then every
-//! half millisecond. After a limit the device is abandoned: [`GpuError::Hung`]. Kernels or copies that never end may still use what it holds, and
-//! freeing waits for them: nothing of its context is freed from then on.
+//! Waits for a device without blocking in its driver: an event is polled, often at first, then every half millisecond. After a limit the device is
+//! abandoned ([`GpuError::Hung`]): from then on nothing of its context is freed, as kernels or copies may still use it and freeing waits for them.
 
 use std::sync::{Arc, Mutex};
 use std::thread::{sleep, yield_now};
@@ -14,7 +13,7 @@ use trimill_system::lock;
 /// How long a device may take to answer by default.
 pub const USUAL_LIMIT: Duration = Duration::from_secs(600);
 
-/// The pause between two polls is a sixteenth of the time so far, within these limits.
+/// Bounds of the pause between two polls, which is a sixteenth of the time so far.
 const PAUSES: [Duration; 2] = [Duration::from_micros(20), Duration::from_micros(500)];
 
 static ABANDONED: Mutex<Vec<usize>> = Mutex::new(Vec::new());

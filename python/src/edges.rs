@@ -16,7 +16,6 @@ use crate::stream;
 #[pyclass(frozen, module = "trimill._native")]
 pub(crate) struct Edges {
     graph: Arc<Graph<'static>>,
-    /// The name of each id, where vertices have names.
     labels: Option<Vec<String>>,
 }
 
@@ -75,8 +74,8 @@ impl Edges {
         Self::of(py, matrix)
     }
 
-    /// The rows of a table, from a capsule with a stream in Arrow's format: its columns of the names `ends`, or its only two. One that can be
-    /// read `once` must have rows: otherwise it was read before.
+    /// The rows of a table, from a capsule with a stream in Arrow's format: its columns named `ends`, or its only two. `once`: the stream can
+    /// be read once only, so one without rows is refused as read before.
     #[staticmethod]
     #[pyo3(signature = (capsule, ends = None, once = false))]
     fn table(py: Python<'_>, capsule: &Bound<'_, PyCapsule>, ends: Option<[String; 2]>, once: bool) -> PyResult<Self> {

@@ -4,8 +4,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use trimill::{Error, Kind, RunResult};
 
-/// The exception for an error: its class, by kind and cause, is in `trimill/_errors.py`; its text is that of the program, with the names
-/// of Python's arguments.
+/// The exception of `trimill/_errors.py` for an error, by its kind and cause, with the program's text and the names of Python's arguments.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     let class = match error.kind() {
         Kind::Data if error.io_kind() == Some(std::io::ErrorKind::NotFound) => "MissingFileError",

@@ -4,11 +4,10 @@
 //!
 //! - The memory stays: a reference to the array is held. NumPy frees or moves the memory of an array that is referenced only if its
 //!   owner calls `resize(refcheck=False)`, whose documentation leaves that to the caller.
-//! - It may be read: the address, the length and the stride were taken from the array while the GIL was held, and NumPy guarantees that
-//!   they describe memory of its own. Addresses are aligned, which is checked once.
-//! - Other threads of Python may write to it meanwhile. So each number is read by a relaxed atomic load of its size, which is defined
-//!   then, and also in memory that cannot be written. Any value of these types is a number; the library checks each one that it loads,
-//!   and two loads of the same number may differ.
+//! - It may be read: address, length and stride were taken from the array while the GIL was held, and NumPy guarantees that they describe
+//!   memory of its own. Alignment is checked once.
+//! - Other threads of Python may write to it meanwhile. So each number is read by a relaxed atomic load of its size, which is defined even
+//!   then, also in read-only memory. Every bit pattern is a number; the library checks each that it loads, and two loads may differ.
 
 use std::sync::atomic::{
     AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering,
@@ -23,7 +22,7 @@ use trimill::{Column, Error, Result};
 
 /// An array of one dimension.
 pub(crate) struct Array {
-    /// Keeps the memory.
+    /// Keeps the memory alive.
     _owner: Py<PyUntypedArray>,
     first: *const u8,
     /// Bytes from a number to the next one; negative for reversed views.
@@ -42,7 +41,7 @@ unsafe impl Send for Array {}
 // SAFETY: as above.
 unsafe impl Sync for Array {}
 
-/// For an array of one dimension in the machine's byte order: what reads its numbers, the bytes of each, and where the first is.
+/// The reader, the bytes per number and the first address of an array of one dimension in the machine's byte order.
 fn typed(array: &Bound<'_, PyUntypedArray>) -> Option<(Read, usize, *const u8)> {
     macro_rules! try_all {
         ($($number:ty: $atomic:ty),*) => {
@@ -66,8 +65,7 @@ impl Array {
     /// The numbers of `array`.
     ///
     /// # Errors
-    /// `TypeError`: it is not aligned, not of integers in the machine's byte order, or not of one dimension. The Python code has checked
-    /// that, with better words.
+    /// `TypeError`: not aligned, not of integers in the machine's byte order, or not of one dimension; Python code refuses that before.
     pub(crate) fn new(array: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
         let (Some((read, size, first)), &[len], &[stride]) = (typed(array), array.shape(), array.strides()) else {
             return Err(PyTypeError::new_err("not a column of integers"));

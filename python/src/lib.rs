@@ -1,8 +1,7 @@
 //! The compiled part of the Python package `trimill`.
 //!
-//! Python code in `trimill/` decides what a caller's object is, and documents everything. Here its arrays become an input of the library
-//! ([`edges`], [`foreign`], [`stream`]), and a count runs in a thread of its own, without the GIL ([`run`]). Results are
-//! JSON; warnings go to Python's `logging` ([`messages`]).
+//! Python code in `trimill/` decides what a caller's object is, and documents everything. Here arrays become an input of the library ([`edges`],
+//! [`foreign`], [`stream`]), and a thread counts without the GIL ([`run`]). Results are JSON; warnings go to Python's `logging` ([`messages`]).
 
 mod edges;
 mod error;

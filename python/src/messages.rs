@@ -21,7 +21,7 @@ static WAITING: Mutex<VecDeque<String>> = Mutex::new(VecDeque::new());
 
 /// Collects warnings from now on. Does nothing when called again.
 pub(crate) fn collect() {
-    // Fails if a subscriber is set. That can only be this one, since the module has a copy of `tracing` of its own.
+    // Fails if a subscriber is set, which can only be this one: the module has its own copy of `tracing`.
     let _ = registry().with(Collector.with_filter(LevelFilter::WARN)).try_init();
 }
 
@@ -51,7 +51,6 @@ impl<S: Subscriber> Layer<S> for Collector {
     }
 }
 
-/// The text of an event.
 #[derive(Default)]
 struct Message(String);
 

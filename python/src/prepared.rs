@@ -1,4 +1,4 @@
-//! A prepared graph, and the questions to it.
+//! A prepared graph, and the questions that it answers.
 
 use std::ffi::OsString;
 
@@ -11,7 +11,6 @@ use crate::error::{json, raised};
 use crate::run::run;
 use crate::setting::options;
 
-/// A graph that was read, cleaned and oriented.
 #[pyclass(frozen, name = "Prepared", module = "trimill._native")]
 pub(crate) struct PyPrepared(pub(crate) PreparedGraph);
 
@@ -19,7 +18,7 @@ type Array64<'py> = Bound<'py, PyArray1<u64>>;
 type Array32<'py> = Bound<'py, PyArray1<u32>>;
 
 impl PyPrepared {
-    /// What `question` gets of the graph, and the result as JSON.
+    /// The result of `question` as JSON, and its arrays.
     fn ask<T: Send + 'static>(
         &self,
         py: Python<'_>,
@@ -40,7 +39,7 @@ impl PyPrepared {
         self.0.edge_count()
     }
 
-    /// Those with an edge.
+    /// The number of vertices with an edge.
     #[getter]
     fn vertices(&self) -> u32 {
         self.0.vertex_count()

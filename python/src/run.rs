@@ -18,10 +18,10 @@ use crate::messages;
 /// How often signals and progress are looked at.
 const TICK: Duration = Duration::from_millis(50);
 
-/// The stack of the thread, as that of a program's first thread.
+/// Bytes of the thread's stack, as a program's main thread has.
 const STACK: usize = 8 << 20;
 
-/// What `work` returns. `progress` is called with the list of tasks, see [`Shown`], whenever they have changed.
+/// Runs `work`. `progress` is called with the list of tasks, see [`Shown`], whenever they have changed.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<Py<PyAny>>,
@@ -76,12 +76,12 @@ pub(crate) fn run<T: Send + 'static>(
     }
 }
 
-/// Waits for a result, not longer than a tick.
+/// Waits for a result, at most a tick.
 fn wait<T: Send>(py: Python<'_>, done: Receiver<T>) -> (Result<T, RecvTimeoutError>, Receiver<T>) {
     py.detach(move || (done.recv_timeout(TICK), done))
 }
 
-/// A task as Python gets it: its number, name, units in all where that is known, the unit, units done, whether it is over.
+/// A task as Python gets it: number, name, total units if known, unit, units done, whether it is over.
 type Shown = (u64, String, Option<u64>, &'static str, u64, bool);
 
 /// The tasks under way.

@@ -51,7 +51,7 @@ fn setting(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Setting> {
     }
     let path = value.py().import("os")?.getattr("fspath")?;
     let text = match path.call1((value,)) {
-        // It is no path.
+        // Not a path.
         Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => value.clone(),
         text => text?,
     };

@@ -12,12 +12,10 @@ use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatchReader, UInt32Arra
 use arrow_schema::{DataType, Schema};
 use trimill::{Column, Control, Error, Pairs, Result};
 
-/// The edges of a table: its chunks are kept as the stream hands them over. Text is numbered instead, and the texts are returned, each in
-/// the place of its number.
+/// The edges of a table: integers stay in the stream's chunks; text is numbered, and the texts are returned in the order of their numbers.
 ///
 /// # Errors
-/// Other columns than two of integers, or two of text: those of the names `ends`, or all if there are no names; nulls; what the stream
-/// reports; a stop.
+/// The columns `ends`, or all without names, are not two of integers or two of text; nulls; an error of the stream; a stop.
 pub(crate) fn pairs(
     reader: RecordBatchStreamReader,
     ends: Option<[String; 2]>,
@@ -53,7 +51,7 @@ pub(crate) fn pairs(
     for batch in reader {
         control.check()?;
         let batch = batch.map_err(|error| wrong(error.to_string()))?;
-        // Its dictionaries may have no values, whose keys cannot be looked up.
+        // Dictionaries of an empty batch may have no values, and their keys cannot be looked up.
         if batch.num_rows() == 0 {
             continue;
         }
@@ -75,7 +73,7 @@ fn names(schema: &Schema) -> Vec<&str> {
     schema.fields().iter().map(|field| field.name().as_str()).collect()
 }
 
-/// Where the only column of this name is.
+/// The index of the only column of this name.
 fn place(schema: &Schema, name: &str) -> Result<usize> {
     let mut found = (0..schema.fields().len()).filter(|&place| schema.field(place).name() == name);
     let error = match (found.next(), found.next()) {
@@ -228,7 +226,7 @@ impl Column for Chunks {
     }
 }
 
-/// A chunk. Its places are those of the whole column, so that errors name them.
+/// A chunk, numbered by places in the whole column, so that errors name them.
 struct Chunk<T: ArrowPrimitiveType> {
     values: PrimitiveArray<T>,
     start: u64,

@@ -91,7 +91,7 @@ def test_rows_of_matrices_without_an_edge_are_vertices(nx_graph):
 
 
 def with_edges(graph):
-    """The part of a graph that a list of its edges has, in the order of its numbers."""
+    """A graph without loops and isolated nodes, its nodes in ascending order."""
     simple = networkx.Graph()
     simple.add_nodes_from(sorted(set().union(*(edge for edge in graph.edges if edge[0] != edge[1]))))
     simple.add_edges_from(edge for edge in graph.edges if edge[0] != edge[1])
@@ -272,7 +272,7 @@ def test_graphs_that_change(library):
         same()
         assert len(graph) == 8
     assert sorted(fixed.triangles().tolist()) == sorted(networkx.triangles(before).values())
-    # Arrays that were handed over keep what they had.
+    # Arrays that were returned before are unchanged.
     assert sorted(first.tolist()) == sorted(networkx.triangles(before).values())
 
 
@@ -408,7 +408,7 @@ def test_files_and_summaries_of_names(form, tmp_path):
         with pytest.raises(trimill.ResourceError) as caught:
             function(given, by_degree=full)
         assert caught.value.result.clustering.most_triangles_name == expected
-    # Those of numbers have ids.
+    # Where vertices are numbers, the summary has an id.
     assert "most_triangles_name" not in trimill.count([(0, 1)], clustering=True).clustering
 
 

@@ -208,7 +208,7 @@ def test_arrays_and_tables_are_not_copied():
 
 def test_an_array_lives_as_long_as_it_is_counted():
     edges = trimill._native.Edges.pairs(numpy.array([0, 1, 2] * 1000), numpy.array([1, 2, 0] * 1000), ("u", "v"), None)
-    # They would take memory that was freed.
+    # These arrays would take the memory if it were freed.
     others = [numpy.full(3000, 7) for _ in range(10)]
     assert counted(edges) == 1
     del others
@@ -275,7 +275,7 @@ def test_other_pairs_are_names():
 
 
 def test_ids_of_64_bits():
-    """Ids are named, not indexed: of a triangle and a pendant edge."""
+    """Ids do not index arrays: a triangle and a pendant edge with large ids."""
     u = numpy.array([2**64 - 2, 2**40, 7, 7], "uint64")
     v = numpy.array([2**40, 7, 2**64 - 2, 8], "uint64")
     graph = trimill.Graph((u, v))

@@ -12,7 +12,7 @@ import pytest
 
 from trimill import _networkx
 
-#: What of NetworkX's tests is left to NetworkX: other functions, and graphs that are directed or have weights.
+#: NetworkX's tests that are left to NetworkX: of other functions, and of graphs that are directed or have weights.
 LEFT = re.compile(
     r"'(square_clustering|all_triangles|generalized_degree)' not implemented by trimill$"
     r"|Test\w*(Directed|Weighted)\w*::.* with the given arguments$"
@@ -50,7 +50,7 @@ def test_all_nodes_and_some(nx_graph, function):
     for node in nodes[:3]:
         asked(function, nx_graph, node)
         asked(function, nx_graph, nodes=node)
-    # No nodes of the graph: an unknown one, what is no node, a list with one that no node can be.
+    # Not nodes of the graph: an unknown one, a number that is no node, a list with an unhashable element, a dictionary.
     for wrong in [12345, 1.25, [[1]], {"a": 1}]:
         asked(function, nx_graph, wrong)
     if function != "average_clustering":

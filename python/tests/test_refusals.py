@@ -244,7 +244,7 @@ def test_a_stream_that_was_taken():
             polars.LazyFrame({"u": ONES, "v": ONES}),
             "LazyFrame, whose rows are not there yet; collect it: frame.collect()",
         ),
-        # As tables of earlier versions are.
+        # A table like those of earlier versions of pandas.
         (types.SimpleNamespace(columns=["u", "v"], ndim=2), "__arrow_c_stream__"),
     ],
 )
@@ -256,7 +256,7 @@ def test_arrays_of_other_dimensions():
     both = "(array[:, 0], array[:, 1]) for edges in rows, (array[0], array[1]) for edges in columns"
     refused(trimill.UsageError, numpy.array([[0, 1], [1, 2]]), "shape (2, 2)", both)
     for dtype in ["float64", "int64", "bool"]:
-        # Its entries are not to be converted, as those of other arrays are.
+        # No advice to convert the entries, as for other arrays.
         refused(trimill.UsageError, numpy.zeros((5, 5), dtype), "shape (5, 5)", "scipy.sparse.csr_array(array)")
     for shape in [(3, 3), (4,), (), (2, 2, 2), (0, 0)]:
         refused(trimill.UsageError, numpy.zeros(shape, "int64"), f"shape {shape}", "(m, 2) or (2, m)")

@@ -1,6 +1,8 @@
 """What the functions return."""
 
+import ast
 import copy
+import inspect
 import json
 import pickle
 import re
@@ -45,9 +47,6 @@ def test_as_dictionary_and_text(answer):
 
 def annotated():
     """The fields that each class of records declares for type checkers, with those of its base."""
-    import ast
-    import inspect
-
     declared = {"Record": set()}
     for node in ast.parse(inspect.getsource(trimill._result)).body:
         if isinstance(node, ast.ClassDef) and node.bases and ast.unparse(node.bases[0]) in declared:
@@ -68,7 +67,7 @@ def assert_typed(record, declared):
 
 def test_types_name_every_field():
     declared = annotated()
-    # Names, so that there are all fields.
+    # With names there are all fields.
     named = [(f"vertex {u}", f"vertex {v}") for u, v in zip(*complete(40), strict=True)]
     assert_typed(trimill.count(named, clustering=True, truss=True, parts=2, partitioner="contiguous"), declared)
     assert_typed(trimill.plan(complete(40)), declared)
@@ -89,7 +88,7 @@ def test_type_checkers_see_no_any(tmp_path):
         "g.supports().result.edges": "int",
         "g.edge_count": "int",
     }
-    # Arrays have a type of their elements; their shape is any.
+    # Arrays have the type of their elements, and any shape.
     arrays = {
         "g.triangles()": "signedinteger[",
         "g.degrees()": "signedinteger[",
@@ -111,9 +110,7 @@ def test_type_checkers_see_no_any(tmp_path):
         assert shown == kind or f"dtype[numpy.{kind}" in shown, f"{expression}: {revealed}"
     wrong = tmp_path / "wrong.py"
     wrong.write_text("import trimill\ntrimill.count([(0, 1)]).colour\ntrimill.count([(0, 1)]).triangles = 5\n")
-    ran = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", wrong], capture_output=True, text=True, cwd=tmp_path
-    )
+    ran = subprocess.run([*mypy, wrong], capture_output=True, text=True, cwd=tmp_path)
     assert 'no attribute "colour"' in ran.stdout
 
 

@@ -25,7 +25,7 @@ LONG = tuple(numpy.tile(column, 12) for column in complete(1500))
 def threads():
     """The names of the threads of this process."""
     for thread in Path("/proc/self/task").glob("*/comm"):
-        # It may end meanwhile.
+        # The thread may end meanwhile.
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             yield thread.read_text().strip()
 
@@ -67,7 +67,7 @@ def test_an_interrupt_stops_the_count(interrupts, stopped):
         while True:
             trimill.count(LONG)
     assert fired.is_set()
-    # The next one is not concerned.
+    # The next count is not stopped.
     assert trimill.count(complete(10)).triangles == 120
 
 
@@ -110,7 +110,7 @@ def test_handlers_that_do_not_raise_do_not_stop_it(alarm):
 
 
 def interrupted(program, times):
-    """Runs a program and interrupts it, so many times, once it has printed a line; returns what it prints then."""
+    """Runs a program and interrupts it ``times`` times, once it has printed a line; returns what it prints then."""
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "ready\n"
         for _ in range(times):
@@ -170,7 +170,7 @@ def test_other_threads_run_meanwhile():
     end.set()
     thread.join()
     assert finish - begin > 0.1
-    # Were the GIL held, there would be none but those at the edges.
+    # If the GIL were held, there would be steps before and after the count only.
     assert sum(begin < at < finish for at in steps) > 10
 
 
@@ -228,13 +228,8 @@ def test_tasks_become_bars():
     shown([(1, "read", 100, "B", 30, False), (2, "count", None, "partitions", 0, False)])
     shown([(1, "read", 100, "B", 100, True), (2, "count", None, "partitions", 2, False), (3, "short", 1, "B", 1, True)])
     read, count = Bar.made
-    assert (read.options["desc"], read.options["total"], read.options["unit"], read.n, read.closed) == (
-        "read",
-        100,
-        "B",
-        100,
-        True,
-    )
+    assert [read.options[name] for name in ("desc", "total", "unit")] == ["read", 100, "B"]
+    assert (read.n, read.closed) == (100, True)
     assert (count.options["desc"], count.options["unit"], count.n, count.closed) == ("count", " partitions", 2, False)
     shown.close()
     assert count.closed

@@ -36,8 +36,7 @@ class MemoryBudgetError(ResourceError, MemoryError):
     """A budget of memory that does not suffice, or memory that the system does not give."""
 
 
-#: A flag of the program and, where its value is a word, the value. What begins or ends in another way is part of
-#: a path.
+#: A flag of the program and, where its value is a word, the value; not a part of a path.
 _FLAG = re.compile(
     r"""(?<![^\s('"`])--(no-)?([a-z]+(?:-[a-z]+)*)(?![\w/-]|\.\w)(?: (auto|cpu|cuda|gpu|yes|no|text|metis)\b)?"""
 )

@@ -89,7 +89,7 @@ class Graph:
         **settings: Unpack[Settings],
     ) -> None:
         refuse("Graph", _OF_COUNTS, settings)
-        # What changes while it is read is a change.
+        # Watched from before the read on, so that a change during it is noticed.
         unchanged = watched(graph) if follow else None
         prepared = Prepared(source_of(graph, source, target), settings, progress)
         self._followed = graph if follow and prepared.nodes.read else None
@@ -186,7 +186,7 @@ class Graph:
 
     def _repr_html_(self) -> str:
         """The summary, for notebooks."""
-        return f"<p>trimill.Graph: {len(self):,} vertices, {self.edge_count:,} edges</p>"
+        return f"<p>{repr(self)[1:-1]}</p>"
 
 
 class Prepared:
@@ -194,7 +194,6 @@ class Prepared:
 
     def __init__(self, source: Source, settings: Settings, progress: bool | None) -> None:
         source.nodes.check_files(settings)
-        # The edges are no longer needed.
         self.nodes = source.nodes
         self.settings = settings
         self.progress = progress
@@ -224,7 +223,7 @@ class Prepared:
         """Counts the triangles at each vertex."""
         import numpy
 
-        # These are summarised, as with the setting.
+        # The result has a summary of the counts, as with the setting `clustering`.
         self.nodes.check_files({**more, "clustering": True})
         result, ids, degrees, triangles = self._ask(self.native.at_vertices, more)
         self._with_edge = ids, degrees
@@ -249,7 +248,7 @@ class Prepared:
         return self.native.degrees(self.settings)
 
     def _of_all(self, ids: NDArray[numpy.uint64], some: NDArray[Any]) -> NDArray[Any]:
-        """The values of all vertices from those of the vertices with an edge; 0 for others. It cannot be written."""
+        """The values of all vertices from those of the vertices with an edge; 0 for the others. Read-only."""
         import numpy
 
         nodes, values = self.nodes, some
@@ -264,7 +263,7 @@ class Prepared:
 
     @cached_property
     def _labels(self) -> NDArray[numpy.object_] | None:
-        """The name of each id, where vertices have names, also of those that have only loops."""
+        """The name of each id, where vertices have names; ids with loops only are included."""
         import numpy
 
         if self.nodes.labels is None:
@@ -304,7 +303,7 @@ class Prepared:
     @cached_property
     def average_clustering(self) -> float:
         if self.settings.get("names"):
-            # There are no arrays of them. All vertices of files have an edge.
+            # There are no arrays of vertices with names. All vertices of files have an edge.
             clustering = self.count({"clustering": True}).clustering
             return clustering.average_clustering if clustering else 0.0
         coefficients = self.table.coefficient
@@ -312,7 +311,7 @@ class Prepared:
 
     @property
     def transitivity(self) -> float:
-        # Both results have it.
+        # Both results have it; the one that is there already is used.
         return (self.table.result if "table" in self.__dict__ else self.counted).transitivity
 
     @cached_property

@@ -94,9 +94,9 @@ _CPU = 1
 
 @dataclass(frozen=True)
 class Nodes:
-    """The vertices of a graph, where the object says more of them than its edges do."""
+    """What an object says of its vertices beyond its edges."""
 
-    #: The ids are below it, and each is a vertex.
+    #: Ids are below it; all of them are vertices, unless ``ids`` lists those that are.
     count: int | None = None
     #: The name of each id.
     labels: Sequence[Hashable] | None = None
@@ -226,13 +226,13 @@ def _pairs(pairs: list[Any]) -> Source:
     names = ("the first of each pair", "the second of each pair")
     ends = list(chain.from_iterable(pairs))
     if all(map(_is_integer, set(map(type, ends)))):
-        # Those of NumPy are not compared exactly if their types differ.
+        # NumPy does not compare integers of different types exactly.
         ends = list(map(int, ends))
         least, most = min(ends, default=0), max(ends, default=0)
         if least < -(1 << 63) or (least < 0 and most >= 1 << 63):
             place = next(place for place, end in enumerate(ends) if end < 0)
             raise DataError(f"{names[place % 2]}: the number {ends[place]} in place {place // 2}; expected ids from 0")
-        # From the largest number of 64 bits on they are no ids, but names.
+        # Numbers from the largest one of 64 bits on are names, not ids.
         if most < (1 << 64) - 1:
             array = numpy.array(ends, numpy.int64 if most < 1 << 63 else numpy.uint64)
             return Source(Edges.pairs(array[::2], array[1::2], names, None))
@@ -250,7 +250,7 @@ def _is_pair(pair: object) -> bool:
 def _is_integer(kind: type[Any]) -> bool:
     import numpy
 
-    # Booleans are none of these; for NumPy, spans of time are.
+    # Booleans are neither; NumPy's spans of time are a subclass of its integers.
     return kind is int or (issubclass(kind, numpy.integer) and kind is not numpy.timedelta64)
 
 
@@ -301,12 +301,12 @@ def _table(table: Any, ends: tuple[Hashable, Hashable] | None) -> Source:
         if len(table.columns) == 2:
             # Columns of NumPy need no Arrow.
             first, second = (table.iloc[:, place] for place in (0, 1))
+            names = (str(table.columns[0]), str(table.columns[1]))
             if all(
                 getattr(column.dtype, "kind", "") in ("i", "u") and not column.hasnans for column in (first, second)
             ):
-                names = (str(table.columns[0]), str(table.columns[1]))
                 return Source(Edges.pairs(_column(first, names[0]), _column(second, names[1]), names, None))
-            table = table.set_axis(list(map(str, table.columns)), axis=1)
+            table = table.set_axis(list(names), axis=1)
             ends = None
         # A table of pandas would bring its index as a column.
         table = table.reset_index(drop=True)
@@ -320,7 +320,7 @@ def _table(table: Any, ends: tuple[Hashable, Hashable] | None) -> Source:
         # Of a column whose objects have several types, Arrow names the column and the first object that does not fit.
         found = "; ".join(map(str, error.args))
         raise UsageError(f"table: {found}; expected two columns of integers, or two of text") from error
-    # What has no length is a stream. It can be read once, and has no rows afterwards.
+    # A table without a length is a stream, which can be read once and has no rows afterwards.
     chosen = None if ends is None else (str(ends[0]), str(ends[1]))
     edges = Edges.table(stream, chosen, once=not hasattr(table, "__len__"))
     return Source(edges, Nodes(labels=edges.labels))
@@ -366,12 +366,12 @@ def _networkx(graph: Any) -> Source | None:
 
 
 def watched(graph: Any) -> Callable[[], bool] | None:
-    """What says whether a graph of NetworkX is unchanged since now: it empties a dictionary, from version 3.3 on.
+    """A function that says whether a graph of NetworkX is unchanged since now; ``None``: it has to be read again.
 
-    Other graphs of other libraries have to be read again.
+    From version 3.3 on, NetworkX empties a dictionary of the graph when it is changed.
     """
     cache = getattr(graph, "__networkx_cache__", None)
-    # A view has one of its own, which changes of its graph do not empty.
+    # A view has a dictionary of its own, which changes of its graph do not empty.
     if not isinstance(cache, dict) or hasattr(graph, "_graph"):
         return None
     mark = cache.setdefault("trimill", object())

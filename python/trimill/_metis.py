@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def command(settings: Settings) -> list[str]:
-    """The command of that process: this interpreter, with nothing of its surroundings. Empty where there is none.
+    """The command of that process: this interpreter, isolated from the environment. Empty without an interpreter.
 
     :raises UsageError: the settings ask for METIS, and there is none
     """

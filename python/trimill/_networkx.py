@@ -30,7 +30,7 @@ class ConvertedGraph:
     def __init__(self, graph: NetworkXGraph) -> None:
         #: What a result that is the graph itself is converted back to.
         self.original = graph
-        # It is prepared now, and not as what it has become when it is first asked.
+        # Prepared now: the original may have changed when it is first asked.
         len(self)
 
     @cached_property
@@ -65,25 +65,25 @@ class ConvertedGraph:
     def __len__(self) -> int:
         return len(self._adj)
 
-    def of(self, nodes: _Nodes, numbers: list[Any]) -> dict[Hashable, Any]:
-        """The numbers of nodes, in their order."""
+    def of(self, nodes: _Nodes, numbers: list[Any]) -> Any:
+        """The number of a node, or a dictionary with those of several, in their order."""
         if nodes is None:
             return dict(zip(self._adj, numbers, strict=True))
+        if nodes in self:
+            return numbers[self._adj[nodes]]
         import networkx
 
-        # As NetworkX reads them: a node, or any iterable, whose elements that are not nodes of the graph are ignored.
+        # As NetworkX reads them: any iterable, whose elements that are not nodes of the graph are ignored.
         found: Iterator[Hashable] = networkx.Graph.nbunch_iter(self, nodes)
         return {node: numbers[self._adj[node]] for node in found}
 
 
 def triangles(G: ConvertedGraph, nodes: _Nodes = None) -> Any:
-    counts = G.of(nodes, G.graph.triangles().tolist())
-    return counts[nodes] if nodes in G else counts
+    return G.of(nodes, G.graph.triangles().tolist())
 
 
 def clustering(G: ConvertedGraph, nodes: _Nodes = None, weight: str | None = None) -> Any:
-    coefficients = G.of(nodes, G.graph.clustering().tolist())
-    return coefficients[nodes] if nodes in G else coefficients
+    return G.of(nodes, G.graph.clustering().tolist())
 
 
 def average_clustering(

@@ -13,7 +13,7 @@ Task = tuple[int, str, "int | None", str, int, bool]
 
 
 def bars(progress: bool | None) -> Bars | None:
-    """Where progress is shown: as asked, or by default on a terminal and in a notebook, if tqdm is installed.
+    """The bars to show, if asked for; by default on a terminal and in a notebook, if tqdm is installed.
 
     :raises ImportError: ``progress`` is true and tqdm is not installed
     """
@@ -48,7 +48,7 @@ class Bars:
         self._bars: dict[int, Any] = {}
 
     def __call__(self, tasks: Sequence[Task]) -> None:
-        """Shows the tasks; called with those that have changed."""
+        """Shows the tasks that have changed."""
         for number, name, total, unit, done, over in tasks:
             bar = self._bars.get(number)
             if bar is None and not over:

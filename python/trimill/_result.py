@@ -76,7 +76,7 @@ class Record(_Constant[object]):
 
 
 def _fixed(value: Any, of: type[Record]) -> Any:
-    """A value of JSON, of which dictionaries become records and lists tuples."""
+    """A value of JSON, with its dictionaries as records and its lists as tuples."""
     if isinstance(value, dict):
         return value if isinstance(value, Record) else of._of(value)
     return tuple(_fixed(item, of) for item in value) if isinstance(value, list) else value
@@ -323,7 +323,7 @@ def result_of(text: str, labels: Sequence[Hashable] | None) -> Result:
 
 @contextmanager
 def naming(labels: Sequence[Hashable] | None) -> Iterator[None]:
-    """The result that comes with an error has labels as that of :func:`result_of`."""
+    """Gives the result that comes with an error its labels, as :func:`result_of` does."""
     try:
         yield
     except Error as error:
@@ -484,28 +484,30 @@ class Vertices(Columns):
         degree: NDArray[numpy.int64]
         #: Triangles with a corner at each vertex, of shape ``(n,)``.
         triangles: NDArray[numpy.int64]
-        #: Local clustering coefficients, of shape ``(n,)``: triangles divided by the pairs of neighbours.
-        #:
-        #: 0 for degrees 0 and 1.
+        #: Local clustering coefficients, of shape ``(n,)``: triangles divided by pairs of neighbours; 0 without pairs.
         coefficient: NDArray[numpy.float64]
 
     def __repr__(self) -> str:
         return f"<trimill.Vertices: {len(self['id']):,} vertices, {self.result.triangles:,} triangles>"
 
 
-class Supports(Columns):
-    """The edges of a graph and the triangles on them; ``m`` is their number.
+class EdgeColumns(Columns):
+    """The edges of a graph, with a number on each: a dictionary of three columns of shape ``(m,)``.
 
-    A dictionary of three columns, which are attributes, too: ``pandas.DataFrame(supports)``. Edges are in the order of
-    ``u``, then ``v``. The arrays cannot be written.
+    Columns are attributes, too. Edges are in the order of ``u``, then ``v``. The arrays cannot be written.
     """
 
     if TYPE_CHECKING:
-        #: The end with the smaller id of each edge, of shape ``(m,)``: ids of the input, or names; for a matrix the
-        #: numbers of its rows.
+        #: The end with the smaller id of each edge: ids of the input, or names; for a matrix the numbers of its rows.
         u: _Names
-        #: The end with the larger id of each edge, of shape ``(m,)``.
+        #: The end with the larger id of each edge.
         v: _Names
+
+
+class Supports(EdgeColumns):
+    """The edges of a graph and the triangles on them: ``pandas.DataFrame(supports)``."""
+
+    if TYPE_CHECKING:
         #: The triangles on each edge, of shape ``(m,)``.
         triangles: NDArray[numpy.uint32]
 
@@ -513,19 +515,10 @@ class Supports(Columns):
         return f"<trimill.Supports: {len(self['u']):,} edges, {self.result.triangles:,} triangles>"
 
 
-class Trusses(Columns):
-    """The edges of a graph and their trussness; ``m`` is their number.
-
-    A dictionary of three columns, which are attributes, too: ``pandas.DataFrame(trusses)``. Edges are in the order of
-    ``u``, then ``v``. The arrays cannot be written.
-    """
+class Trusses(EdgeColumns):
+    """The edges of a graph and their trussness: ``pandas.DataFrame(trusses)``."""
 
     if TYPE_CHECKING:
-        #: The end with the smaller id of each edge, of shape ``(m,)``: ids of the input, or names; for a matrix the
-        #: numbers of its rows.
-        u: _Names
-        #: The end with the larger id of each edge, of shape ``(m,)``.
-        v: _Names
         #: The largest k whose truss has the edge, of shape ``(m,)``; it is 2 for an edge in no triangle.
         trussness: NDArray[numpy.uint32]
 

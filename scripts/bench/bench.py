@@ -24,7 +24,7 @@ KRON_TRIANGLES = {
     27: 106_873_365_648,
 }
 URAND_TRIANGLES = {20: 5_492, 22: 5_514}
-# A configuration whose first run takes longer is run once.
+# A configuration is run once if its first run takes longer.
 REPEAT_BELOW_SECONDS = 60
 
 
@@ -185,7 +185,7 @@ class Bench:
         self.save()
 
     def show(self, title, note, heads, rows):
-        """Prints a table; its first column is text, the others are numbers."""
+        """Prints a table with a first column of text and others of numbers."""
         lines = [f"### {title}", "", note, "", f"| {' | '.join(heads)} |", f"| --- |{' --: |' * (len(heads) - 1)}"]
         lines += [f"| {' | '.join(str(cell) for cell in row)} |" for row in rows]
         self.say("\n".join(lines))

@@ -1,6 +1,6 @@
-# Of the scripts beside it: the options that Graphalytics passes, and the program, which is TRIMILL, else the one on the PATH.
+# Shared by the scripts beside it: the options that Graphalytics passes, and the program: TRIMILL, else the one on the PATH.
 
-# Otherwise what fails within $(...) would be ignored.
+# A failure within $(...) ends the script.
 shopt -s inherit_errexit
 
 trimill=$(command -v -- "${TRIMILL:-trimill}" || true)

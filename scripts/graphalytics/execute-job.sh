@@ -3,8 +3,8 @@
 #
 #     execute-job.sh --job-id ID --log-path DIR --algorithm lcc --input-dir DIR --output-file FILE [--num-threads N]
 #
-# Writes `id value` for each vertex to FILE, and two lines with milliseconds since 1970, from which the benchmark takes the processing
-# time: that of counting, without reading the prepared graph and writing FILE. Of a directed graph it has what is counted by direction.
+# Writes `id value` for each vertex to FILE, and prints two lines with milliseconds since 1970, from which the benchmark takes the
+# processing time: that of counting (by direction, if the graph is directed), without reading the prepared graph and writing FILE.
 set -euo pipefail
 source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/common.sh"
 
@@ -25,7 +25,7 @@ python3 - "$log/result.json" <<'END'
 import json, sys, time
 
 stages = json.load(open(sys.argv[1]))["stages"]
-# Others overlap these, or prepare the graph, or write FILE.
+# Other stages overlap these, prepare the graph, or write FILE.
 seconds = sum(stage["seconds"] for stage in stages if stage["name"] in ("count", "directions"))
 end = int(time.time() * 1000)
 print(f"Processing starts at: {end - round(seconds * 1000)}")

@@ -11,7 +11,7 @@ needs input-vertex-path input-edge-path output-path directed
 dir=${given[output-path]}
 mkdir -p -- "$dir"
 
-# The name of the link, with the suffix of a compressed file.
+# link FILE NAME: links to a file, and prints the link's name, with the suffix of a compressed file.
 link() {
     local suffix
     case $1 in
@@ -29,10 +29,10 @@ graph.graph.vertex-file = $vertices
 graph.graph.edge-file = $edges
 graph.graph.directed = ${given[directed]}
 END
-# A plan needs the graph, and leaves it in the cache.
+# Planning puts the prepared graph into the cache.
 "$trimill" plan "$dir/graph" --cache-dir "$dir/cache" --work-dir "$dir" --quiet > "$dir/plan.txt"
 if [ "${given[directed]}" = true ]; then
-    # Counting leaves there what directions are counted in.
+    # Counting also puts the doubled graph there, in which directions are counted.
     "$trimill" count "$dir/graph" --cache-dir "$dir/cache" --work-dir "$dir" --lcc "$dir/lcc.txt" --force --json --quiet > /dev/null
     rm -f -- "$dir/lcc.txt"
 fi

@@ -9,7 +9,7 @@ options "job-id log-path" "$@"
 needs log-path
 pid=${given[log-path]}/executable.pid
 [ -f "$pid" ] || exit 0
-# A number that another program has by now is left alone.
+# The process id may be that of another program by now.
 if [ "$(readlink -f -- "/proc/$(cat -- "$pid")/exe" 2> /dev/null)" = "$(readlink -f -- "$trimill")" ]; then
     kill -- "$(cat -- "$pid")"
 fi

@@ -1,6 +1,5 @@
 //! The GPU methods: what they share, and their implementation of the traits of `trimill-kernels`. Input: a partition as for `lstc`, its resident
-//! section in runs and then its row blocks. Output: [`PartitionCount`]. All memory is from the GPU's arena. Copies and kernels alternate and do not
-//! overlap, as in the papers.
+//! section in runs and then its row blocks. All memory is from the GPU's arena. Copies and kernels alternate and do not overlap, as in the papers.
 
 mod both_ways;
 pub(crate) mod machine;
@@ -28,31 +27,28 @@ use trimill_system::Result;
 use crate::refused::check;
 use crate::sources::{POLAK, RADIX_BINNING, REVERSE_EDGE, SKIFF};
 use machine::BaselineDevice;
+use polak::PolakOptions;
+use radix_binning::RadixBinningOptions;
+use reverse_edge::{ReverseEdgeOptions, STREAMS};
+use skiff::{Organisation, SkiffOptions};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GpuMethod {
     /// One thread per edge merges two lists.
-    Polak(polak::PolakOptions),
+    Polak(PolakOptions),
     /// One thread per edge merges two rows; vertices are in descending degree order.
-    ReverseEdge(reverse_edge::ReverseEdgeOptions),
+    ReverseEdge(ReverseEdgeOptions),
     /// Each row as a hash trie, probed with the entries of another row.
-    Skiff(skiff::SkiffOptions),
+    Skiff(SkiffOptions),
     /// Bins candidate edges together with the edges.
-    RadixBinning(radix_binning::RadixBinningOptions),
+    RadixBinning(RadixBinningOptions),
 }
 
 /// The methods that are compared, each variant by its name.
 pub fn gpu_methods() -> Vec<(&'static str, GpuMethod)> {
-    use reverse_edge::STREAMS;
-    use skiff::Organisation;
-    let polak = |on_cpu| GpuMethod::Polak(polak::PolakOptions { on_cpu, ..polak::PolakOptions::default() });
-    let streams = |streams| {
-        GpuMethod::ReverseEdge(reverse_edge::ReverseEdgeOptions {
-            streams,
-            ..reverse_edge::ReverseEdgeOptions::default()
-        })
-    };
-    let skiff = |organisation| GpuMethod::Skiff(skiff::SkiffOptions { organisation, ..skiff::SkiffOptions::default() });
+    let polak = |on_cpu| GpuMethod::Polak(PolakOptions { on_cpu, ..PolakOptions::default() });
+    let streams = |streams| GpuMethod::ReverseEdge(ReverseEdgeOptions { streams, ..ReverseEdgeOptions::default() });
+    let skiff = |organisation| GpuMethod::Skiff(SkiffOptions { organisation, ..SkiffOptions::default() });
     vec![
         ("polak", polak(false)),
         ("polak:cpu", polak(true)),
@@ -61,7 +57,7 @@ pub fn gpu_methods() -> Vec<(&'static str, GpuMethod)> {
         ("skiff", skiff(Organisation::WarpIndex)),
         ("skiff:block-degree", skiff(Organisation::BlockDegree)),
         ("skiff:block-index", skiff(Organisation::BlockIndex)),
-        ("radix-binning", GpuMethod::RadixBinning(radix_binning::RadixBinningOptions::default())),
+        ("radix-binning", GpuMethod::RadixBinning(RadixBinningOptions::default())),
     ]
 }
 
@@ -69,11 +65,9 @@ impl GpuMethod {
     /// With blocks of `block_threads`, for methods with that option.
     pub fn with_block_threads(self, block_threads: u32) -> Self {
         match self {
-            Self::Polak(options) => Self::Polak(polak::PolakOptions { block_threads, ..options }),
-            Self::ReverseEdge(options) => {
-                Self::ReverseEdge(reverse_edge::ReverseEdgeOptions { block_threads, ..options })
-            }
-            Self::Skiff(options) => Self::Skiff(skiff::SkiffOptions { block_threads, ..options }),
+            Self::Polak(options) => Self::Polak(PolakOptions { block_threads, ..options }),
+            Self::ReverseEdge(options) => Self::ReverseEdge(ReverseEdgeOptions { block_threads, ..options }),
+            Self::Skiff(options) => Self::Skiff(SkiffOptions { block_threads, ..options }),
             Self::RadixBinning(_) => self,
         }
     }
@@ -141,10 +135,10 @@ impl CountingMethod for GpuMethod {
 
 /// The part of a counter that is specific to a method.
 trait BaselineWork: Send {
-    /// Takes a run of the resident section, which is checked already.
+    /// Takes a run of the resident section, already checked.
     fn resident(&mut self, machine: &mut BaselineDevice<'_>, run: &Resident) -> GpuResult<()>;
 
-    /// Counts a row block, which is checked already; the resident section is complete. Methods for whole graphs need none.
+    /// Counts a row block, already checked, after the whole resident section. Methods for whole graphs need none.
     fn row_block(&mut self, machine: &mut BaselineDevice<'_>, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
         let _ = (machine, row_block);
         Ok(())
@@ -199,10 +193,15 @@ impl PartitionCounter for GpuBaselineCounter<'_> {
 
 impl Drop for GpuBaselineCounter<'_> {
     fn drop(&mut self) {
-        // If counting was given up, kernels may still run, and the next partition will use the same memory.
+        // The next partition will use the same memory. If counting was given up, kernels may still run.
         self.machine.engine.settle();
         self.machine.engine.layout().restart();
     }
+}
+
+/// Whether a block may have this many threads: whole warps.
+fn is_block(threads: u32) -> bool {
+    threads.is_multiple_of(32) && (32..=1024).contains(&threads)
 }
 
 type TakePiece<'a> = dyn FnMut(u64) -> GpuResult<u64> + 'a;

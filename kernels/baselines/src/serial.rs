@@ -143,7 +143,7 @@ impl PartitionCounter for SerialCounter {
 
     fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {
         if self.lists.is_some() && self.method.footprint().scope != Scope::Partitions {
-            // Everything was counted with the first row block.
+            // The first row block has counted everything.
             return Ok(());
         }
         let Self { method, resident, lists, triangles } = self;
@@ -155,7 +155,7 @@ impl PartitionCounter for SerialCounter {
         Ok(())
     }
 
-    /// Bytes of the lists: the caller accounts for the resident section.
+    /// Bytes of the lists; the caller accounts for the resident section.
     fn memory(&self) -> CounterMemory {
         CounterMemory::BesidesSections(Bytes(self.lists.as_ref().map_or(0, |lists| lists.bytes())))
     }

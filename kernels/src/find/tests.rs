@@ -30,7 +30,7 @@ fn found_with(folder: &Path) -> String {
     fs::read_to_string(answer).unwrap()
 }
 
-/// What is found if `cuInit` of the driver returns `init`, its version is `version` and it sees `count` devices. `None`: there is no C compiler.
+/// What is found with a driver whose `cuInit` returns `init`, of version `version`, with `count` devices. `None`: there is no C compiler.
 fn found_with_driver(init: u32, version: u32, count: u32) -> Option<String> {
     let folder = env::temp_dir().join(format!("trimill-find-{}-{init}-{version}-{count}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();

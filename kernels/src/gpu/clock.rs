@@ -1,5 +1,5 @@
-//! When copies and kernels ran, by the host's clock. One event is recorded and waited for, so that its time is known by both clocks. Later events are
-//! timed from it, with the resolution of CUDA events: half a microsecond, or 1 / 2^24 of the time since then if that is more.
+//! When copies and kernels ran, by the host's clock. One event is recorded and waited for, so that its time is known by both clocks; later events are
+//! timed from it. Resolution: that of CUDA events, half a microsecond, or 1 / 2^24 of the time since then if that is more.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -14,7 +14,7 @@ use crate::images;
 use crate::source::CudaSource;
 use crate::staging::{ALONE, is_pinned};
 
-/// Reads of up to this size go through page-locked memory: the copy is then one more command of the stream, and only its end is waited for.
+/// Reads of up to this size go through page-locked memory: the copy is a command of the stream, and only its end is waited for.
 const SMALL: usize = 64;
 
 impl Gpu {
@@ -22,7 +22,7 @@ impl Gpu {
         self.modules.iter().find(|module| std::ptr::eq(module.source, source))
     }
 
-    /// Reads up to [`SMALL`] bytes when all commands of the stream are done.
+    /// Reads up to [`SMALL`] bytes after all commands of the stream.
     fn read_few(&mut self, stream: Stream, from: u64, to: &mut [u8]) -> GpuResult<()> {
         self.bind()?;
         let mut few = match self.few.take() {
@@ -30,7 +30,7 @@ impl Gpu {
             None => self.pinned(SMALL)?,
         };
         let few_bytes = &mut few[..to.len()];
-        // SAFETY: callers pass a piece of the arena. The page-locked memory is kept until the copy is done, and for ever if it never ends.
+        // SAFETY: callers pass a piece of the arena. The page-locked memory is kept until the copy is done, for ever if it never ends.
         unsafe { result::memcpy_dtoh_async(few_bytes, from, self.stream(stream)?.cu_stream()) }
             .map_err(driver("reading the result"))?;
         self.await_stream(stream)?;

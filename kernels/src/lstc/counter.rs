@@ -1,4 +1,4 @@
-//! The public counter. A run is copied before its call returns, so the caller gets it back.
+//! The interface of the counter. A run is copied before the call returns, so the caller gets it back.
 
 use rayon::ThreadPool;
 use trimill_counting::{CounterMemory, PartitionCount, PartitionCounter, Resident, RowBlockView, VertexCounts};
@@ -31,13 +31,11 @@ impl PartitionCounter for LstcCounter<'_> {
     }
 
     fn row_block_edges(&mut self, into: &mut [u32], _: &ThreadPool) -> Result<()> {
-        let edges = self.edges.as_mut().ok_or_else(edges::missing)?;
-        Ok(edges.read_row_block(self.engine, into)?)
+        Ok(edges::present(&mut self.edges)?.read_row_block(self.engine, into)?)
     }
 
     fn resident_edges(&mut self, first: u64, into: &mut [u32], _: &ThreadPool) -> Result<()> {
-        let edges = self.edges.as_ref().ok_or_else(edges::missing)?;
-        Ok(edges.read_resident(self.engine, first, into)?)
+        Ok(edges::present(&mut self.edges)?.read_resident(self.engine, first, into)?)
     }
 
     fn memory(&self) -> CounterMemory {

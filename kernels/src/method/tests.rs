@@ -1,4 +1,4 @@
-//! Both methods against brute force, on a test double that runs the kernels on the host and delays commands as irregularly as a device might.
+//! Both methods against brute force, on the test double.
 
 use crate::GpuError;
 use crate::testing::partitions::{Partition, arenas, bytes_of, cuts, device_bytes, give, methods_of, random};

@@ -1,6 +1,5 @@
-//! Bounds how many resident arcs lead into a range of numbers, by counting those into each of some thousand runs. With this bound a method takes
-//! memory for the arcs that can lead into a row block, not for all resident arcs. `O(arcs)` in parallel, a run of the resident section at a time; 16
-//! KiB, and as much per thread while a run is added up.
+//! Upper bounds of the resident arcs into a range of numbers, from counts of those into each of 2048 runs of numbers. With them, memory is taken for
+//! the arcs that can lead into a row block, not for all resident arcs. `O(arcs)` in parallel; 16 KiB, and as much per thread while arcs are added.
 
 use std::ops::Range;
 
@@ -22,7 +21,7 @@ impl ArcBounds {
         Self { shift: bin_shift(numbered), runs: vec![0; BINS] }
     }
 
-    /// Adds the arcs into `successors`, all below `numbered`. Runs in the current thread pool.
+    /// Adds the arcs into `successors`, all below `numbered`, in the current thread pool.
     pub(super) fn add(&mut self, successors: &[u32]) {
         let counted = |successors: &[u32]| {
             let mut runs = vec![0u64; BINS];

@@ -1,4 +1,4 @@
-//! The public counter. It owns a run while the device copies it, so that the host can read the next one meanwhile.
+//! The interface of the counter. It owns a run while the device copies it, so that the host can read the next one meanwhile.
 
 use rayon::ThreadPool;
 use trimill_counting::{CounterMemory, PartitionCount, PartitionCounter, Resident, RowBlockView, VertexCounts};
@@ -16,7 +16,7 @@ impl PartitionCounter for PackedCounter<'_> {
             Some(into) => parallel::within(pool, || into.add(&run.successors)),
             None => {}
         }
-        // SAFETY: the run is kept until the next call has waited for its copy, or for all streams, as dropping the counter does, too.
+        // SAFETY: the run is kept until the next call has waited for its copy, or all streams are idle, for which dropping the counter waits.
         let ordered = unsafe { self.enqueue_resident(&mut run) };
         // Kept even after an error: a part of it may still be being copied.
         let before = self.copied.replace(run);
@@ -45,13 +45,11 @@ impl PartitionCounter for PackedCounter<'_> {
     }
 
     fn row_block_edges(&mut self, into: &mut [u32], _: &ThreadPool) -> Result<()> {
-        let edges = self.edges.as_mut().ok_or_else(edges::missing)?;
-        Ok(edges.read_row_block(self.engine, into)?)
+        Ok(edges::present(&mut self.edges)?.read_row_block(self.engine, into)?)
     }
 
     fn resident_edges(&mut self, first: u64, into: &mut [u32], _: &ThreadPool) -> Result<()> {
-        let edges = self.edges.as_ref().ok_or_else(edges::missing)?;
-        Ok(edges.read_resident(self.engine, first, into)?)
+        Ok(edges::present(&mut self.edges)?.read_resident(self.engine, first, into)?)
     }
 
     fn memory(&self) -> CounterMemory {

@@ -33,7 +33,7 @@ impl PackedCounter<'_> {
         self.engine.record(Stream::Copy, RESIDENT.copied)
     }
 
-    /// Waits until the last run but one is copied.
+    /// Waits until the run before the last one is copied.
     pub(super) fn run_before_is_copied(&mut self) -> GpuResult<()> {
         match self.runs.checked_sub(2) {
             Some(run) => self.engine.reach(COPIED[run % COPIED.len()]),
@@ -106,7 +106,7 @@ impl PackedCounter<'_> {
         Ok(())
     }
 
-    /// Packs rows by way of a half: `send` copies offsets there, and behind them the successors numbered `successors`.
+    /// Packs rows from a half of the work space: `send` copies there the offsets, then the successors numbered `successors`.
     fn pack(
         &mut self,
         row: u32,
@@ -150,9 +150,9 @@ impl PackedCounter<'_> {
         Ok(())
     }
 
-    /// Ends the resident section: takes its times before row blocks reuse the events.
+    /// Ends the resident section; takes its times before row blocks reuse the events.
     pub(super) fn end_resident(&mut self) -> GpuResult<()> {
-        self.blocks.end();
+        self.blocks.mark();
         for half in 0..SLOTS.min(self.halves) {
             self.packed(half)?;
         }

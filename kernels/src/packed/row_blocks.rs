@@ -88,11 +88,11 @@ impl PackedCounter<'_> {
             },
             ..PackedArguments::default()
         };
-        // All successors of locals before the range are below it.
+        // Locals before the range have no successors in it.
         let first = if row_block.all_local { 0 } else { row_block.first_local / BLOCK };
         let mut block = first;
         while block < self.blocks.count() {
-            // With all locals in one batch, a local of the range is one owner, not one in the batch and one in the piece.
+            // With all locals in one batch, a local of the range is one owner, not two (in the batch and in the piece).
             let all = self.blocks.batch(0, self.blocks.count(), &piece);
             let alone = row_block.all_local
                 && all.arcs <= MOST
@@ -155,7 +155,7 @@ impl PackedCounter<'_> {
             let lanes = arguments.piece.lanes;
             launch(engine, "packed_row_block", blocks(grid_blocks(piece.numbers as u32, lanes)), arguments)?;
         }
-        // If the piece covers all numbers, or rows are long, (almost) every row has arcs to assign.
+        // Almost every row has arcs to assign if the piece covers all numbers, or rows are long.
         let lanes = lanes_for(self.locals.into(), self.received.arcs());
         let sparse = piece.numbers < u64::from(self.all.numbered) && lanes == ROW_LANES;
         arguments.batch.lanes = if sparse { 0 } else { lanes };
@@ -178,7 +178,7 @@ impl PackedCounter<'_> {
         // At most 128 threads of a block may add up bytes (`Bytes` in `packed_found.cuh`).
         let threads = if self.all.counters == 0 { THREADS } else { OWNER_THREADS };
         let grid = Grid { blocks: through(u64::from(batch.count)), threads, shared: 0 };
-        // Before `by_thread`, which updates the next successors of rows that both take.
+        // Before `by_thread`, which updates the next successors of rows that both kernels take.
         if arguments.all.most_words > ONE_CHUNK {
             let grid = Grid { blocks: BY_GROUP_BLOCKS * processors, threads: OWNER_THREADS, shared: 0 };
             launch(engine, "packed_by_group", grid, arguments)?;
@@ -207,7 +207,7 @@ impl PackedCounter<'_> {
     }
 }
 
-/// The row of a number: how many numbers before it in the range are not local.
+/// The index of a number's row: the numbers before it in the range that are not local.
 fn row_of(row_block: &RowBlockSlices<'_>, number: u32) -> u32 {
     let place = number - row_block.range.start;
     if row_block.local_words.is_empty() {

@@ -1,7 +1,6 @@
-//! The work space: the memory for assigning and counting, beside the rows. A row block is counted in pieces (ranges of its numbers), and each piece
-//! against batches of locals, so that their data fits the work space: the piece's packed rows and table, the owners' ends, the assigned arcs, the
-//! list of owners. If all of it fits, there is one piece and one batch. Sizes grow with pieces and batches, so both are found by binary search.
-//! Counting on arcs takes 4 bytes more per chunk of rows and assigned arc.
+//! The work space: the memory for assigning and counting arcs. A row block is counted in pieces (ranges of its numbers), each against batches of
+//! locals, whose data fits the work space: the piece's packed rows and table, the owners' ends, the assigned arcs, the list of owners. If all fits,
+//! there is one piece and one batch. Both are found by binary search. Counting on arcs takes 4 more bytes per chunk of rows and per assigned arc.
 
 use std::ops::Range;
 
@@ -15,17 +14,16 @@ pub(super) const BLOCK: u32 = 256;
 /// Bytes for a batch of one block and a piece of one number, without its row.
 pub(super) const LEAST: u64 = 64 << 10;
 
-/// The least work space allows about ten batches and two pieces of a row block: an eighth to a quarter, per arc and per local, of what
-/// one batch of all locals would take, and twice the largest row block.
+/// The least work space, for about ten batches and two pieces of a row block: an eighth to a quarter of one batch of all locals, and two row blocks.
 pub(super) const LEAST_PER_ARC: u64 = 2;
 pub(super) const LEAST_PER_LOCAL: u64 = 4;
 pub(super) const LEAST_ROW_BLOCKS: u64 = 2;
 
-/// The same if triangles are counted on arcs.
+/// As above, with counters of arcs.
 pub(super) const LEAST_PER_ARC_WITH_EDGES: u64 = 3;
 pub(super) const LEAST_ROW_BLOCKS_WITH_EDGES: u64 = 3;
 
-/// The most arcs, and owners, of a batch. Kernels number both with 32 bits, and step past the end by what a block or all warps take.
+/// The most arcs, and the most owners, of a batch: kernels number both with 32 bits, and step past the end by what a block or all warps take.
 pub(super) const MOST: u64 = (1 << 32) - (1 << 20);
 
 /// Offsets in the work space, in bytes.
@@ -44,8 +42,7 @@ pub(super) struct WorkOffsets {
     pub(super) end: u64,
 }
 
-/// The size of a piece: it covers `numbers` numbers, of which `rows` have their rows, with `arcs` successors, in the row block (none if
-/// all are local). At most `into` resident arcs lead into it.
+/// The size of a piece of `numbers` numbers, of which the row block has `rows` rows with `arcs` successors. At most `into` resident arcs lead there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockRange {
     pub(super) numbers: u64,
@@ -123,21 +120,17 @@ impl ArcsBefore {
             if row > 0 {
                 self.arcs = ends[row - 1];
             }
-            self.begin();
+            self.mark();
         }
         self.locals += ends.len() as u32;
         self.arcs = ends.last().copied().unwrap_or(self.arcs);
     }
 
-    fn begin(&mut self) {
+    /// Notes the arcs before the next block; to be called once more after the last row.
+    pub(super) fn mark(&mut self) {
         let last = self.before.last().copied().unwrap_or(0);
         self.largest = self.largest.max(self.arcs - last);
         self.before.push(self.arcs);
-    }
-
-    /// To be called once, after the last row.
-    pub(super) fn end(&mut self) {
-        self.begin();
     }
 
     pub(super) fn count(&self) -> u32 {
@@ -196,12 +189,12 @@ pub(super) struct LocalsBatch {
     pub(super) arcs: u64,
 }
 
-/// The largest of `least..=most` that fits, or `least` if none does. If a number fits, all smaller ones must, too.
+/// The largest of `least..=most` that fits, or `least` if none does. `fits` must be monotone, as for [`largest`].
 fn longest(least: u32, most: u32, fits: impl Fn(u32) -> bool) -> u32 {
     largest(u64::from(least)..u64::from(most) + 1, |number| fits(number as u32)) as u32
 }
 
-/// The bytes of the work space with which everything is counted at once; more does not help. No row block has bytes if all are local.
+/// The bytes of the work space with which everything is counted at once; more does not help. Row blocks have no bytes if all vertices are local.
 pub(super) fn preferred_space(size: &PartitionExtent, edges: bool) -> u64 {
     let &PartitionExtent { locals, arcs, numbered, row_block_limit: row_block } = size;
     let (rows, all_local) = (row_block / 4, row_block == 0);
@@ -226,7 +219,7 @@ mod tests {
             })
             .collect();
         ends.chunks(333).for_each(|run| blocks.extend(run));
-        blocks.end();
+        blocks.mark();
         assert_eq!((blocks.locals, blocks.count()), (2000, 8));
         assert!(blocks.largest >= 5000);
         let row = 4 * 900;
@@ -265,7 +258,7 @@ mod tests {
     fn the_preferred_space_is_enough_for_everything_at_once() {
         let mut blocks = ArcsBefore::default();
         blocks.extend(&(1..=1000).map(|row| 10 * row).collect::<Vec<_>>());
-        blocks.end();
+        blocks.mark();
         let all = BlockRange { numbers: 1000, rows: 0, arcs: 0, into: u64::MAX, all_local: true, edges: false };
         let size = PartitionExtent { locals: 1000, arcs: 10_000, numbered: 1000, row_block_limit: 0 };
         let space = preferred_space(&size, false);
@@ -279,19 +272,19 @@ mod tests {
         // A row has 2^24 arcs, a block 2^32, all 256 blocks 2^40.
         let ends: Vec<u64> = (1..=1 << 16).map(|row| row << 24).collect();
         blocks.extend(&ends);
-        blocks.end();
+        blocks.mark();
         let piece = BlockRange { numbers: u64::MAX, rows: 0, arcs: 0, into: u64::MAX, all_local: true, edges: false };
         assert_eq!(blocks.cut_batch(7, u64::MAX / 2, &piece, 0), 8, "a block is the least");
         let mut blocks = ArcsBefore::default();
         blocks.extend(&ends.iter().map(|end| end >> 20).collect::<Vec<_>>());
-        blocks.end();
+        blocks.mark();
         let many = |others| blocks.cut_batch(0, u64::MAX / 2, &piece, others);
         assert_eq!(many(0), 256);
         assert_eq!(many(MOST - (1 << 16)), 256);
         assert_eq!(many(MOST + 1 - (1 << 16)), 255);
         let mut blocks = ArcsBefore::default();
         blocks.extend(&ends.iter().map(|end| end >> 8).collect::<Vec<_>>());
-        blocks.end();
+        blocks.mark();
         let end = blocks.cut_batch(0, u64::MAX / 2, &piece, 0);
         assert!(blocks.batch(0, end, &piece).arcs <= MOST && blocks.batch(0, end + 1, &piece).arcs > MOST);
     }

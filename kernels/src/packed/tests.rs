@@ -1,5 +1,4 @@
-//! What only this method has: words, pieces and batches, runs that are copied while others are read. The rest is tested with the other method
-//! (`method/tests.rs`).
+//! What only this method has: words, pieces and batches, runs that are copied while others are read. `method/tests.rs` tests both methods.
 
 mod details;
 

@@ -19,7 +19,7 @@ pub struct RankedRows<'e> {
     bits: u32,
     vertices: u64,
     lengths: u64,
-    /// The beginning of the memory that groups of file blocks use in turn.
+    /// Where the memory begins that groups of file blocks use in turn.
     begin: u64,
 }
 
@@ -27,7 +27,7 @@ pub struct RankedRows<'e> {
 const LEAST_OUT: u64 = 96 << 10;
 
 impl<'e> RankedRows<'e> {
-    /// Makes the rows of `vertices` vertices from the rank of each id. Panics if there are more or fewer ranks than ids.
+    /// Makes the rows of `vertices` vertices from the rank of each id. Panics if there is not one rank for each id.
     pub fn new(edges: DeviceEdges<'e>, ranks: &[u32], vertices: u64) -> GpuResult<Self> {
         assert!(ranks.len() as u64 == edges.ids, "a rank for each id");
         // Ranks overwrite the degrees, and lengths of rows overwrite the ranks.
@@ -60,7 +60,7 @@ impl<'e> RankedRows<'e> {
         Ok(Self { work, place, count, bits, vertices, lengths, begin })
     }
 
-    /// The length of each row, once all file blocks were cut. Panics if `lengths` has another length than there are vertices.
+    /// The length of each row, after all file blocks were cut. Panics if `lengths` does not have one for each vertex.
     pub fn lengths(&mut self, lengths: &mut [u32]) -> GpuResult<()> {
         assert!(lengths.len() as u64 == self.vertices, "a length for each vertex");
         self.work.engine.read(Stream::Compute, self.lengths, cast_slice_mut(lengths))

@@ -4,7 +4,7 @@ crate::shared_constants! {
     TEXT = "prepare constants";
     /// Threads of a block that sorts.
     SORT_THREADS: u32 = 256;
-    /// Keys of each of them.
+    /// Keys of each of these threads.
     SORT_KEYS: u32 = 22;
     /// Keys of a block.
     SORT_TILE: u32 = 5632;
@@ -22,7 +22,7 @@ crate::shared_constants! {
     RUN_THREADS: u32 = 256;
     /// Keys of a run that are encoded together.
     RUN_KEYS: u32 = 512;
-    /// The most bytes that these take.
+    /// The most bytes of these keys, encoded.
     RUN_SPACE: u32 = 4096;
     /// Keys of a run whose place and first key the host keeps.
     RUN_BLOCK: u32 = 4096;

@@ -12,12 +12,12 @@ use crate::arena::largest;
 use crate::engine::{Engine, Event, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
 
-/// How many bits the numbers below `end` have.
+/// The bits of the largest number below `end`.
 pub(super) fn bits_below(end: u64) -> u32 {
     u64::BITS - end.saturating_sub(1).leading_zeros()
 }
 
-/// Takes arcs to the device. What its memory does not hold is sorted in runs, which wait on the host.
+/// Takes arcs to the device. Those that its memory does not hold are sorted there in runs, which the host stores.
 pub struct DeviceArcs<'e> {
     work: PrepareSpace<'e>,
     at: u64,
@@ -72,7 +72,7 @@ impl<'e> DeviceArcs<'e> {
     /// Enqueues a copy of the first `many` arcs, `tail << 32 | head` each, of what [`Self::buffer`] returned; there must be no loops.
     pub fn put(&mut self, buffer: HostWords, many: usize) -> GpuResult<()> {
         let copied = self.copy(&buffer[..many]);
-        // Kept even after an error, since a part of it may still be in use by a copy.
+        // Kept even after an error: a copy may still read a part of it.
         self.work.copied.push_back((self.next, buffer));
         copied?;
         self.work.engine.record(Stream::Copy, self.next)?;
@@ -117,8 +117,7 @@ impl<'e> DeviceArcs<'e> {
         Ok(())
     }
 
-    /// Makes each edge once, and the degrees of all ids, which must be below `ids`. Errors: [`GpuError::Budget`]: too little memory, or ids
-    /// of more than [`MOST_ID_BITS`] bits; what the device fails with.
+    /// Makes each edge once, and the degrees of all ids below `ids`. [`GpuError::Budget`]: too little memory, ids of over [`MOST_ID_BITS`] bits.
     pub fn clean(mut self, ids: u64) -> GpuResult<DeviceEdges<'e>> {
         self.work.engine.sent()?;
         self.work.copied.clear();
@@ -153,7 +152,7 @@ impl<'e> DeviceArcs<'e> {
         Ok(DeviceEdges { work, edges, distinct_arcs: distinct, place, degrees, ids, bits })
     }
 
-    /// Merges runs, a range of keys at a time. Keeps only the number of edges and the degrees; edges are made again for orienting.
+    /// Merges runs, a range of keys at a time. Keeps only the number of edges and the degrees; orienting makes the edges again.
     fn clean_runs(self, ids: u64) -> GpuResult<DeviceEdges<'e>> {
         let Self { mut work, mut runs, .. } = self;
         let bits = MOST_ID_BITS;
@@ -190,7 +189,7 @@ fn unique(work: &mut PrepareSpace<'_>, buffers: SortBuffers, count: u64, bits: u
     Ok(Unique { kept, edges, distinct })
 }
 
-/// Merges runs, a range of keys at a time: `act` gets the edges of each, in memory that is used again for the next.
+/// Merges runs, a range of keys at a time: `act` gets the edges of each, in memory that the next range reuses.
 pub(super) fn each_range(
     work: &mut PrepareSpace<'_>,
     runs: &mut Runs,
@@ -227,7 +226,7 @@ pub struct DeviceEdges<'e> {
 }
 
 impl DeviceEdges<'_> {
-    /// Reads the degrees of all ids. Panics if `degrees` has another length than there are ids.
+    /// Reads the degrees of all ids. Panics if `degrees` does not have one for each id.
     pub fn degrees(&mut self, degrees: &mut [u32]) -> GpuResult<()> {
         assert!(degrees.len() as u64 == self.ids, "a degree for each id");
         self.work.engine.read(Stream::Compute, self.degrees, cast_slice_mut(degrees))

@@ -20,10 +20,10 @@ const BUFFER: usize = 8 << 20;
 /// Bytes for any encoded block of [`RUN_BLOCK`] keys, with the places of its parts and its end.
 const LEAST: u64 = (RUN_BLOCK / RUN_KEYS * (RUN_SPACE + 8)) as u64 + 512;
 
-/// Words beside the bytes of decoded blocks: the end of the table of places, and what is read beyond the end.
+/// Words beside the bytes of encoded blocks and a place for each: the end of the last block, and what is read beyond the end.
 const BESIDE: usize = 3;
 
-/// For each half of the buffer, the events after its copy and after its decoding kernel. They reuse the events of input buffers, no longer needed.
+/// For each half of the buffer, the events after its copy and after its decoding kernel: those of input buffers, which are no longer needed.
 const OF_HALVES: [(Event, Event); 2] = [(0, 2), (1, 3)];
 const _: () = assert!(OF_HALVES[1].1 < COPIED);
 
@@ -52,8 +52,7 @@ impl Runs {
         self.runs.iter().map(KeyRun::len).sum()
     }
 
-    /// The buffer and the threads that move runs, from the last call if there was one. A new buffer has two words per key, but at most
-    /// [`BUFFER`] words, and room for at least one encoded block in each half.
+    /// The buffer and the threads that move runs, reused if there are any. A new buffer has two words per key, at most [`BUFFER`], at least 2 blocks.
     fn movers(&mut self, work: &mut PrepareSpace<'_>, keys: u64) -> GpuResult<(HostWords, RunThreads)> {
         let least = 2 * (LEAST / 8) as usize;
         let buffer = match self.buffer.take() {
@@ -75,7 +74,7 @@ impl Runs {
         let half = buffer.len() / 2;
         let (mut next, mut other) = buffer.split_at_mut(half);
         let most = (8 * half as u64).min(space.end - space.start) / LEAST * u64::from(RUN_BLOCK);
-        // The keys in the host's buffer: how many, and where each encoded part begins.
+        // `fetched` keys are in the host's buffer, where their encoded parts begin at `begins`.
         let (mut done, mut fetched, mut begins) = (0, 0, Vec::new());
         // Threads store one half of the buffer while the device encodes into the other.
         while done < count || fetched > 0 {
@@ -105,7 +104,7 @@ impl Runs {
         self.runs.iter().map(|run| run.below(end)).collect()
     }
 
-    /// The number of keys between two places, run by run; 0 where the second place is before the first.
+    /// The number of keys between two places, over all runs; 0 for a run whose second place is before the first.
     pub(super) fn between(from: &[u64], to: &[u64]) -> u64 {
         from.iter().zip(to).map(|(from, to)| to.saturating_sub(*from)).sum()
     }
@@ -119,7 +118,7 @@ impl Runs {
         most: u64,
         end: impl Fn(u64) -> u64,
     ) -> GpuResult<u64> {
-        // Upper bounds are enough unless there are few blocks, and need no block to be read.
+        // Upper bounds need no block to be read, and are enough unless there are few blocks.
         let at_most = |number| self.runs.iter().map(|run| run.below_at_most(end(number))).collect::<Vec<_>>();
         let found = largest(range.clone(), |number| Self::between(from, &at_most(number)) <= most);
         if Self::between(from, &self.below(end(found))?) > 0 {
@@ -177,7 +176,7 @@ impl Runs {
         let mut parts = self.runs.iter().zip(from.iter().zip(to));
         let sent = parts.try_for_each(|(run, (&from, &to))| decoding.part(work, &threads, run, from..to));
         if sent.is_err() {
-            // The buffer is about to be freed, and may still be the source of a copy.
+            // The buffer is freed next, and may still be the source of a copy.
             work.engine.settle();
         }
         sent?;

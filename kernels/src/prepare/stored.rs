@@ -58,7 +58,7 @@ impl KeyRun {
         self.keys
     }
 
-    /// Appends `keys` keys encoded in `bytes`: whole blocks, but at the run's end. `parts`: where each part of a block begins, and the end.
+    /// Appends `keys` keys, encoded in `bytes`: whole blocks, except at the run's end. `parts`: where each part of a block begins, and the end.
     pub(super) fn append(&mut self, threads: &RunThreads, keys: u64, parts: &[u64], bytes: &[u8]) -> GpuResult<()> {
         let (end, bytes) = (self.bytes(), &bytes[..parts.last().map_or(0, |&end| end as usize)]);
         let blocks = parts[..parts.len() - 1].iter().step_by(PARTS);
@@ -102,7 +102,7 @@ impl KeyRun {
         threads.each((begin..).step_by(share).zip(bytes.chunks_mut(share)).map(|(at, part)| move || run.read(at, part)))
     }
 
-    /// An upper bound of the number of keys below `end`, by less than a block.
+    /// An upper bound of the number of keys below `end`, too large by less than a block.
     pub(super) fn below_at_most(&self, end: u64) -> u64 {
         (self.first.partition_point(|&key| key < end) as u64 * BLOCK).min(self.keys)
     }
@@ -135,7 +135,7 @@ impl RunThreads {
         pool.map(Self).map_err(|e| GpuError::Store { reason: e.to_string() })
     }
 
-    /// Does all of `works`; another thread waits for them, since a pool's thread that waits might run a task that wants what the caller has locked.
+    /// Does all of `works`. A new thread waits for them: a waiting thread of a pool might run another task, which waits for a lock of the caller.
     fn each<W: FnOnce() -> io::Result<()> + Send>(&self, works: impl Iterator<Item = W>) -> GpuResult<()> {
         let works: Vec<W> = works.collect();
         let all = move || self.0.install(|| works.into_par_iter().try_for_each(|work| work()));

@@ -15,7 +15,7 @@ use crate::testing::partitions::{distances, put_groups};
 use crate::testing::prepared::{Prepared, RunInMemory, RunsInMemory, ids_of, ranks};
 use crate::testing::{Double, Pace, has_compiler};
 
-/// A sequence of numbers, by the description of the graph file: of all groups of bits those with which it has the fewest bits.
+/// Appends a sequence of numbers as the graph file has it: with the groups of bits that take the fewest bits.
 fn sequence(numbers: &[u32], bytes: &mut Vec<u8>) {
     let further = |number: u32, [first, more]: [u32; 2]| {
         (0..).find(|groups| u64::from(number) >> (first + more * groups) == 0).unwrap()
@@ -179,7 +179,6 @@ fn runs_are_encoded_as_described_and_decoded_from_any_place() {
     }
 }
 
-/// A store whose writes fail.
 struct Full;
 
 impl RunStore for Full {

@@ -1,4 +1,4 @@
-//! What all steps share: the engine, its memory, kernels, the sort.
+//! Shared by all steps: the engine, its memory, kernels, the sort.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -18,19 +18,19 @@ const _: () = assert!(SORT_TILE == SORT_KEYS * SORT_THREADS && SORT_LOOK > 0 && 
 
 const PASSES: u64 = 8;
 
-/// The most keys that a launch of the sort moves: counts fit 30 bits, tiles' status words the device's cache. Fewer in tests, for several launches.
+/// The most keys of a launch of the sort: counts fit 30 bits, and the tiles' status words the device's cache. Fewer in tests, for several launches.
 const PORTION: u64 = if cfg!(test) { 1 << 13 } else { 1 << 27 };
 
-/// Makes copies wait for kernels.
+/// The event by which copies wait for kernels.
 const DONE: Event = crate::engine::EVENTS - 1;
 
-/// Makes kernels wait for copies. Events with lower numbers are those of buffers.
+/// The event by which kernels wait for copies. Events with lower numbers are those of buffers.
 pub(super) const COPIED: Event = crate::engine::EVENTS - 2;
 
 /// Threads of a block, in kernels that treat each element by itself.
 const THREADS: u32 = 256;
 
-/// Blocks of such a kernel per multiprocessor: a few, each of which takes many elements.
+/// Blocks of such a kernel per multiprocessor; each takes many elements.
 const BLOCKS: u64 = 16;
 
 /// Bytes of places of digits: for all passes, and for two portions.
@@ -53,12 +53,12 @@ pub fn needed(arcs: u64, ids: u64) -> u64 {
 /// The fewest arcs of a run: with fewer on the device, sorting there does not pay off. Fewer in tests, which need runs.
 pub(super) const LEAST_RUN: u64 = if cfg!(any(test, feature = "testing")) { 1 << 9 } else { 1 << 24 };
 
-/// How many ids have room for their degrees in `capacity` bytes, beside what sorting any number of arcs in runs takes.
+/// The most ids whose degrees fit `capacity` bytes beside what sorting any number of arcs in runs takes.
 pub fn ids_within(capacity: u64) -> u64 {
     capacity.saturating_sub(needed(LEAST_RUN, 0)) / ALIGNMENT * ALIGNMENT / 4
 }
 
-/// For small pieces, and those of unknown size: the table of file blocks has 36 bytes for each, of 2^15 arcs or more on average.
+/// For small pieces, and those of unknown size: the table of file blocks has 36 bytes for each block, of 2^15 arcs or more on average.
 fn slack(arcs: u64) -> u64 {
     (4 << 20) + padded(arcs / 512)
 }
@@ -141,7 +141,7 @@ impl<'e> PrepareSpace<'e> {
         self.engine.wait(Stream::Compute, COPIED)
     }
 
-    /// Copies bytes after all kernels so far and before later ones; returns when the bytes may change.
+    /// Copies bytes after all kernels so far and before later ones; returns once the bytes may change.
     pub(crate) fn send(&mut self, to: u64, bytes: &[u8]) -> GpuResult<()> {
         self.after_kernels()?;
         // SAFETY: the bytes live until `sent` has returned, which is called in any case.

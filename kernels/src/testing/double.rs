@@ -1,5 +1,5 @@
-//! A test double of a device: its memory is initialised with garbage, its streams delay commands, and its kernels run on the host. If a
-//! wait is missing, counts are wrong. Writes beyond the arena are detected.
+//! A test double of a device: its memory begins with garbage, its streams delay commands, its kernels run on the host. Where a wait is missing,
+//! counts are wrong. Writes beyond the arena are detected.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -56,7 +56,7 @@ pub struct Double {
     /// Bytes of the scratch piece, and of the one for counters.
     apart: [u64; 2],
     streams: Vec<VecDeque<Command>>,
-    /// How often each event was recorded, by the host and in its stream.
+    /// How often each event was recorded: by the host, and in its stream.
     recorded: [u64; EVENTS],
     reached: [u64; EVENTS],
     loaded: Vec<&'static str>,
@@ -179,7 +179,7 @@ impl Engine for Double {
         ReservedMemory { address: scratch.address + padded(scratch.bytes), bytes: self.apart[1] }
     }
 
-    /// One: blocks run one after another here.
+    /// One, as blocks run one after another.
     fn processors(&self) -> u32 {
         1
     }

@@ -33,7 +33,7 @@ pub fn has_compiler() -> Option<()> {
     let there = *THERE.get_or_init(|| Command::new(compiler()).arg("--version").output().is_ok());
     if !there {
         let reason = format!("no C++ compiler: {}", compiler());
-        assert!(std::env::var_os("TRIMILL_REQUIRE_CXX").is_none_or(|v| v != "1"), "{reason}");
+        assert!(!super::is_set("TRIMILL_REQUIRE_CXX"), "{reason}");
         super::skipped(&reason);
     }
     there.then_some(())
@@ -46,7 +46,7 @@ pub(super) fn load(source: &'static CudaSource) {
             let compiled = Arc::clone(lock(&COMPILED).entry(source.name).or_default());
             let library = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(library.path(), compiled.get_or_init(|| compile(source))).unwrap();
-            // SAFETY: compiled below, without initialisers that have an effect. It stays open when its file is gone.
+            // SAFETY: compiled below, without initialisers that have an effect. It stays open after its file is removed.
             unsafe { Library::new(library.path()) }.unwrap()
         });
     });

@@ -24,7 +24,7 @@ pub struct Partition {
     /// The row of each number, locals' and proxies'.
     pub rows: Vec<Vec<u32>>,
     pub local: Vec<bool>,
-    /// Those of the locals.
+    /// The locals' numbers.
     numbers: Vec<u32>,
 }
 
@@ -35,10 +35,7 @@ pub fn pool() -> &'static ThreadPool {
     &POOL
 }
 
-/// Gives a counter all runs and all row blocks.
-///
-/// # Errors
-/// The error of the counter.
+/// Gives a counter all runs and all row blocks. Errors: those of the counter.
 pub fn give(counter: &mut dyn PartitionCounter, runs: Vec<Resident>, row_blocks: &[RowBlock]) -> Result<()> {
     runs.into_iter().try_for_each(|run| counter.resident(run, pool()).map(drop))?;
     row_blocks.iter().try_for_each(|row_block| counter.row_block(&row_block.view(), pool()))
@@ -67,7 +64,7 @@ pub fn encoded(row_block: &RowBlock, in_part: usize) -> RowBlock {
 pub fn damage(run: &mut Resident, part: usize) {
     let EncodedPart { begin, data, end, groups, .. } = run.encoded[part.min(run.encoded.len() - 1)];
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut run.successors);
-    // The control bits stay, and so does the last bit of each byte of LEB128: there are as many numbers as before.
+    // The control bits and the last bit of each byte of LEB128 stay, so there are as many numbers as before.
     let (begin, bits) = if groups == 0 { (begin, 0x7f) } else { (data, 0xff) };
     bytes[begin as usize..end as usize].iter_mut().for_each(|byte| *byte |= bits);
 }
@@ -95,7 +92,7 @@ fn put_rows<'a>(rows: impl Iterator<Item = &'a [u32]>, bound: u32, step: u32, in
 pub(crate) const FORMS: [Option<[u32; 2]>; 6] =
     [None, Some([0, 3]), Some([7, 1]), Some([0, 1]), Some([20, 4]), Some([32, 2])];
 
-/// How far the successors of rows are from the smallest number that each can be.
+/// The differences of the successors of rows from the smallest number that each can be.
 pub(crate) fn distances<'r>(rows: impl Iterator<Item = &'r [u32]>) -> Vec<u32> {
     let mut distances = Vec::new();
     for row in rows {
@@ -240,7 +237,7 @@ impl Partition {
         Self::new(rows, local)
     }
 
-    /// Calls `act` with the corners, in falling order, of each triangle whose largest corner is local, by trying all pairs of successors.
+    /// Calls `act` with the corners, descending, of each triangle whose largest corner is local, by trying all pairs of successors.
     pub fn each_triangle(&self, mut act: impl FnMut([u32; 3])) {
         for &a in &self.numbers {
             let row = &self.rows[a as usize];
@@ -298,7 +295,7 @@ impl Partition {
         nothing_local.row_blocks(cuts)
     }
 
-    /// The row blocks of case number `i` of a test, of the proxies' rows and of all rows in turn; and the size with them.
+    /// Row blocks for case `i` of a test, of the proxies' rows if `i` is even, else of all rows; and the size with them.
     pub fn case(&self, i: usize, cuts: &[u32]) -> (Vec<RowBlock>, PartitionExtent) {
         let row_blocks = if i.is_multiple_of(2) { self.row_blocks(cuts) } else { self.shared_row_blocks(cuts) };
         let size = self.size_with(&row_blocks);

@@ -8,6 +8,6 @@ crate::shared_constants! {
     SHORTEN_THREADS: u32 = 256;
     /// The tail of each edge whose number is a multiple of this is stored.
     TAIL_STEP: u64 = 64;
-    /// Numbers that the host reads.
+    /// Counts that the host reads.
     COUNTS: u64 = 4;
 }

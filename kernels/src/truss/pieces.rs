@@ -1,7 +1,7 @@
-//! Which pieces of a peeled graph are on the device; the others are in page-locked host memory, which kernels access over the bus. Values are changed
-//! at random by all threads, so they are always on the device, with all that has the size of the vertices. Rows of neighbours come next, then the
-//! edges to these, which are only read where a triangle is found. If not all neighbours fit, half of the remaining memory has those of the first
-//! vertices, the longest and most searched rows; 7/16 cache the rows of falling edges; 1/16 is for sorting these edges by longer row.
+//! Which pieces of a peeled graph are on the device; the others are in page-locked host memory, which kernels access over the bus. Values, which all
+//! threads change at random places, and all arrays of the size of the vertices are always on the device. Rows of neighbours come next, then the edges
+//! to these, which are read only where a triangle is found. If not all neighbours fit, half of the remaining memory has those of the first vertices,
+//! the longest and most searched rows; 7/16 cache the rows of falling edges; 1/16 is for sorting these edges by their longer row.
 
 use super::constants::{COUNTS, TAIL_STEP};
 use crate::arena::{ALIGNMENT, padded};
@@ -93,7 +93,7 @@ impl PeelingPieces {
         let lists = self.lists.into_iter().filter(|near| !near).count() as u64 * (self.by_edge + 8);
         let rows = match 2 * self.all_rows() - self.neighbours - self.edges {
             0 => 0,
-            // And where rows begin, to find the first ones that are not on the device.
+            // The beginnings of rows, too, to find the first row that is not on the device.
             rest => rest + 2 * 8 * (vertices + 1),
         };
         lists + rows

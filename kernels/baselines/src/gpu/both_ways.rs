@@ -6,11 +6,11 @@ use trimill_kernels::GpuResult;
 
 use super::machine::BaselineDevice;
 
-/// Number of keys that are made and copied together.
+/// Keys that are made and copied together.
 const CHUNK: usize = 1 << 20;
 
 pub(super) struct EdgeArray {
-    /// Where the next keys go.
+    /// The device address of the next keys.
     next: u64,
     /// The number of the next row.
     row: u64,
@@ -23,7 +23,7 @@ impl EdgeArray {
         Self { next: at, row: 0, both }
     }
 
-    /// Copies the arcs of a run: a key with the tail in the high half, and if `both` another one with the head there.
+    /// Copies the arcs of a run: for each a key with the tail in the high half, and if `both` one with the head there.
     pub(super) fn resident(&mut self, machine: &mut BaselineDevice<'_>, run: &Resident) -> GpuResult<()> {
         machine.start_clock()?;
         let both = self.both;

@@ -8,7 +8,7 @@ use trimill_counting::DeviceTimes;
 use trimill_kernels::engine::{Engine, Event, Grid, Kernel, Stream, Timed};
 use trimill_kernels::{CudaSource, GpuResult};
 
-/// Events of: kernels before an upload, the upload, the clock, a fork, the end of each stream.
+/// Events after: the kernels before an upload; the upload; a start and a stop of the clock; a fork; each stream's last kernel.
 const USED: Event = 0;
 const UPLOADED: Event = 1;
 const CLOCK: [Event; 2] = [2, 3];
@@ -18,7 +18,7 @@ const JOINED: Event = 5;
 pub(crate) struct BaselineDevice<'e> {
     pub(crate) engine: &'e mut dyn Engine,
     source: &'static CudaSource,
-    /// What was counted so far, and what it took.
+    /// The triangles so far, and the times that counting them took.
     pub(crate) triangles: u64,
     pub(crate) times: DeviceTimes,
     pub(crate) peak_bytes: u64,

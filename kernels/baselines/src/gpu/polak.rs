@@ -20,7 +20,7 @@
 use super::both_ways::EdgeArray;
 use super::machine::BaselineDevice;
 use super::primitives::{self, KeyList, SUM_BYTES, ValueWidth, scan, sort, sort_bytes, tile_threads, tiles};
-use super::{BaselineWork, ROUNDING, TakePiece};
+use super::{BaselineWork, ROUNDING, TakePiece, is_block};
 use trimill_counting::{EdgeShare, Footprint, PartitionExtent, Resident, Scope};
 use trimill_kernels::engine::Grid;
 use trimill_kernels::{GpuError, GpuResult};
@@ -46,7 +46,7 @@ const BLOCKS: u32 = 8;
 /// Thread blocks that search for the largest vertex.
 const MAX_BLOCKS: u64 = 512;
 
-/// The most counting threads, which bounds the bytes of their results: more than any existing device runs.
+/// The most counting threads, more than any existing device runs; bounds the bytes of their results.
 const MOST_THREADS: u64 = 1 << 19;
 
 /// Bytes that it takes for any graph.
@@ -60,7 +60,7 @@ pub(super) struct PolakLayout {
     scratch: u64,
 }
 
-/// How many keys the edges have: if `both`, one in each direction.
+/// The keys of all edges: if `both`, one in each direction.
 fn key_count(size: &PartitionExtent, both: bool) -> u64 {
     size.arcs * (1 + u64::from(both))
 }
@@ -84,7 +84,7 @@ const fn with_keys(per_resident_arc: u64) -> Footprint {
 const ON_GPU: Footprint = with_keys(34);
 const ON_CPU: Footprint = with_keys(17);
 
-/// Its footprint. Unless the options say otherwise, the GPU prepares if that fits.
+/// Unless the options say otherwise, the GPU prepares if that fits.
 pub(super) fn footprint(options: &PolakOptions) -> Footprint {
     if options.on_cpu {
         return ON_CPU;
@@ -112,8 +112,7 @@ impl Polak {
     ) -> GpuResult<Self> {
         let PolakOptions { block_threads, on_cpu } = options;
         let threads = u64::from(block_threads) * u64::from(BLOCKS) * u64::from(machine.engine.processors());
-        let whole_warps = block_threads.is_multiple_of(32) && (32..=1024).contains(&block_threads);
-        if !whole_warps || threads > MOST_THREADS {
+        if !is_block(block_threads) || threads > MOST_THREADS {
             return Err(GpuError::Shape(format!(
                 "blocks of {block_threads} threads, {BLOCKS} a multiprocessor; expected a multiple of 32 up to 1024, and at most \
                  {MOST_THREADS} threads in all"

@@ -1,4 +1,4 @@
-//! The host's part of `cuda/primitives.cuh`: scans, sums, radix sort. The caller provides scratch memory; for its size each has a `const fn`.
+//! The host's part of `cuda/primitives.cuh`: scans, sums, radix sort. The caller provides scratch memory, whose size a `const` says for each.
 
 use super::machine::BaselineDevice;
 use trimill_kernels::engine::Grid;
@@ -22,7 +22,6 @@ pub(super) const SUM_BLOCKS: u64 = 512;
 /// Bytes that [`sum`] takes: the blocks' sums and the total.
 pub(super) const SUM_BYTES: u64 = 8 * (SUM_BLOCKS + 1);
 
-/// The width of the values that are scanned or summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueWidth {
     U32,

@@ -33,7 +33,7 @@ pub struct RadixBinningOptions {
     pub radix_bits: u32,
     /// In buckets with at most this many keys on a side, keys are compared one by one.
     pub threshold: u32,
-    /// Candidates of a batch; none: four times the edges, between 2^20 and 2^30.
+    /// Candidates of a batch; `None`: four times the edges, between 2^20 and 2^30.
     pub batch: Option<u32>,
 }
 
@@ -88,7 +88,7 @@ pub(super) fn lay(
     })
 }
 
-/// Its footprint with the default batch, up to four candidates an edge.
+/// With the default batch, up to four candidates an edge.
 pub(super) const FOOTPRINT: Footprint = Footprint {
     scope: Scope::WholeGraphs,
     per_resident_arc: 116,

@@ -20,7 +20,7 @@ use trimill_system::Bytes;
 use super::machine::BaselineDevice;
 use super::primitives::{self, SUM_BYTES, ValueWidth};
 use super::rows::Sections;
-use super::{BaselineWork, ROUNDING, TakePiece};
+use super::{BaselineWork, ROUNDING, TakePiece, is_block};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReverseEdgeOptions {
@@ -38,7 +38,7 @@ impl Default for ReverseEdgeOptions {
 
 pub const STREAMS: u32 = EXTRA_STREAMS as u32;
 
-/// Number of entries of `tail` that are made and copied together.
+/// Entries of `tail` that are made and copied together.
 const CHUNK: usize = 1 << 20;
 
 pub(super) struct ReverseEdgeLayout {
@@ -73,21 +73,18 @@ impl ReverseEdgeGpu {
         size: PartitionExtent,
     ) -> GpuResult<Self> {
         let ReverseEdgeOptions { block_threads, streams } = options;
-        if !block_threads.is_multiple_of(32)
-            || !(32..=1024).contains(&block_threads)
-            || !(1..=STREAMS).contains(&streams)
-        {
+        if !is_block(block_threads) || !(1..=STREAMS).contains(&streams) {
             return Err(GpuError::Shape(format!(
                 "blocks of {block_threads} threads, {streams} streams; expected a multiple of 32 up to 1024, and up to {STREAMS}"
             )));
         }
-        // Creates the streams now, so that no timing includes that.
+        // Creates the streams, so that this is not timed.
         machine.fork(if streams == 1 { 0 } else { streams as usize })?;
         let pieces = lay(&mut |bytes| machine.take(bytes), &size)?;
         Ok(Self { options, pieces })
     }
 
-    /// Copies the tails of a run, of which no row was received before.
+    /// Copies the tails of a run, before its rows are received.
     fn tails(&self, machine: &mut BaselineDevice<'_>, run: &Resident) -> GpuResult<()> {
         let ReverseEdgeLayout { sections, tail, .. } = &self.pieces;
         let mut to = tail + 4 * sections.arcs;

@@ -7,12 +7,11 @@ use trimill_kernels::{GpuResult, RowBlockPlaces, RowBlockSlices};
 use super::TakePiece;
 use super::machine::BaselineDevice;
 
-/// Addresses on the device.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sections {
     offsets: u64,
     successors: u64,
-    /// Of `Rows` (`cuda/rows.cuh`).
+    /// The struct `Rows` (`cuda/rows.cuh`).
     pub(super) rows: u64,
     slot: u64,
     /// The numbers of rows and successors received.

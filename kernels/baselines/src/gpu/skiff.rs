@@ -38,7 +38,7 @@ use trimill_system::Bytes;
 use super::machine::BaselineDevice;
 use super::primitives::{self, SUM_BYTES, ValueWidth};
 use super::rows::Sections;
-use super::{BaselineWork, ROUNDING, TakePiece, bytes_of};
+use super::{BaselineWork, ROUNDING, TakePiece, bytes_of, is_block};
 
 use organise::{Organised, nodes, slices};
 
@@ -68,7 +68,7 @@ impl Default for SkiffOptions {
     }
 }
 
-/// The most blocks of a launch; if there are more units, blocks take several.
+/// The most blocks of a launch; blocks take several units if there are more.
 const BLOCKS: u64 = 1 << 16;
 
 /// Bytes that it takes for any partition.
@@ -127,7 +127,7 @@ pub(super) const FOOTPRINT: Footprint = Footprint {
     ..Footprint::NOTHING
 };
 
-/// The least device bytes with which it begins: with the longest possible trie of one row.
+/// The least device bytes with which the method begins: with the longest possible trie of one row.
 pub(super) fn device_bytes(options: &SkiffOptions, size: &PartitionExtent) -> u64 {
     bytes_of(|take| lay(take, size, options.organisation)) + NODE * nodes(longest(size)) + 3 * ALIGNMENT
 }
@@ -169,7 +169,7 @@ impl Skiff {
         size: PartitionExtent,
     ) -> GpuResult<Self> {
         let threads = options.block_threads;
-        if !threads.is_multiple_of(32) || !(32..=1024).contains(&threads) {
+        if !is_block(threads) {
             return Err(GpuError::Shape(format!("blocks of {threads} threads; expected a multiple of 32 up to 1024")));
         }
         let (needed, capacity) = (device_bytes(&options, &size), machine.engine.layout().capacity());
@@ -181,7 +181,7 @@ impl Skiff {
         Ok(Self { options, size, pieces, lengths, organised: None, tries: None })
     }
 
-    /// Takes the memory for nodes once: for all resident rows and a longest possible row, or less for a single row block or in little memory.
+    /// Takes the memory for nodes once: for all resident rows and one of the greatest length, or less for an only row block or in little memory.
     fn take_nodes(&mut self, machine: &mut BaselineDevice<'_>, needed: u64, only: bool) -> GpuResult<Tries> {
         if let Some(tries) = self.tries {
             return Ok(tries);

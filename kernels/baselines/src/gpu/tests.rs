@@ -4,7 +4,6 @@ mod footprints;
 mod primitives;
 
 use super::*;
-use skiff::Organisation;
 use trimill_counting::{RowBlock, Scope};
 use trimill_kernels::GpuError;
 use trimill_kernels::testing::partitions::{Partition, bytes_of, give, pool, random};
@@ -72,7 +71,7 @@ fn graphs() -> Vec<Partition> {
 }
 
 fn polak(on_cpu: bool, block_threads: u32) -> GpuMethod {
-    GpuMethod::Polak(polak::PolakOptions { on_cpu, block_threads })
+    GpuMethod::Polak(PolakOptions { on_cpu, block_threads })
 }
 
 #[test]
@@ -98,18 +97,18 @@ fn polak_shares_add_up_and_the_cpu_prepares_where_the_gpu_has_no_room() {
 }
 
 fn reverse_edge(block_threads: u32, streams: u32) -> GpuMethod {
-    GpuMethod::ReverseEdge(reverse_edge::ReverseEdgeOptions { block_threads, streams })
+    GpuMethod::ReverseEdge(ReverseEdgeOptions { block_threads, streams })
 }
 
 #[test]
 fn reverse_edge_counts() {
-    let methods = [reverse_edge(256, 1), reverse_edge(64, reverse_edge::STREAMS), reverse_edge(32, 3)];
+    let methods = [reverse_edge(256, 1), reverse_edge(64, STREAMS), reverse_edge(32, 3)];
     agrees(&methods, 0, &graphs());
 }
 
 fn skiffs(block_threads: u32, nodes: Option<u32>) -> [GpuMethod; 3] {
     [Organisation::BlockDegree, Organisation::BlockIndex, Organisation::WarpIndex]
-        .map(|organisation| GpuMethod::Skiff(skiff::SkiffOptions { organisation, block_threads, nodes }))
+        .map(|organisation| GpuMethod::Skiff(SkiffOptions { organisation, block_threads, nodes }))
 }
 
 #[test]
@@ -152,7 +151,7 @@ fn skiff_cuts_what_does_not_fit_and_refuses_a_row_that_never_will() {
 }
 
 fn binning(radix_bits: u32, threshold: u32, batch: Option<u32>) -> GpuMethod {
-    GpuMethod::RadixBinning(radix_binning::RadixBinningOptions { radix_bits, threshold, batch })
+    GpuMethod::RadixBinning(RadixBinningOptions { radix_bits, threshold, batch })
 }
 
 #[test]

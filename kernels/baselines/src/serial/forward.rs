@@ -1,8 +1,8 @@
 //! `forward`: T. Schank, D. Wagner, 'Finding, Counting and Listing all Triangles in Large Graphs' (WEA 2005).
 //!
-//! Vertices are visited in descending degree order, number 0 first. Each edge is in the list of its end of smaller number; the order of
-//! the list does not matter. When `v` is visited, for each `u` in its list the sets `A(u)` and `A(v)` are intersected and `v` is added
-//! to `A(u)`. So `A(u)` holds the neighbours of `u` that were visited before; that it grows is the method's cost.
+//! Vertices are visited in descending degree order, number 0 first. Each edge is in the list of its end of smaller number, in any order. When `v` is
+//! visited, for each `u` in its list the sets `A(u)` and `A(v)` are intersected and `v` is added to `A(u)`, which thus holds the neighbours of `u`
+//! that were visited before; the method's cost is that these sets grow.
 //!
 //! `O(m^1.5)` time. `A` needs no sorting, since vertices are added in ascending order.
 
@@ -26,7 +26,7 @@ impl Forward {
         for a in 0..vertices {
             resident.row(a).iter().for_each(|&b| later[b as usize].push(a as u32));
         }
-        // They become the rows, so their sizes are known.
+        // In the end these are the rows, so their sizes are known.
         let met = (0..vertices).map(|a| Vec::with_capacity(resident.row(a).len())).collect();
         Self { met, later }
     }

@@ -20,7 +20,7 @@ pub fn methods_of(shapes: impl IntoIterator<Item = (u32, u32)>) -> Vec<Box<dyn C
     methods
 }
 
-/// Arenas of exactly the bytes that a footprint promises; of a method that takes more if it is there, also of those, and of some between.
+/// Arenas of the bytes of a footprint; for a method that takes more memory if there is more, also of all that it takes, and of some between.
 pub fn arenas(footprint: &Footprint, size: &PartitionExtent) -> Vec<u64> {
     let least = footprint.least(size);
     match footprint.of_budget.map(|of_budget| of_budget(size, u64::MAX)) {
@@ -58,7 +58,7 @@ impl Partition {
         Ok(counted)
     }
 
-    /// Counts on test doubles with row blocks of the proxies' rows, of all rows and of encoded rows, in all arenas, which must give the same.
+    /// Counts on test doubles with row blocks of the proxies' rows, of all rows and of encoded rows, in all arenas: all counts must be equal.
     pub fn count_on_doubles(&self, method: &dyn CountingMethod, cuts: &[u32], pace: Pace) -> u64 {
         let in_parts = self.shared_row_blocks(cuts).iter().map(|row_block| encoded(row_block, 3)).collect();
         let mut counts = Vec::new();

@@ -11,8 +11,7 @@ use crate::engine::Engine;
 /// Triangles on each arc, by its number and its successor; arcs without a triangle are left out.
 pub(crate) type OnArcs = BTreeMap<(u32, u32), u32>;
 
-/// A partition whose only triangles are of its last two rows and three numbers that come after more than 2^16 others; and the triangles on its
-/// arcs.
+/// A partition whose only triangles are of its last two rows and three numbers after more than 2^16 others; and the triangles on its arcs.
 pub fn with_a_long_row() -> (Partition, OnArcs) {
     let (b, a, third) = (70_000, 70_001, [65_540, 65_541, 69_000]);
     let mut rows = vec![Vec::new(); 70_002];

@@ -1,6 +1,5 @@
-//! Algorithm 2 without recursion: all buckets of a level are binned together, level after level. A bucket is a range of E and a range of E'. At each
-//! level both lists move from one buffer to the other, and shrink as parts are dropped or counted. The host reads only the number of tiles of a level
-//! and the number of buckets of the next one.
+//! Algorithm 2 without recursion: all buckets of a level are binned together. A bucket is a range of E and a range of E'. Each level moves both lists
+//! from one buffer to the other; they shrink as parts are dropped or counted. The host reads only the numbers of tiles and of buckets of a level.
 
 use bytemuck::cast_slice;
 use trimill_counting::PartitionExtent;

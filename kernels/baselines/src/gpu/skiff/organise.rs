@@ -7,7 +7,7 @@ use super::{NODE, Organisation};
 
 use crate::gpu::machine::BaselineDevice;
 
-/// Number of entries that are made and copied together.
+/// Entries that are made and copied together.
 const CHUNK: usize = 1 << 20;
 
 /// The data of an organisation on the device.
@@ -34,7 +34,7 @@ impl Organised {
         }
     }
 
-    /// Makes and copies this data for rows of these lengths.
+    /// Makes the data for rows of these lengths, and copies it to the device.
     pub(super) fn send(
         machine: &mut BaselineDevice<'_>,
         organisation: Organisation,
@@ -82,7 +82,6 @@ fn level(length: u32) -> u32 {
     (1..).find(|&levels| u64::from(length) <= 32u64.saturating_pow(levels)).unwrap_or(1) - 1
 }
 
-/// All rows sorted by level (stable).
 fn by_levels(lengths: &[u32]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..lengths.len() as u32).collect();
     order.sort_by_key(|&row| level(lengths[row as usize]));
