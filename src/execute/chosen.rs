@@ -1,6 +1,6 @@
 //! The backends that count a job, and their memory.
 
-use super::host::{Division, HostNeeds};
+use super::host::{Division, HostNeeds, OnGpus, blocks_of_gpu, least_on_gpus, on_gpus};
 use crate::count::method::CudaMethod;
 use crate::plan::Floor;
 use crate::plan::choose::{Candidate, MethodEstimate, choose};
@@ -104,6 +104,18 @@ pub(super) fn host_holds(block: Bytes, largest: Bytes) -> Result<()> {
     ))
     .expected(format!("at most {} bytes ({largest}) within --host-memory", largest.get()))
     .advice("raise --host-memory, or take smaller row blocks (--block-bytes)"))
+}
+
+impl HostNeeds {
+    /// The least memory for counting on `gpus` GPUs, the division of the budget, and their share. Fails if row blocks of `named` bytes do not fit.
+    pub(super) fn divided_on_gpus(&self, gpus: u64, named: Option<Bytes>) -> Result<(Bytes, Division, OnGpus)> {
+        let blocks = blocks_of_gpu(self.counts);
+        let least = least_on_gpus(gpus, blocks, self.size.longest_row);
+        let division = self.divided(least, gpus)?;
+        let shares = on_gpus(gpus, blocks, division.counting);
+        host_holds(named.unwrap_or_default(), shares.block)?;
+        Ok((least, division, shares))
+    }
 }
 
 #[cfg(test)]

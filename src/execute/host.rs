@@ -2,7 +2,6 @@
 //! read buffers of all threads and a graph in memory; then the least for building a partition, if the job may build any; the rest is for counting
 //! (five eighths of it on GPUs) and for building more partitions at a time.
 
-use super::chosen::host_holds;
 use super::counters::{edges_while_counting, edges_while_writing, held, while_counting, while_writing};
 use crate::count::cuda;
 use crate::directions::{self, DoubledGraph};
@@ -73,16 +72,6 @@ impl HostNeeds {
     pub(super) fn divided(&self, least: Bytes, gpus: u64) -> Result<Division> {
         // The error names what one stage needs; the advice names a budget that suffices for all.
         self.divided_now(least, gpus).map_err(|error| self.host.advising(error, self.enough(least, gpus)))
-    }
-
-    /// The least memory for counting on `gpus` GPUs, the division of the budget, and their share. Fails if row blocks of `named` bytes do not fit.
-    pub(super) fn divided_on_gpus(&self, gpus: u64, named: Option<Bytes>) -> Result<(Bytes, Division, OnGpus)> {
-        let blocks = blocks_of_gpu(self.counts);
-        let least = least_on_gpus(gpus, blocks, self.size.longest_row);
-        let division = self.divided(least, gpus)?;
-        let shares = on_gpus(gpus, blocks, division.counting);
-        host_holds(named.unwrap_or_default(), shares.block)?;
-        Ok((least, division, shares))
     }
 
     /// A budget, at least this one, that suffices for counting. Found by iteration, since the need may grow with the budget.
@@ -371,7 +360,7 @@ pub(super) fn least_on_gpus(gpus: u64, blocks: u64, longest_row: u32) -> Bytes {
 }
 
 /// Divides `left` among `gpus` GPUs: runs of resident rows take half of each share, each row block an eighth.
-fn on_gpus(gpus: u64, blocks: u64, left: Bytes) -> OnGpus {
+pub(super) fn on_gpus(gpus: u64, blocks: u64, left: Bytes) -> OnGpus {
     let staging = Bytes(gpus * trimill_kernels::STAGING_BYTES);
     let each = left.saturating_sub(staging).get() / gpus;
     let chunk = Bytes(each / 40).clamp(cuda::LEAST_CHUNK, cuda::CHUNK);
