@@ -234,6 +234,6 @@ fn rows_that_are_near_take_less_time() {
         plan["counting_seconds"].as_f64().unwrap() / plan["edges"].as_f64().unwrap()
     };
     let (grid, uniform) =
-        (of_edge(&["kings-grid", "--rows", "500", "--columns", "500"]), of_edge(&["gap-urand", "--scale", "18"]));
+        (of_edge(&["kings-grid", "--rows", "250", "--columns", "250"]), of_edge(&["gap-urand", "--scale", "16"]));
     assert!(2.0 * grid < uniform && uniform < 20.0 * grid, "{grid} {uniform}");
 }
