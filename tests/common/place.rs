@@ -112,6 +112,18 @@ pub(crate) fn stderr(output: &Output) -> String {
     text(&output.stderr)
 }
 
+/// The number behind some words of a message.
+#[track_caller]
+pub(crate) fn number_after(words: &str, message: &str) -> String {
+    let (_, rest) = message.split_once(words).unwrap_or_else(|| panic!("no '{words}' in: {message}"));
+    rest.chars().take_while(char::is_ascii_digit).collect()
+}
+
+pub(crate) fn make_pipe(path: impl AsRef<Path>) {
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, path.as_ref(), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+}
+
 /// All files and folders below a directory.
 pub(crate) fn below(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

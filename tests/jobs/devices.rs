@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use rayon::ThreadPool;
 
 use crate::common::job::{job, listing};
+use crate::common::place::make_pipe;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::execute::count::{count, count_on};
 use trimill::testing::spill::Manifest;
@@ -376,7 +377,7 @@ fn the_progress_of_counting_on_the_cores_is_that_of_arcs() {
 fn what_follows_is_expected_once_a_pipe_was_read() {
     let dir = tempfile::tempdir().unwrap();
     let pipe = dir.path().join("pairs");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    make_pipe(&pipe);
     let pairs: Vec<u8> = (0..50u32).flat_map(|i| (0..i).flat_map(move |j| [i, j])).flat_map(u32::to_le_bytes).collect();
     let writer = std::thread::spawn({
         let pipe = pipe.clone();

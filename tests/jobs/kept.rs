@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common::job::typed;
-use crate::common::place::{Place, stderr};
+use crate::common::place::{Place, number_after, stderr};
 use serde_json::Value;
 use trimill::testing::sealed;
 
@@ -126,9 +126,8 @@ fn a_partition_beyond_the_budget_is_named_with_what_it_takes() {
     let refused = place.refuses(&[&count[..], &["10000"]].concat(), 3, &["part-", "the largest, takes "]);
     assert!(refused.stdout.is_empty());
     // The first budget that is advised is enough.
-    let said = stderr(&refused);
-    let advised = said.split("--device-memory to ").nth(1).and_then(|rest| rest.split(' ').next()).expect(&said);
-    place.prints(&[&count[..], &[advised]].concat());
+    let advised = number_after("--device-memory to ", &stderr(&refused));
+    place.prints(&[&count[..], &[&*advised]].concat());
 }
 
 #[test]
@@ -138,9 +137,8 @@ fn the_host_budget_that_the_first_refusal_names_holds_the_spills() {
     place.prints(&[&["prepare", &typed("soc-Slashdot0902.txt.gz"), "--run-dir", "run"], &random[..]].concat());
     for words in [&["count", "spills"][..], &["count", "--run-dir", "run", "--shard", "0/1"]] {
         let within = |bytes| [words, &["--backend", "cpu", "--threads", "4", "--host-memory", bytes]].concat();
-        let said = stderr(&place.refuses(&within("1MiB"), 3, &["raise --host-memory to "]));
-        let enough = said.split("raise --host-memory to ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
-        place.prints(&within(enough));
+        let refused = place.refuses(&within("1MiB"), 3, &[]);
+        place.prints(&within(&number_after("raise --host-memory to ", &stderr(&refused))));
     }
 }
 

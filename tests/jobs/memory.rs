@@ -9,7 +9,7 @@ use trimill::testing::report::{PartitionFigures, PlanReport, RunResult};
 use crate::common::arcs_of_pairs;
 use crate::common::job::typed;
 use crate::common::packed::gz;
-use crate::common::place::{Place, stderr};
+use crate::common::place::{Place, number_after, stderr};
 
 /// Runs a command of the program and parses its answer, or the failure printed instead.
 fn answer<T: DeserializeOwned>(place: &Place, command: &str, input: &str, options: &str) -> T {
@@ -112,8 +112,7 @@ fn many_vertices_take_no_more_than_the_budget() {
 fn advised(place: &Place, input: &str, options: &str) -> Option<u64> {
     let answer: Value = answer(place, "count", input, options);
     let message = answer["error"]["message"].as_str()?;
-    let number = message.split("raise --host-memory to ").nth(1).unwrap_or_else(|| panic!("{options}: {message}"));
-    Some(number.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap())
+    Some(number_after("raise --host-memory to ", message).parse().unwrap())
 }
 
 /// Stars, rings, random and dense graphs, with dense and sparse ids, as text and as pairs: a budget that an error advises works.

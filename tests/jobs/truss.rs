@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use super::edges::rows_of;
 use super::figures::{OnEdges, taken};
 use crate::common::job::{SETTINGS, count, data, job};
-use crate::common::place::{Place, stderr};
+use crate::common::place::{Place, number_after, stderr};
 use trimill::testing::execute::verify::verify;
 use trimill::{Backend, Control, Graph, Kind, Observer, Options, RunResult, Unit};
 use trimill_generate::{Family, generate};
@@ -129,10 +129,10 @@ fn a_budget_below_the_floor_is_refused_before_counting_and_the_one_it_names_is_e
     generate(&family, None, &place.path("ring.sg"), &Control::silent()).unwrap();
     // In a process of its own, whose memory is measured.
     let words = ["truss", "ring.sg", "--threads", "2", "--backend", "cpu", "--no-cache", "--json", "--host-memory"];
-    let said = ["to peel the graph", "edges that are left", "raise --host-memory to "];
-    let text = stderr(&place.refuses(&[&words[..], &["80MiB"]].concat(), 3, &said));
-    let named: String = text.split(said[2]).nth(1).unwrap().chars().take_while(char::is_ascii_digit).collect();
-    let result = place.prints(&[&words[..], &[named.as_str()]].concat());
+    let said = ["to peel the graph", "edges that are left"];
+    let refused = place.refuses(&[&words[..], &["80MiB"]].concat(), 3, &said);
+    let named = number_after("raise --host-memory to ", &stderr(&refused));
+    let result = place.prints(&[&words[..], &[&*named]].concat());
     let result: RunResult = serde_json::from_slice(&result).unwrap();
     // Neighbours on the ring have 2 k - 2 triangles at most, and those at distance k have k - 1, which fall first, and then all do.
     let by_k = result.truss.unwrap().by_k.into_iter().map(|truss| (truss.k, truss.vertices, truss.edges));

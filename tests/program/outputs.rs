@@ -12,7 +12,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 
 use crate::common::job::{listing, typed};
-use crate::common::place::{Place, text};
+use crate::common::place::{Place, make_pipe, number_after, text};
 
 /// Zachary's karate club: 34 vertices, 78 edges, 45 triangles.
 fn karate() -> String {
@@ -117,7 +117,7 @@ fn links_and_pipes_are_written_through() {
     let numbers: Vec<u8> = [0u32, 1, 0, 2, 1, 2].iter().flat_map(|id| id.to_le_bytes()).collect();
     for (name, bytes) in [("pipe.txt", &b"0 1\n0 2\n1 2\n"[..]), ("pipe.bin", &numbers[..])] {
         let path = place.path(name);
-        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        make_pipe(&path);
         let reader = std::thread::spawn(move || fs::read(path).unwrap());
         place.prints(&["generate", "complete", "--vertices", "3", "-o", name]);
         assert!(place.path(name).metadata().unwrap().file_type().is_fifo(), "{name}");
@@ -253,8 +253,8 @@ fn the_verifier_keeps_to_its_budget_or_names_a_larger_one() {
     let within = |budget| ["verify", "u.bin", "--threads", "1", "--host-memory", budget];
     let said = ["524288 arcs", "raise --host-memory to "];
     let refused = text(&place.refuses(&within("32MiB"), 3, &said).stderr);
-    let enough = refused.split(said[1]).nth(1).unwrap().trim_end();
+    let enough = number_after(said[1], &refused);
     // 80 bytes for each of 2^19 arcs, the program and what it reads with.
     assert!((42_000_000..80_000_000).contains(&enough.parse::<u64>().unwrap()), "{enough}");
-    assert_eq!(place.answer(&within(enough))["input"]["arcs"], 524_288);
+    assert_eq!(place.answer(&within(&enough))["input"]["arcs"], 524_288);
 }

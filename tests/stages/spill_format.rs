@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::common::place::make_pipe;
 use crate::spill_support::*;
 use proptest::prelude::*;
 use trimill::testing::partition::prune::Prune;
@@ -128,7 +129,7 @@ fn a_named_pipe_is_no_spill_and_no_manifest() {
     let dir = tempfile::tempdir().unwrap();
     let pipe = |name: &str| {
         let path = dir.path().join(name);
-        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        make_pipe(&path);
         path
     };
     let spill = failure(opened(&pipe("part-00000.spill")));

@@ -10,7 +10,7 @@ use trimill::testing::job::Mode;
 use trimill::testing::report::RunResult;
 use trimill::testing::spill::Manifest;
 
-use crate::common::place::{SmallDisk, stopped_by};
+use crate::common::place::{SmallDisk, number_after, stopped_by};
 
 use super::support::{COLLABORATION, FRIENDS, Place, ROUTERS, STRIKES, copy, data, files, stderr};
 
@@ -165,9 +165,9 @@ fn threads_budgets_and_method_may_change_and_the_parts_stay_unless_the_plan_is_l
     let little = ["--no-cache", "--device-memory", "40KiB"];
     let said = ["the recorded plan takes", "--device-memory to "];
     let text = place.start_refused(3, &data(COLLABORATION.0), &little, &said);
-    let needed = text.split(said[1]).nth(1).unwrap().split(' ').next().unwrap();
+    let needed = number_after(said[1], &text);
     assert_eq!(fs::read(place.path("run/plan.json")).unwrap(), plan);
-    let enough = ["--no-cache", "--device-memory", needed, "--threads", "1", "--method", "bitmap"];
+    let enough = ["--no-cache", "--device-memory", &needed, "--threads", "1", "--method", "bitmap"];
     let more = ["--device-memory", "1GiB", "--host-memory", "2GiB"];
     for budgets in [&enough[..], &more] {
         copy(&place.path("saved"), &place.path("run"));
@@ -193,9 +193,9 @@ fn the_budget_of_the_host_that_a_start_is_told_holds_the_recorded_parts_too() {
         fs::remove_file(place.path("run").join(name)).unwrap();
     }
     // The graph is in the cache: what is refused is counting.
-    let said = place.start_refused(3, &data(FRIENDS.0), &within("17MiB"), &["--host-memory to "]);
-    let needed = said.split("--host-memory to ").nth(1).unwrap().split([',', '\n']).next().unwrap();
-    let (result, _) = place.completes(FRIENDS, &[&within("1GiB")[..5], &[needed]].concat());
+    let said = place.start_refused(3, &data(FRIENDS.0), &within("17MiB"), &[]);
+    let needed = number_after("--host-memory to ", &said);
+    let (result, _) = place.completes(FRIENDS, &[&within("1GiB")[..5], &[&*needed]].concat());
     assert_eq!(result.parts, 1);
 }
 
