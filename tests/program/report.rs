@@ -4,6 +4,7 @@ use std::fs;
 
 use crate::common::job::typed;
 use crate::common::place::Place;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use trimill::RunResult;
 
@@ -29,9 +30,13 @@ fn elements(page: &str) -> Vec<(&str, &str)> {
         .collect()
 }
 
+fn element<T: DeserializeOwned>(page: &str, id: &str) -> T {
+    let is_it = |(tag, _): &(&str, &str)| tag.contains(&format!("id=\"{id}\""));
+    serde_json::from_str(elements(page).into_iter().find(is_it).unwrap().1).unwrap()
+}
+
 fn context(page: &str) -> Value {
-    let (_, text) = elements(page).into_iter().find(|(tag, _)| tag.contains("id=\"context\"")).unwrap();
-    serde_json::from_str(text).unwrap()
+    element(page, "context")
 }
 
 /// Sums over the spans of the tracks of a kind that did something.
@@ -150,18 +155,15 @@ fn a_report_compares_with_an_earlier_result() {
     place.prints(&["run", "job.toml", "--report", "all.html"]);
     for page in ["j.html", "all.html"] {
         let page = fs::read_to_string(place.path(page)).unwrap();
-        let (_, text) = elements(&page).into_iter().find(|(tag, _)| tag.contains("id=\"result-1-earlier\"")).unwrap();
-        assert_eq!(serde_json::from_str::<RunResult>(text).unwrap().parts, 2);
+        assert_eq!(element::<RunResult>(&page, "result-1-earlier").parts, 2);
     }
 
     let page = fs::read_to_string(place.path("r.html")).unwrap();
     assert_eq!(context(&page)["entries"][0]["against"], "earlier.json");
-    let (_, text) = elements(&page).into_iter().find(|(tag, _)| tag.contains("id=\"result-1-earlier\"")).unwrap();
-    let before: RunResult = serde_json::from_slice(&fs::read(place.path("earlier.json")).unwrap()).unwrap();
+    let mut before: RunResult = serde_json::from_slice(&fs::read(place.path("earlier.json")).unwrap()).unwrap();
     assert!(before.timeline.is_some() && before.parts == 3);
-    let mut wanted = before;
-    (wanted.timeline, wanted.degrees) = (None, None);
-    assert_eq!(serde_json::from_str::<RunResult>(text).unwrap(), wanted);
+    (before.timeline, before.degrees) = (None, None);
+    assert_eq!(element::<RunResult>(&page, "result-1-earlier"), before);
 }
 
 #[test]
