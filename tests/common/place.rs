@@ -46,6 +46,12 @@ impl Place {
         path
     }
 
+    /// A file's text.
+    #[track_caller]
+    pub(crate) fn read(&self, name: impl AsRef<Path>) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(program());
         for name in ENVIRONMENT {

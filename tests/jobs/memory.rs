@@ -245,7 +245,7 @@ fn counting_on_edges_takes_no_more_than_the_budget() {
         for options in budgets {
             within_budget(&place, graph, &format!("{options} --force --per-edge edges.tsv"), triangles);
             if family.starts_with("ring") {
-                let edges = std::fs::read_to_string(place.path("edges.tsv")).unwrap();
+                let edges = place.read("edges.tsv");
                 are_those_of_the_ring(&edges, 400_000, 10);
             }
         }

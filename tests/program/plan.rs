@@ -182,7 +182,7 @@ fn outputs_that_counting_would_refuse_are_refused_and_those_that_are_there_stay(
     place.refuses(&with(&["--per-edge", "nowhere/e.tsv"]), 3, &["nowhere does not exist"]);
     place.refuses(&with(&["--per-edge", "e.tsv", "--per-vertex", "e.tsv"]), 2, &["cannot both be here"]);
     place.prints(&with(&["--per-vertex", "v.tsv"]));
-    assert_eq!(std::fs::read_to_string(place.path("v.tsv")).unwrap(), "mine\n");
+    assert_eq!(place.read("v.tsv"), "mine\n");
 }
 
 /// The least device budget holds the doubled graph, too, by which arcs between neighbours are counted; one byte less is refused before counting.

@@ -108,7 +108,7 @@ fn a_timeline_has_every_row_block_of_every_partition_within_the_time_of_the_job(
         assert_eq!(starts, expected);
 
         // The page has the result to the byte; it has no text with a `<`.
-        let page = fs::read_to_string(place.path("r.html")).unwrap();
+        let page = place.read("r.html");
         let (_, text) = elements(&page)[0];
         assert_eq!(serde_json::from_str::<RunResult>(text).unwrap(), result);
         assert!(page.len() < 2_000_000 && !page.contains(" src=\"http") && !page.contains(" href=\"http"));
@@ -123,13 +123,13 @@ fn a_report_compares_with_an_earlier_result() {
     place.write("earlier.json", place.prints(&["count", &input, "--json", "--parts", "3", "--report", "first.html"]));
     place.write("plan.json", place.prints(&["plan", &input, "--json"]));
     place.write("failed.json", place.run(&["count", "missing.txt", "--json"]).stdout);
-    place.write("lines.jsonl", fs::read_to_string(place.path("earlier.json")).unwrap().repeat(2));
+    place.write("lines.jsonl", place.read("earlier.json").repeat(2));
     place.write(
         "bench.json",
         place.prints(&["bench", &input, "--methods", "bitmap", "--runs", "1", "--json", "--backend", "cpu"]),
     );
     place.write("other.json", "{\"triangles\": 3}");
-    let newer = fs::read_to_string(place.path("earlier.json")).unwrap();
+    let newer = place.read("earlier.json");
     place.write("newer.json", newer.replacen("\"schema_version\":1", "\"schema_version\":2", 1));
     for (file, said) in [
         ("nowhere.json", "nowhere.json: cannot be read"),
@@ -154,11 +154,11 @@ fn a_report_compares_with_an_earlier_result() {
     place.write("job.toml", job);
     place.prints(&["run", "job.toml", "--report", "all.html"]);
     for page in ["j.html", "all.html"] {
-        let page = fs::read_to_string(place.path(page)).unwrap();
+        let page = place.read(page);
         assert_eq!(element::<RunResult>(&page, "result-1-earlier").parts, 2);
     }
 
-    let page = fs::read_to_string(place.path("r.html")).unwrap();
+    let page = place.read("r.html");
     assert_eq!(context(&page)["entries"][0]["against"], "earlier.json");
     let mut before: RunResult = serde_json::from_slice(&fs::read(place.path("earlier.json")).unwrap()).unwrap();
     assert!(before.timeline.is_some() && before.parts == 3);
@@ -180,7 +180,7 @@ fn the_job_in_a_report_repeats_the_job() {
         let input = graph();
         let words = ["count", &input, "--json", "--report", "r.html", "--backend", "cpu", "--device-memory", "3MiB"];
         let first = result(&place.prints(&[&words, mode].concat()));
-        let page = fs::read_to_string(place.path("r.html")).unwrap();
+        let page = place.read("r.html");
         place.write("again.toml", context(&page)["entries"][0]["job"].as_str().unwrap());
         let second = result(&place.prints(&["run", "again.toml", "--json"]));
         let of = |result: &RunResult| {
@@ -205,7 +205,7 @@ fn a_batch_a_plan_and_a_comparison_have_reports() {
     // Fails, since one job does; its report is there all the same.
     let output = place.run(&["run", "jobs.toml", "--report", "all.html", "--json"]);
     assert_eq!(output.status.code(), Some(1));
-    let page = fs::read_to_string(place.path("all.html")).unwrap();
+    let page = place.read("all.html");
     let entries = context(&page)["entries"].clone();
     let kinds: Vec<&str> = entries.as_array().unwrap().iter().map(|entry| entry["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["count", "failure"]);
@@ -219,7 +219,7 @@ fn a_batch_a_plan_and_a_comparison_have_reports() {
     for words in [["plan", "--json"], ["bench", "--json"]] {
         let file = format!("{}.html", words[0]);
         let json = place.prints(&[words[0], &input, words[1], "--report", &file, "--backend", "cpu"]);
-        let page = fs::read_to_string(place.path(&file)).unwrap();
+        let page = place.read(&file);
         assert_eq!(context(&page)["entries"][0]["kind"], words[0]);
         let (_, text) = elements(&page)[0];
         assert_eq!(serde_json::from_str::<Value>(text).unwrap(), serde_json::from_slice::<Value>(&json).unwrap());
@@ -242,12 +242,12 @@ fn nothing_but_an_earlier_report_or_an_empty_file_is_replaced() {
     }
     place.write("jobs.toml", format!("[[job]]\ninput.path = '{input}'\noutput.report = 'page.html'\n"));
     place.refuses(&["run", "jobs.toml"], 2, &["is there already", "page.html"]);
-    assert_eq!(fs::read_to_string(place.path("page.html")).unwrap(), "<!DOCTYPE html><title>my own page</title>");
-    assert_eq!(fs::read_to_string(place.path("graph.json")).unwrap(), "{\"edges\": []}");
+    assert_eq!(place.read("page.html"), "<!DOCTYPE html><title>my own page</title>");
+    assert_eq!(place.read("graph.json"), "{\"edges\": []}");
     ["r.html", "t.json"].iter().for_each(|name| drop(place.write(name, "")));
     for _ in 0..2 {
         place.prints(&["count", &input, "--report", "r.html", "--trace", "t.json"]);
-        assert!(context(&fs::read_to_string(place.path("r.html")).unwrap())["entries"].is_array());
+        assert!(context(&place.read("r.html"))["entries"].is_array());
         serde_json::from_slice::<Value>(&fs::read(place.path("t.json")).unwrap()).unwrap();
     }
 }

@@ -39,7 +39,7 @@ fn results_of_another_plan_and_damaged_ones_are_refused() {
     place.refuses(&["merge", "run"], 3, &["1 of 3 partitions are not counted: 2"]);
     place.count("run", "0/1");
     place.merge("run");
-    assert_eq!(fs::read_to_string(place.path("e.tsv")).unwrap(), place.verified()[0]);
+    assert_eq!(place.read("e.tsv"), place.verified()[0]);
 }
 
 /// A job that the test below prepares, counts and merges in the directory `run`.
@@ -108,7 +108,7 @@ fn no_file_of_another_job_is_counted() {
                 make("other", input, more);
                 if stage > 1 {
                     // The file now has the other job's vertices, so ours must not be considered merged.
-                    fs::write(place.path("v.tsv"), "").unwrap();
+                    place.write("v.tsv", "");
                 }
                 for file in files_in(&place.path("mine")) {
                     let other = place.path("other");

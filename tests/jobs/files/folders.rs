@@ -125,7 +125,7 @@ fn the_cache_commands_touch_nothing_but_graphs() {
     assert_eq!(place.cached(), [graph]);
     fs::create_dir_all(cache.join("folder.trimgraf/below")).unwrap();
     fs::write(cache.join("mine.trimgraf"), "precious").unwrap();
-    fs::write(place.path("elsewhere"), "TRIMGRAF and more").unwrap();
+    place.write("elsewhere", "TRIMGRAF and more");
     std::os::unix::fs::symlink(place.path("elsewhere"), cache.join("link.trimgraf")).unwrap();
     make_pipe(cache.join("pipe.trimgraf"));
     assert_eq!(place.answer(&["cache", "list"])["entries"].as_array().unwrap().len(), 1);

@@ -239,7 +239,7 @@ fn are_counted_again(flag: &str, suffix: &str) {
     let resumed: Vec<u32> =
         result.partitions.iter().filter(|part| part.counted().resumed).map(|part| part.id).collect();
     assert!(!resumed.contains(&0) && !resumed.contains(&1) && resumed.contains(&2), "{resumed:?}");
-    let found = std::fs::read_to_string(place.path("out.tsv")).unwrap();
+    let found = place.read("out.tsv");
     assert!(found == verified(COLLABORATION.0, flag));
 }
 

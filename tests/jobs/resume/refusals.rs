@@ -49,7 +49,7 @@ fn a_start_without_a_plan_does_not_keep_other_jobs_out() {
     fs::remove_dir_all(place.path("run")).unwrap();
     place.start_refused(1, &routers, &bad[..2], &["bad.txt:1: "]);
     place.completes(COLLABORATION, &[]);
-    assert_eq!(fs::read_to_string(place.path("run/job.json")).unwrap().matches("ca-HepTh").count(), 1);
+    assert_eq!(place.read("run/job.json").matches("ca-HepTh").count(), 1);
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn what_a_start_that_was_refused_would_have_written_is_no_file_of_the_next_job()
     for input in [&routers, &data(COLLABORATION.0)] {
         place.start_refused(2, input, &["--per-vertex", "v.tsv"], &["v.tsv: is there already"]);
     }
-    assert_eq!(fs::read_to_string(place.path("v.tsv")).unwrap(), "of somebody");
+    assert_eq!(place.read("v.tsv"), "of somebody");
 }
 
 #[test]
@@ -128,10 +128,10 @@ fn a_directory_of_other_things_is_left_alone() {
         assert_eq!(fs::read_to_string(place.path("run").join(file)).unwrap(), "precious");
     }
     // The lock file of another program does not make it a run directory.
-    fs::write(place.path("run/lock"), "").unwrap();
+    place.write("run/lock", "");
     place.start_refused(3, &routers, &[], &["holds files and is no run directory"]);
     fs::remove_dir_all(place.path("run")).unwrap();
-    fs::write(place.path("run"), "a file").unwrap();
+    place.write("run", "a file");
     place.start_refused(3, &routers, &[], &["run"]);
 }
 

@@ -134,7 +134,7 @@ fn counted_partitions_and_finished_spills_are_taken_and_the_graph_is_not_made_ag
     let (result, said) = place.resumes(COLLABORATION, &PARTS, 3);
     assert!(waiting > 0 && !said.contains("again"), "{said}");
     assert!(names(&result).contains(&"cached") && !names(&result).contains(&"input"), "{:?}", names(&result));
-    let tsv = fs::read_to_string(place.path("run/result.json")).unwrap();
+    let tsv = place.read("run/result.json");
     assert_eq!(tsv.matches("\"resumed\": true").count(), 3);
 }
 
@@ -219,7 +219,7 @@ fn kept_spills_are_all_there_after_a_resume() {
 #[test]
 fn a_done_job_does_not_take_a_file_for_another_one() {
     let place = Place::new();
-    let header = || fs::read_to_string(place.path("a.tsv")).unwrap().lines().next().unwrap().to_owned();
+    let header = || place.read("a.tsv").lines().next().unwrap().to_owned();
     let mut headers = Vec::new();
     for files in
         [["--per-vertex", "a.tsv"], ["--by-degree", "a.tsv"], ["--per-vertex", "a.tsv"], ["--per-edge", "a.tsv"]]
@@ -325,7 +325,7 @@ fn the_next_job_of_a_batch_runs_after_a_panic() {
     let routers = data(ROUTERS.0);
     let job = |name: &str| format!("[[job]]\nname = '{name}'\nrun.dir = '{name}'\n");
     let file = format!("[defaults]\ninput.path = '{routers}'\npartition.parts = 3\n{}{}", job("one"), job("two"));
-    fs::write(place.path("b.toml"), file).unwrap();
+    place.write("b.toml", file);
     let run = ["run", "b.toml", "--json"];
     let output = place.run_with("panic:30", &run);
     let lines: Vec<_> = output.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();

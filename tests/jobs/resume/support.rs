@@ -204,7 +204,7 @@ pub(crate) fn at_every(
         assert!(done || taken == recorded, "{fault}:{at}: {taken} of {recorded}");
         all_taken += taken;
         if let Some([flag, file]) = arguments.windows(2).find(|pair| pair[1].ends_with(".tsv")) {
-            assert!(fs::read_to_string(place.path(file)).unwrap() == verified(known.0, flag), "{fault}:{at}");
+            assert!(place.read(file) == verified(known.0, flag), "{fault}:{at}");
         }
     }
     (struck, all_taken)
@@ -216,7 +216,7 @@ pub(crate) fn verified(name: &str, flag: &str) -> String {
     let count = || {
         let place = Place::new();
         place.prints(&["verify", &data(name), "--no-cache", flag, "out.tsv"]);
-        fs::read_to_string(place.path("out.tsv")).unwrap()
+        place.read("out.tsv")
     };
     FILES.lock().unwrap().entry(format!("{flag} {name}")).or_insert_with(count).clone()
 }
