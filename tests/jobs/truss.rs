@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use super::edges::rows_of;
 use super::figures::{OnEdges, taken};
-use crate::common::job::{SETTINGS, count, data, job};
+use crate::common::job::{SETTINGS, count, data, input, job};
 use crate::common::place::{Place, number_after, stderr};
 use trimill::testing::execute::verify::verify;
 use trimill::{Backend, Control, Graph, Kind, Observer, Options, RunResult, Unit};
@@ -46,7 +46,7 @@ fn verified(input: &str, dir: &Path) -> [String; 2] {
 fn real_graphs_have_the_trusses_of_networkx_and_the_verifier() {
     for (name, k, vertices, edges, sum) in NETWORKX {
         let dir = tempfile::tempdir().unwrap();
-        let input = format!("input.path = '{}'", data(name).display());
+        let input = input(name);
         let [on_edges, by_k] = verified(&input, dir.path());
         assert_eq!(rows(&on_edges).values().map(|&k| u64::from(k)).sum::<u64>(), sum, "{name}");
         assert_eq!(by_k.lines().last(), Some(&*format!("{k}\t{vertices}\t{edges}")), "{name}");
@@ -66,7 +66,7 @@ fn real_graphs_have_the_trusses_of_networkx_and_the_verifier() {
 fn peeling_that_ends_at_a_k_leaves_the_edges_of_its_truss() {
     let dir = tempfile::tempdir().unwrap();
     for name in ["karate.mtx", "wiki-Vote.txt", "ca-HepTh.txt"] {
-        let input = format!("input.path = '{}'", data(name).display());
+        let input = input(name);
         let (whole, all, _) = peeled(&input, dir.path());
         let (whole, all) = (whole.truss.unwrap(), rows(&all));
         for k in [3, 4, 5, 9, 40] {
@@ -88,7 +88,7 @@ fn peeling_that_ends_at_a_k_leaves_the_edges_of_its_truss() {
 #[test]
 fn counts_at_vertices_beside_it_are_those_of_triangles() {
     let dir = tempfile::tempdir().unwrap();
-    let input = format!("input.path = '{}'", data("facebook_combined.txt").display());
+    let input = input("facebook_combined.txt");
     let expected = count(&format!("{input}\noutput.clustering = true"), dir.path()).unwrap().clustering;
     let both = count(&format!("{input}\noutput = {{ clustering = true, truss = true }}"), dir.path()).unwrap();
     assert!(both.clustering == expected && both.truss.unwrap().largest_k == 97);
