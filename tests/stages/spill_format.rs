@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::common::place::make_pipe;
+use crate::readers::support::on;
 use crate::spill_support::*;
 use proptest::prelude::*;
 use trimill::testing::partition::prune::Prune;
@@ -90,8 +91,7 @@ fn blocks_of_many_sizes_come_back_on_any_number_of_threads() {
     let dir = tempfile::tempdir().unwrap();
     let mut checksums = Vec::new();
     for threads in [1, 5] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| {
+        on(threads, || {
             for (codec, chunk) in [(Codec::Zstd, 1_000), (Codec::Zstd, usize::MAX), (Codec::Plain, 200_000)] {
                 let summary = partition.write(dir.path(), "a.spill", codec, chunk);
                 checksums.push(summary.checksum);
