@@ -46,7 +46,6 @@ pub(super) fn are_those_of_the_verifier(graph: &Published, settings: &[&str], in
     }
 }
 
-/// Every format has the rows of the text.
 #[test]
 fn every_format_has_the_same_counts() {
     // The largest has four row groups.

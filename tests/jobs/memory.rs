@@ -115,7 +115,7 @@ fn advised(place: &Place, input: &str, options: &str) -> Option<u64> {
     Some(number_after("raise --host-memory to ", message).parse().unwrap())
 }
 
-/// Stars, rings, random and dense graphs, with dense and sparse ids, as text and as pairs: a budget that an error advises works.
+/// Stars, rings, random and dense graphs, with dense and sparse ids, as text and as pairs.
 #[test]
 fn the_budget_that_the_first_refusal_names_is_enough() {
     let place = Place::new();
@@ -278,7 +278,7 @@ fn counting_at_vertices_takes_no_more_than_the_budget() {
     assert_refused(&place, graph, "--host-memory 44MiB --clustering", "write the triangles at vertices");
 }
 
-/// METIS runs in a child process, whose memory is not part of the budget: it is added to the peak.
+/// METIS runs in a child process, whose memory is not part of the budget.
 #[test]
 fn the_child_of_metis_is_added_to_the_peak() {
     let place = Place::new();

@@ -175,9 +175,8 @@ fn all_spills_of_another_job_are_refused() {
     place.merge("mine");
 }
 
-/// Whatever is damaged after a job was prepared, to prepare it again helps, as the message says.
 #[test]
-fn prepared_again_what_is_damaged_is_made_again() {
+fn what_is_damaged_in_a_prepared_job_is_made_again_when_it_is_prepared_again() {
     let place = Shared::new();
     for mode in MODES {
         let settings = [mode, &["--parts", "3", "--per-vertex", "v.tsv"]].concat();

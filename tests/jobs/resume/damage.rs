@@ -123,7 +123,7 @@ fn counted(place: &Place, arguments: &[&str], shown: &str) {
     result.check(Path::new(shown)).unwrap();
 }
 
-/// A file of another job in a run directory changes nothing: with another seed, other parts, or another graph.
+/// Other jobs have another seed, other parts, or another graph.
 #[test]
 fn no_file_of_another_job_is_used() {
     let place = Place::new();

@@ -263,7 +263,6 @@ fn a_done_job_that_is_to_keep_its_spills_makes_those_that_are_missing() {
     assert_eq!(files(&place.path("kept")).len(), 3);
 }
 
-/// A spill that is gone before it is counted is built again.
 #[test]
 fn a_spill_that_was_removed_meanwhile_is_built_again() {
     let place = Place::new();
@@ -318,7 +317,6 @@ fn spills_elsewhere_of_a_run_directory_that_was_renamed_are_removed_and_those_of
     assert_eq!(count("renamed"), 0);
 }
 
-/// A worker that panics ends its job, not the batch.
 #[test]
 fn the_next_job_of_a_batch_runs_after_a_panic() {
     let place = Place::new();

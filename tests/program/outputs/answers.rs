@@ -64,7 +64,6 @@ fn files_of_counts_that_cannot_be_written_take_neither_the_answer_nor_other_file
     }
 }
 
-/// At every write of a job in turn the disk is full: as soon as the partitions are counted, no full disk takes the answer away.
 #[test]
 fn a_disk_that_is_full_at_any_write_after_counting_leaves_the_answer() {
     let place = Place::without_gpus();
