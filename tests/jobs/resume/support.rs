@@ -221,6 +221,11 @@ pub(crate) fn verified(name: &str, flag: &str) -> String {
     FILES.lock().unwrap().entry(format!("{flag} {name}")).or_insert_with(count).clone()
 }
 
+/// The error in the last line of standard error.
+pub(crate) fn error(said: &str) -> &str {
+    said.lines().last().unwrap().strip_prefix("error: ").unwrap_or_else(|| panic!("{said}"))
+}
+
 /// Whether standard output has an answer.
 pub(crate) fn answered(output: &Output) -> bool {
     String::from_utf8_lossy(&output.stdout).contains("\"triangles\"")
