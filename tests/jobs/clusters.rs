@@ -12,18 +12,16 @@ use std::process::{Child, Command, Stdio};
 
 use crate::common::job::{data, listing, typed};
 use crate::common::place::{Place, stderr};
+use crate::common::published::{FRIENDS, Known, ROUTERS};
 use serde_json::Value;
 use trimill::testing::report::{PreparedReport, RunResult, ShardReport};
 
-/// Graphs of `tests/data`, and their triangles as published.
-const FRIENDS: (&str, u128) = ("soc-Slashdot0902.txt.gz", 602_592);
-const ROUTERS: (&str, u128) = ("as20000102.txt", 6_584);
 /// Settings that divide a graph by either mode.
 const MODES: [&[&str]; 2] = [&["--partitioner", "rank"], &["--partitioner", "random", "--prune", "zero-indegree"]];
 
 struct Shared {
     place: Place,
-    graph: (&'static str, u128),
+    graph: Known,
 }
 
 impl Deref for Shared {
@@ -39,7 +37,7 @@ impl Shared {
         Self::of(ROUTERS)
     }
 
-    fn of(graph: (&'static str, u128)) -> Self {
+    fn of(graph: Known) -> Self {
         Self { place: Place::new(), graph }
     }
 

@@ -18,17 +18,8 @@ use trimill::testing::sums::{ByArc, ByRank};
 pub(crate) use crate::common::job::typed as data;
 pub(crate) use crate::common::place::{Place, copy, files, stderr};
 use crate::common::place::{assert_private, below};
+pub(crate) use crate::common::published::{COLLABORATION, FRIENDS, Known, MESH, ROUTERS, VOTES};
 use crate::common::read_all;
-
-/// A graph of `tests/data` with its published triangles.
-pub(crate) type Known = (&'static str, u128);
-
-pub(crate) const COLLABORATION: Known = ("ca-HepTh.txt", 28_339);
-pub(crate) const FRIENDS: Known = ("soc-Slashdot0902.txt.gz", 602_592);
-pub(crate) const ROUTERS: Known = ("as20000102.txt", 6_584);
-/// A graph in a format that is read more than once.
-pub(crate) const MESH: Known = ("delaunay_n15.graph", 65_872);
-pub(crate) const VOTES: Known = ("wiki-Vote.txt", 608_389);
 
 /// The message of a fault when it occurs.
 pub(crate) const STRIKES: &str = "a fault of TRIMILL_FAULT strikes";
