@@ -100,12 +100,12 @@ fn no_stage_takes_more_than_the_budget() {
 #[test]
 fn many_vertices_take_no_more_than_the_budget() {
     let place = Place::new();
-    let ring = generated("ring-lattice --vertices 4000000 --k 2", &place);
+    let ring = generated("ring-lattice --vertices 3000000 --k 2", &place);
     let options = "--no-cache --threads 2";
     let least = floor(&place, ring, options);
-    let of_ids = 8 * 4_000_000;
+    let of_ids = 8 * 3_000_000;
     assert!((of_ids..3 * of_ids).contains(&least), "{least}");
-    within_budget(&place, ring, &format!("{options} --host-memory {least}"), 4_000_000);
+    within_budget(&place, ring, &format!("{options} --host-memory {least}"), 3_000_000);
 }
 
 /// The budget that a refusal advises, or none if the command succeeds.
