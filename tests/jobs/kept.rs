@@ -24,7 +24,7 @@ fn refuses(place: &Place, code: i32, arguments: &[&str], words: &[&str]) {
 fn a_damaged_foreign_or_missing_spill_is_named_and_no_count_is_given() {
     let (place, report) = partitioned();
     let friends = typed("facebook_combined.txt");
-    let partition = |parts| ["partition", &friends, "--parts", parts, "--spill-dir", "other", "--block-bytes", "64KiB"];
+    let partition = |parts| ["partition", &friends, "--parts", parts, "--spill-dir", "other", "--block-bytes", "16KiB"];
     place.prints(&partition("4"));
     // The directory of another job is not overwritten; that of the same job is.
     refuses(&place, 3, &partition("5"), &["another job"]);
