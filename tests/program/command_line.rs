@@ -51,11 +51,8 @@ fn auto_chooses_by_the_rates_of_the_machine() {
     let cache = place.path("cache/trimill");
     let mode = || {
         let plan = place.answer(&["plan", &graph, "--backend", "cpu", "--parts", "16"]);
-        (
-            plan["mode"].clone(),
-            plan["estimates"]["in_place"].as_f64().unwrap(),
-            plan["estimates"]["spilled"].as_f64().unwrap(),
-        )
+        let seconds = |mode: &str| plan["estimates"][mode].as_f64().unwrap();
+        (plan["mode"].clone(), seconds("in_place"), seconds("spilled"))
     };
     let usual = Rates::default();
     let (chosen, in_place, spilled) = mode();

@@ -147,7 +147,8 @@ fn a_report_compares_with_an_earlier_result() {
 
     place.prints(&["count", &input, "--report", "r.html", "--against", "earlier.json"]);
     // A job of a file compares with the result that it replaces; the page of all jobs does so, too.
-    place.prints(&["count", &input, "--output", "o", "--parts", "2"]);
+    let plain = result(&place.prints(&["count", &input, "--output", "o", "--parts", "2", "--json", "--clustering"]));
+    assert!(plain.timeline.is_none() && plain.degrees.is_none(), "nothing is recorded unless it is asked for");
     let job = format!(
         "[[job]]\ninput.path = '{input}'\noutput = {{ dir = 'o', force = true, report = 'j.html', against = 'o/result.json' }}\n"
     );
@@ -164,13 +165,6 @@ fn a_report_compares_with_an_earlier_result() {
     assert!(before.timeline.is_some() && before.parts == 3);
     (before.timeline, before.degrees) = (None, None);
     assert_eq!(element::<RunResult>(&page, "result-1-earlier"), before);
-}
-
-#[test]
-fn nothing_is_recorded_unless_it_is_asked_for() {
-    let place = Place::new();
-    let result = result(&place.prints(&["count", &graph(), "--json", "--backend", "cpu", "--clustering"]));
-    assert!(result.timeline.is_none() && result.degrees.is_none());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use trimill::Control;
 use trimill::testing::graph::file::open;
-use trimill::testing::report::RunResult;
+use trimill::testing::report::{PartitionFigures, RunResult};
 use trimill::testing::run_dir::journal::PartitionRecord;
 use trimill::testing::sealed;
 use trimill::testing::spill::SpillReader;
@@ -78,16 +78,9 @@ impl Place {
         result.check(Path::new("result")).unwrap();
         assert_eq!(result.triangles, triangles, "{name} {arguments:?}");
         // Recorded partitions are taken unchanged, all others are counted now.
-        for partition in &result.partitions {
-            match before.get(&partition.id).filter(|_| partition.counted().resumed) {
-                Some(record) => {
-                    assert_eq!(
-                        (record.counted().triangles, record.counted().seconds),
-                        (partition.counted().triangles, partition.counted().seconds)
-                    )
-                }
-                None => assert!(!partition.counted().resumed),
-            }
+        let counted = |partition: &PartitionFigures| (partition.counted().triangles, partition.counted().seconds);
+        for partition in result.partitions.iter().filter(|partition| partition.counted().resumed) {
+            assert_eq!(counted(&before[&partition.id]), counted(partition));
         }
         self.is_tidy();
         (result, said)
@@ -101,7 +94,7 @@ impl Place {
         (result, said)
     }
 
-    pub(crate) fn records(&self) -> BTreeMap<u32, trimill::testing::report::PartitionFigures> {
+    pub(crate) fn records(&self) -> BTreeMap<u32, PartitionFigures> {
         let texts = files(&self.path("run")).into_iter().filter(|path| {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             name.starts_with("part-") && name.ends_with(".json")
