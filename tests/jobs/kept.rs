@@ -74,9 +74,8 @@ fn a_damaged_foreign_or_missing_spill_is_named_and_no_count_is_given() {
 fn a_count_reports_the_seed_of_the_partitions_and_no_unknown_settings() {
     let place = Place::new();
     let graph = typed("wiki-Vote.txt");
-    place.prints(&[
-        "partition", &graph, "--partitioner", "random", "--parts", "3", "--seed", "7", "--spill-dir", "spills",
-    ]);
+    let random = ["--partitioner", "random", "--parts", "3", "--seed", "7", "--spill-dir", "spills"];
+    place.prints(&[&["partition", &graph], &random[..]].concat());
     assert_eq!(place.answer(&["count", "spills"])["seed"], 7);
     let manifest = place.path("spills/manifest.json");
     let written = String::from_utf8(sealed::unseal(&fs::read(&manifest).unwrap()).unwrap()).unwrap();

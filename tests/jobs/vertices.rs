@@ -157,10 +157,8 @@ fn arrays_have_a_place_for_every_declared_id() {
         assert_eq!(&array[..8], b"\x93NUMPY\x01\x00");
         let end = 10 + usize::from(u16::from_le_bytes([array[8], array[9]]));
         let head = std::str::from_utf8(&array[10..end]).unwrap();
-        assert!(
-            head.starts_with(&format!("{{'descr': '<u8', 'fortran_order': False, 'shape': ({len},), }}")),
-            "{name}: {head}"
-        );
+        let declared = format!("{{'descr': '<u8', 'fortran_order': False, 'shape': ({len},), }}");
+        assert!(head.starts_with(&declared), "{name}: {head}");
         assert_eq!(end % 64, 0);
         let entries: Vec<u64> =
             array[end..].as_chunks::<8>().0.iter().map(|entry| u64::from_le_bytes(*entry)).collect();

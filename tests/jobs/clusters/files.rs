@@ -30,9 +30,8 @@ fn results_of_another_plan_and_damaged_ones_are_refused() {
     fs::write(&mine, text.replace("\"triangles\":", "\"triangles\":1")).unwrap();
     place.refuses(&["merge", "run"], 1, &["part-00001.json", "damaged or edited"]);
     // A shard replaces it.
-    assert!(
-        place.count("run", "0/1").partitions.iter().any(|partition| partition.id == 1 && !partition.counted().resumed)
-    );
+    let counted = place.count("run", "0/1").partitions;
+    assert!(counted.iter().any(|partition| partition.id == 1 && !partition.counted().resumed));
 
     let counts = place.path("run/part-00002.edges");
     flip(&counts, 8 * (fs::metadata(&counts).unwrap().len() / 2));
@@ -237,10 +236,9 @@ fn a_merge_knows_its_own_files_though_the_record_of_them_was_gone() {
         place.prepare("run", "2", &settings);
         place.count("run", "0/1");
         let outputs = place.path("run/outputs.json");
-        if is_there {
-            flip(&outputs, 8 * 40)
-        } else {
-            fs::remove_file(&outputs).unwrap()
+        match is_there {
+            true => flip(&outputs, 8 * 40),
+            false => fs::remove_file(&outputs).unwrap(),
         }
         let result = place.merge("run");
         assert_eq!(place.merge("run"), result);
