@@ -32,6 +32,11 @@ pub(crate) fn data(name: &str) -> PathBuf {
     std::path::absolute(package).unwrap_or_default().join("tests/data").join(name)
 }
 
+/// The line of a job that names a file of `tests/data` as its input.
+pub(crate) fn input(name: &str) -> String {
+    format!("input.path = '{}'\n", typed(name))
+}
+
 /// A file of `tests/fixtures/inputs`.
 pub(crate) fn fixture(name: &str) -> PathBuf {
     data("../fixtures/inputs").join(name)

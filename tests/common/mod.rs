@@ -28,6 +28,11 @@ pub(crate) fn simple(arcs: &[(u64, u64)]) -> BTreeSet<(u64, u64)> {
     arcs.iter().filter(|(u, v)| u != v).map(|&(u, v)| (u.min(v), u.max(v))).collect()
 }
 
+/// The edges of a complete graph.
+pub(crate) fn complete(vertices: u64) -> impl Iterator<Item = (u64, u64)> {
+    (0..vertices).flat_map(|u| (0..u).map(move |v| (u, v)))
+}
+
 /// Arcs as pairs of `u32`.
 pub(crate) fn pairs32(arcs: &[(u64, u64)]) -> Vec<u8> {
     arcs.iter().flat_map(|&(u, v)| (u | v << 32).to_le_bytes()).collect()

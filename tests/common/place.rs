@@ -46,6 +46,12 @@ impl Place {
         path
     }
 
+    /// A file's text.
+    #[track_caller]
+    pub(crate) fn read(&self, name: impl AsRef<Path>) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(program());
         for name in ENVIRONMENT {
@@ -110,6 +116,18 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 
 pub(crate) fn stderr(output: &Output) -> String {
     text(&output.stderr)
+}
+
+/// The number behind some words of a message.
+#[track_caller]
+pub(crate) fn number_after(words: &str, message: &str) -> String {
+    let (_, rest) = message.split_once(words).unwrap_or_else(|| panic!("no '{words}' in: {message}"));
+    rest.chars().take_while(char::is_ascii_digit).collect()
+}
+
+pub(crate) fn make_pipe(path: impl AsRef<Path>) {
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, path.as_ref(), rustix::fs::FileType::Fifo, mode, 0).unwrap();
 }
 
 /// All files and folders below a directory.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use rayon::ThreadPool;
 
 use crate::common::job::{job, listing};
+use crate::common::place::make_pipe;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::execute::count::{count, count_on};
 use trimill::testing::spill::Manifest;
@@ -107,6 +108,11 @@ impl PartitionCounter for FailsToFinish<'_> {
 
 const CLIQUES: std::ops::RangeInclusive<u64> = 5..=12;
 
+const RANGES: &str = "partition.partitioner = 'rank'";
+/// The triangles at each vertex, or on each edge, are counted, too.
+const VERTICES: &str = "output.per_vertex = 'vertices.tsv'";
+const EDGES: &str = "output.per_edge = 'edges.tsv'";
+
 fn edges_of_cliques() -> String {
     let (mut text, mut first) = (String::new(), 0);
     for n in CLIQUES {
@@ -185,14 +191,13 @@ fn spills(dir: &Path) -> usize {
 
 #[test]
 fn every_partition_is_counted_once_by_one_of_the_devices() {
-    let ranges = "partition.partitioner = 'rank'";
     for (devices, more) in [
         (1, ""),
         (2, ""),
         (3, "spill.to = 'memory'"),
         (4, "memory.host = '64MiB'\nspill.to = 'memory'"),
-        (1, ranges),
-        (3, ranges),
+        (1, RANGES),
+        (3, RANGES),
         (1, VERTICES),
         (3, VERTICES),
         (1, EDGES),
@@ -229,25 +234,20 @@ fn kept_spills_are_all_there_in_order() {
     assert_eq!(spills(dir.path()), 9);
 }
 
-/// The triangles at each vertex, or on each edge, are counted, too.
-const VERTICES: &str = "output.per_vertex = 'vertices.tsv'";
-const EDGES: &str = "output.per_edge = 'edges.tsv'";
-
 fn counted_by(results: &[PartitionFigures], device: u32) -> usize {
     results.iter().filter(|result| result.counted().device == Some(device)).count()
 }
 
 #[test]
 fn what_a_lost_device_held_is_counted_by_the_others() {
-    let ranges = "partition.partitioner = 'rank'";
     for (at, more) in [
         (0, ""),
         (3, ""),
         (7, ""),
         (2, "spill.keep = true"),
-        (0, ranges),
-        (5, ranges),
-        (7, ranges),
+        (0, RANGES),
+        (5, RANGES),
+        (7, RANGES),
         (9, VERTICES),
         (3, EDGES),
     ] {
@@ -257,8 +257,8 @@ fn what_a_lost_device_held_is_counted_by_the_others() {
         assert_eq!(spills(dir.path()), if more.contains("keep") { 9 } else { 0 }, "lost at {at}");
     }
     // A partition that a device did not finish adds nothing to the count.
-    let ranges_with = |more: &str| format!("{ranges}\n{more}");
-    for more in ["", ranges, VERTICES, &ranges_with(VERTICES), EDGES, &ranges_with(EDGES)] {
+    let ranges_with = |more: &str| format!("{RANGES}\n{more}");
+    for more in ["", RANGES, VERTICES, &ranges_with(VERTICES), EDGES, &ranges_with(EDGES)] {
         for after in 0..4 {
             let dir = tempfile::tempdir().unwrap();
             let behaviours = [Behaviour::FailsAfter(after), Behaviour::Works, Behaviour::FailsAfter(0)];
@@ -271,8 +271,7 @@ fn what_a_lost_device_held_is_counted_by_the_others() {
 
 #[test]
 fn when_the_last_device_is_lost_its_error_ends_the_job_and_nothing_is_left() {
-    let ranges = "partition.partitioner = 'rank'";
-    for (devices, more) in [(1, ""), (3, ""), (3, "spill.keep = true"), (1, ranges), (3, ranges)] {
+    for (devices, more) in [(1, ""), (3, ""), (3, "spill.keep = true"), (1, RANGES), (3, RANGES)] {
         let dir = tempfile::tempdir().unwrap();
         let error = count_cliques(&vec![Behaviour::FailsAfter(2); devices], more, dir.path()).err().unwrap();
         assert_eq!(error.kind(), Kind::Resource, "{error}");
@@ -297,7 +296,7 @@ fn what_lost_devices_had_counted_is_not_counted_again() {
 
 #[test]
 fn a_thread_that_panics_stops_all_and_is_named() {
-    for more in ["", "partition.partitioner = 'rank'"] {
+    for more in ["", RANGES] {
         for at in [0, 4] {
             let dir = tempfile::tempdir().unwrap();
             let error = count_cliques(&[Behaviour::PanicsAt(at); 2], more, dir.path()).err().unwrap();
@@ -376,7 +375,7 @@ fn the_progress_of_counting_on_the_cores_is_that_of_arcs() {
 fn what_follows_is_expected_once_a_pipe_was_read() {
     let dir = tempfile::tempdir().unwrap();
     let pipe = dir.path().join("pairs");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    make_pipe(&pipe);
     let pairs: Vec<u8> = (0..50u32).flat_map(|i| (0..i).flat_map(move |j| [i, j])).flat_map(u32::to_le_bytes).collect();
     let writer = std::thread::spawn({
         let pipe = pipe.clone();

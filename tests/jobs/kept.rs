@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common::job::typed;
-use crate::common::place::{Place, stderr};
+use crate::common::place::{Place, number_after, stderr};
 use serde_json::Value;
 use trimill::testing::sealed;
 
@@ -23,8 +23,8 @@ fn refuses(place: &Place, code: i32, arguments: &[&str], words: &[&str]) {
 #[test]
 fn a_damaged_foreign_or_missing_spill_is_named_and_no_count_is_given() {
     let (place, report) = partitioned();
-    let crawl = typed("cnr-2000.graph");
-    let partition = |parts| ["partition", &crawl, "--parts", parts, "--spill-dir", "other", "--block-bytes", "64KiB"];
+    let friends = typed("facebook_combined.txt");
+    let partition = |parts| ["partition", &friends, "--parts", parts, "--spill-dir", "other", "--block-bytes", "16KiB"];
     place.prints(&partition("4"));
     // The directory of another job is not overwritten; that of the same job is.
     refuses(&place, 3, &partition("5"), &["another job"]);
@@ -74,9 +74,8 @@ fn a_damaged_foreign_or_missing_spill_is_named_and_no_count_is_given() {
 fn a_count_reports_the_seed_of_the_partitions_and_no_unknown_settings() {
     let place = Place::new();
     let graph = typed("wiki-Vote.txt");
-    place.prints(&[
-        "partition", &graph, "--partitioner", "random", "--parts", "3", "--seed", "7", "--spill-dir", "spills",
-    ]);
+    let random = ["--partitioner", "random", "--parts", "3", "--seed", "7", "--spill-dir", "spills"];
+    place.prints(&[&["partition", &graph], &random[..]].concat());
     assert_eq!(place.answer(&["count", "spills"])["seed"], 7);
     let manifest = place.path("spills/manifest.json");
     let written = String::from_utf8(sealed::unseal(&fs::read(&manifest).unwrap()).unwrap()).unwrap();
@@ -126,9 +125,8 @@ fn a_partition_beyond_the_budget_is_named_with_what_it_takes() {
     let refused = place.refuses(&[&count[..], &["10000"]].concat(), 3, &["part-", "the largest, takes "]);
     assert!(refused.stdout.is_empty());
     // The first budget that is advised is enough.
-    let said = stderr(&refused);
-    let advised = said.split("--device-memory to ").nth(1).and_then(|rest| rest.split(' ').next()).expect(&said);
-    place.prints(&[&count[..], &[advised]].concat());
+    let advised = number_after("--device-memory to ", &stderr(&refused));
+    place.prints(&[&count[..], &[&*advised]].concat());
 }
 
 #[test]
@@ -138,9 +136,8 @@ fn the_host_budget_that_the_first_refusal_names_holds_the_spills() {
     place.prints(&[&["prepare", &typed("soc-Slashdot0902.txt.gz"), "--run-dir", "run"], &random[..]].concat());
     for words in [&["count", "spills"][..], &["count", "--run-dir", "run", "--shard", "0/1"]] {
         let within = |bytes| [words, &["--backend", "cpu", "--threads", "4", "--host-memory", bytes]].concat();
-        let said = stderr(&place.refuses(&within("1MiB"), 3, &["raise --host-memory to "]));
-        let enough = said.split("raise --host-memory to ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
-        place.prints(&within(enough));
+        let refused = place.refuses(&within("1MiB"), 3, &[]);
+        place.prints(&within(&number_after("raise --host-memory to ", &stderr(&refused))));
     }
 }
 

@@ -290,7 +290,7 @@ fn the_directions_of_a_cached_input_are_kept_beside_its_graph() {
         let args = ["count", "g", "--lcc", "l.txt", "--force", "--cache-dir", "cache", "--backend", "cpu", "-v"];
         let output = place.command(&args).output().unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
-        let found = values(&fs::read_to_string(place.path("l.txt")).unwrap());
+        let found = values(&place.read("l.txt"));
         assert_eq!(found, by_definition(true, &vertices, arcs));
         stderr(&output).matches("the graph is in the cache").count()
     };
@@ -324,7 +324,7 @@ fn shards_are_merged_to_the_same_file() {
         write(&place.path(""), &name, directed, &vertices, &arcs);
         let (run, file) = (format!("run-{directed}"), format!("l-{directed}.txt"));
         place.sharded(&run, &[&name, "--parts", "3", "--lcc", &file]);
-        let found = values(&fs::read_to_string(place.path(&file)).unwrap());
+        let found = values(&place.read(&file));
         let expected = by_definition(directed, &vertices, &arcs);
         assert!(are_near(&found, &expected), "{directed}");
     }

@@ -9,7 +9,7 @@ use trimill::testing::report::{PartitionFigures, PlanReport, RunResult};
 use crate::common::arcs_of_pairs;
 use crate::common::job::typed;
 use crate::common::packed::gz;
-use crate::common::place::{Place, stderr};
+use crate::common::place::{Place, number_after, stderr};
 
 /// Runs a command of the program and parses its answer, or the failure printed instead.
 fn answer<T: DeserializeOwned>(place: &Place, command: &str, input: &str, options: &str) -> T {
@@ -100,23 +100,22 @@ fn no_stage_takes_more_than_the_budget() {
 #[test]
 fn many_vertices_take_no_more_than_the_budget() {
     let place = Place::new();
-    let ring = generated("ring-lattice --vertices 4000000 --k 2", &place);
+    let ring = generated("ring-lattice --vertices 3000000 --k 2", &place);
     let options = "--no-cache --threads 2";
     let least = floor(&place, ring, options);
-    let of_ids = 8 * 4_000_000;
+    let of_ids = 8 * 3_000_000;
     assert!((of_ids..3 * of_ids).contains(&least), "{least}");
-    within_budget(&place, ring, &format!("{options} --host-memory {least}"), 4_000_000);
+    within_budget(&place, ring, &format!("{options} --host-memory {least}"), 3_000_000);
 }
 
 /// The budget that a refusal advises, or none if the command succeeds.
 fn advised(place: &Place, input: &str, options: &str) -> Option<u64> {
     let answer: Value = answer(place, "count", input, options);
     let message = answer["error"]["message"].as_str()?;
-    let number = message.split("raise --host-memory to ").nth(1).unwrap_or_else(|| panic!("{options}: {message}"));
-    Some(number.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap())
+    Some(number_after("raise --host-memory to ", message).parse().unwrap())
 }
 
-/// Stars, rings, random and dense graphs, with dense and sparse ids, as text and as pairs: a budget that an error advises works.
+/// Stars, rings, random and dense graphs, with dense and sparse ids, as text and as pairs.
 #[test]
 fn the_budget_that_the_first_refusal_names_is_enough() {
     let place = Place::new();
@@ -246,7 +245,7 @@ fn counting_on_edges_takes_no_more_than_the_budget() {
         for options in budgets {
             within_budget(&place, graph, &format!("{options} --force --per-edge edges.tsv"), triangles);
             if family.starts_with("ring") {
-                let edges = std::fs::read_to_string(place.path("edges.tsv")).unwrap();
+                let edges = place.read("edges.tsv");
                 are_those_of_the_ring(&edges, 400_000, 10);
             }
         }
@@ -279,7 +278,7 @@ fn counting_at_vertices_takes_no_more_than_the_budget() {
     assert_refused(&place, graph, "--host-memory 44MiB --clustering", "write the triangles at vertices");
 }
 
-/// METIS runs in a child process, whose memory is not part of the budget: it is added to the peak.
+/// METIS runs in a child process, whose memory is not part of the budget.
 #[test]
 fn the_child_of_metis_is_added_to_the_peak() {
     let place = Place::new();

@@ -260,7 +260,7 @@ fn shards_and_later_starts_write_names() {
     let place = Place::new();
     let arcs = arcs(&names());
     let expected = expected(&arcs);
-    std::fs::write(place.path("n.csv"), lines(&arcs)).unwrap();
+    place.write("n.csv", lines(&arcs));
     let input = ["--names", "--header", "no", "--parts", "3", "--threads", "2"];
     let outputs = ["--per-vertex", "v.tsv", "--per-edge", "e.csv"];
     place.sharded("run", &[&["n.csv"], &input[..], &outputs[..]].concat());

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use trimill::{Bytes, Control, Graph, Kind, Options};
 
 use super::figures::{by_all_pairs, some_arcs, triangles};
-use crate::common::simple;
+use crate::common::{complete, simple};
 
 fn settings() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
     prop::sample::select(vec![
@@ -70,8 +70,7 @@ proptest! {
 
 #[test]
 fn a_question_that_fails_leaves_the_graph_as_it_was() {
-    let complete = (0..100u64).flat_map(|u| (0..u).map(move |v| (u, v)));
-    let graph = Graph::from_edges(complete).prepare(&Options::new()).unwrap();
+    let graph = Graph::from_edges(complete(100)).prepare(&Options::new()).unwrap();
     let small = Options::new().backend(trimill::Backend::Cpu).device_memory(Bytes(16));
     assert_eq!(graph.count(&small).unwrap_err().kind(), Kind::Resource);
     assert_eq!(graph.vertices(&small).unwrap_err().kind(), Kind::Resource);
@@ -94,11 +93,10 @@ fn a_question_that_fails_leaves_the_graph_as_it_was() {
 /// The pool's only thread counts a few rows from beginning to end; readers and builders of partitions beside it must not wait for that thread.
 #[test]
 fn one_thread_counts_few_rows_that_come_in_many_blocks() {
-    let complete = || Graph::from_edges((0..300u64).flat_map(|u| (0..u).map(move |v| (u, v))));
     let (done, counted) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let one = [("threads", "1"), ("partitioner", "rank"), ("parts", "3"), ("block_bytes", "4096")];
-        let graph = complete().prepare(&options(&one)).unwrap();
+        let graph = Graph::from_edges(complete(300)).prepare(&options(&one)).unwrap();
         let in_place = graph.vertices(&options(&one)).unwrap().0;
         let spilled = [("threads", "1"), ("partitioner", "contiguous"), ("parts", "3")];
         done.send([in_place, graph.edges(&options(&spilled)).unwrap().0]).unwrap();
@@ -143,8 +141,7 @@ fn names_of_files_are_no_patterns_in_the_library() {
 
 #[test]
 fn quantiles_are_found_only_where_more_than_arrays_is_asked_for() {
-    let graph =
-        Graph::from_edges((0..50u64).flat_map(|u| (0..u).map(move |v| (u, v)))).prepare(&Options::new()).unwrap();
+    let graph = Graph::from_edges(complete(50)).prepare(&Options::new()).unwrap();
     let alone = graph.vertices(&Options::new()).unwrap().0.clustering.unwrap();
     let described = graph.vertices(&Options::new().clustering()).unwrap().0.clustering.unwrap();
     assert!(alone.quantiles.is_empty());

@@ -55,6 +55,14 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// The lines of the graph, in two parts.
+fn halves() -> [String; 2] {
+    let text = fs::read_to_string(data("ca-HepTh.txt")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let (one, other) = lines.split_at(lines.len() / 2);
+    [one.join("\n"), other.join("\n")]
+}
+
 fn serve<N: std::fmt::Display + Send + Sync + 'static>(files: Vec<(N, Vec<u8>)>) -> Server {
     Server::start(move |asked| {
         let path = asked.target.split('?').next().unwrap_or_default();
@@ -82,11 +90,9 @@ fn objects_count_as_files_do() {
         counts(&place, &["count", name, "--no-cache"]);
     }
     // A file and an object of one graph.
-    let text = fs::read_to_string(data("ca-HepTh.txt")).unwrap();
-    let lines: Vec<&str> = text.lines().collect();
-    let (one, other) = lines.split_at(lines.len() / 2);
-    place.write("one.txt", one.join("\n"));
-    let server = serve(vec![("other.txt", other.join("\n").into())]);
+    let [one, other] = halves();
+    place.write("one.txt", one);
+    let server = serve(vec![("other.txt", other.into())]);
     counts(&place, &["count", "one.txt", &server.url("other.txt"), "--no-cache"]);
     let planned = place.prints(&["plan", "--json", &server.url("other.txt")]);
     assert!(String::from_utf8_lossy(&planned).contains("\"vertices\""));
@@ -95,15 +101,13 @@ fn objects_count_as_files_do() {
 #[test]
 fn a_list_of_objects_stands_for_them() {
     let place = Place::new();
-    let text = fs::read_to_string(data("ca-HepTh.txt")).unwrap();
-    let lines: Vec<&str> = text.lines().collect();
-    let (one, other) = lines.split_at(lines.len() / 2);
+    let [one, other] = halves();
     // Paths from the folder of the list on, and as Common Crawl has them, from the root on.
     let list = gz("host/one.txt\ngraph/host/other.txt\n");
     let server = serve(vec![
         ("graph/edges.paths.gz", list),
-        ("graph/host/one.txt", one.join("\n").into()),
-        ("graph/host/other.txt", other.join("\n").into()),
+        ("graph/host/one.txt", one.into()),
+        ("graph/host/other.txt", other.into()),
         ("graph/wrong.paths", b"host/one.txt\n/etc/hosts\n".to_vec()),
         ("graph/numbers.paths", b"0 1\n1 2\n".to_vec()),
     ]);

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
+use crate::common::complete;
 use crate::common::job::{data, job, program, typed};
 use crate::common::place::{Place, stderr};
 use trimill::testing::child::Helper;
@@ -88,8 +89,7 @@ fn counts_from_a_pool_of_the_caller_do_not_pile_up() {
     let options = Options::new().backend(Backend::Cpu).threads(NonZeroUsize::MIN);
     let count = |_: u32| {
         most.fetch_max(begun.fetch_add(1, Relaxed) + 1, Relaxed);
-        let edges = (0..30).flat_map(|u| (0..u).map(move |v| (u, v)));
-        let triangles = Graph::from_edges(edges).count(&options).unwrap().triangles;
+        let triangles = Graph::from_edges(complete(30)).count(&options).unwrap().triangles;
         begun.fetch_sub(1, Relaxed);
         triangles
     };

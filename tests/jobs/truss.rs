@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use super::edges::rows_of;
 use super::figures::{OnEdges, taken};
-use crate::common::job::{SETTINGS, count, data, job};
-use crate::common::place::{Place, stderr};
+use crate::common::job::{SETTINGS, count, data, input, job};
+use crate::common::place::{Place, number_after, stderr};
 use trimill::testing::execute::verify::verify;
 use trimill::{Backend, Control, Graph, Kind, Observer, Options, RunResult, Unit};
 use trimill_generate::{Family, generate};
@@ -46,7 +46,7 @@ fn verified(input: &str, dir: &Path) -> [String; 2] {
 fn real_graphs_have_the_trusses_of_networkx_and_the_verifier() {
     for (name, k, vertices, edges, sum) in NETWORKX {
         let dir = tempfile::tempdir().unwrap();
-        let input = format!("input.path = '{}'", data(name).display());
+        let input = input(name);
         let [on_edges, by_k] = verified(&input, dir.path());
         assert_eq!(rows(&on_edges).values().map(|&k| u64::from(k)).sum::<u64>(), sum, "{name}");
         assert_eq!(by_k.lines().last(), Some(&*format!("{k}\t{vertices}\t{edges}")), "{name}");
@@ -66,7 +66,7 @@ fn real_graphs_have_the_trusses_of_networkx_and_the_verifier() {
 fn peeling_that_ends_at_a_k_leaves_the_edges_of_its_truss() {
     let dir = tempfile::tempdir().unwrap();
     for name in ["karate.mtx", "wiki-Vote.txt", "ca-HepTh.txt"] {
-        let input = format!("input.path = '{}'", data(name).display());
+        let input = input(name);
         let (whole, all, _) = peeled(&input, dir.path());
         let (whole, all) = (whole.truss.unwrap(), rows(&all));
         for k in [3, 4, 5, 9, 40] {
@@ -88,7 +88,7 @@ fn peeling_that_ends_at_a_k_leaves_the_edges_of_its_truss() {
 #[test]
 fn counts_at_vertices_beside_it_are_those_of_triangles() {
     let dir = tempfile::tempdir().unwrap();
-    let input = format!("input.path = '{}'", data("facebook_combined.txt").display());
+    let input = input("facebook_combined.txt");
     let expected = count(&format!("{input}\noutput.clustering = true"), dir.path()).unwrap().clustering;
     let both = count(&format!("{input}\noutput = {{ clustering = true, truss = true }}"), dir.path()).unwrap();
     assert!(both.clustering == expected && both.truss.unwrap().largest_k == 97);
@@ -129,10 +129,10 @@ fn a_budget_below_the_floor_is_refused_before_counting_and_the_one_it_names_is_e
     generate(&family, None, &place.path("ring.sg"), &Control::silent()).unwrap();
     // In a process of its own, whose memory is measured.
     let words = ["truss", "ring.sg", "--threads", "2", "--backend", "cpu", "--no-cache", "--json", "--host-memory"];
-    let said = ["to peel the graph", "edges that are left", "raise --host-memory to "];
-    let text = stderr(&place.refuses(&[&words[..], &["80MiB"]].concat(), 3, &said));
-    let named: String = text.split(said[2]).nth(1).unwrap().chars().take_while(char::is_ascii_digit).collect();
-    let result = place.prints(&[&words[..], &[named.as_str()]].concat());
+    let said = ["to peel the graph", "edges that are left"];
+    let refused = place.refuses(&[&words[..], &["80MiB"]].concat(), 3, &said);
+    let named = number_after("raise --host-memory to ", &stderr(&refused));
+    let result = place.prints(&[&words[..], &[&*named]].concat());
     let result: RunResult = serde_json::from_slice(&result).unwrap();
     // Neighbours on the ring have 2 k - 2 triangles at most, and those at distance k have k - 1, which fall first, and then all do.
     let by_k = result.truss.unwrap().by_k.into_iter().map(|truss| (truss.k, truss.vertices, truss.edges));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::edges;
 use super::figures::{AtVertices, OnEdges, counted_by, file};
-use crate::common::job::{SETTINGS, count, data, job, listing};
+use crate::common::job::{SETTINGS, count, input, job, listing};
 use crate::common::published::published;
 use trimill::testing::execute::plan::plan;
 use trimill::testing::execute::prepare::prepare;
@@ -64,7 +64,7 @@ fn the_verifier_finds_published_figures_and_real_graphs_have_its_counts() {
     for graph in published().into_iter().filter(|graph| graph.edges < 2_000_000) {
         let name = &graph.name;
         let dir = tempfile::tempdir().unwrap();
-        let input = format!("input.path = '{}'", data(name).display());
+        let input = input(name);
         let (found, text, degrees) = verified(&input, dir.path());
         assert_eq!((found.input.arcs, found.input.loops_removed), (graph.arcs, graph.loops), "{name}");
         assert_eq!((found.vertices, found.edges), (graph.vertices, graph.edges), "{name}");
@@ -144,7 +144,7 @@ fn arrays_have_a_place_for_every_declared_id() {
         ("as20000102.txt", 6_474),
     ] {
         let dir = tempfile::tempdir().unwrap();
-        let input = format!("input.path = '{}'", data(name).display());
+        let input = input(name);
         let expected = rows(std::str::from_utf8(&file("per_vertex", &input, "v.tsv", dir.path())).unwrap());
         let array = file("per_vertex", &input, "v.npy", dir.path());
         // The verifier takes longer for the crawl than for all others.
@@ -157,10 +157,8 @@ fn arrays_have_a_place_for_every_declared_id() {
         assert_eq!(&array[..8], b"\x93NUMPY\x01\x00");
         let end = 10 + usize::from(u16::from_le_bytes([array[8], array[9]]));
         let head = std::str::from_utf8(&array[10..end]).unwrap();
-        assert!(
-            head.starts_with(&format!("{{'descr': '<u8', 'fortran_order': False, 'shape': ({len},), }}")),
-            "{name}: {head}"
-        );
+        let declared = format!("{{'descr': '<u8', 'fortran_order': False, 'shape': ({len},), }}");
+        assert!(head.starts_with(&declared), "{name}: {head}");
         assert_eq!(end % 64, 0);
         let entries: Vec<u64> =
             array[end..].as_chunks::<8>().0.iter().map(|entry| u64::from_le_bytes(*entry)).collect();
@@ -242,7 +240,7 @@ fn no_edges_is_an_answer_and_files_have_no_rows() {
 #[test]
 fn resumed_jobs_have_the_same_counts_at_vertices_and_on_edges() {
     let dir = tempfile::tempdir().unwrap();
-    let input = format!("input.path = '{}'", data("wiki-Vote.txt").display());
+    let input = input("wiki-Vote.txt");
     let (report, at_vertices, _) = verified(&input, dir.path());
     let expected = report.clustering.unwrap();
     let on_edges = std::fs::read_to_string(dir.path().join("verified-edges.tsv")).unwrap();

@@ -46,7 +46,7 @@ fn all_methods_of_the_cpu_count_what_was_published() {
     }
     let kept: BenchReport = serde_json::from_slice(&std::fs::read(place.path("b.json")).unwrap()).unwrap();
     assert_eq!(kept, report);
-    assert!(std::fs::read_to_string(place.path("b.html")).unwrap().contains("\"triangles\":1612010"));
+    assert!(place.read("b.html").contains("\"triangles\":1612010"));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::common::job::typed;
+use crate::common::place::stderr;
 
 /// Runs an example, which Cargo builds with the tests, beside them.
 fn run(name: &str, arguments: &[&str]) -> Output {
@@ -16,7 +17,7 @@ fn run(name: &str, arguments: &[&str]) -> Output {
 
 fn prints(name: &str, arguments: &[&str]) -> String {
     let output = run(name, arguments);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{}", stderr(&output));
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -34,14 +35,13 @@ fn a_file_within_a_budget() {
     assert!(said.starts_with("28339 triangles, counted in ") && !said.contains(" in 1 partitions"), "{said}");
 
     let refused = run("count_file", &[&file, "1KiB"]);
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let said = stderr(&refused);
     assert!(!refused.status.success() && said.contains("enough would be "), "{said}");
 
     let dir = tempfile::tempdir().unwrap();
     let wrong = dir.path().join("wrong.txt");
     std::fs::write(&wrong, "0 1\n1 2\n2 zero\n").unwrap();
-    let said = run("count_file", &[wrong.to_str().unwrap()]).stderr;
-    let said = String::from_utf8_lossy(&said).into_owned();
+    let said = stderr(&run("count_file", &[wrong.to_str().unwrap()]));
     assert!(said.contains(&format!("look at line 3 of {}", wrong.display())), "{said}");
 }
 

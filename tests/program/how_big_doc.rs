@@ -2,6 +2,7 @@
 //! two of what was measured. So is the time left that a bar shows after a tenth of a job.
 
 use std::path::Path;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use crate::common::job::data;
@@ -194,16 +195,17 @@ impl MeasuredJob {
 
 /// Cnr-2000 blown up: `k` times its rows, `k^3` times its probes, and the bytes of its graph file.
 fn blown_up(k: u64, form: InputForm, bytes: u64) -> KnownGraph {
-    let dir = tempfile::tempdir().unwrap();
-    let control = Control::silent();
-    let source = Source::open(&[data("cnr-2000.graph")], None, dir.path()).unwrap();
-    let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path());
-    let size = prepare(&source, space, &control, &mut Vec::new()).unwrap().size();
+    static CRAWL: LazyLock<GraphSize> = LazyLock::new(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let source = Source::open(&[data("cnr-2000.graph")], None, dir.path()).unwrap();
+        let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path());
+        prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap().size()
+    });
     let size = GraphSize {
-        vertices: size.vertices * k as u32,
-        edges: size.edges * k * k,
-        longest_row: size.longest_row * k as u32,
-        probes: size.probes * k * k * k,
+        vertices: CRAWL.vertices * k as u32,
+        edges: CRAWL.edges * k * k,
+        longest_row: CRAWL.longest_row * k as u32,
+        probes: CRAWL.probes * k * k * k,
     };
     let arcs = if form == InputForm::SymmetricRows { 2 * size.edges } else { size.edges };
     KnownGraph::new(form, arcs, size, bytes as f64 / size.edges as f64)

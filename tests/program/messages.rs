@@ -215,7 +215,7 @@ fn typical_mistakes_get_the_messages_of_the_page() {
         lines.iter().for_each(|line| say(&place, line, &mut page));
     }
     assert!(!page.contains("] is no mistake\n"), "{page}");
-    assert_eq!(fs::read_to_string(place.path("there.tsv")).unwrap(), "mine\n");
+    assert_eq!(place.read("there.tsv"), "mine\n");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
     if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
         fs::write(&path, &page).unwrap();

@@ -12,7 +12,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 
 use crate::common::job::{listing, typed};
-use crate::common::place::{Place, text};
+use crate::common::place::{Place, make_pipe, number_after, text};
 
 /// Zachary's karate club: 34 vertices, 78 edges, 45 triangles.
 fn karate() -> String {
@@ -63,7 +63,7 @@ fn a_batch_goes_on_when_standard_output_is_full() {
     let place = Place::without_gpus();
     let jobs =
         "[[job]]\nname = 'a'\n[[job]]\nname = 'b'\ninput.path = 'none.txt'\n[[job]]\nname = 'c'\noutput.dir = 'o'\n";
-    fs::write(place.path("j.toml"), format!("[defaults]\ninput.path = '{}'\n{jobs}", karate())).unwrap();
+    place.write("j.toml", format!("[defaults]\ninput.path = '{}'\n{jobs}", karate()));
     for arguments in [&["run", "j.toml", "--json"][..], &["run", "j.toml"]] {
         let full = fs::File::options().write(true).open("/dev/full").unwrap();
         let output = place.command(arguments).stdout(full).output().unwrap();
@@ -94,7 +94,7 @@ fn what_standard_output_has_no_room_for_is_an_error() {
 #[test]
 fn a_quiet_batch_has_only_errors_on_standard_error() {
     let place = Place::without_gpus();
-    fs::write(place.path("j.toml"), format!("[[job]]\ninput.path = '{}'\n", karate())).unwrap();
+    place.write("j.toml", format!("[[job]]\ninput.path = '{}'\n", karate()));
     for set in ["count.backend=cpu", "output.by_degree=-"] {
         let output = place.run(&["run", "j.toml", "--json", "-q", "--set", set]);
         let said = text(&output.stderr);
@@ -106,18 +106,18 @@ fn a_quiet_batch_has_only_errors_on_standard_error() {
 fn links_and_pipes_are_written_through() {
     let place = Place::without_gpus();
     fs::create_dir(place.path("o")).unwrap();
-    fs::write(place.path("real.json"), "old").unwrap();
+    place.write("real.json", "old");
     symlink("../real.json", place.path("o/result.json")).unwrap();
     place.prints(&["count", &karate(), "--output", "o", "--force"]);
     assert!(place.path("o/result.json").is_symlink());
     let result: Value = serde_json::from_slice(&fs::read(place.path("real.json")).unwrap()).unwrap();
     assert_eq!(result["triangles"], 45);
-    assert!(fs::read_to_string(place.path("o/partitions.tsv")).unwrap().starts_with("id\t"));
+    assert!(place.read("o/partitions.tsv").starts_with("id\t"));
 
     let numbers: Vec<u8> = [0u32, 1, 0, 2, 1, 2].iter().flat_map(|id| id.to_le_bytes()).collect();
     for (name, bytes) in [("pipe.txt", &b"0 1\n0 2\n1 2\n"[..]), ("pipe.bin", &numbers[..])] {
         let path = place.path(name);
-        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        make_pipe(&path);
         let reader = std::thread::spawn(move || fs::read(path).unwrap());
         place.prints(&["generate", "complete", "--vertices", "3", "-o", name]);
         assert!(place.path(name).metadata().unwrap().file_type().is_fifo(), "{name}");
@@ -136,7 +136,7 @@ fn a_file_that_is_standard_output_keeps_the_answer() {
     let status = place.command(&arguments).stdout(all).stderr(Stdio::null()).status().unwrap();
     assert_eq!(status.code(), Some(0));
     // The indented report, and the answer in one line.
-    let said = fs::read_to_string(place.path("all")).unwrap();
+    let said = place.read("all");
     let reports: Vec<Value> =
         serde_json::Deserializer::from_str(&said).into_iter().collect::<Result<_, _>>().expect(&said);
     assert_eq!(reports.len(), 2, "{said}");
@@ -169,9 +169,9 @@ fn limits_of_the_system_end_with_3_and_are_named() {
 fn control_characters_in_names_of_files_are_escaped() {
     let place = Place::without_gpus();
     let name = "a\u{1b}[2J\u{7}\r.txt";
-    fs::write(place.path(name), "0 1\n1 2\n2 0\n").unwrap();
+    place.write(name, "0 1\n1 2\n2 0\n");
     let job = "[[job]]\nname = \"j\\u001b[1m\"\ninput.path = \"a\\u001b[2J\\u0007\\r.txt\"\n";
-    fs::write(place.path("j.toml"), job).unwrap();
+    place.write("j.toml", job);
     for arguments in [
         &["count", name][..],
         &["count", name, "--no-cache", "-vv"],
@@ -238,7 +238,7 @@ fn empty_parts_are_left_out() {
         assert_eq!(result["mode"], mode, "{partitioner}");
     }
     let lines: String = (0..34).map(|id| if id == 7 { "1000000\n" } else { "12\n" }).collect();
-    fs::write(place.path("p.txt"), lines).unwrap();
+    place.write("p.txt", lines);
     let result = count(&["--partitioner", "file:p.txt", "--run-dir", "r"]);
     assert_eq!((&result["triangles"], &result["parts"]), (&45.into(), &2.into()));
     let locals: Vec<u64> =
@@ -253,8 +253,8 @@ fn the_verifier_keeps_to_its_budget_or_names_a_larger_one() {
     let within = |budget| ["verify", "u.bin", "--threads", "1", "--host-memory", budget];
     let said = ["524288 arcs", "raise --host-memory to "];
     let refused = text(&place.refuses(&within("32MiB"), 3, &said).stderr);
-    let enough = refused.split(said[1]).nth(1).unwrap().trim_end();
+    let enough = number_after(said[1], &refused);
     // 80 bytes for each of 2^19 arcs, the program and what it reads with.
     assert!((42_000_000..80_000_000).contains(&enough.parse::<u64>().unwrap()), "{enough}");
-    assert_eq!(place.answer(&within(enough))["input"]["arcs"], 524_288);
+    assert_eq!(place.answer(&within(&enough))["input"]["arcs"], 524_288);
 }

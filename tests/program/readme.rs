@@ -51,12 +51,7 @@ fn every_command_of_the_readme_works() {
             // Reduce the size of a large graph.
             .replace("--scale 22", "--scale 10");
         let output = text(&place.prints(&command.split(' ').collect::<Vec<_>>()));
-        if command.starts_with("run ")
-            || command.starts_with("count")
-            || command.starts_with("merge")
-            || command.starts_with("verify")
-            || command.starts_with("bench")
-        {
+        if ["run ", "count", "merge", "verify", "bench"].iter().any(|word| command.starts_with(word)) {
             let triangles = if command.starts_with("run ") { "20,977,629" } else { "1,612,010" };
             assert!(output.contains(triangles), "{command}: {output}");
             counted = true;

@@ -5,7 +5,7 @@ mod stopped;
 use std::fs;
 
 use crate::common::job::{listing, typed as data};
-use crate::common::place::{Place, SmallDisk, stderr};
+use crate::common::place::{Place, SmallDisk, number_after, stderr};
 
 /// The program ends with `code`, says all of `parts`, and leaves nothing behind.
 #[track_caller]
@@ -24,11 +24,11 @@ fn budgets_below_the_floor_name_the_smallest_that_works() {
     let place = Place::new();
     let crawl = data("cnr-2000.graph");
     let text = stderr(&place.refuses(&["count", &crawl, "--device-memory", "1KiB", "--block-bytes", "2KiB"], 3, &[]));
-    let smallest = text.split("raise --device-memory to ").nth(1).and_then(|rest| rest.split(' ').next()).expect(&text);
+    let smallest = number_after("raise --device-memory to ", &text);
     // The smallest budget works, and a byte less does not.
     let below = (smallest.parse::<u64>().unwrap() - 1).to_string();
-    refuses(&place, 3, &["count", &crawl, "--device-memory", &below], &[smallest]);
-    place.answer(&["plan", &crawl, "--backend", "cpu", "--device-memory", smallest]);
+    refuses(&place, 3, &["count", &crawl, "--device-memory", &below], &[&smallest]);
+    place.answer(&["plan", &crawl, "--backend", "cpu", "--device-memory", &smallest]);
     refuses(&place, 3, &["count", &crawl, "--block-bytes", "100"], &["row blocks of 100 bytes", "longest row"]);
     refuses(
         &place,

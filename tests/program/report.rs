@@ -4,6 +4,7 @@ use std::fs;
 
 use crate::common::job::typed;
 use crate::common::place::Place;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use trimill::RunResult;
 
@@ -29,9 +30,13 @@ fn elements(page: &str) -> Vec<(&str, &str)> {
         .collect()
 }
 
+fn element<T: DeserializeOwned>(page: &str, id: &str) -> T {
+    let is_it = |(tag, _): &(&str, &str)| tag.contains(&format!("id=\"{id}\""));
+    serde_json::from_str(elements(page).into_iter().find(is_it).unwrap().1).unwrap()
+}
+
 fn context(page: &str) -> Value {
-    let (_, text) = elements(page).into_iter().find(|(tag, _)| tag.contains("id=\"context\"")).unwrap();
-    serde_json::from_str(text).unwrap()
+    element(page, "context")
 }
 
 /// Sums over the spans of the tracks of a kind that did something.
@@ -103,7 +108,7 @@ fn a_timeline_has_every_row_block_of_every_partition_within_the_time_of_the_job(
         assert_eq!(starts, expected);
 
         // The page has the result to the byte; it has no text with a `<`.
-        let page = fs::read_to_string(place.path("r.html")).unwrap();
+        let page = place.read("r.html");
         let (_, text) = elements(&page)[0];
         assert_eq!(serde_json::from_str::<RunResult>(text).unwrap(), result);
         assert!(page.len() < 2_000_000 && !page.contains(" src=\"http") && !page.contains(" href=\"http"));
@@ -118,13 +123,13 @@ fn a_report_compares_with_an_earlier_result() {
     place.write("earlier.json", place.prints(&["count", &input, "--json", "--parts", "3", "--report", "first.html"]));
     place.write("plan.json", place.prints(&["plan", &input, "--json"]));
     place.write("failed.json", place.run(&["count", "missing.txt", "--json"]).stdout);
-    place.write("lines.jsonl", fs::read_to_string(place.path("earlier.json")).unwrap().repeat(2));
+    place.write("lines.jsonl", place.read("earlier.json").repeat(2));
     place.write(
         "bench.json",
         place.prints(&["bench", &input, "--methods", "bitmap", "--runs", "1", "--json", "--backend", "cpu"]),
     );
     place.write("other.json", "{\"triangles\": 3}");
-    let newer = fs::read_to_string(place.path("earlier.json")).unwrap();
+    let newer = place.read("earlier.json");
     place.write("newer.json", newer.replacen("\"schema_version\":1", "\"schema_version\":2", 1));
     for (file, said) in [
         ("nowhere.json", "nowhere.json: cannot be read"),
@@ -142,33 +147,24 @@ fn a_report_compares_with_an_earlier_result() {
 
     place.prints(&["count", &input, "--report", "r.html", "--against", "earlier.json"]);
     // A job of a file compares with the result that it replaces; the page of all jobs does so, too.
-    place.prints(&["count", &input, "--output", "o", "--parts", "2"]);
+    let plain = result(&place.prints(&["count", &input, "--output", "o", "--parts", "2", "--json", "--clustering"]));
+    assert!(plain.timeline.is_none() && plain.degrees.is_none(), "nothing is recorded unless it is asked for");
     let job = format!(
         "[[job]]\ninput.path = '{input}'\noutput = {{ dir = 'o', force = true, report = 'j.html', against = 'o/result.json' }}\n"
     );
     place.write("job.toml", job);
     place.prints(&["run", "job.toml", "--report", "all.html"]);
     for page in ["j.html", "all.html"] {
-        let page = fs::read_to_string(place.path(page)).unwrap();
-        let (_, text) = elements(&page).into_iter().find(|(tag, _)| tag.contains("id=\"result-1-earlier\"")).unwrap();
-        assert_eq!(serde_json::from_str::<RunResult>(text).unwrap().parts, 2);
+        let page = place.read(page);
+        assert_eq!(element::<RunResult>(&page, "result-1-earlier").parts, 2);
     }
 
-    let page = fs::read_to_string(place.path("r.html")).unwrap();
+    let page = place.read("r.html");
     assert_eq!(context(&page)["entries"][0]["against"], "earlier.json");
-    let (_, text) = elements(&page).into_iter().find(|(tag, _)| tag.contains("id=\"result-1-earlier\"")).unwrap();
-    let before: RunResult = serde_json::from_slice(&fs::read(place.path("earlier.json")).unwrap()).unwrap();
+    let mut before: RunResult = serde_json::from_slice(&fs::read(place.path("earlier.json")).unwrap()).unwrap();
     assert!(before.timeline.is_some() && before.parts == 3);
-    let mut wanted = before;
-    (wanted.timeline, wanted.degrees) = (None, None);
-    assert_eq!(serde_json::from_str::<RunResult>(text).unwrap(), wanted);
-}
-
-#[test]
-fn nothing_is_recorded_unless_it_is_asked_for() {
-    let place = Place::new();
-    let result = result(&place.prints(&["count", &graph(), "--json", "--backend", "cpu", "--clustering"]));
-    assert!(result.timeline.is_none() && result.degrees.is_none());
+    (before.timeline, before.degrees) = (None, None);
+    assert_eq!(element::<RunResult>(&page, "result-1-earlier"), before);
 }
 
 #[test]
@@ -178,7 +174,7 @@ fn the_job_in_a_report_repeats_the_job() {
         let input = graph();
         let words = ["count", &input, "--json", "--report", "r.html", "--backend", "cpu", "--device-memory", "3MiB"];
         let first = result(&place.prints(&[&words, mode].concat()));
-        let page = fs::read_to_string(place.path("r.html")).unwrap();
+        let page = place.read("r.html");
         place.write("again.toml", context(&page)["entries"][0]["job"].as_str().unwrap());
         let second = result(&place.prints(&["run", "again.toml", "--json"]));
         let of = |result: &RunResult| {
@@ -203,7 +199,7 @@ fn a_batch_a_plan_and_a_comparison_have_reports() {
     // Fails, since one job does; its report is there all the same.
     let output = place.run(&["run", "jobs.toml", "--report", "all.html", "--json"]);
     assert_eq!(output.status.code(), Some(1));
-    let page = fs::read_to_string(place.path("all.html")).unwrap();
+    let page = place.read("all.html");
     let entries = context(&page)["entries"].clone();
     let kinds: Vec<&str> = entries.as_array().unwrap().iter().map(|entry| entry["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["count", "failure"]);
@@ -217,7 +213,7 @@ fn a_batch_a_plan_and_a_comparison_have_reports() {
     for words in [["plan", "--json"], ["bench", "--json"]] {
         let file = format!("{}.html", words[0]);
         let json = place.prints(&[words[0], &input, words[1], "--report", &file, "--backend", "cpu"]);
-        let page = fs::read_to_string(place.path(&file)).unwrap();
+        let page = place.read(&file);
         assert_eq!(context(&page)["entries"][0]["kind"], words[0]);
         let (_, text) = elements(&page)[0];
         assert_eq!(serde_json::from_str::<Value>(text).unwrap(), serde_json::from_slice::<Value>(&json).unwrap());
@@ -240,12 +236,12 @@ fn nothing_but_an_earlier_report_or_an_empty_file_is_replaced() {
     }
     place.write("jobs.toml", format!("[[job]]\ninput.path = '{input}'\noutput.report = 'page.html'\n"));
     place.refuses(&["run", "jobs.toml"], 2, &["is there already", "page.html"]);
-    assert_eq!(fs::read_to_string(place.path("page.html")).unwrap(), "<!DOCTYPE html><title>my own page</title>");
-    assert_eq!(fs::read_to_string(place.path("graph.json")).unwrap(), "{\"edges\": []}");
+    assert_eq!(place.read("page.html"), "<!DOCTYPE html><title>my own page</title>");
+    assert_eq!(place.read("graph.json"), "{\"edges\": []}");
     ["r.html", "t.json"].iter().for_each(|name| drop(place.write(name, "")));
     for _ in 0..2 {
         place.prints(&["count", &input, "--report", "r.html", "--trace", "t.json"]);
-        assert!(context(&fs::read_to_string(place.path("r.html")).unwrap())["entries"].is_array());
+        assert!(context(&place.read("r.html"))["entries"].is_array());
         serde_json::from_slice::<Value>(&fs::read(place.path("t.json")).unwrap()).unwrap();
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use crate::common::{oriented, rows_of};
+use crate::common::{complete, oriented, rows_of};
 use trimill::{Bytes, Control};
 use trimill_counting::{NumberRuns, Resident, RowBlock, smallest_row_block_limit};
 use trimill_graph::OrientedGraph;
@@ -203,7 +203,7 @@ fn blocks_end_where_they_end_alone() {
     let draw = |i: u64| mix(i) % 20_000;
     let mut arcs: Vec<_> = (0..900_000).map(|i| (draw(3 * i).min(draw(3 * i + 1)), draw(3 * i + 2))).collect();
     // Hubs that point at each other.
-    arcs.extend((0..1200).flat_map(|u| (0..u).map(move |v| (u, v))));
+    arcs.extend(complete(1200));
     let dir = tempfile::tempdir().unwrap();
     let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
     let parts = trimill_partitioners::random(graph.vertices(), 3, 5);

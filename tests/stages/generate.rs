@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::common::arcs_of_pairs;
-use crate::readers::support::{gamma_coded, sg as serialized};
+use crate::readers::support::{gamma_coded, on, sg as serialized};
 use dsi_bitstream::traits::BE;
 use lender::for_;
 use trimill::testing::count::verify::{Verifier, brute_force};
@@ -285,8 +285,7 @@ fn the_bytes_do_not_depend_on_the_threads() {
         for suffix in ["bin", "txt", "graph", "sg"] {
             let bytes = [1, 2, 5].map(|threads| {
                 let path = folder.path().join(format!("{threads}.{suffix}"));
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                pool.install(|| generate(&family, None, &path, &Control::silent())).unwrap();
+                on(threads, || generate(&family, None, &path, &Control::silent())).unwrap();
                 fs::read(&path).unwrap()
             });
             assert!(bytes[0] == bytes[1] && bytes[0] == bytes[2], "{family:?} {suffix}");

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::common::job::data;
-use crate::common::rows_of;
+use crate::common::{complete, rows_of};
 use dsi_bitstream::traits::BE;
 use trimill::testing::clean::Workspace;
 use trimill::testing::input::arcs::{ArcList, ArcSource, SourceFacts};
@@ -161,7 +161,7 @@ fn inputs_of_every_kind_are_the_same_to_the_byte() {
         ("declared", list(vec![(0, 1), (1, 2), (1, 1)], Some(100))),
         ("gaps", list((0..500).map(|i| (i * i % 613 * 300, i * 301)).collect(), None)),
         ("both directions", list((0..400).flat_map(|i| [(i, i * 7 % 401), (i * 7 % 401, i)]).collect(), None)),
-        ("long rows", list((0..300).flat_map(|i| (0..i).map(move |j| (i, j))).collect(), None)),
+        ("long rows", list(complete(300).collect(), None)),
         ("a batch of many", list((0..40_000).map(|i| (i % 211, i * i % 20_011)).collect(), None)),
     ];
     for (what, source) in &cases {

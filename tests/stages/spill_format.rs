@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::common::place::make_pipe;
+use crate::readers::support::on;
 use crate::spill_support::*;
 use proptest::prelude::*;
 use trimill::testing::partition::prune::Prune;
@@ -89,8 +91,7 @@ fn blocks_of_many_sizes_come_back_on_any_number_of_threads() {
     let dir = tempfile::tempdir().unwrap();
     let mut checksums = Vec::new();
     for threads in [1, 5] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| {
+        on(threads, || {
             for (codec, chunk) in [(Codec::Zstd, 1_000), (Codec::Zstd, usize::MAX), (Codec::Plain, 200_000)] {
                 let summary = partition.write(dir.path(), "a.spill", codec, chunk);
                 checksums.push(summary.checksum);
@@ -128,7 +129,7 @@ fn a_named_pipe_is_no_spill_and_no_manifest() {
     let dir = tempfile::tempdir().unwrap();
     let pipe = |name: &str| {
         let path = dir.path().join(name);
-        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        make_pipe(&path);
         path
     };
     let spill = failure(opened(&pipe("part-00000.spill")));

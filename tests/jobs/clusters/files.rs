@@ -30,16 +30,15 @@ fn results_of_another_plan_and_damaged_ones_are_refused() {
     fs::write(&mine, text.replace("\"triangles\":", "\"triangles\":1")).unwrap();
     place.refuses(&["merge", "run"], 1, &["part-00001.json", "damaged or edited"]);
     // A shard replaces it.
-    assert!(
-        place.count("run", "0/1").partitions.iter().any(|partition| partition.id == 1 && !partition.counted().resumed)
-    );
+    let counted = place.count("run", "0/1").partitions;
+    assert!(counted.iter().any(|partition| partition.id == 1 && !partition.counted().resumed));
 
     let counts = place.path("run/part-00002.edges");
     flip(&counts, 8 * (fs::metadata(&counts).unwrap().len() / 2));
     place.refuses(&["merge", "run"], 3, &["1 of 3 partitions are not counted: 2"]);
     place.count("run", "0/1");
     place.merge("run");
-    assert_eq!(fs::read_to_string(place.path("e.tsv")).unwrap(), place.verified()[0]);
+    assert_eq!(place.read("e.tsv"), place.verified()[0]);
 }
 
 /// A job that the test below prepares, counts and merges in the directory `run`.
@@ -108,7 +107,7 @@ fn no_file_of_another_job_is_counted() {
                 make("other", input, more);
                 if stage > 1 {
                     // The file now has the other job's vertices, so ours must not be considered merged.
-                    fs::write(place.path("v.tsv"), "").unwrap();
+                    place.write("v.tsv", "");
                 }
                 for file in files_in(&place.path("mine")) {
                     let other = place.path("other");
@@ -175,9 +174,8 @@ fn all_spills_of_another_job_are_refused() {
     place.merge("mine");
 }
 
-/// Whatever is damaged after a job was prepared, to prepare it again helps, as the message says.
 #[test]
-fn prepared_again_what_is_damaged_is_made_again() {
+fn what_is_damaged_in_a_prepared_job_is_made_again_when_it_is_prepared_again() {
     let place = Shared::new();
     for mode in MODES {
         let settings = [mode, &["--parts", "3", "--per-vertex", "v.tsv"]].concat();
@@ -238,10 +236,9 @@ fn a_merge_knows_its_own_files_though_the_record_of_them_was_gone() {
         place.prepare("run", "2", &settings);
         place.count("run", "0/1");
         let outputs = place.path("run/outputs.json");
-        if is_there {
-            flip(&outputs, 8 * 40)
-        } else {
-            fs::remove_file(&outputs).unwrap()
+        match is_there {
+            true => flip(&outputs, 8 * 40),
+            false => fs::remove_file(&outputs).unwrap(),
         }
         let result = place.merge("run");
         assert_eq!(place.merge("run"), result);

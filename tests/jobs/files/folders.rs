@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use super::place::{CLIQUE, Place, TRIANGLE, counted, result, said};
 use crate::common::job::{data, program, typed};
-use crate::common::place::{below, mode};
+use crate::common::place::{below, make_pipe, mode};
 
 /// `trimill count` of a graph of `tests/data` with the default umask and a fault.
 fn count(place: &Place, fault: &str, arguments: &[&str]) -> Output {
@@ -125,9 +125,9 @@ fn the_cache_commands_touch_nothing_but_graphs() {
     assert_eq!(place.cached(), [graph]);
     fs::create_dir_all(cache.join("folder.trimgraf/below")).unwrap();
     fs::write(cache.join("mine.trimgraf"), "precious").unwrap();
-    fs::write(place.path("elsewhere"), "TRIMGRAF and more").unwrap();
+    place.write("elsewhere", "TRIMGRAF and more");
     std::os::unix::fs::symlink(place.path("elsewhere"), cache.join("link.trimgraf")).unwrap();
-    assert!(Command::new("mkfifo").arg(cache.join("pipe.trimgraf")).status().unwrap().success());
+    make_pipe(cache.join("pipe.trimgraf"));
     assert_eq!(place.answer(&["cache", "list"])["entries"].as_array().unwrap().len(), 1);
     place.prints(&["cache", "clear"]);
     let mut left: Vec<_> = place.cached().iter().map(|path| path.file_stem().unwrap().to_owned()).collect();

@@ -37,13 +37,13 @@ fn a_damaged_record_is_counted_again_and_an_empty_lock_beside_the_record_of_the_
     assert!(!result.partitions[free as usize].counted().resumed, "{said}");
     // A lock as a power failure leaves it: the file has its name, but not its text.
     copy(&place.path("saved"), &place.path("run"));
-    fs::write(place.path("run/lock"), "").unwrap();
+    place.write("run/lock", "");
     place.resumes(ROUTERS, &PARTS, 2);
-    assert!(fs::read_to_string(place.path("run/lock")).unwrap().starts_with("trimill run directory"));
-    fs::write(place.path("run/lock"), "").unwrap();
+    assert!(place.read("run/lock").starts_with("trimill run directory"));
+    place.write("run/lock", "");
     flip(&place.path("run/job.json"), 33);
     place.start_refused(3, &data(ROUTERS.0), &PARTS, &["is no run directory"]);
-    assert_eq!(fs::read_to_string(place.path("run/lock")).unwrap(), "");
+    assert_eq!(place.read("run/lock"), "");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn counted(place: &Place, arguments: &[&str], shown: &str) {
     result.check(Path::new(shown)).unwrap();
 }
 
-/// A file of another job in a run directory changes nothing: with another seed, other parts, or another graph.
+/// Other jobs have another seed, other parts, or another graph.
 #[test]
 fn no_file_of_another_job_is_used() {
     let place = Place::new();

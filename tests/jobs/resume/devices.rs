@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use super::support::{COLLABORATION, Known, Place, ROUTERS, STRIKES, answered, at_every, data, files, stderr};
+use super::support::{COLLABORATION, Known, Place, ROUTERS, STRIKES, answered, at_every, data, error, files, stderr};
 
 const SPILLED: [&str; 6] = ["--no-cache", "--partitioner", "contiguous", "--parts", "4", "--threads=2"];
 const RANGES: [&str; 6] = ["--no-cache", "--partitioner", "rank", "--parts", "3", "--threads=2"];
@@ -15,10 +15,6 @@ fn at_every_call(fault: &str, step: usize, known: Known, arguments: &[&str], end
     });
     assert!(arguments.len() == 1 || resumed > 0, "{fault} never left anything to go on from");
     struck
-}
-
-fn error(said: &str) -> &str {
-    said.lines().last().unwrap().strip_prefix("error: ").unwrap_or_else(|| panic!("{said}"))
 }
 
 fn device_is_lost(output: &Output, said: &str) {

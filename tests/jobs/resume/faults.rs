@@ -7,7 +7,7 @@ use crate::common::flip;
 use crate::common::packed::gz;
 
 use super::restarts::killed_when;
-use super::support::{COLLABORATION, LITTLE, MESH, Place, ROUTERS, at_every, data, files, verified};
+use super::support::{COLLABORATION, LITTLE, MESH, Place, ROUTERS, at_every, data, error, files, verified};
 
 fn at_every_write(
     fault: &str,
@@ -24,8 +24,7 @@ fn answers_or_fails(output: &Output, error: &str) {
     let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let kind = &said["error"]["kind"];
     if kind == "resource" || kind == "defect" {
-        let message = said["error"]["message"].as_str().unwrap();
-        assert_eq!(error, format!("error: {message}"));
+        assert_eq!(said["error"]["message"], error);
     } else {
         let counted = [COLLABORATION, ROUTERS].map(|(_, triangles)| said["triangles"] == triangles as u64);
         assert!(counted.contains(&true), "{error}");
@@ -34,9 +33,9 @@ fn answers_or_fails(output: &Output, error: &str) {
 
 fn disk_is_full(output: &Output, said: &str) {
     assert_eq!(output.status.code(), Some(3), "{said}");
-    answers_or_fails(output, said.lines().last().unwrap());
-    let error = said.lines().last().unwrap();
-    assert!(error.starts_with("error: ") && error.contains("No space left on device"), "{said}");
+    let error = error(said);
+    answers_or_fails(output, error);
+    assert!(error.contains("No space left on device"), "{said}");
     // The error names the file or its directory, and says what to do.
     assert!(["run", "out", "spills", "cache", "work"].iter().any(|place| error.contains(place)), "{said}");
     assert!(error.contains("free some space") || error.contains("name a directory"), "{said}");
@@ -49,9 +48,8 @@ fn is_killed(output: &Output, said: &str) {
 
 fn a_thread_panicked(output: &Output, said: &str) {
     assert_eq!(output.status.code(), Some(101), "{said}");
-    let error = said.lines().last().unwrap();
-    assert!(error.starts_with("error: ") && error.contains("failed: a fault of TRIMILL_FAULT"), "{said}");
-    assert!(error.contains("thread"), "{said}");
+    let error = error(said);
+    assert!(error.contains("failed: a fault of TRIMILL_FAULT") && error.contains("thread"), "{said}");
     answers_or_fails(output, error);
 }
 
@@ -72,8 +70,7 @@ fn is_done_or_names_the_disk(output: &Output, said: &str) {
         Some(0) => assert!(said.contains("is built again"), "{said}"),
         code => {
             assert_eq!(code, Some(1), "{said}");
-            let error = said.lines().last().unwrap();
-            assert!(error.starts_with("error: ") && error.contains("Input/output error"), "{said}");
+            assert!(error(said).contains("Input/output error"), "{said}");
         }
     }
 }
@@ -239,7 +236,7 @@ fn are_counted_again(flag: &str, suffix: &str) {
     let resumed: Vec<u32> =
         result.partitions.iter().filter(|part| part.counted().resumed).map(|part| part.id).collect();
     assert!(!resumed.contains(&0) && !resumed.contains(&1) && resumed.contains(&2), "{resumed:?}");
-    let found = std::fs::read_to_string(place.path("out.tsv")).unwrap();
+    let found = place.read("out.tsv");
     assert!(found == verified(COLLABORATION.0, flag));
 }
 

@@ -6,6 +6,7 @@ use trimill::Kind;
 use trimill::testing::run_dir::RunDir;
 
 use super::support::{COLLABORATION, Place, ROUTERS, data, files, stderr};
+use crate::common::place::make_pipe;
 
 #[test]
 fn another_job_is_told_what_differs() {
@@ -48,7 +49,7 @@ fn a_start_without_a_plan_does_not_keep_other_jobs_out() {
     fs::remove_dir_all(place.path("run")).unwrap();
     place.start_refused(1, &routers, &bad[..2], &["bad.txt:1: "]);
     place.completes(COLLABORATION, &[]);
-    assert_eq!(fs::read_to_string(place.path("run/job.json")).unwrap().matches("ca-HepTh").count(), 1);
+    assert_eq!(place.read("run/job.json").matches("ca-HepTh").count(), 1);
 }
 
 #[test]
@@ -60,7 +61,7 @@ fn what_a_start_that_was_refused_would_have_written_is_no_file_of_the_next_job()
     for input in [&routers, &data(COLLABORATION.0)] {
         place.start_refused(2, input, &["--per-vertex", "v.tsv"], &["v.tsv: is there already"]);
     }
-    assert_eq!(fs::read_to_string(place.path("v.tsv")).unwrap(), "of somebody");
+    assert_eq!(place.read("v.tsv"), "of somebody");
 }
 
 #[test]
@@ -127,10 +128,10 @@ fn a_directory_of_other_things_is_left_alone() {
         assert_eq!(fs::read_to_string(place.path("run").join(file)).unwrap(), "precious");
     }
     // The lock file of another program does not make it a run directory.
-    fs::write(place.path("run/lock"), "").unwrap();
+    place.write("run/lock", "");
     place.start_refused(3, &routers, &[], &["holds files and is no run directory"]);
     fs::remove_dir_all(place.path("run")).unwrap();
-    fs::write(place.path("run"), "a file").unwrap();
+    place.write("run", "a file");
     place.start_refused(3, &routers, &[], &["run"]);
 }
 
@@ -208,11 +209,7 @@ fn a_run_directory_in_another_one_is_refused() {
 fn a_pipe_and_a_link_to_nothing_are_refused_at_once() {
     let place = Place::new();
     let routers = data(ROUTERS.0);
-    let pipe = |name: &str| {
-        let made = std::process::Command::new("mkfifo").arg(place.path(name)).status().unwrap();
-        assert!(made.success());
-    };
-    pipe("pipe");
+    make_pipe(place.path("pipe"));
     std::os::unix::fs::symlink("nowhere", place.path("link")).unwrap();
     let count = |run| ["count", &routers, "--backend", "cpu", "--run-dir", run];
     place.refuses(&count("pipe"), 3, &["pipe: is not a directory; expected a directory"]);
@@ -224,13 +221,13 @@ fn a_pipe_and_a_link_to_nothing_are_refused_at_once() {
     place.completes(ROUTERS, &[]);
     for (name, then) in [("plan.json", "the job is planned anew"), ("result.json", "it is put together again")] {
         fs::remove_file(place.path("run").join(name)).unwrap();
-        pipe(&format!("run/{name}"));
+        make_pipe(place.path("run").join(name));
         let (_, said) = place.completes(ROUTERS, &[]);
         assert!(said.contains(&format!("{name}: is not a regular file")), "{said}");
         assert_eq!(said.matches(then).count(), 1, "{said}");
     }
     fs::remove_file(place.path("run/job.json")).unwrap();
-    pipe("run/job.json");
+    make_pipe(place.path("run/job.json"));
     place.start_refused(1, &routers, &[], &["job.json: is not a regular file", "remove the run directory"]);
 }
 
@@ -239,7 +236,7 @@ fn an_input_that_cannot_be_read_again_is_a_usage_error() {
     let place = Place::new();
     place.start_refused(2, "-", &["--format", "text"], &["standard input"]);
     let pipe = place.path("pipe");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    make_pipe(&pipe);
     let feed = std::thread::spawn({
         let pipe = pipe.clone();
         move || fs::write(pipe, "0 1\n1 2\n2 0\n")

@@ -10,7 +10,7 @@ use trimill::testing::job::Mode;
 use trimill::testing::report::RunResult;
 use trimill::testing::spill::Manifest;
 
-use crate::common::place::{SmallDisk, stopped_by};
+use crate::common::place::{SmallDisk, number_after, stopped_by};
 
 use super::support::{COLLABORATION, FRIENDS, Place, ROUTERS, STRIKES, copy, data, files, stderr};
 
@@ -134,7 +134,7 @@ fn counted_partitions_and_finished_spills_are_taken_and_the_graph_is_not_made_ag
     let (result, said) = place.resumes(COLLABORATION, &PARTS, 3);
     assert!(waiting > 0 && !said.contains("again"), "{said}");
     assert!(names(&result).contains(&"cached") && !names(&result).contains(&"input"), "{:?}", names(&result));
-    let tsv = fs::read_to_string(place.path("run/result.json")).unwrap();
+    let tsv = place.read("run/result.json");
     assert_eq!(tsv.matches("\"resumed\": true").count(), 3);
 }
 
@@ -165,9 +165,9 @@ fn threads_budgets_and_method_may_change_and_the_parts_stay_unless_the_plan_is_l
     let little = ["--no-cache", "--device-memory", "40KiB"];
     let said = ["the recorded plan takes", "--device-memory to "];
     let text = place.start_refused(3, &data(COLLABORATION.0), &little, &said);
-    let needed = text.split(said[1]).nth(1).unwrap().split(' ').next().unwrap();
+    let needed = number_after(said[1], &text);
     assert_eq!(fs::read(place.path("run/plan.json")).unwrap(), plan);
-    let enough = ["--no-cache", "--device-memory", needed, "--threads", "1", "--method", "bitmap"];
+    let enough = ["--no-cache", "--device-memory", &needed, "--threads", "1", "--method", "bitmap"];
     let more = ["--device-memory", "1GiB", "--host-memory", "2GiB"];
     for budgets in [&enough[..], &more] {
         copy(&place.path("saved"), &place.path("run"));
@@ -193,9 +193,9 @@ fn the_budget_of_the_host_that_a_start_is_told_holds_the_recorded_parts_too() {
         fs::remove_file(place.path("run").join(name)).unwrap();
     }
     // The graph is in the cache: what is refused is counting.
-    let said = place.start_refused(3, &data(FRIENDS.0), &within("17MiB"), &["--host-memory to "]);
-    let needed = said.split("--host-memory to ").nth(1).unwrap().split([',', '\n']).next().unwrap();
-    let (result, _) = place.completes(FRIENDS, &[&within("1GiB")[..5], &[needed]].concat());
+    let said = place.start_refused(3, &data(FRIENDS.0), &within("17MiB"), &[]);
+    let needed = number_after("--host-memory to ", &said);
+    let (result, _) = place.completes(FRIENDS, &[&within("1GiB")[..5], &[&*needed]].concat());
     assert_eq!(result.parts, 1);
 }
 
@@ -219,7 +219,7 @@ fn kept_spills_are_all_there_after_a_resume() {
 #[test]
 fn a_done_job_does_not_take_a_file_for_another_one() {
     let place = Place::new();
-    let header = || fs::read_to_string(place.path("a.tsv")).unwrap().lines().next().unwrap().to_owned();
+    let header = || place.read("a.tsv").lines().next().unwrap().to_owned();
     let mut headers = Vec::new();
     for files in
         [["--per-vertex", "a.tsv"], ["--by-degree", "a.tsv"], ["--per-vertex", "a.tsv"], ["--per-edge", "a.tsv"]]
@@ -263,7 +263,6 @@ fn a_done_job_that_is_to_keep_its_spills_makes_those_that_are_missing() {
     assert_eq!(files(&place.path("kept")).len(), 3);
 }
 
-/// A spill that is gone before it is counted is built again.
 #[test]
 fn a_spill_that_was_removed_meanwhile_is_built_again() {
     let place = Place::new();
@@ -318,14 +317,13 @@ fn spills_elsewhere_of_a_run_directory_that_was_renamed_are_removed_and_those_of
     assert_eq!(count("renamed"), 0);
 }
 
-/// A worker that panics ends its job, not the batch.
 #[test]
 fn the_next_job_of_a_batch_runs_after_a_panic() {
     let place = Place::new();
     let routers = data(ROUTERS.0);
     let job = |name: &str| format!("[[job]]\nname = '{name}'\nrun.dir = '{name}'\n");
     let file = format!("[defaults]\ninput.path = '{routers}'\npartition.parts = 3\n{}{}", job("one"), job("two"));
-    fs::write(place.path("b.toml"), file).unwrap();
+    place.write("b.toml", file);
     let run = ["run", "b.toml", "--json"];
     let output = place.run_with("panic:30", &run);
     let lines: Vec<_> = output.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();

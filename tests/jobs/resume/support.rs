@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use trimill::Control;
 use trimill::testing::graph::file::open;
-use trimill::testing::report::RunResult;
+use trimill::testing::report::{PartitionFigures, RunResult};
 use trimill::testing::run_dir::journal::PartitionRecord;
 use trimill::testing::sealed;
 use trimill::testing::spill::SpillReader;
@@ -18,17 +18,8 @@ use trimill::testing::sums::{ByArc, ByRank};
 pub(crate) use crate::common::job::typed as data;
 pub(crate) use crate::common::place::{Place, copy, files, stderr};
 use crate::common::place::{assert_private, below};
+pub(crate) use crate::common::published::{COLLABORATION, FRIENDS, Known, MESH, ROUTERS, VOTES};
 use crate::common::read_all;
-
-/// A graph of `tests/data` with its published triangles.
-pub(crate) type Known = (&'static str, u128);
-
-pub(crate) const COLLABORATION: Known = ("ca-HepTh.txt", 28_339);
-pub(crate) const FRIENDS: Known = ("soc-Slashdot0902.txt.gz", 602_592);
-pub(crate) const ROUTERS: Known = ("as20000102.txt", 6_584);
-/// A graph in a format that is read more than once.
-pub(crate) const MESH: Known = ("delaunay_n15.graph", 65_872);
-pub(crate) const VOTES: Known = ("wiki-Vote.txt", 608_389);
 
 /// The message of a fault when it occurs.
 pub(crate) const STRIKES: &str = "a fault of TRIMILL_FAULT strikes";
@@ -87,16 +78,9 @@ impl Place {
         result.check(Path::new("result")).unwrap();
         assert_eq!(result.triangles, triangles, "{name} {arguments:?}");
         // Recorded partitions are taken unchanged, all others are counted now.
-        for partition in &result.partitions {
-            match before.get(&partition.id).filter(|_| partition.counted().resumed) {
-                Some(record) => {
-                    assert_eq!(
-                        (record.counted().triangles, record.counted().seconds),
-                        (partition.counted().triangles, partition.counted().seconds)
-                    )
-                }
-                None => assert!(!partition.counted().resumed),
-            }
+        let counted = |partition: &PartitionFigures| (partition.counted().triangles, partition.counted().seconds);
+        for partition in result.partitions.iter().filter(|partition| partition.counted().resumed) {
+            assert_eq!(counted(&before[&partition.id]), counted(partition));
         }
         self.is_tidy();
         (result, said)
@@ -110,7 +94,7 @@ impl Place {
         (result, said)
     }
 
-    pub(crate) fn records(&self) -> BTreeMap<u32, trimill::testing::report::PartitionFigures> {
+    pub(crate) fn records(&self) -> BTreeMap<u32, PartitionFigures> {
         let texts = files(&self.path("run")).into_iter().filter(|path| {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             name.starts_with("part-") && name.ends_with(".json")
@@ -204,7 +188,7 @@ pub(crate) fn at_every(
         assert!(done || taken == recorded, "{fault}:{at}: {taken} of {recorded}");
         all_taken += taken;
         if let Some([flag, file]) = arguments.windows(2).find(|pair| pair[1].ends_with(".tsv")) {
-            assert!(fs::read_to_string(place.path(file)).unwrap() == verified(known.0, flag), "{fault}:{at}");
+            assert!(place.read(file) == verified(known.0, flag), "{fault}:{at}");
         }
     }
     (struck, all_taken)
@@ -216,9 +200,14 @@ pub(crate) fn verified(name: &str, flag: &str) -> String {
     let count = || {
         let place = Place::new();
         place.prints(&["verify", &data(name), "--no-cache", flag, "out.tsv"]);
-        fs::read_to_string(place.path("out.tsv")).unwrap()
+        place.read("out.tsv")
     };
     FILES.lock().unwrap().entry(format!("{flag} {name}")).or_insert_with(count).clone()
+}
+
+/// The error in the last line of standard error.
+pub(crate) fn error(said: &str) -> &str {
+    said.lines().last().unwrap().strip_prefix("error: ").unwrap_or_else(|| panic!("{said}"))
 }
 
 /// Whether standard output has an answer.

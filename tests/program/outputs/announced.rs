@@ -47,9 +47,9 @@ fn scene() -> Place {
         fs::create_dir(place.path(dir)).unwrap();
     }
     for name in ["in.tsv", "mine.tsv", "sub/mine.tsv", "mine.html", "old/result.json", "s/part-00000.spill"] {
-        fs::write(place.path(name), TRIANGLE).unwrap();
+        place.write(name, TRIANGLE);
     }
-    fs::write(place.path("parts.tsv"), "0\n1\n0\n").unwrap();
+    place.write("parts.tsv", "0\n1\n0\n");
     fs::hard_link(place.path("in.tsv"), place.path("hard.tsv")).unwrap();
     for (to, link) in [
         ("in.tsv", "link.tsv"),
@@ -146,7 +146,7 @@ impl Scene {
                     }
                 }
             }
-            fs::write(place.path("jobs.toml"), jobs).unwrap();
+            place.write("jobs.toml", jobs);
             return words(&["run", "jobs.toml"]);
         }
         let mut arguments = words(&[command, input, "--no-cache", "--backend", "cpu"]);
@@ -241,7 +241,7 @@ fn a_start_in_a_run_directory_replaces_only_what_an_earlier_one_announced() {
     for more in [&["--per-vertex", "mine.tsv"][..], &["--output", "old"]] {
         refused(more, "is there already");
     }
-    let mine = || fs::read_to_string(place.path("mine.tsv")).unwrap();
+    let mine = || place.read("mine.tsv");
     assert_eq!(mine(), TRIANGLE);
     for force in [&["--force"][..], &[]] {
         count(&[&["--per-vertex", "mine.tsv"], force].concat());
@@ -251,7 +251,7 @@ fn a_start_in_a_run_directory_replaces_only_what_an_earlier_one_announced() {
     count(&["--per-vertex", "mine.tsv"]);
     assert!(mine().starts_with("id\t"));
     // What somebody changed since the job was done is not its own any more.
-    fs::write(place.path("mine.tsv"), TRIANGLE).unwrap();
+    place.write("mine.tsv", TRIANGLE);
     refused(&["--per-vertex", "mine.tsv"], "mine.tsv: was changed since the job wrote it; name");
     count(&["--per-vertex", "mine.tsv", "--force"]);
     assert!(mine().starts_with("id\t"));
@@ -260,7 +260,7 @@ fn a_start_in_a_run_directory_replaces_only_what_an_earlier_one_announced() {
 #[test]
 fn other_commands_replace_no_file_either() {
     let place = scene();
-    fs::write(place.path("g.txt"), TRIANGLE).unwrap();
+    place.write("g.txt", TRIANGLE);
     fs::copy(place.path("g.txt"), place.path("c.properties")).unwrap();
     let before = all_files(&place.path(""));
     for (arguments, words) in [

@@ -38,7 +38,7 @@ fn files_of_counts_that_cannot_be_written_take_neither_the_answer_nor_other_file
         let result = answer(&place.refuses(&[&all[..], &["--json", "--force"]].concat(), 3, &said));
         assert_eq!((&result["triangles"], &result["edges"]), (&45.into(), &78.into()));
         assert_eq!(result["clustering"]["most_triangles"], 18, "the summary, too: {result}");
-        assert!(fs::read_to_string(place.path("v.tsv")).unwrap().lines().count() == 35, "{command}");
+        assert!(place.read("v.tsv").lines().count() == 35, "{command}");
         fs::remove_file(place.path("v.tsv")).unwrap();
         let table = place.refuses(&[&all[..], &["--force"]].concat(), 3, &[]);
         assert!(text(&table.stdout).contains("45"), "{}", text(&table.stdout));
@@ -46,13 +46,13 @@ fn files_of_counts_that_cannot_be_written_take_neither_the_answer_nor_other_file
     }
     let written: Value = serde_json::from_slice(&fs::read(place.path("o/result.json")).unwrap()).unwrap();
     assert_eq!(written["triangles"], 45);
-    assert!(fs::read_to_string(place.path("r.html")).unwrap().starts_with("<!DOCTYPE html>"));
+    assert!(place.read("r.html").starts_with("<!DOCTYPE html>"));
 
     let jobs = format!(
         "[defaults]\ninput.path = '{}'\ncache.enabled = false\n[[job]]\noutput.per_edge = 'full.tsv'\n[[job]]\noutput.per_vertex = 'w.tsv'\n",
         karate()
     );
-    fs::write(place.path("jobs.toml"), jobs).unwrap();
+    place.write("jobs.toml", jobs);
     let said = "counted; resource: full.tsv: cannot be written";
     let said = text(&place.refuses(&["run", "jobs.toml", "--json"], 3, &[said]).stdout);
     let lines: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -64,7 +64,6 @@ fn files_of_counts_that_cannot_be_written_take_neither_the_answer_nor_other_file
     }
 }
 
-/// At every write of a job in turn the disk is full: as soon as the partitions are counted, no full disk takes the answer away.
 #[test]
 fn a_disk_that_is_full_at_any_write_after_counting_leaves_the_answer() {
     let place = Place::without_gpus();
@@ -153,7 +152,7 @@ fn a_file_that_appears_while_a_job_counts_is_replaced_by_force_alone() {
         let mut job = command.spawn().unwrap();
         let mut input = job.stdin.take().unwrap();
         input.write_all(edges.as_bytes()).unwrap();
-        fs::write(place.path(name), "mine").unwrap();
+        place.write(name, "mine");
         drop(input);
         let output = job.wait_with_output().unwrap();
         let said = text(&output.stderr);
@@ -161,7 +160,7 @@ fn a_file_that_appears_while_a_job_counts_is_replaced_by_force_alone() {
         if arguments[0] == "count" {
             assert_eq!(answer(&output)["edges"], 50_000);
         }
-        let written = fs::read_to_string(place.path(name)).unwrap();
+        let written = place.read(name);
         match code {
             0 => assert!(written.starts_with(begins), "{written}"),
             _ => assert!(written == "mine" && said.contains(&format!("{name}: is there already")), "{said}"),
@@ -176,7 +175,7 @@ fn a_file_that_appears_while_a_job_counts_is_replaced_by_force_alone() {
 fn the_library_returns_the_answer_with_the_error() {
     let place = Place::without_gpus();
     files_are_full(&place, &["e.tsv"]);
-    fs::write(place.path("mine.tsv"), "mine").unwrap();
+    place.write("mine.tsv", "mine");
     let graph = Graph::from_edges([(0, 1), (1, 2), (2, 0), (2, 3)]);
     let error = graph.count(&Options::new().per_edge(place.path("e.tsv"))).unwrap_err();
     assert_eq!(error.kind(), Kind::Resource);
@@ -184,9 +183,9 @@ fn the_library_returns_the_answer_with_the_error() {
     let options = Options::new().per_vertex(place.path("mine.tsv"));
     let error = graph.count(&options).unwrap_err();
     assert!(error.kind() == Kind::Usage && error.answer::<RunResult>().is_none(), "{error}");
-    assert_eq!(fs::read_to_string(place.path("mine.tsv")).unwrap(), "mine");
+    assert_eq!(place.read("mine.tsv"), "mine");
     graph.count(&options.force()).unwrap();
-    assert!(fs::read_to_string(place.path("mine.tsv")).unwrap().starts_with("id\t"));
+    assert!(place.read("mine.tsv").starts_with("id\t"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use trimill::testing::input::format::Format;
 use zip::CompressionMethod;
 
 use crate::common::packed::{gz, tarred, zipped_by};
-use crate::readers::support::{Folder, read, work_dir};
+use crate::readers::support::{Folder, on, read, work_dir};
 
 fn zst_with(checksum: bool, bytes: &[u8]) -> Vec<u8> {
     let mut zst = zstd::Encoder::new(Vec::new(), 3).unwrap();
@@ -182,8 +182,7 @@ fn a_zstd_window_that_is_too_large_is_told_from_damage() {
     frame[5] = (31 - 10) << 3;
     for (name, bytes) in [("one.txt.zst", frame.clone()), ("two.txt.zst", frame.repeat(2))] {
         for threads in [1, 4] {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| folder.refuses(name, &bytes, &["a window of more than 128 MiB", "zstd -dc --long=31"]));
+            on(threads, || folder.refuses(name, &bytes, &["a window of more than 128 MiB", "zstd -dc --long=31"]));
         }
     }
 }

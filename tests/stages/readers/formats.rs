@@ -15,6 +15,7 @@ use super::support::{
     work_dir,
 };
 use crate::common::job::fixture;
+use crate::common::place::make_pipe;
 
 #[test]
 fn the_same_tiny_graph_comes_out_of_every_format() {
@@ -154,7 +155,7 @@ fn a_directory_stands_for_its_regular_files_if_they_are_the_current_ones() {
         folder.write(place, arc);
     }
     std::os::unix::fs::symlink("../e", folder.path("d/e.txt")).unwrap();
-    pipe_at(&folder.path("d/pipe"));
+    make_pipe(folder.path("d/pipe"));
     let dir = [folder.path("d")];
     assert_eq!(read_files(&dir).unwrap(), [(0, 1), (1, 2), (3, 4)]);
     for (log, kind) in
@@ -166,16 +167,11 @@ fn a_directory_stands_for_its_regular_files_if_they_are_the_current_ones() {
     }
 }
 
-pub(super) fn pipe_at(path: &Path) {
-    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
-    rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-}
-
 #[test]
 fn a_pipe_is_read_as_a_file_is() {
     let folder = Folder::new();
     let pipe = folder.path("pipe");
-    pipe_at(&pipe);
+    make_pipe(&pipe);
     let to = pipe.clone();
     let writer = std::thread::spawn(move || std::fs::write(to, gz(text_of(&TINY, " ", "\n").as_bytes())).unwrap());
     let source = open(&pipe).unwrap();

@@ -7,9 +7,9 @@ use trimill::testing::input::format::Format;
 use trimill::testing::input::{InputSettings, Source};
 use trimill::{Control, Kind};
 
-use super::formats::pipe_at;
 use super::support::{Folder, data, gz, work_dir};
 use crate::common::job::fixture;
+use crate::common::place::make_pipe;
 
 fn open(path: &Path, format: Option<Format>, control: &Control) -> trimill::testing::error::Result<Source> {
     Source::open_as(&[path.to_path_buf()], InputSettings { format, ..InputSettings::default() }, &work_dir(), control)
@@ -29,7 +29,7 @@ fn stopped_later() -> Control {
 fn a_pipe_that_nobody_writes_to_can_be_stopped() {
     let folder = Folder::new();
     let pipe = folder.path("pipe");
-    pipe_at(&pipe);
+    make_pipe(&pipe);
     assert_eq!(open(&pipe, None, &stopped_later()).unwrap_err().kind(), Kind::Interrupted);
 }
 
