@@ -272,11 +272,11 @@ impl Cache {
     }
 }
 
-/// The directory that is named, else `$XDG_CACHE_HOME/trimill` or `~/.cache/trimill`; none if neither is set. Relative paths are ignored (XDG Base
-/// Directory Specification).
+/// The directory that is named, else `$XDG_CACHE_HOME/trimill` or `~/.cache/trimill`; none if neither names a directory, of which `HOME`
+/// must exist. Relative paths are ignored (XDG Base Directory Specification).
 pub fn cache_dir(named: Option<&Path>) -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = || set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
+    let base = || set("XDG_CACHE_HOME").or_else(|| Some(set("HOME").filter(|home| home.is_dir())?.join(".cache")));
     named.map(Path::to_path_buf).or_else(|| Some(base()?.join("trimill")))
 }
 

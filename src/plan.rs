@@ -156,12 +156,13 @@ pub struct Floor {
     pub row_block: Bytes,
 }
 
-/// The least that a method takes: for a partition of the vertex with the longest row, or for the whole graph if it counts nothing less.
-pub fn floor(graph: &GraphSize, footprint: &Footprint) -> Floor {
+/// The least that a method takes: for a partition of the vertex with the longest row, or for the whole graph if it counts nothing less. Row blocks
+/// have `named` bytes, or hold the longest row.
+pub fn floor(graph: &GraphSize, footprint: &Footprint, named: Option<Bytes>) -> Floor {
     let longest = graph.longest_row;
     let row_block = smallest_row_block_limit(longest);
     let least = Footprint { workers: 1, ..*footprint };
-    let row_blocks = Bytes(row_block.get() * space::passing(footprint));
+    let row_blocks = Bytes(row_block.max(named.unwrap_or_default()).get().saturating_mul(space::passing(footprint)));
     let vertex = least.resident(1, u64::from(longest)) + least.overhead(graph.vertices) + row_blocks;
     let device = if footprint.scope == Scope::Partitions { vertex } else { vertex.max(at_once(graph, footprint)) };
     Floor { device, row_block }
@@ -184,8 +185,8 @@ pub fn is_ample(graph: &GraphSize, footprint: &Footprint, device: Bytes) -> bool
 }
 
 /// The least device memory that holds the whole graph as one partition, if the method can number all its arcs.
-pub fn whole(graph: &GraphSize, footprint: &Footprint) -> Bytes {
-    at_once(graph, footprint).max(floor(graph, footprint).device)
+pub fn whole(graph: &GraphSize, footprint: &Footprint, row_block: Option<Bytes>) -> Bytes {
+    at_once(graph, footprint).max(floor(graph, footprint, row_block).device)
 }
 
 #[derive(Clone, Copy)]
@@ -206,7 +207,7 @@ impl Planner<'_> {
     /// Divides the budget. Errors, `Kind::Resource`: the budget or row block is below the floor; a whole graph that the method needs does not fit.
     fn divided(&self) -> Result<Divided> {
         let (size, footprint, limits) = (self.graph.size(), self.footprint, self.limits);
-        let Floor { device: least, row_block: least_row_block } = floor(&size, footprint);
+        let Floor { device: least, row_block: least_row_block } = floor(&size, footprint, None);
         let PlanLimits { device, largest_row_block, row_block, .. } = *limits;
         // A host budget that leaves too little for counting was refused before.
         let space = Space::new(&size, footprint, device, largest_row_block);

@@ -109,12 +109,12 @@ pub(super) fn check_space(output: &Path, needed: u128) -> Result<()> {
         return Ok(());
     }
     Err(Error::resource(format!("the graph takes up to {} and {free} are free", size(needed)))
-        .at(directory)
+        .at(output)
         .advice("free some space, name another directory, or take smaller parameters"))
 }
 
 pub(super) fn size(bytes: u128) -> String {
-    u64::try_from(bytes).map_or_else(|_| format!("{bytes} bytes"), |bytes| Bytes(bytes).to_string())
+    u64::try_from(bytes).map_or_else(|_| format!("more than {}", Bytes(u64::MAX)), |bytes| Bytes(bytes).to_string())
 }
 
 pub(super) fn blocks(sequence: &SizedSequence<'_>) -> u64 {

@@ -144,6 +144,7 @@ impl OrientedGraph {
         &self.layout.report
     }
 
+    /// Bytes of the encoded rows.
     pub fn stored_bytes(&self) -> Bytes {
         Bytes(self.layout.block_bytes)
     }
@@ -160,6 +161,14 @@ impl OrientedGraph {
             BlockStore::Memory(sections) => {
                 sections.bytes() + Bytes(ENTRY * self.layout.blocks + RUN * self.layout.degree_runs)
             }
+        }
+    }
+
+    /// Bytes of the graph file, or of the graph in memory.
+    pub fn total_bytes(&self) -> Bytes {
+        match self.path().and_then(|path| path.metadata().ok()) {
+            Some(file) => Bytes(file.len()),
+            None => self.held_bytes(),
         }
     }
 

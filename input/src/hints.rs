@@ -189,7 +189,7 @@ fn of_json(text: &str) -> Option<&'static str> {
     (text.starts_with("[[") || neighbours).then_some("nx.Graph(__import__('json').load(open('FILE')))")
 }
 
-pub(super) const DIMACS: &str = "this looks like a DIMACS file, which is not read: write its edges as an edge list, \
+const DIMACS: &str = "this looks like a DIMACS file, which is not read: write its edges as an edge list, \
                       sed -n 's/^[ae] *//; /^[0-9]/p' FILE > NEW.txt";
 
 #[cfg(test)]

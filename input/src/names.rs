@@ -11,7 +11,7 @@ use super::columns::has_bare_cr;
 use super::file::InputFile;
 use super::head::Head;
 use super::header::Header;
-use super::hints::{DIMACS, bare_cr, is_comment_of_dimacs, is_problem_of_dimacs};
+use super::hints::{bare_cr, is_comment_of_dimacs, is_problem_of_dimacs};
 use super::lines::ReadSizes;
 use super::number::shown;
 use super::pairs::is_blank_or_comment;
@@ -201,7 +201,10 @@ fn refuse_dimacs(file: &InputFile, sizes: ReadSizes) -> Result<()> {
             return Err(head
                 .error(format!("'{}'", shown(text.trim_ascii())))
                 .expected("an arc of two names")
-                .advice(format!("{DIMACS}; if the line is an arc, add --header no")));
+                .advice(
+                    "this looks like a DIMACS file, which is not read: write its edges as an edge list, sed -n 's/^[ae]  *//p' FILE > \
+                     NEW.txt; if the line is an arc, add --header no",
+                ));
         }
         if !is_comment_of_dimacs(text.trim_ascii()) {
             break;

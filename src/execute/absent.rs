@@ -38,7 +38,7 @@ impl Session {
             Ok(Box::new(found) as Box<dyn CountBackend>)
         };
         let backends = (0..gpus).map(backend).collect::<Result<Vec<_>>>()?;
-        let floor = floor(graph, &backends[0].footprint());
+        let floor = floor(graph, &backends[0].footprint(), self.job.settings.memory.block);
         Ok(ChosenBackends {
             backends,
             device,

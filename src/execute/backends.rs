@@ -115,13 +115,17 @@ impl Session {
 
     /// The floor of a method; where arcs between neighbours are counted, also that of the doubled graph.
     fn counting_floor(&self, graph: &GraphSize, footprint: impl Fn(CountsWanted, &GraphSize) -> Footprint) -> Floor {
-        let counts = self.job.counts();
-        let own = floor(graph, &footprint(counts, graph));
+        let (counts, row_block) = (self.job.counts(), self.job.settings.memory.block);
+        let own = floor(graph, &footprint(counts, graph), row_block);
         if !counts.is_directed() {
             return own;
         }
         let doubled = DoubledGraph::at_most(graph);
-        let its = floor(&doubled, &footprint(CountsWanted { vertices: true, ..CountsWanted::default() }, &doubled));
+        let its = floor(
+            &doubled,
+            &footprint(CountsWanted { vertices: true, ..CountsWanted::default() }, &doubled),
+            row_block,
+        );
         Floor { device: own.device.max(its.device), ..own }
     }
 
@@ -224,7 +228,7 @@ impl Session {
             budget = reserve(&mut workers, Budget::of(asked), Bytes::ZERO)?;
         }
         // If the method is not chosen yet, the floor of the method that takes the least.
-        let least = floor(graph, &workers[0].footprint()).device;
+        let least = floor(graph, &workers[0].footprint(), self.job.settings.memory.block).device;
         // A requested budget below the floor is refused later, by an error that names the floor.
         let wanted = asked.map_or(least, |asked| asked.min(least));
         let device = if budget >= wanted { budget } else { reserve(&mut workers, Budget::of(asked), least)? };
@@ -236,7 +240,7 @@ impl Session {
             chosen.into_iter().for_each(|method| worker.take(method));
         }
         let least = self.counting_floor(graph, |_, _| workers[0].least_footprint());
-        if floor(graph, &workers[0].footprint()).device > device {
+        if floor(graph, &workers[0].footprint(), self.job.settings.memory.block).device > device {
             workers.iter_mut().try_for_each(Cuda::without_scratch)?;
         }
         let backends = workers.into_iter().map(|worker| Box::new(worker) as Box<dyn CountBackend>).collect();

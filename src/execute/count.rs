@@ -170,6 +170,7 @@ impl Planned {
             let finished = details.finish(&self.session, backends, &mut result);
             let finished = Session::unless_graph_damaged(finished, path.as_deref());
             if ends_job(&finished) {
+                self.session.remove_finished();
                 return finished.map(|()| result);
             }
             written = Error::worst_of([written, finished.map_err(|error| self.session.resumes(error))]);

@@ -10,6 +10,7 @@ use super::planning::Planning;
 use crate::job::Parts;
 use crate::plan::{BudgetFrom, PlanLimits, whole};
 use crate::report::plan::{MemoryBudget, MoreMemory};
+use trimill_counting::Footprint;
 use trimill_system::memory::HostMemory;
 use trimill_system::{Bytes, Result};
 
@@ -50,14 +51,18 @@ impl Estimating<'_> {
         Ok(found)
     }
 
+    fn whole(&self, footprint: &Footprint) -> Bytes {
+        whole(&self.planning.graph.size(), footprint, self.planning.limits.row_block)
+    }
+
     /// A device budget that holds the whole graph, with the method that is chosen for it.
     fn holds_all(&self) -> Result<Bytes> {
-        let Planning { session, graph, footprint, .. } = self.planning;
-        let mut bytes = rounded_up(whole(&graph.size(), &footprint));
+        let Planning { session, footprint, .. } = self.planning;
+        let mut bytes = rounded_up(self.whole(&footprint));
         // Iterates, since the method chosen for this budget may take more.
         for _ in 0..4 {
             let chosen = self.chosen(Some(bytes), session.host.budget())?;
-            let needed = whole(&graph.size(), &chosen.backends[0].footprint());
+            let needed = self.whole(&chosen.backends[0].footprint());
             if needed <= chosen.device {
                 break;
             }
@@ -68,7 +73,7 @@ impl Estimating<'_> {
 
     /// The largest useful host budget, if larger: it prepares at full speed and, if partitions depend on the budget (`cuts`), holds the whole graph.
     fn enough_host(&self, cuts: bool) -> Result<Option<Bytes>> {
-        let Planning { session, graph, limits, .. } = self.planning;
+        let Planning { session, limits, .. } = self.planning;
         let host = session.host.budget();
         let doubled =
             |times: u32| if times == 0 { host } else { rounded_up(Bytes(host.get().saturating_mul(1 << times))) };
@@ -79,7 +84,7 @@ impl Estimating<'_> {
                 return Ok(true);
             }
             let chosen = if cuts { Some(self.chosen(None, host)?) } else { None };
-            Ok(chosen.is_some_and(|of| of.device < whole(&graph.size(), &of.backends[0].footprint())))
+            Ok(chosen.is_some_and(|of| of.device < self.whole(&of.backends[0].footprint())))
         };
         for times in 0..=DOUBLINGS {
             if !lacks(doubled(times))? {

@@ -93,10 +93,7 @@ impl Planned {
             host_floors,
             disk_bytes: building.map_or(Bytes::ZERO, |building| building.disk),
             disks,
-            graph_bytes: match graph.path().and_then(|path| path.metadata().ok()) {
-                Some(file) => Bytes(file.len()),
-                None => graph.held_bytes(),
-            },
+            graph_bytes: graph.total_bytes(),
             preparing: estimate.preparing,
             counting_seconds: estimate.counting,
             peeling_seconds: estimate.peeling,

@@ -153,7 +153,7 @@ impl Planned {
             parts: costs.len() as u32,
             shards,
             costs,
-            graph_bytes: graph.stored_bytes(),
+            graph_bytes: graph.total_bytes(),
             spilled_bytes: spilled,
             counts_bytes: counts_bytes(job.counts(), plan),
             device_memory,

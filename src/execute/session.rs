@@ -63,6 +63,8 @@ pub struct Session {
     pub(super) run: Option<RunDir>,
     /// The files of counts that existed when the job began: [`crate::paths`] has allowed to replace them.
     replaced: Vec<PathBuf>,
+    /// Files of counts that this job made and gave their names.
+    finished: Mutex<Vec<PathBuf>>,
     /// The temporary work directory of a job with a run directory, if the user named its parent.
     _work: Option<TemporaryDir>,
     /// Host memory that the oriented graph may take if it is not cached.
@@ -147,6 +149,7 @@ impl Session {
             metis: None,
             run,
             replaced,
+            finished: Mutex::default(),
             _work: temporary,
             graph_memory,
             gpus: Mutex::default(),
@@ -160,8 +163,10 @@ impl Session {
 
     /// Gives a file of counts its name. Unless forced, replaces only a file that existed when the job began.
     pub(super) fn finish_file(&self, file: Output) -> Result<()> {
-        let path = file.name().to_path_buf();
-        if file.finish(self.job.settings.output.force() || self.replaced.contains(&path))? {
+        let (path, made) = (file.name().to_path_buf(), file.renamed_to().map(Path::to_path_buf));
+        let is_replaced = self.replaced.contains(&path);
+        if file.finish(self.job.settings.output.force() || is_replaced)? {
+            lock(&self.finished).extend(made.filter(|_| !is_replaced));
             return Ok(());
         }
         let error = disk::has_appeared(&path);
@@ -170,6 +175,15 @@ impl Session {
             Some(_) => error.also("move it away before you start the job again, which would replace it"),
             None => error,
         })
+    }
+
+    /// After an interruption, removes the files that this job made: the next start would refuse to replace them. One in the same run directory
+    /// would go on from them.
+    pub(super) fn remove_finished(&self) {
+        if self.run.is_none() {
+            // What cannot be removed stays, as after a kill.
+            lock(&self.finished).drain(..).for_each(|file| drop(disk::remove(&file)));
+        }
     }
 
     pub(super) fn seconds(&self) -> f64 {

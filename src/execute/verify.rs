@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::details::ends_job;
 use super::session::{Purpose, Session};
 use crate::count::verify::{VerifiedEdges, VerifiedVertices, Verifier};
 use crate::edges::rows::ListedEdges;
@@ -59,6 +60,9 @@ pub fn verify(job: Job, control: &Control) -> Result<VerifyReport> {
         let by_k =
             |path: &PathBuf| report.truss.as_ref().map_or(Ok(()), |trusses| session.finish_file(trusses.write(path)?));
         let written = Error::worst_of([written, job.settings.output.by_k.as_ref().map_or(Ok(()), by_k)]);
+        if ends_job(&written) {
+            session.remove_finished();
+        }
         Error::answering(written, report)
     })
 }

@@ -71,7 +71,14 @@ impl Batch {
                 Tables::deserialize(table)
                     .map_err(|error| Error::usage(format!("job '{name}': {}", error.message())).at(path))
             });
-            let (tables, stated) = (tables?, stated?);
+            let (mut tables, stated) = (tables?, stated?);
+            if tables.cluster.engine.is_some() {
+                // Those for all jobs do not apply to one that is not counted now.
+                let (output, own) = (&mut tables.output, &stated.output);
+                output.report.clone_from(&own.report);
+                output.against.clone_from(&own.against);
+                output.trace.clone_from(&own.trace);
+            }
             if only.is_empty() || only.contains(&name) {
                 let job = Job::resolve(Some(name.clone()), &tables, base).map_err(|error| {
                     match error.path().map(|path| path.display().to_string()) {

@@ -79,14 +79,21 @@ impl RunDir {
 
     /// Fails if the directory has a job of the other kind: prepared for shards, or counted by one process.
     pub fn check_kind(&self, shards: bool) -> Result<()> {
+        let dir = self.path.display();
         let (found, advice) = match (self.is_prepared(), shards) {
+            (true, false) if self.has_result() => (
+                "holds a job that was prepared for shards and merged",
+                format!("add its partitions again with 'trimill merge {dir}', or name another --run-dir"),
+            ),
             (true, false) => (
                 "holds a job that is prepared for shards",
-                "count its partitions with 'trimill count --run-dir DIR --shard I/N', add them with 'trimill merge DIR', or name \
-                 another --run-dir",
+                format!(
+                    "count its partitions with 'trimill count --run-dir {dir} --shard I/N', add them with 'trimill merge {dir}', or name \
+                     another --run-dir"
+                ),
             ),
             (false, true) if self.has_result() => {
-                ("holds a job that 'trimill count' finished", "name another --run-dir, or remove this one")
+                ("holds a job that 'trimill count' finished", "name another --run-dir, or remove this one".into())
             }
             _ => return Ok(()),
         };

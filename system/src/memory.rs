@@ -91,13 +91,16 @@ impl HostMemory {
     pub fn refused(self, needs: &Needs, all: Bytes) -> Error {
         let floor = self.floor(needs);
         let error = Error::memory(format!("a host budget of {} to {}", self.budget.exactly(), needs.stage))
-            .expected(format!("at least {}: {}", floor.bytes.exactly(), floor.parts_text()));
+            .expected(format!("at least {}: {}", floor.bytes.exactly(), floor.parts_text()))
+            .wanting(floor.bytes);
         self.advising(error, floor.bytes.max(all))
     }
 
     /// `error` with the advice to raise the budget to `enough`.
     pub fn advising(self, error: Error, enough: Bytes) -> Error {
-        let advice = or_fewer_threads(format!("raise --host-memory to {}", enough.get()), self.threads);
+        let later =
+            if error.bytes_wanted().is_some_and(|now| now < enough) { ", which a later stage takes" } else { "" };
+        let advice = or_fewer_threads(format!("raise --host-memory to {}{later}", enough.get()), self.threads);
         error.advice(advice).wanting(enough)
     }
 

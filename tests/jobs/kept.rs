@@ -61,8 +61,14 @@ fn a_damaged_foreign_or_missing_spill_is_named_and_no_count_is_given() {
     }
     refuses(&place, 1, &["inspect", "spills"], &[NAME, "job"]);
     fs::remove_file(&spill).unwrap();
-    is_refused();
-    fs::write(&spill, &whole).unwrap();
+    refuses(
+        &place,
+        1,
+        &["count", "spills"],
+        &[NAME, "partition 3, as the manifest says; build it again, by the command"],
+    );
+    place.prints(&["partition", &typed("wiki-Vote.txt"), "--parts", "8", "--spill-dir", "spills"]);
+    assert!(fs::read(&spill).unwrap() == whole);
     let result = place.answer(&["count", "spills"]);
     assert_eq!(result["triangles"], 608_389);
     for field in ["partitioner", "parts", "vertices"] {

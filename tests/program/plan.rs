@@ -208,6 +208,18 @@ fn the_least_device_memory_suffices_for_directions() {
     assert!(place.path("o.txt").exists());
 }
 
+#[test]
+fn the_least_device_memory_holds_row_blocks_of_the_size_that_is_asked_for() {
+    let place = Place::new();
+    let graph = votes();
+    let common = [&[&*graph, "--block-bytes", "64KiB", "--parts", "4", "--no-cache"], &ON_CPU[..]].concat();
+    let least = place.answer(&[&["plan"], &common[..]].concat())["smallest_device_memory"].as_u64().unwrap();
+    let counted = place.answer(&[&["count", "--device-memory", &least.to_string()], &common[..]].concat());
+    assert_eq!(counted["triangles"], 608_389);
+    let less = (least - 1).to_string();
+    place.refuses(&[&["count", "--device-memory", &less], &common[..]].concat(), 3, &["two row blocks of 64.0 KiB"]);
+}
+
 /// A graph in the cache need not be prepared: less of the host's memory than that takes is enough, and the plan says with what.
 #[test]
 fn a_cached_graph_fits_a_budget_in_which_it_cannot_be_prepared() {

@@ -60,7 +60,7 @@ fn check(case: u64, graphs: &[Known]) {
     let prune = [Prune::None, Prune::ZeroIndegree, Prune::Direct][draws.below(3) as usize];
     let counts = [Device::Cpu, Device::Cpu, Device::Host, Device::Own][draws.below(4) as usize];
     let whole = Cpu::new(Bytes::ZERO, n).footprint().resident(u64::from(n), graph.edges());
-    let least = floor(&graph.size(), &counts.backend(Bytes::ZERO, n).footprint());
+    let least = floor(&graph.size(), &counts.backend(Bytes::ZERO, n).footprint(), None);
     let device = draws.between(least.device, whole + whole);
     let mut backend = counts.backend(device.saturating_sub(least.device), n);
     let footprint = backend.footprint();

@@ -21,7 +21,7 @@ const LONGS: usize = HEADER_BYTES / 8;
 /// Where the header's own checksum is; it covers everything before it.
 const CHECKSUM_AT: usize = HEADER_BYTES - 8;
 
-pub(super) const REBUILD: &str = "delete the spill and build it again";
+pub(super) const REBUILD: &str = "build it again, by the command that wrote it";
 
 pub(super) fn damaged(path: &Path, found: impl Into<String>) -> Error {
     Error::data(path, found).advice(REBUILD)

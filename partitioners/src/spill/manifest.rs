@@ -2,10 +2,12 @@
 //! the spills, written to a temporary file and renamed; and the manifest that is read from it. The file is [sealed], so any flipped byte is found;
 //! `bytes` and `checksum` identify each partition's file, so a spill that was replaced is found, too.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::format::REBUILD;
 use super::reader::SpillReader;
 use super::writer::SpillSummary;
 use crate::partition::prune::Prune;
@@ -143,7 +145,12 @@ impl Manifest {
     /// Opens a partition's spill in `dir`. Errors: it is missing, damaged, of another job, or not the file that the manifest describes.
     pub fn open(&self, dir: &Path, partition: &ManifestPartition) -> Result<SpillReader> {
         let path = dir.join(&partition.file);
-        let spill = SpillReader::open(&path, Some(self.fingerprint))?;
+        let spill = SpillReader::open(&path, Some(self.fingerprint)).map_err(|error| match error.io_kind() {
+            Some(io::ErrorKind::NotFound) => {
+                error.expected(format!("partition {}, as the manifest says", partition.id)).advice(REBUILD)
+            }
+            _ => error,
+        })?;
         let found = (spill.header().partition, spill.summary().bytes, spill.summary().checksum);
         let meant = (partition.id, partition.bytes, partition.checksum);
         if found != meant {

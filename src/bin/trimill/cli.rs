@@ -231,7 +231,7 @@ pub(crate) enum CacheCommand {
     List(CacheArgs),
     /// Remove some of them
     Remove {
-        /// Keys, or files that graphs were made of
+        /// Keys, or files that graphs were made of; needed unless there is --max
         #[arg(value_name = "KEY|INPUT", required_unless_present = "max")]
         which: Vec<OsString>,
 

@@ -140,7 +140,8 @@ impl Output {
         }
     }
 
-    fn renamed_to(&self) -> Option<&Path> {
+    /// The file that gets the name, behind links; none if an existing file or a pipe is written to.
+    pub fn renamed_to(&self) -> Option<&Path> {
         match &self.sink {
             OutputSink::New(_, to) => Some(to),
             OutputSink::Existing(_) => None,

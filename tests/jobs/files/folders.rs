@@ -45,18 +45,20 @@ fn the_cache_is_for_the_user_alone() {
 fn without_a_home_there_is_no_cache() {
     let place = Place::new();
     place.write("g.txt", TRIANGLE);
-    let homeless = |home: Option<&str>, arguments: &[&str]| {
+    let missing = place.path("missing");
+    let homeless = |home: Option<(&str, &str)>, arguments: &[&str]| {
         let mut command = place.command(arguments);
         command.env_remove("XDG_CACHE_HOME").env_remove("HOME");
-        // Relative paths are ignored.
-        command.envs(home.map(|home| ("XDG_CACHE_HOME", home))).output().unwrap()
+        command.envs(home).output().unwrap()
     };
-    for home in [None, Some("relative"), Some("")] {
+    // Relative paths are ignored, and a home directory is not made.
+    let relative = [("XDG_CACHE_HOME", "relative"), ("XDG_CACHE_HOME", ""), ("HOME", missing.to_str().unwrap())];
+    for home in [None].into_iter().chain(relative.map(Some)) {
         for _ in 0..2 {
             let output = homeless(home, &["count", "g.txt", "--json", "--backend", "cpu"]);
             assert_eq!(counted(&output), (1, false));
         }
-        assert!(below(&place.path("tmp")).is_empty() && !place.path("relative").exists());
+        assert!(below(&place.path("tmp")).is_empty() && !place.path("relative").exists() && !missing.exists());
         let listed = homeless(home, &["cache", "list"]);
         assert_eq!(listed.status.code(), Some(2));
         assert!(said(&listed).contains("--cache-dir"), "{}", said(&listed));

@@ -253,3 +253,28 @@ fn methods_are_compared_on_graphs_whose_names_are_not_utf_8() {
     assert_eq!(output.status.code(), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
     assert_eq!(answer(&output)["graphs"][0]["triangles"], 45, "{}", text(&output.stdout));
 }
+
+/// A start after an interruption would refuse to replace a file that is left.
+#[test]
+fn an_interrupted_job_leaves_all_of_its_files_or_none() {
+    let place = Place::without_gpus().with("TRIMILL_SYNC", "1");
+    let graph = karate();
+    let names = ["e.tsv", "v.tsv", "d.tsv"];
+    let files = ["--per-edge", names[0], "--per-vertex", names[1], "--by-degree", names[2]];
+    let count = [&["count", &graph, "--no-cache", "--backend", "cpu"][..], &files].concat();
+    let mut interrupted = 0;
+    for at in 1.. {
+        let output = place.run_with(&format!("term:{at}"), &count);
+        let said = text(&output.stderr);
+        let left = names.iter().filter(|name| fs::remove_file(place.path(name)).is_ok()).count();
+        match output.status.code() {
+            Some(130) => assert_eq!(left, 0, "write {at}: {said}"),
+            code => assert_eq!((code, left), (Some(0), names.len()), "write {at}: {said}"),
+        }
+        interrupted += u32::from(left == 0);
+        if !said.contains("strikes") {
+            break;
+        }
+    }
+    assert!(interrupted > 5, "{interrupted} times");
+}

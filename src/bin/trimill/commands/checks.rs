@@ -20,7 +20,10 @@ pub(super) fn check(job: &mut Job, stated: &Tables, elsewhere: bool) -> Result<(
     let partitioner = format!("on the partitioner {}", job.settings.partition.partitioner());
     let method = format!("on the method {}", job.settings.count.method.as_deref().unwrap_or("auto"));
     let (count, cpu) = (&stated.count, matches!(choice, Choice::Cpu(_)));
-    let metis = matches!(job.settings.partition.partitioner(), Partitioner::Metis);
+    let (metis, assigned) = match job.settings.partition.partitioner() {
+        Partitioner::Metis => (true, false),
+        other => (false, matches!(other, Partitioner::File(_))),
+    };
     let (devices, timeout) = (count.devices.is_some(), count.device_timeout.is_some());
     let (block_threads, tile) = (count.block_threads.is_some(), count.tile.is_some());
     // Looking for a GPU takes time.
@@ -49,6 +52,12 @@ pub(super) fn check(job: &mut Job, stated: &Tables, elsewhere: bool) -> Result<(
             "--metis-contract (partition.metis.contract)",
             &partitioner,
             "the partitioner metis",
+        ),
+        (
+            assigned && stated.partition.parts.is_some(),
+            "--parts (partition.parts)",
+            &partitioner,
+            "a partitioner that makes the parts",
         ),
         (
             stated.cluster != ClusterTable::default() && job.cluster().is_none(),

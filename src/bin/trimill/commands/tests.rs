@@ -65,6 +65,13 @@ fn settings_without_effect_are_refused_where_they_are_of_the_job_itself() {
     let [count, other] = [0, 1].map(|i| &lines[i]["settings"]["count"]);
     assert!(count["tile"].is_null() && count["devices"].is_null());
     assert_eq!((&other["tile"], &other["devices"]), (&64.into(), &serde_json::json!([0])));
+    let jobs = "[defaults]\ninput.path='g.txt'\noutput={ report='r.html', against='o.json', trace='t.json' }\n\
+                [[job]]\ncluster.engine='slurm'\nrun.dir='R'\n";
+    std::fs::write(dir.join("c.toml"), jobs).unwrap();
+    let check = run(&dir, "run @/c.toml --check --json");
+    assert_eq!(check.kind(), None, "{:?}", check.end);
+    let output = &serde_json::from_str::<serde_json::Value>(&check.out).unwrap()["settings"]["output"];
+    assert!(["report", "against", "trace"].iter().all(|file| output[file].is_null()), "{output}");
     for (set, words) in [
         ("job.job-1.count.tile=128", ["job 'job-1'", "--tile (count.tile) has no effect with the backend cpu"]),
         ("job.job-2.partition.partitioner=random", ["", ""]),
@@ -119,6 +126,10 @@ fn settings_for_a_gpu_are_refused_where_none_counts_and_those_of_a_method_where_
     for (line, words) in [
         ("count @/g.txt --method reverse-edge --backend cuda --tile 64", ["--tile", "on the method reverse-edge"]),
         ("count @/g.txt --method packed --tile 64", ["--tile", "on the method packed"]),
+        (
+            "count @/g.txt --partitioner file:@/p.txt --parts 2",
+            ["--parts (partition.parts)", "on the partitioner file:"],
+        ),
         ("plan @/g.txt --method skiff --tile 64", ["--tile", "on the method skiff"]),
         ("count @/g.txt --method packed --block-threads 64", ["--block-threads", "on the method packed"]),
         ("plan @/g.txt --method radix-binning --block-threads 64", ["--block-threads", "on the method radix-binning"]),

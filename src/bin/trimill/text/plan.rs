@@ -63,7 +63,14 @@ fn answer(plan: &PlanReport, threads: usize) -> String {
         ),
         ("counted", method),
         ("partitions", format!("{} by {}: {}", thousands(plan.parts), plan.partitioner, reason(plan.parts_reason))),
-        (memory, format!("{largest} of {}; {} would do", plan.device_memory, plan.smallest_device_memory.rounded_up())),
+        (
+            memory,
+            format!(
+                "{largest} of {}; {} would do",
+                plan.device_memory,
+                plan.smallest_device_memory.rounded_up().min(plan.device_memory)
+            ),
+        ),
         ("host memory", host_memory(plan)),
         ("disk", disk(plan)),
         ("time, about", time(plan)),

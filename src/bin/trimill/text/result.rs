@@ -99,11 +99,8 @@ pub(crate) fn clustering(summary: &Clustering) -> Vec<(&'static str, String)> {
     ];
     if let Some(lcc) = summary.lcc {
         let directed = if lcc.directed { ", arcs by their direction" } else { "" };
-        let vertices = thousands(lcc.vertices);
-        entries.push((
-            "of all",
-            format!("{:.6} on average over the {vertices} vertices of the input{directed}", lcc.average),
-        ));
+        let vertices = plural(thousands(lcc.vertices), "vertex", "vertices");
+        entries.push(("of all", format!("{:.6} on average over the {vertices} of the input{directed}", lcc.average)));
     }
     entries
 }
