@@ -150,6 +150,8 @@ impl Plan {
     }
 }
 
+const MOST_ROW_BLOCK: Bytes = Bytes(8 << 30);
+
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Floor {
     pub device: Bytes,
@@ -162,7 +164,9 @@ pub fn floor(graph: &GraphSize, footprint: &Footprint, named: Option<Bytes>) -> 
     let longest = graph.longest_row;
     let row_block = smallest_row_block_limit(longest);
     let least = Footprint { workers: 1, ..*footprint };
-    let row_blocks = Bytes(row_block.max(named.unwrap_or_default()).get().saturating_mul(space::passing(footprint)));
+    // Larger ones are refused, whatever the budget is.
+    let named = named.filter(|&named| named <= MOST_ROW_BLOCK).unwrap_or_default();
+    let row_blocks = Bytes(row_block.max(named).get() * space::passing(footprint));
     let vertex = least.resident(1, u64::from(longest)) + least.overhead(graph.vertices) + row_blocks;
     let device = if footprint.scope == Scope::Partitions { vertex } else { vertex.max(at_once(graph, footprint)) };
     Floor { device, row_block }
@@ -228,10 +232,13 @@ impl Planner<'_> {
             return Err(below_floor(device, least));
         }
         if let Some(row_block) =
-            row_block.filter(|&row_block| row_block < least_row_block || row_block > Bytes(8 << 30))
+            row_block.filter(|&row_block| row_block < least_row_block || row_block > MOST_ROW_BLOCK)
         {
             return Err(Error::resource(format!("row blocks of {} bytes", row_block.get()))
-                .expected(format!("between {} bytes, which hold the longest row, and 8 GiB", least_row_block.get()))
+                .expected(format!(
+                    "between {} bytes, which hold the longest row, and {MOST_ROW_BLOCK}",
+                    least_row_block.get()
+                ))
                 .advice("change --block-bytes or leave it out"));
         }
         let row_block_limit = row_block.unwrap_or(space.row_block);
