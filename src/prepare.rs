@@ -60,8 +60,7 @@ impl Preparation<'_, '_> {
             if let Some(path) = graph.path() {
                 tracing::info!("the graph is in the cache: {}", path.display());
             }
-            self.control.did_stage("cached", start);
-            stages.push(Stage::since("cached", start, graph.csr_bytes(), Bytes::ZERO));
+            stages.push(Stage::since("cached", start, graph.csr_bytes(), Bytes::ZERO, self.control));
             return Ok(graph);
         }
         let before = stages.len();
@@ -90,8 +89,7 @@ impl Preparation<'_, '_> {
         }
         let start = Instant::now();
         let numbered = names::number(source, space, control).map_err(|error| self.prefer_changed(error))?;
-        control.did_stage("names", start);
-        stages.push(Stage::since("names", start, Bytes(source.bytes()), numbered.bytes_written()));
+        stages.push(Stage::since("names", start, Bytes(source.bytes()), numbered.bytes_written(), control));
         let place = Destination { names: Some(numbered.names()), ..place };
         let (device, origin) = (self.device.take(), self.origin.as_deref_mut());
         let mut of_numbers = Preparation { device, source: &numbered, origin, doubled: None, space, control };
@@ -116,8 +114,7 @@ impl Preparation<'_, '_> {
         let rows = orient_rows(source, &mut || self.finish_reading(), place, space, control);
         if let Some(made) = rows.map_err(|error| self.prefer_changed(error))? {
             let (graph, written) = self.made(made, cache)?;
-            control.did_stage("orient", start);
-            stages.push(Stage::since("orient", start, Bytes(source.bytes()), written));
+            stages.push(Stage::since("orient", start, Bytes(source.bytes()), written, control));
             return Ok(graph);
         }
         if source.facts().has_rows
@@ -142,8 +139,7 @@ impl Preparation<'_, '_> {
         let pairs = Bytes::of::<u64>(cleaned.edges);
         let (made, bucket_bytes) = orient(cleaned, &origin, place, space, control)?;
         let (graph, written) = self.made(made, cache)?;
-        control.did_stage("orient", start);
-        stages.push(Stage::since("orient", start, pairs, bucket_bytes + written));
+        stages.push(Stage::since("orient", start, pairs, bucket_bytes + written, control));
         Ok(graph)
     }
 

@@ -71,7 +71,7 @@ impl<'g> OnEdges<'g> {
     ) -> Result<()> {
         let Session { job, pool, control, .. } = session;
         let (graph, sums) = (self.graph, self.of.all()?);
-        let needs = session.host_needs(graph, None);
+        let (needs, read) = (session.host_needs(graph, None), Sums::<ByArc>::bytes(graph.edges()));
         if let Some(wanted) = job.settings.output.peeling() {
             let start = Instant::now();
             let device = backends.first_mut().map(|backend| &mut **backend as &mut dyn CountBackend);
@@ -85,9 +85,7 @@ impl<'g> OnEdges<'g> {
             result.truss = Some(parallel::within(pool, || decomposition.run(wanted, device))?);
             drop(backends);
             trim_heap();
-            control.did_stage("peel", start);
-            let read = Sums::<ByArc>::bytes(graph.edges());
-            result.stages.push(Stage::since("peel", start, read, read));
+            result.stages.push(Stage::since("peel", start, read, read, control));
         }
         let start = Instant::now();
         let counts =
@@ -101,8 +99,7 @@ impl<'g> OnEdges<'g> {
         })?;
         let written =
             job.settings.output.per_edge.as_deref().and_then(|path| path.metadata().ok()).map_or(0, |file| file.len());
-        control.did_stage("edges", start);
-        result.stages.push(Stage::since("edges", start, Sums::<ByArc>::bytes(graph.edges()), Bytes(written)));
+        result.stages.push(Stage::since("edges", start, read, Bytes(written), control));
         Ok(())
     }
 

@@ -67,7 +67,7 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
         partitioner: prepared.partitioner.to_string(),
         backend: of_all(|record| &record.by.backend),
         method: of_all(|record| &record.by.method),
-        stages: vec![Stage::since("merge", start, Bytes::ZERO, Bytes::ZERO)],
+        stages: vec![Stage::new("merge", start.elapsed(), Bytes::ZERO, Bytes::ZERO)],
         device_memory: records.iter().map(|record| record.by.device_memory).max().unwrap_or_default(),
         partitions: records.into_iter().map(|record| record.result.resumed()).collect(),
         ..result_of(&session, &graph.figures())

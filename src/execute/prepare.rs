@@ -127,7 +127,7 @@ impl Planned {
         let Some(run) = run else { return Err(Error::defect("a job that is prepared without a run directory")) };
         let start = Instant::now();
         let costs = parallel::within(pool, || costs(graph, plan, &self.limits.machine, control))?;
-        stages.push(Stage::since("costs", start, graph.stored_bytes(), Bytes::ZERO));
+        stages.push(Stage::new("costs", start.elapsed(), graph.stored_bytes(), Bytes::ZERO));
         self.begin()?;
         let mut spilled = Bytes::ZERO;
         if let GraphCut::Sets(locals) = &plan.cut {

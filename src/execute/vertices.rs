@@ -146,8 +146,7 @@ impl<'g> VertexSums<'g> {
         let files = [per_vertex, by_degree, lcc];
         let written = files.into_iter().flatten().map(|path| path.metadata().map_or(0, |written| written.len())).sum();
         let read = Sums::<ByRank>::bytes(graph.vertices().into());
-        control.did_stage("vertices", start);
-        result.stages.push(Stage::since("vertices", start, read, Bytes(written)));
+        result.stages.push(Stage::since("vertices", start, read, Bytes(written), control));
         Ok(())
     }
 }
@@ -171,8 +170,7 @@ impl ReadAgain {
         let mut arcs = None;
         if wanted.directed {
             arcs = Some(session.arcs_between_neighbours(graph, &source, sums, result)?);
-            control.did_stage("directions", start);
-            result.stages.push(Stage::since("directions", start, Bytes(source.bytes()), Bytes::ZERO));
+            result.stages.push(Stage::since("directions", start, Bytes(source.bytes()), Bytes::ZERO, control));
         }
         let listed = source.listed().map(|list| parallel::within(pool, || lcc::listed(list, graph, *host, control)));
         Ok(Self { listed: listed.transpose()?, arcs })

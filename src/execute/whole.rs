@@ -42,10 +42,9 @@ impl Planned {
         let partitions = self.partitions(None, &details);
         let known = partitions.known;
         let (all, devices) = partitions.count(shares, backends, &self.session)?;
-        self.session.control.did_stage("count", start);
         let triangles = all.results.iter().map(|share| share.counted().triangles).sum();
         let counted = CountedPartition { triangles, ..all.times.counted };
-        stages.push(Stage::since("count", start, counted.streamed, Bytes::ZERO));
+        stages.push(Stage::since("count", start, counted.streamed, Bytes::ZERO, &self.session.control));
         stages.extend(device_stages(counted.device, counted.streamed));
         let result = partition_result(known, 0, &counted, Bytes::ZERO, start.elapsed());
         if let Some(journal) = &journal {

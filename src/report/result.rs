@@ -17,7 +17,7 @@ use crate::truss::by_k::Trusses;
 use crate::vertices::degrees::DegreeBin;
 use crate::vertices::summary::Clustering;
 use trimill_system::timeline::Timeline;
-use trimill_system::{Bytes, Error, Result};
+use trimill_system::{Bytes, Control, Error, Result};
 
 /// The result of a job, with all measurements.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -151,9 +151,11 @@ impl Stage {
         Self { name: name.into(), seconds: time.as_secs_f64(), bytes_in, bytes_out }
     }
 
-    /// A stage that began at `start` and ends now.
-    pub(crate) fn since(name: &str, start: Instant, bytes_in: Bytes, bytes_out: Bytes) -> Self {
-        Self::new(name, start.elapsed(), bytes_in, bytes_out)
+    /// A stage that began at `start` and ends now; the timeline of `control` gets it, too.
+    pub(crate) fn since(name: &'static str, start: Instant, input: Bytes, output: Bytes, control: &Control) -> Self {
+        let time = start.elapsed();
+        control.did_stage_for(name, start, time);
+        Self::new(name, time, input, output)
     }
 }
 
