@@ -85,23 +85,29 @@ impl CommandContext<'_> {
         error.kind()
     }
 
+    /// As [`Self::tell`], if something failed.
+    fn tell_failed(&mut self, of: &str, done: Result<()>) -> CommandOutcome {
+        done.err().map(|error| self.tell(of, &error))
+    }
+
     fn print_error_text(&mut self, what: &str) {
         // If standard error cannot be written, there is nowhere to report it.
         let _ = writeln!(self.err, "error: {}", printable(what));
     }
 
     /// Writes `report` as a JSON line, or as text; on standard error if a `table` of counts takes standard output.
-    fn report_beside<R: json::Json>(
+    fn answer<R: json::Json>(
         &mut self,
+        how: &AnswerArgs,
         table: bool,
-        as_json: bool,
         report: &R,
-        text: impl FnOnce(&R) -> String,
+        text: impl FnOnce(&R, ShownTables) -> String,
     ) -> Result<CommandOutcome> {
+        let shown = self.shown(how);
         let out = if table { &mut *self.err } else { &mut *self.out };
-        match as_json {
+        match how.json {
             true => json::write_line(out, report),
-            false => write_text(out, &printable(&text(report))),
+            false => write_text(out, &printable(&text(report, shown))),
         }
         .map(|()| None)
     }
@@ -112,7 +118,8 @@ impl CommandContext<'_> {
         report: &R,
         text: impl FnOnce(&R) -> String,
     ) -> Result<CommandOutcome> {
-        self.report_beside(false, as_json, report, text)
+        let how = AnswerArgs { json: as_json, details: None };
+        self.answer(&how, false, report, |report, _| text(report))
     }
 }
 

@@ -37,11 +37,8 @@ pub(super) fn run(command: &BenchCommand, context: &mut CommandContext<'_>) -> R
     let (report, ended) = Error::answered(compared)?;
     let written = write(command, &report, true);
     context.report(command.json, &report, bench::bench)?;
-    let mut worst = if ended.is_ok() { outcome(&report, context) } else { None };
-    for error in [ended, written].into_iter().filter_map(Result::err) {
-        worst = worst.max(Some(context.tell("", &error)));
-    }
-    Ok(worst)
+    let worst = if ended.is_ok() { outcome(&report, context) } else { None };
+    Ok(worst.max(context.tell_failed("", ended)).max(context.tell_failed("", written)))
 }
 
 pub(super) fn child(context: &mut CommandContext<'_>) -> Result<CommandOutcome> {

@@ -14,8 +14,7 @@ pub(super) fn prepare(command: &PrepareCommand, context: &mut CommandContext<'_>
     check_merged(job.settings.output.take_standard_output())?;
     paths::check(&[job.paths()])?;
     let prepared = execute::prepare(job, command.shards, context.metis(), &context.control)?;
-    let shown = context.shown(&command.graph.answer);
-    context.report(command.graph.answer.json, &prepared, |prepared| reports::prepared(prepared, shown))
+    context.answer(&command.graph.answer, false, &prepared, reports::prepared)
 }
 
 pub(super) fn merge(command: &MergeCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {

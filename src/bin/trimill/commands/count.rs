@@ -15,8 +15,7 @@ pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> R
         let mut how = Job::resolve(None, &command.tables(), Path::new(""))?;
         checks::check(&mut how, &command.tables(), false)?;
         let report = execute::shard(how, shard, &context.control)?;
-        let shown = context.shown(&command.graph.answer);
-        return context.report(command.graph.answer.json, &report, |report| reports::shard(report, shown));
+        return context.answer(&command.graph.answer, false, &report, reports::shard);
     }
     counted(&command.tables(), &command.graph.answer, context)
 }
@@ -40,11 +39,10 @@ pub(super) fn report(
     context: &mut CommandContext<'_>,
 ) -> Result<CommandOutcome> {
     let CountAnswer { result, written, .. } = counted;
-    let shown = context.shown(how);
     let threads = job.map(|job| threads(job.settings.count.threads));
     let table = job.is_some_and(|job| job.settings.output.take_standard_output());
-    let said = context.report_beside(table, how.json, &result, |result| result::result(result, threads, shown));
-    let unwritten = written.err().map(|error| context.tell("", &error));
+    let said = context.answer(how, table, &result, |result, shown| result::result(result, threads, shown));
+    let unwritten = context.tell_failed("", written);
     said.map(|_| unwritten)
 }
 
@@ -84,12 +82,10 @@ pub(super) fn plan(graph: &GraphJobArgs, context: &mut CommandContext<'_>) -> Re
     job.check_is_graph()?;
     paths::check(&[job.paths_of_plan()])?;
     let report = execute::plan(job.clone(), None, context.metis(), &context.control)?;
-    let shown = context.shown(&graph.answer);
     let threads = threads(job.settings.count.threads);
-    context.report(graph.answer.json, &report, |report| text::plan::plan(report, threads, shown))?;
+    context.answer(&graph.answer, false, &report, |report, shown| text::plan::plan(report, threads, shown))?;
     let short = (!report.fits).then_some(Kind::Resource);
-    let written = job.write_plan(&report);
-    Ok(short.max(written.err().map(|error| context.tell("", &error))))
+    Ok(short.max(context.tell_failed("", job.write_plan(&report))))
 }
 
 pub(super) fn partition(graph: &GraphJobArgs, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
@@ -100,8 +96,7 @@ pub(super) fn partition(graph: &GraphJobArgs, context: &mut CommandContext<'_>) 
     paths::check(&[job.paths()])?;
     job.settings.spill.dir.as_deref().map_or(Ok(()), files::prepare)?;
     let report = execute::partition(job, context.metis(), &context.control)?;
-    let shown = context.shown(&graph.answer);
-    context.report(graph.answer.json, &report, |report| reports::partition(report, shown))
+    context.answer(&graph.answer, false, &report, reports::partition)
 }
 
 pub(super) fn verify(graph: &GraphJobArgs, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
@@ -110,7 +105,7 @@ pub(super) fn verify(graph: &GraphJobArgs, context: &mut CommandContext<'_>) -> 
     paths::check(&[job.paths()])?;
     let (report, written) = Error::answered(execute::verify(job.clone(), &context.control))?;
     let table = job.settings.output.take_standard_output();
-    let said = context.report_beside(table, graph.answer.json, &report, reports::verify);
-    let unwritten = written.err().map(|error| context.tell("", &error));
+    let said = context.answer(&graph.answer, table, &report, |report, _| reports::verify(report));
+    let unwritten = context.tell_failed("", written);
     said.map(|_| unwritten)
 }

@@ -61,12 +61,8 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
         // A failure to write the summary is ignored: the results are on standard output.
         let _ = context.err.write_all(summary.as_bytes());
     }
-    if let Some(file) = report
-        && let Err(error) = views::write_report(file, &done.entries)
-    {
-        done.worst = done.worst.max(Some(context.tell("", &error)));
-    }
-    Ok(done.worst)
+    let written = report.map_or(Ok(()), |file| views::write_report(file, &done.entries));
+    Ok(done.worst.max(context.tell_failed("", written)))
 }
 
 /// Appends the keys of the flags that an error names: `trimill run` has no such flags.
@@ -104,11 +100,10 @@ struct JobsDone {
 
 impl JobsDone {
     fn prepare(&mut self, name: &str, job: &Job, context: &mut CommandContext<'_>) -> Result<()> {
-        let (begun, shown) = (Instant::now(), context.shown(&self.answer));
-        let text = |report: &ClusterJobReport| reports::cluster_job(report, shown);
+        let begun = Instant::now();
         let prepared = for_cluster(name, job, context)
             .map_err(with_keys)
-            .and_then(|report| context.report_beside(self.table, self.answer.json, &report, text).map(|_| report));
+            .and_then(|report| context.answer(&self.answer, self.table, &report, reports::cluster_job).map(|_| report));
         let outcome = match prepared {
             Ok(report) if report.prepared.merged => "merged".into(),
             Ok(report) => format!("prepared: {}", report.cluster.commands.first().map_or("", String::as_str)),
@@ -129,9 +124,9 @@ impl JobsDone {
                 if self.reports {
                     self.entries.push(job.page_of_count(&result, earlier)?);
                 }
-                let (shown, threads) = (context.shown(&self.answer), Some(threads(job.settings.count.threads)));
-                let text = |result: &RunResult| format!("{}\n", result::result(result, threads, shown));
-                let said = context.report_beside(self.table, self.answer.json, &result, text).map(drop);
+                let threads = Some(threads(job.settings.count.threads));
+                let text = |result: &RunResult, shown| format!("{}\n", result::result(result, threads, shown));
+                let said = context.answer(&self.answer, self.table, &result, text).map(drop);
                 if let Err(error) = Error::worst_of([written, said]) {
                     let kind = context.tell(&of_job(name), &error);
                     self.worst = self.worst.max(Some(kind));
@@ -151,9 +146,7 @@ impl JobsDone {
         self.entries.push(PageEntry::new(ResultKind::Failure, name.into(), &failure)?);
         context.tell(&of_job(name), error);
         let said = JsonTo::new(self.answer.json, self.table).write(&failure, context.out, context.err);
-        if let Err(error) = said {
-            self.worst = self.worst.max(Some(context.tell(&of_job(name), &error)));
-        }
+        self.worst = self.worst.max(context.tell_failed(&of_job(name), said));
         Ok(match error.kind() {
             Kind::Interrupted => "interrupted".into(),
             kind => format!("{}: {error}", kind_name(kind)),
@@ -208,9 +201,8 @@ fn check(batch: &Batch, as_json: bool, context: &mut CommandContext<'_>) -> Resu
             json::write_line(context.out, job)?;
         }
         // Not the memory of this machine: the jobs may be for another one.
-        if let Err(error) = job.check_files_after(&made).and_then(|()| job.check_run_dir()) {
-            worst = worst.max(Some(context.tell(&of_job(name), &error)));
-        }
+        let checked = job.check_files_after(&made).and_then(|()| job.check_run_dir());
+        worst = worst.max(context.tell_failed(&of_job(name), checked));
         // A cluster's results do not exist yet when the next job starts.
         if job.cluster().is_none() {
             made.extend(job.made());
