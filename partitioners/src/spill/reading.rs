@@ -184,7 +184,7 @@ impl SpillReader {
         let rows = || its.iter().map(|block| block.rows as usize);
         let numbers: Vec<_> = match numbers {
             Some(all) => parallel::cut(all, rows()).into_iter().map(RowNumbers::Each).collect(),
-            None => its.iter().map(|_| RowNumbers::Below(end)).collect(),
+            None => its.iter().map(|_| RowNumbers::UpTo(end.saturating_sub(1))).collect(),
         };
         let into: Vec<_> = match successors {
             SuccessorsInto::Plain(words) => {
