@@ -52,7 +52,7 @@ fn sections(spill: &SpillReader, path: &Path) -> Option<(Resident, Vec<RowBlock>
     let mut row_blocks = Vec::new();
     for i in 0..spill.row_blocks() {
         let mut row_block = RowBlock::default();
-        result = result.and(spill.read_row_block(i, &mut row_block));
+        result = result.and(spill.read_row_block(i, false, &mut row_block));
         row_blocks.push(row_block);
     }
     match result {
