@@ -195,7 +195,7 @@ impl RowBlock {
         Ok(self.words.split_at_mut(self.rows + 1))
     }
 
-    /// As [`Self::reset`], for encoded rows: returns offsets, `words` words for rows, and the list of file blocks, to be filled.
+    /// As [`Self::reset`], also for encoded rows: returns offsets, `words` words for rows, and the list of blocks that stay encoded, to be filled.
     pub fn reset_encoded(
         &mut self,
         range: Range<u32>,

@@ -52,7 +52,7 @@ fn sections(spill: &SpillReader, path: &Path) -> Option<(Resident, Vec<RowBlock>
     let mut row_blocks = Vec::new();
     for i in 0..spill.row_blocks() {
         let mut row_block = RowBlock::default();
-        result = result.and(spill.read_row_block(i, &mut row_block));
+        result = result.and(spill.read_row_block(i, false, &mut row_block));
         row_blocks.push(row_block);
     }
     match result {
@@ -68,13 +68,13 @@ fn sections(spill: &SpillReader, path: &Path) -> Option<(Resident, Vec<RowBlock>
 pub(super) fn block(_: &Place, bytes: &[u8]) {
     let ([flags, rows, few, more], bytes) = first(bytes);
     let (bound, bytes) = first(bytes);
-    let bound = u32::from_le_bytes(bound);
+    let last = u32::from_le_bytes(bound).saturating_sub(1);
     let (rows, arcs) = (usize::from(rows), usize::from(u16::from_le_bytes([few, more])));
     let numbered = flags & 4 != 0;
     let decoded = |bytes: &[u8]| {
         let (mut numbers, mut ends, mut successors) = (vec![0; rows], vec![0u64; rows], vec![0; arcs]);
         let into = RowEndsMut {
-            numbers: if numbered { RowNumbers::Each(&mut numbers[..]) } else { RowNumbers::Below(bound) },
+            numbers: if numbered { RowNumbers::Each(&mut numbers[..]) } else { RowNumbers::UpTo(last) },
             ends: &mut ends,
             base: 0,
         };
@@ -85,7 +85,7 @@ pub(super) fn block(_: &Place, bytes: &[u8]) {
     let (mut coded, mut again) = (CodedRows::default(), Vec::new());
     let (mut coder, mut begin) = (coded.coder(), 0);
     for (&number, &end) in numbers.iter().zip(&ends) {
-        let number = if numbered { number } else { bound.saturating_sub(1) };
+        let number = if numbered { number } else { last };
         coder.push(number, &successors[begin as usize..end as usize], |_| true, |successor| successor);
         begin = end;
     }

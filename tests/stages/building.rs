@@ -71,7 +71,7 @@ fn contents(cut: &Cut, built: &BuiltPartition) -> Sections {
     spill.read_resident(&mut resident).unwrap();
     for i in 0..spill.row_blocks() {
         row_blocks.push(RowBlock::default());
-        spill.read_row_block(i, &mut row_blocks[i]).unwrap();
+        spill.read_row_block(i, false, &mut row_blocks[i]).unwrap();
     }
     let (size, row_block_arcs) =
         (cut.sizes[built.part as usize], row_blocks.iter().map(|row_block| row_block.view().size().arcs));

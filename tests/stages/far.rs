@@ -100,10 +100,10 @@ fn blocks_of_a_spill_lie_past_2_to_the_33_bytes() {
     assert!(spill.summary().bytes > HOLE);
     for i in 0..2 {
         let mut row_block = RowBlock::default();
-        spill.read_row_block(i, &mut row_block).unwrap();
+        spill.read_row_block(i, false, &mut row_block).unwrap();
         assert_eq!(row_block, partition.row_block(i));
     }
     file.set_len(HOLE).unwrap();
-    assert_eq!(failure(spill.read_row_block(1, &mut RowBlock::default())).kind(), Kind::Data);
+    assert_eq!(failure(spill.read_row_block(1, false, &mut RowBlock::default())).kind(), Kind::Data);
     assert_eq!(failure(SpillReader::open(&path, None)).kind(), Kind::Data);
 }

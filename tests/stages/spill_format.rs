@@ -181,7 +181,7 @@ proptest! {
         let successors = rows.concat();
         let (mut ends, mut back) = (vec![0u64; rows.len()], vec![1; successors.len()]);
         let base = u64::from(u32::MAX) + 5;
-        let into = RowEndsMut { numbers: RowNumbers::Below(u32::MAX), ends: &mut ends, base };
+        let into = RowEndsMut { numbers: RowNumbers::UpTo(u32::MAX - 1), ends: &mut ends, base };
         decode(&bytes, into, &mut back, &mut Vec::new()).unwrap();
         prop_assert_eq!(back, successors);
         let expected: Vec<u64> = crate::spill_support::ends(rows.iter())[1..].iter().map(|end| base + end).collect();

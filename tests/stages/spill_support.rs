@@ -87,7 +87,7 @@ impl Partition {
         assert_eq!(spill.size().resident_arcs, resident.successors.len() as u64);
         let mut row_block = RowBlock::of(1..2, &[9; 700], &[]).unwrap();
         for i in (0..self.row_blocks.len()).rev() {
-            spill.read_row_block(i, &mut row_block).unwrap();
+            spill.read_row_block(i, false, &mut row_block).unwrap();
             assert_eq!(row_block, self.row_block(i));
             let info = spill.row_block_info(i);
             assert_eq!(
@@ -161,7 +161,7 @@ pub fn read_all(spill: &SpillReader) -> Result<(), Error> {
     let mut result = spill.read_resident(&mut resident);
     assert!(result.is_ok() || resident == Resident::default());
     for i in 0..spill.row_blocks() {
-        let read = spill.read_row_block(i, &mut row_block);
+        let read = spill.read_row_block(i, false, &mut row_block);
         assert!(read.is_ok() || row_block == RowBlock::default());
         result = result.and(read);
     }

@@ -31,8 +31,8 @@ pub(super) const VALUE_BYTES: u64 = 5;
 #[derive(Debug, Clone, Copy)]
 pub enum RowNumbers<T> {
     Each(T),
-    /// An exclusive bound of all numbers.
-    Below(u32),
+    /// No number is larger.
+    UpTo(u32),
 }
 
 /// Buffers for the rows' numbers, or their bound, and for their ends, to which `base` is added.
@@ -98,9 +98,7 @@ pub fn decode<O: Offset>(
     }
     let ascend = match own {
         RowNumbers::Each(own) => undo_distances(lengths, successors, own.iter().map(|&number| number.into())),
-        RowNumbers::Below(end) => {
-            undo_distances(lengths, successors, std::iter::repeat(u64::from(end.saturating_sub(1))))
-        }
+        RowNumbers::UpTo(last) => undo_distances(lengths, successors, std::iter::repeat(u64::from(last))),
     };
     put_ends(lengths, base, ends);
     if ascend { Ok(()) } else { Err("rows that do not ascend below their own numbers") }
@@ -127,9 +125,7 @@ pub(super) fn decode_lengths<O: Offset>(
         RowNumbers::Each(own) => {
             (own.last().copied().unwrap_or(0), lengths.iter().zip(own).all(|(&length, number)| length <= *number))
         }
-        RowNumbers::Below(end) => {
-            (end.saturating_sub(1), lengths.iter().all(|&length| length <= end.saturating_sub(1)))
-        }
+        RowNumbers::UpTo(last) => (last, lengths.iter().all(|&length| length <= last)),
     };
     if fit { Ok(EncodedSuccessors { begin, bound }) } else { Err("rows that do not ascend below their own numbers") }
 }

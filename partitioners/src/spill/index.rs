@@ -221,8 +221,9 @@ impl SpillIndex {
         )
     }
 
-    pub(super) fn plain(&self, blocks: Range<usize>) -> u64 {
-        self.blocks[blocks].iter().map(|block| block.plain).sum()
+    /// Words of blocks that stay encoded.
+    pub(super) fn encoded_words(&self, blocks: Range<usize>) -> u64 {
+        self.blocks[blocks].iter().map(|block| block.plain).sum::<u64>().div_ceil(4)
     }
 
     pub(super) fn stored(&self, blocks: Range<usize>) -> u64 {

@@ -13,7 +13,7 @@ use zstd::bulk::Decompressor;
 use super::block::{self, EncodedSuccessors, Offset, RowEndsMut, RowNumbers};
 use super::codec::{Codec, DecodeSlot, decompress};
 use super::format::damaged;
-use super::index::{RowBlockInfo, SpillBlock};
+use super::index::SpillBlock;
 use super::reader::{SpillReader, resized};
 use super::store::SpillStore;
 use trimill_system::{Result, parallel};
@@ -38,7 +38,9 @@ struct SectionToRead<'a, O> {
     blocks: Range<usize>,
     numbers: Option<&'a mut [u32]>,
     offsets: &'a mut [O],
-    successors: SuccessorsInto<'a>,
+    /// For successors, which are decoded, or stay `encoded`.
+    words: &'a mut [u32],
+    encoded: bool,
 }
 
 enum SuccessorsInto<'a> {
@@ -80,16 +82,16 @@ impl SpillReader {
     #[cfg(feature = "testing")]
     /// Reads the resident section into `into`, reusing its memory. Errors: a damaged file, or no memory; `into` is then empty.
     pub fn read_resident(&self, into: &mut Resident) -> Result<()> {
-        self.read_resident_run(0..self.resident_blocks(), false, into)
+        self.read_resident_run(self.resident_blocks(), false, into)
     }
 
-    pub fn resident_blocks(&self) -> usize {
-        self.index.resident_blocks
+    pub fn resident_blocks(&self) -> Range<usize> {
+        self.index.resident()
     }
 
     /// Bytes of a block of the resident section once decoded: numbers, offsets and successors.
     pub fn resident_block_bytes(&self, i: usize) -> u64 {
-        let SpillBlock { rows, arcs, .. } = self.index.blocks[self.index.rank_blocks + i];
+        let SpillBlock { rows, arcs, .. } = self.index.blocks[i];
         12 * u64::from(rows) + 4 * arcs
     }
 
@@ -104,20 +106,14 @@ impl SpillReader {
     }
 
     fn resident_run(&self, blocks: Range<usize>, encoded: bool, into: &mut Resident) -> Result<()> {
-        let first = self.index.rank_blocks;
-        let blocks = first + blocks.start..first + blocks.end;
         into.encoded.clear();
-        let Resident { numbers, offsets, successors, encoded: parts } = into;
+        let Resident { numbers, offsets, successors: words, encoded: parts } = into;
         let (rows, arcs) = self.index.sum(blocks.clone());
         let mut list = resized(std::mem::take(numbers).into_list(), rows)?;
         *offsets = resized(std::mem::take(offsets), rows + 1)?;
-        successors.resize(if encoded { self.index.plain(blocks.clone()).div_ceil(4) } else { arcs })?;
-        let successors = match encoded {
-            true => SuccessorsInto::Encoded(bytemuck::cast_slice_mut(successors)),
-            false => SuccessorsInto::Plain(successors),
-        };
+        words.resize(if encoded { self.index.encoded_words(blocks.clone()) } else { arcs })?;
         let (section, numbers_into) = (SpillSection::Resident, Some(&mut list[..]));
-        *parts = self.read(SectionToRead { section, blocks, numbers: numbers_into, offsets, successors })?;
+        *parts = self.read(SectionToRead { section, blocks, numbers: numbers_into, offsets, words, encoded })?;
         let bound = self.header().numbered;
         let ascending = list.windows(2).all(|pair| pair[0] < pair[1]);
         if !ascending || list.last().is_some_and(|&last| last >= bound) {
@@ -128,35 +124,26 @@ impl SpillReader {
         Ok(())
     }
 
-    /// Reads row block `i` into `into`, reusing its memory. Errors: a damaged file, or too little memory; `into` is then empty.
-    pub fn read_row_block(&self, i: usize, into: &mut RowBlock) -> Result<()> {
-        self.read_row_block_run(i, self.index.row_blocks[i].blocks.clone(), into)
+    /// Reads row block `i` into `into`, reusing its memory; successors are decoded, or stay `encoded`. Errors: a damaged file, or too little
+    /// memory; `into` is then empty.
+    pub fn read_row_block(&self, i: usize, encoded: bool, into: &mut RowBlock) -> Result<()> {
+        self.read_blocks(i, self.index.row_blocks[i].blocks.clone(), encoded, into)
     }
 
     /// Words of the rows of row block `i` when they are read encoded.
     pub fn encoded_words(&self, i: usize) -> u64 {
         let row_block = &self.index.row_blocks[i];
-        u64::from(row_block.rows) + 1 + self.index.plain(row_block.blocks.clone()).div_ceil(4)
-    }
-
-    /// As [`Self::read_row_block`], with rows that stay encoded for a device.
-    pub fn read_encoded_row_block(&self, i: usize, into: &mut RowBlock) -> Result<()> {
-        let RowBlockInfo { range, rows, blocks, .. } = self.index.row_blocks[i].clone();
-        let words = self.index.plain(blocks.clone()).div_ceil(4);
-        let (offsets, words, parts) = into.reset_encoded(range, rows.into(), words)?;
-        let (section, successors) =
-            (SpillSection::RowBlock(i), SuccessorsInto::Encoded(bytemuck::cast_slice_mut(words)));
-        let read = self.read(SectionToRead { section, blocks, numbers: None, offsets, successors });
-        read.map(|read| *parts = read).inspect_err(|_| *into = RowBlock::default())
+        u64::from(row_block.rows) + 1 + self.index.encoded_words(row_block.blocks.clone())
     }
 
     /// Reads some blocks of row block `i`: a run of its rows, with offsets from 0.
-    pub(super) fn read_row_block_run(&self, i: usize, blocks: Range<usize>, into: &mut RowBlock) -> Result<()> {
+    pub(super) fn read_blocks(&self, i: usize, blocks: Range<usize>, encoded: bool, into: &mut RowBlock) -> Result<()> {
         let (rows, arcs) = self.index.sum(blocks.clone());
-        let (offsets, successors) = into.reset(self.index.row_blocks[i].range.clone(), rows, arcs)?;
-        let (section, successors) = (SpillSection::RowBlock(i), SuccessorsInto::Plain(successors));
-        let read = self.read(SectionToRead { section, blocks, numbers: None, offsets, successors });
-        read.map(drop).inspect_err(|_| *into = RowBlock::default())
+        let words = if encoded { self.index.encoded_words(blocks.clone()) } else { arcs };
+        let (offsets, words, parts) = into.reset_encoded(self.index.row_blocks[i].range.clone(), rows, words)?;
+        let section = SpillSection::RowBlock(i);
+        let read = self.read(SectionToRead { section, blocks, numbers: None, offsets, words, encoded });
+        read.map(|read| *parts = read).inspect_err(|_| *into = RowBlock::default())
     }
 
     /// Reads blocks of one section. For blocks that stay encoded, returns what a device needs to know of each.
@@ -173,7 +160,7 @@ impl SpillReader {
     }
 
     fn jobs<'a, O: Offset>(&self, of: SectionToRead<'a, O>) -> Vec<BlockToRead<'a, O>> {
-        let SectionToRead { section, blocks, numbers, offsets, successors } = of;
+        let SectionToRead { section, blocks, numbers, offsets, words, encoded } = of;
         let (start, end) = match section {
             SpillSection::Resident => (self.index.rank_blocks, 0),
             SpillSection::RowBlock(i) => (self.index.row_blocks[i].blocks.start, self.index.row_blocks[i].range.end),
@@ -184,14 +171,15 @@ impl SpillReader {
         let rows = || its.iter().map(|block| block.rows as usize);
         let numbers: Vec<_> = match numbers {
             Some(all) => parallel::cut(all, rows()).into_iter().map(RowNumbers::Each).collect(),
-            None => its.iter().map(|_| RowNumbers::Below(end)).collect(),
+            None => its.iter().map(|_| RowNumbers::UpTo(end.saturating_sub(1))).collect(),
         };
-        let into: Vec<_> = match successors {
-            SuccessorsInto::Plain(words) => {
+        let into: Vec<_> = match encoded {
+            false => {
                 let parts = parallel::cut(words, its.iter().map(|block| block.arcs as usize));
                 parts.into_iter().map(SuccessorsInto::Plain).collect()
             }
-            SuccessorsInto::Encoded(bytes) => {
+            true => {
+                let bytes: &mut [u8] = bytemuck::cast_slice_mut(words);
                 let parts = parallel::cut(bytes, its.iter().map(|block| block.plain as usize));
                 parts.into_iter().map(SuccessorsInto::Encoded).collect()
             }

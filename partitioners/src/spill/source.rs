@@ -13,7 +13,7 @@ pub struct Spilled {
 
 impl Spilled {
     pub fn new(spill: SpillReader) -> Self {
-        Self { spill, next: 0, encoded: false }
+        Self { next: spill.resident_blocks().start, spill, encoded: false }
     }
 
     /// Leaves rows encoded if no block has more than `longest` bytes; `None`: the counter does not take encoded rows.
@@ -45,7 +45,7 @@ impl PartitionSource for Spilled {
     }
 
     fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool> {
-        let all = self.spill.resident_blocks();
+        let all = self.spill.resident_blocks().end;
         let (mut end, mut bytes) = (self.next, 0);
         while end < all {
             bytes += self.spill.resident_block_bytes(end);
@@ -61,6 +61,6 @@ impl PartitionSource for Spilled {
     }
 
     fn read_row_block(&mut self, i: usize, into: &mut RowBlock) -> Result<()> {
-        if self.encoded { self.spill.read_encoded_row_block(i, into) } else { self.spill.read_row_block(i, into) }
+        self.spill.read_row_block(i, self.encoded, into)
     }
 }

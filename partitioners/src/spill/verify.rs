@@ -17,9 +17,9 @@ impl SpillReader {
         let locals = VertexSetBuilder::new(self.header().numbered);
         let mut last = None;
         let mut run = Resident::default();
-        for start in (0..self.resident_blocks()).step_by(at_once) {
+        for start in self.resident_blocks().step_by(at_once) {
             control.check()?;
-            let blocks = start..self.resident_blocks().min(start + at_once);
+            let blocks = start..self.resident_blocks().end.min(start + at_once);
             self.read_resident_run(blocks.clone(), false, &mut run)?;
             if run.numbers.iter().next().is_some_and(|first| last.is_some_and(|last| last >= first)) {
                 return Err(damaged(self.path(), "resident section: its numbers do not ascend strictly"));
@@ -28,8 +28,7 @@ impl SpillReader {
                 locals.set(number);
                 last = Some(number);
             });
-            let first = self.index.rank_blocks;
-            task.advance(self.index.stored(first + blocks.start..first + blocks.end));
+            task.advance(self.index.stored(blocks));
         }
         drop(run);
         let mut run = RowBlock::default();
@@ -39,7 +38,7 @@ impl SpillReader {
             while start < info.blocks.end {
                 control.check()?;
                 let blocks = start..info.blocks.end.min(start + at_once);
-                self.read_row_block_run(i, blocks.clone(), &mut run)?;
+                self.read_blocks(i, blocks.clone(), false, &mut run)?;
                 let rows = run.view();
                 for row in 0..rows.offsets.len() - 1 {
                     let own = proxies.next();
