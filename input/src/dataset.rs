@@ -32,21 +32,17 @@ pub fn files_of(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     expanded(inputs, |url| Ok(NamedFiles::one(url)))
 }
 
-/// As [`files_of`], with the files that lists and descriptions on servers name. Errors: also those of opening and reading these.
-pub(super) fn files_anywhere(
-    inputs: &[PathBuf],
-    cloud_credentials: bool,
-    window: u64,
-    control: &Control,
-) -> Result<Vec<PathBuf>> {
-    expanded(inputs, |url| {
+/// As [`files_of`], with the files that lists and descriptions on servers name, and with URLs opened. `cloud`: whether to ask a metadata service
+/// for credentials. `window`: bytes that a thread may fetch at once. Errors: also those of opening and reading these.
+pub(super) fn named_inputs(inputs: &[PathBuf], cloud: bool, window: u64, control: &Control) -> Result<Vec<NamedInput>> {
+    let files = expanded(inputs, |url| {
         #[cfg(feature = "remote")]
-        if let Some(edges) = super::remote::graphar(url, cloud_credentials, window, control)? {
+        if let Some(edges) = super::remote::graphar(url, cloud, window, control)? {
             return Ok(edges);
         }
         let mut found = NamedFiles::one(url);
         if part_list::is_named(url) {
-            for list in named_inputs(std::mem::take(&mut found.files), cloud_credentials, window, control)? {
+            for list in opened(std::mem::take(&mut found.files), cloud, window, control)? {
                 match list.object {
                     Some(object) => found.files.extend(part_list::parts(&InputFile::remote(object)?)?),
                     None => found.files.push(list.path),
@@ -54,7 +50,8 @@ pub(super) fn files_anywhere(
             }
         }
         Ok(found)
-    })
+    })?;
+    opened(files, cloud, window, control)
 }
 
 fn files_at(path: &Path) -> Result<NamedFiles> {
@@ -109,19 +106,14 @@ impl NamedInput {
 }
 
 /// The inputs, with URLs opened; a build that does not read these refuses them.
-pub(super) fn named_inputs(
-    paths: Vec<PathBuf>,
-    cloud_credentials: bool,
-    window: u64,
-    control: &Control,
-) -> Result<Vec<NamedInput>> {
+fn opened(paths: Vec<PathBuf>, cloud: bool, window: u64, control: &Control) -> Result<Vec<NamedInput>> {
     match paths.iter().find(|path| is_url(path)) {
         None => Ok(paths.into_iter().map(|path| NamedInput { path, object: None }).collect()),
         #[cfg(feature = "remote")]
-        Some(_) => super::remote::open(&paths, cloud_credentials, window, control),
+        Some(_) => super::remote::open(&paths, cloud, window, control),
         #[cfg(not(feature = "remote"))]
         Some(url) => {
-            let _ = (cloud_credentials, window, control);
+            let _ = (cloud, window, control);
             Err(Error::usage("a URL, which this build does not read")
                 .at(url)
                 .advice("install one that does: cargo install --path . --features remote"))

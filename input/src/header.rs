@@ -40,6 +40,8 @@ impl Header {
 pub(super) struct HeaderNumbers {
     pub(super) n: u64,
     pub(super) m: u64,
+    /// Whether the next line has the same columns.
+    pub(super) alike: bool,
     /// Whether the next line's tail is `n` or `m`, as in a sorted list of arcs, and `n m` itself would be no loop.
     pub(super) goes_on: bool,
 }
@@ -56,12 +58,8 @@ pub(super) enum HeaderVerdict {
 /// Shorter lists may agree with a header by chance.
 pub(super) const LONG: u64 = 64;
 
-/// Decides what the first line `n m` is. `alike`: whether it has the same columns as the others.
-pub(super) fn judge(
-    HeaderNumbers { n, m, goes_on }: HeaderNumbers,
-    alike: bool,
-    rest: &ArcStatistics,
-) -> HeaderVerdict {
+/// Decides what the first line `n m` is.
+pub(super) fn judge(HeaderNumbers { n, m, alike, goes_on }: HeaderNumbers, rest: &ArcStatistics) -> HeaderVerdict {
     let lines = rest.lines;
     let counted = lines == m || (m.checked_mul(2) == Some(lines) && rest.sum == 0);
     // Ids from 0 are below n, ids from 1 go up to n.
@@ -167,7 +165,7 @@ mod tests {
         let gather = Gather::new(n);
         gather.arcs(arcs).unwrap();
         let goes_on = arcs.first().is_some_and(|&(tail, _)| tail == n || tail == m);
-        judge(HeaderNumbers { n, m, goes_on }, true, &gather.finish())
+        judge(HeaderNumbers { n, m, alike: true, goes_on }, &gather.finish())
     }
 
     fn path(first: u64, edges: u64) -> Vec<(u64, u64)> {
@@ -226,10 +224,10 @@ mod tests {
 
     #[test]
     fn a_line_of_other_columns_is_a_header_or_wrong() {
-        const SIZES: HeaderNumbers = HeaderNumbers { n: 9, m: 12, goes_on: false };
+        const SIZES: HeaderNumbers = HeaderNumbers { n: 9, m: 12, alike: false, goes_on: false };
         let rest = |lines| ArcStatistics { lines, least: 1, most: 9, ..ArcStatistics::NONE };
-        assert_eq!(judge(SIZES, false, &rest(12)), HeaderVerdict::Header);
-        assert_eq!(judge(SIZES, false, &rest(11)), HeaderVerdict::Neither);
-        assert_eq!(judge(SIZES, false, &ArcStatistics { beyond: 3, ..rest(12) }), HeaderVerdict::Neither);
+        assert_eq!(judge(SIZES, &rest(12)), HeaderVerdict::Header);
+        assert_eq!(judge(SIZES, &rest(11)), HeaderVerdict::Neither);
+        assert_eq!(judge(SIZES, &ArcStatistics { beyond: 3, ..rest(12) }), HeaderVerdict::Neither);
     }
 }

@@ -48,11 +48,8 @@ pub(super) enum FirstLineKind {
         unusual: bool,
     },
     Count,
-    /// Possibly the numbers of a header. `alike`: whether the next line has the same columns.
-    Sizes {
-        declared: HeaderNumbers,
-        alike: bool,
-    },
+    /// Possibly the numbers of a header.
+    Sizes(HeaderNumbers),
 }
 
 /// Reads up to the first arc; in a file of comments only, arcs begin at its end.
@@ -129,7 +126,7 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
     };
     let data = if kind == FirstLineKind::Arc { Some(&first) } else { second.as_ref() };
     data.map_or(Ok(()), |data| data.check_separators(file, index))?;
-    let alike = arc.columns == header.columns || matches!(kind, FirstLineKind::Sizes { .. });
+    let alike = arc.columns == header.columns || matches!(kind, FirstLineKind::Sizes(_));
     let may_be_metis = choice.is_none() && !text.contains(',');
     let metis = may_be_metis.then(|| metis::parse_header(line.trim_ascii())).flatten();
     let of_metis = metis.as_ref().filter(|_| second.is_some() && alike);
@@ -218,28 +215,28 @@ fn sizes_or_arc(
     // As arcs, `n n m` and `n n` would be loops.
     let tail = columns(&second.text).next().and_then(whole).filter(|_| numbers.len() == 2 && n != m);
     let goes_on = tail.is_some_and(|tail| tail == n || tail == m);
-    let declared = HeaderNumbers { n, m, goes_on };
-    if declared.n == 0 || declared.m == 0 {
+    if n == 0 || m == 0 {
         return Ok(FirstLineKind::Arc);
     }
+    let sizes = FirstLineKind::Sizes(HeaderNumbers { n, m, alike, goes_on });
     if !alike {
-        return Ok(FirstLineKind::Sizes { declared, alike });
+        return Ok(sizes);
     }
     let largest = |line: &[u8]| columns(line).take(2).filter_map(whole).max().unwrap_or(0);
-    let (mut lines, mut beyond) = (1u64, u64::from(largest(&second.text) > declared.n));
+    let (mut lines, mut beyond) = (1u64, u64::from(largest(&second.text) > n));
     while head.end < header.skip + SAMPLE {
-        let Some(line) = head.next()? else { return Ok(FirstLineKind::Sizes { declared, alike }) };
+        let Some(line) = head.next()? else { return Ok(sizes) };
         if !is_blank_or_comment(line) {
             lines += 1;
-            beyond += u64::from(largest(line) > declared.n);
+            beyond += u64::from(largest(line) > n);
         }
     }
     // An arc if ids exceed n, and the number of lines, estimated from their average length, is far from m.
     let bytes = head.file.bytes as f64 / ((head.end - start) as f64 / lines as f64);
     let most = if head.file.compression.is_some() { 16.0 * bytes } else { 2.0 * bytes };
-    let m = declared.m as f64;
+    let m = m as f64;
     let may_be = (m >= bytes / 2.0 && m <= most) || (2.0 * m >= bytes / 2.0 && 2.0 * m <= most);
-    Ok(if beyond >= 2 && !may_be { FirstLineKind::Arc } else { FirstLineKind::Sizes { declared, alike } })
+    Ok(if beyond >= 2 && !may_be { FirstLineKind::Arc } else { sizes })
 }
 
 /// Whether a line continues like a header of Graphs.jl: `n,m,u,...`, or `d` for a directed graph.

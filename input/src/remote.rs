@@ -221,11 +221,8 @@ impl Opener {
         name: &Path,
     ) -> Result<Vec<ObjectPath>> {
         let (limits, lister, at, of) = (self.network.limits, Arc::clone(store), prefix.clone(), name.to_path_buf());
-        let list = move || {
-            let (listed, of) = (lister.list(Some(&at)), of.clone());
-            async move { listed.try_collect::<Vec<_>>().await.map_err(|error| fetch::failure(&of, &error)) }
-        };
-        let listed = self.network.begin(async move { fetch::retry(limits, list).await }).wait()??;
+        let list = async move { fetch::retry(&of, limits, || lister.list(Some(&at)).try_collect::<Vec<_>>()).await };
+        let listed = self.network.begin(list).wait()??;
         let logs = listed.iter().map(|object| &object.location).filter(|key| is_meant(key));
         if let Some(error) = logs.flat_map(|key| Path::new::<str>(key.as_ref()).ancestors()).find_map(keeps_versions) {
             return Err(error.at(name));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::arcs::{ArcSource, READ, SourceFacts};
 use super::bvgraph::{BvGraphFiles, Bvgraph};
-use super::dataset::{check_remote, files_anywhere, named_inputs};
+use super::dataset::{check_remote, named_inputs};
 use super::file::InputFile;
 use super::format::Format;
 use super::graphalytics::{self, GraphalyticsFiles, VertexList};
@@ -99,8 +99,7 @@ impl Source {
 
     pub(super) fn open_how(inputs: &[PathBuf], reading: InputSettings, how: &HowToOpen<'_>) -> Result<Self> {
         let HowToOpen { work_dir, sizes, streams, control } = *how;
-        let files = files_anywhere(inputs, reading.cloud_credentials, sizes.window, control)?;
-        let named = named_inputs(files, reading.cloud_credentials, sizes.window, control)?;
+        let named = named_inputs(inputs, reading.cloud_credentials, sizes.window, control)?;
         let inputs = &named.iter().map(|input| input.path.clone()).collect::<Vec<_>>()[..];
         let is_remote = named.iter().any(|input| input.object.is_some());
         let [first, others @ ..] = inputs else {

@@ -89,15 +89,15 @@ impl EdgeListText {
             }
             FirstLineKind::Names { .. } => list.first.header,
             FirstLineKind::Count => list.note_header(),
-            FirstLineKind::Sizes { declared, alike } => {
+            FirstLineKind::Sizes(declared) => {
                 let rest = gather(declared.n)?;
-                match judge(declared, alike, &rest) {
+                match judge(declared, &rest) {
                     HeaderVerdict::Arc if rest.lines < LONG && !self.named && self.has_rows_of_metis(list)? => {
                         return Err(list.is_metis());
                     }
                     HeaderVerdict::Arc => list.first.arc,
                     // As many rows as vertices: a METIS file with a wrong number of edges in its header, or a list with weights.
-                    HeaderVerdict::Header if !alike && !self.named && self.may_be_metis(list, &rest)? => {
+                    HeaderVerdict::Header if !declared.alike && !self.named && self.may_be_metis(list, &rest)? => {
                         return Err(list.is_metis());
                     }
                     HeaderVerdict::Header => list.note_header(),

@@ -1,6 +1,7 @@
 //! Reads the bits of a BVGraph's files through a buffer of up to 1 MiB, since mapped files would keep every page resident. Codes are read from a
 //! *window*, one word with at least the next 57 bits at any position: most numbers take one load, one search for the first one bit, and a shift.
-//! Zeros follow the end; a position far beyond it is an error, so decoding a truncated stream ends.
+//! Zeros follow the end; a position far beyond it is an error, so decoding a truncated stream ends. Decoders return `None` for bits that are not a
+//! valid number or row, or that end too early.
 
 use std::io;
 use std::marker::PhantomData;
@@ -15,10 +16,6 @@ const PADDING: u64 = 16;
 
 /// Bits of a window that are valid.
 pub(super) const WINDOW_BITS: u32 = 57;
-
-/// The error for bits that are not a valid number or row, or that end too early.
-#[derive(Debug)]
-pub(super) struct Impossible;
 
 pub(super) trait BitOrder: Default + Send + Sync {
     fn load(bytes: [u8; 8]) -> u64;
@@ -74,10 +71,10 @@ impl BitOrder for LowFirst {
     }
 }
 
-/// Decoders only get [`Impossible`]; this says why reading failed.
+/// Decoders only get `None`; this says why reading failed.
 #[derive(Debug, Default)]
 pub(super) enum StreamError {
-    /// Reading did not fail: an [`Impossible`] then means wrong bits.
+    /// Reading did not fail: a decoder's `None` then means wrong bits.
     #[default]
     None,
     Ended,
@@ -135,11 +132,11 @@ impl<'a, O: BitOrder> BitReader<'a, O> {
 
     /// At least the next [`WINDOW_BITS`] bits.
     #[inline(always)]
-    pub(super) fn window(&mut self) -> Result<u64, Impossible> {
+    pub(super) fn window(&mut self) -> Option<u64> {
         loop {
             let bytes = self.buffer.get((self.at / 8) as usize..).and_then(|rest| rest.first_chunk::<8>());
             if let Some(&bytes) = bytes {
-                return Ok(O::skip(O::load(bytes), (self.at % 8) as u32));
+                return Some(O::skip(O::load(bytes), (self.at % 8) as u32));
             }
             self.refill()?;
         }
@@ -153,7 +150,7 @@ impl<'a, O: BitOrder> BitReader<'a, O> {
 
     #[cold]
     #[inline(never)]
-    fn refill(&mut self) -> Result<(), Impossible> {
+    fn refill(&mut self) -> Option<()> {
         let used = (self.at / 8).min(self.buffer.len() as u64);
         self.buffer.drain(..used as usize);
         self.start += used;
@@ -164,19 +161,19 @@ impl<'a, O: BitOrder> BitReader<'a, O> {
             let missing = (self.bytes + PADDING).saturating_sub(end);
             if missing == 0 {
                 self.error = StreamError::Ended;
-                return Err(Impossible);
+                return None;
             }
             self.buffer.resize(before + missing as usize, 0);
-            return Ok(());
+            return Some(());
         }
         let now = (self.bytes - end).min(self.at_once.max(16));
         self.buffer.resize(before + now as usize, 0);
         if let Err(error) = self.file.read_exact_at(&mut self.buffer[before..], end) {
             self.buffer.truncate(before);
             self.error = StreamError::Unreadable(error);
-            return Err(Impossible);
+            return None;
         }
         self.task.inspect(|task| task.advance(now));
-        Ok(())
+        Some(())
     }
 }

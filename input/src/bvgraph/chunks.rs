@@ -26,19 +26,20 @@ impl<'a, O: BitOrder> BvChunks<'a, O> {
     /// The next chunk of `graph`, `None` after the last row. Without a file of offsets, `degree` receives the degrees of its rows. Errors: a
     /// row that cannot be read; after the last row, a wrong number of arcs, or a file that does not end there.
     pub(super) fn next(&mut self, graph: &Bvgraph, degree: impl FnMut(u64)) -> Result<Option<BvChunk>> {
-        match self {
-            Self::Scan(scanner) => {
-                let Ok(chunk) = scanner.next_chunk(degree) else {
-                    return Err(graph.undecodable(scanner.node, scanner.bits.take_error()));
-                };
-                if chunk.is_none() {
-                    graph.check_arcs(graph.properties.arcs - scanner.arcs_left)?;
-                    graph.check_end(scanner.bits.position())?;
-                }
-                Ok(chunk)
+        let nodes = graph.properties.encoding.nodes;
+        let chunk = match self {
+            Self::Scan(scanner) if scanner.node == nodes => {
+                graph.check_arcs(graph.properties.arcs - scanner.arcs_left)?;
+                graph.check_end(scanner.bits.position())?;
+                return Ok(None);
             }
-            Self::Offsets(cuts) => cuts.next_chunk().map_err(|_| graph.changed_offsets()),
-        }
+            Self::Offsets(cuts) if cuts.node == nodes => return Ok(None),
+            Self::Scan(scanner) => {
+                scanner.next_chunk(degree).ok_or_else(|| graph.undecodable(scanner.node, scanner.bits.take_error()))
+            }
+            Self::Offsets(cuts) => cuts.next_chunk().ok_or_else(|| graph.changed_offsets()),
+        };
+        chunk.map(Some)
     }
 }
 

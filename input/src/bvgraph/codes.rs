@@ -4,13 +4,13 @@
 
 use dsi_bitstream::dispatch::Codes;
 
-use super::bits::{BitOrder, BitReader, Impossible, WINDOW_BITS};
+use super::bits::{BitOrder, BitReader, WINDOW_BITS};
 
 /// The most bits of a number: signed distances between 32-bit ids take 33, and codes one more.
 const MOST_BITS: u64 = 40;
 
 #[inline(always)]
-pub(super) fn read<O: BitOrder>(code: Codes, bits: &mut BitReader<'_, O>) -> Result<u64, Impossible> {
+pub(super) fn read<O: BitOrder>(code: Codes, bits: &mut BitReader<'_, O>) -> Option<u64> {
     match code {
         Codes::Gamma => gamma(bits),
         Codes::Zeta(k) => zeta(bits, k as u32),
@@ -25,28 +25,28 @@ pub(super) fn read<O: BitOrder>(code: Codes, bits: &mut BitReader<'_, O>) -> Res
             below_power(bits, length)
         }
         Codes::Omega => omega(bits),
-        _ => Err(Impossible),
+        _ => None,
     }
 }
 
 #[inline(always)]
-fn unary<O: BitOrder>(bits: &mut BitReader<'_, O>) -> Result<u64, Impossible> {
+fn unary<O: BitOrder>(bits: &mut BitReader<'_, O>) -> Option<u64> {
     let zeros = O::zeros(bits.window()?);
     if zeros < WINDOW_BITS {
         bits.advance(zeros + 1);
-        return Ok(zeros.into());
+        return Some(zeros.into());
     }
     long_unary(bits)
 }
 
 #[cold]
-fn long_unary<O: BitOrder>(bits: &mut BitReader<'_, O>) -> Result<u64, Impossible> {
+fn long_unary<O: BitOrder>(bits: &mut BitReader<'_, O>) -> Option<u64> {
     let mut sum = 0;
     loop {
         let zeros = O::zeros(bits.window()?);
         if zeros < WINDOW_BITS {
             bits.advance(zeros + 1);
-            return Ok(sum + u64::from(zeros));
+            return Some(sum + u64::from(zeros));
         }
         bits.advance(WINDOW_BITS);
         sum += u64::from(WINDOW_BITS);
@@ -54,19 +54,19 @@ fn long_unary<O: BitOrder>(bits: &mut BitReader<'_, O>) -> Result<u64, Impossibl
 }
 
 #[inline(always)]
-fn gamma<O: BitOrder>(bits: &mut BitReader<'_, O>) -> Result<u64, Impossible> {
+fn gamma<O: BitOrder>(bits: &mut BitReader<'_, O>) -> Option<u64> {
     let window = bits.window()?;
     let zeros = O::zeros(window);
     if 2 * zeros < WINDOW_BITS {
         bits.advance(2 * zeros + 1);
-        return Ok((1 << zeros) - 1 + O::first(O::skip(window, zeros + 1), zeros));
+        return Some((1 << zeros) - 1 + O::first(O::skip(window, zeros + 1), zeros));
     }
     let length = unary(bits)?;
     below_power(bits, length)
 }
 
 #[inline(always)]
-fn zeta<O: BitOrder>(bits: &mut BitReader<'_, O>, k: u32) -> Result<u64, Impossible> {
+fn zeta<O: BitOrder>(bits: &mut BitReader<'_, O>, k: u32) -> Option<u64> {
     // A minimal binary code of 2^low (2^k - 1) numbers: those with `length` bits are below `short`.
     let window = bits.window()?;
     let zeros = O::zeros(window);
@@ -78,44 +78,44 @@ fn zeta<O: BitOrder>(bits: &mut BitReader<'_, O>, k: u32) -> Result<u64, Impossi
         let one_more = O::first(O::skip(rest, length), 1);
         let is_long = prefix >= short;
         bits.advance(zeros + 1 + length + u32::from(is_long));
-        return Ok(if is_long { (prefix << 1 | one_more) - 1 } else { short + prefix - 1 });
+        return Some(if is_long { (prefix << 1 | one_more) - 1 } else { short + prefix - 1 });
     }
     let low = at_most(unary(bits)? * u64::from(k), MOST_BITS)?;
     let short = 1 << low;
     let prefix = number(bits, low + u64::from(k) - 1)?;
     let rest = if prefix < short { prefix } else { (prefix << 1 | number(bits, 1)?) - short };
-    Ok(short + rest - 1)
+    Some(short + rest - 1)
 }
 
 #[inline(always)]
-fn omega<O: BitOrder>(bits: &mut BitReader<'_, O>) -> Result<u64, Impossible> {
+fn omega<O: BitOrder>(bits: &mut BitReader<'_, O>) -> Option<u64> {
     let mut value = 1;
     while number(bits, 1)? == 1 {
         // The one bit that was read is the highest of the `value + 1` bits of the next number.
         let length = at_most(value, MOST_BITS)?;
         value = 1 << length | number(bits, length)?;
     }
-    Ok(value - 1)
+    Some(value - 1)
 }
 
 /// Reads `length` bits; the number plus 1 has these after its highest bit.
 #[inline(always)]
-fn below_power<O: BitOrder>(bits: &mut BitReader<'_, O>, length: u64) -> Result<u64, Impossible> {
+fn below_power<O: BitOrder>(bits: &mut BitReader<'_, O>, length: u64) -> Option<u64> {
     let rest = number(bits, at_most(length, MOST_BITS)?)?;
-    Ok((1 << length) - 1 + rest)
+    Some((1 << length) - 1 + rest)
 }
 
 /// The number in the next `length` bits, fewer than a window has.
 #[inline(always)]
-fn number<O: BitOrder>(bits: &mut BitReader<'_, O>, length: u64) -> Result<u64, Impossible> {
+fn number<O: BitOrder>(bits: &mut BitReader<'_, O>, length: u64) -> Option<u64> {
     let number = O::first(bits.window()?, length as u32);
     bits.advance(length as u32);
-    Ok(number)
+    Some(number)
 }
 
 #[inline(always)]
-pub(super) fn at_most(value: u64, most: u64) -> Result<u64, Impossible> {
-    if value <= most { Ok(value) } else { Err(Impossible) }
+pub(super) fn at_most(value: u64, most: u64) -> Option<u64> {
+    (value <= most).then_some(value)
 }
 
 #[cfg(test)]
@@ -149,7 +149,7 @@ mod tests {
             let file = stored(bytemuck::cast_slice(&words));
             let mut bits = BitReader::<$ours>::new(&file, 8 * words.len() as u64, None);
             for number in numbers() {
-                assert_eq!(read($code, &mut bits).ok(), Some(number), "{:?}", $code);
+                assert_eq!(read($code, &mut bits), Some(number), "{:?}", $code);
             }
         }};
     }
@@ -169,9 +169,9 @@ mod tests {
             for code in codes().chain([Codes::Unary]) {
                 // Ends without a panic.
                 let mut bits = BitReader::<HighFirst>::new(&file, 256, None);
-                while read(code, &mut bits).is_ok() {}
+                while read(code, &mut bits).is_some() {}
                 let mut bits = BitReader::<LowFirst>::new(&file, 256, None);
-                while read(code, &mut bits).is_ok() {}
+                while read(code, &mut bits).is_some() {}
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Bvgraph;
-use super::bits::{BitOrder, BitReader, Impossible, StreamError};
+use super::bits::{BitOrder, BitReader, StreamError};
 use super::chunk::{Before, BvChunk};
 use super::offsets::Offsets;
 use super::row::Successors;
@@ -123,12 +123,12 @@ impl RingLimit {
         Self { longest: vec![0; places], room: MORE_ARCS + ARCS_A_BYTE * bytes }
     }
 
-    fn grow(&mut self, node: u64, degree: u64) -> Result<(), Impossible> {
+    fn grow(&mut self, node: u64, degree: u64) -> Option<()> {
         let place = (node % self.longest.len() as u64) as usize;
         let growth = degree.saturating_sub(self.longest[place]);
         self.longest[place] += growth;
-        self.room = self.room.checked_sub(growth).ok_or(Impossible)?;
-        Ok(())
+        self.room = self.room.checked_sub(growth)?;
+        Some(())
     }
 }
 
@@ -163,13 +163,13 @@ impl<'a, O: BitOrder> ChunkReader<'a, O> {
             let mut row = DecodingRow { rows: &self.rows, node, parts: &mut self.parts, known: true };
             let degree_of = |distance: u64| self.rows[((node - distance) % length) as usize].degree;
             let (bits, limit) = (&mut self.bits, &mut self.limit);
-            let mut read = |row: &mut DecodingRow<'_>| -> Result<u64, Impossible> {
+            let mut read = |row: &mut DecodingRow<'_>| -> Option<u64> {
                 let degree = encoding.degree(bits, left)?;
                 limit.grow(node, degree)?;
                 encoding.successors(bits, node, degree, degree_of, row)?;
-                Ok(degree)
+                Some(degree)
             };
-            let degree = read(&mut row).map_err(|_| graph.undecodable(node, self.bits.take_error()))?;
+            let degree = read(&mut row).ok_or_else(|| graph.undecodable(node, self.bits.take_error()))?;
             left -= degree;
             let known = row.known;
             let mut successors = std::mem::take(&mut self.rows[place].successors);
@@ -214,7 +214,7 @@ impl<'a, O: BitOrder> ChunkReader<'a, O> {
                 for (node, &begin) in (first..chunk.start).zip(&self.begins) {
                     self.bits.seek(begin, chunk.bits.end.saturating_sub(begin) / 8);
                     let degree = graph.properties.encoding.degree(&mut self.bits, u64::MAX);
-                    set(node, degree.map_err(|_| graph.wrong_offsets(node, self.bits.take_error()))?);
+                    set(node, degree.ok_or_else(|| graph.wrong_offsets(node, self.bits.take_error()))?);
                 }
             }
             (Before::Degrees(degrees), _) => (first..).zip(degrees).for_each(|(node, &degree)| set(node, degree)),

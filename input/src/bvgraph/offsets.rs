@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use dsi_bitstream::dispatch::Codes;
 
-use super::bits::{BitReader, HighFirst, Impossible, StreamError};
+use super::bits::{BitReader, HighFirst, StreamError};
 use super::chunk::{AGAIN_ROWS, Before, BvChunk, CHUNK, OffsetPosition};
 use super::codes::read;
 use super::row::Encoding;
@@ -32,7 +32,7 @@ impl Offsets {
         let mut begin = offset.begin;
         into.push(begin);
         for _ in 1..many {
-            let Ok(length) = read(self.code, &mut bits) else { return Err(bits.take_error()) };
+            let Some(length) = read(self.code, &mut bits) else { return Err(bits.take_error()) };
             begin = begin.saturating_add(length);
             into.push(begin);
         }
@@ -48,7 +48,7 @@ pub(super) struct OffsetCuts<'a> {
     /// The next row's, and those of rows before it, the nearest first.
     next: OffsetPosition,
     kept: VecDeque<OffsetPosition>,
-    node: u64,
+    pub(super) node: u64,
 }
 
 impl<'a> OffsetCuts<'a> {
@@ -61,7 +61,7 @@ impl<'a> OffsetCuts<'a> {
         let chunk = CHUNK.max(arcs / MOST_CHUNKS);
         let size = (u128::from(bits) * u128::from(chunk) / u128::from(arcs.max(1))).max(1) as u64;
         let mut bits = BitReader::new(&offsets.file, offsets.bytes, None);
-        let begin = read(offsets.code, &mut bits).ok()?;
+        let begin = read(offsets.code, &mut bits)?;
         let next = OffsetPosition { bit: bits.position(), begin };
         (begin == 0).then_some(Self { bits, encoding, again, size, next, kept: VecDeque::new(), node: 0 })
     }
@@ -69,19 +69,16 @@ impl<'a> OffsetCuts<'a> {
     /// Whether the file has an offset for each row, and the last row ends at a bit that `fits` accepts. Reads all of the file.
     pub(super) fn fit(mut self, fits: impl Fn(u64) -> bool) -> bool {
         while self.node < self.encoding.nodes {
-            if self.step().is_err() {
+            if self.step().is_none() {
                 return false;
             }
         }
         fits(self.next.begin)
     }
 
-    /// The next chunk; `None` after the last row.
-    pub(super) fn next_chunk(&mut self) -> Result<Option<BvChunk>, Impossible> {
+    /// The next chunk; a row must be left.
+    pub(super) fn next_chunk(&mut self) -> Option<BvChunk> {
         let first = self.node;
-        if first == self.encoding.nodes {
-            return Ok(None);
-        }
         let start = first.saturating_sub(self.again);
         let window = start.saturating_sub(self.encoding.window);
         let of = |row: u64| if row == first { self.next } else { self.kept[(first - row) as usize - 1] };
@@ -91,16 +88,16 @@ impl<'a> OffsetCuts<'a> {
             self.step()?;
         }
         let (bits, reach) = (begin..self.next.begin, self.encoding.window);
-        Ok(Some(BvChunk { rows: first..self.node, start, bits, reach, before }))
+        Some(BvChunk { rows: first..self.node, start, bits, reach, before })
     }
 
-    fn step(&mut self) -> Result<(), Impossible> {
+    fn step(&mut self) -> Option<()> {
         let length = read(self.encoding.offsets, &mut self.bits)?;
         self.kept.truncate((self.again + self.encoding.window) as usize);
         self.kept.push_front(self.next);
-        let begin = self.next.begin.checked_add(length).ok_or(Impossible)?;
+        let begin = self.next.begin.checked_add(length)?;
         self.next = OffsetPosition { bit: self.bits.position(), begin };
         self.node += 1;
-        Ok(())
+        Some(())
     }
 }

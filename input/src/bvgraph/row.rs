@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use dsi_bitstream::dispatch::Codes;
 
-use super::bits::{BitOrder, BitReader, Impossible};
+use super::bits::{BitOrder, BitReader};
 use super::codes::{at_most, read};
 
 #[derive(Debug, Clone)]
@@ -35,7 +35,7 @@ pub(super) trait Successors {
 
 impl Encoding {
     #[inline(always)]
-    pub(super) fn degree<O: BitOrder>(&self, bits: &mut BitReader<'_, O>, most: u64) -> Result<u64, Impossible> {
+    pub(super) fn degree<O: BitOrder>(&self, bits: &mut BitReader<'_, O>, most: u64) -> Option<u64> {
         at_most(read(self.outdegrees, bits)?, most.min(self.nodes))
     }
 
@@ -48,17 +48,17 @@ impl Encoding {
         degree: u64,
         degree_of: impl Fn(u64) -> u64,
         into: &mut impl Successors,
-    ) -> Result<u64, Impossible> {
+    ) -> Option<u64> {
         let (mut left, mut distance) = (degree, 0);
         if degree == 0 {
-            return Ok(0);
+            return Some(0);
         }
         if self.window > 0 {
             distance = at_most(read(self.references, bits)?, self.window.min(node))?;
         }
         if distance > 0 {
             let copied = self.copies(bits, distance, degree_of(distance), into)?;
-            left = left.checked_sub(copied).ok_or(Impossible)?;
+            left = left.checked_sub(copied)?;
         }
         if left > 0 && self.shortest_interval > 0 {
             left -= self.intervals(bits, node, left, into)?;
@@ -67,15 +67,15 @@ impl Encoding {
             let mut id = signed(node, read(self.residuals, bits)?)?;
             for i in 0..left {
                 if i > 0 {
-                    id = id.checked_add(1 + at_most(read(self.residuals, bits)?, self.nodes)?).ok_or(Impossible)?;
+                    id = id.checked_add(1 + at_most(read(self.residuals, bits)?, self.nodes)?)?;
                 }
                 if id >= self.nodes {
-                    return Err(Impossible);
+                    return None;
                 }
                 into.residual(id);
             }
         }
-        Ok(distance)
+        Some(distance)
     }
 
     /// Reads which blocks of a row of `length` successors are copied; returns how many successors they have.
@@ -86,7 +86,7 @@ impl Encoding {
         distance: u64,
         length: u64,
         into: &mut impl Successors,
-    ) -> Result<u64, Impossible> {
+    ) -> Option<u64> {
         // Each block but the first has at least one successor.
         let blocks = at_most(read(self.blocks, bits)?, length + 1)?;
         let (mut at, mut copied) = (0, 0);
@@ -97,7 +97,7 @@ impl Encoding {
                 false => at + at_most(read(self.blocks, bits)?, length)? + u64::from(block > 0),
             };
             if end > length {
-                return Err(Impossible);
+                return None;
             }
             if block.is_multiple_of(2) && end > at {
                 into.copy(distance, at..end);
@@ -105,7 +105,7 @@ impl Encoding {
             }
             at = end;
         }
-        Ok(copied)
+        Some(copied)
     }
 
     /// Reads the intervals of a row with at most `left` more successors; returns how many successors they have.
@@ -116,7 +116,7 @@ impl Encoding {
         node: u64,
         left: u64,
         into: &mut impl Successors,
-    ) -> Result<u64, Impossible> {
+    ) -> Option<u64> {
         let many = at_most(read(self.intervals, bits)?, left)?;
         let (mut end, mut all) = (0, 0);
         for i in 0..many {
@@ -125,20 +125,19 @@ impl Encoding {
             let length = at_most(read(self.intervals, bits)?, self.nodes)? + self.shortest_interval;
             (end, all) = (start + length, all + length);
             if end > self.nodes || all > left {
-                return Err(Impossible);
+                return None;
             }
             into.interval(start..end);
         }
-        Ok(all)
+        Some(all)
     }
 }
 
 /// The id at a signed distance from `node`; the sign is the lowest bit.
 #[inline(always)]
-fn signed(node: u64, distance: u64) -> Result<u64, Impossible> {
+fn signed(node: u64, distance: u64) -> Option<u64> {
     match distance % 2 {
         0 => node.checked_add(distance / 2),
         _ => node.checked_sub(distance / 2 + 1),
     }
-    .ok_or(Impossible)
 }

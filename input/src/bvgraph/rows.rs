@@ -113,7 +113,7 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
             let mut sum = 0;
             for (length, &begin) in lengths.iter_mut().zip(&begins[(chunk.rows.start - first) as usize..]) {
                 bits.seek(begin, chunk.bits.end.saturating_sub(begin) / 8);
-                let Ok(degree) = encoding.degree(&mut bits, graph.properties.arcs) else { return Ok(None) };
+                let Some(degree) = encoding.degree(&mut bits, graph.properties.arcs) else { return Ok(None) };
                 *length = degree as u32;
                 sum += degree;
             }

@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::bits::{BitOrder, BitReader, Impossible};
+use super::bits::{BitOrder, BitReader};
 use super::chunk::{AGAIN_ROWS, Before, BvChunk, CHUNK};
 use super::row::{Encoding, Successors};
 
@@ -64,12 +64,9 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
         }
     }
 
-    /// The next chunk, `None` after the last row; `degree` receives the degrees of its rows.
-    pub(super) fn next_chunk(&mut self, mut degree: impl FnMut(u64)) -> Result<Option<BvChunk>, Impossible> {
+    /// The next chunk; a row must be left. `degree` receives the degrees of its rows.
+    pub(super) fn next_chunk(&mut self, mut degree: impl FnMut(u64)) -> Option<BvChunk> {
         let first = self.node;
-        if first == self.encoding.nodes {
-            return Ok(None);
-        }
         let mut start = self.start_for_next().unwrap_or(first);
         let mut begin = if start == first { self.bits.position() } else { self.row(start).bit };
         let mut degrees: Vec<u64> = (start - self.reach.min(start)..start).map(|node| self.row(node).degree).collect();
@@ -84,7 +81,7 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
             arcs += row;
         }
         let (bits, before) = (begin..self.bits.position(), Before::Degrees(degrees));
-        Ok(Some(BvChunk { rows: first..self.node, start, bits, reach: self.reach, before }))
+        Some(BvChunk { rows: first..self.node, start, bits, reach: self.reach, before })
     }
 
     /// Where decoding would begin for a chunk that begins at the next row; `None` if that is too far back.
@@ -109,7 +106,7 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
     }
 
     #[inline(always)]
-    fn read_row(&mut self) -> Result<&ScannedRow, Impossible> {
+    fn read_row(&mut self) -> Option<&ScannedRow> {
         let Self { encoding, bits, node, rows, arcs_left, reach, .. } = self;
         let bit = bits.position();
         let degree = encoding.degree(bits, *arcs_left)?;
@@ -126,7 +123,7 @@ impl<'a, O: BitOrder> Scanner<'a, O> {
         }
         rows.push_back(ScannedRow { bit, degree, root });
         *node += 1;
-        Ok(&rows[rows.len() - 1])
+        Some(&rows[rows.len() - 1])
     }
 }
 
@@ -155,7 +152,8 @@ mod tests {
             let bits = BitReader::<HighFirst>::new(&graph.file.file, graph.file.bytes, None);
             let mut scanner = Scanner::new(&graph.properties.encoding, bits, graph.properties.arcs);
             let (mut chunks, mut again) = (0, 0);
-            while let Some(chunk) = scanner.next_chunk(|_| {}).unwrap() {
+            while scanner.node < graph.properties.encoding.nodes {
+                let chunk = scanner.next_chunk(|_| {}).unwrap();
                 let Before::Degrees(before) = chunk.before else { panic!("offsets") };
                 assert!(chunk.reach <= 8 && before.len() <= 8, "a window of {window}: {}", chunk.reach);
                 (chunks, again) = (chunks + 1, again + chunk.rows.start - chunk.start);

@@ -2,7 +2,6 @@
 //! request for a file of the graph, since all files are below its folder.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use reqwest::Url;
 
@@ -73,11 +72,8 @@ impl GrapharFiles for ServedGraphar {
         let RemoteLocation::S3 { bucket, key, .. } = RemoteLocation::of(folder)? else { return Ok(Vec::new()) };
         let store = self.opener.bucket(&bucket, folder)?;
         let (limits, at, name) = (self.opener.network.limits, parsed(&key, folder)?, folder.to_path_buf());
-        let list = move || {
-            let (store, at, name) = (Arc::clone(&store), at.clone(), name.clone());
-            async move { store.list_with_delimiter(Some(&at)).await.map_err(|error| fetch::failure(&name, &error)) }
-        };
-        let listed = self.opener.network.begin(async move { fetch::retry(limits, list).await }).wait()??;
+        let list = async move { fetch::retry(&name, limits, || store.list_with_delimiter(Some(&at))).await };
+        let listed = self.opener.network.begin(list).wait()??;
         let path = |object: object_store::ObjectMeta| PathBuf::from(format!("s3://{bucket}/{}", object.location));
         let mut paths: Vec<PathBuf> = listed.objects.into_iter().map(path).collect();
         paths.sort_unstable();

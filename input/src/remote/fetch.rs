@@ -33,7 +33,7 @@ pub(super) struct ObjectReader {
     tail: Vec<u8>,
 }
 
-pub(super) enum FetchFailure {
+enum FetchFailure {
     /// A retry would fail, too.
     Permanent(Error),
     /// A retry may succeed.
@@ -63,10 +63,9 @@ impl ObjectReader {
         let first = || {
             let version = stored.version.clone();
             let options = GetOptions { range: Some(GetRange::Bounded(0..HEAD)), version, ..GetOptions::default() };
-            let found = stored.store.get_opts(&stored.at, options);
-            async { found.await.map_err(|error| failure(&stored.name, &error)) }
+            stored.store.get_opts(&stored.at, options)
         };
-        let found = retry(limits, first).await?;
+        let found = retry(&stored.name, limits, first).await?;
         let version = ObjectVersion::of(&found.meta);
         if version.tag.is_none() && version.modified == 0 {
             let name = stored.name.display();
@@ -157,8 +156,9 @@ impl ObjectReader {
     }
 }
 
-/// Repeats a request until it succeeds or fails permanently.
-pub(super) async fn retry<T, F: Future<Output = Result<T, FetchFailure>>>(
+/// Repeats a request for `name` until it succeeds or fails permanently.
+pub(super) async fn retry<T, F: Future<Output = object_store::Result<T>>>(
+    name: &Path,
     limits: RemoteLimits,
     request: impl Fn() -> F,
 ) -> Result<T> {
@@ -166,7 +166,7 @@ pub(super) async fn retry<T, F: Future<Output = Result<T, FetchFailure>>>(
     loop {
         match request().await {
             Ok(reply) => return Ok(reply),
-            Err(failure) => pause(failure, &mut failures, limits).await?,
+            Err(error) => pause(failure(name, &error), &mut failures, limits).await?,
         }
     }
 }
@@ -182,7 +182,7 @@ async fn pause(failure: FetchFailure, failures: &mut usize, limits: RemoteLimits
     Ok(())
 }
 
-pub(super) fn failure(name: &Path, error: &object_store::Error) -> FetchFailure {
+fn failure(name: &Path, error: &object_store::Error) -> FetchFailure {
     let is_permanent =
         matches!(error, object_store::Error::NotSupported { .. } | object_store::Error::InvalidPath { .. })
             || refused(error).is_some_and(|reply| !reply.is_temporary());
