@@ -279,14 +279,8 @@ fn shards_and_later_starts_write_names() {
 fn the_least_memory_that_plan_names_is_enough() {
     let place = Place::new();
     place.write("n.txt", "ann bob\nbob cleo\ncleo ann\n");
-    let plan = place.answer(&["plan", "n.txt", "--names", "--threads", "2"]);
-    let least = plan["smallest_host_memory"].as_u64().unwrap();
-    let count = |memory: u64| {
-        let memory = memory.to_string();
-        place.run(&["count", "n.txt", "--names", "--threads", "2", "--no-cache", "--host-memory", &memory])
-    };
-    assert_eq!(count(least).status.code(), Some(0));
-    assert_eq!(count(least - 4096).status.code(), Some(3));
+    let words = ["n.txt", "--names", "--threads", "2", "--no-cache"];
+    place.least_suffices("--host-memory", &words, |least| least - 4096);
 }
 
 /// With one thread, counting takes more than sorting names.
