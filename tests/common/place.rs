@@ -159,6 +159,14 @@ pub(crate) fn files(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// All that is below a directory with this suffix, sorted.
+pub(crate) fn with_suffix(dir: &Path, suffix: &str) -> Vec<PathBuf> {
+    let mut found = below(dir);
+    found.retain(|path| path.extension().is_some_and(|its| its == suffix));
+    found.sort();
+    found
+}
+
 pub(crate) fn mode(path: &Path) -> u32 {
     path.symlink_metadata().unwrap().permissions().mode() & 0o777
 }

@@ -7,7 +7,7 @@ use crate::common::flip;
 use crate::common::packed::gz;
 
 use super::restarts::killed_when;
-use super::support::{COLLABORATION, LITTLE, MESH, Place, ROUTERS, at_every, data, error, files, verified};
+use super::support::{COLLABORATION, LITTLE, MESH, Place, ROUTERS, at_every, data, error, verified, with_suffix};
 
 /// A fault, the step between its places, the fewest times that it occurs, and what it leads to.
 type Case = (&'static str, usize, usize, fn(&Output, &str));
@@ -200,13 +200,11 @@ fn damaged_counts_are_counted_again() {
 /// A partition whose kept counts are damaged or missing is counted again; the others are not.
 fn are_counted_again(flag: &str, suffix: &str) {
     let arguments = ["--no-cache", "--parts", "5", "--partitioner", "rank", flag, "out.tsv"];
-    let counted = |place: &Place| {
-        files(&place.path("run")).into_iter().filter(|path| path.extension().is_some_and(|found| found == suffix))
-    };
+    let counted = |place: &Place| with_suffix(&place.path("run"), suffix);
     let place = Place::new();
-    let most = |place: &Place| counted(place).count() >= 4 && place.records().len() >= 4;
+    let most = |place: &Place| counted(place).len() >= 4 && place.records().len() >= 4;
     killed_when(&place, &data(COLLABORATION.0), &arguments, most);
-    let kept: Vec<_> = counted(&place).collect();
+    let kept = counted(&place);
     std::fs::remove_file(&kept[0]).unwrap();
     flip(&kept[1], 8 * (std::fs::metadata(&kept[1]).unwrap().len() / 2));
     let (result, said) = place.completes(COLLABORATION, &arguments);
