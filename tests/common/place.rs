@@ -108,6 +108,17 @@ impl Place {
         said.iter().for_each(|word| assert!(message.contains(word), "{words:?} does not say '{word}': {message}"));
         output
     }
+
+    /// The least budget that a plan names for counting is enough, and `less` is refused: the plan, the refusal's message and the answer.
+    #[track_caller]
+    pub(crate) fn least_suffices(&self, flag: &str, words: &[&str], less: fn(u64) -> u64) -> (Value, String, Value) {
+        let plan = self.answer(&[&["plan"], words].concat());
+        let key = flag.replacen("--", "smallest_", 1).replace('-', "_");
+        let least = plan[key].as_u64().unwrap();
+        let [less, least] = [less(least), least].map(|bytes| bytes.to_string());
+        let refused = self.refuses(&[&["count", flag, &less], words].concat(), 3, &[]);
+        (plan, stderr(&refused), self.answer(&[&["count", flag, &least], words].concat()))
+    }
 }
 
 pub(crate) fn text(bytes: &[u8]) -> String {
@@ -144,6 +155,14 @@ pub(crate) fn below(dir: &Path) -> Vec<PathBuf> {
 pub(crate) fn files(dir: &Path) -> Vec<PathBuf> {
     let mut found = below(dir);
     found.retain(|path| !path.is_dir());
+    found.sort();
+    found
+}
+
+/// All that is below a directory with this suffix, sorted.
+pub(crate) fn with_suffix(dir: &Path, suffix: &str) -> Vec<PathBuf> {
+    let mut found = below(dir);
+    found.retain(|path| path.extension().is_some_and(|its| its == suffix));
     found.sort();
     found
 }

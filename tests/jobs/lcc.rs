@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::common::job::{SETTINGS, arcs, count, data};
 use crate::common::packed::{tarred, zipped, zst};
-use crate::common::place::{Place, stderr, text};
+use crate::common::place::{Place, stderr, text, with_suffix};
 use proptest::prelude::*;
 use trimill::{Error, Graph, Kind, Options};
 
@@ -305,8 +305,7 @@ fn the_directions_of_a_cached_input_are_kept_beside_its_graph() {
     assert_eq!(count(&turned), 0);
     assert_eq!(count(&turned), 2);
     // The doubled graph is kept beside its graph; where the graph is made again, so is the doubled one.
-    let graphs = fs::read_dir(place.path("cache")).unwrap().map(|file| file.unwrap().path());
-    let graphs: Vec<_> = graphs.filter(|path| path.extension().is_some_and(|it| it == "trimgraf")).collect();
+    let graphs = with_suffix(&place.path("cache"), "trimgraf");
     assert_eq!(graphs.len(), 2);
     let smaller = graphs.iter().min_by_key(|path| path.metadata().unwrap().len()).unwrap();
     fs::remove_file(smaller).unwrap();

@@ -14,7 +14,9 @@ use super::figures::by_all_pairs;
 use crate::common::job::{SETTINGS, count, job, listing};
 use crate::common::packed::{gz, zst};
 use crate::common::place::Place;
+use tempfile::TempDir;
 use trimill::testing::execute::verify::verify;
+use trimill::testing::report::RunResult;
 use trimill::{Backend, Control, Error, Graph, Kind, Options};
 use trimill_system::hash::mix;
 
@@ -38,7 +40,8 @@ fn quoted(name: &str) -> String {
 }
 
 /// Arcs between these names, with loops and repetitions in one or both directions.
-fn arcs(names: &[String]) -> Vec<Edge> {
+fn arcs() -> Vec<Edge> {
+    let names = names();
     let name = |i: u64| names[mix(i) as usize % names.len()].clone();
     let mut arcs: Vec<Edge> = (0..600).map(|i| (name(i), name(!i))).collect();
     // A name that only a loop has.
@@ -86,14 +89,32 @@ fn number<N: FromStr<Err = ParseIntError>>(cell: &str) -> N {
     cell.parse().unwrap()
 }
 
+/// An empty folder, arcs between names, and what is to be counted of them.
+fn known() -> (TempDir, Vec<Edge>, Expected) {
+    let arcs = arcs();
+    let expected = expected(&arcs);
+    (tempfile::tempdir().unwrap(), arcs, expected)
+}
+
+/// A list without a header, and the files of counts.
+const LIST: &str = "input = { path = 'n.csv', names = true, header = 'no' }\n";
+const FILES: &str = "\n[output]\nper_vertex = 'v.tsv'\nper_edge = 'e.csv'\nforce = true";
+
+/// Counts by a job with [`FILES`], and compares these.
+fn assert_counted(dir: &Path, expected: &Expected, text: &str) -> RunResult {
+    let result = count(&format!("{text}{FILES}"), dir).unwrap();
+    assert_written(dir, expected);
+    result
+}
+
 /// Compares files of counts: of vertices separated by tabs, of edges by commas.
-fn assert_written(dir: &Path, expected: &Expected, [vertices, edges]: [&str; 2]) {
-    let found = rows(&dir.join(vertices), '\t');
+fn assert_written(dir: &Path, expected: &Expected) {
+    let found = rows(&dir.join("v.tsv"), '\t');
     assert!(found.is_sorted_by(|a, b| a[0].as_bytes() < b[0].as_bytes()));
     let found: BTreeMap<String, (u32, u64)> =
         found.into_iter().map(|row| (row[0].clone(), (number(&row[1]), number(&row[2])))).collect();
     assert!(found == expected.vertices);
-    let found: BTreeMap<Edge, u32> = rows(&dir.join(edges), ',')
+    let found: BTreeMap<Edge, u32> = rows(&dir.join("e.csv"), ',')
         .into_iter()
         .map(|row| ((row[0].clone(), row[1].clone()), number(&row[2])))
         .collect();
@@ -102,33 +123,25 @@ fn assert_written(dir: &Path, expected: &Expected, [vertices, edges]: [&str; 2])
 
 #[test]
 fn counts_have_the_names_that_were_read() {
-    let dir = tempfile::tempdir().unwrap();
-    let arcs = arcs(&names());
-    let expected = expected(&arcs);
+    let (dir, arcs, expected) = known();
     let triangles = expected.edges.values().sum::<u32>() / 3;
     assert!(triangles > 500 && expected.vertices.len() == names().len());
     let most = expected.vertices.values().map(|&(_, triangles)| triangles).max().unwrap();
     let mut reversed = arcs.clone();
     reversed.reverse();
-    let input = "input = { path = 'names.csv', names = true, header = 'no' }";
-    let (mut written, mut i) = (Vec::new(), 0);
+    let mut written = None;
     for arcs in [&arcs, &reversed] {
-        std::fs::write(dir.path().join("names.csv"), lines(arcs)).unwrap();
+        std::fs::write(dir.path().join("n.csv"), lines(arcs)).unwrap();
         for settings in SETTINGS {
-            i += 1;
-            let files = [format!("v{i}.tsv"), format!("e{i}.csv")];
-            let text = format!("{input}\n{settings}\n[output]\nper_vertex = '{}'\nper_edge = '{}'", files[0], files[1]);
-            let result = count(&text, dir.path()).unwrap();
+            let result = assert_counted(dir.path(), &expected, &format!("{LIST}{settings}"));
             assert_eq!(result.triangles, u128::from(triangles), "{settings}");
             let summary = result.clustering.unwrap();
             let name = summary.most_triangles_name.unwrap();
             assert_eq!((summary.most_triangles_vertex, expected.vertices[&name].1), (None, most));
-            let files = files.map(|file| std::fs::read(dir.path().join(file)).unwrap());
-            written.push(files);
+            let files = ["v.tsv", "e.csv"].map(|file| std::fs::read(dir.path().join(file)).unwrap());
+            assert!(*written.get_or_insert_with(|| files.clone()) == files);
         }
     }
-    assert!(written.iter().all(|files| *files == written[0]));
-    assert_written(dir.path(), &expected, ["v1.tsv", "e1.csv"]);
 }
 
 #[test]
@@ -147,9 +160,7 @@ fn coefficients_of_all_vertices_have_names() {
 
 #[test]
 fn several_files_and_compressed_ones_are_one_graph() {
-    let dir = tempfile::tempdir().unwrap();
-    let arcs = arcs(&names());
-    let expected = expected(&arcs);
+    let (dir, arcs, expected) = known();
     std::fs::create_dir(dir.path().join("parts")).unwrap();
     let (first, rest) = arcs.split_at(200);
     let (second, third) = rest.split_at(200);
@@ -159,33 +170,25 @@ fn several_files_and_compressed_ones_are_one_graph() {
     part("2.csv.zst").write_all(&zst(lines(second).replace('\n', "\r\n"))).unwrap();
     part("3.csv.gz").write_all(&gz(lines(third).trim_end())).unwrap();
     for (threads, memory) in [(1, "64MiB"), (5, "100MiB")] {
-        let text = format!(
-            "input = {{ path = 'parts', names = true, header = 'no' }}\ncount.threads = {threads}\nmemory.host = '{memory}'\n\
-             [output]\nper_vertex = 'v.tsv'\nper_edge = 'e.csv'\nforce = true"
-        );
-        count(&text, dir.path()).unwrap();
-        assert_written(dir.path(), &expected, ["v.tsv", "e.csv"]);
+        let input = "input = { path = 'parts', names = true, header = 'no' }";
+        let text = format!("{input}\ncount.threads = {threads}\nmemory.host = '{memory}'");
+        assert_counted(dir.path(), &expected, &text);
     }
 }
 
 #[test]
 fn the_verifier_counts_them() {
-    let dir = tempfile::tempdir().unwrap();
-    let arcs = arcs(&names());
-    let expected = expected(&arcs);
+    let (dir, arcs, expected) = known();
     std::fs::write(dir.path().join("n.csv"), lines(&arcs)).unwrap();
-    let verified = |more: &str| {
-        let text = format!("input = {{ path = 'n.csv', names = true, header = 'no' }}\n{more}");
-        verify(job(&text, dir.path()).unwrap(), &Control::silent())
-    };
-    let report = verified("[output]\nper_vertex = 'v.tsv'\nper_edge = 'e.csv'\nclustering = true").unwrap();
-    assert_written(dir.path(), &expected, ["v.tsv", "e.csv"]);
+    let verified = |more: &str| verify(job(&format!("{LIST}{more}"), dir.path()).unwrap(), &Control::silent());
+    let report = verified(&format!("{FILES}\nclustering = true")).unwrap();
+    assert_written(dir.path(), &expected);
     let corners: u64 = expected.vertices.values().map(|&(_, triangles)| triangles).sum();
     assert_eq!((report.triangles, report.edges), (u128::from(corners / 3), expected.edges.len() as u64));
     let (most, name) = expected.vertices.values().map(|counts| counts.1).max().zip(report.clustering).unwrap();
     assert_eq!(expected.vertices[&name.most_triangles_name.unwrap()].1, most);
     assert_eq!(name.most_triangles_vertex, None);
-    let counted = count("input = { path = 'n.csv', names = true, header = 'no' }", dir.path()).unwrap();
+    let counted = count(LIST, dir.path()).unwrap();
     assert_eq!((counted.triangles, counted.edges), (report.triangles, report.edges));
     let error = verified("memory.host = '64KiB'").unwrap_err();
     assert_eq!(error.kind(), Kind::Resource, "{error}");
@@ -242,14 +245,12 @@ fn sections(dir: &Path) -> Vec<u8> {
 #[test]
 fn the_graph_file_depends_on_the_edges_alone() {
     let dir = tempfile::tempdir().unwrap();
-    let mut arcs = arcs(&names());
+    let mut arcs = arcs();
     let mut files = Vec::new();
     for (i, settings) in ["count.threads = 1", "count.threads = 4\nmemory.host = '96MiB'", ""].into_iter().enumerate() {
         arcs.rotate_left(177);
         std::fs::write(dir.path().join("n.csv"), lines(&arcs)).unwrap();
-        let text =
-            format!("input = {{ path = 'n.csv', names = true, header = 'no' }}\n{settings}\ncache.dir = 'cache{i}'");
-        count(&text, dir.path()).unwrap();
+        count(&format!("{LIST}{settings}\ncache.dir = 'cache{i}'"), dir.path()).unwrap();
         files.push(sections(&dir.path().join(format!("cache{i}"))));
     }
     assert!(files.iter().all(|file| *file == files[0]));
@@ -258,18 +259,17 @@ fn the_graph_file_depends_on_the_edges_alone() {
 #[test]
 fn shards_and_later_starts_write_names() {
     let place = Place::new();
-    let arcs = arcs(&names());
-    let expected = expected(&arcs);
+    let (_, arcs, expected) = known();
     place.write("n.csv", lines(&arcs));
     let input = ["--names", "--header", "no", "--parts", "3", "--threads", "2"];
     let outputs = ["--per-vertex", "v.tsv", "--per-edge", "e.csv"];
     place.sharded("run", &[&["n.csv"], &input[..], &outputs[..]].concat());
-    let dir = place.path("v.tsv").parent().unwrap().to_path_buf();
-    assert_written(&dir, &expected, ["v.tsv", "e.csv"]);
+    let dir = place.path("");
+    assert_written(&dir, &expected);
     let words = [&["count", "n.csv", "--run-dir", "again", "--force"], &input[..], &outputs[..]].concat();
     for _ in 0..2 {
         place.prints(&words);
-        assert_written(&dir, &expected, ["v.tsv", "e.csv"]);
+        assert_written(&dir, &expected);
         std::fs::remove_file(dir.join("v.tsv")).unwrap();
     }
 }
@@ -279,14 +279,8 @@ fn shards_and_later_starts_write_names() {
 fn the_least_memory_that_plan_names_is_enough() {
     let place = Place::new();
     place.write("n.txt", "ann bob\nbob cleo\ncleo ann\n");
-    let plan = place.answer(&["plan", "n.txt", "--names", "--threads", "2"]);
-    let least = plan["smallest_host_memory"].as_u64().unwrap();
-    let count = |memory: u64| {
-        let memory = memory.to_string();
-        place.run(&["count", "n.txt", "--names", "--threads", "2", "--no-cache", "--host-memory", &memory])
-    };
-    assert_eq!(count(least).status.code(), Some(0));
-    assert_eq!(count(least - 4096).status.code(), Some(3));
+    let words = ["n.txt", "--names", "--threads", "2", "--no-cache"];
+    place.least_suffices("--host-memory", &words, |least| least - 4096);
 }
 
 /// With one thread, counting takes more than sorting names.

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
+use tempfile::TempDir;
 use trimill::testing::clean::CleanReport;
 use trimill::testing::graph::{GraphFigures, GraphSize};
 use trimill::testing::partition::sizes::PartitionSize;
@@ -177,8 +178,16 @@ pub fn fixture_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/spill-v2")
 }
 
-/// Updates the checksums of index and header, as a faulty or malicious writer would.
-pub fn seal(bytes: &mut [u8]) {
+/// A folder with a spill of the partition, the path of this file, and its bytes.
+pub fn written(partition: &Partition, codec: Codec) -> (TempDir, PathBuf, Vec<u8>) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = partition.write(dir.path(), "a.spill", codec, 10).path;
+    let bytes = std::fs::read(&path).unwrap();
+    (dir, path, bytes)
+}
+
+/// Writes a spill and opens it, with the checksums of index and header updated, as a faulty or malicious writer would.
+pub fn sealed(path: &Path, bytes: &mut [u8]) -> Result<SpillReader, Error> {
     let index = u64::from_le_bytes(bytes[104..112].try_into().unwrap());
     if let Some(index) = usize::try_from(index).ok().and_then(|index| bytes.get(index..)) {
         let checksum = xxh3_64(index);
@@ -186,6 +195,8 @@ pub fn seal(bytes: &mut [u8]) {
     }
     let checksum = xxh3_64(&bytes[..152]);
     bytes[152..HEADER].copy_from_slice(&checksum.to_le_bytes());
+    std::fs::write(path, bytes).unwrap();
+    opened(path)
 }
 
 /// A row of strictly ascending successors below `bound`.

@@ -1,13 +1,13 @@
 //! Counts in a directory with its own cache.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::{Duration, UNIX_EPOCH};
 
 use trimill::testing::report::RunResult;
 
-pub(crate) use crate::common::place::{Place, stderr as said};
+pub(crate) use crate::common::place::{Place, stderr as said, with_suffix};
 
 pub(crate) const TRIANGLE: &str = "0 1\n1 2\n2 0\n";
 /// Four triangles: a clique of four vertices.
@@ -21,13 +21,8 @@ impl Place {
     }
 
     pub(crate) fn cached(&self) -> Vec<PathBuf> {
-        graphs(&self.path("cache/trimill"))
+        with_suffix(&self.path("cache/trimill"), "trimgraf")
     }
-}
-
-pub(crate) fn graphs(dir: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(dir).into_iter().flatten().map(|entry| entry.unwrap().path());
-    entries.filter(|path| path.extension().is_some_and(|suffix| suffix == "trimgraf")).collect()
 }
 
 #[track_caller]

@@ -9,7 +9,7 @@ use trimill::testing::input::{FileIdentity, Identity};
 use trimill::{Bytes, Control};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::place::{CLIQUE, Place, counted, graphs, said};
+use super::place::{CLIQUE, Place, counted, said, with_suffix};
 use crate::common::{cached, text};
 
 /// An input that is identified by a number.
@@ -62,7 +62,7 @@ fn concurrent_jobs_that_evict_graphs_do_not_disturb_each_other() {
     // Without other processes, the limit holds, and the last graph is in the cache.
     let cache = Cache::open(dir.path(), Some(Bytes(40_000))).unwrap();
     assert_eq!(edges(6, &cache, work.path()), Ok(6));
-    let bytes: u64 = graphs(dir.path()).iter().map(|path| path.metadata().unwrap().len()).sum();
+    let bytes: u64 = with_suffix(dir.path(), "trimgraf").iter().map(|path| path.metadata().unwrap().len()).sum();
     assert!((1..=40_000).contains(&bytes), "{bytes}");
 }
 

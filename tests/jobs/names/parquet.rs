@@ -10,7 +10,7 @@ use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::RowAccessor;
 use trimill::Kind;
 
-use super::{arcs, assert_written, expected, lines, names};
+use super::{LIST, assert_counted, known, lines};
 use crate::common::job::count;
 use crate::common::tables::parquet;
 
@@ -39,19 +39,13 @@ const TEXT: [&str; 2] = ["binary", "(UTF8)"];
 
 #[test]
 fn they_are_read_from_parquet() {
-    let dir = tempfile::tempdir().unwrap();
-    let arcs = arcs(&names());
-    let expected = expected(&arcs);
+    let (dir, arcs, expected) = known();
     let ends: Vec<[Option<&[u8]>; 2]> = arcs.iter().map(|(u, v)| [u, v].map(|name| Some(name.as_bytes()))).collect();
     for encoding in [None, Some(Encoding::PLAIN)] {
         std::fs::write(dir.path().join("n.parquet"), table(TEXT, &ends, encoding)).unwrap();
         for threads in [1, 4] {
-            let text = format!(
-                "input = {{ path = 'n.parquet', names = true }}\ncount.threads = {threads}\n\
-                 [output]\nper_vertex = 'v.tsv'\nper_edge = 'e.csv'\nforce = true"
-            );
-            count(&text, dir.path()).unwrap();
-            assert_written(dir.path(), &expected, ["v.tsv", "e.csv"]);
+            let input = "input = { path = 'n.parquet', names = true }";
+            assert_counted(dir.path(), &expected, &format!("{input}\ncount.threads = {threads}"));
         }
     }
     let long = "x".repeat(16_385);
@@ -95,13 +89,10 @@ fn they_are_read_from_parquet() {
 
 #[test]
 fn parquet_has_them_as_text() {
-    let dir = tempfile::tempdir().unwrap();
-    let arcs = arcs(&names());
-    let expected = expected(&arcs);
-    std::fs::write(dir.path().join("names.csv"), lines(&arcs)).unwrap();
-    let text = "input = { path = 'names.csv', names = true, header = 'no' }\n\
-                [output]\nper_vertex = 'v.parquet'\nper_edge = 'e.parquet'";
-    count(text, dir.path()).unwrap();
+    let (dir, arcs, expected) = known();
+    std::fs::write(dir.path().join("n.csv"), lines(&arcs)).unwrap();
+    let files = "output = { per_vertex = 'v.parquet', per_edge = 'e.parquet' }";
+    count(&format!("{LIST}{files}"), dir.path()).unwrap();
     let read = |name: &str| SerializedFileReader::new(std::fs::File::open(dir.path().join(name)).unwrap()).unwrap();
     let (vertices, edges) = (read("v.parquet"), read("e.parquet"));
     let vertices = vertices.get_row_iter(None).unwrap().map(|row| {

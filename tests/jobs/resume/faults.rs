@@ -7,16 +7,16 @@ use crate::common::flip;
 use crate::common::packed::gz;
 
 use super::restarts::killed_when;
-use super::support::{COLLABORATION, LITTLE, MESH, Place, ROUTERS, at_every, data, error, files, verified};
+use super::support::{COLLABORATION, LITTLE, MESH, Place, ROUTERS, at_every, data, error, verified, with_suffix};
 
-fn at_every_write(
-    fault: &str,
-    step: usize,
-    known: (&str, u128),
-    arguments: &[&str],
-    ended: impl Fn(&Output, &str),
-) -> usize {
-    at_every(fault, step, Place::new, known, arguments, ended).0
+/// A fault, the step between its places, the fewest times that it occurs, and what it leads to.
+type Case = (&'static str, usize, usize, fn(&Output, &str));
+
+fn at_faults(known: (&str, u128), arguments: &[&str], cases: &[Case]) {
+    for &(fault, step, least, ended) in cases {
+        let (struck, _) = at_every(fault, step, Place::new, known, arguments, ended);
+        assert!(struck >= least, "{fault}: {struck} times");
+    }
 }
 
 /// Standard output is one object: the failure, or the answer if only its files could not be written.
@@ -92,15 +92,8 @@ const USUAL: [&str; 9] =
     ["--no-cache", "--partitioner", "contiguous", "--parts", "5", "--threads", "2", "--output", "out"];
 
 #[test]
-fn a_full_disk_at_any_write() {
-    let struck = at_every_write("write", 1, ROUTERS, &USUAL, disk_is_full);
-    assert!(struck > 60, "{struck} writes");
-}
-
-#[test]
-fn a_kill_at_writes() {
-    let struck = at_every_write("kill", 2, ROUTERS, &USUAL, is_killed);
-    assert!(struck > 30, "{struck} writes");
+fn a_full_disk_or_a_kill_at_writes() {
+    at_faults(ROUTERS, &USUAL, &[("write", 1, 61, disk_is_full), ("kill", 2, 31, is_killed)]);
 }
 
 /// All partitions are built at once unless there is too little memory: here two at a time.
@@ -112,23 +105,15 @@ fn a_kill_at_writes_of_batches() {
 }
 
 #[test]
-fn a_panic_at_writes() {
-    let struck = at_every_write("panic", 3, ROUTERS, &USUAL, a_thread_panicked);
-    assert!(struck > 20, "{struck} writes");
-}
-
-#[test]
-fn a_signal_at_writes() {
-    let struck = at_every_write("term", 3, ROUTERS, &USUAL, is_interrupted_or_done);
-    assert!(struck > 20, "{struck} writes");
+fn a_panic_or_a_signal_at_writes() {
+    let cases: [Case; 2] = [("panic", 3, 21, a_thread_panicked), ("term", 3, 21, is_interrupted_or_done)];
+    at_faults(ROUTERS, &USUAL, &cases);
 }
 
 #[test]
 fn a_reading_that_fails() {
-    let struck = at_every_write("read", 1, ROUTERS, &USUAL, is_done_or_names_the_disk);
-    assert!(struck > 15, "{struck} readings");
-    let struck = at_every_write("damage", 1, ROUTERS, &USUAL, is_right_or_refused);
-    assert!(struck > 10, "{struck} readings");
+    let cases: [Case; 2] = [("read", 1, 16, is_done_or_names_the_disk), ("damage", 1, 11, is_right_or_refused)];
+    at_faults(ROUTERS, &USUAL, &cases);
 }
 
 /// The plain text of a compressed file in such a format waits on disk.
@@ -148,7 +133,7 @@ fn a_copy_of_the_input_that_changes() {
             assert_ne!(output.status.code(), Some(0), "{said}");
         }
     };
-    at_every_write("damage", 1, (path.to_str().unwrap(), MESH.1), &arguments, ended);
+    at_every("damage", 1, Place::new, (path.to_str().unwrap(), MESH.1), &arguments, ended);
     assert!(refused.get() > 3, "{} readings of the copy", refused.get());
 }
 
@@ -156,17 +141,15 @@ fn a_copy_of_the_input_that_changes() {
 #[test]
 fn the_same_where_buckets_are_on_disk() {
     let little = ["--no-cache", "--parts", "3", "--partitioner", "random", "--host-memory", LITTLE, "--threads", "2"];
-    for (fault, first, ended) in [
-        ("write", 11, disk_is_full as fn(&Output, &str)),
-        ("kill", 13, is_killed),
-        ("panic", 17, a_thread_panicked),
-        ("term", 19, is_interrupted_or_done),
-        ("read", 5, is_done_or_names_the_disk),
-        ("damage", 5, is_right_or_refused),
-    ] {
-        let struck = at_every_write(fault, first, ROUTERS, &little, ended);
-        assert!(struck >= 5, "{fault}: {struck} times");
-    }
+    let cases: [Case; 6] = [
+        ("write", 11, 5, disk_is_full),
+        ("kill", 13, 5, is_killed),
+        ("panic", 17, 5, a_thread_panicked),
+        ("term", 19, 5, is_interrupted_or_done),
+        ("read", 5, 5, is_done_or_names_the_disk),
+        ("damage", 5, 5, is_right_or_refused),
+    ];
+    at_faults(ROUTERS, &little, &cases);
 }
 
 /// METIS and its files, spills that are kept, folders elsewhere, the cache.
@@ -179,10 +162,7 @@ fn the_same_with_metis_kept_spills_and_the_cache() {
         Some(0) => assert!(said.contains("cache") && said.contains("goes on without the cache"), "{said}"),
         _ => disk_is_full(output, said),
     };
-    let struck = at_every_write("write", 2, ROUTERS, &kept, ended);
-    assert!(struck > 15, "{struck} writes");
-    let struck = at_every_write("kill", 2, ROUTERS, &kept, is_killed);
-    assert!(struck > 15, "{struck} writes");
+    at_faults(ROUTERS, &kept, &[("write", 2, 16, ended), ("kill", 2, 16, is_killed)]);
 }
 
 /// The triangles at each vertex or on each edge are counted, too: a file for each partition, and in the end the one that was asked for.
@@ -190,16 +170,14 @@ fn at_every_write_of_counts(flag: &str) {
     let vertices = ["--no-cache", "--parts", "4", "--partitioner", "contiguous", flag, "out.tsv"];
     let ranges = ["--no-cache", "--parts", "3", "--partitioner", "rank", flag, "out.tsv"];
     for (arguments, step) in [(vertices, 3), (ranges, 2)] {
-        for (fault, step, least, ended) in [
-            ("write", step, 12, disk_is_full as fn(&Output, &str)),
-            ("kill", 2 * step, 6, is_killed),
-            ("panic", 3 * step, 4, a_thread_panicked),
-        ] {
-            let struck = at_every_write(fault, step, ROUTERS, &arguments, ended);
-            assert!(struck > least, "{fault}: {struck} writes");
-        }
-        at_every_write("read", 4, ROUTERS, &arguments, is_done_or_names_the_disk);
-        at_every_write("damage", 3, ROUTERS, &arguments, is_right_or_refused);
+        let cases: [Case; 5] = [
+            ("write", step, 13, disk_is_full),
+            ("kill", 2 * step, 7, is_killed),
+            ("panic", 3 * step, 5, a_thread_panicked),
+            ("read", 4, 0, is_done_or_names_the_disk),
+            ("damage", 3, 0, is_right_or_refused),
+        ];
+        at_faults(ROUTERS, &arguments, &cases);
     }
 }
 
@@ -222,13 +200,11 @@ fn damaged_counts_are_counted_again() {
 /// A partition whose kept counts are damaged or missing is counted again; the others are not.
 fn are_counted_again(flag: &str, suffix: &str) {
     let arguments = ["--no-cache", "--parts", "5", "--partitioner", "rank", flag, "out.tsv"];
-    let counted = |place: &Place| {
-        files(&place.path("run")).into_iter().filter(|path| path.extension().is_some_and(|found| found == suffix))
-    };
+    let counted = |place: &Place| with_suffix(&place.path("run"), suffix);
     let place = Place::new();
-    let most = |place: &Place| counted(place).count() >= 4 && place.records().len() >= 4;
+    let most = |place: &Place| counted(place).len() >= 4 && place.records().len() >= 4;
     killed_when(&place, &data(COLLABORATION.0), &arguments, most);
-    let kept: Vec<_> = counted(&place).collect();
+    let kept = counted(&place);
     std::fs::remove_file(&kept[0]).unwrap();
     flip(&kept[1], 8 * (std::fs::metadata(&kept[1]).unwrap().len() / 2));
     let (result, said) = place.completes(COLLABORATION, &arguments);
@@ -245,10 +221,7 @@ fn are_counted_again(flag: &str, suffix: &str) {
 fn the_same_where_nothing_is_spilled() {
     let budgets = ["--host-memory", "72MiB", "--device-memory", "512KiB"];
     let ranges = [&["--no-cache", "--partitioner", "rank", "--parts", "4"], &budgets[..]].concat();
-    for (known, arguments, least) in [(COLLABORATION, &ranges[..], 15), (ROUTERS, &["--no-cache"], 25)] {
-        for (fault, ended) in [("write", disk_is_full as fn(&Output, &str)), ("kill", is_killed)] {
-            let struck = at_every_write(fault, 1, known, arguments, ended);
-            assert!(struck > least, "{fault}: {struck} writes");
-        }
+    for (known, arguments, least) in [(COLLABORATION, &ranges[..], 16), (ROUTERS, &["--no-cache"], 26)] {
+        at_faults(known, arguments, &[("write", 1, least, disk_is_full), ("kill", 1, least, is_killed)]);
     }
 }

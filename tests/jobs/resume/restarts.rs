@@ -12,7 +12,7 @@ use trimill::testing::spill::Manifest;
 
 use crate::common::place::{SmallDisk, number_after, stopped_by};
 
-use super::support::{COLLABORATION, FRIENDS, Place, ROUTERS, STRIKES, copy, data, files, stderr};
+use super::support::{COLLABORATION, FRIENDS, Place, ROUTERS, STRIKES, copy, data, files, stderr, with_suffix};
 
 const PARTS: [&str; 7] = ["--partitioner", "contiguous", "--parts", "6", "--no-cache", "--threads", "2"];
 
@@ -42,11 +42,7 @@ pub(crate) fn killed_when(place: &Place, input: &str, arguments: &[&str], wanted
 }
 
 pub(crate) fn spills(place: &Place) -> Vec<PathBuf> {
-    spills_in(place, "run")
-}
-
-fn spills_in(place: &Place, dir: &str) -> Vec<PathBuf> {
-    files(&place.path(dir)).into_iter().filter(|path| path.extension().is_some_and(|it| it == "spill")).collect()
+    with_suffix(&place.path("run"), "spill")
 }
 
 fn names(result: &RunResult) -> Vec<&str> {
@@ -279,7 +275,7 @@ fn folders_elsewhere_are_found_again_and_removed_in_the_end() {
     let folders = ["--spill-dir", "tmp/spill", "--work-dir", "tmp/work"];
     let elsewhere = [&["--partitioner", "contiguous", "--parts", "4", "--no-cache"], &folders[..]].concat();
     killed_when(&place, &data(COLLABORATION.0), &elsewhere, |place| {
-        place.records().len() == 1 && !spills_in(place, "tmp/spill").is_empty()
+        place.records().len() == 1 && !with_suffix(&place.path("tmp/spill"), "spill").is_empty()
     });
     place.resumes(COLLABORATION, &elsewhere, 1);
     assert!(spills(&place).is_empty());

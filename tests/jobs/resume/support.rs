@@ -16,7 +16,7 @@ use trimill::testing::sums::part::{PartCounts, PartKey};
 use trimill::testing::sums::{ByArc, ByRank};
 
 pub(crate) use crate::common::job::typed as data;
-pub(crate) use crate::common::place::{Place, copy, files, stderr};
+pub(crate) use crate::common::place::{Place, copy, files, stderr, with_suffix};
 use crate::common::place::{assert_private, below};
 pub(crate) use crate::common::published::{COLLABORATION, FRIENDS, Known, MESH, ROUTERS, VOTES};
 use crate::common::read_all;

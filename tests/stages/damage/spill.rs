@@ -8,11 +8,8 @@ use crate::spill_support::*;
 
 #[test]
 fn flipped_bits_are_found() {
-    let dir = tempfile::tempdir().unwrap();
     for codec in [Codec::Plain, Codec::Zstd] {
-        let path = tiny().write(dir.path(), "whole.spill", codec, 10).path;
-        let whole = std::fs::read(&path).unwrap();
-        let path = dir.path().join("flipped.spill");
+        let (_dir, path, whole) = written(&tiny(), codec);
         // A bit of each byte, of a compressed one two or three.
         let chosen = |bit: &usize| if codec == Codec::Plain { bit % 8 == bit / 8 % 8 } else { bit.is_multiple_of(3) };
         for bit in (0..8 * whole.len()).filter(chosen) {
@@ -28,16 +25,14 @@ fn flipped_bits_are_found() {
             let error = failure(read);
             assert_eq!(error.kind(), Kind::Data, "bit {bit}: {error}");
             let text = error.to_string();
-            assert!(text.contains("flipped.spill") && text.contains("build"), "bit {bit}: {text}");
+            assert!(text.contains("a.spill") && text.contains("build"), "bit {bit}: {text}");
         }
     }
 }
 
 #[test]
 fn every_cut_and_every_addition_is_found() {
-    let dir = tempfile::tempdir().unwrap();
-    let whole = std::fs::read(tiny().write(dir.path(), "whole.spill", Codec::Zstd, 10).path).unwrap();
-    let path = dir.path().join("cut.spill");
+    let (dir, path, whole) = written(&tiny(), Codec::Zstd);
     for length in 0..whole.len() {
         std::fs::write(&path, &whole[..length]).unwrap();
         let error = failure(opened(&path));
@@ -51,48 +46,36 @@ fn every_cut_and_every_addition_is_found() {
 
 #[test]
 fn another_version_and_another_job_are_named() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = tiny().write(dir.path(), "a.spill", Codec::Zstd, 10).path;
+    let (_dir, path, mut bytes) = written(&tiny(), Codec::Zstd);
     let error = failure(SpillReader::open(&path, Some(1)));
     assert_eq!(error.kind(), Kind::Data);
     assert!(error.to_string().contains("another job"), "{error}");
     assert!(SpillReader::open(&path, None).is_ok());
-    let mut bytes = std::fs::read(&path).unwrap();
     bytes[8] = 1;
-    seal(&mut bytes);
-    std::fs::write(&path, &bytes).unwrap();
-    let error = failure(opened(&path));
+    let error = failure(sealed(&path, &mut bytes));
     assert!(error.to_string().contains("version 1; expected version 2"), "{error}");
 }
 
 #[test]
 fn a_row_that_would_take_gigabytes_is_refused_before_anything_is_allocated() {
-    let dir = tempfile::tempdir().unwrap();
     let partition = Partition { numbered: 4, locals: vec![(3, vec![])], row_blocks: vec![(0..4, vec![vec![]; 3])] };
-    let path = partition.write(dir.path(), "a.spill", Codec::Zstd, 1).path;
-    let mut bytes = std::fs::read(&path).unwrap();
+    let (_dir, path, mut bytes) = written(&partition, Codec::Zstd);
     // Sets the arcs of the resident section's block, which is one row, and its number of bytes.
     let block = u64::from_le_bytes(bytes[104..112].try_into().unwrap()) as usize + 16 + 24 + 48;
     bytes[40..44].copy_from_slice(&u32::MAX.to_le_bytes());
     for at in [block + 16, block + 24] {
         bytes[at..at + 8].copy_from_slice(&(1u64 << 31).to_le_bytes());
     }
-    seal(&mut bytes);
-    std::fs::write(&path, &bytes).unwrap();
-    let error = failure(opened(&path));
+    let error = failure(sealed(&path, &mut bytes));
     assert!(error.to_string().contains("block 1 of 1 rows has 2147483650 values"), "{error}");
 }
 
 #[test]
 fn other_numbers_of_kept_proxies_are_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = tiny().write(dir.path(), "a.spill", Codec::Zstd, 10).path;
-    let mut bytes = std::fs::read(&path).unwrap();
+    let (_dir, path, mut bytes) = written(&tiny(), Codec::Zstd);
     for kept in [0, 4, u64::MAX] {
         bytes[72..80].copy_from_slice(&kept.to_le_bytes());
-        seal(&mut bytes);
-        std::fs::write(&path, &bytes).unwrap();
-        let error = failure(opened(&path)).to_string();
+        let error = failure(sealed(&path, &mut bytes)).to_string();
         assert!(error.contains("the row blocks hold 3 rows and 4 arcs, the header says otherwise"), "{error}");
     }
 }
@@ -100,13 +83,9 @@ fn other_numbers_of_kept_proxies_are_refused() {
 #[test]
 fn a_row_block_with_a_row_too_many_is_found_by_verify() {
     // The rows of proxies 0 and 1 of a row block, shifted by one local: well-formed, but proxy 1 would point at itself.
-    let dir = tempfile::tempdir().unwrap();
-    let partition = Partition {
-        numbered: 4,
-        locals: vec![(3, vec![])],
-        row_blocks: vec![(0..4, vec![vec![], vec![0, 1], vec![]])],
-    };
-    let path = partition.write(dir.path(), "a.spill", Codec::Zstd, 1).path;
+    let row_blocks = vec![(0..4, vec![vec![], vec![0, 1], vec![]])];
+    let partition = Partition { numbered: 4, locals: vec![(3, vec![])], row_blocks };
+    let (_dir, path, _) = written(&partition, Codec::Zstd);
     let error = failure(opened(&path).unwrap().verify(&Control::silent()));
     assert!(error.to_string().contains("row block 0: the row of proxy 1"), "{error}");
 }
@@ -114,16 +93,13 @@ fn a_row_block_with_a_row_too_many_is_found_by_verify() {
 #[test]
 fn blocks_of_a_section_are_read_in_whatever_order_they_lie() {
     // Two blocks of the same bytes, whose places are exchanged.
-    let (dir, many) = (tempfile::tempdir().unwrap(), 1 << 18);
+    let many = 1 << 18;
     let (locals, row_blocks) = (vec![(many, vec![])], vec![(0..many + 1, vec![vec![]; many as usize])]);
     let partition = Partition { numbered: many + 1, locals, row_blocks };
-    let path = partition.write(dir.path(), "a.spill", Codec::Plain, 1).path;
-    let mut bytes = std::fs::read(&path).unwrap();
+    let (_dir, path, mut bytes) = written(&partition, Codec::Plain);
     // They follow three blocks of ranks and one of the local.
     let index = u64::from_le_bytes(bytes[104..112].try_into().unwrap()) as usize;
     let (one, other) = bytes[index + 16 + 24 + 4 * 48..].split_at_mut(48);
     one[..8].swap_with_slice(&mut other[..8]);
-    seal(&mut bytes);
-    std::fs::write(&path, &bytes).unwrap();
-    partition.assert_is_in(&opened(&path).unwrap());
+    partition.assert_is_in(&sealed(&path, &mut bytes).unwrap());
 }

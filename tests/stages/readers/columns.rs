@@ -5,6 +5,7 @@ use trimill::{Backend, ColumnNames, Graph, Kind, Options};
 
 use super::bad_tables::table;
 use super::support::{Folder, work_dir};
+use crate::common::place::with_suffix;
 
 #[test]
 fn the_same_file_with_other_columns_is_another_graph() {
@@ -34,7 +35,5 @@ fn the_same_file_with_other_columns_is_another_graph() {
         assert_eq!(count(Some("c,b")).unwrap(), (1, 0));
     }
     assert_eq!(count(Some("a,d")).unwrap_err().kind(), Kind::Data);
-    let graphs = std::fs::read_dir(folder.path("cache")).unwrap();
-    let kept = graphs.filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|end| end == "trimgraf"));
-    assert_eq!(kept.count(), 4);
+    assert_eq!(with_suffix(&folder.path("cache"), "trimgraf").len(), 4);
 }
