@@ -11,9 +11,9 @@
 
 use std::mem::take;
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
@@ -26,7 +26,7 @@ use super::remaining::{RemainingEdges, is_left};
 use super::triangles::{self, ListScratch};
 use trimill_counting::{FALLEN, Peeling};
 use trimill_system::mapped::zeros;
-use trimill_system::{Control, Result, lock, parallel};
+use trimill_system::{Control, Result, lock, parallel, unpoisoned};
 
 /// Below these numbers of edges or row entries, one thread is used.
 const FEW: usize = 1 << 10;
@@ -171,7 +171,7 @@ impl<'a> OnCores<'a> {
         let tasks = ends.iter().flat_map(|part| self.divide(part, most));
         in_parallel(entries >= FEW_ENTRIES, tasks, |ends| self.take_triangles(ends, level));
         let mut idle = take(&mut self.idle);
-        let scratches = idle.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let scratches = unpoisoned(idle.get_mut());
         let mut steps: Vec<LastStep<'_>> =
             ends.iter().map(LastStep::Settle).chain(falling.iter().map(LastStep::Store)).collect();
         for Scratch { taken, .. } in scratches {

@@ -1,13 +1,13 @@
 //! Parallel loops with long iterations (turns) on the threads of the current pool. All loops here share one copy of rayon's scheduler; copies for
 //! each loop over its iterators were a fifth of this program's machine code. A turn costs some 100 ns, so it should be a block of rows, not a vertex.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
 use crate::error::Result;
-use crate::lock;
+use crate::{lock, unpoisoned};
 
 pub fn each<T: Send>(items: impl IntoIterator<Item = T>, turn: impl Fn(T) + Sync) {
     map(items, turn);
@@ -116,7 +116,7 @@ fn fill<T, R>(slot: &ItemSlot<T, R>, turn: impl FnOnce(T) -> Result<R>) -> Resul
 }
 
 fn made<T, R>(slots: Vec<ItemSlot<T, R>>) -> Vec<R> {
-    slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner).1).collect()
+    slots.into_iter().filter_map(|slot| unpoisoned(slot.into_inner()).1).collect()
 }
 
 /// Calls `turn` with each number below `turns` until one fails. All other loops call this one, so the scheduler is compiled once.
