@@ -20,7 +20,7 @@ use trimill_partitioners::partition::assignment::Assignment;
 use trimill_system::child::Helper;
 use trimill_system::mapped::zeros;
 use trimill_system::text::shown;
-use trimill_system::{Bytes, Control, Error, Result};
+use trimill_system::{Bytes, Control, Error, Result, starts_of};
 
 pub struct Assigner<'a> {
     pub graph: &'a OrientedGraph,
@@ -139,12 +139,7 @@ impl Assigner<'_> {
     /// The graph as METIS reads it: rows by vertex, in memory, at 4 bytes an edge and 8 a vertex.
     fn rows_by_id(&self) -> Result<RowsById> {
         let VertexInfo { order, out_degrees } = self.vertices;
-        let mut end = 0;
-        let ends = out_degrees.iter().map(|&length| {
-            end += u64::from(length);
-            end
-        });
-        let begins: Vec<u64> = std::iter::once(0).chain(ends).collect();
+        let begins = starts_of(out_degrees.iter().map(|&length| u64::from(length)));
         let successors: Vec<AtomicU32> = zeros(self.graph.edges() as usize);
         self.graph.pass(self.block, Direction::Rising, self.control, |block| {
             block.ranks().into_par_iter().with_min_len(256).for_each(|rank| {

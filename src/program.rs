@@ -26,13 +26,13 @@ pub use crate::shards::ShardChoice;
 #[cfg(feature = "cli")]
 pub use trimill_generate::{Family, RowArcs, SUFFIXES};
 pub use trimill_system::control::{NOTE, Silent};
-pub use trimill_system::lock;
 #[cfg(feature = "cli")]
 pub use trimill_system::machine::own_process;
 #[cfg(feature = "cli")]
 pub use trimill_system::mapped::{end_at_once, report_failed_reads};
 pub use trimill_system::text::{plural, printable, shown};
 pub use trimill_system::threads::{WORKER, guarded};
+pub use trimill_system::{lock, unpoisoned};
 
 /// What commands report, as values.
 pub mod report {

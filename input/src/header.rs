@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::ArcSink;
-use trimill_system::{Result, lock};
+use trimill_system::{Result, lock, unpoisoned};
 
 /// What the first line of an edge list is, where the user says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -119,7 +119,7 @@ impl Gather {
     }
 
     pub(super) fn finish(self) -> ArcStatistics {
-        self.rest.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+        unpoisoned(self.rest.into_inner())
     }
 }
 

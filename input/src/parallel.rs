@@ -3,10 +3,10 @@
 //! current pool, of any size, block on no other task, and check for a stop before each chunk.
 
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
-use trimill_system::{Control, Error, Kind, Result, lock, parallel};
+use trimill_system::{Control, Error, Kind, Result, lock, parallel, unpoisoned};
 
 /// The error of the lowest chunk that failed so far. Chunks above it are skipped; those below still run, so that the same input gives the
 /// same error on any number of threads. An error that is not about the data (interrupted, disk full) stops all chunks at once.
@@ -34,7 +34,7 @@ impl FirstError {
     }
 
     fn into_result(self) -> Result<()> {
-        match self.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        match unpoisoned(self.error.into_inner()) {
             Some((_, error)) => Err(error),
             None => Ok(()),
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::ArcSink;
 use super::rows::{AdjacencyRows, RowChunk, read_in_parts};
 use trimill_system::mapped::zeros;
-use trimill_system::{Bytes, Control, Result, lock};
+use trimill_system::{Bytes, Control, Result, lock, unpoisoned};
 
 pub(super) struct RowStore {
     lengths: Vec<AtomicU32>,
@@ -76,7 +76,7 @@ pub(super) struct StoredRows<'a> {
 
 impl StoredRows<'_> {
     pub(super) fn into_successors(self) -> Vec<u32> {
-        let mut successors = self.successors.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut successors = unpoisoned(self.successors.into_inner());
         successors.shrink_to_fit();
         successors
     }

@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
+use trimill_system::starts_of;
 
 const RUN: u32 = 1 << 16;
 
@@ -33,7 +34,7 @@ pub fn contiguous_by_weight(vertices: u32, parts: u32, weight: impl Fn(u32) -> u
     let ids = |run| ids_of(run, RUN, vertices);
     let weigh = |run| ids(run).map(|id| u128::from(weight(id))).sum();
     let weights: Vec<u128> = (0..vertices.div_ceil(RUN)).into_par_iter().map(weigh).collect();
-    let starts: Vec<u128> = weights.iter().scan(0, |sum, &own| Some(std::mem::replace(sum, *sum + own))).collect();
+    let starts = starts_of(weights);
     let mut parts_of = vec![0; vertices as usize];
     parts_of.par_chunks_mut(RUN as usize).zip(starts).enumerate().for_each(|(run, (parts_of, mut before))| {
         let (mut part, mut end) = (0, 0);

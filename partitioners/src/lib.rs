@@ -45,11 +45,8 @@ pub struct RowsById {
 impl RowsById {
     #[cfg(feature = "testing")]
     pub fn of(rows: &[Vec<u32>]) -> Self {
-        let ends = rows.iter().scan(0, |end, row| {
-            *end += row.len() as u64;
-            Some(*end)
-        });
-        Self { begins: std::iter::once(0).chain(ends).collect(), successors: rows.concat() }
+        let begins = trimill_system::starts_of(rows.iter().map(|row| row.len() as u64));
+        Self { begins, successors: rows.concat() }
     }
 
     pub fn vertices(&self) -> u32 {

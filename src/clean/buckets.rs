@@ -14,6 +14,7 @@ use super::sort::sort_pairs;
 use trimill_graph::arcs::{self, LEAST_BITS, MOST_BYTES};
 use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
 use trimill_system::mapped::zeros;
+use trimill_system::parallel::IdleValues;
 use trimill_system::{Bytes, Error, Result, lock};
 
 /// Keys that a thread stages for a bucket before it locks the bucket to add them.
@@ -28,9 +29,8 @@ const RUN: std::ops::Range<u64> = 1 << 10..1 << 17;
 #[derive(Default)]
 pub struct Buckets {
     buckets: Vec<Mutex<KeyBucket>>,
-    /// Staging areas, and memory for making runs, that are free for reuse.
-    idle: Mutex<Vec<StagedKeys>>,
-    makers: Mutex<Vec<RunMaker>>,
+    staged: IdleValues<StagedKeys>,
+    makers: IdleValues<RunMaker>,
     /// Keys of a chunk, and the most keys of a run.
     chunk: usize,
     run: usize,
@@ -110,31 +110,26 @@ impl Buckets {
 
     /// Adds keys, each with its bucket. Thread-safe.
     pub fn extend(&self, items: impl Iterator<Item = (usize, u64)>) -> Result<()> {
-        let mut stage = lock(&self.idle).pop().unwrap_or_else(|| StagedKeys {
-            keys: vec![0; self.buckets.len() * STAGED],
-            fill: vec![0; self.buckets.len()],
-        });
-        let mut result = Ok(());
-        for (bucket, key) in items {
-            let fill = stage.fill[bucket] as usize;
-            stage.keys[bucket * STAGED + fill] = key;
-            if fill + 1 < STAGED {
-                stage.fill[bucket] = fill as u16 + 1;
-            } else {
-                stage.fill[bucket] = 0;
-                result = self.append(bucket, &stage.keys[bucket * STAGED..][..STAGED]);
-                if result.is_err() {
-                    break;
+        let many = self.buckets.len();
+        let new = || StagedKeys { keys: vec![0; many * STAGED], fill: vec![0; many] };
+        self.staged.with(new, |stage| {
+            for (bucket, key) in items {
+                let fill = stage.fill[bucket] as usize;
+                stage.keys[bucket * STAGED + fill] = key;
+                if fill + 1 < STAGED {
+                    stage.fill[bucket] = fill as u16 + 1;
+                } else {
+                    stage.fill[bucket] = 0;
+                    self.append(bucket, &stage.keys[bucket * STAGED..][..STAGED])?;
                 }
             }
-        }
-        lock(&self.idle).push(stage);
-        result
+            Ok(())
+        })
     }
 
     /// Adds the keys that are still staged. To be called once, after the last `extend`, before buckets are taken.
     pub fn flush(&self) -> Result<()> {
-        for stage in lock(&self.idle).drain(..) {
+        for stage in self.staged.take_all() {
             for bucket in 0..self.buckets.len() {
                 self.append(bucket, &stage.keys[bucket * STAGED..][..stage.fill[bucket] as usize])?;
             }
@@ -197,22 +192,23 @@ impl Buckets {
 
     /// Makes runs of all whole chunks of a bucket.
     fn encode(&self, slot: &mut KeyBucket) {
-        let (mut maker, before) = (lock(&self.makers).pop().unwrap_or_default(), slot.runs.len());
-        for chunk in slot.full.drain(..) {
-            let mut rest = &chunk[..];
-            while !rest.is_empty() {
-                let (now, after) = rest.split_at(rest.len().min(self.run - maker.keys.len()));
-                maker.keys.extend_from_slice(now);
-                rest = after;
-                if maker.keys.len() == self.run {
-                    slot.runs.push(maker.run(self.hash));
+        let before = slot.runs.len();
+        self.makers.with(RunMaker::default, |maker| {
+            for chunk in slot.full.drain(..) {
+                let mut rest = &chunk[..];
+                while !rest.is_empty() {
+                    let (now, after) = rest.split_at(rest.len().min(self.run - maker.keys.len()));
+                    maker.keys.extend_from_slice(now);
+                    rest = after;
+                    if maker.keys.len() == self.run {
+                        slot.runs.push(maker.run(self.hash));
+                    }
                 }
             }
-        }
-        if !maker.keys.is_empty() {
-            slot.runs.push(maker.run(self.hash));
-        }
-        lock(&self.makers).push(maker);
+            if !maker.keys.is_empty() {
+                slot.runs.push(maker.run(self.hash));
+            }
+        });
         let more: u64 = slot.runs[before..].iter().map(|run| run.bytes.held()).sum();
         slot.encoded += more;
         self.encoded.fetch_add(more, Ordering::Relaxed);

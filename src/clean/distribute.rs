@@ -1,11 +1,14 @@
 //! Distributes arcs to buckets.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
 use super::buckets::Buckets;
 use super::classes::ArcClasses;
 use super::ids::Seen;
 use super::ranges::IdRanges;
+use super::unite::ArcsRead;
+use trimill_input::arcs::SourceFacts;
 use trimill_input::{ArcSink, around_tail, expand};
 use trimill_system::{Error, Result};
 
@@ -29,10 +32,23 @@ impl<'a, F: Fn(u64) -> Option<u64> + Sync> Distribute<'a, F> {
         Self { buckets, classes, rename, seen, end, loops, overflow }
     }
 
-    /// The buckets, their classes, and the number of loops.
-    pub(super) fn finish(self) -> Result<(Buckets, ArcClasses, u64)> {
+    /// The `arcs` that were read since `start`, as if each id below `range` were a vertex.
+    pub(super) fn finish(self, facts: &SourceFacts, arcs: u64, range: u64, start: Instant) -> Result<ArcsRead> {
+        let reading = start.elapsed();
         self.buckets.flush()?;
-        Ok((self.buckets, self.classes, self.loops.into_inner()))
+        Ok(ArcsRead {
+            buckets: self.buckets,
+            classes: self.classes,
+            range,
+            table: None,
+            arcs,
+            loops: self.loops.into_inner(),
+            declared: facts.declared_vertices.unwrap_or(range),
+            first_id: facts.first_id,
+            lines: facts.declared_vertices,
+            symmetric: facts.symmetric,
+            reading,
+        })
     }
 }
 

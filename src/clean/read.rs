@@ -74,25 +74,17 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         }
         if may_index && fits(by_id) {
             let first_id = facts.declared_vertices.map_or(first.min(1), |_| facts.first_id);
-            let reading = start.elapsed();
-            let (buckets, classes, loops) = plain.finish()?;
+            let read = plain.finish(&facts, arcs, range, start)?;
             // Nothing was known of a pipe before.
             if facts.is_read_once {
                 let graph = GraphToPrepare { form: InputForm::Arcs, ids: range, arcs, edges: arcs, row_bytes: None };
                 space.expect_after(READ, &graph, control);
             }
             return Ok(ArcsRead {
-                buckets,
-                classes,
-                range,
-                table: None,
-                arcs,
-                loops,
                 declared: facts.declared_vertices.unwrap_or(distinct),
                 first_id,
                 lines: facts.declared_vertices.or(Some(range.saturating_sub(first_id))),
-                symmetric: facts.symmetric,
-                reading,
+                ..read
             });
         }
     }
@@ -122,10 +114,11 @@ fn read_by_table(
         return Err(refused_ids(source, space, arcs, &distinct));
     }
     let table = distinct.finish();
-    if table.len() as u64 > MOST_VERTICES {
-        return Err(too_many(source, table.len() as u64));
+    let n = table.len() as u64;
+    if n > MOST_VERTICES {
+        return Err(too_many(source, n));
     }
-    let shares = space.beside(&needs(IdCount::Ranked(table.len() as u64), arcs, space))?;
+    let shares = space.beside(&needs(IdCount::Ranked(n), arcs, space))?;
     let rank = |id| table.binary_search(&id).ok().map(|i| i as u64);
     let facts = source.facts();
     let classes = ArcClasses::Hash(PairHash::new(shares.class_count(facts.arcs_at_most)));
@@ -135,23 +128,8 @@ fn read_by_table(
     if ranked.overflow.load(Ordering::Relaxed) {
         return Err(changed(source.name(), "it has other ids"));
     }
-    let arcs = scanned?;
-    let n = table.len() as u64;
-    let reading = start.elapsed();
-    let (buckets, classes, loops) = ranked.finish()?;
-    Ok(ArcsRead {
-        buckets,
-        classes,
-        range: n,
-        table: Some(table),
-        arcs,
-        loops,
-        declared: facts.declared_vertices.unwrap_or(n),
-        first_id: facts.first_id,
-        lines: facts.declared_vertices,
-        symmetric: facts.symmetric,
-        reading,
-    })
+    let read = ranked.finish(&facts, scanned?, n, start)?;
+    Ok(ArcsRead { table: Some(table), ..read })
 }
 
 fn refused_ids(source: &dyn ArcSource, space: Workspace<'_>, arcs: u64, distinct: &Distinct) -> Error {

@@ -10,14 +10,14 @@ mod clustering;
 mod neighbourhoods;
 mod trussness;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use rayon::prelude::*;
 
 use crate::report::{InputReport, VerifyReport};
 use neighbourhoods::STEPS;
 use trimill_input::ArcSink;
-use trimill_system::{Control, Result, parallel};
+use trimill_system::{Control, Result, lock, parallel, unpoisoned};
 
 #[cfg(feature = "testing")]
 pub use brute_force::{BRUTE_FORCE_IDS, brute_force};
@@ -39,7 +39,7 @@ pub struct Verifier(Mutex<Vec<(u64, u64)>>);
 
 impl ArcSink for Verifier {
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(batch);
+        lock(&self.0).extend_from_slice(batch);
         Ok(())
     }
 }
@@ -70,7 +70,7 @@ impl Verifier {
         per_edge: bool,
         control: &Control,
     ) -> Result<(VerifyReport, VerifiedVertices, VerifiedEdges)> {
-        let mut arcs = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut arcs = unpoisoned(self.0.into_inner());
         let mut input = InputReport { arcs: arcs.len() as u64, ..InputReport::default() };
 
         let largest_id = arcs.par_iter().map(|&(tail, head)| tail.max(head)).max();

@@ -10,7 +10,7 @@ use crate::job::{Backend, Job};
 use crate::report::GenerateReport;
 use trimill_generate::{BaseGraph, Family, GeneratedFile, RowArcs, generate_file};
 use trimill_graph::{Direction, OrientedGraph};
-use trimill_system::{Bytes, Control, Result, parallel, threads};
+use trimill_system::{Bytes, Control, Result, parallel, starts_of, threads};
 
 /// A graph to be made.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,7 +72,7 @@ fn base(mut job: Job, control: &Control) -> Result<BaseGraph> {
 /// Reads `graph` twice.
 fn cleaned(graph: &OrientedGraph, triangles: u128, control: &Control) -> Result<BaseGraph> {
     let order = graph.order()?;
-    let mut begins = vec![0u64; graph.vertices() as usize + 1];
+    let mut lengths = vec![0u64; graph.vertices() as usize];
     let each = |edge: &mut (dyn FnMut(u32, u32) + Send)| {
         graph.pass(Bytes::mib(16), Direction::Rising, control, |block| {
             for rank in block.ranks() {
@@ -83,10 +83,8 @@ fn cleaned(graph: &OrientedGraph, triangles: u128, control: &Control) -> Result<
             Ok(())
         })
     };
-    each(&mut |u, _| begins[u as usize + 1] += 1)?;
-    for vertex in 1..begins.len() {
-        begins[vertex] += begins[vertex - 1];
-    }
+    each(&mut |u, _| lengths[u as usize] += 1)?;
+    let begins = starts_of(lengths);
     let (mut next, mut neighbours) = (begins.clone(), vec![0; graph.edges() as usize]);
     each(&mut |u, v| {
         neighbours[next[u as usize] as usize] = v;

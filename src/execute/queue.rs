@@ -2,11 +2,11 @@
 //! (backpressure). Each item has one taker at a time, as a [`TakenItem`], until it is finished. Takers wait as long as an item may be requeued.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex};
 
 use trimill_counting::EdgeShare;
 use trimill_partitioners::build::BuiltPartition;
-use trimill_system::lock;
+use trimill_system::{lock, unpoisoned};
 
 /// What the queue of a job holds.
 pub(super) enum Item {
@@ -64,8 +64,7 @@ impl<T> Queue<T> {
     /// Puts an item at the end; blocks while the queue is full. `false` if all takers have left.
     pub(super) fn put(&self, item: T) -> bool {
         let full = |state: &mut QueueState<T>| state.takers > 0 && state.waiting.len() >= self.room;
-        let waited = self.changed.wait_while(lock(&self.state), full);
-        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut state = unpoisoned(self.changed.wait_while(lock(&self.state), full));
         let accepted = state.takers > 0;
         if accepted {
             state.waiting.push_back(item);
@@ -82,8 +81,8 @@ impl<T> Queue<T> {
     /// Takes the first item; blocks while there is none and one may come. None: all are finished.
     pub(super) fn take(&self) -> Option<TakenItem<'_, T>> {
         let nothing_yet = |state: &mut QueueState<T>| state.waiting.is_empty() && (state.open || state.taken > 0);
-        let waited = self.changed.wait_while(lock(&self.state), nothing_yet);
-        self.next(&mut waited.unwrap_or_else(PoisonError::into_inner))
+        let mut state = unpoisoned(self.changed.wait_while(lock(&self.state), nothing_yet));
+        self.next(&mut state)
     }
 
     pub(super) fn take_now(&self) -> Option<TakenItem<'_, T>> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex};
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -12,7 +12,7 @@ use trimill_graph::BlockEntry;
 use trimill_graph::rows::put_block;
 use trimill_graph::writing::RowsWritten;
 use trimill_system::threads::{WORKER, guarded};
-use trimill_system::{Result, lock};
+use trimill_system::{Result, lock, unpoisoned};
 
 /// Buckets, for each thread, that may be made ahead of the first incomplete one.
 const AHEAD: usize = 2;
@@ -75,7 +75,7 @@ impl BlocksInOrder {
     }
 
     pub(crate) fn finish(self) -> RowsWritten {
-        self.joined.into_inner().unwrap_or_else(PoisonError::into_inner).rows
+        unpoisoned(self.joined.into_inner()).rows
     }
 
     pub(crate) fn arcs(&self) -> u64 {
@@ -85,8 +85,7 @@ impl BlocksInOrder {
     /// Blocks until all buckets before this one, except the last `ahead`, were added (backpressure). `false`: a thread failed.
     fn reaches(&self, bucket: usize, ahead: usize) -> bool {
         let far = |joined: &mut JoinedBlocks| !joined.failed && bucket > joined.next + ahead;
-        let joined = self.changed.wait_while(lock(&self.joined), far);
-        !joined.unwrap_or_else(PoisonError::into_inner).failed
+        !unpoisoned(self.changed.wait_while(lock(&self.joined), far)).failed
     }
 
     fn add(&self, bucket: usize, made: BucketBlocks) -> Vec<(u64, Vec<u8>)> {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use super::UsedIds;
 use trimill_graph::file::Layout;
@@ -10,7 +10,7 @@ use trimill_graph::names::Names;
 use trimill_graph::writing::{GraphWriter, RowsWritten};
 use trimill_graph::{BlockBytes, DegreeRun, MemorySections, OrientedGraph};
 use trimill_system::disk::{DiskNeed, NewFile, check_room};
-use trimill_system::{Bytes, Error, Result, lock, parallel};
+use trimill_system::{Bytes, Error, Result, lock, parallel, unpoisoned};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Destination<'a> {
@@ -140,8 +140,7 @@ impl MemoryBlocks<'_> {
         if let Some(writer) = self.writer.into_inner() {
             return writer.finish(&rows, degrees, source()?).map(MadeGraph::File);
         }
-        let HeldBlocks { vertices, blocks: mut chunks, .. } =
-            self.held.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let HeldBlocks { vertices, blocks: mut chunks, .. } = unpoisoned(self.held.into_inner());
         chunks.sort_unstable_by_key(|chunk| chunk.position);
         source()?;
         let (order, ids) = vertices.map_or((Vec::new(), None), |vertices| (vertices.order, vertices.ids));

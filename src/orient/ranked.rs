@@ -13,7 +13,7 @@ use trimill_graph::writing::RowsWritten;
 use trimill_system::control::Task;
 use trimill_system::mapped::zeros;
 use trimill_system::memory::SharedBudget;
-use trimill_system::{Bytes, Result};
+use trimill_system::{Bytes, Result, starts_of};
 
 pub(super) struct RankedArcs {
     pub(super) blocks: BlockBuckets,
@@ -71,14 +71,7 @@ impl RankedArcs {
 fn rows<'a>(keys: &[Vec<u64>], start: u32, lengths: &mut [u32], successors: &'a mut [u32]) -> &'a [u32] {
     let place = |key: u64| ((key >> 32) as u32 - start) as usize;
     keys.iter().flatten().for_each(|&key| lengths[place(key)] += 1);
-    let mut end = 0;
-    let mut next: Vec<u32> = lengths
-        .iter()
-        .map(|length| {
-            end += length;
-            end - length
-        })
-        .collect();
+    let mut next = starts_of(lengths.iter().copied());
     for chunk in keys {
         for &key in chunk {
             let next = &mut next[place(key)];

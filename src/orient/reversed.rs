@@ -12,6 +12,7 @@ use trimill_graph::leb128::{numbers, put};
 use trimill_input::rows::RowChunk;
 use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
 use trimill_system::memory::{SharedBudget, TakenMemory};
+use trimill_system::parallel::IdleValues;
 use trimill_system::{Bytes, Error, Result, lock};
 
 const STAGED: usize = 2048;
@@ -39,7 +40,7 @@ pub(super) struct ReversedArcs {
     taken: Mutex<usize>,
     end: AtomicU32,
     waiting: Vec<Mutex<ReversedBucket>>,
-    idle: Mutex<Vec<StagedBuckets>>,
+    staged: IdleValues<StagedBuckets>,
     /// The most bytes in memory if some heads are left out, and in the file.
     beside_rows: Bytes,
     on_disk: u64,
@@ -166,7 +167,7 @@ impl ReversedArcs {
             first_ids,
             of_chunk,
             waiting,
-            idle: Mutex::default(),
+            staged: IdleValues::default(),
             beside_rows,
             ids: ids as u32,
             // The graph file may have taken disk space since, but no arc may be left out.
@@ -180,16 +181,14 @@ impl ReversedArcs {
         *lock(&self.taken)
     }
 
-    /// A staging area for a thread that adds a chunk of rows, to be returned by [`Self::give_back`].
-    pub(super) fn stage(&self) -> StagedBuckets {
+    /// Runs `work`, which adds a chunk of rows, with a staging area.
+    pub(super) fn with_stage<R>(&self, work: impl FnOnce(&mut StagedBuckets) -> R) -> R {
         let new =
             || StagedBuckets { buckets: vec![StagedArcs::default(); self.waiting.len()], ..StagedBuckets::default() };
-        lock(&self.idle).pop().unwrap_or_else(new)
-    }
-
-    pub(super) fn give_back(&self, mut staged: StagedBuckets) {
-        staged.chunks += 1;
-        lock(&self.idle).push(staged);
+        self.staged.with(new, |staged| {
+            staged.chunks += 1;
+            work(staged)
+        })
     }
 
     /// Adds the arcs of a row, except loops, to the buckets of their heads. False: heads do not ascend, or one is no id.
@@ -292,8 +291,7 @@ impl ReversedArcs {
     }
 
     pub(super) fn finish(&self) -> Result<()> {
-        let staged = std::mem::take(&mut *lock(&self.idle));
-        let mut all = staged.into_iter().flat_map(|staged| staged.buckets.into_iter().enumerate());
+        let mut all = self.staged.take_all().into_iter().flat_map(|staged| staged.buckets.into_iter().enumerate());
         all.try_for_each(|(bucket, mut of)| if of.bytes.is_empty() { Ok(()) } else { self.flush(bucket, &mut of) })
     }
 

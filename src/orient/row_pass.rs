@@ -7,7 +7,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::blocks::sort_row;
-use super::waiting::{WaitingRows, encode_row};
+use super::waiting::{StagedRows, WaitingRows, encode_row};
 use trimill_counting::VertexSet;
 use trimill_input::rows::{AdjacencyRows, RowChunk};
 use trimill_system::control::{Control, Task};
@@ -65,7 +65,7 @@ impl RowInputs<'_> {
             let sums = parallel::try_map_with(of_band, RowScratch::default, |scratch, chunk| {
                 control.check()?;
                 let sums = match clean.load(Ordering::Relaxed) {
-                    true => pass.orient_chunk(&chunk, scratch)?,
+                    true => waiting.with_stage(|stage| pass.orient_chunk(&chunk, scratch, stage))?,
                     false => None,
                 };
                 if sums.is_none() {
@@ -102,10 +102,10 @@ impl RowPass<'_> {
     }
 
     /// `None` if the rows are not clean.
-    fn orient_chunk(&self, chunk: &RowChunk, scratch: &mut RowScratch) -> Result<Option<RowSums>> {
+    fn orient_chunk(&self, chunk: &RowChunk, scratch: &mut RowScratch, to: &mut StagedRows) -> Result<Option<RowSums>> {
         let RowInputs { rows, rank_of, present, .. } = self.input;
         let mut memory = std::mem::take(&mut scratch.memory);
-        let (mut stage, mut sums) = (self.waiting.stage(), RowSums::default());
+        let mut sums = RowSums::default();
         let mut vertices = present.iter(chunk.ids.start as u32..chunk.ids.end as u32);
         let mut row = InputRow::default();
         let mut at = chunk.arcs.start;
@@ -142,14 +142,13 @@ impl RowPass<'_> {
                     if !scratch.kept.is_empty() {
                         sort_row(&mut scratch.kept);
                         encode_row(&mut scratch.kept, &mut scratch.encoded);
-                        self.waiting.add(row.rank, scratch.kept.len() as u32, &scratch.encoded, &mut stage)?;
+                        self.waiting.add(row.rank, scratch.kept.len() as u32, &scratch.encoded, to)?;
                     }
                 }
             }
             Ok(true)
         })?;
         scratch.memory = memory;
-        self.waiting.give_back(stage);
         for row in unsorted {
             clean = clean && self.is_distinct(&row)?;
         }

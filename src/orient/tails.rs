@@ -147,15 +147,15 @@ impl<'a> RowsToReverse<'a> {
         let sound = AtomicBool::new(true);
         parallel::try_each_with(&self.chunks, Vec::new, |row: &mut Vec<u32>, chunk| {
             task.check()?;
-            let mut staged = reversed.stage();
-            self.each_row(chunk, row, &mut |id, row| {
-                let ascends = reversed.add(id, row, &mut staged)?;
-                if !ascends {
-                    sound.store(false, Ordering::Relaxed);
-                }
-                Ok(ascends)
+            reversed.with_stage(|staged| {
+                self.each_row(chunk, row, &mut |id, row| {
+                    let ascends = reversed.add(id, row, staged)?;
+                    if !ascends {
+                        sound.store(false, Ordering::Relaxed);
+                    }
+                    Ok(ascends)
+                })
             })?;
-            reversed.give_back(staged);
             task.advance(chunk.whole.arcs.end - chunk.whole.arcs.start);
             Ok(())
         })?;

@@ -7,15 +7,15 @@
 
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{PoisonError, RwLock};
+use std::sync::RwLock;
 
 use super::tails::{BandTails, RowsToReverse, read_tails};
 use crate::clean::Shares;
 use trimill_input::changed;
 use trimill_input::rows::{AdjacencyRows, RowChunk};
-use trimill_system::Result;
 use trimill_system::control::{Control, NOTE};
 use trimill_system::mapped::zeros;
+use trimill_system::{Result, unpoisoned};
 
 pub(super) struct UnitedRows<'a> {
     /// What errors call the input.
@@ -77,7 +77,7 @@ impl AdjacencyRows for UnitedRows<'_> {
 
     fn enter(&self, band: usize, control: &Control) -> Result<u64> {
         let chunks = &self.bands[band];
-        let mut tails = self.tails.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tails = unpoisoned(self.tails.write());
         if tails.chunks != *chunks {
             // Drops the old band first, whose memory the new one needs.
             *tails = BandTails::default();
@@ -95,7 +95,7 @@ impl AdjacencyRows for UnitedRows<'_> {
     ) -> Result<()> {
         let chunks = &self.rows.chunks;
         let i = chunks.partition_point(|other| other.whole.ids.start <= chunk.ids.start).saturating_sub(1);
-        let of_band = self.tails.read().unwrap_or_else(PoisonError::into_inner);
+        let of_band = unpoisoned(self.tails.read());
         let mut bucket = of_band.buckets(i).start;
         let (mut bytes, mut at) = (of_band.of(bucket)?, 0);
         let (mut tails, mut united) = (Vec::new(), Vec::new());

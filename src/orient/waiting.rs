@@ -23,6 +23,7 @@ use trimill_graph::sequence::{self, NumberSequence, Wrong};
 use trimill_system::control::Task;
 use trimill_system::mapped::zeros;
 use trimill_system::memory::SharedBudget;
+use trimill_system::parallel::IdleValues;
 use trimill_system::{Bytes, Result, lock};
 
 /// The fewest successors of a row that is stored as a sequence.
@@ -36,8 +37,7 @@ const CHUNK: Range<u64> = STAGED as u64..64 << 10;
 pub(super) struct WaitingRows {
     pub(super) blocks: BlockBuckets,
     buckets: Vec<Mutex<RowBucket>>,
-    /// Staging areas that are free for reuse.
-    idle: Mutex<Vec<StagedRows>>,
+    staged: IdleValues<StagedRows>,
     chunk: usize,
     most: u64,
     held: AtomicU64,
@@ -84,7 +84,7 @@ impl WaitingRows {
         Self {
             blocks,
             buckets: (0..buckets).map(|_| Mutex::default()).collect(),
-            idle: Mutex::default(),
+            staged: IdleValues::default(),
             chunk,
             most: most.get(),
             held: AtomicU64::new(0),
@@ -104,18 +104,11 @@ impl WaitingRows {
         lock(&self.taking).end < self.buckets.len()
     }
 
-    /// A staging area for a thread that adds rows, to be returned by [`Self::give_back`].
-    pub(super) fn stage(&self) -> StagedRows {
-        let new = || StagedRows {
-            bytes: vec![0; self.buckets.len() * STAGED],
-            ends: vec![0; self.buckets.len()],
-            record: Vec::new(),
-        };
-        lock(&self.idle).pop().unwrap_or_else(new)
-    }
-
-    pub(super) fn give_back(&self, stage: StagedRows) {
-        lock(&self.idle).push(stage);
+    /// Runs `work`, which adds rows, with a staging area.
+    pub(super) fn with_stage<R>(&self, work: impl FnOnce(&mut StagedRows) -> R) -> R {
+        let many = self.buckets.len();
+        let new = || StagedRows { bytes: vec![0; many * STAGED], ends: vec![0; many], record: Vec::new() };
+        self.staged.with(new, work)
     }
 
     /// Adds a row of `length` successors, as [`encode_row`] encodes them. Rows that are not wanted are dropped.
@@ -194,12 +187,11 @@ impl WaitingRows {
         Ok(())
     }
 
-    /// Ends a pass over the input: adds what is in staging areas, for which the largest ranks may have to be left out.
+    /// Ends a pass over the input: adds what is in staging areas, for which the largest ranks may have to be left out, and frees these areas.
     pub(super) fn flush(&self) -> Result<()> {
-        for stage in lock(&self.idle).iter_mut() {
-            for (bucket, end) in stage.ends.iter_mut().enumerate() {
-                self.append(bucket, &[&stage.bytes[bucket * STAGED..][..*end as usize]])?;
-                *end = 0;
+        for stage in self.staged.take_all() {
+            for (bucket, &end) in stage.ends.iter().enumerate() {
+                self.append(bucket, &[&stage.bytes[bucket * STAGED..][..end as usize]])?;
             }
         }
         Ok(())
@@ -207,10 +199,6 @@ impl WaitingRows {
 
     /// Makes the file blocks of the rows that this pass has taken; `write` is called as by [`BlocksInOrder::add_all`].
     pub(super) fn rows(&self, in_order: &BlocksInOrder, write: &Write<'_>, task: &Task) -> Result<()> {
-        // Frees memory for the next stage, unless there is another pass.
-        if !self.has_left_out() {
-            lock(&self.idle).clear();
-        }
         let make = |bucket: usize| {
             task.check()?;
             let rows = self.blocks.ranks(bucket).len() as u64;

@@ -2,7 +2,7 @@
 //! full buffers are queued in memory, within their share, so that reading is not blocked.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use trimill_kernels::engine::HostWords;
 use trimill_kernels::prepare::{DeviceArcs, MOST_ID_BITS, RunStore};
@@ -14,7 +14,7 @@ use crate::clean::buckets::bytes_on_disk;
 use crate::clean::ids::Seen;
 use trimill_input::{ArcSink, around_tail};
 use trimill_system::mapped::zeros;
-use trimill_system::{Bytes, Error, Result, disk, lock, parallel};
+use trimill_system::{Bytes, Error, Result, disk, lock, parallel, unpoisoned};
 
 /// Arcs of a device buffer: large enough to be copied from directly. Fewer in tests, so that rows cross buffers.
 const BUFFER: usize = if cfg!(feature = "testing") { 1 << 11 } else { 1 << 18 };
@@ -125,7 +125,7 @@ impl<'d> Collect<'d> {
             Ok(())
         };
         parallel::try_each(0..rayon::current_num_threads(), send).map_err(Stop::Unfit)?;
-        match self.state.into_inner().unwrap_or_else(PoisonError::into_inner).device {
+        match unpoisoned(self.state.into_inner()).device {
             SortingDevice::Started(arcs) => Ok(*arcs),
             _ => Err(Stop::Unfit(refusal())),
         }

@@ -2,12 +2,12 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 use trimill_graph::arcs;
 use trimill_kernels::prepare::{RunStore, StoredRun};
 use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
-use trimill_system::{Bytes, Error};
+use trimill_system::{Bytes, Error, unpoisoned};
 
 pub(super) struct EncodedRuns {
     limit: Arc<MemoryLimit>,
@@ -50,14 +50,14 @@ impl RunStore for EncodedRuns {
 impl StoredRun for EncodedRun {
     fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
         let part = RunPart { begin: at, bytes: self.overflow.put(bytes.to_vec()).map_err(told)? };
-        let mut parts = self.parts.write().unwrap_or_else(PoisonError::into_inner);
+        let mut parts = unpoisoned(self.parts.write());
         let behind = parts.partition_point(|part| part.begin < at);
         parts.insert(behind, part);
         Ok(())
     }
 
     fn read(&self, at: u64, mut bytes: &mut [u8]) -> io::Result<()> {
-        let parts = self.parts.read().unwrap_or_else(PoisonError::into_inner);
+        let parts = unpoisoned(self.parts.read());
         let (first, mut at) = (parts.partition_point(|part| part.begin + part.bytes.length() <= at), at);
         for part in &parts[first..] {
             if bytes.is_empty() {
@@ -80,7 +80,7 @@ impl StoredRun for EncodedRun {
 
 impl Drop for EncodedRun {
     fn drop(&mut self) {
-        let parts = self.parts.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let parts = unpoisoned(self.parts.get_mut());
         self.overflow.limit.release(parts.iter().map(|part| part.bytes.held()).sum());
     }
 }

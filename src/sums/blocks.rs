@@ -4,14 +4,14 @@
 use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{PoisonError, RwLock};
+use std::sync::RwLock;
 
 use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{CountedKeys, SumKey};
 use trimill_system::mapped::LockedBlocks;
-use trimill_system::{Bytes, Error, Result, disk, parallel};
+use trimill_system::{Bytes, Error, Result, disk, parallel, unpoisoned};
 
 #[derive(Debug)]
 pub struct Sums<K: SumKey> {
@@ -64,9 +64,11 @@ impl<K: SumKey> Sums<K> {
     pub fn put(&self, block: usize, sums: Vec<K::Count>) -> Result<()> {
         assert_eq!(sums.len(), self.len(block), "block {block}");
         match &self.blocks {
-            SumBlocks::Memory(blocks) => read(blocks).change(block, |values| values.copy_from_slice(&sums)),
+            SumBlocks::Memory(blocks) => {
+                unpoisoned(blocks.read()).change(block, |values| values.copy_from_slice(&sums))
+            }
             SumBlocks::File { file, dir, written } => {
-                let mut written = write(&written[block]);
+                let mut written = unpoisoned(written[block].write());
                 disk::write_at(file, dir, cast_slice(&sums), Self::position(block))?;
                 *written = Some(xxh3_64(cast_slice(&sums)));
             }
@@ -86,7 +88,7 @@ impl<K: SumKey> Sums<K> {
         parallel::try_map_with(self.all_blocks(), Vec::new, |buffer, block| {
             let first = block as u64 * K::BLOCK;
             if let SumBlocks::Memory(blocks) = &self.blocks {
-                return read(blocks).read(block, |sums| visit(first, sums));
+                return unpoisoned(blocks.read()).read(block, |sums| visit(first, sums));
             }
             buffer.resize(self.len(block), K::Count::zeroed());
             self.read_block(block, 0, buffer)?;
@@ -97,8 +99,8 @@ impl<K: SumKey> Sums<K> {
     /// Zeroes all sums and frees their memory.
     pub fn clear(&self) {
         match &self.blocks {
-            SumBlocks::Memory(blocks) => *write(blocks) = Self::zeros(self.keys),
-            SumBlocks::File { written, .. } => written.iter().for_each(|written| *write(written) = None),
+            SumBlocks::Memory(blocks) => *unpoisoned(blocks.write()) = Self::zeros(self.keys),
+            SumBlocks::File { written, .. } => written.iter().for_each(|written| *unpoisoned(written.write()) = None),
         }
     }
 
@@ -150,9 +152,9 @@ impl<K: SumKey> Sums<K> {
         change: impl FnOnce(&mut [K::Count]) -> Result<()>,
     ) -> Result<()> {
         match &self.blocks {
-            SumBlocks::Memory(blocks) => read(blocks).change(block, |sums| change(&mut sums[within])),
+            SumBlocks::Memory(blocks) => unpoisoned(blocks.read()).change(block, |sums| change(&mut sums[within])),
             SumBlocks::File { file, dir, written } => {
-                let mut written = write(&written[block]);
+                let mut written = unpoisoned(written[block].write());
                 let (mut sums, position) = (vec![K::Count::zeroed(); self.len(block)], Self::position(block));
                 if let Some(checksum) = *written {
                     read_whole(file, dir, &mut sums, position, checksum)?;
@@ -168,9 +170,9 @@ impl<K: SumKey> Sums<K> {
     fn read_block(&self, block: usize, from: usize, into: &mut [K::Count]) -> Result<()> {
         match &self.blocks {
             SumBlocks::Memory(blocks) => {
-                read(blocks).read(block, |sums| into.copy_from_slice(&sums[from..from + into.len()]));
+                unpoisoned(blocks.read()).read(block, |sums| into.copy_from_slice(&sums[from..from + into.len()]));
             }
-            SumBlocks::File { file, dir, written } => match *read(&written[block]) {
+            SumBlocks::File { file, dir, written } => match *unpoisoned(written[block].read()) {
                 None => into.fill(K::Count::zeroed()),
                 Some(checksum) if into.len() == self.len(block) => {
                     read_whole(file, dir, into, Self::position(block), checksum)?;
@@ -194,15 +196,6 @@ impl<K: SumKey> Sums<K> {
 fn read_whole<T: Pod>(file: &File, dir: &Path, sums: &mut [T], position: u64, checksum: u64) -> Result<()> {
     disk::read_back(file, cast_slice_mut(sums), position).map_err(|e| Error::read(dir, e))?;
     if xxh3_64(cast_slice(sums)) == checksum { Ok(()) } else { Err(Error::changed_on_disk(dir)) }
-}
-
-/// Ignores poisoning, for the reason given at [`trimill_system::lock`].
-fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
-    lock.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write<T>(lock: &RwLock<T>) -> std::sync::RwLockWriteGuard<'_, T> {
-    lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

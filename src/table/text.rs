@@ -69,7 +69,7 @@ impl TextTable {
                 put(chunk, text)?;
                 self.compress.compress(text, stored).map_err(|e| Error::write(&name, e))
             };
-            idle.with(|| Ok(Vec::new()), work)
+            idle.with(Vec::new, work)
         };
         make_and_write(chunks, make, |stored: &Vec<u8>| to.write_all(stored).map_err(|e| Error::write(&name, e)))
     }

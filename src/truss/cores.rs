@@ -13,7 +13,6 @@ use std::mem::take;
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
@@ -26,7 +25,8 @@ use super::remaining::{RemainingEdges, is_left};
 use super::triangles::{self, ListScratch};
 use trimill_counting::{FALLEN, Peeling};
 use trimill_system::mapped::zeros;
-use trimill_system::{Control, Result, lock, parallel};
+use trimill_system::parallel::{self, IdleValues};
+use trimill_system::{Control, Result};
 
 /// Below these numbers of edges or row entries, one thread is used.
 const FEW: usize = 1 << 10;
@@ -123,8 +123,7 @@ pub(super) struct OnCores<'a> {
     bound: u32,
     /// The edges that fall in the next round, in ascending lists.
     falling: Vec<Vec<u32>>,
-    /// Buffers that are free for reuse.
-    idle: Mutex<Vec<Scratch>>,
+    idle: IdleValues<Scratch>,
 }
 
 impl<'a> OnCores<'a> {
@@ -141,7 +140,7 @@ impl<'a> OnCores<'a> {
             gathered: Vec::new(),
             bound: 0,
             falling: Vec::new(),
-            idle: Mutex::default(),
+            idle: IdleValues::default(),
         }
     }
 
@@ -170,11 +169,9 @@ impl<'a> OnCores<'a> {
         let most = TASK_ENTRIES.max(entries / (TASKS * rayon::current_num_threads()));
         let tasks = ends.iter().flat_map(|part| self.divide(part, most));
         in_parallel(entries >= FEW_ENTRIES, tasks, |ends| self.take_triangles(ends, level));
-        let mut idle = take(&mut self.idle);
-        let scratches = idle.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut steps: Vec<LastStep<'_>> =
             ends.iter().map(LastStep::Settle).chain(falling.iter().map(LastStep::Store)).collect();
-        for Scratch { taken, .. } in scratches {
+        for Scratch { taken, .. } in self.idle.all_mut() {
             let Reached { falling, gathered } = take(&mut taken.reached);
             steps.push(LastStep::Sort(falling));
             match self.gathered.first_mut() {
@@ -184,7 +181,6 @@ impl<'a> OnCores<'a> {
         }
         let reached = in_parallel(is_much, steps, |step| self.end(step, level));
         self.falling.extend(reached.into_iter().filter(|list| !list.is_empty()));
-        self.idle = idle;
     }
 
     fn end(&self, step: LastStep<'_>, level: u32) -> Vec<u32> {
@@ -267,17 +263,16 @@ impl<'a> OnCores<'a> {
     }
 
     fn take_triangles(&self, ends: &[FallingEnd], level: u32) {
-        let idle = lock(&self.idle).pop();
-        let mut scratch = idle.unwrap_or_else(|| Scratch::new(self.edges.vertices()));
-        let Scratch { lists, bits, taken } = &mut scratch;
+        let new = || Scratch::new(self.edges.vertices());
         let values = EdgeValues { values: &self.values, level, bound: self.bound };
-        for group in ends.chunk_by(|&a, &b| vertex(a) == vertex(b)) {
-            match &self.rows {
-                Rows::Lists(rows) => triangles::take_group(rows, group, values, lists, taken),
-                Rows::Bits(rows) => search::take_group(rows, group, values, bits, taken),
+        self.idle.with(new, |Scratch { lists, bits, taken }| {
+            for group in ends.chunk_by(|&a, &b| vertex(a) == vertex(b)) {
+                match &self.rows {
+                    Rows::Lists(rows) => triangles::take_group(rows, group, values, lists, taken),
+                    Rows::Bits(rows) => search::take_group(rows, group, values, bits, taken),
+                }
             }
-        }
-        lock(&self.idle).push(scratch);
+        });
     }
 }
 
@@ -354,7 +349,7 @@ impl Peeling for OnCores<'_> {
 
     fn values(&mut self) -> Result<Vec<u32>> {
         // Frees the buffers of rounds, which are not in use now.
-        self.idle = Mutex::default();
+        self.idle = IdleValues::default();
         let mut values = zeros(self.values.len());
         values.par_iter_mut().zip(&self.values).for_each(|(to, value): (&mut u32, _)| *to = value.load(Relaxed));
         Ok(values)

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use super::arcs_by_head::ArcsByHead;
 use super::ends::{FallingEnd, vertex};
 use trimill_system::mapped::{prefetch, zeros};
+use trimill_system::starts_of;
 
 /// The fewest rows that a thread takes at a time.
 pub(super) const ROWS: usize = 256;
@@ -53,12 +54,8 @@ impl Neighbours {
             before as usize
         };
         arcs.each(|head, _, _| _ = next(head));
-        let mut starts = Vec::with_capacity(many + 1);
-        starts.push(0);
-        starts.extend(firsts.windows(2).zip(&larger).scan(0, |end, (row, larger)| {
-            *end += row[1] - row[0] + u64::from(larger.swap(0, Relaxed));
-            Some(*end)
-        }));
+        let length = |(row, larger): (&[u64], &AtomicU32)| row[1] - row[0] + u64::from(larger.swap(0, Relaxed));
+        let starts = starts_of(firsts.windows(2).zip(&larger).map(length));
         let state = |length| RowState { length, fallen: AtomicU32::new(0), falling: AtomicU32::new(0) };
         let rows = starts.windows(2).map(|row| state(AtomicU32::new((row[1] - row[0]) as u32))).collect();
         let entries = 2 * heads.len();

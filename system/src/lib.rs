@@ -45,11 +45,26 @@ pub use bytes::Bytes;
 pub use control::Control;
 pub use error::{Error, Kind, Result};
 
-use std::ops::Range;
+use std::ops::{AddAssign, Range};
+use std::sync::{LockResult, Mutex, MutexGuard, PoisonError};
 
-/// Locks a mutex and ignores poisoning: a panic while holding the lock fails the job, so the state it left behind reaches no result.
-pub fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    unpoisoned(mutex.lock())
+}
+
+/// Ignores poisoning: a panic while holding a lock fails the job, so the state it left behind reaches no result.
+pub fn unpoisoned<T>(locked: LockResult<T>) -> T {
+    locked.unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where parts of these lengths start, one behind the other, and last where they end.
+pub fn starts_of<T: Copy + Default + AddAssign>(lengths: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut end = T::default();
+    let ends = lengths.into_iter().map(|length| {
+        end += length;
+        end
+    });
+    std::iter::once(T::default()).chain(ends).collect()
 }
 
 /// The first number of `range` for which `holds`, by binary search; its end if there is none. It must hold for all larger ones, too.

@@ -1,11 +1,11 @@
 //! Makes chunks of an output with all threads, and writes them in order.
 
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex};
 
 use crate::error::{Error, Result};
 use crate::threads::{WORKER, guarded};
-use crate::{lock, parallel};
+use crate::{lock, parallel, unpoisoned};
 
 /// How many chunks per thread are made or wait to be written.
 const CHUNKS_PER_THREAD: u64 = 4;
@@ -37,8 +37,7 @@ pub fn make_and_write<T: Default + Send>(
             }
         }
     });
-    let state = queue.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-    state.error.map_or(Ok(()), Err)
+    unpoisoned(queue.state.into_inner()).error.map_or(Ok(()), Err)
 }
 
 enum ChunkStep<T> {
@@ -98,7 +97,7 @@ impl<T: Default> ChunkQueue<T> {
                 state.to_make += 1;
                 return Some(ChunkStep::Make(state.to_make - 1, state.idle.pop().unwrap_or_default()));
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = unpoisoned(self.changed.wait(state));
         }
     }
 

@@ -1,13 +1,13 @@
 //! Parallel loops with long iterations (turns) on the threads of the current pool. All loops here share one copy of rayon's scheduler; copies for
 //! each loop over its iterators were a fifth of this program's machine code. A turn costs some 100 ns, so it should be a block of rows, not a vertex.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
 use crate::error::Result;
-use crate::lock;
+use crate::{lock, unpoisoned};
 
 pub fn each<T: Send>(items: impl IntoIterator<Item = T>, turn: impl Fn(T) + Sync) {
     map(items, turn);
@@ -52,7 +52,7 @@ pub fn try_map_with<T: Send, S: Send, R: Send>(
     turn: impl Fn(&mut S, T) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     let idle = IdleValues::<S>::default();
-    try_map(items, |item| idle.with(|| Ok(new()), |mine| turn(mine, item)))
+    try_map(items, |item| idle.with(&new, |mine| turn(mine, item)))
 }
 
 /// Values such as buffers, which threads use one after another: there are only as many as are in use at a time.
@@ -66,12 +66,28 @@ impl<T> Default for IdleValues<T> {
 
 impl<T> IdleValues<T> {
     /// Runs `work` with a value that no other thread uses at the same time; `new` makes one if none is idle.
-    pub fn with<R>(&self, new: impl FnOnce() -> Result<T>, work: impl FnOnce(&mut T) -> Result<R>) -> Result<R> {
+    pub fn with<R>(&self, new: impl FnOnce() -> T, work: impl FnOnce(&mut T) -> R) -> R {
         let idle = lock(&self.0).pop();
-        let mut value = idle.map_or_else(new, Ok)?;
+        self.lend(idle.unwrap_or_else(new), work)
+    }
+
+    pub fn try_with<R>(&self, new: impl FnOnce() -> Result<T>, work: impl FnOnce(&mut T) -> Result<R>) -> Result<R> {
+        let idle = lock(&self.0).pop();
+        self.lend(idle.map_or_else(new, Ok)?, work)
+    }
+
+    fn lend<R>(&self, mut value: T, work: impl FnOnce(&mut T) -> R) -> R {
         let made = work(&mut value);
         lock(&self.0).push(value);
         made
+    }
+
+    pub fn take_all(&self) -> Vec<T> {
+        std::mem::take(&mut *lock(&self.0))
+    }
+
+    pub fn all_mut(&mut self) -> &mut Vec<T> {
+        unpoisoned(self.0.get_mut())
     }
 }
 
@@ -116,7 +132,7 @@ fn fill<T, R>(slot: &ItemSlot<T, R>, turn: impl FnOnce(T) -> Result<R>) -> Resul
 }
 
 fn made<T, R>(slots: Vec<ItemSlot<T, R>>) -> Vec<R> {
-    slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner).1).collect()
+    slots.into_iter().filter_map(|slot| unpoisoned(slot.into_inner()).1).collect()
 }
 
 /// Calls `turn` with each number below `turns` until one fails. All other loops call this one, so the scheduler is compiled once.

@@ -42,7 +42,7 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
     }
 
     fn decode(&self, chunk: &BvChunk, each: impl FnMut(u64, &[u32]) -> Result<()>) -> Result<()> {
-        self.idle.with(|| Ok(ChunkReader::new(self.graph, None)), |reader| reader.read(chunk, each).map(drop))
+        self.idle.with(|| ChunkReader::new(self.graph, None), |reader| reader.read(chunk, each).map(drop))
     }
 
     /// The chunks, and without a file of offsets the degrees of all rows; `None` if the graph is known to contradict `directed`.

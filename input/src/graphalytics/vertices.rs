@@ -1,6 +1,6 @@
 //! The list of all vertices of a graph, `NAME.v`: one id a line, usually ascending.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use rayon::prelude::*;
 
@@ -13,7 +13,7 @@ use crate::pairs::is_blank_or_comment;
 use crate::text_blocks::{TextLines, parse_all};
 use trimill_system::control::{Control, Unit};
 use trimill_system::mapped::zeros;
-use trimill_system::{Error, Result, lock, parallel};
+use trimill_system::{Error, Result, lock, parallel, unpoisoned};
 
 const SHORTEST_LINE: u64 = 2;
 
@@ -47,7 +47,7 @@ impl VertexList {
             lock(&found).push(ids);
             Ok(0)
         })?;
-        self.checked(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+        self.checked(unpoisoned(found.into_inner()))
     }
 
     fn checked(&self, mut found: Vec<Vec<u64>>) -> Result<Vec<u64>> {

@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::symmetric::Symmetric;
+use trimill_system::starts_of;
 
 pub(super) struct Islands {
     weights: Vec<i32>,
@@ -19,9 +20,7 @@ pub(super) fn remove(graph: Symmetric) -> (Symmetric, Islands) {
     let mut kept = weights.clone();
     if is_island.contains(&true) {
         offsets.dedup();
-        let places =
-            is_island.iter().scan(0, |next, &island| Some(std::mem::replace(next, *next + i32::from(!island))));
-        let places: Vec<i32> = places.collect();
+        let places = starts_of(is_island.iter().map(|&island| i32::from(!island)));
         successors.iter_mut().for_each(|successor| *successor = places[*successor as usize]);
         let mut islands = is_island.iter();
         kept.retain(|_| islands.next() == Some(&false));

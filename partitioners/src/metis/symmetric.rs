@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::{MetisOptions, limits};
 use crate::RowsById;
 use crate::contiguous::ids_of;
-use trimill_system::{Control, Error, Result, parallel};
+use trimill_system::{Control, Error, Result, parallel, starts_of};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Symmetric {
@@ -50,7 +50,6 @@ pub(super) fn build(graph: &RowsById, run: u32, options: &MetisOptions<'_>) -> R
     control.check()?;
     let arcs: u64 = lengths.par_iter().map(|&length| u64::from(length)).sum();
     limits::check(arcs, false, vertices, options)?;
-    let mut offsets = Vec::with_capacity(vertices as usize + 1);
     let mut successors = Vec::with_capacity(arcs as usize);
     let mut arc_weights = (run > 1).then(|| Vec::with_capacity(arcs as usize));
     let rows = || starts.iter().zip(&lengths).flat_map(|(&start, &length)| &slots[start as usize..][..length as usize]);
@@ -59,12 +58,7 @@ pub(super) fn build(graph: &RowsById, run: u32, options: &MetisOptions<'_>) -> R
     if let Some(weights) = &mut arc_weights {
         weights.extend(rows().map(|&entry| scaled(entry & COUNT, arcs, total, i32::MAX as u64)));
     }
-    let mut end = 0;
-    offsets.push(end);
-    offsets.extend(lengths.iter().map(|&length| {
-        end += length as i32;
-        end
-    }));
+    let offsets = starts_of(lengths.iter().map(|&length| length as i32));
     Ok(Symmetric { offsets, successors, arc_weights, vertex_weights: vertex_weights(graph, run, vertices) })
 }
 
@@ -164,14 +158,8 @@ fn full_rows(vertices: u32, halves: Vec<Half>) -> (Vec<u64>, Vec<u64>) {
     each(&|tail, _| {
         filled[tail as usize].fetch_add(1, Ordering::Relaxed);
     });
-    let mut starts = Vec::with_capacity(vertices as usize + 1);
-    let mut end = 0;
-    for length in &filled {
-        starts.push(end);
-        end += u64::from(length.swap(0, Ordering::Relaxed));
-    }
-    starts.push(end);
-    let slots: Vec<AtomicU64> = (0..end).map(|_| AtomicU64::new(0)).collect();
+    let starts = starts_of(filled.iter().map(|length| u64::from(length.swap(0, Ordering::Relaxed))));
+    let slots: Vec<AtomicU64> = (0..starts[vertices as usize]).map(|_| AtomicU64::new(0)).collect();
     each(&|tail, entry| {
         let place = u64::from(filled[tail as usize].fetch_add(1, Ordering::Relaxed));
         slots[(starts[tail as usize] + place) as usize].store(entry, Ordering::Relaxed);

@@ -65,6 +65,6 @@ pub(crate) struct Encoders(Arc<IdleValues<Compressor<'static>>>);
 impl Encoders {
     pub(super) fn encode(&self, block: &[u8]) -> Result<Vec<u8>> {
         let new = || Compressor::new(LEVEL).map_err(no_zstd);
-        self.0.with(new, |encoder| encoder.compress(block).map_err(no_zstd))
+        self.0.try_with(new, |encoder| encoder.compress(block).map_err(no_zstd))
     }
 }

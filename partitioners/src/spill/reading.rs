@@ -66,7 +66,7 @@ impl SpillReader {
         let parts = parallel::cut(&mut ranks, self.index.ranks().map(|i| self.index.blocks[i].rows as usize));
         let damaged = |i: usize, found: String| damaged(self.path(), format!("ranks, block {i}: {found}"));
         parallel::try_each(self.index.ranks().zip(parts), |(i, into)| {
-            self.slots.with(DecodeSlot::new, |slot| {
+            self.slots.try_with(DecodeSlot::new, |slot| {
                 let DecodeSlot { decoder, stored, block, .. } = slot;
                 let bytes = self.plain_block(&self.index.blocks[i], decoder, stored, block);
                 let decoded = bytes.and_then(|bytes| block::ascending(bytes, u32::MAX, into).map_err(String::from));
@@ -199,7 +199,7 @@ impl SpillReader {
     fn run<O: Offset>(&self, section: SpillSection, job: BlockToRead<'_, O>) -> Result<Option<EncodedPart>> {
         let BlockToRead { number, block: of, rows, into, rows_before, bytes_before } = job;
         let damaged = |found: String| damaged(self.path(), format!("{section}, block {number}: {found}"));
-        self.slots.with(DecodeSlot::new, |slot| {
+        self.slots.try_with(DecodeSlot::new, |slot| {
             let DecodeSlot { decoder, stored, block, lengths } = slot;
             match into {
                 SuccessorsInto::Plain(successors) => {

@@ -5,14 +5,14 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 use crate::cli::ProgressMode;
 use crate::text::table::{prefixed, seconds};
-use trimill::program::{Silent, lock};
+use trimill::program::{Silent, lock, unpoisoned};
 use trimill::{Bytes, ExpectedStage, JobShare, Observer, Unit};
 
 /// When the first plain line comes, and the shortest time between two of them.
@@ -201,7 +201,7 @@ impl Observer for ShownProgress {
         }
         self.show(&task);
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        self.tasks.write().unwrap_or_else(PoisonError::into_inner).insert(number, task);
+        unpoisoned(self.tasks.write()).insert(number, task);
         number
     }
 
@@ -214,7 +214,7 @@ impl Observer for ShownProgress {
     }
 
     fn advance(&self, task: u64, units: u64) {
-        let task = self.tasks.read().unwrap_or_else(PoisonError::into_inner).get(&task).cloned();
+        let task = unpoisoned(self.tasks.read()).get(&task).cloned();
         if let Some(task) = task {
             task.done.fetch_add(units, Ordering::Relaxed);
             self.show(&task);
@@ -222,7 +222,7 @@ impl Observer for ShownProgress {
     }
 
     fn end(&self, task: u64) {
-        let mut tasks = self.tasks.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tasks = unpoisoned(self.tasks.write());
         let Some(task) = tasks.remove(&task) else { return };
         match &self.target {
             // The next line shows the bar again; after the last task none comes, and the answer follows.

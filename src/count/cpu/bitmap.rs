@@ -1,6 +1,6 @@
 //! The count of one partition: its tables, and how a row block is counted in batches of runs.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use trimill_counting::Resident;
 
@@ -14,7 +14,7 @@ use super::{RUNS_PER_THREAD, batches, free};
 use crate::count::successors::SuccessorRows;
 use trimill_system::control::Progress;
 use trimill_system::mapped::zeros;
-use trimill_system::{Bytes, Result, lock, parallel};
+use trimill_system::{Bytes, Result, lock, parallel, unpoisoned};
 
 #[derive(Default)]
 pub(super) struct BitmapState {
@@ -89,7 +89,7 @@ impl BitmapState {
             })?;
             self.triangles += counted.into_iter().sum::<u64>();
         }
-        let workers = self.workers.iter_mut().map(|worker| worker.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let workers = self.workers.iter_mut().map(|worker| unpoisoned(worker.get_mut()));
         self.triangles += count_postponed(workers.collect(), &self.hubs, self.counters.as_ref());
         if let Some(all) = &self.counters {
             parallel::each(&self.workers, |worker| all.take(&mut lock(worker).near));

@@ -1,7 +1,7 @@
 //! Counts the triangles of runs of locals, and of postponed arcs.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::ahead::{is_scattered, prefetch};
 use super::by_head::HeadBuckets;
@@ -11,7 +11,7 @@ use super::probe::before;
 use super::vertices::{Corners, HostVertexCounters, NearCounters, TotalOnly, WorkerVertices};
 use super::worker::{CpuWorker, LocalsRun, RowBlockContext, RowHead};
 use super::{free, short};
-use trimill_system::parallel;
+use trimill_system::{parallel, unpoisoned};
 
 /// The number of postponed arcs that a thread counts at a time after the last run.
 const PART: usize = 1 << 13;
@@ -104,7 +104,7 @@ pub(super) fn count_postponed(
     };
     let count = parallel::map(parts, part).into_iter().sum();
     for (worker, near) in workers.iter_mut().zip(nears) {
-        worker.near = near.into_inner().unwrap_or_else(PoisonError::into_inner);
+        worker.near = unpoisoned(near.into_inner());
     }
     parallel::each(&mut workers, |worker| worker.postponed.forget());
     count

@@ -162,11 +162,7 @@ mod tests {
     use trimill_counting::NumberRuns;
 
     fn packed(rows: &[Vec<u32>], range: Range<usize>) -> Resident {
-        let ends = rows.iter().scan(0, |end, row| {
-            *end += row.len() as u64;
-            Some(*end)
-        });
-        let offsets = std::iter::once(0).chain(ends).collect();
+        let offsets = trimill_system::starts_of(rows.iter().map(|row| row.len() as u64));
         let (numbers, successors) = (NumberRuns::run(0..rows.len() as u32), rows.concat().into());
         let mut resident = Resident { numbers, offsets, successors, ..Resident::default() };
         pack_rows(&mut resident, range);

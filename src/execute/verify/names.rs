@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use trimill_graph::names::{Names, NamesWriter};
 use trimill_input::arcs::{ArcSource, SourceFacts};
 use trimill_input::{ArcSink, NameSink, NamedArcs, Source, changed};
-use trimill_system::{Bytes, Control, Error, Result, lock};
+use trimill_system::{Bytes, Control, Error, Result, lock, unpoisoned};
 
 /// Bytes of a name in the tree, beside its own.
 const PER_NAME: u64 = 80;
@@ -62,7 +62,7 @@ impl<'a> NumberedByTree<'a> {
     pub(super) fn read(source: &'a Source, most: Bytes, control: &Control) -> Result<Self> {
         let collected = CollectedNames { names: Mutex::default(), most };
         source.scan_names(&collected, control)?;
-        let (mut numbers, bytes) = collected.names.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let (mut numbers, bytes) = unpoisoned(collected.names.into_inner());
         for (number, (_, place)) in numbers.iter_mut().enumerate() {
             *place = number as u64;
         }

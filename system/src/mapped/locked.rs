@@ -1,19 +1,18 @@
 //! Values in one allocation, divided into blocks with a lock each. Blocks that were allocated one by one would be too small for large pages.
 
 use std::cell::UnsafeCell;
-use std::sync::{PoisonError, RwLock};
+use std::sync::RwLock;
 
 use bytemuck::Zeroable;
 
 use super::zeros;
-use crate::Bytes;
+use crate::{Bytes, unpoisoned};
 
 /// Values in blocks of equal length, the last one maybe shorter; zeros at first, which take no memory before they are touched.
 #[derive(Debug, Default)]
 pub struct LockedBlocks<T> {
     values: Vec<UnsafeCell<T>>,
     block: usize,
-    /// Poisoning is ignored, for the reason given at [`crate::lock`].
     locks: Vec<RwLock<()>>,
 }
 
@@ -31,14 +30,14 @@ impl<T: Zeroable> LockedBlocks<T> {
     }
 
     pub fn read<R>(&self, block: usize, read: impl FnOnce(&[T]) -> R) -> R {
-        let _locked = self.locks[block].read().unwrap_or_else(PoisonError::into_inner);
+        let _locked = unpoisoned(self.locks[block].read());
         let cells = self.cells(block);
         // SAFETY: the block is locked, so nothing writes to it. `UnsafeCell<T>` has the layout of `T`.
         read(unsafe { std::slice::from_raw_parts(cells.as_ptr().cast(), cells.len()) })
     }
 
     pub fn change<R>(&self, block: usize, change: impl FnOnce(&mut [T]) -> R) -> R {
-        let _locked = self.locks[block].write().unwrap_or_else(PoisonError::into_inner);
+        let _locked = unpoisoned(self.locks[block].write());
         let cells = self.cells(block);
         // SAFETY: the block is locked, so nothing else reads or writes it, and its cells allow to write through a shared reference.
         change(unsafe { std::slice::from_raw_parts_mut(UnsafeCell::raw_get(cells.as_ptr()), cells.len()) })

@@ -1,9 +1,9 @@
 //! A memory budget that threads share, and what they take of it.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 
 use crate::bytes::Bytes;
-use crate::lock;
+use crate::{lock, unpoisoned};
 
 /// Clones share the budget.
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ impl SharedBudget {
     /// Takes `bytes`, or the whole budget if that is smaller; blocks until they are free. To avoid deadlock, a holder must not take more.
     pub fn take(&self, bytes: Bytes) -> TakenMemory {
         let (bytes, (free, changed)) = (bytes.min(self.most), &*self.free);
-        let mut free = changed.wait_while(lock(free), |free| *free < bytes).unwrap_or_else(PoisonError::into_inner);
+        let mut free = unpoisoned(changed.wait_while(lock(free), |free| *free < bytes));
         *free = *free - bytes;
         TakenMemory { budget: self.clone(), bytes }
     }
