@@ -29,13 +29,19 @@ const EXPECTED: &str = "a directory with files of one graph, whose names do not 
 /// The files that inputs stand for: several for a directory or pattern. A path that neither exists nor is a pattern with a match stays as it is:
 /// opening it reports what is wrong. Errors, `Kind::Data`: a directory that has no files that could be a graph, or is unreadable.
 pub fn files_of(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    expanded(inputs, |url| Ok(NamedFiles::one(url)))
+    expanded(inputs, |url| Ok(NamedFiles::one(url))).map(|(files, _)| files)
 }
 
 /// As [`files_of`], with the files that lists and descriptions on servers name, and with URLs opened. `cloud`: whether to ask a metadata service
-/// for credentials. `window`: bytes that a thread may fetch at once. Errors: also those of opening and reading these.
-pub(super) fn named_inputs(inputs: &[PathBuf], cloud: bool, window: u64, control: &Control) -> Result<Vec<NamedInput>> {
-    let files = expanded(inputs, |url| {
+/// for credentials. `window`: bytes that a thread may fetch at once. Also how many edges all files have, if that is known. Errors: also those of
+/// opening and reading these.
+pub(super) fn named_inputs(
+    inputs: &[PathBuf],
+    cloud: bool,
+    window: u64,
+    control: &Control,
+) -> Result<(Vec<NamedInput>, Option<u64>)> {
+    let (files, edges) = expanded(inputs, |url| {
         #[cfg(feature = "remote")]
         if let Some(edges) = super::remote::graphar(url, cloud, window, control)? {
             return Ok(edges);
@@ -51,7 +57,7 @@ pub(super) fn named_inputs(inputs: &[PathBuf], cloud: bool, window: u64, control
         }
         Ok(found)
     })?;
-    opened(files, cloud, window, control)
+    Ok((opened(files, cloud, window, control)?, edges))
 }
 
 fn files_at(path: &Path) -> Result<NamedFiles> {
@@ -67,10 +73,12 @@ fn files_at(path: &Path) -> Result<NamedFiles> {
     Ok(if path.is_dir() { files_in(path)?.into() } else { NamedFiles::one(path) })
 }
 
-/// `of_url` returns the files of a URL, which may be an input or an entry of a local list.
-fn expanded(inputs: &[PathBuf], of_url: impl Fn(&Path) -> Result<NamedFiles>) -> Result<Vec<PathBuf>> {
-    let (mut files, mut vertices) = (Vec::with_capacity(inputs.len()), None::<String>);
-    let mut of_one_type = |path: &Path, NamedFiles { files, vertices: found }: NamedFiles| {
+/// `of_url` returns the files of a URL, which may be an input or an entry of a local list. Returns all files, and how many edges they have if that is
+/// known of each.
+fn expanded(inputs: &[PathBuf], of_url: impl Fn(&Path) -> Result<NamedFiles>) -> Result<(Vec<PathBuf>, Option<u64>)> {
+    let (mut files, mut vertices, mut all) = (Vec::with_capacity(inputs.len()), None::<String>, Some(0u64));
+    let mut of_one_type = |path: &Path, NamedFiles { files, vertices: found, edges }: NamedFiles| {
+        all = all.zip(edges).map(|(all, edges)| all.saturating_add(edges));
         if let Some(found) = found {
             let first = vertices.get_or_insert_with(|| found.clone());
             if *first != found {
@@ -92,7 +100,7 @@ fn expanded(inputs: &[PathBuf], of_url: impl Fn(&Path) -> Result<NamedFiles>) ->
             }
         }
     }
-    Ok(files)
+    Ok((files, all))
 }
 
 impl NamedInput {
@@ -283,7 +291,7 @@ mod tests {
         // Each URL ends with its graph's type of vertices.
         let of_url = |url: &Path| {
             let vertices = url.file_name().map(|name| name.to_string_lossy().into_owned());
-            Ok(NamedFiles { files: vec![url.to_path_buf()], vertices })
+            Ok(NamedFiles { files: vec![url.to_path_buf()], vertices, edges: None })
         };
         let [one, same, other] = ["https://host/a/person", "https://host/b/person", "https://host/c/thing"];
         let list = |urls: &[&str]| {
@@ -293,7 +301,7 @@ mod tests {
         };
         let named = |urls: &[&str]| urls.iter().map(PathBuf::from).collect::<Vec<_>>();
         for urls in [named(&[one, same]), list(&[one, same])] {
-            assert_eq!(expanded(&urls, of_url).unwrap(), named(&[one, same]));
+            assert_eq!(expanded(&urls, of_url).unwrap(), (named(&[one, same]), None));
         }
         for urls in [named(&[one, other]), list(&[one, other]), [named(&[one]), list(&[other])].concat()] {
             let error = expanded(&urls, of_url).unwrap_err().to_string();

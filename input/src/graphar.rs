@@ -2,7 +2,7 @@
 //!
 //! `NAME.graph.yml` lists the files `NAME.edge.yml`, one per type of edges. Such a file says where the edges are: once for each order, in
 //! `PREFIX/ORDER/adj_list/partI/chunkJ`; one order is taken. `PREFIX/ORDER/edge_countI` has the number of edges of a part, so a missing chunk is an
-//! error. Vertices of each type are numbered from 0, so edges between two types are refused as ambiguous. [`places`] has where files may be. On a
+//! error, and so is one that was cut: the edges that are read must be as many as their sum. Vertices of each type are numbered from 0, so edges between two types are refused as ambiguous. [`places`] has where files may be. On a
 //! server folders need not be listed: `PREFIX/ORDER/vertex_count` and `src_chunk_size` give the parts, edge counts and `chunk_size` the chunks of
 //! each.
 
@@ -35,11 +35,13 @@ const MOST_LISTED: usize = 12;
 pub(super) struct NamedFiles {
     pub(super) files: Vec<PathBuf>,
     pub(super) vertices: Option<String>,
+    /// How many edges the files have, if known.
+    pub(super) edges: Option<u64>,
 }
 
 impl From<Vec<PathBuf>> for NamedFiles {
     fn from(files: Vec<PathBuf>) -> Self {
-        Self { files, vertices: None }
+        Self { files, vertices: None, edges: None }
     }
 }
 
@@ -117,13 +119,13 @@ impl NamedFiles {
         let chunk = size("chunk_size", "edges of a chunk")?;
         let prefix = files.joined(edge, root, needed(["prefix", "prefix"])?)?;
         let (dir, part_size) = order(files, edge, &info, &prefix)?;
-        let chunks = match files.are_listed() {
+        let (chunks, edges) = match files.are_listed() {
             true => listed_chunks(files, &dir, chunk)?,
             false => derived_chunks(files, &dir, size(part_size, "vertices of a part")?, chunk)?,
         };
         match chunks.is_empty() {
             true => Err(Error::data(dir.join("adj_list"), "has no chunks").expected("partI/chunkJ")),
-            false => Ok(Self { files: chunks, vertices: Some(tails.to_owned()) }),
+            false => Ok(Self { files: chunks, vertices: Some(tails.to_owned()), edges }),
         }
     }
 }
@@ -175,7 +177,10 @@ fn order(
     Err(Error::data(edge, found).expected("a directory of chunks of format parquet or csv"))
 }
 
-fn listed_chunks(files: &dyn GrapharFiles, dir: &Path, size: u64) -> Result<Vec<PathBuf>> {
+/// Chunks, and how many edges they have.
+type CountedChunks = (Vec<PathBuf>, Option<u64>);
+
+fn listed_chunks(files: &dyn GrapharFiles, dir: &Path, size: u64) -> Result<CountedChunks> {
     let adj_list = dir.join("adj_list");
     let counts = numbered(files, dir, COUNT)?;
     // Parts without edges need no directory.
@@ -201,10 +206,10 @@ fn listed_chunks(files: &dyn GrapharFiles, dir: &Path, size: u64) -> Result<Vec<
         }
         all.extend(found.into_iter().map(|chunk| chunk.1));
     }
-    Ok(all)
+    Ok((all, (!edges.is_empty()).then(|| edges.values().sum())))
 }
 
-fn derived_chunks(files: &dyn GrapharFiles, dir: &Path, part: u64, chunk: u64) -> Result<Vec<PathBuf>> {
+fn derived_chunks(files: &dyn GrapharFiles, dir: &Path, part: u64, chunk: u64) -> Result<CountedChunks> {
     let too_many = |file: &Path, what: &str| {
         Error::data(file, format!("more than {MOST_CHUNKS} {what}")).expected("a graph in fewer files")
     };
@@ -214,15 +219,16 @@ fn derived_chunks(files: &dyn GrapharFiles, dir: &Path, part: u64, chunk: u64) -
         return Err(too_many(&vertices, "parts"));
     }
     let counts: Vec<PathBuf> = (0..parts).map(|number| dir.join(format!("{COUNT}{number}"))).collect();
-    let mut all = Vec::new();
+    let (mut all, mut sum) = (Vec::new(), 0u64);
     for (number, edges) in numbers(files, &counts)?.into_iter().enumerate() {
+        sum = sum.saturating_add(edges);
         let chunks = edges.div_ceil(chunk);
         if chunks > MOST_CHUNKS - all.len() as u64 {
             return Err(too_many(&counts[number], "chunks"));
         }
         all.extend((0..chunks).map(|chunk| dir.join(format!("adj_list/part{number}/chunk{chunk}"))));
     }
-    Ok(all)
+    Ok((all, Some(sum)))
 }
 
 /// The entries of a folder called `name` and a number, sorted by the number.

@@ -35,6 +35,8 @@ pub struct Source {
     /// Whether `watched` has all files, so that they identify the input.
     identified: bool,
     bytes: u64,
+    /// How many arcs there must be, if files beside them say so.
+    arcs: Option<u64>,
     reader: Box<dyn Reader>,
 }
 
@@ -99,7 +101,7 @@ impl Source {
 
     pub(super) fn open_how(inputs: &[PathBuf], reading: InputSettings, how: &HowToOpen<'_>) -> Result<Self> {
         let HowToOpen { work_dir, sizes, streams, control } = *how;
-        let named = named_inputs(inputs, reading.cloud_credentials, sizes.window, control)?;
+        let (named, arcs) = named_inputs(inputs, reading.cloud_credentials, sizes.window, control)?;
         let inputs = &named.iter().map(|input| input.path.clone()).collect::<Vec<_>>()[..];
         let is_remote = named.iter().any(|input| input.object.is_some());
         let [first, others @ ..] = inputs else {
@@ -140,7 +142,7 @@ impl Source {
         {
             match read_as_it_comes(pipe, &reading, how)? {
                 Ok((format, reader)) => {
-                    return Ok(Self { format, reading, watched, identified: false, bytes: 0, reader });
+                    return Ok(Self { format, reading, watched, identified: false, bytes: 0, arcs: None, reader });
                 }
                 Err(pipe) => opened.push(Err(pipe)),
             }
@@ -171,7 +173,7 @@ impl Source {
         reading.check(&files[0].path, format)?;
         let identified = watched.len() == inputs.len() && files.iter().all(|file| !file.spooled);
         let (bytes, reader) = open_reader(format, files, &reading, how)?;
-        Ok(Self { format, reading, watched, identified, bytes, reader })
+        Ok(Self { format, reading, watched, identified, bytes, arcs, reader })
     }
 
     fn open_bvgraph(inputs: &[PathBuf], reading: InputSettings, work_dir: &Path, control: &Control) -> Result<Self> {
@@ -186,7 +188,7 @@ impl Source {
         let watched = watch([&files.graph, &files.properties]);
         let (format, reader) = (Format::Bvgraph, Box::new(Bvgraph::open(&files, work_dir, control)?));
         let bytes = std::fs::metadata(&files.graph).map_err(|e| Error::read(&files.graph, e))?.len();
-        Ok(Self { format, reading, identified: watched.len() == 2, watched, bytes, reader })
+        Ok(Self { format, reading, identified: watched.len() == 2, watched, bytes, arcs: None, reader })
     }
 
     fn open_graphalytics(files: &GraphalyticsFiles, reading: InputSettings, how: &HowToOpen<'_>) -> Result<Self> {
@@ -194,7 +196,7 @@ impl Source {
         reading.check(&files.edges, format)?;
         let watched = watch(files.clone().paths());
         let (bytes, reader) = open_reader(format, files.open()?, &reading, how)?;
-        Ok(Self { format, reading, identified: watched.len() == 3, watched, bytes, reader })
+        Ok(Self { format, reading, identified: watched.len() == 3, watched, bytes, arcs: None, reader })
     }
 
     pub fn format(&self) -> Format {
@@ -217,7 +219,16 @@ impl ArcSource for Source {
         control.check()?;
         let task = control.task(READ, Some(self.bytes).filter(|_| !self.facts().is_read_once), Unit::Bytes);
         let scanned = self.reader.scan(sink, control, &task);
-        if self.format == Format::Metis { scanned.map_err(|error| if_text(error, &self.reading)) } else { scanned }
+        if self.format == Format::Metis {
+            return scanned.map_err(|error| if_text(error, &self.reading));
+        }
+        let found = scanned?;
+        match self.arcs.filter(|&arcs| arcs != found) {
+            Some(arcs) => Err(Error::data(self.name(), format!("{found} edges in all chunks"))
+                .expected(format!("{arcs}, as the files edge_count say"))
+                .advice("fetch the graph again")),
+            None => Ok(found),
+        }
     }
 
     fn facts(&self) -> SourceFacts {

@@ -184,6 +184,11 @@ fn a_graph_that_is_not_whole_is_refused() {
             None,
             &["0 chunks", "expected 1 chunk of", "fetch the graph"],
         ),
+        (
+            "edge/knows/ordered_by_source/adj_list/part0/chunk0",
+            Some("_graphArSrcIndex,_graphArDstIndex\n0,1\n"),
+            &["3 edges in all chunks; expected 4, as the files edge_count say; fetch the graph again"],
+        ),
         ("edge/knows/ordered_by_source/adj_list/part1/chunk0", Some("9,9\n"), &["1 chunk (", "expected 0 chunks"]),
         ("edge/knows/ordered_by_source/edge_count1", Some("1"), &["edge_count1: 1 bytes; expected 8"]),
         ("edge/knows/ordered_by_source/edge_count2", None, &["edge_count2: does not exist", "the edges of this part"]),
