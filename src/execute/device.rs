@@ -203,7 +203,8 @@ fn count_queue<'a>(
     }
 }
 
-/// Counts a partition. A damaged spill is built again from the graph.
+/// Counts a partition. A damaged spill is built again from the graph. Other damaged files are not: of the graph, by which triangles on arcs find their
+/// places, some may have been added already.
 fn count_item(
     item: &mut Item,
     source: Result<Ahead<'_>>,
@@ -221,7 +222,9 @@ fn count_item(
         Ok(counted)
     };
     match (count(source, item, backend), &mut *item, work.builders) {
-        (Err(PartitionFailure::Job(error)), Item::Built(built), Some(builders)) if error.kind() == Kind::Data => {
+        (Err(PartitionFailure::Job(error)), Item::Built(built), Some(builders))
+            if error.kind() == Kind::Data && error.path() == Some(&*built.spill.path) =>
+        {
             tracing::warn!("{}: partition {} is built again", error.unadvised(), built.part);
             **built = builders.batch(&[built.part], work.control)?.remove(0);
             let source = Spilled::new(SpillReader::reopen(&built.spill)?);

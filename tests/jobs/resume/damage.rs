@@ -6,7 +6,7 @@ use std::path::Path;
 use trimill::testing::graph::file::read_layout;
 
 use super::restarts::{killed_when, spills};
-use super::support::{COLLABORATION, Known, Place, ROUTERS, copy, data, files, stderr};
+use super::support::{COLLABORATION, FRIENDS, Known, Place, ROUTERS, copy, data, files, stderr};
 
 const PARTS: [&str; 5] = ["--partitioner", "contiguous", "--parts", "4", "--no-cache"];
 
@@ -207,4 +207,25 @@ fn a_damaged_record_of_outputs_is_told_with_what_follows() {
     assert_eq!(said.matches("run/outputs.json: is damaged").count(), 1, "{said}");
     let (_, said) = place.completes(ROUTERS, &settings);
     assert!(!said.contains("outputs.json"), "{said}");
+}
+
+/// A block of the graph is damaged when edges look for their places: what was added of the partition before is not added again.
+#[test]
+fn a_graph_that_is_damaged_while_edges_are_placed_adds_nothing_twice() {
+    let mut arguments = vec!["--no-cache", "--partitioner", "contiguous", "--parts", "2", "--threads", "1"];
+    arguments.extend(["--host-memory", "90MiB", "--per-edge", "e.tsv"]);
+    let mut damaged = 0;
+    for at in [60, 64, 72] {
+        let place = Place::new();
+        let output = place.with_fault(&format!("damage:{at}"), &data(FRIENDS.0), &arguments);
+        let said = stderr(&output);
+        if output.status.code() != Some(0) {
+            assert!(output.status.code() == Some(1) && said.contains("run/graph/"), "{at}: {said}");
+            place.completes(FRIENDS, &arguments);
+            damaged += 1;
+        }
+        let triangles = |line: &str| line.rsplit('\t').next().unwrap().parse::<u128>().unwrap();
+        assert_eq!(place.read("e.tsv").lines().skip(1).map(triangles).sum::<u128>(), 3 * FRIENDS.1, "{at}: {said}");
+    }
+    assert!(damaged > 0);
 }
