@@ -55,16 +55,17 @@ impl Places {
             }
         };
         let spill = match spill_dir {
+            // What earlier starts left there goes once it is locked: another job may be writing there.
             Some(dir) if settings.spill.keep() => dir.to_path_buf(),
             dir => {
                 let spill = run.spills(dir);
                 if !run.is_read_only() {
                     run.make(&spill)?;
                 }
+                run_dir::remove_unfinished(&spill);
                 spill
             }
         };
-        run_dir::remove_unfinished(&spill);
         Ok(Self { spill, work, temporary })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::run_dir::kept_by_another;
+use crate::run_dir::{self, kept_by_another};
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_partitioners::spill::{Manifest, file_name, fingerprint_of, spills_in};
 use trimill_system::disk::{self, FileLock, TemporaryDir};
@@ -43,6 +43,9 @@ impl SpillDir {
     /// For a job that is resumed in a run directory. Spills that are kept may be elsewhere, where `force` replaces those of other jobs.
     pub fn lasting(dir: &Path, keep: bool, force: bool, fingerprint: u128) -> Result<Self> {
         let lock = keep.then(|| locked(dir)).transpose()?;
+        if keep {
+            run_dir::remove_unfinished(dir);
+        }
         // A damaged spill is built again, and so is one that a damaged header makes another job's, if the manifest is this job's.
         let mine = !keep || force || dir.join(MANIFEST_NAME).exists();
         // Another program's manifest was refused before (`crate::paths`), unless forced.
