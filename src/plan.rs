@@ -150,7 +150,8 @@ impl Plan {
     }
 }
 
-const MOST_ROW_BLOCK: Bytes = Bytes(8 << 30);
+/// Of encoded rows, which may take a little more than plain ones, places are 32 bits.
+const MOST_ROW_BLOCK: Bytes = Bytes(2 << 30);
 
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Floor {

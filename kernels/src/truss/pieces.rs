@@ -26,8 +26,11 @@ pub(super) struct PeelingPieces {
 }
 
 impl PeelingPieces {
-    /// For a device with `capacity` bytes; `None` if that is too little.
+    /// For a device with `capacity` bytes; `None` if that is too little, or if rows may be too long for a search by 32-bit places.
     pub(super) fn of(vertices: u64, edges: u64, capacity: u64) -> Option<Self> {
+        if vertices > 1 << 31 {
+            return None;
+        }
         let (by_vertex, by_edge) = (4 * vertices, 4 * edges);
         let mut pieces = Self {
             by_vertex,
