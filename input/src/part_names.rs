@@ -1,4 +1,4 @@
-//! Names in a directory of part files that are not part of its graph.
+//! Names of files that are not part of a graph, or not whole.
 
 use std::path::Path;
 
@@ -22,4 +22,10 @@ pub(super) fn keeps_versions(path: &Path) -> Option<Error> {
             .expected("a directory with files of one graph")
             .advice("write the table's current rows to other files, and name these"),
     )
+}
+
+/// Whether programs give such a name to a file whose download has not finished.
+pub(super) fn is_unfinished(path: &Path) -> bool {
+    let suffix = path.extension().map(|suffix| suffix.to_string_lossy().to_ascii_lowercase());
+    suffix.is_some_and(|suffix| ["part", "partial", "crdownload", "filepart", "aria2"].contains(&&*suffix))
 }

@@ -38,6 +38,8 @@ pub(super) struct FirstLine {
     pub(super) metis: Option<MetisHeader>,
     /// The number of rows, if it could be a METIS file whose rows all have the same number of columns.
     pub(super) metis_rows: Option<u64>,
+    /// How many edges a comment before it announces.
+    pub(super) announced: Option<u64>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -66,6 +68,7 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
             kind: FirstLineKind::Arc,
             metis: None,
             metis_rows: None,
+            announced: None,
         });
     };
     let FirstContent { text: ref line, start: skip, number, .. } = first;
@@ -100,7 +103,7 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
                     .error(format!("a line with {found_columns} columns"))
                     .expected(format!("{}, as in the header '{text}'", names.len()))
                     .advice(
-                        "name all columns, or leave out the one that numbers the lines; --header yes skips the header",
+                        "name all columns, or leave out the one that numbers the lines; if the ends are the first two, delete the header",
                     ));
             }
             let unusual = header.columns.count > 2 && ends::places(names).is_none();
@@ -131,18 +134,19 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
     let metis = may_be_metis.then(|| metis::parse_header(line.trim_ascii())).flatten();
     let of_metis = metis.as_ref().filter(|_| second.is_some() && alike);
     let metis_rows = of_metis.and_then(|metis| metis.rows_of(header.columns.count.into()));
-    Ok(FirstLine { line: number, text, names_ends, arc, header, kind, metis, metis_rows })
+    Ok(FirstLine { line: number, text, names_ends, arc, header, kind, metis, metis_rows, announced: first.announced })
 }
 
 pub(super) struct FirstContent {
     comment: Vec<u8>,
+    announced: Option<u64>,
     pub(super) text: Vec<u8>,
     pub(super) start: u64,
     pub(super) number: u64,
 }
 
 pub(super) fn content(head: &mut Head<'_>) -> Result<Option<FirstContent>> {
-    let mut comment = Vec::new();
+    let (mut comment, mut announced) = (Vec::new(), None);
     while let Some(line) = head.next()? {
         if is_blank_or_comment(line) {
             let words = line.trim_ascii();
@@ -154,13 +158,28 @@ pub(super) fn content(head: &mut Head<'_>) -> Result<Option<FirstContent>> {
                     .advice("a bipartite graph has no triangles; to read it anyway, give the second column ids of its own and delete this line"));
             }
             comment = words.get(1..).unwrap_or_default().trim_ascii().to_vec();
+            announced = announced.or_else(|| announced_edges(words));
             continue;
         }
         let text = line.strip_suffix(b"\n").unwrap_or(line);
         let text = text.strip_suffix(b"\r").unwrap_or(text).to_vec();
-        return Ok(Some(FirstContent { comment, text, start: head.start, number: head.number }));
+        return Ok(Some(FirstContent { comment, announced, text, start: head.start, number: head.number }));
     }
     Ok(None)
+}
+
+/// The number of edges in a comment such as `# Nodes: 40 Edges: 160` (SNAP), `% 160 40 40` (KONECT: edges, vertices twice), or `% 40 40 160`.
+fn announced_edges(comment: &[u8]) -> Option<u64> {
+    let (sign, text) = comment.split_at_checked(1)?;
+    let words: Vec<&[u8]> = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).take(8).collect();
+    if let Some(at) = words.iter().position(|word| *word == b"Edges:") {
+        return whole(words.get(at + 1)?);
+    }
+    match words.iter().map(|word| whole(word)).collect::<Option<Vec<u64>>>()?[..] {
+        [edges, rows, columns] if sign == b"%" && rows == columns => Some(edges),
+        [rows, columns, edges] if sign == b"%" && rows == columns => Some(edges),
+        _ => None,
+    }
 }
 
 impl FirstContent {

@@ -27,6 +27,8 @@ pub(super) struct EdgeListText {
     named: bool,
     /// Whether the note on columns, one for all files, was logged.
     noted: Once,
+    /// Whether it was logged that lines may be missing.
+    cut_noted: Once,
 }
 
 struct List {
@@ -61,7 +63,7 @@ impl EdgeListText {
         {
             return Err(other.is_unlike(numbered));
         }
-        Ok(Self { lists, sizes, named, noted: Once::new() })
+        Ok(Self { lists, sizes, named, noted: Once::new(), cut_noted: Once::new() })
     }
 
     fn start(&self, list: &List, control: &Control) -> Result<Start> {
@@ -127,6 +129,17 @@ impl EdgeListText {
             pairs::parse(lines, start.columns, check_ids, list.first.advice(), &mut batch)?;
             Ok(batch.finish()?)
         })
+    }
+
+    /// Warns if a list announces more edges than all lists have lines; some announce fewer, which they list in both directions.
+    fn note_cut(&self, lines: u64) {
+        let announced = self.lists.iter().filter_map(|list| Some((list.first.announced?, &list.file.path)));
+        if let Some((edges, path)) = announced.max().filter(|&(edges, _)| edges > lines) {
+            self.cut_noted.call_once(|| {
+                let path = path.display();
+                tracing::warn!("{path}: a comment announces {edges} edges, and there are {lines}: is the file whole?");
+            });
+        }
     }
 
     /// Whether all lines of a list hold zeros and ones only.
@@ -315,6 +328,7 @@ impl Reader for EdgeListText {
             self.noted.call_once(|| tracing::info!(target: NOTE, "{note}"));
         }
         let found = self.scan_lists(&lists, sink, control, task)?;
+        self.note_cut(found.iter().sum());
         for (&(list, start), &arcs) in lists.iter().zip(&found) {
             let rows = start.columns.count;
             if !self.named && rows > 2 && arcs == u64::from(rows) && self.has_only_bits(list, start)? {

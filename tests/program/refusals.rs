@@ -227,3 +227,23 @@ fn methods_of_whole_graphs_are_refused_where_there_may_be_partitions() {
     let again = ["count", "g.txt", "--partitioner", "rank", "--run-dir", "run", "--method", "forward"];
     refuses(&place, 2, &again, &["2 parts for method forward", "whole graphs only"]);
 }
+
+/// A download of plain text that ended early.
+#[test]
+fn fewer_lines_than_a_comment_announces_are_warned_of() {
+    let place = Place::new();
+    for (comment, warns) in [
+        ("# Nodes: 3 Edges: 4", true),
+        ("# Nodes: 3 Edges: 3", false),
+        ("# Nodes: 3 Edges: 2", false),
+        ("% sym unweighted\n% 4 3 3", true),
+        ("% 3 3 4", true),
+        ("% 3 3 3", false),
+        ("# 4 3 3", false),
+    ] {
+        place.write("l.txt", format!("{comment}\n0 1\n1 2\n2 0\n"));
+        let said = stderr(&place.run(&["count", "l.txt", "--no-cache", "--backend", "cpu"]));
+        let found = said.matches("a comment announces 4 edges, and there are 3: is the file whole?").count();
+        assert_eq!(found, usize::from(warns), "{comment}: {said}");
+    }
+}

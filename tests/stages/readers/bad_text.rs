@@ -1,6 +1,7 @@
 //! Malformed text: every error names the file and the line. More is in `docs/messages.md`, which `tests/program/messages.rs` compares.
 
-use super::support::{Folder, data, gz, open, read, read_files, refused, sg};
+use super::support::{Folder, data, gz, open, read, read_as, read_files, refused, sg};
+use trimill::testing::input::format::Format;
 
 #[test]
 fn large_ids_pass_and_too_large_ones_do_not() {
@@ -15,6 +16,19 @@ fn large_ids_pass_and_too_large_ones_do_not() {
     let high = [[1u32, 2, 0x0004_0003].map(u32::to_le_bytes)];
     let path = folder.write("high.graph500", high.as_flattened().as_flattened());
     assert_eq!(read(&path).unwrap(), [(3 << 32 | 1, 4 << 32 | 2)]);
+}
+
+#[test]
+fn a_download_that_has_not_finished_is_refused_by_its_name() {
+    let folder = Folder::new();
+    for suffix in ["part", "partial", "crdownload", "filepart", "ARIA2"] {
+        let name = format!("half.txt.{suffix}");
+        folder.refuses(&name, "1 2\n2 3\n", &[&name, "a download that has not finished", "or name its --format"]);
+    }
+    folder.write("parts/a.txt", "1 2\n");
+    let half = folder.write("parts/b.txt.part", "2 3\n");
+    refused(read_files(&[folder.path("parts")]), &["parts/b.txt.part: ", "has not finished"]);
+    assert_eq!(read_as(&half, Some(Format::Text), None).unwrap(), [(2, 3)]);
 }
 
 #[test]

@@ -102,7 +102,11 @@ fn a_column_that_numbers_the_lines_is_no_end_of_an_arc() {
     }
     // As R writes a table: one name fewer than columns.
     let unnamed = format!("source target\n{}", numbered("", " ", ""));
-    folder.refuses("unnamed.txt", &unnamed, &["unnamed.txt:2: a line with 3 columns; expected 2", "--header yes"]);
+    folder.refuses(
+        "unnamed.txt",
+        &unnamed,
+        &["unnamed.txt:2: a line with 3 columns; expected 2", "if the ends are the first two, delete the header"],
+    );
     folder.refuses("short.csv", ",src,dst\n0,1,2\n1\n2,2,3\n", &["short.csv:3:", "without numbers"]);
 }
 
