@@ -1,8 +1,9 @@
 //! Names of files that are not part of a graph, or not whole.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use trimill_system::Error;
+use trimill_system::url::public;
+use trimill_system::{Error, Result};
 
 /// Whether a file is a note of the program that wrote the others; a directory named after a value of a column is none.
 pub(super) fn is_note(name: &[u8]) -> bool {
@@ -24,8 +25,16 @@ pub(super) fn keeps_versions(path: &Path) -> Option<Error> {
     )
 }
 
-/// Whether programs give such a name to a file whose download has not finished.
-pub(super) fn is_unfinished(path: &Path) -> bool {
-    let suffix = path.extension().map(|suffix| suffix.to_string_lossy().to_ascii_lowercase());
-    suffix.is_some_and(|suffix| ["part", "partial", "crdownload", "filepart", "aria2"].contains(&&*suffix))
+/// Refuses files with the names that programs give to downloads that have not finished.
+pub(super) fn check_finished(files: &[PathBuf]) -> Result<()> {
+    const SUFFIXES: [&str; 5] = ["part", "partial", "crdownload", "filepart", "aria2"];
+    let is_unfinished = |file: &&PathBuf| {
+        file.extension().is_some_and(|suffix| SUFFIXES.iter().any(|other| suffix.eq_ignore_ascii_case(other)))
+    };
+    match files.iter().find(is_unfinished) {
+        Some(file) => Err(Error::data(public(file), "by its name a download that has not finished")
+            .expected("a whole file")
+            .advice("finish the download; if the file is whole, rename it, or name its --format")),
+        None => Ok(()),
+    }
 }

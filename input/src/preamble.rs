@@ -130,8 +130,7 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
     let data = if kind == FirstLineKind::Arc { Some(&first) } else { second.as_ref() };
     data.map_or(Ok(()), |data| data.check_separators(file, index))?;
     let alike = arc.columns == header.columns || matches!(kind, FirstLineKind::Sizes(_));
-    let may_be_metis = choice.is_none() && !text.contains(',');
-    let metis = may_be_metis.then(|| metis::parse_header(line.trim_ascii())).flatten();
+    let metis = metis::parse_header(line.trim_ascii()).filter(|_| choice.is_none() && !text.contains(','));
     let of_metis = metis.as_ref().filter(|_| second.is_some() && alike);
     let metis_rows = of_metis.and_then(|metis| metis.rows_of(header.columns.count.into()));
     Ok(FirstLine { line: number, text, names_ends, arc, header, kind, metis, metis_rows, announced: first.announced })

@@ -15,7 +15,7 @@ use super::graphalytics::{self, GraphalyticsFiles, VertexList};
 use super::identity::{Identity, Watched};
 use super::lines::ReadSizes;
 use super::names::NameSink;
-use super::part_names::is_unfinished;
+use super::part_names::check_finished;
 use super::pipe::Pipe;
 use super::rows::AdjacencyRows;
 use super::settings::InputSettings;
@@ -108,10 +108,8 @@ impl Source {
         let [first, others @ ..] = inputs else {
             return Err(Error::usage("no input").expected("one or several files, or - for standard input"));
         };
-        if let Some(file) = inputs.iter().find(|file| reading.format.is_none() && is_unfinished(file)) {
-            return Err(Error::data(public(file), "by its name a download that has not finished")
-                .expected("a whole file")
-                .advice("finish the download; if the file is whole, rename it, or name its --format"));
+        if reading.format.is_none() {
+            check_finished(inputs)?;
         }
         let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
         if !others.is_empty() && inputs.iter().any(is_stdin) {
