@@ -150,7 +150,7 @@ impl Plan {
     }
 }
 
-/// Of encoded rows, which may take a little more than plain ones, places are 32 bits.
+/// The bytes of encoded rows in a row block have 32-bit offsets on a GPU, and encoded rows can take somewhat more than plain ones.
 const MOST_ROW_BLOCK: Bytes = Bytes(2 << 30);
 
 #[derive(Debug, Clone, Copy, Serialize)]

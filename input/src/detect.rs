@@ -117,8 +117,8 @@ fn known(format: Option<Format>, head: &[u8], file: &InputFile) -> Result<Format
     }
 }
 
-/// Whether what would be pairs of `u32` is rather of a wider format: nearly all of its numbers of `bytes` bytes end with a zero `u32`, and it is no star
-/// of vertex 0 whose other ends ascend.
+/// Whether what could be pairs of `u32` is probably of a wider format: nearly all of its numbers of `bytes` bytes end with a zero `u32`, and it is
+/// no star of vertex 0 whose other ends ascend.
 fn is_wide(head: &[u8], bytes: usize, file: &InputFile) -> Result<bool> {
     let end_with_zeros = |some: &[u8]| {
         let (numbers, wide) = (some.chunks_exact(bytes), |number: &&[u8]| number[bytes - 4..] == [0; 4]);

@@ -203,8 +203,8 @@ fn count_queue<'a>(
     }
 }
 
-/// Counts a partition. A damaged spill is built again from the graph. Other damaged files are not: of the graph, by which triangles on arcs find their
-/// places, some may have been added already.
+/// Counts a partition. A damaged spill is built again from the graph, and the partition counted again. If the graph file is damaged, which counts on
+/// edges read, too, the job ends: part of a row block's counts may have been added, and would be added twice.
 fn count_item(
     item: &mut Item,
     source: Result<Ahead<'_>>,

@@ -55,7 +55,7 @@ impl Places {
             }
         };
         let spill = match spill_dir {
-            // What earlier starts left there goes once it is locked: another job may be writing there.
+            // Unfinished files of earlier starts are removed after this directory is locked, since another job may be writing to it.
             Some(dir) if settings.spill.keep() => dir.to_path_buf(),
             dir => {
                 let spill = run.spills(dir);

@@ -96,7 +96,7 @@ impl<T> Queue<T> {
         Some(TakenItem { item, held: Held(self) })
     }
 
-    /// Removes a taker. Returns whether the rest is done without it: others remain, or have finished all, also what it requeued before it left.
+    /// Removes a taker. Returns whether nothing is lost with it: other takers remain, or all items are finished, also those that it requeued.
     pub(super) fn leave(&self) -> bool {
         let mut state = lock(&self.state);
         state.takers -= 1;

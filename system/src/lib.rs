@@ -57,7 +57,7 @@ pub fn unpoisoned<T>(locked: LockResult<T>) -> T {
     locked.unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where parts of these lengths start, one behind the other, and last where they end.
+/// The exclusive prefix sums of `lengths`, and their total as the last item: offsets as in CSR.
 pub fn starts_of<T: Copy + Default + AddAssign>(lengths: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut end = T::default();
     let ends = lengths.into_iter().map(|length| {

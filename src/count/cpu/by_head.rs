@@ -179,7 +179,8 @@ impl HeadBuckets {
         usize::from(self.buckets[(head - self.range.start) as usize / GROUP])
     }
 
-    /// Visits the run's arcs that are counted by head, with the tail, the number of entries before the head in its row (0 if that is packed), and the head.
+    /// Visits the run's arcs that are counted by head, with the tail, the number of entries before the head in its row (0 if that is packed), and
+    /// the head.
     #[inline(always)]
     fn each_arc(&self, resident: &Resident, run: &LocalsRun<'_>, mut visit: impl FnMut(usize, usize, u32)) {
         for (local, cursor) in run.locals().zip(&*run.cursors) {
