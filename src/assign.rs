@@ -36,7 +36,7 @@ pub struct Assigner<'a> {
     /// How METIS is run; `None` if the calling program did not say.
     pub helper: Option<&'a Helper>,
     pub host_memory: Bytes,
-    /// What this process takes of it while METIS runs.
+    /// What this process takes of `host_memory` while METIS runs.
     pub beside_metis: Bytes,
     /// Bytes of a row block when rows are read for METIS.
     pub block: Bytes,

@@ -26,7 +26,7 @@ const SUFFIX: &str = "trimgraf";
 /// Why there is no [`cache_dir`].
 pub const NO_CACHE: &str = "neither XDG_CACHE_HOME nor HOME names a folder";
 
-/// The source of a graph; in graph files, as text in `source`.
+/// The source of a graph; a graph file stores it as text in `source`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     pub format: Format,
@@ -71,14 +71,14 @@ impl Origin {
 pub struct Cache {
     dir: PathBuf,
     most: Option<Bytes>,
-    /// Whether a job continues without the cache if it cannot be used: not if the cache keeps the graph for later starts of that job alone.
+    /// Whether a job continues without the cache if it cannot be used. Not if only later starts of the same job use the cache.
     optional: bool,
     /// The option that names another place.
     option: &'static str,
 }
 
 impl Cache {
-    /// The cache in `dir`, created private if missing, with at most `most` bytes of the user's graphs; `None`: half of the space free without them.
+    /// The cache in `dir`, created private if missing; `most`: the most bytes of the user's graphs, by default half of the space free without them.
     pub fn open(dir: &Path, most: Option<Bytes>) -> Result<Self> {
         disk::private_dir(dir)?;
         disk::sweep(dir);
@@ -110,7 +110,7 @@ impl Cache {
         Ok(Self::open(dir, Some(Bytes(u64::MAX)))?.needed("--run-dir"))
     }
 
-    /// For a job that does not continue without it; `option` names another place.
+    /// Makes a job fail if it cannot use the cache; `option` names another place.
     pub fn needed(self, option: &'static str) -> Self {
         Self { optional: false, option, ..self }
     }
@@ -119,7 +119,7 @@ impl Cache {
         &self.dir
     }
 
-    /// The option that names another place for its graphs.
+    /// The option that names another place for the cache.
     pub fn option(&self) -> &'static str {
         self.option
     }
@@ -272,8 +272,8 @@ impl Cache {
     }
 }
 
-/// The directory that is named, else `$XDG_CACHE_HOME/trimill` or `~/.cache/trimill`; none if neither names a directory, of which `HOME`
-/// must exist. Relative paths are ignored (XDG Base Directory Specification).
+/// The named directory, else `$XDG_CACHE_HOME/trimill` or `~/.cache/trimill` (if `HOME` exists); `None` if neither variable names a directory.
+/// Relative paths are ignored (XDG Base Directory Specification).
 pub fn cache_dir(named: Option<&Path>) -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = || set("XDG_CACHE_HOME").or_else(|| Some(set("HOME").filter(|home| home.is_dir())?.join(".cache")));

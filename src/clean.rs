@@ -4,8 +4,8 @@
 //! once as a pair `(min, max)` in buckets, and the degree of every id.
 //!
 //! An arc, as an 8-byte key, goes to one of two buckets of one of `B` classes: the class by a hash of its pair, so that sizes are even for skewed
-//! degrees, too; the bucket by its direction, which then takes no bits ([`read`]). If arcs come in the order of ids, classes may be ranges of
-//! ids (`ranges`). Keys that do not fit in memory are sorted and encoded there, then written ([`buckets`]). Each bucket is then sorted (`sort`)
+//! degrees, too; the bucket by its direction, which the key then need not store ([`read`]). If arcs come in the order of ids, classes may be ranges
+//! of ids (`ranges`). Keys that do not fit in memory are sorted and encoded there, then written ([`buckets`]). Each bucket is then sorted (`sort`)
 //! and deduplicated, and both buckets of a class are merged, classes in parallel ([`ArcsRead::clean`]).
 //!
 //! Cost: one pass over the input (two if ids must be ranked, or classes are ranges), a sort of `arcs / B` keys a class; if they do not fit in memory,

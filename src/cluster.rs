@@ -68,7 +68,7 @@ impl ClusterTable {
         [&self.sbatch, &self.merge_sbatch].into_iter().flatten().flatten().try_for_each(|line| check_line(line))
     }
 
-    /// Refuses less than the program and its threads take, with which no graph is counted.
+    /// Refuses less memory than the program and its threads need before any graph is counted.
     fn check_memory(&self, asked: Bytes) -> Result<()> {
         let cores = self.cpus_per_task();
         let taken = HostMemory::new(Bytes::ZERO, cores.get() as usize).floor(&Needs::to("count")).bytes;

@@ -1,10 +1,10 @@
 //! The arcs between the neighbours of each vertex of a directed graph.
 //!
-//! Input: a graph, whose edges have no direction, and the input that it was made of. Neighbours are those by an arc of either direction, so
-//! a triangle adds 1 or 2 at a corner, by the directions of the opposite edge. If all edges, or none, have both directions, which is known,
-//! nothing else is needed. Otherwise the input is read again, and each arc marks its direction at the place of its edge ([`arcs`]), which
-//! gives a graph in which the triangles at a vertex are the edges of the rarer kind between its neighbours ([`doubled`]). It is counted as
-//! any graph, on GPUs and out of core. Other jobs are not slowed down: neither the graph file nor cleaning has directions.
+//! Input: a graph, whose edges have no direction, and the input that it was made of. An arc of either direction makes two vertices neighbours, so
+//! a triangle adds 1 or 2 at a corner, by the directions of the opposite edge. If it is known that all edges, or none, have both directions,
+//! nothing else is needed. Otherwise the input is read again, and each arc marks its direction at the place of its edge ([`arcs`]), which gives
+//! a graph in which the triangles at a vertex are the edges of the rarer kind between its neighbours ([`doubled`]). It is counted like any
+//! other graph, on GPUs and out of core. Other jobs are not slowed down: neither the graph file nor cleaning has directions.
 //!
 //! Cost: a pass over the input, with a search in a row for each arc, and the doubled graph: 2 to 2.5 times the edges, counted at vertices. Memory
 //! ([`memory`]): 24 bytes a vertex, and marked rows: with less than 4.25 bytes an edge, the input is read once for each band of ranks.
@@ -50,7 +50,7 @@ fn band_bytes(rows: u64, edges: u64) -> Bytes {
     Bytes(8 * (rows + 1) + 4 * edges + edges / 4 + 8)
 }
 
-/// The edges that are counted between neighbours: with the triangles they give the number of arcs there.
+/// The edges that are counted between neighbours; with the triangles, their number gives the number of arcs between neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RarerEdges {
     /// Whether these are the edges with arcs in both directions; otherwise those with an arc in one.
@@ -65,7 +65,7 @@ impl RarerEdges {
         Self { mutual: in_both <= in_one, count: in_both.min(in_one) }
     }
 
-    /// The arcs between the neighbours of a vertex with `triangles` triangles and `edges` of these edges between its neighbours.
+    /// The arcs between the neighbours of a vertex that has `triangles` triangles, and `edges` edges of this kind between its neighbours.
     pub fn arcs(self, triangles: u64, edges: u64) -> u64 {
         if self.mutual { triangles + edges } else { 2 * triangles - edges }
     }

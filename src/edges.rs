@@ -1,5 +1,5 @@
-//! The triangles on each edge, its support: sums at arcs by rank ([`crate::sums`]) in; the triangles at vertices (`at_vertices`), and rows
-//! in the order of the input's ids ([`rows`]) out.
+//! The triangles on each edge (its support). Input: sums at arcs by rank ([`crate::sums`]). Output: the triangles at vertices (`at_vertices`), and
+//! rows in the order of the input's ids ([`rows`]).
 
 mod at_vertices;
 pub mod order;

@@ -1,5 +1,5 @@
-//! Builds spills: finds what each partition keeps (induced and pruned), filters its rows, and writes them. LSTC's way from an assignment to
-//! partitions on disk: [`crate::partition::kept`] (Algorithms 1, 2), [`spills`], [`crate::spill`].
+//! Builds spills: finds what each partition keeps (induced and pruned), filters its rows, and writes them. The steps of LSTC between an assignment
+//! and partitions on disk: [`crate::partition::kept`] (Algorithms 1, 2), [`spills`], [`crate::spill`].
 
 pub mod spills;
 
@@ -19,7 +19,7 @@ use trimill_system::{Bytes, Error, Kind, Result, disk};
 pub struct BuiltPartition {
     pub part: u32,
     pub spill: SpillSummary,
-    /// Its share of the memory for spills; `None` if the spill is on disk.
+    /// The spill's share of the memory for spills; `None` if the spill is on disk.
     _held: Option<TakenMemory>,
     pub inducing: Duration,
     pub pruning: Duration,
@@ -35,7 +35,7 @@ pub struct Builder<'a> {
     pub prune: Prune,
     /// The directory for spills that do not fit in memory.
     pub dir: &'a Path,
-    /// For spills that are kept in memory until they are counted.
+    /// The memory for spills that are not on disk.
     pub room: &'a SharedBudget,
     pub fingerprint: u128,
     /// Whether spills outlive the job, and therefore are synced to disk.
@@ -60,13 +60,13 @@ impl Builder<'_> {
 }
 
 impl BuiltPartition {
-    /// Without times, and without memory: of a spill that is on disk.
+    /// A partition whose spill is on disk, so that it holds no memory; without times.
     pub fn on_disk(part: u32, spill: SpillSummary) -> Self {
         let [inducing, pruning, spilling] = [Duration::ZERO; 3];
         Self { part, spill, _held: None, inducing, pruning, spilling }
     }
 
-    /// The spill that an earlier start left in `dir`, if valid. A damaged one, or another job's, is removed with a warning, to be rebuilt.
+    /// The spill of an earlier start in `dir`, if it is valid. A damaged spill or one of another job is removed with a warning, and must be rebuilt.
     pub fn found(dir: &Path, part: u32, fingerprint: u128) -> Result<Option<Self>> {
         let path = dir.join(file_name(part));
         if !path.exists() {

@@ -18,8 +18,8 @@ pub fn contiguous_vertices(vertices: u32, parts: u32) -> Vec<u32> {
 }
 
 /// Chunks of equal weight (in trimill's partitioner `contiguous` the number of arcs). The sequence of weights is cut into `parts` equal pieces;
-/// a vertex belongs to the part that has the middle of its weight. So a cut is off by at most half the weight of the vertex there, a part by at
-/// most the heaviest vertex. If all weights are 0, chunks have equal numbers of vertices. Panics when `parts` is 0.
+/// a vertex belongs to the part that has the middle of its weight. So a cut is off by at most half the weight of the vertex at it, and a part's
+/// weight by at most the heaviest vertex. If all weights are 0, chunks have equal numbers of vertices. Panics when `parts` is 0.
 #[must_use]
 pub fn contiguous_by_weight(vertices: u32, parts: u32, weight: impl Fn(u32) -> u64 + Sync) -> Vec<u32> {
     assert!(parts > 0, "an assignment needs at least one part");

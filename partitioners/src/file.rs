@@ -25,7 +25,7 @@ const UNSEEN: u32 = u32::MAX;
 /// The vertices that an assignment file is about.
 #[derive(Clone, Copy)]
 pub struct Declared<'a> {
-    /// How many vertices the input declares, the lines of a one-column file. `None` if ids are sparse: two columns are needed.
+    /// The number of vertices that the input declares, and of lines in a one-column file. `None` if ids are sparse: two columns are needed.
     pub lines: Option<u64>,
     /// The original id of the first declared vertex; 0 or 1 in most formats.
     pub first_id: u64,
@@ -38,7 +38,7 @@ pub struct Declared<'a> {
 }
 
 impl Declared<'_> {
-    /// What a file of one column must have. A list of edges declares no vertices; there, ids up to the largest count.
+    /// Which lines a file of one column must have. Edge lists declare no vertices: their files must have a line for every id up to the largest.
     fn all_lines(&self, lines: u64) -> String {
         let (first, last) = (self.first_id, self.first_id.saturating_add(lines).saturating_sub(1));
         format!("one line for each of the {lines} ids from {first} to {last}, also those without edges")
@@ -52,8 +52,8 @@ pub struct FileAssignment {
     pub parts: u32,
 }
 
-/// Reads the assignment file at `path`. Errors, `Kind::Data` with path and line: unreadable or empty, no number or a negative one, a part
-/// of [`MAX_PARTS`] or more, one and two columns mixed, blank lines before the end, too few or many lines, a vertex with none or two.
+/// Reads the assignment file at `path`. Errors, `Kind::Data` with path and line: unreadable or empty, no number or a negative one, a part of
+/// [`MAX_PARTS`] or more, one and two columns mixed, blank lines before the end, too few or many lines, a vertex with no line or several.
 pub fn read(path: &Path, declared: Declared<'_>) -> Result<FileAssignment> {
     let unreadable = |error| Error::read(path, error);
     let mut lines = BufReader::with_capacity(1 << 20, File::open(path).map_err(unreadable)?);
@@ -82,7 +82,7 @@ struct AssignmentReader<'a> {
     assignment: Vec<u32>,
     columns: Option<usize>,
     data_lines: u64,
-    /// The first of the blank lines read last; no numbers may follow them.
+    /// The first of the blank lines just read; a line with numbers after them is an error.
     blank: Option<u64>,
     largest: u32,
 }
@@ -161,7 +161,7 @@ impl<'a> AssignmentReader<'a> {
         }
     }
 
-    /// `number`: the lines of the file.
+    /// `number`: how many lines the file has.
     fn finish(self, number: u64) -> Result<FileAssignment> {
         let Declared { lines, vertices, original, .. } = self.declared;
         if self.data_lines == 0 && (vertices > 0 || lines.is_some_and(|lines| lines > 0)) {

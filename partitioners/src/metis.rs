@@ -47,7 +47,7 @@ pub struct MetisOptions<'a> {
     /// `Some(k)`: every run of `k` consecutive vertices (such as a host's pages) is contracted to one vertex, so all go to one part.
     pub contract: Option<u32>,
     pub host_memory: Bytes,
-    /// What this process takes of it while METIS runs.
+    /// What this process takes of `host_memory` while METIS runs.
     pub beside: Bytes,
     /// The directory for temporary files: 4 bytes per arc and 8 per vertex, twice that when contracted.
     pub work_dir: &'a Path,
@@ -65,7 +65,7 @@ const OTHERS: &str = "start again, or use the partitioner contiguous";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetisAssignment {
     pub parts: Vec<u32>,
-    /// The number of edges between different parts, of the graph itself, not of the contracted one.
+    /// The number of edges between different parts in the original graph, also if METIS got a contracted one.
     pub cut: u64,
     /// The child's peak memory in bytes; 0 if no child was needed or the system does not report it.
     pub child_peak_bytes: u64,

@@ -54,7 +54,7 @@ pub(super) fn prepared(job: Job, temporary: bool, control: &Control) -> Result<G
     })
 }
 
-/// The sum over all arcs of the shorter of both ends' rows: its look-ups in the longer one. Takes 4 bytes a vertex, and two passes over the graph.
+/// The number of probes: for each arc, the length of the shorter row of its ends. Takes 4 bytes a vertex, and two passes over the graph.
 fn probes(graph: &OrientedGraph, control: &Control) -> Result<u64> {
     let lengths = graph.out_degrees()?;
     let sum = AtomicU64::new(0);

@@ -2,7 +2,7 @@
 
 use crate::report::bench::{GraphReport, MethodName, MethodReport};
 
-/// Compares every run's count with the report's; if it has none yet, that is the baseline's, else the first method's that has a count.
+/// Compares every run's count with the reference; if the report has none yet, it is the baseline's count, else that of the first method with a count.
 pub(super) fn judge(report: &mut GraphReport, baseline: &MethodName) {
     let counted = |method: &&MethodReport| !method.triangles.is_empty();
     if report.triangles.is_none() {

@@ -60,7 +60,7 @@ impl<'a> Workers<'a> {
 }
 
 struct BenchWorker {
-    /// Dropped first: the end of its input lets the child end.
+    /// Dropped first: the child ends when its input does.
     jobs: Option<ChildStdin>,
     child: ChildProcess,
     answers: Receiver<String>,
@@ -84,7 +84,7 @@ impl BenchWorker {
     /// Counts a job once. After anything but a result the child must not be used again.
     fn count(&mut self, job: &str, limit: Duration, control: &Control) -> Result<Result<Box<RunResult>, Reason>> {
         let start = Instant::now();
-        // If this fails, the child has ended, and so will its answers below.
+        // If this fails, the child has ended, and the loop below finds that it gives no more answers.
         let _ = self.jobs.as_mut().map(|jobs| jobs.write_all(format!("{job}\n").as_bytes()));
         loop {
             let left = limit.saturating_sub(start.elapsed());

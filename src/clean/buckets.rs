@@ -1,9 +1,9 @@
 //! Buckets of 64-bit keys: raw while they fit in memory, else sorted and encoded, else in a file.
 //!
-//! Input: batches of `(bucket, key)` from many threads. Output: each bucket's keys, once, in no order. When `memory` bytes are full, the keys of the
+//! Input: batches of `(bucket, key)` from many threads. Output: the keys of each bucket, unordered. When `memory` bytes are full, the keys of the
 //! bucket being filled become a run: sorted and [encoded](trimill_graph::arcs), in a third of the bytes or less. When runs take half of the memory,
-//! those of that bucket go to a file, whose space is freed as buckets are taken. A bucket is encoded only if it has at least half of its share of the
-//! memory, and written only if it has a quarter, so that runs are long and dense.
+//! those of the bucket being filled go to a file, whose space is freed as buckets are taken. A bucket is encoded only if it has at least half of its
+//! share of the memory, and written only if it has a quarter, so that runs are long and dense.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -81,7 +81,7 @@ pub fn bytes_on_disk(keys: u64, memory: u64) -> [Bytes; 2] {
 impl Buckets {
     /// `buckets` empty buckets for about `expected` keys; about `memory` bytes are held, the others go to a file in `dir`.
     pub fn new(buckets: usize, expected: u64, memory: u64, dir: &Path) -> Self {
-        // Chunks being filled, one a bucket, take at most a quarter of the memory; runs being made, a sixteenth.
+        // Chunks that are being filled, one per bucket, take at most a quarter of the memory; runs that are being made, a sixteenth.
         let chunk = (memory / 4 / 8 / buckets.max(1) as u64).clamp(STAGED as u64, 8192) as usize;
         let run = memory / 16 / PER_ENCODED / rayon::current_num_threads() as u64;
         Self {
@@ -261,7 +261,7 @@ impl Buckets {
         Ok(all)
     }
 
-    /// Takes a bucket in parts: chunks of up to `most` keys together, or one that is longer. There is at least one part, maybe empty.
+    /// Takes a bucket in parts. A part is chunks of up to `most` keys in total, or one longer chunk. There is at least one part, maybe empty.
     pub fn take_in_parts(
         &self,
         bucket: usize,
@@ -315,7 +315,7 @@ impl TakenBucket<'_> {
             return Err(Error::defect("a bucket has fewer keys than were added"));
         };
         let mut keys = zeros(keys as usize);
-        // They may have been damaged in the file.
+        // The bytes may have been damaged in the file.
         arcs::decode(&buckets.overflow.read_all(&bytes)?, &mut keys).map_err(|wrong| {
             Error::data("", format!("arcs that wait to be sorted cannot be read back: {wrong}"))
                 .advice("check the disk and the memory of this machine")

@@ -56,8 +56,8 @@ impl Seen {
     }
 }
 
-/// Collects the distinct ids of arcs, in at most 24 bytes for each of `most` ids. If there are more, it keeps a sample that tells about how many
-/// there are: ids whose hash ends with some zero bits, one more whenever the sample is too large.
+/// Collects the distinct ids of arcs, in at most 24 bytes for each of `most` ids. If there are more, it keeps a sample to estimate their number:
+/// the ids whose hash ends with at least `zeros` zero bits; `zeros` is increased by one whenever the sample is too large.
 #[derive(Default)]
 pub struct Distinct {
     shards: Vec<Mutex<IdShard>>,

@@ -75,7 +75,7 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         if may_index && fits(by_id) {
             let first_id = facts.declared_vertices.map_or(first.min(1), |_| facts.first_id);
             let read = plain.finish(&facts, arcs, range, start)?;
-            // Nothing was known of a pipe before.
+            // The size of the graph in a pipe was not known before.
             if facts.is_read_once {
                 let graph = GraphToPrepare { form: InputForm::Arcs, ids: range, arcs, edges: arcs, row_bytes: None };
                 space.expect_after(READ, &graph, control);
@@ -140,7 +140,7 @@ fn refused_ids(source: &dyn ArcSource, space: Workspace<'_>, arcs: u64, distinct
     }
 }
 
-/// The error that names the lower budget of both ways of handling ids.
+/// The error of the way of handling ids that needs the smaller budget; names that budget.
 fn refused(space: Workspace<'_>, arcs: u64, ways: [IdCount; 2]) -> Error {
     let [one, other] = ways.map(|ids| (needs(ids, arcs, space), ids));
     let floor = |needs: &Needs| space.memory.floor(needs).bytes;

@@ -58,7 +58,7 @@ impl ArcsRead {
         let shares = space.beside(&needs(of_ids, arcs, space))?;
         buckets.keep_at_most(shares.buckets())?;
         if 3 * 8 * arcs > shares.left.get() {
-            // Staging areas and chunks of buckets were small, so the allocator kept them; where memory is not scarce, they are used again.
+            // Chunks and staging areas were too small for the allocator to return them to the system. Where memory is ample, reusing them is better.
             trim_heap();
         }
         let most = shares.keys_at_once() as usize;

@@ -15,7 +15,7 @@ use trimill_system::{Bytes, Control, Error, Result};
 /// Bytes for each id up to the largest, if ids index arrays: degrees and ranks, then ranks and the order of vertices.
 pub const PER_ID: u64 = 8;
 
-/// Bytes for each vertex, if ids are looked up in a table: collecting them, or the table, degrees, ranks and the order.
+/// Bytes for each vertex, if ids are looked up in a table: first for collecting the ids, then for the table, degrees, ranks and the order.
 pub const PER_VERTEX: u64 = 24;
 
 /// Bytes for each key of a class: a bucket, its sorted copy and the cell offsets; or both buckets and their union.
@@ -125,8 +125,8 @@ impl IdCount {
 
 pub fn needs(ids: IdCount, arcs: u64, space: Workspace<'_>) -> Needs {
     let threads = space.memory.threads();
-    // A bucket is sorted in a thread's share of a quarter. The number of buckets is a power of two, perhaps half of what the eighth for staging areas
-    // allows, and the largest bucket is a little larger than the others.
+    // Each thread sorts a bucket in its share of a quarter of the memory. The number of buckets is a power of two, which may be half of what the
+    // eighth for staging areas allows, and the largest bucket is a little larger than the others.
     let sorting = (1.2 * arcs as f64 * (PER_KEY * 4 * 8 * 2 * 4096 * threads) as f64).sqrt() as u64;
     let rows = 5 * PER_KEY * arcs.min(ROWS);
     let reading = (threads * READER + (6 << 20)).min(threads * SMALL_READER + 32 * arcs);
@@ -182,7 +182,7 @@ pub struct Shares<'a> {
 }
 
 impl Shares<'_> {
-    /// So many sixteenths of the memory, unless the workspace limits a set of buckets.
+    /// `many` sixteenths of the memory, or less if the workspace limits a set of buckets.
     fn sixteenths(&self, many: u64) -> u64 {
         self.space.buckets.map_or(self.left.get() / 16 * many, Bytes::get)
     }
@@ -215,7 +215,7 @@ impl Shares<'_> {
         DiskNeed::new(what, self.space.dir, bytes, "--work-dir")
     }
 
-    /// As [`Self::rows_that_wait`], for rows that are united with tails in memory: what staging areas take is not left.
+    /// As [`Self::rows_that_wait`], but for rows that are united with tails in memory, beside which staging areas stay.
     pub fn rows_beside_tails(&self, to_file: bool) -> Bytes {
         let staging = match self.space.buckets {
             Some(_) => 0,
@@ -253,14 +253,14 @@ impl Shares<'_> {
         (self.left.get() / 8 / self.space.memory.threads() / 2048).clamp(1, 4096)
     }
 
-    /// The number of classes, a power of two: a quarter of a million keys each, which a core sorts in its cache, or fewer, to leave room for arrays.
+    /// The number of classes, a power of two: about 2^18 keys each, which a core sorts in its cache; fewer keys if memory is scarce.
     pub(super) fn class_count(&self, arcs: u64) -> usize {
         let wanted = arcs / (self.keys_at_once() / 32).clamp(1024, 1 << 18);
         1 << wanted.clamp(8, (self.staged() / 2).max(8)).ilog2()
     }
 }
 
-/// Refuses a bucket that takes more than the memory that was taken for it.
+/// Refuses a bucket that needs more memory than was reserved for it.
 pub(crate) fn check_bucket(taken: &TakenMemory, bytes: u64) -> Result<()> {
     let (needed, there) = (Bytes(bytes), taken.bytes());
     if needed <= there {
@@ -269,7 +269,7 @@ pub(crate) fn check_bucket(taken: &TakenMemory, bytes: u64) -> Result<()> {
     Err(too_large(needed, there, format!("raise --host-memory by {}", Bytes(5 * (needed - there).get()))))
 }
 
-/// The error for a bucket that takes more than there is for it; `raise` says what to change.
+/// The error for a bucket that needs more memory than is available; `raise` says what to change.
 pub(crate) fn too_large(needed: Bytes, there: Bytes, raise: String) -> Error {
     Error::memory(format!("a bucket takes {needed}, and the host's budget has {there} for it"))
         .advice(or_fewer_threads(raise, rayon::current_num_threads() as u64))

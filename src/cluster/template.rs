@@ -62,7 +62,7 @@ pub(super) fn fill(template: &str, values: &[TemplateValue]) -> String {
     template.lines().filter_map(|line| fill_line(line, values)).map(|line| line + "\n").collect()
 }
 
-/// The line with its values, whose own `@` are kept, since a path may contain `@TIME@`. None if a value was not given.
+/// The line with values filled in. An `@` inside a value is kept, since a path may contain `@TIME@`. None if a value was not given.
 fn fill_line(line: &str, values: &[TemplateValue]) -> Option<String> {
     let (mut filled, mut rest) = (String::with_capacity(line.len()), line);
     while let Some(at) = rest.find('@') {

@@ -145,7 +145,7 @@ impl Cpu {
     }
 }
 
-/// The number of workers, at most `most`, that have work: no run is shorter than [`SMALLEST_RUN`].
+/// How many workers, at most `most`, have work if no run is shorter than [`SMALLEST_RUN`].
 fn workers_for(most: u64, size: ResidentSize) -> u64 {
     most.min((size.arcs + size.locals).div_ceil(SMALLEST_RUN)).max(1)
 }
@@ -190,7 +190,7 @@ impl CountBackend for Cpu {
             per_resident_arc: 4 + EDGE_COUNTER_BYTES,
             per_local: total.per_local + if self.by_head > 0 { edges::PER_LOCAL } else { 0 },
             table: edges::per_worker,
-            // Besides two row blocks, the counters of one, and its counts as they are read.
+            // Two row blocks; and the counters of one, also as a copy while they are read.
             row_blocks: RowBlockRoom::Always(4),
             largest_row_block: Footprint::NOTHING.largest_row_block,
             fixed: edges::hub_bytes(self.hubs)

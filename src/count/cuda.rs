@@ -100,7 +100,7 @@ impl Cuda {
         Ok(Self { buffers, gpu, name, method, lstc, chunk: CHUNK, edges: false, vertices: None })
     }
 
-    /// The methods that the caller may choose from, with their footprints; none if the job named its method. To be called after [`Self::reserve`].
+    /// The methods that the caller may choose from, with their footprints; none if the job named its method. Call after [`Self::reserve`].
     pub fn choices(&self, vertices: u32) -> Vec<(CudaMethod, Footprint)> {
         if self.name != CudaMethod::Auto {
             return Vec::new();
@@ -148,7 +148,7 @@ impl Cuda {
         self.edges = true;
     }
 
-    /// Counts at vertices, too, with at most `most` bytes of counters at a time, at least [`vertex_counters`]. To be called after [`Self::reserve`].
+    /// Counts at vertices, too, with at most `most` bytes of counters at a time, at least [`vertex_counters`]. Call after [`Self::reserve`].
     pub fn count_vertices(&mut self, vertices: u32, most: Bytes) {
         self.vertices = Some((vertices, most));
         self.reserve_counters(Bytes(self.gpu.reserved()));
@@ -164,7 +164,7 @@ impl Cuda {
         Bytes(self.gpu.scratch_bytes() + self.gpu.counter_bytes())
     }
 
-    /// Loads the kernels of every count, and allocates buffers for resident runs. Failures are ignored: they recur, and are reported, when needed.
+    /// Loads the kernels of every count, and allocates buffers for resident runs. Ignores failures: they recur, and are reported, on use.
     pub fn warm_up(&mut self) {
         self.buffers.stock(&self.gpu, RUNS_IN_FLIGHT, CHUNK.get() / 4);
         for source in [&trimill_kernels::PACKED, &trimill_kernels::UNPACK] {

@@ -300,7 +300,7 @@ mod tests {
             assert_eq!(refused.is_some(), whole.contains(&name), "{name}");
             let Some(text) = refused.map(|error| error.to_string()) else { continue };
             assert!(text.contains(name) && text.contains("2 parts") && text.contains("bitmap"), "{text}");
-            // A method of the CPU is replaced by one of a GPU only where that could count.
+            // A CPU method is replaced by a GPU method only where the latter could count.
             let on_cpu = matches!(asked(Backend::Auto, Some(name)).choice(), Ok(Choice::Cpu(_)));
             assert_eq!(text.contains("lstc"), !on_cpu || trimill_kernels::has_driver(), "{text}");
         }

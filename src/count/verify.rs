@@ -1,8 +1,8 @@
 //! The verifier: slow, simple, and without code in common with the stages that it checks.
 //!
 //! It sorts all arcs of a reader in memory, keeps the full neighbourhood of every vertex, and merges both neighbourhoods of every edge, so that each
-//! triangle is found three times. Time: the sum of `deg(u) + deg(v)` over the edges `{u, v}`, that is of squared degrees, on all threads. Memory: at
-//! most [`Verifier::bytes_per_arc`]. `brute_force` checks the verifier itself, on tiny graphs.
+//! triangle is found three times. Time: the sum of `deg(u) + deg(v)` over the edges `{u, v}`, equal to the sum of squared degrees, on all threads.
+//! Memory: at most [`Verifier::bytes_per_arc`]. `brute_force` checks the verifier itself, on tiny graphs.
 
 #[cfg(feature = "testing")]
 mod brute_force;
@@ -110,7 +110,7 @@ impl Verifier {
     }
 }
 
-/// Sorts the smaller half and the larger one apart, down to [`STEPS`] items, so that a stop takes effect soon.
+/// Sorts by halves (the smaller items, then the larger ones) down to [`STEPS`] items, so that a stop takes effect soon.
 fn sort<T: Ord + Send>(all: &mut [T], control: &Control) -> Result<()> {
     control.check()?;
     if all.len() <= STEPS {

@@ -35,7 +35,7 @@ pub struct DoubledGraph<'a> {
 }
 
 impl DoubledGraph<'_> {
-    /// The most that a doubled graph has, since the rarer kind has at most half of the edges.
+    /// An upper bound of a doubled graph's size: the rarer kind has at most half of the edges.
     pub fn at_most(of: &GraphSize) -> GraphSize {
         GraphSize {
             vertices: 2 * of.vertices.min(MOST_VERTICES),
@@ -45,14 +45,14 @@ impl DoubledGraph<'_> {
         }
     }
 
-    /// The most bytes of its file, or in memory.
+    /// The most bytes of the doubled graph, in a file or in memory.
     pub fn bytes_at_most(of: &GraphSize) -> Bytes {
         let GraphSize { vertices, edges, .. } = Self::at_most(of);
         Layout { vertices, edges, ..Layout::default() }.sections_at_most()
     }
 
-    /// Makes it from the graph's `source`; `finish` is called when all of it was read, and returns its identity, which a file records. Runs in the
-    /// current thread pool. Errors: `source` has changed; errors of reading it, or the graph; when stopped.
+    /// Makes the doubled graph from the graph's `source`. `finish` is called when all of `source` was read, and returns its identity, which the graph
+    /// file records. Runs in the current thread pool. Errors: `source` has changed; errors of reading it, or the graph; when stopped.
     pub(crate) fn make(
         self,
         source: &dyn ArcSource,
@@ -109,7 +109,7 @@ fn file_blocks(rows: &MarkedRows) -> Vec<Range<u32>> {
     blocks
 }
 
-/// The file block of the doubled rows of some ranks; `mutual`: edges in both directions join copies, else the others.
+/// The file block of the doubled rows of some ranks. Copies are joined by edges in both directions if `mutual`, else by the other edges.
 fn made(rows: &MarkedRows, ranks: Range<u32>, mutual: bool) -> BucketBlocks {
     let (mut lengths, mut distances) = (Vec::with_capacity(2 * ranks.len()), Vec::new());
     for rank in ranks.clone() {

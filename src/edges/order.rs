@@ -18,7 +18,7 @@ use trimill_graph::{Ids, OrientedGraph};
 use trimill_system::mapped::{prefetch, zeros};
 use trimill_system::{Bytes, Control, Error, Result, parallel};
 
-/// Chunks of lists that are sorted by one thread: the edges of each, about at least, and the number of them for each thread.
+/// A thread sorts a chunk of lists: about the least number of its edges, and the number of chunks for each thread.
 const SHORT: usize = 1 << 14;
 const CHUNKS: usize = 8;
 
@@ -26,7 +26,7 @@ const CHUNKS: usize = 8;
 pub struct EdgesOfGraph<'a> {
     pub graph: &'a OrientedGraph,
     pub sums: &'a Sums<ByArc>,
-    /// If the numbers are trussness; those below that at which peeling ends are left out.
+    /// Set if the numbers are trussness; edges outside the truss at which peeling ends are then left out.
     pub truss: Option<TrussWanted>,
     /// The most bytes of a window and of the passes over the graph. A vertex whose list is longer is a window by itself.
     pub memory: Bytes,
@@ -54,11 +54,11 @@ impl CountsInOrder for EdgesOfGraph<'_> {
         self.graph.has_names()
     }
 
-    /// In windows. Runs in the current thread pool.
+    /// Writes window by window. Runs in the current thread pool.
     fn in_order(&self, write: &mut dyn FnMut(&EdgeRows<'_>) -> Result<()>) -> Result<()> {
         let memory = self.memory.max(Bytes::mib(8));
         let pass = pass_bytes(memory);
-        // Larger ends come in no order, so blocks of names would not help.
+        // Larger ends are in random order, so reading names by blocks would not help.
         let ids = self.graph.ids()?.with_names_held(Bytes(memory.get() / 4))?;
         let lists = LargerEnds::new(self, pass)?;
         tracing::debug!("the edges of each vertex are counted");
@@ -165,7 +165,7 @@ impl<'a> LargerEnds<'a> {
             self.scatter(run, scratch, &EdgeChunk { first: vertices.start, ends: &ends, edges: &edges });
             Ok(())
         })?;
-        // Filling has moved the ends down to the starts.
+        // Each `ends` entry was decremented to its list's start during filling.
         let mut starts: Vec<u64> = ends.into_iter().map(AtomicU64::into_inner).collect();
         starts.push(all);
         let is_full = |pair: &[u64], length: u32| pair[1].wrapping_sub(pair[0]) == u64::from(length);

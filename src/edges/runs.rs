@@ -23,7 +23,7 @@ pub(crate) struct RunScratch {
 }
 
 impl RunScratch {
-    /// Makes room for the sums of a run. They are any numbers until they are read.
+    /// Makes room for the sums of a run; their values are unspecified until they are read.
     pub(super) fn fit(&mut self, run: &EdgeRun<'_>) {
         self.sums.resize((run.arcs.end - run.arcs.start) as usize, 0);
     }

@@ -208,7 +208,7 @@ impl Session {
         let beside = opening.is_beside();
         let (Gpus { mut workers, mut budget, mut have_more }, driver) = opening.finish(needs.held)?;
         let gpus = workers.len() as u64;
-        // If the device could not hold all that peeling needs, all of its memory is reserved.
+        // If peeling does not fit the reserved device memory, all device memory is reserved.
         let peels = |workers: &[Cuda]| workers[0].peels(graph.vertices.into(), graph.edges).map(Bytes);
         if have_more && needs.counts.truss.is_some() && peels(&workers) != Some(Bytes::ZERO) {
             budget = reserve(&mut workers, Budget::of(asked), Bytes::ZERO)?;
@@ -304,7 +304,7 @@ impl AfterPreparing for Session {
         let longest_row = ((2 * arcs).isqrt() + 1).min(vertices.into()) as u32;
         let graph = GraphSize { vertices, edges: arcs, longest_row, probes: 0 };
         let (least, gpus) = self.least_to_count(&graph);
-        // A graph in memory, for which that is too little, is moved to a file.
+        // Counts no memory for the graph, which is moved to a file if memory is short.
         self.host_needs_of(graph, Bytes::ZERO, self.job.settings.mode()).enough(least, gpus)
     }
 }

@@ -1,6 +1,6 @@
 //! Builds partitions in batches. A batch takes two or three sequential passes over the graph ([`trimill_partitioners::build::spills`]), so it is as
-//! large as possible: its sets and blocks of rows must fit the memory that counting leaves, and its spills the disk, together with those of the
-//! previous batch, which is being counted. The environment variable `TRIMILL_BATCH` sets the number of its partitions, for tests.
+//! large as possible: its sets and blocks of rows must fit the memory that counting leaves, and the disk must hold its spills and those of the previous
+//! batch, which is being counted. The environment variable `TRIMILL_BATCH` sets the number of partitions in a batch, for tests.
 
 use std::ops::ControlFlow;
 
@@ -87,7 +87,7 @@ pub struct Builders<'a> {
     builder: Builder<'a>,
     building: Building,
     pool: &'a ThreadPool,
-    /// Whether spills of an earlier start are taken.
+    /// Whether valid spills of an earlier start are used.
     resumes: bool,
 }
 
@@ -96,7 +96,7 @@ impl Builders<'_> {
         parallel::within(self.pool, || self.builder.build(self.building.block, parts, control))
     }
 
-    /// Builds the missing ones of `parts` in order; hands the partitions of a batch to `each` until that breaks.
+    /// Builds the missing ones of `parts` in order; hands the partitions of a batch to `each` until `each` breaks.
     pub fn build(
         &self,
         parts: &[u32],

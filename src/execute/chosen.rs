@@ -33,7 +33,7 @@ impl ChosenBackends {
         self.backends.iter().filter(|backend| backend.device().is_some()).count()
     }
 
-    /// Fails if the largest of partitions that cannot be cut again exceeds the device's budget, which is `asked` or a part of the host's.
+    /// Fails if the largest partition, which cannot be cut again, exceeds the device's budget, which is `asked` or a part of the host's.
     pub(super) fn holds(&self, largest: Bytes, what: &str, needs: &HostNeeds, asked: Option<Bytes>) -> Result<()> {
         if largest <= self.device {
             return Ok(());
@@ -82,7 +82,7 @@ pub(super) fn method_for(
     (Some(choices[chosen].0), estimates)
 }
 
-/// Returns `error`. If the host budget that it advises is too small for `held`, it then advises one that suffices for that, too.
+/// Returns `error`. If the host budget that it recommends does not suffice for `held` as well, it recommends one that does.
 pub(super) fn with_enough(mut error: Error, needs: &HostNeeds, held: impl Fn(&HostNeeds) -> Result<()>) -> Error {
     while let Some(enough) = error.bytes_wanted()
         && let Some(more) = held(&needs.within(enough)).err().and_then(|more| more.bytes_wanted())

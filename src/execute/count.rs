@@ -32,7 +32,7 @@ use trimill_system::expected::ExpectedStage;
 use trimill_system::mapped::trim_heap;
 use trimill_system::{Bytes, Control, Error, Kind, Result, lock, parallel};
 
-/// Counts the triangles of `edges`, else of the job's input. If only files could not be written, the error's answer is the result.
+/// Counts the triangles of `edges`, else of the job's input. If only writing files failed, the error carries the result as its answer.
 pub fn count(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, control: &Control) -> Result<RunResult> {
     if let Some(dir) = job.kept_spills().map(Path::to_path_buf) {
         return super::kept::count(job, &dir, control);
@@ -50,7 +50,7 @@ pub fn count(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, co
     planned.count()
 }
 
-/// Counts on the devices that `devices` makes for the graph, instead of the job's: tests simulate some that fail.
+/// As [`count`], but on the devices that `devices` makes, so that tests can simulate devices that fail.
 #[cfg(feature = "testing")]
 pub fn count_on(
     job: Job,
@@ -92,7 +92,7 @@ pub fn count_prepared(
 }
 
 impl Opened<'_> {
-    /// The result of an earlier start of this very job, if all files that are asked for are there.
+    /// The result of an earlier start of the same job, if all requested files exist.
     fn finished(&self) -> Result<Option<RunResult>> {
         let Session { job, run, pool, .. } = &self.session;
         let Some(run) = run.as_ref().filter(|run| run.has_result()) else { return Ok(None) };

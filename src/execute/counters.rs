@@ -1,4 +1,4 @@
-//! Host memory for the triangles at each vertex or on each edge: the sums, counts that a device returns, and the windows in which they are written.
+//! Host memory for the triangles at each vertex or on each edge: for sums, for counts from devices, and for the windows in which results are written.
 
 use trimill_counting::COUNTER_BYTES;
 
@@ -16,7 +16,7 @@ pub(super) fn in_memory<K: SumKey>(host: HostMemory, keys: u64) -> bool {
     Sums::<K>::bytes(keys).get() <= host.usable().get() / 8 * K::EIGHTHS
 }
 
-/// Host memory for the sums while partitions are counted; if they are in a file, for blocks of all threads.
+/// Host memory for the sums while partitions are counted; for sums in a file, the memory of the blocks of all threads.
 pub(super) fn held<K: SumKey>(host: HostMemory, keys: u64) -> Bytes {
     match in_memory::<K>(host, keys) {
         true => Sums::<K>::bytes(keys),
@@ -24,7 +24,7 @@ pub(super) fn held<K: SumKey>(host: HostMemory, keys: u64) -> Bytes {
     }
 }
 
-/// The most bytes of each GPU's counts that are not yet added to the sums, for `gpus` GPUs.
+/// The most bytes of each GPU's counts that wait to be added to the sums, for `gpus` GPUs.
 pub(super) fn on_the_way(host: HostMemory, gpus: u64) -> Bytes {
     Bytes(host.usable().get() / 8 / gpus.max(1))
 }

@@ -47,7 +47,7 @@ impl Job {
             && self.output_of_others(run).is_none()
     }
 
-    /// A file of counts that is not there as an earlier start left it.
+    /// A wanted file of counts that exists but is not as an earlier start left it.
     pub(super) fn output_of_others(&self, run: &RunDir) -> Option<PathBuf> {
         // Pipes and devices get the counts again.
         let is_announced = |file: PathBuf| run_dir::announced(run.path()).0.contains(&file);

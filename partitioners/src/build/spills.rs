@@ -1,9 +1,9 @@
 //! Builds several partitions in the same passes over the graph.
 //!
 //! Input: the graph, some partitions. Output: their spills. [`kept`] finds which vertices each keeps. Then one pass in rank order filters
-//! and encodes the rows of each file block for each partition, locals and proxies apart, and appends them to the spill; a row block ends
-//! before a row that would not fit ([`RowBlockCuts`]). A task is a partition and a file block, so all threads have work; earlier tasks'
-//! rows are written meanwhile. The bytes do not depend on the batch or the threads. Cost: two readings of the rows in all (three at level
+//! and encodes the rows of each file block for each partition, locals separately from proxies, and appends them to the spill; a row block
+//! ends before a row that would not fit ([`RowBlockCuts`]). A task is a partition and a file block, so all threads have work; meanwhile the rows
+//! of earlier tasks are written. The bytes do not depend on the batch or the threads. Cost: two readings of the rows in all (three at level
 //! `zero-indegree`). Memory: the row blocks, [`Kept::bytes`] and [`BUFFERS`] per partition; per thread twice [`HELD`] and an encoder.
 
 use std::ops::Range;
@@ -21,10 +21,10 @@ use trimill_system::memory::TakenMemory;
 use trimill_system::timeline::TrackKind;
 use trimill_system::{Bytes, Control, Result, parallel};
 
-/// Memory of a partition in a batch for blocks of its spill that are not full yet.
+/// Memory that each partition of a batch takes for unfilled blocks of its spill.
 pub const BUFFERS: Bytes = Bytes::mib(3);
 
-/// Bytes of filtered rows, per thread, that are queued for writing; as many are being filtered meanwhile.
+/// Bytes of filtered rows, per thread, that are queued for writing; meanwhile, the same amount is being filtered.
 pub const HELD: u64 = 1 << 20;
 
 impl Builder<'_> {
@@ -93,7 +93,7 @@ struct BlockTasks {
 }
 
 impl BlockTasks {
-    /// Runs the next tasks on all threads, until their rows take [`HELD`] per thread; returns the empty buffers, one per thread, with these rows.
+    /// Runs the next tasks on all threads until their rows take [`HELD`] per thread; returns these rows, in the buffers `empty`, one per thread.
     fn some(&self, empty: Vec<FoundRows>, task: impl Fn(usize, &mut RowsByRole) + Sync) -> Vec<FoundRows> {
         let most = HELD * empty.len() as u64;
         self.held.store(0, Ordering::Relaxed);

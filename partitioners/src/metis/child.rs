@@ -1,6 +1,6 @@
 //! The child process: reads a graph from its standard input, runs METIS, and overwrites the graph with the assignment. On any error it ends without
-//! an assignment. Signals end it immediately, also SIGTERM, which METIS traps ([`super::signals`]), and those that its parent ignores. SIGABRT is
-//! left to METIS, which raises it when it runs out of memory.
+//! an assignment. Signals end it immediately, including SIGTERM, which METIS traps ([`super::signals`]), and signals that the parent ignores. SIGABRT
+//! is left to METIS, which raises it when it runs out of memory.
 
 use std::ffi::OsString;
 use std::fs::File;

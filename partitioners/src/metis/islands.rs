@@ -1,6 +1,6 @@
-//! Removes isolated vertices before METIS runs: they cost it quadratic time (a million: over a minute) and memory that arcs do not bound. A clean
-//! graph has none, but in a contracted one every run without edges to others becomes one. Without them there are at least as many arcs as vertices.
-//! They are assigned to the lightest parts. Costs one pass over the graph, if any.
+//! Removes isolated vertices before METIS runs: they cost it quadratic time (a million: over a minute) and memory that no limit on arcs bounds. A
+//! clean graph has none; a contracted graph has one for each run without edges to other runs. The remaining graph has at least as many arcs as
+//! vertices. Isolated vertices are assigned to the lightest parts. Costs one pass over the graph if it has any.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -29,7 +29,7 @@ pub(super) fn remove(graph: Symmetric) -> (Symmetric, Islands) {
 }
 
 impl Islands {
-    /// The parts of all vertices, from `others`, those of vertices with edges. Isolated vertices, in order, go to the lightest part so far.
+    /// The parts of all vertices; `others` has the parts of vertices with edges. Each isolated vertex, in order, goes to the lightest part so far.
     pub(super) fn restore(&self, others: Vec<u32>, parts: u32) -> Vec<u32> {
         if others.len() == self.weights.len() {
             return others;

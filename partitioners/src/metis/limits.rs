@@ -13,7 +13,7 @@ pub(super) fn most_arcs(options: &MetisOptions<'_>) -> u64 {
     MOST_ARCS.min(options.host_memory.saturating_sub(options.beside).get() / BYTES_PER_ARC)
 }
 
-/// Fails unless METIS can process `arcs` arcs (each edge twice), or at least so many, and `vertices` vertices.
+/// Fails unless METIS can process `vertices` vertices and `arcs` arcs (each edge twice). `at_least`: `arcs` is only a lower bound.
 pub(super) fn check(arcs: u64, at_least: bool, vertices: u32, options: &MetisOptions<'_>) -> Result<()> {
     if arcs <= most_arcs(options) && u64::from(vertices) < MOST_ARCS {
         return Ok(());

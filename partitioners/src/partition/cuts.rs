@@ -1,5 +1,5 @@
 //! Decides where a partition's row blocks end, row by row. Input: local number and row length of each kept proxy, ascending. Output: the ends
-//! of row blocks that tile the numbering, at most the limit or one row.
+//! of row blocks, which together cover all local numbers; each takes at most the limit, or has a single row.
 
 use trimill_counting::{RowBlockSize, longest_row_block_range};
 use trimill_system::Bytes;
@@ -48,7 +48,7 @@ impl RowBlockCuts {
         self.ended
     }
 
-    /// Extends the row block to `end` over locals, which add only bits to it, and cuts it where these exceed a limit.
+    /// Extends the row block to `end` over locals, which add no rows but a bit each, and cuts it where the bits exceed a limit.
     fn cover(&mut self, end: u32) {
         loop {
             let reached = end.min(self.start.saturating_add(self.longest));

@@ -102,7 +102,7 @@ impl<'a> PartitionLists<'a> {
         Ok(lists)
     }
 
-    /// The partition where a vertex is local, if it is one of these, counted from the first one.
+    /// The partition where a vertex is local, relative to the first of the range; `None` if it is outside the range.
     #[inline]
     fn own(&self, rank: u32) -> Option<u32> {
         let part = self.locals.part(rank);

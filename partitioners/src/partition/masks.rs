@@ -20,7 +20,7 @@ use trimill_system::{Result, parallel};
 #[derive(Default)]
 struct MaskWords {
     induced: AtomicU64,
-    /// The partitions with a local of which it is a successor; after [`Masks::sweep`], those that keep it.
+    /// The partitions in which it is a successor of a local; after [`Masks::sweep`], those that keep it.
     reached: AtomicU64,
 }
 
@@ -76,15 +76,15 @@ impl<'a> Masks<'a> {
         Ok(masks)
     }
 
-    /// The bit of the partition where a vertex is local; 0 if that is none of these 64.
+    /// The bit of the partition where a vertex is local; 0 if that partition is not one of these.
     #[inline]
     fn own(&self, rank: u32) -> u64 {
         let bit = self.locals.part(rank).wrapping_sub(self.first);
         if bit < 64 { 1 << bit } else { 0 }
     }
 
-    /// Algorithm 2 of LSTC for 64 partitions: `reached` becomes the partitions that keep a vertex, those in which it can be reached from a local.
-    /// Arcs lead to smaller ranks, so blocks come in descending order; within one, in parallel, a row is visited again if its word changed.
+    /// Algorithm 2 of LSTC for 64 partitions: `reached` becomes the partitions that keep a vertex, namely those where a local reaches it. Arcs lead to
+    /// smaller ranks, so blocks come in descending order; within one, in parallel, a row is visited again if its word changed.
     fn sweep(&self) -> Result<()> {
         const CHUNK: usize = 256;
         let ranks = 0..self.passes.graph.vertices();

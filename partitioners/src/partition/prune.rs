@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What is kept of an induced subgraph.
+/// How much of an induced subgraph is kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema, clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
@@ -13,10 +13,9 @@ use serde::{Deserialize, Serialize};
 pub enum Prune {
     /// The whole induced subgraph.
     None,
-    /// What Algorithm 2 of LSTC leaves: proxies without an in-arc go, with their out-arcs, until none is left.
+    /// Algorithm 2 of LSTC: removes proxies without an in-arc, and their out-arcs, until no such proxy remains.
     ZeroIndegree,
-    /// A proxy only if a local vertex points at it; an arc out of a proxy only if a local vertex also points at its
-    /// head.
+    /// Keeps a proxy only if a local vertex points at it, and an arc out of a proxy only if a local vertex also points at its head.
     #[default]
     Direct,
 }

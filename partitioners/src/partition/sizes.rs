@@ -1,7 +1,7 @@
 //! The sizes of all partitions, before any is built. Input: the graph, and the partition of each vertex. Output: for every partition the figures of
-//! LSTC's Tables 3 and 4: vertices and arcs, induced and pruned. Memory: 16 bytes per vertex; the partitions that fit it are sized together: at least
-//! 64, with a bit for each (module `masks`), in two passes; small ones with lists (module `lists`), in three; one more at `zero-indegree`. There are
-//! at most a few times as many passes as the mean degree.
+//! LSTC's Tables 3 and 4: vertices and arcs, induced and pruned. Memory: 16 bytes per vertex; as many partitions as fit are sized together: at least
+//! 64, with a bit for each (module `masks`), in two passes; more if they are small, with lists (module `lists`), in three; one more pass at
+//! `zero-indegree`. There are at most a few times as many passes as the mean degree.
 
 use std::ops::Range;
 

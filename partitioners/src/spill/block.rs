@@ -104,7 +104,7 @@ pub fn decode<O: Offset>(
     if ascend { Ok(()) } else { Err("rows that do not ascend below their own numbers") }
 }
 
-/// The part of a block that a device unpacks: where its successors begin, and a bound of all of them.
+/// The part of a block that a device unpacks: where its successors begin, and the bound below which all of them are.
 pub(super) struct EncodedSuccessors {
     pub(super) begin: usize,
     pub(super) bound: u32,

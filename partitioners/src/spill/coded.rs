@@ -124,7 +124,7 @@ impl CodedSlice<'_> {
         self.rows() as u64 + self.arcs
     }
 
-    /// The first `rows` rows, and the others. Takes `O(1)` if the first ones are all, else time in proportion to their bytes.
+    /// Splits after the first `rows` rows. Takes `O(1)` if there are no more rows, else time proportional to the bytes of the first ones.
     #[must_use]
     pub fn split_at(&self, rows: usize) -> (Self, Self) {
         let (numbers, numbers_after) = self.numbers.split_at(rows);

@@ -17,7 +17,7 @@ const COUNTS_BYTES: usize = 16;
 
 /// The most bytes of a spill with these numbers of vertices, locals, arcs and row blocks.
 pub const fn most_bytes(numbered: u64, locals: u64, arcs: u64, row_blocks: u64) -> u64 {
-    // Values below the number of vertices take at most as many bytes as that number; ranks may take any number.
+    // Successors and local numbers are below the number of vertices, so take at most as many bytes as it; a rank may be any `u32`.
     let value = (numbered | 1).ilog2() as u64 / 7 + 1;
     let plain = VALUE_BYTES * numbered + value * (locals + numbered + arcs);
     let blocks = (2 * numbered + arcs) / FULL + 2 + row_blocks;
@@ -94,7 +94,7 @@ impl SpillIndex {
         let [rank_blocks, resident_blocks, many, nothing] = bytemuck::cast::<_, [u32; 4]>(*counts).map(|n| n as usize);
         let (row_blocks, blocks) = lists.split_at_checked(ROW_BLOCK_BYTES * many)?;
         let (blocks, rest) = blocks.as_chunks::<BLOCK_BYTES>();
-        // Fewer than 2^32 numbers below 2^32 do not overflow.
+        // A sum of fewer than 2^32 numbers below 2^32 does not overflow.
         let mut next = rank_blocks + resident_blocks;
         let row_block = |bytes: &[u8; ROW_BLOCK_BYTES]| {
             let [range, rows, arcs]: [u64; 3] = bytemuck::cast(*bytes);

@@ -25,7 +25,7 @@ pub struct SpillReader {
 }
 
 impl SpillReader {
-    /// Opens a spill; checks all but its blocks. Errors: missing, no spill, cut, damaged, of another version or, with `fingerprint`, of another job.
+    /// Opens a spill; checks all but its blocks. Errors: missing, no spill, truncated, damaged, another version or, with `fingerprint`, another job.
     pub fn open(path: &Path, fingerprint: Option<u128>) -> Result<Self> {
         let unreadable = |error| Error::read(path, error);
         // To open a named pipe would wait for a writer.

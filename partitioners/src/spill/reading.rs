@@ -38,7 +38,7 @@ struct SectionToRead<'a, O> {
     blocks: Range<usize>,
     numbers: Option<&'a mut [u32]>,
     offsets: &'a mut [O],
-    /// For successors, which are decoded, or stay `encoded`.
+    /// Where successors go, decoded or still encoded.
     words: &'a mut [u32],
     encoded: bool,
 }

@@ -1,4 +1,4 @@
-//! A spill as the rows of a partition that is counted.
+//! The rows of a spilled partition, as a source for counting.
 
 use trimill_counting::{PartitionOutline, PartitionSource, Resident, ResidentSize, RowBlock};
 use trimill_system::{Bytes, Result};

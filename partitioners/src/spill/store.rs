@@ -1,5 +1,5 @@
 //! A spill's bytes: in a file, or in host memory for one that is counted soon and never kept. Both have the same layout. Memory is reserved for the
-//! most bytes that a spill may have, so nothing is copied while it grows; what it does not need is never touched, and given back at its end.
+//! most bytes that a spill may have, so nothing is copied while it grows; unused memory is never touched, and released when the spill is complete.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

@@ -1,6 +1,6 @@
-//! Writes a spill. Input: the ranks of all vertices of a partition, then rows of locals and of proxies, each kind ascending. Output: one file,
-//! renamed when all is written, the header last, or none. A block ends, and is written, with the row that fills it ([`FULL`]), so blocks of locals
-//! and proxies alternate; the bytes do not depend on the threads. Memory: the unfilled blocks, and those that one call filled.
+//! Writes a spill. Input: the ranks of all vertices of a partition, then rows of locals and of proxies, each kind ascending. Output: one file, whose
+//! header is written last, before it gets its name. A block ends, and is written, with the row that fills it ([`FULL`]), so blocks of locals and
+//! proxies alternate; the bytes do not depend on the threads. Memory: the unfilled blocks, and the blocks that one call filled.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use super::store::SpillTarget;
 use trimill_graph::leb128::put_row;
 use trimill_system::{Bytes, Error, Result, parallel};
 
-/// A spill being written; nothing is left of it if it is dropped without [`SpillWriter::finish`].
+/// A spill being written; it is removed if it is dropped without [`SpillWriter::finish`].
 pub struct SpillWriter {
     path: PathBuf,
     out: SpillTarget,

@@ -132,7 +132,7 @@ fn job_of(tables: &Tables) -> Result<Job> {
     job_for(tables, false)
 }
 
-/// As [`job_of`]; `elsewhere`: for another machine, which has a GPU.
+/// As [`job_of`]; `elsewhere`: the job is for another machine, which has a GPU.
 fn job_for(tables: &Tables, elsewhere: bool) -> Result<Job> {
     let mut job = Job::resolve(None, tables, Path::new(""))?;
     checks::check(&mut job, tables, elsewhere)?;

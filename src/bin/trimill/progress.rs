@@ -52,7 +52,7 @@ impl ProgressLine {
 }
 
 fn style() -> ProgressStyle {
-    // The bar takes what the message leaves, so that the rate is not cut.
+    // The bar gets the width that the message leaves, so that the rate is not cut off.
     let style = ProgressStyle::with_template("[{wide_bar}] {msg:58}").unwrap_or_else(|_| ProgressStyle::default_bar());
     style.progress_chars("=> ")
 }
@@ -225,7 +225,7 @@ impl Observer for ShownProgress {
         let mut tasks = unpoisoned(self.tasks.write());
         let Some(task) = tasks.remove(&task) else { return };
         match &self.target {
-            // The next line shows the bar again; after the last task none comes, and the answer follows.
+            // The next line shows the bar again; after the last task there is no next line, only the result.
             ProgressTarget::Bar(bar) if tasks.is_empty() => bar.finish_and_clear(),
             ProgressTarget::Bar(_) => {}
             ProgressTarget::Lines(out) => {

@@ -63,7 +63,7 @@ pub(super) fn room(share: Bytes, vertices: u32) -> usize {
     if room < LEAST_ROOM { 0 } else { room as usize }
 }
 
-/// How many arcs a batch of a partition of `arcs` arcs has: more than `enough` only if there were more than `BATCHES` batches otherwise.
+/// The number of arcs for which a batch of a partition of `arcs` arcs has room: above `enough` only to have at most `BATCHES` batches.
 pub(super) fn room_taken(room: usize, arcs: u64, enough: u64) -> usize {
     room.min(arcs.min(enough.max(arcs / BATCHES)) as usize)
 }
@@ -83,7 +83,7 @@ pub(super) struct HeadBuckets {
     firsts: Vec<u32>,
 }
 
-/// What counting the sampled arcs to a group of heads by head would save, in probes, without the cost of marking the heads' rows.
+/// What it would save, in probes, to count the sampled arcs to a group of heads by head; excludes the cost of marking the heads' rows.
 #[derive(Debug, Clone, Copy, Default)]
 struct GroupSample {
     arcs: u64,
@@ -200,7 +200,7 @@ impl HeadBuckets {
         }
     }
 
-    /// Writes the arcs of a run of locals into `room` bucket by bucket; `room` is as long as the run has arcs.
+    /// Writes the arcs of a run of locals into `room`, bucket by bucket; `room` has a place for each arc of the run.
     fn of_run<'a>(&self, resident: &Resident, run: &LocalsRun<'_>, room: &'a mut [u64]) -> RunArcs<'a> {
         let mut ends = vec![0; self.firsts.len()];
         self.each_arc(resident, run, |_, _, head| ends[self.bucket_of(head)] += 1);

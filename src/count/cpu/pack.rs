@@ -84,7 +84,7 @@ pub(super) fn by_word(row: &[u32]) -> impl Iterator<Item = &[u32]> {
     row.chunk_by(|a, b| a / 64 == b / 64)
 }
 
-/// How many words `row` would be packed into, if it can be.
+/// How many words `row` takes when packed; `None` if it cannot be packed.
 fn packed_words(row: &[u32]) -> Option<usize> {
     let most = row.len().saturating_sub(HEADER) / 3;
     if !(SHORTEST..=LONGEST).contains(&row.len()) {

@@ -58,7 +58,7 @@ pub(super) fn before(row: &[u32], start: usize, limit: u32) -> usize {
     }
 }
 
-/// Whether gather instructions are faster than single loads: then loops without branches, which clamp an index instead of checking it, are faster.
+/// Whether gather instructions are faster than single loads, so that loops should clamp an index without branching instead of checking it. True for
 /// Intel's processors from Sapphire Rapids on, which alone have this feature; others take up to a seventh longer (docs/results/gathers-h200.txt).
 #[inline(always)]
 fn gathers() -> bool {
@@ -88,7 +88,7 @@ pub(super) fn common(row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
     counts[0] + counts[1]
 }
 
-/// As [`common`], for each of `four` of the same length; the row's words are loaded once for all.
+/// As [`common`], for each of `four` bit rows of the same length; loads each word of `row` once for all four.
 #[inline(always)]
 pub(super) fn common_of_four(row: NonEmptyWords<'_>, four: [&[u64]; 4]) -> [u64; 4] {
     if gathers() {
@@ -129,7 +129,7 @@ fn words_by_gathers(row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
     found
 }
 
-/// A bit for each of up to 64 words that shares something with `bits`. Without branches, since most share nothing.
+/// For each of up to 64 words, a bit that tells whether it shares a bit with `bits`. Branchless, since most share nothing.
 #[inline(always)]
 pub(super) fn words_in_common(row: NonEmptyWords<'_>, bits: &[u64]) -> u64 {
     if gathers() {
@@ -193,7 +193,7 @@ pub(super) fn each_marked(row: &[u32], marks: &[u64], mut act: impl FnMut(u32)) 
     count
 }
 
-/// A bit for each of up to 64 entries that is marked. Without branches, since most are not.
+/// For each of up to 64 entries, a bit that tells whether it is marked. Branchless, since most are not.
 #[inline(always)]
 pub(super) fn marked_of(entries: &[u32], marks: &[u64]) -> u64 {
     let (marks, mut found) = (cast_slice(marks), 0);

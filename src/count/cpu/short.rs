@@ -1,5 +1,5 @@
-//! Short rows, intersected in vector registers: a short row fits one or two registers; each entry of a successor's row is compared with all of it at
-//! once, three instructions for eight entries. No bitmap is set and cleared, so graphs of low degrees (grids, meshes) are counted quickly.
+//! Short rows, intersected in vector registers: a short row fits one or two registers; each entry of a successor's row is compared with the whole row
+//! at once, in three instructions for eight entries. No bitmap is set and cleared, so graphs of low degrees (grids, meshes) are counted quickly.
 
 use super::vertices::Corners;
 use crate::count::successors::SuccessorRows;

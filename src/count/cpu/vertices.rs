@@ -1,6 +1,6 @@
-//! Adds up the triangles at each vertex ([`trimill_counting::VertexCounters`]). The smallest corner is met once for each triangle and is nearly
+//! Adds up the triangles at each vertex ([`trimill_counting::VertexCounters`]). The smallest corner is found once for each triangle and is nearly
 //! always a hub, so each worker has its own counters for the hubs (`near`), added to the shared ones at the end of a row block. Packed rows, as in
-//! web crawls, meet the same smallest corners repeatedly: these are summed for the row first (`row`). The other corners are added once an arc.
+//! web crawls, find the same smallest corners repeatedly: these are summed per row first (`row`). The other corners are added once per arc.
 
 mod near;
 mod row;

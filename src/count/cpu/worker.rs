@@ -1,7 +1,7 @@
 //! The arrays of a worker, and how it intersects the row of a local `a` with those of its successors.
 //!
 //! **Hubs.** `a`'s row below the last hub is packed into non-empty words of 64 numbers and places. A hub's row is kept as bits ([`super::hubs`]), all
-//! below `b`, so the triangles of an arc `a -> b` are the common bits of `b`'s row and `a`'s words up to the one that holds `b`.
+//! below `b`, so the triangles of an arc `a -> b` are the common bits of `b`'s row and `a`'s words up to the word that holds `b`.
 //!
 //! Rows of the first [`DIRECT`] hubs stay in a core's cache and are intersected at once, four at a time. Arcs to other hubs are postponed
 //! until there are many and then intersected hub by hub, so that each hub's row is loaded once for all its arcs.
@@ -31,7 +31,7 @@ const PIECES: usize = 8;
 /// How many postponed arcs ahead words are prefetched.
 const WORDS_AHEAD: usize = 8;
 
-/// The least number of successors for each word of a packed row with which their rows count as close to each other.
+/// With at least this many successors per word of a packed row, the successors' rows count as close to each other.
 const DENSE: usize = 4;
 
 /// A local's row up to the end of a row block; the middle corners of the triangles to count are those from `start` on.
@@ -55,7 +55,7 @@ pub(super) struct CpuWorker {
 }
 
 impl CpuWorker {
-    /// `near`: how many hubs it has its own counters for.
+    /// `near`: for how many hubs the worker has its own counters.
     pub(super) fn new(numbered: u32, room: Capacity, near: u32) -> Self {
         Self {
             marks: vec![0; (numbered as usize).div_ceil(64)],
@@ -188,7 +188,7 @@ impl CpuWorker {
         self.postponed.sort();
         let mut of_locals = std::mem::take(&mut self.of_locals);
         let count = self.intersect_sorted(0..self.postponed.len(), hubs, corners, |_, tail, found| {
-            // Summed by local: in the order of heads, additions to the shared counters would be random accesses.
+            // Summed by local first: in the order of heads, additions to the shared counters would be random accesses.
             if C::WANTED
                 && let Some(sum) = of_locals.get_mut(tail)
             {
@@ -205,7 +205,7 @@ impl CpuWorker {
         count
     }
 
-    /// Counts the triangles of some postponed arcs. `of_tail`, for their largest corners, gets the first word of the tail's row, and their number.
+    /// Counts the triangles of some postponed arcs. `of_tail` gets the place of the first word of a tail's row, and the triangles that start there.
     #[inline(always)]
     pub(super) fn intersect_sorted<C: Corners>(
         &self,
@@ -234,7 +234,7 @@ impl CpuWorker {
         self.locals[word] as usize
     }
 
-    /// Counts the triangles that start at the local with `head.row`, packed as `words` if any. All may be marked: successors' entries are smaller.
+    /// Counts the triangles that start at the local with `head.row`, packed as `words` if any. All of it may be marked: successors' entries are smaller.
     #[inline(always)]
     pub(super) fn intersect_others<C: Corners>(
         &mut self,

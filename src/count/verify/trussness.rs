@@ -9,7 +9,7 @@ use crate::truss::by_k::{Truss, Trusses};
 use trimill_system::{Control, Result};
 
 impl VerifiedEdges {
-    /// Replaces the triangles on each edge by its trussness; edges that are left at `until` get that. Returns the sizes of all trusses.
+    /// Replaces the triangles on each edge by its trussness, or by `until` for edges that remain at that level. Returns the sizes of all trusses.
     pub fn peel(&mut self, until: Option<u32>, control: &Control) -> Result<Trusses> {
         let mut triangles: Vec<u32> = self.supports.iter_mut().map(|support| *support.get_mut()).collect();
         let mut gone = vec![false; triangles.len()];
@@ -30,7 +30,7 @@ impl VerifiedEdges {
                     }
                     for side in sides {
                         triangles[side] -= 1;
-                        // An edge with fewer waits already.
+                        // An edge with fewer triangles is already queued.
                         if triangles[side] == k - 3 {
                             waiting.push(side);
                         }

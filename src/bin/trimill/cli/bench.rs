@@ -15,7 +15,7 @@ use trimill::program::{
 };
 use trimill::{Error, Result};
 
-/// What it does not take: settings of single methods.
+/// Settings that the command does not take: those of single methods.
 const LEFT_OUT: &str = "method block_threads tile device_timeout";
 
 /// `trimill bench`

@@ -7,14 +7,14 @@ use clap::{ArgGroup, Args};
 use super::args::{AnswerArgs, usual};
 use trimill::program::{ShardChoice, Tables};
 
-/// What `trimill plan` does not take: it writes a report alone.
+/// Settings that `trimill plan` does not take: it writes only a report.
 pub(super) const NOT_OF_PLAN: &str = "run_dir output force against trace";
-/// What `trimill truss` does not take: it is what the command is for.
+/// The setting that `trimill truss` does not take, since the command implies it.
 pub(super) const NOT_OF_TRUSS: &str = "truss";
-/// What `trimill partition` does not take: it counts nothing, and keeps what it spills.
+/// Settings that `trimill partition` does not take: it counts nothing, and keeps what it spills.
 pub(super) const NOT_OF_PARTITION: &str = "spill keep_spill run_dir output clustering per_vertex by_degree lcc \
     directed per_edge truss k by_k report against trace";
-/// What `trimill verify` does not take: it counts the whole graph at once, in memory, on the cores.
+/// Settings that `trimill verify` does not take: it counts the whole graph at once, in memory, on the cores.
 pub(super) const NOT_OF_VERIFY: &str = "partitioner parts seed prune metis_contract device_memory block_bytes \
     spill spill_dir keep_spill backend devices method block_threads tile device_timeout prepare run_dir output lcc \
     directed report against trace details";

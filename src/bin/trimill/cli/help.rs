@@ -1,7 +1,7 @@
 //! The long texts of `--help`: examples, and what the names mean. A paragraph is one line, wrapped to the terminal's width; an example fits
 //! 80 columns.
 
-/// Leaves the first commands to try on a screen of 24 lines.
+/// Short enough that a screen of 24 lines still shows the first commands to try.
 pub(crate) const FIRST: &str = "\
 Examples:
   trimill count crawl.graph

@@ -185,7 +185,7 @@ fn for_cluster(name: &str, job: &Job, context: &CommandContext<'_>) -> Result<Cl
     Ok(ClusterJobReport::new(name, prepared, written))
 }
 
-/// Refuses scripts that were edited, of jobs that are prepared already, before anything is prepared again.
+/// Refuses edited scripts of jobs that are already prepared, before any job is prepared again.
 fn check_scripts(jobs: &[BatchJob], program: Option<&Path>) -> Result<()> {
     let mut clusters = jobs.iter().filter_map(|BatchJob { job, .. }| Some((job, job.cluster()?)));
     clusters.try_for_each(|(job, cluster)| {
@@ -200,7 +200,7 @@ fn check(batch: &Batch, as_json: bool, context: &mut CommandContext<'_>) -> Resu
         if as_json {
             json::write_line(context.out, job)?;
         }
-        // Not the memory of this machine: the jobs may be for another one.
+        // Skips this machine's memory: the jobs may be for another one.
         let checked = job.check_files_after(&made).and_then(|()| job.check_run_dir());
         worst = worst.max(context.tell_failed(&of_job(name), checked));
         // A cluster's results do not exist yet when the next job starts.

@@ -19,7 +19,7 @@ fn script(shell: clap_complete::Shell) -> String {
     String::from_utf8_lossy(&script).into_owned()
 }
 
-/// `command`: the names of a command and of those below it; none: trimill itself.
+/// `command`: the names of a command and its sub-command; if empty, the page is that of trimill itself.
 pub(super) fn man(command: &[String], context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     context.say(&page(command)?)
 }

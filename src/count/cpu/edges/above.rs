@@ -1,4 +1,4 @@
-//! The transposed rows of the hubs: for each number `x`, the hubs above `x` whose rows contain it, as bits. [`Hubs`] has those below `x`;
+//! The transposed rows of the hubs: for each number `x`, the hubs above `x` whose rows contain it, as bits. [`Hubs`] has the hubs below `x`;
 //! with both, one intersection with the row of `a` finds all triangles on the arc `a -> x` whose third or middle corner is a hub.
 
 use trimill_system::mapped::zeros;

@@ -148,7 +148,7 @@ impl Additions {
             + Bytes::of::<u32>(self.rows.capacity() as u64)
     }
 
-    /// Adds the counts of a row, now or later: to take locks is slow if rows are short.
+    /// Adds the counts of a row, now or later: taking locks for each short row would be slow.
     #[inline(always)]
     pub(super) fn push_row(&mut self, first: u64, counts: &[u32], counters: &HostEdgeCounters) {
         let place = first.wrapping_sub(self.first_of_rows);
@@ -159,7 +159,7 @@ impl Additions {
                 return counters.add(first, counts);
             }
         }
-        // The rows between have no triangles.
+        // The rows in between have no triangles.
         self.rows.resize((first - self.first_of_rows) as usize, 0);
         self.rows.extend_from_slice(counts);
     }

@@ -1,5 +1,5 @@
 //! Triangles whose largest and middle corners are joined by an arc that is counted by head ([`crate::count::cpu::by_head`]): the row of a
-//! head is marked once, and the entries before it in its tails' rows probe the marks. Few of them are marked.
+//! head is marked once, and the entries before the head in the tails' rows probe the marks. Few of these entries are marked.
 
 use super::context::{Around, FoundByHead};
 use super::counters::Additions;

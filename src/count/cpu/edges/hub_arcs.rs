@@ -126,7 +126,7 @@ struct Common {
 
 struct HubCounters<'a> {
     head: u32,
-    /// If not, the head is below all hubs, and no middle corner here.
+    /// If not, the head is below all hubs, and is not a middle corner in this pass.
     is_hub: bool,
     bits: &'a [u64; WORDS],
     planes: &'a mut [Planes; WORDS],

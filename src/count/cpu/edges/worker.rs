@@ -25,7 +25,7 @@ const SHORT: usize = 16;
 pub(super) struct EdgeWorker {
     pub(super) own: Own,
     unpacked: Unpacked,
-    /// If there are hubs, once it is allocated.
+    /// `None` until it is allocated, and if there are no hubs.
     of_hub: Option<HubRoom>,
     pub(super) additions: Additions,
     sorted: SortedArcs,
@@ -203,7 +203,7 @@ impl EdgeWorker {
     }
 }
 
-/// A bit for the place, among the bits of `bits`, of each bit of `some`.
+/// For each bit of `some`, sets the bit at its index among the set bits of `bits`.
 #[inline(always)]
 fn places_of(some: u64, bits: u64) -> u64 {
     let run = bits >> bits.trailing_zeros();
@@ -267,7 +267,7 @@ struct Successor<'a> {
 impl<'a> Successor<'a> {
     const NONE: Self = Self { place: 0, row: &[], first: 0 };
 
-    /// Those at `places` of `row` whose rows may share entries with it. Their rows are prefetched.
+    /// Loads the successors at `places` of `row` whose rows may share entries with it, and prefetches their rows.
     #[inline(always)]
     fn load<'b>(row: &[u32], places: Range<usize>, around: &Around<'a>, into: &'b mut [Self]) -> &'b [Self] {
         let Some((&first, &last)) = row.first().zip(row.last()) else { return &[] };
