@@ -62,8 +62,8 @@ pub struct BenchGraph {
 
 const BENCH_CHILD: &str = "bench-child";
 
-/// Runs a comparison; the children run `program` (trimill), and `done` gets the report after each graph. Errors: a wrong name, contradictory settings, a
-/// missing file, no program; a request to stop, whose answer is the report so far. Problems with one graph or method are part of the report.
+/// Runs a comparison; the children run `program` (trimill), and `done` gets the report after each graph. Errors: a wrong name, contradictory
+/// settings, a missing file, no program; a stop, whose answer is the report so far. Problems with a graph or method are part of the report.
 pub fn bench(
     request: &BenchRequest,
     program: Option<&Path>,

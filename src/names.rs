@@ -43,7 +43,7 @@ const MERGING: u64 = 3;
 const NAMES_THAT_WAIT: u64 = 4;
 const ARCS_THAT_WAIT: u64 = 8;
 
-/// The arcs for which a budget is advised before the input is read: what more of them take is known only then.
+/// Before the input is read, the advised budget is for this many arcs, since what more arcs take is not known yet.
 const FEW: u64 = 1 << 12;
 
 /// Reads the arcs of `source`, whose ids are names, and numbers these. Errors: of the input; above 2^32 - 2 names; `Kind::Resource` below the floor.

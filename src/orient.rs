@@ -129,7 +129,7 @@ impl<'a> UsedIds<'a> {
         Layout { vertices, edges, has_ids, offset_of_ids: first.into(), ..Layout::default() }
     }
 
-    /// How many runs the input's ids of all vertices, ascending, are made in.
+    /// The number of runs in which the input's ids of all vertices, ascending, are made.
     fn runs(&self) -> u32 {
         self.present.universe().div_ceil(Self::RUN)
     }

@@ -24,7 +24,7 @@ pub struct CountsWanted {
     pub vertices: bool,
     pub edges: bool,
     pub truss: Option<TrussWanted>,
-    /// If local clustering coefficients of all vertices are wanted: by which arcs, and of which vertices of the input.
+    /// Set if local clustering coefficients of all vertices are wanted: by which arcs, and of which vertices of the input.
     pub lcc: Option<LccWanted>,
     pub bytes_per_thread: Bytes,
 }
@@ -68,7 +68,7 @@ impl OutputTable {
         self.per_edge.iter().try_for_each(|path| TableFormat::of(path, COLUMNS).map(drop))
     }
 
-    /// With absolute paths, for other processes, which may have another current directory.
+    /// The outputs with absolute paths, since other processes may have another current directory.
     pub fn absolute(&self) -> Result<Self> {
         let mut output = self.clone();
         let Self { dir, per_vertex, by_degree, lcc, per_edge, by_k, .. } = &mut output;

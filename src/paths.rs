@@ -5,11 +5,11 @@
 //! | found | refused |
 //! | --- | --- |
 //! | two outputs in one file; an output where a directory of the job is to be | always |
-//! | an output that is an input, or among the files of a directory or pattern that is one; a directory for others there: of this job or of another one of the batch | always |
-//! | anything in the run directory of this job, of another one of the batch, or in one that is there; kept spills that are one; a run directory or kept spills of two jobs | always |
-//! | a file of counts or a result that is there, a kept spill's name with something else | unless forced, or an earlier start in the run directory announced it, and nobody changed it |
+//! | an output that is an input, or in an input directory or pattern, of any job of the batch; also a directory that others use, if it is there | always |
+//! | anything in a run directory that exists or is a job's of the batch; kept spills that are a run directory; either of them for two jobs | always |
+//! | an existing result or file of counts; a kept spill's name that is taken | unless forced, or announced by an earlier start and unchanged since |
 //! | a report, a trace or a comparison whose name holds something else | always |
-//! | an output in a directory that is not there, and that no job makes; an output that cannot be written | always |
+//! | an output in a directory that does not exist and that no job makes; an output that cannot be written | always |
 //!
 //! Files that exist are compared by device and inode, at the end of all links; others, also inputs, by their directory and name. Devices, pipes and
 //! the file of standard output lose nothing, so they may be named twice. Costs a few system calls for each path.
@@ -66,7 +66,7 @@ enum How {
     Own,
     /// A directory where spills and their manifest stay.
     Spills,
-    /// A directory of graph files or of temporary ones, which others use, too.
+    /// A directory for graph files or temporary files that other jobs may use, too.
     Shared,
 }
 
@@ -115,7 +115,7 @@ impl Job {
         Paths { force: true, ..self.paths() }
     }
 
-    /// The files that it writes outside of its directories, with links resolved: what its run directory records.
+    /// The files that the job writes outside of its directories, with links resolved: what its run directory records.
     pub fn replaced(&self) -> Vec<PathBuf> {
         self.outputs().filter_map(|(_, path)| file_of(&path)).collect()
     }
@@ -219,7 +219,7 @@ pub fn check(all: &[Paths]) -> Result<()> {
         }
         let writes = !matches!(how, How::Read | How::ReadAll);
         let matched = || patterns.iter().find(|(pattern, _)| pattern.matches(&this.place)).map(|(_, input)| input);
-        // A job may keep its spills, for a later one, in an input that is still empty. A file there is found with the inputs.
+        // A job may keep its spills in an empty directory that is a later job's input. An output there is found with the inputs.
         let may_be_made = |dir: &Path| matches!(how, How::Write(_) | How::Spills) && dir == this.place && is_empty(dir);
         let among =
             || this.place.ancestors().filter(|dir| !may_be_made(dir)).find_map(|dir| inputs.get(dir)).or_else(matched);

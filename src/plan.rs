@@ -47,7 +47,7 @@ use trimill_system::{Bytes, Control, Error, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetFrom {
-    /// Its own setting, or what is free on it.
+    /// The device's own budget: a setting, or what is free on the device.
     Device,
     /// Half of the host's budget, if the host counts.
     Host,
@@ -159,8 +159,8 @@ pub struct Floor {
     pub row_block: Bytes,
 }
 
-/// The least that a method takes: for a partition of the vertex with the longest row, or for the whole graph if it counts nothing less. Row blocks
-/// have `named` bytes, or hold the longest row.
+/// The least that a method takes: for a partition of the vertex with the longest row, or for the whole graph if the method cannot count parts. Row
+/// blocks have `named` bytes, or hold the longest row.
 pub fn floor(graph: &GraphSize, footprint: &Footprint, named: Option<Bytes>) -> Floor {
     let longest = graph.longest_row;
     let row_block = smallest_row_block_limit(longest);

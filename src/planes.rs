@@ -1,5 +1,5 @@
-//! 64 counters as bit planes (bit slicing): bit `i` of plane `k` is bit `k` of counter `i`. 1 is added to any of the counters at once, by a ripple
-//! carry from plane to plane that is rarely long: a few instructions, however many counters it is for.
+//! 64 counters as bit planes (bit slicing): bit `i` of plane `k` is bit `k` of counter `i`. Adding 1 to any set of counters is a ripple carry from
+//! plane to plane, which is rarely long: a few instructions, however many counters are in the set.
 
 const PLANES: usize = 8;
 

@@ -45,7 +45,7 @@ pub struct Preparation<'a, 'd> {
     pub source: &'a dyn ArcSource,
     /// Identifies the input, and gets the hashes of its files' contents. Without it the cache is not used.
     pub origin: Option<&'a mut Origin>,
-    /// Makes this graph, of the input that its graph was made of.
+    /// If set, makes this doubled graph; `source` is then the input of the graph that it doubles.
     pub doubled: Option<DoubledGraph<'a>>,
     pub space: Workspace<'a>,
     pub control: &'a Control,
@@ -94,7 +94,7 @@ impl Preparation<'_, '_> {
         let (device, origin) = (self.device.take(), self.origin.as_deref_mut());
         let mut of_numbers = Preparation { device, source: &numbered, origin, doubled: None, space, control };
         let graph = of_numbers.graph_at(place, cache, stages);
-        // Kept for making the graph again without the cache, if that failed.
+        // Kept to make the graph again without the cache, if using the cache failed.
         self.device = of_numbers.device;
         graph
     }
@@ -107,7 +107,7 @@ impl Preparation<'_, '_> {
     ) -> Result<OrientedGraph> {
         let Self { source, space, control, .. } = *self;
         let start = Instant::now();
-        // Rows that can be read at any place are oriented without sorting arcs: faster than on a device that cannot hold them all.
+        // Rows with random access are oriented without sorting arcs, which is faster than a device that cannot hold them all.
         if let Some(prepared) = self.on_device(place, source.facts().has_rows)? {
             return self.prepared(prepared, start, cache, stages);
         }
@@ -161,7 +161,7 @@ impl Preparation<'_, '_> {
         Ok(graph)
     }
 
-    /// The graph made by the device; `None`: the CPU must make it. With `device_only`, arcs beyond device memory are left to the CPU if it may.
+    /// The graph made by the device; `None`: the CPU must make it. With `device_only`, arcs beyond device memory are left to the CPU unless it may not.
     fn on_device(&mut self, place: Destination<'_>, device_only: bool) -> Result<Option<PreparedOnDevice>> {
         let Some(OnDevice { device, required }) = self.device.take() else { return Ok(None) };
         let Self { source, space, control, .. } = *self;
@@ -171,7 +171,7 @@ impl Preparation<'_, '_> {
         let stopped = match outcome {
             Err(Stop::Unfit(reason)) if !device_only => reason,
             made => {
-                // Keeps the device for making the graph again without the cache, if that fails.
+                // Keeps the device for making the graph again without the cache, if using the cache fails.
                 self.device = Some(OnDevice { device, required });
                 return match made {
                     Ok(prepared) => Ok(Some(prepared)),

@@ -52,7 +52,7 @@ pub struct MachineRates {
 }
 
 impl MachineRates {
-    /// Those measured on this machine, from the cache directory that a job names, else from this user's; else the defaults.
+    /// The rates measured on this machine, from the cache directory that a job names, else from this user's; else the defaults.
     pub fn of(cache_dir: Option<&Path>) -> Self {
         let measured = cache::cache_dir(cache_dir).and_then(|dir| Rates::measured(&dir));
         Self { rates: measured.unwrap_or_default(), measured: measured.is_some() }

@@ -42,8 +42,8 @@ impl Shard {
     /// The partitions of this shard, ascending. `costs` are those of all partitions, in any unit.
     ///
     /// By longest processing time first: in falling order of cost, each partition goes to the shard with the least so far. The costliest
-    /// shard takes at most 4/3 of the best division's (Graham, Bounds on Multiprocessing Timing Anomalies, 1969). Time: O(p log p) for p
-    /// partitions, and their memory: shards beyond p have none.
+    /// shard takes at most 4/3 of the best division's (Graham, Bounds on Multiprocessing Timing Anomalies, 1969). For p partitions, takes
+    /// O(p log p) time and O(p) memory, since shards beyond p have no partitions.
     pub fn partitions(self, costs: &[u64]) -> Vec<u32> {
         let (assigned, _) = assigned(costs, self.of);
         (0u32..).zip(assigned).filter(|&(_, shard)| shard == self.index).map(|(part, _)| part).collect()

@@ -4,7 +4,7 @@
 //! is the largest k whose k-truss has it; 2 for an edge in no triangle. Input: the oriented graph, and the triangles on each edge
 //! ([`crate::edges`]). Output: the trussness of each edge in their place, and the sizes of all trusses ([`by_k`]).
 //!
-//! Edges are removed level by level, from those with the fewest triangles on ([`Peeling`]): a round removes the edges in no more triangles than the
+//! Edges are removed level by level, those in the fewest triangles first ([`Peeling`]): a round removes the edges in no more triangles than the
 //! level, and subtracts the removed triangles from other edges' counts (Wang and Cheng, VLDB 2012; rounds as in PKT, Kabir and Madduri, HPEC 2017).
 //! Once half of the edges are removed, the others are compacted to a smaller graph. docs/truss.md has the cost.
 
@@ -45,7 +45,7 @@ pub(crate) const MOST_K: u32 = MOST_TRIANGLES + LEAST;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrussWanted {
-    /// The k at whose truss peeling ends; none: all edges fall.
+    /// Peeling ends when the k-truss of this k is left; none: all edges fall.
     pub until: Option<u32>,
 }
 
@@ -55,8 +55,8 @@ struct PeelingWork {
     rounds: u64,
 }
 
-/// A checkpoint is saved `CHECKPOINT_EVERY` after the last one, or `CHECKPOINT_SHARE` times as long as that one took, if this is longer; with the
-/// feature `testing`, after every level.
+/// The time between two checkpoints: `CHECKPOINT_EVERY` or, if this is longer, `CHECKPOINT_SHARE` times the time that saving the last one took. With
+/// the feature `testing`, one is saved after every level.
 const CHECKPOINT_EVERY: Duration = if cfg!(feature = "testing") { Duration::ZERO } else { Duration::from_secs(60) };
 const CHECKPOINT_SHARE: u32 = if cfg!(feature = "testing") { 0 } else { 20 };
 
@@ -97,7 +97,7 @@ pub(crate) fn memory_with_device(vertices: u32, edges: u64, rest: Bytes) -> Byte
 
 pub(crate) struct TrussDecomposition<'a> {
     pub graph: &'a OrientedGraph,
-    /// Afterwards, the trussness of each edge.
+    /// The triangles on each edge; after peeling, its trussness.
     pub sums: &'a Sums<ByArc>,
     /// Bytes that a pass over the graph reads at a time.
     pub block: Bytes,
@@ -285,7 +285,7 @@ fn peel(
         });
         tracing::debug!("memory of rounds is free");
         let now = match peeled {
-            // Where the cores took the values, no device failed.
+            // If the cores took the values, no device was used that could have failed.
             Err(error)
                 if error.kind() == Kind::Resource
                     && !progress.unsaved

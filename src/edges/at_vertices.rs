@@ -14,8 +14,8 @@ use trimill_system::{Bytes, Error, Result, parallel};
 const AT_A_TIME: usize = 1 << 18;
 
 impl EdgesOfGraph<'_> {
-    /// Adds the triangles at all vertices to `totals`, which are zeros. Windows of ranks and the passes take `memory` bytes, 8 a rank; each window
-    /// takes a pass over the graph and the sums. Not to be called from `pool`. Errors: the graph or the sums are unreadable or inconsistent; when stopped.
+    /// Adds the triangles at all vertices to `totals`, which are zeros. Windows of ranks and the passes take `memory` bytes, 8 a rank; each window is
+    /// a pass over the graph and the sums. Not to be called from `pool`. Errors: the graph or sums are unreadable or inconsistent; when stopped.
     pub fn at_vertices(&self, totals: &Sums<ByRank>, pool: &ThreadPool) -> Result<()> {
         let Self { graph, sums, memory, control, .. } = *self;
         let pass = pass_bytes(memory);

@@ -1,6 +1,6 @@
 //! Builds partitions in batches. A batch takes two or three sequential passes over the graph ([`trimill_partitioners::build::spills`]), so it is as
-//! large as possible: its sets and blocks of rows must fit the memory that counting leaves, and the disk must hold its spills and those of the previous
-//! batch, which is being counted. The environment variable `TRIMILL_BATCH` sets the number of partitions in a batch, for tests.
+//! large as possible: its sets and blocks of rows must fit the memory that counting leaves, and the disk its spills and those of the previous batch,
+//! which is being counted. The environment variable `TRIMILL_BATCH` sets the number of partitions in a batch, for tests.
 
 use std::ops::ControlFlow;
 

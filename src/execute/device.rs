@@ -149,7 +149,7 @@ fn count_queue<'a>(
             let by = &by;
             let read =
                 |chunk: Bytes| Some(work.open(work.queue.take_now()?, chunk, Bytes(RUNS_AHEAD * chunk.get()), by));
-            // A device that read ahead would take another one's share of the graph.
+            // No reading ahead of a share: the device would take one that another device could count.
             let chunk = chunk.filter(|_| !matches!(taken.item, Item::Share(_)));
             let ahead = match chunk.map(|chunk| spawn(scope, "reading ahead", move || read(chunk))).transpose() {
                 Ok(ahead) => ahead,
@@ -203,8 +203,8 @@ fn count_queue<'a>(
     }
 }
 
-/// Counts a partition. A damaged spill is built again from the graph, and the partition counted again. If the graph file is damaged, which counts on
-/// edges read, too, the job ends: part of a row block's counts may have been added, and would be added twice.
+/// Counts a partition. A damaged spill is rebuilt from the graph, and the partition counted again. If the graph file is damaged, which is read again
+/// for counts on edges, the job ends: part of a row block's counts may have been added, and would be added twice.
 fn count_item(
     item: &mut Item,
     source: Result<Ahead<'_>>,

@@ -23,14 +23,14 @@ pub struct GenerateRequest {
     pub arcs: RowArcs,
     /// The file; its suffix determines how edges are written to it.
     pub output: PathBuf,
-    /// Whether files that are there are replaced.
+    /// Whether existing files are replaced.
     pub force: bool,
     /// CPU threads; none: all cores.
     pub threads: Option<NonZeroUsize>,
 }
 
 impl GenerateRequest {
-    /// The files that are written; none where edges go to standard output.
+    /// The files that are written; none if edges go to standard output.
     pub fn files(&self) -> Vec<PathBuf> {
         match self.output.extension() {
             _ if self.output == Path::new("-") => Vec::new(),

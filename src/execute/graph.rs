@@ -173,7 +173,7 @@ impl Opened<'_> {
         tracing::debug!("the input is open");
         let (graph, origin) = self.graph(&mut stages)?;
         tracing::debug!("the graph is prepared");
-        // Everything else is freed here: planning would count it with the memory that GPU drivers mapped.
+        // Frees everything else: planning would mistake its memory for what GPU drivers mapped.
         let Opened { session, claimed, .. } = self;
         if let (Some(run), Some(claimed), Some(origin)) = (&session.run, claimed, &origin) {
             run.record(&claimed.with_input(&origin.identity))?;

@@ -1,6 +1,6 @@
-//! Divides the host's memory once the graph is prepared: a job and its graph in, a [`Division`] or the error that names the floor out. First come the
-//! read buffers of all threads and a graph in memory; then the least for building a partition, if the job may build any; the rest is for counting
-//! (five eighths of it on GPUs) and for building more partitions at a time.
+//! Divides the host's memory once the graph is prepared. Input: a job and its graph. Output: a [`Division`], or the error that names the floor. First
+//! come the read buffers of all threads and a graph in memory; then the least for building a partition, if the job may build any; the rest is for
+//! counting (five eighths of it on GPUs) and for building more partitions at a time.
 
 use super::counters::{edges_while_counting, edges_while_writing, held, while_counting, while_writing};
 use crate::count::cuda;
@@ -181,7 +181,7 @@ impl HostNeeds {
         )
     }
 
-    /// While rank ranges are counted, or spills that are there already.
+    /// While rank ranges or existing spills are counted.
     fn streaming(&self, gpus: u64) -> Needs {
         match self.spilled || (self.shard && self.mode == Some(Mode::Spilled)) {
             true => self.spilled(gpus),

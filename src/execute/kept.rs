@@ -1,5 +1,5 @@
-//! Counts kept spills, of `trimill partition` or `trimill count --keep-spill`, without the graph; the result is the same as with it. Each spill is
-//! compared with the manifest before it is counted, and is kept.
+//! Counts the spills that `trimill partition` or `trimill count --keep-spill` kept, without the graph; the result is the same as with the graph. Each
+//! spill is compared with the manifest before it is counted, and stays on disk.
 
 use std::path::Path;
 use std::time::Instant;

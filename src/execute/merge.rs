@@ -33,7 +33,7 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
             session.tidy();
             return Ok((result, job.settings.output.dir.clone()));
         }
-        // The merge removed the graph.
+        // An earlier merge removed the graph.
         Some(_) if run.lacks_graph(&prepared) => {
             let changed = job.output_of_others(run).unwrap_or_else(|| path.clone());
             let found = "is not as an earlier merge left it, which removed the graph and the counts of partitions";

@@ -1,6 +1,6 @@
 //! Opens the GPUs of a job while its input is read. Starting the driver and creating a context take some tenths of a second, loading kernels and
 //! reserving memory some more, so a thread begins as soon as the settings are known. What the driver maps is measured as the growth of the process's
-//! memory. If other work runs meanwhile, this is known only after both; so if the host's budget is tight, GPUs are opened before anything else.
+//! memory. If other work runs meanwhile, this is known only after both; so GPUs are opened before anything else if the host's budget is tight.
 
 use std::thread::JoinHandle;
 use std::time::Instant;

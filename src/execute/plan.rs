@@ -74,7 +74,7 @@ impl Planned {
             Ok((estimating.now(), estimating.with_more()?))
         })?;
         let least_to_count = self.least_host_memory();
-        // What a stage takes may grow with the budget, so the floors are computed with the least one.
+        // The need of a stage may grow with the budget, so the floors are computed with the least budget.
         let needs = session.host_needs_of(graph.size(), Bytes::ZERO, job.settings.mode()).within(least_to_count);
         let mut host_floors = vec![session.host.floor(&least_to_prepare(graph, session.workspace()))];
         host_floors.extend(needs.floors(chosen.least_on_host, limits.machine.gpus as u64));
@@ -133,7 +133,7 @@ impl Planned {
     /// The least host memory for counting the graph, in any number of parts.
     fn least_host_memory(&self) -> Bytes {
         let Self { graph, limits, session, chosen, .. } = self;
-        // What a stage takes may grow with the budget, so the search starts from 0.
+        // The need of a stage may grow with the budget, so the search starts from 0.
         let needs = session.host_needs_of(graph.size(), Bytes::ZERO, session.job.settings.mode()).within(Bytes::ZERO);
         let least = needs.enough(chosen.least_on_host, limits.machine.gpus as u64);
         least.max(session.least_for_metis(&needs))

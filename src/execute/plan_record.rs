@@ -1,4 +1,4 @@
-//! Identifies the partitions of a job: a recorded plan is taken only if it is this job's.
+//! Identifies the partitions of a job: a recorded plan is used only if it belongs to this job.
 
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -9,8 +9,8 @@ use crate::run_dir::{PlanRecord, RunDir};
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::{Bytes, Result};
 
-/// The plan that an earlier start of this job recorded in `run`. `identity` is the job's input; if `vertices`, the size of its graph, is known, warns
-/// of a plan that is not taken. A shard takes it unchecked: it is compared with the prepared job elsewhere, and the input need not exist.
+/// The plan that an earlier start of this job recorded in `run`. `identity` is the job's input; if the graph's number of `vertices` is known, warns
+/// if a plan is rejected. A shard accepts it unchecked: it is compared with the prepared job elsewhere, and the input need not exist.
 pub(super) fn recorded(
     run: &RunDir,
     settings: &Tables,

@@ -42,8 +42,8 @@ pub(super) struct Planned {
     pub(super) fingerprint: u128,
     /// Whether an earlier start recorded the plan.
     recorded: bool,
-    /// Peak resident memory up to the plan: with a child process, without what drivers mapped (of which a part may remain if GPUs were opened
-    /// meanwhile). From here on the peak is measured anew.
+    /// Peak resident memory up to the plan, with a child process, without what drivers mapped (part of which may be included if GPUs were opened
+    /// meanwhile). After the plan, the peak is measured anew.
     pub(super) peak: Bytes,
     pub(super) session: Session,
 }
@@ -101,8 +101,8 @@ impl Planned {
 }
 
 impl Prepared {
-    /// Plans at least `shards` partitions, unless the job names a number, or takes the recorded plan of an earlier start. Removes a damaged
-    /// graph file, unless other processes share it.
+    /// Plans at least `shards` partitions unless the job names a number, or uses the plan that an earlier start recorded. Removes a damaged graph
+    /// file, unless other processes share it.
     pub(super) fn plan(self, shards: u32) -> Result<Planned> {
         let path = self.graph.path().filter(|_| !self.session.is_shard()).map(Path::to_path_buf);
         Session::unless_graph_damaged(self.planned(shards), path.as_deref())
@@ -144,7 +144,7 @@ impl Prepared {
             Ok((plan, Bytes(child_peak.into_inner())))
         };
         let (plan, child_peak) = match planned(&chosen) {
-            // Recorded parts may fit with the method that takes the least memory.
+            // The recorded parts may fit if the method that takes the least memory counts them.
             Err(error)
                 if recorded.is_some()
                     && error.kind() == Kind::Resource

@@ -139,7 +139,7 @@ impl Planned {
         let Some((name, checksum)) = name.zip(graph.checksum()) else {
             return Err(Error::defect("a prepared graph without a file"));
         };
-        // The budget that the partitions were cut for. Once the mode is recorded, the same settings leave another one for counting.
+        // The budget that the partitions were cut for. Once the mode is recorded, the same settings leave a different budget for counting.
         let before = run.prepared().ok().filter(|before| before.fingerprint == *fingerprint);
         let device_memory = before.map_or(self.limits.device, |before| before.report.device_memory);
         let report = PreparedReport {

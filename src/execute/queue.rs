@@ -11,7 +11,7 @@ use trimill_system::{lock, unpoisoned};
 /// What the queue of a job holds.
 pub(super) enum Item {
     Range(u32),
-    /// A share of the edges of the one rank range that has all.
+    /// A share of the edges; the whole graph is one rank range.
     Share(EdgeShare),
     Built(Box<BuiltPartition>),
 }
@@ -96,7 +96,7 @@ impl<T> Queue<T> {
         Some(TakenItem { item, held: Held(self) })
     }
 
-    /// Removes a taker. Returns whether nothing is lost with it: other takers remain, or all items are finished, also those that it requeued.
+    /// Removes a taker. Returns whether nothing is lost with it: other takers remain, or all items, including those that it requeued, are finished.
     pub(super) fn leave(&self) -> bool {
         let mut state = lock(&self.state);
         state.takers -= 1;

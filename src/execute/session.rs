@@ -94,7 +94,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Removes files of killed processes; warns of directories in RAM. As slow as counting some thousand edges, so a question does it only to spill.
+    /// Removes files of killed processes; warns of directories in RAM. Takes as long as counting thousands of edges, so a question does it only to spill.
     pub(super) fn sweep_directories(&self) {
         for dir in BTreeSet::from([&self.spill_dir, &self.work_dir]) {
             if Directory::survey(dir.clone()).in_ram {
@@ -177,8 +177,8 @@ impl Session {
         })
     }
 
-    /// After an interruption, removes the files that this job made: the next start would refuse to replace them. One in the same run directory
-    /// would go on from them.
+    /// After an interruption, removes the files that this job made, which the next start would refuse to replace. With a run directory they stay: the
+    /// next start continues from them.
     pub(super) fn remove_finished(&self) {
         if self.run.is_none() {
             // What cannot be removed stays, as after a kill.

@@ -38,7 +38,7 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     {
         return Ok(merged);
     }
-    // A merge removes the files that a shard which is counted twice still reads and writes.
+    // If a shard is counted twice, a merge may remove files that its second process still reads and writes.
     let is_merged = || RunDir::share(&path).and_then(|(run, _)| run.finished(prepared.fingerprint));
     let session = Session::of_shard(prepared.counted_as(how), run, control);
     match session.and_then(|session| counted(session, &prepared, shard, report)) {

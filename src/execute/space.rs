@@ -1,4 +1,4 @@
-//! Disk space of counting: spilled partitions, sums of the triangles at vertices or on edges, and the files of these.
+//! Disk space of counting: spilled partitions, sums of the triangles at vertices or on edges, and the files made of these sums.
 
 use super::building::Building;
 use super::counters::in_memory;

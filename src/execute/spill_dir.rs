@@ -33,27 +33,27 @@ impl SpillDir {
         dir.map(Self::Temporary).map_err(|e| e.advice("name a directory that can be written with --spill-dir"))
     }
 
-    /// For a job with this fingerprint. `force` replaces spills of other jobs without a readable manifest.
+    /// The kept directory of a job with this fingerprint. `force` replaces spills of other jobs without a readable manifest.
     pub fn kept(dir: &Path, force: bool, fingerprint: u128) -> Result<Self> {
         let lock = locked(dir)?;
         take_over(dir, fingerprint, force, |spill| !force && spill != Some(fingerprint))?;
         Ok(Self::Kept { dir: dir.to_path_buf(), written: Vec::new(), _lock: lock })
     }
 
-    /// For a job that is resumed in a run directory. Spills that are kept may be elsewhere, where `force` replaces those of other jobs.
+    /// The directory of a job that is resumed in a run directory. Kept spills may be elsewhere, where `force` replaces those of other jobs.
     pub fn lasting(dir: &Path, keep: bool, force: bool, fingerprint: u128) -> Result<Self> {
         let lock = keep.then(|| locked(dir)).transpose()?;
         if keep {
             run_dir::remove_unfinished(dir);
         }
-        // A damaged spill is built again, and so is one that a damaged header makes another job's, if the manifest is this job's.
+        // A damaged spill is rebuilt; so is one whose damaged header names another job, if the manifest is this job's.
         let mine = !keep || force || dir.join(MANIFEST_NAME).exists();
         // Another program's manifest was refused before (`crate::paths`), unless forced.
         take_over(dir, fingerprint, true, |spill| !mine && spill.is_some_and(|other| other != fingerprint))?;
         Ok(Self::Lasting { dir: dir.to_path_buf(), keep, _lock: lock })
     }
 
-    /// For a job that is prepared in its run directory. An existing manifest is removed, with a warning if it is damaged or another job's.
+    /// The directory of a job that is prepared in its run directory. Removes an existing manifest, with a warning if it is damaged or another job's.
     pub fn of_prepared(dir: &Path, fingerprint: u128) -> Result<Self> {
         let manifest = dir.join(MANIFEST_NAME);
         if manifest.exists() {
@@ -80,7 +80,7 @@ impl SpillDir {
         }
     }
 
-    /// Whether it may have spills of an earlier start.
+    /// Whether the directory may have spills of an earlier start.
     pub fn lasts(&self) -> bool {
         matches!(self, Self::Lasting { .. })
     }

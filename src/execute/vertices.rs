@@ -1,7 +1,7 @@
-//! Counts the triangles at each vertex. A device holds a window of a partition's counters; if that is not all of them, the partition is counted once
-//! for each window. A window's counts are added to the sums after its whole pass has succeeded; if the device then fails, another one continues with
-//! the next window. With a run directory the counts of a partition are also written to a file, before its result is recorded, and a later start adds
-//! them from there.
+//! Counts the triangles at each vertex. A device holds a window of a partition's counters; with several windows, the partition is counted once for
+//! each. A window's counts are added to the sums after its whole pass has succeeded; if the device then fails, another one continues with the next
+//! window. With a run directory the counts of a partition are also written to a file, before its result is recorded, and a later start adds them
+//! from that file.
 
 use std::path::Path;
 use std::time::Instant;

@@ -219,7 +219,7 @@ impl Options {
         self
     }
 
-    /// Has that page compare with an earlier result: `file` holds what [`RunResult`](crate::RunResult) is as JSON.
+    /// Makes that page compare with an earlier result: `file` holds a [`RunResult`](crate::RunResult) as JSON.
     pub fn against(mut self, file: impl Into<PathBuf>) -> Self {
         self.tables.output.against = Some(file.into());
         self

@@ -16,7 +16,7 @@ use trimill_system::{Bytes, Error, Result};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Setting {
-    /// As if it was not made.
+    /// The default, as if nothing had been set.
     Default,
     /// Yes or no.
     Flag(bool),

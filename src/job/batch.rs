@@ -73,7 +73,7 @@ impl Batch {
             });
             let (mut tables, stated) = (tables?, stated?);
             if tables.cluster.engine.is_some() {
-                // Those for all jobs do not apply to one that is not counted now.
+                // The output settings for all jobs do not apply to a job that is not counted now.
                 let (output, own) = (&mut tables.output, &stated.output);
                 output.report.clone_from(&own.report);
                 output.against.clone_from(&own.against);

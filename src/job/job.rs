@@ -24,12 +24,12 @@ pub const STANDARD_INPUT: &str = "-";
 pub struct Job {
     /// The name in the job file; none on the command line.
     pub name: Option<String>,
-    /// The files of the graph; `-` is standard input. Of a URL only what may be shown is written.
+    /// The files of the graph; `-` is standard input. A URL is serialised without what must not be shown.
     #[serde(with = "path_text::list")]
     pub inputs: Vec<PathBuf>,
     /// The settings as typed, without the inputs, and with defaults that depend on nothing else; methods of the tables have the others.
     pub settings: Tables,
-    /// If local clustering coefficients of all vertices are wanted: by which arcs, and of which vertices of the input.
+    /// Set if local clustering coefficients of all vertices are wanted: by which arcs, and of which vertices of the input.
     pub lcc_wanted: Option<LccWanted>,
     /// Arrays that are filled for a caller in this process.
     #[serde(skip)]
@@ -120,7 +120,7 @@ impl Job {
         memory::check(self.settings.memory.host)
     }
 
-    /// Checks that files to read exist, not empty, and no directory is a file or below one. Errors: `Kind::Data` (a file), `Kind::Resource` (a directory).
+    /// Checks that input files exist and are not empty, and no directory is a file or below one. Errors: `Kind::Data` (file), `Kind::Resource` (directory).
     pub fn check_files(&self) -> Result<()> {
         self.check_files_after(&[])
     }
@@ -150,7 +150,7 @@ impl Job {
         }
     }
 
-    /// Checks that its run directory, with the spills that it keeps, is not one of something else, as far as that is known before the input is read.
+    /// Checks that its run directory and kept spills do not belong to something else, as far as that is known before the input is read.
     pub fn check_run_dir(&self) -> Result<()> {
         let Tables { run, spill, cluster, .. } = &self.settings;
         let Some(run) = run.dir.as_deref() else { return Ok(()) };

@@ -1,5 +1,5 @@
-//! How settings are typed: numbers above zero, the name of a page, sizes as the schema says it, and what `--help` says at length. Tables fit 80
-//! columns, of which 10 are blank, so that they are not wrapped.
+//! How settings are typed: numbers above zero, names of pages, sizes in the schema; and the long texts of `--help`. Tables fit 80 columns, 10 of
+//! them blank, so that they are not wrapped.
 
 use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;

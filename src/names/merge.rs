@@ -33,7 +33,7 @@ pub(super) struct Merging<'a> {
 
 pub(super) struct MergedRange {
     pub(super) count: u64,
-    /// Front-coded.
+    /// The range's distinct names, front-coded.
     pub(super) names: Vec<WaitingBytes>,
     /// For each run the numbers of its names of this range, which begin with 0.
     pub(super) numbers: Vec<Vec<WaitingBytes>>,
@@ -153,7 +153,7 @@ impl<'a> RangeMerge<'a> {
 struct RunCursor<'a> {
     run: &'a NameRun,
     to: Option<&'a [u8]>,
-    /// The current piece, how many bytes of it were read, and those of them that are not decoded yet, from `at` on.
+    /// The current piece; how many of its bytes were read; the bytes in memory; and where those begin that are not decoded yet.
     piece: usize,
     read: usize,
     bytes: Vec<u8>,

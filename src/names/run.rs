@@ -10,7 +10,7 @@ use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
 use trimill_system::mapped::{with_capacity, zeros};
 use trimill_system::{Bytes, Error, Result};
 
-/// Pieces of a run, each of which can be read by itself; and the fewest names of one.
+/// Pieces of a run, each of which can be read by itself; and the fewest names of a piece.
 const PIECES: usize = 256;
 const LEAST_PIECE: usize = 64;
 

@@ -123,7 +123,7 @@ fn bounds(degrees: &[DegreeRun], edges: u64) -> Vec<(u64, u32)> {
     degrees.iter().map(|run| (u64::from(run.degree).min(longest) + 1, run.vertices)).collect()
 }
 
-/// Cuts the ranks into ranges of weight up to `share`, or of one row: the first rank of each, and the end.
+/// Cuts the ranks into ranges of weight up to `share`, or of one row. Returns the first rank of each range, and the end of the last.
 fn starts(bounds: &[(u64, u32)], share: u64) -> Vec<u32> {
     let (mut starts, mut start, mut rank, mut sum) = (vec![0], 0u32, 0u32, 0u64);
     for &(bound, many) in bounds {

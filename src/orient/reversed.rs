@@ -29,19 +29,19 @@ pub(super) enum Heads {
     All,
     /// The heads of the remaining chunks; if they do not fit, only those of the first of these.
     Next,
-    /// The heads of a band that was read, and fitted, before.
+    /// The heads of a band that fitted when it was read before.
     SameAgain,
 }
 
 pub(super) struct ReversedArcs {
     pub(super) first_ids: Vec<u32>,
     pub(super) of_chunk: Vec<Range<usize>>,
-    /// The chunks whose heads are taken, and the id behind them.
+    /// The chunks whose heads are taken, and the first id after them.
     taken: Mutex<usize>,
     end: AtomicU32,
     waiting: Vec<Mutex<ReversedBucket>>,
     staged: IdleValues<StagedBuckets>,
-    /// The most bytes in memory if some heads are left out, and in the file.
+    /// The most bytes in memory if some heads are left out; and the most bytes in the file.
     beside_rows: Bytes,
     on_disk: u64,
     ids: u32,
@@ -102,7 +102,7 @@ pub(super) struct SortedTails<'a> {
 }
 
 impl SortedTails<'_> {
-    /// The tails of a head, counted from the bucket's first. Must be called with ascending heads.
+    /// The tails of a head, whose number is relative to the bucket's first. Must be called with ascending heads.
     pub(super) fn of(&mut self, head: u32) -> Result<&mut [u32]> {
         let head = head as usize;
         if !self.heads.contains(&head) {
@@ -138,8 +138,8 @@ impl SortedTails<'_> {
 }
 
 impl ReversedArcs {
-    /// Divides the ids of each chunk into about equal buckets: few, so that many heads of a row share one, but so many that all threads can sort one
-    /// each in half of the memory for sorting. Heads outside the chunks are not taken.
+    /// Divides the ids of each chunk into about equal buckets: few, so that many heads of a row share a bucket, but enough that all threads can sort
+    /// one each in half of the memory for sorting. Heads outside the chunks are ignored.
     pub(super) fn new<'c>(
         chunks: impl ExactSizeIterator<Item = &'c RowChunk> + Clone,
         ids: usize,
@@ -295,7 +295,7 @@ impl ReversedArcs {
         all.try_for_each(|(bucket, mut of)| if of.bytes.is_empty() { Ok(()) } else { self.flush(bucket, &mut of) })
     }
 
-    /// Takes a bucket, and sorts its arcs by head and tail in memory of `budget`. `None`: that does not hold the tails of one head.
+    /// Takes a bucket, and sorts its arcs by head and tail in memory of `budget`. `None` if the tails of a single head do not fit.
     pub(super) fn take(&self, bucket: usize, budget: &SharedBudget) -> Result<Option<SortedTails<'_>>> {
         let of = std::mem::take(&mut *lock(&self.waiting[bucket]));
         let heads = (self.first_ids[bucket + 1] - self.first_ids[bucket]) as usize;

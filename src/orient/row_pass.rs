@@ -109,7 +109,7 @@ impl RowPass<'_> {
         let mut vertices = present.iter(chunk.ids.start as u32..chunk.ids.end as u32);
         let mut row = InputRow::default();
         let mut at = chunk.arcs.start;
-        // Rows in several parts that do not ascend from one to the next.
+        // Rows that came in several parts which are not in ascending order.
         let mut unsorted = Vec::new();
         let mut clean = true;
         rows.read(chunk, &mut memory, &mut |part| {
@@ -251,7 +251,7 @@ pub(super) fn keep(rank: u32, ranks: impl ExactSizeIterator<Item = u32>, kept: &
     kept.truncate(end);
 }
 
-/// The hash of an arc between two ids, negative if it goes to the smaller id: that of an arc and that of its reverse add up to 0.
+/// The hash of an arc between two ids, negative if it goes to the smaller id, so that the hashes of an arc and its reverse add up to 0.
 #[inline(always)]
 pub(super) fn arc_hash(tail: u32, successor: u32, key: u64) -> u64 {
     let hash = mix((u64::from(tail.min(successor)) << 32 | u64::from(tail.max(successor))) ^ key);

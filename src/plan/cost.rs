@@ -98,7 +98,7 @@ impl Speed {
         self.kernels(arcs as f64, probes as f64, PassingRows::default())
     }
 
-    /// Seconds of the kernels for resident arcs and their probes, past which rows are streamed.
+    /// Seconds of the kernels for resident arcs and their probes while the rows `past` are streamed.
     pub(super) fn kernels(&self, arcs: f64, probes: f64, past: PassingRows) -> f64 {
         self.arc * arcs
             + self.probe * probes
@@ -122,7 +122,7 @@ impl Machine {
         self.cores as f64
     }
 
-    /// Seconds of counting with roughly known probes. If a GPU's memory (`gpu`) holds only a part of the rows, all earlier rows are streamed past it.
+    /// Seconds of counting with roughly known probes. If a GPU's memory (`gpu`) holds only a part of the rows, each part streams all earlier rows.
     pub fn counting_about(&self, arcs: u64, probes: u64, gpu: Bytes) -> f64 {
         let m = arcs as f64;
         let parts = (RESIDENT_ARC * m / gpu.get().max(1) as f64).ceil();
@@ -144,7 +144,7 @@ impl Machine {
         edges as f64 / if self.gpus > 0 { PEELED_BY_GPU } else { PEELED * self.cores().sqrt() }
     }
 
-    /// Seconds in which a GPU or a core counts the arcs of `work` while rows are streamed past them.
+    /// Seconds in which a GPU or a core counts the arcs of `work` while the rows `past` are streamed.
     pub(super) fn counting(&self, work: &SampledWork, past: PassingRows) -> f64 {
         let SampledWork { near, far, near_probes, far_probes, .. } = *work;
         if self.gpus == 0 {
@@ -170,7 +170,7 @@ impl Machine {
         edges / (size_arcs * self.cores()) + building + self.streaming(arcs, decoded, bytes / read_bytes, visits)
     }
 
-    /// Seconds for the files of so many spills.
+    /// Seconds for the files of `parts` spills.
     pub(super) fn spills(&self, parts: u32) -> f64 {
         SPILL * f64::from(parts) / self.cores()
     }

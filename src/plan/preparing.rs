@@ -25,11 +25,11 @@ const DISTRIBUTED: f64 = 42e6;
 const CLEANED: f64 = 16e6;
 const RANKED: f64 = 16e6;
 
-/// Arcs that go to a GPU in a second, and edges that it makes the graph of: if its memory holds all, and if runs wait outside.
+/// Arcs copied to a GPU in a second, and edges that it makes rows of: if its memory holds all arcs, and if sorted runs wait elsewhere.
 const ON_GPU: [f64; 2] = [1.6e9, 0.6e9];
 const BEYOND_GPU: [f64; 2] = [0.8e9, 0.45e9];
 
-/// Bytes of an arc that waits encoded: to be sorted; in a row, with ends of blocks.
+/// Bytes of an encoded arc: while it waits to be sorted, and in a row, with the ends of blocks.
 const SORTED: f64 = 3.7;
 const IN_ROW: f64 = 1.6;
 

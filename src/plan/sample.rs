@@ -75,7 +75,7 @@ pub(super) fn sums(
     })
 }
 
-/// A sum over a sample of at most 16 million arcs, or a row a run: `add` gets a part of it, a rank and its row; `and` joins parts.
+/// A sum over a sample of at most 16 million arcs, or one row per run: `add` gets a part of the sum, a rank and its row; `and` joins parts.
 pub(super) fn over_sample<S: Send>(
     graph: &OrientedGraph,
     control: &Control,

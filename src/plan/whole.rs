@@ -1,6 +1,6 @@
-//! The work of the cores for counting a whole graph, from a sample of its rows. For an arc `a -> b` a core compares the successors of `a` before `b`
-//! with the row of `b`, as bits, at the cost of the words of 64 ranks that they are in; unless `b` is a hub or its row near that of `a`, that row is
-//! also a cache miss. The row's length is ignored, so lengths take no memory; for comparing partitions of a graph it matters ([`super::sample`]).
+//! The work of the cores for counting a whole graph, from a sample of its rows. For an arc `a -> b` a core intersects the successors of `a` before
+//! `b` with the row of `b` as bits. This costs one step for each word of 64 ranks with such successors, and a cache miss unless `b` is a hub or its
+//! row is near that of `a`. The row's length is ignored, so lengths take no memory; it matters only to compare partitions ([`super::sample`]).
 
 use super::sample::over_sample;
 use trimill_graph::OrientedGraph;
@@ -19,7 +19,7 @@ pub struct WholeWork {
 }
 
 impl WholeWork {
-    /// Reads at most 16 million arcs, or a row a run. Runs in the current thread pool.
+    /// Reads at most 16 million arcs, or one row per run. Runs in the current thread pool.
     pub fn of(graph: &OrientedGraph, control: &Control) -> Result<Self> {
         let sampled = over_sample(graph, control, Self::default, Self::add, Self::and)?;
         Ok(sampled.times(if sampled.arcs == 0.0 { 0.0 } else { graph.edges() as f64 / sampled.arcs }))

@@ -256,7 +256,7 @@ struct Filling<'c, 'd> {
 }
 
 impl Filling<'_, '_> {
-    /// Calls `fill` with room for at least one arc until it has no more; it returns how many arcs it put there, and whether it has more.
+    /// Calls `fill` with room for at least one arc until `fill` has no more. `fill` returns how many arcs it put there, and whether it has more.
     fn fill(&mut self, mut fill: impl FnMut(&mut [u64]) -> (usize, bool)) -> Result<()> {
         let collect = self.collect;
         loop {

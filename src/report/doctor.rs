@@ -27,11 +27,11 @@ pub struct DoctorReport {
     pub cache_dir: Option<Directory>,
     /// The GPUs that can be used.
     pub gpus: Vec<GpuFound>,
-    /// Why there is none, where there is none.
+    /// Why no GPU can be used; null if one can.
     pub no_gpu: Option<String>,
     /// The host's budget without --host-memory.
     pub default_host_memory: Bytes,
-    /// The most that the device's budget is without --device-memory.
+    /// The largest budget of the device without --device-memory.
     pub default_device_memory: Bytes,
     /// The backend that `auto` means here.
     pub default_backend: String,

@@ -77,7 +77,7 @@ pub struct RunResult {
     pub methods: Vec<MethodEstimate>,
     /// What the drivers of GPUs mapped in the process when they started.
     pub driver_host_bytes: Bytes,
-    /// What the triangles at all vertices say; null where only the total was counted.
+    /// The summary of the triangles at all vertices; null where only the total was counted.
     pub clustering: Option<Clustering>,
     /// The sizes of all trusses; null where the graph was not peeled.
     pub truss: Option<Trusses>,
@@ -127,7 +127,7 @@ pub struct DeviceResult {
     pub peak_bytes: Bytes,
     /// In use before the budget was taken: the CUDA context, the driver's own, other programs.
     pub context_bytes: Bytes,
-    /// In use at the end, as the driver reports it: all of these and the budget.
+    /// In use at the end, as the driver reports it: `context_bytes` and the budget.
     pub used_bytes: Bytes,
 }
 

@@ -27,7 +27,7 @@ pub struct VerifyReport {
     pub input: InputReport,
     /// Time for everything.
     pub seconds: f64,
-    /// What the triangles at all vertices say; null where they were not asked for.
+    /// The summary of the triangles at all vertices; null where they were not asked for.
     pub clustering: Option<Clustering>,
     /// The sizes of all trusses; null where they were not asked for.
     pub truss: Option<Trusses>,

@@ -1,8 +1,8 @@
 //! Allows one process at a time in a run directory; warns if the file system cannot lock files. The file `lock` is locked while the process has it
 //! open; its text has the process, and a random id, which only copies of the directory share. It appears atomically, locked and with its text on
-//! disk, so a file of that name without the text, and its directory, are not this program's; such a file is never written to. Only an empty one is,
-//! if the record of a job is beside it: a power failure may have taken its text. If there is none beside a prepared job, which may have been copied
-//! without it, it is made again.
+//! disk, so a file of that name without the text, and its directory, are not this program's, and the file is never written to. An exception is an
+//! empty file beside the record of a job, since a power failure may have erased the text. A prepared job without a lock file, such as a copy, gets
+//! a new one.
 
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};

@@ -83,7 +83,7 @@ impl RunDir {
         }
         let known = known_outputs(&self.path);
         let mut all = known.clone();
-        // Once this start has written a file, a later one must not take it for changed by others.
+        // After this start has written a file, a later start must not regard it as changed by others.
         all.left.retain(|left| complete || !files.contains(&left.path));
         all.files.extend(files);
         all.spill_dirs.extend(spills.map(place));

@@ -27,7 +27,7 @@ pub struct PreparedJob {
     pub graph: String,
     #[serde(with = "hex")]
     pub graph_checksum: u64,
-    /// Without the time that it took, its stages and its memory.
+    /// The report, without times, stages and memory.
     pub report: PreparedReport,
 }
 

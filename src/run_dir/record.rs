@@ -84,8 +84,8 @@ impl JobRecord {
     }
 
     /// If a start with the job `now` cannot continue the job `self`, recorded in `dir`: the error, which names each differing setting, old and new.
-    /// To ask for what `plan` chose, or to leave the choice to the planner, is no difference. Files that can only be compared by contents are hashed;
-    /// `now` gets the hashes.
+    /// A setting does not differ if `now` asks for what `plan` chose, or leaves the choice to the planner. Files that can be compared only by
+    /// contents are hashed; `now` gets the hashes.
     pub fn refusal(
         &self,
         now: &mut Self,
@@ -102,7 +102,7 @@ impl JobRecord {
             let by = if name == "mode" { ", as --prune or --keep-spill asks for" } else { "" };
             let free = match name {
                 "parts" => now == "auto" || plan.is_some_and(|plan| now == plan.parts.to_string()),
-                // The mode follows from a partitioner that is named, and that is reported.
+                // A named partitioner determines the mode, and is itself reported as the difference.
                 "mode" => other_partitioner || now == "auto" || plan.is_some_and(|plan| now == plan.mode.to_string()),
                 "block bytes" => now == NONE || plan.is_some_and(|plan| now == plan.block_bytes.get().to_string()),
                 _ => false,

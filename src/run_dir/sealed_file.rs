@@ -28,7 +28,7 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     }
 }
 
-/// As [`read`]; `of` is what a value says of its kind, which must be `kind`.
+/// As [`read`]; `of` returns the kind that a value states, which must be `kind`.
 pub(super) fn read_kind<T: DeserializeOwned>(path: &Path, kind: &str, of: fn(&T) -> &str) -> Result<Option<T>> {
     match read::<T>(path)? {
         Some(value) if of(&value) != kind => {

@@ -2,8 +2,8 @@
 //!
 //! A triangle `a -> b, a -> c, b -> c` is counted where `a` is local, with the row block that has the row of `b`: once, because each vertex is local
 //! once and each row is in one block. Successors have smaller ranks, so a range `lo..hi` needs no rows above its own. Its own rows are resident;
-//! blocks without rows stand for them, cut as the graph is, since a counter's tables grow with a block's range. So `P` ranges of equal rows read `(P
-//! + 1) / 2` times the graph. The whole graph is the range `0..n`, with one block without rows, which is not cut.
+//! row blocks without rows cover their ranks, cut like the graph's, since a counter's tables grow with a block's range. So `P` ranges of equal rows
+//! read `(P + 1) / 2` times the graph. The whole graph is the range `0..n`, with one block without rows, which is not cut.
 //!
 //! A range may be counted in chunks, by ranges of `b` ([`LocalsAndHeads`]): each reads the resident rows, and only the row blocks of its own `b`;
 //! blocks with empty rows cover all other ranks, so counters need not know. Rows are read directly into the buffers from which the device copies.

@@ -54,7 +54,7 @@ pub trait CountRows: Sync {
 
     fn count(&self) -> usize;
 
-    /// If ids are text.
+    /// The names of the ids, if these are text.
     fn names(&self) -> Option<&Names>;
 
     fn range(&self, places: Range<usize>) -> impl Iterator<Item = Self::Row>;

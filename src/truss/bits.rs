@@ -1,9 +1,9 @@
 //! The neighbours of every vertex as bits, where these are dense.
 //!
 //! A row is an ascending list of 64-bit words over the vertices, without empty words. Vertices are numbered by falling degree, so most neighbours are
-//! among the first, and a word holds many: 16 of cnr-2000 blown up by 6, and 7 of GAP-kron 20 once a quarter of its edges is left. Reading a row then
-//! takes a fraction of the time of [`Neighbours`]. A row with half of all words up to its last one also stores the empty ones, so that each is found
-//! by its index. Memory: 32 bytes a word, 20 a vertex and 8 an edge.
+//! among the first, and a word holds many: 16 on average for cnr-2000 blown up by 6, and 7 for the last quarter of the edges of GAP-kron 20. Reading a
+//! row then takes a fraction of the time of [`Neighbours`]. A row with half of all words up to its last one also stores the empty ones, so that each
+//! is found by its index. Memory: 32 bytes a word, 20 a vertex and 8 an edge.
 
 pub(super) mod search;
 
@@ -17,7 +17,7 @@ use super::neighbours::{Neighbours, ROWS, gallop};
 use super::remaining::plain;
 use trimill_system::mapped::{prefetch, zeros};
 
-/// The mean neighbours a word from which on bits are faster (docs/results/truss-h100.txt). Fewer than 2^32 edges make fewer than 2^32 words then.
+/// From this mean number of neighbours per word on, bits are faster (docs/results/truss-h100.txt), and 2^32 edges make fewer than 2^32 words.
 const DENSE: usize = 2;
 
 #[derive(Clone, Copy)]
@@ -40,10 +40,10 @@ pub(super) struct NeighbourBits {
     rows: Vec<BitRow>,
     /// The column of each word: a word of column `i` is for the vertices from `64 i` on.
     columns: Vec<u32>,
-    /// The neighbours by edges that are left or fall, and by those that fall.
+    /// The neighbours whose edges are left or falling; and those whose edges are falling.
     present: Vec<AtomicU64>,
     falling: Vec<AtomicU64>,
-    /// All neighbours at first, and how many entries of the row are before them.
+    /// The original neighbours of each word, before any edge fell; and how many entries of the row are before the word.
     all: Vec<u64>,
     before: Vec<u32>,
     /// CSR offsets of the vertices' edges, which are in the order of neighbours.

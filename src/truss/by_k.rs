@@ -27,7 +27,7 @@ const VERTICES: usize = 1 << 16;
 pub struct Trusses {
     /// The largest k whose truss has an edge, or the k at which peeling ended; 0 without edges.
     pub largest_k: u32,
-    /// The trusses, by rising k; where those of several k are the same, the one of the largest of these k.
+    /// The trusses, by rising k; if several k have the same truss, it is listed once, with the largest of them.
     pub by_k: Vec<Truss>,
     /// Distinct numbers of triangles at which edges fell, since the last start of the job.
     pub levels: u32,

@@ -32,7 +32,7 @@ use trimill_system::{Control, Result};
 const FEW: usize = 1 << 10;
 const FEW_ENTRIES: usize = 1 << 12;
 
-/// Row entries that a task reads, about at least, and with edges of several vertices about at most; and the most ends of one vertex that it has.
+/// Row entries that a task reads: about the least, and about the most if it has edges of several vertices. The most ends of one vertex in a task.
 const TASK_ENTRIES: usize = 1 << 11;
 const LARGE_TASK: usize = 1 << 15;
 const GROUP_ENDS: usize = 1 << 14;
@@ -127,7 +127,7 @@ pub(super) struct OnCores<'a> {
 }
 
 impl<'a> OnCores<'a> {
-    /// With `room` bytes in addition to [`Self::bytes`].
+    /// Begins peeling, with `room` bytes in addition to [`Self::bytes`].
     pub(super) fn new(edges: &'a RemainingEdges, values: Vec<u32>, room: u64, control: &'a Control) -> Self {
         let values: Vec<AtomicU32> = values.into_iter().map(AtomicU32::new).collect();
         let lists = Neighbours::new(&edges.firsts, &edges.heads);
@@ -244,7 +244,7 @@ impl<'a> OnCores<'a> {
         EndsPart { ends, tasks }
     }
 
-    /// The tasks of a part, joined up to `LARGE_TASK` entries; with many edges of one vertex, each reads about `most` entries, or four rows if more.
+    /// The tasks of a part. Small ones are joined up to `LARGE_TASK` entries; many edges of one vertex are split by about `most` entries, or four rows.
     fn divide<'e>(&self, part: &'e EndsPart, most: usize) -> Vec<&'e [FallingEnd]> {
         let mut tasks = Vec::new();
         let (mut first, mut entries) = (0, 0);

@@ -17,7 +17,7 @@ pub(super) struct CutLists<'a, T> {
 }
 
 impl<'a, T: Copy + Ord> CutLists<'a, T> {
-    /// Up to `parts` parts; `cut` gives the least value that is in one part with a given one.
+    /// Up to `parts` parts; `cut` maps a value to the least value that must be in the same part.
     pub(super) fn new(lists: impl IntoIterator<Item = &'a [T]>, parts: usize, cut: impl Fn(T) -> T) -> Self {
         let lists: Vec<&[T]> = lists.into_iter().collect();
         let all = lists.iter().map(|list| list.len()).sum::<usize>();

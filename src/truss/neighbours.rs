@@ -27,7 +27,7 @@ pub(super) const FELL: u32 = 1 << 31;
 pub(super) const MOST_VERTICES: u64 = 1 << 30;
 
 struct RowState {
-    /// Entries, and those of edges that fall or fell.
+    /// The number of entries, and of those whose edges are falling or fell.
     length: AtomicU32,
     fallen: AtomicU32,
     falling: AtomicU32,

@@ -22,7 +22,7 @@ pub(super) fn plain(numbers: Vec<AtomicU32>) -> Vec<u32> {
 pub(super) struct RemainingEdges {
     pub(super) firsts: Vec<u64>,
     pub(super) heads: Vec<u32>,
-    /// The index of each edge in the given graph, if some edges of that are gone.
+    /// The index of each edge in the given graph; `None` if no edge of that graph is gone.
     places: Option<Vec<u32>>,
 }
 

@@ -1,6 +1,6 @@
 //! The triangles of falling edges, if rows are lists. A triangle of a falling edge `(a, b)` and two edges to `c` takes 1 from `(a, c)` and from `(b,
 //! c)`. It is found at one end, here `a`, whose neighbours are put into a table of bits, in which the row of `b` is looked up until all are found.
-//! What is taken from edges of `a` is summed first. If two edges fall, the smaller end of the third lowers it once; if three, nothing is.
+//! What is taken from edges of `a` is summed first. If two of its edges fall, the third is lowered once, at its smaller end; if all fall, none is.
 
 use std::sync::atomic::Ordering::Relaxed;
 

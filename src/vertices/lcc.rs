@@ -24,9 +24,9 @@ const AT_A_TIME: usize = 1 << 16;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LccWanted {
-    /// Whether arcs have a direction, if the user says so.
+    /// Whether arcs have a direction, as the user says; `None` if unstated.
     pub asked: Option<bool>,
-    /// Whether they have one, by the user or the input.
+    /// Whether arcs have a direction, as the user or the input says.
     pub directed: bool,
     /// The most vertices that the input lists in a file of their own.
     pub listed: u64,

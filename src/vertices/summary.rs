@@ -40,7 +40,7 @@ pub struct Clustering {
     pub most_triangles_name: Option<String>,
     /// Quantiles; none where the counts are asked for as arrays alone.
     pub quantiles: Vec<Quantile>,
-    /// Of the file of the coefficients of all vertices; null without it.
+    /// The summary of the file of all vertices' coefficients; null without that file.
     pub lcc: Option<LccSummary>,
 }
 
@@ -60,7 +60,7 @@ pub struct LccSummary {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Quantile {
-    /// At least this share of the vertices has no more.
+    /// At least this share of the vertices has no larger value.
     pub share: f64,
     /// Triangles.
     pub triangles: u64,

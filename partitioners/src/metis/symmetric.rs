@@ -96,7 +96,7 @@ fn half_rows(graph: &RowsById, run: u32, most: u64, found: &AtomicU64, control: 
     (0..vertices.div_ceil(block)).into_par_iter().map(half).collect()
 }
 
-/// A half row under construction. Whenever its length doubles, arcs to the same successor are merged: it takes at most 4 times its final size or 2 MiB.
+/// A half row under construction. Whenever it has doubled, arcs to the same successor are merged: it takes at most 4 times its final size or 2 MiB.
 #[derive(Default)]
 struct HalfRow {
     entries: Vec<u64>,

@@ -83,8 +83,8 @@ impl<'a> Masks<'a> {
         if bit < 64 { 1 << bit } else { 0 }
     }
 
-    /// Algorithm 2 of LSTC for 64 partitions: `reached` becomes the partitions that keep a vertex, namely those where a local reaches it. Arcs lead to
-    /// smaller ranks, so blocks come in descending order; within one, in parallel, a row is visited again if its word changed.
+    /// Algorithm 2 of LSTC for 64 partitions: `reached` becomes the partitions that keep a vertex, namely those where a local reaches it. Arcs lead
+    /// to smaller ranks, so blocks come in descending order; within one, in parallel, a row is visited again if its word changed.
     fn sweep(&self) -> Result<()> {
         const CHUNK: usize = 256;
         let ranks = 0..self.passes.graph.vertices();

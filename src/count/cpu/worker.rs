@@ -234,7 +234,7 @@ impl CpuWorker {
         self.locals[word] as usize
     }
 
-    /// Counts the triangles that start at the local with `head.row`, packed as `words` if any. All of it may be marked: successors' entries are smaller.
+    /// Counts the triangles that start at the local with `head.row`, packed as `words` if any. All may be marked: entries of other rows are smaller.
     #[inline(always)]
     pub(super) fn intersect_others<C: Corners>(
         &mut self,

@@ -9,7 +9,7 @@ use trimill_input::arcs::{ArcSource, SourceFacts};
 use trimill_input::{ArcSink, NameSink, NamedArcs, Source, changed};
 use trimill_system::{Bytes, Control, Error, Result, lock, unpoisoned};
 
-/// Bytes of a name in the tree, beside its own.
+/// Bytes that the tree takes for a name in addition to its text.
 const PER_NAME: u64 = 80;
 
 pub(super) struct NumberedByTree<'a> {
@@ -19,7 +19,7 @@ pub(super) struct NumberedByTree<'a> {
 }
 
 struct CollectedNames {
-    /// And the bytes that the names take.
+    /// The number of each name, and the bytes that all names take.
     names: Mutex<(BTreeMap<Vec<u8>, u64>, u64)>,
     most: Bytes,
 }

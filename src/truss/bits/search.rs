@@ -85,7 +85,7 @@ pub(in crate::truss) fn take_group(
         counts.planes.resize(words, planes::EMPTY);
         counts.touched.resize(words.div_ceil(64), 0);
     }
-    // Rows that are read as a whole, if the own one is in the table.
+    // Whether the row of `b` is read as a whole if the own row is in the table.
     let is_read = |b: u32| !own.is_dense && !rows.row(b).is_dense && rows.length(b) < MUCH_LONGER * words;
     let read: usize = ends.iter().map(|&end| end as u32).filter(|&b| is_read(b)).map(|b| rows.length(b)).sum();
     let in_table = WORDS_PER_SEARCH * read > words;
