@@ -27,7 +27,7 @@ pub struct Assigner<'a> {
     pub vertices: &'a VertexInfo,
     pub partitioner: &'a Partitioner,
     pub parts: Parts,
-    /// The seed of `random` and `metis`.
+    /// The seed of the partitioners `random` and `metis`.
     pub seed: u64,
     /// METIS gets runs of this many consecutive vertices as one.
     pub contract: Option<NonZeroU32>,

@@ -47,7 +47,7 @@ pub struct BenchRequest {
     pub runs: NonZeroU32,
     /// The most time for all runs of a method on a graph.
     pub timeout: Duration,
-    /// Whether the slow verifier counts, too.
+    /// Whether the slow verifier also counts.
     pub verify: bool,
 }
 

@@ -85,7 +85,7 @@ impl ClusterTable {
     }
 }
 
-/// The scripts and their folder. Fails if one is there and differs, unless `force` replaces it.
+/// The scripts and their folder. Fails if an existing script differs, unless `force` replaces it.
 pub fn scripts(
     cluster: &ClusterTable,
     run: &Path,
@@ -134,7 +134,7 @@ pub fn scripts(
     Ok((folder, scripts))
 }
 
-/// Writes the scripts; `force` replaces those that are there and differ.
+/// Writes the scripts; `force` replaces existing ones that differ.
 pub fn write(
     cluster: &ClusterTable,
     run: &Path,

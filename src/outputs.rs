@@ -83,7 +83,7 @@ impl OutputTable {
         self.count_files().try_for_each(|path| check_output(path))
     }
 
-    /// Disk space of the files, for a graph of this size; that of degrees takes little. `all`: the most vertices of the input.
+    /// Disk space of the files for a graph of this size, without the small file by degree. `all`: the most vertices of the input.
     pub fn disk_needs(&self, graph: &GraphSize, array_len: Option<u64>, all: u64) -> Result<Vec<DiskNeed>> {
         let vertices =
             (&self.per_vertex, "--per-vertex", [u64::from(graph.vertices); 2], line_bytes::<VertexRows<'_>>());

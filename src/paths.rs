@@ -5,7 +5,7 @@
 //! | found | refused |
 //! | --- | --- |
 //! | two outputs in one file; an output where a directory of the job is to be | always |
-//! | an output that is an input, or in an input directory or pattern, of any job of the batch; also a directory that others use, if it is there | always |
+//! | an output that is an input of any job of the batch, or in its directory or pattern; a directory for other jobs' use there, too | always |
 //! | anything in a run directory that exists or is a job's of the batch; kept spills that are a run directory; either of them for two jobs | always |
 //! | an existing result or file of counts; a kept spill's name that is taken | unless forced, or announced by an earlier start and unchanged since |
 //! | a report, a trace or a comparison whose name holds something else | always |
@@ -110,7 +110,7 @@ impl Job {
         paths
     }
 
-    /// As [`Self::paths`], of a plan: files of counts that are there are no obstacle, since it does not replace them.
+    /// The paths of a plan: as [`Self::paths`], but existing files of counts are no obstacle, since a plan does not replace them.
     pub fn paths_of_plan(&self) -> Paths {
         Paths { force: true, ..self.paths() }
     }
@@ -250,7 +250,7 @@ pub fn check(all: &[Paths]) -> Result<()> {
     check_places(all)
 }
 
-/// Refuses outputs in directories that are not there, and that no job makes.
+/// Refuses outputs in directories that do not exist and that no job makes.
 fn check_places(all: &[Paths]) -> Result<()> {
     let mut made: Vec<&Path> = Vec::new();
     for paths in all {

@@ -111,7 +111,7 @@ fn eight(planes: &Planes, first: usize) -> u64 {
     for (k, plane) in planes.iter().enumerate() {
         bits |= (plane >> first & 0xff) << (8 * k);
     }
-    // Transposes squares of 1, 2 and 4 bits: swaps those above the diagonal with those below.
+    // Transposes squares of 1, 2 and 4 bits: swaps the bits above the diagonal with the bits below.
     for (shift, above) in [(7, 0x00AA_00AA_00AA_00AA), (14, 0x0000_CCCC_0000_CCCC), (28, 0x0000_0000_F0F0_F0F0)] {
         let other = (bits ^ (bits >> shift)) & above;
         bits ^= other ^ (other << shift);

@@ -161,7 +161,7 @@ impl Preparation<'_, '_> {
         Ok(graph)
     }
 
-    /// The graph made by the device; `None`: the CPU must make it. With `device_only`, arcs beyond device memory are left to the CPU unless it may not.
+    /// The graph made by the device. `None`: the CPU must make it; `device_only`: arcs beyond device memory are left to the CPU if it may be used.
     fn on_device(&mut self, place: Destination<'_>, device_only: bool) -> Result<Option<PreparedOnDevice>> {
         let Some(OnDevice { device, required }) = self.device.take() else { return Ok(None) };
         let Self { source, space, control, .. } = *self;

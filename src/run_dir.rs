@@ -99,7 +99,7 @@ pub struct RunDir {
     lock: Option<disk::FileLock>,
     /// Whether it cannot be written, but has a result, which can be printed.
     read_only: bool,
-    /// Directories that this start made; those that are still empty are removed when the value is dropped.
+    /// Directories that this start made; if still empty when the value is dropped, they are removed.
     made: Vec<PathBuf>,
 }
 
@@ -229,7 +229,7 @@ impl RunDir {
         }
     }
 
-    /// The plan of an earlier start and its partitions, for a graph of `vertices` vertices, or as many as recorded. None, to plan anew, if damaged.
+    /// An earlier start's plan and partitions; `vertices`: the number of the graph's, if known. `None`, to plan anew, if missing or damaged.
     pub fn planned(&self, vertices: Option<u32>) -> Result<Option<(PlanRecord, GraphCut)>> {
         let read = PlanRecord::read(&self.path).and_then(|plan| {
             let Some(plan) = plan else { return Ok(None) };
@@ -272,7 +272,7 @@ impl RunDir {
         self.path.join(GRAPHS)
     }
 
-    /// Makes a directory of this job's own, unless it is there.
+    /// Makes a directory of this job's own, unless it exists.
     pub fn make(&mut self, dir: &Path) -> Result<()> {
         if disk::private_dir(dir)? {
             self.made.push(dir.to_path_buf());

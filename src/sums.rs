@@ -14,7 +14,7 @@ pub use blocks::Sums;
 
 pub trait SumKey: Debug + Send + Sync + 'static {
     type Count: Pod + Debug + PartialEq + Into<u64> + Send + Sync;
-    /// Keys whose sums are locked, read and written together; a record of a file has at most as many.
+    /// Keys whose sums are locked, read and written together; the most keys of a record of a file.
     const BLOCK: u64;
     /// The most eighths of the host's memory that sums take; larger sums are in a file.
     const EIGHTHS: u64;

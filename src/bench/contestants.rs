@@ -14,7 +14,7 @@ const BASELINES: [(&str, Backend); 2] = [("lstc", Backend::Cuda), ("forward", Ba
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Selection {
-    /// In the order asked for, each once, with the baseline; at least one.
+    /// The methods in the requested order, each once, including the baseline; at least one.
     pub(super) methods: Vec<MethodName>,
     pub(super) baseline: MethodName,
 }

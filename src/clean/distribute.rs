@@ -32,7 +32,7 @@ impl<'a, F: Fn(u64) -> Option<u64> + Sync> Distribute<'a, F> {
         Self { buckets, classes, rename, seen, end, loops, overflow }
     }
 
-    /// The `arcs` that were read since `start`, as if each id below `range` were a vertex.
+    /// The result of a pass: the `arcs` that were read since `start`, as if each id below `range` were a vertex.
     pub(super) fn finish(self, facts: &SourceFacts, arcs: u64, range: u64, start: Instant) -> Result<ArcsRead> {
         let reading = start.elapsed();
         self.buckets.flush()?;

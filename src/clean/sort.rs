@@ -10,7 +10,7 @@ const PER_CELL: usize = 4;
 /// The most cells, so that their offsets stay in a core's cache.
 const MOST_CELLS: usize = 1 << 18;
 
-/// Writes the keys of `chunks`, whose smaller ids are in `ids`, to `sorted`, in place of what is there; its memory is used again.
+/// Replaces `sorted` by the ascending keys of `chunks`, whose smaller ids are in `ids`; reuses its memory.
 pub(super) fn sort_pairs(chunks: &[Vec<u64>], ids: &Range<u64>, sorted: &mut Vec<u64>) {
     let len = chunks.iter().map(Vec::len).sum::<usize>();
     if len < 2 * PER_CELL || u32::try_from(len).is_err() {

@@ -20,7 +20,7 @@ pub struct CleanGraph {
     pub pairs: Buckets,
     /// The degree of each id; 0 for ids without an edge.
     pub degrees: Vec<u32>,
-    /// The input's ids, if those here are positions in this ascending table.
+    /// The input's ids, if the ids here are positions in this ascending table.
     pub table: Option<Vec<u64>>,
     pub edges: u64,
     /// The id of the first declared vertex, where single-column assignment files begin.

@@ -234,12 +234,12 @@ impl Shares<'_> {
         self.left.get() / 4 / self.space.memory.threads()
     }
 
-    /// What all threads together take to sort buckets.
+    /// The memory of all threads together for sorting buckets.
     pub(crate) fn sorting_budget(&self) -> SharedBudget {
         SharedBudget::new(Bytes(self.left.get() / 4))
     }
 
-    /// What all threads together take for the keys of buckets that are distributed again.
+    /// The memory of all threads together for the keys of buckets that are distributed again.
     pub(crate) fn keys_budget(&self) -> SharedBudget {
         SharedBudget::new(Bytes(self.left.get() / 8))
     }
@@ -248,7 +248,7 @@ impl Shares<'_> {
         (self.sorting() / PER_KEY).max(1024)
     }
 
-    /// The most staging areas (2 KiB each) of a thread, so that those of all threads take an eighth.
+    /// The most staging areas (2 KiB each) of a thread, such that those of all threads take an eighth of the memory.
     pub fn staged(&self) -> u64 {
         (self.left.get() / 8 / self.space.memory.threads() / 2048).clamp(1, 4096)
     }

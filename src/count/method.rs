@@ -126,13 +126,13 @@ impl Choice {
         }
     }
 
-    /// Whether it also counts the triangles at each vertex and on each edge.
+    /// Whether the method can also count the triangles at each vertex and on each edge.
     fn counts_details(self) -> bool {
         let on_gpu = |method| matches!(method, CudaMethod::Auto | CudaMethod::Lstc | CudaMethod::Packed);
         self.all(|method| method == CpuMethod::Bitmap, on_gpu)
     }
 
-    /// Whether it counts partitions, and not whole graphs only.
+    /// Whether the method can count partitions, not only whole graphs.
     fn counts_partitions(self) -> bool {
         let on_cpu = |method| match method {
             CpuMethod::Bitmap => true,
@@ -147,7 +147,7 @@ impl Choice {
         self.all(on_cpu, on_gpu)
     }
 
-    /// Whether all methods that may be taken have what is asked.
+    /// Whether all methods that may be chosen have the requested property.
     fn all(self, on_cpu: impl Fn(CpuMethod) -> bool, on_gpu: impl Fn(CudaMethod) -> bool) -> bool {
         match self {
             Self::Cpu(method) => on_cpu(method),
@@ -156,7 +156,7 @@ impl Choice {
         }
     }
 
-    /// None if the method can do what is asked, else the names of those that can.
+    /// `None` if the method can do what is asked, else the names of the methods that can.
     fn others(asked: &CountTable, can: fn(Self) -> bool) -> Result<Option<String>> {
         let choice = asked.choice()?;
         let backend = match (asked.backend(), choice) {
@@ -181,7 +181,7 @@ impl Choice {
         }
     }
 
-    /// Whether it has a tile, if a GPU counts.
+    /// Whether the method has a tile, if a GPU counts.
     pub fn has_tile(self) -> bool {
         matches!(self, Self::Cuda(method) | Self::Either(method, _) if matches!(method, CudaMethod::Auto | CudaMethod::Lstc))
     }

@@ -114,7 +114,7 @@ impl RankFinder {
         let (ids, order) = (graph.ids()?, graph.order()?);
         let ends = order.len().checked_sub(1).map(|last| (ids.original(0), ids.original(last as u32)));
         let (first, last) = ends.unwrap_or_default();
-        // Ids that are not too sparse need no table, which takes twice as many bytes as a rank.
+        // If ids are not too sparse, no table is needed; a table entry takes twice as many bytes as a rank.
         let by_id = last - first < 2 * order.len() as u64;
         let mut ranks = vec![NONE; if by_id { (last - first) as usize + 1 } else { order.len() }];
         for (rank, &vertex) in (0..).zip(&order) {

@@ -1,6 +1,6 @@
 //! The rows of all edges of a graph in the order of the input's ids, without temporary files.
 //!
-//! Sums are in rank order. A first pass counts the edges of which each vertex is the smaller end. Then, for each window of as many consecutive
+//! Sums are in rank order. A first pass counts, for each vertex, the edges whose smaller end it is. Then, for each window of as many consecutive
 //! vertices as fit in memory, a pass puts their edges into the list of the smaller end, and the lists are sorted. Memory: 8 bytes an edge and 8 a
 //! vertex of the window; 8 a vertex of the graph, and 8 more if ids have gaps ([`fixed_bytes`]). If all edges fit, the sums are read once.
 
@@ -73,7 +73,7 @@ struct LargerEnds<'a> {
     /// The smallest sum of an edge that is written.
     least: u32,
     order: Vec<u32>,
-    /// The number of edges of which each vertex is the smaller end.
+    /// For each vertex, the number of edges whose smaller end it is.
     lengths: Vec<AtomicU32>,
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct RunScratch {
     pub(crate) sums: Vec<u32>,
     /// Counters of the first [`HUBS`] ranks; zeros at the beginning of a run.
     pub(crate) hubs: Vec<u64>,
-    /// At most [`LATER`] edges with prefetched counters: an atomic addition stalls until its cache line arrives, so lines would come one by one.
+    /// At most [`LATER`] edges whose counters are prefetched: atomic additions stall until their cache line arrives, so misses would not overlap.
     pub(crate) later: Vec<(u32, u64)>,
 }
 

@@ -145,7 +145,7 @@ impl Session {
         (least, least_on_cpu(least.device, &footprint, graph).min(most))
     }
 
-    /// The least host memory for counting, and on how many GPUs; none: on the cores.
+    /// The least host memory for counting, and the number of GPUs that count; 0 if the cores count.
     pub(super) fn least_to_count(&self, graph: &GraphSize) -> (Bytes, u64) {
         match self.job.settings.count.choice() {
             Ok(Choice::Cpu(method)) => (self.least_on_cpu(&method, graph).1, 0),

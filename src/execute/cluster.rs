@@ -10,7 +10,7 @@ use crate::run_dir::{PreparedJob, RunDir};
 use trimill_system::text::plural;
 use trimill_system::{Error, Result};
 
-/// Writes the scripts, which count with `program`; `force` replaces those that are there and differ.
+/// Writes the scripts, which count with `program`; `force` replaces existing ones that differ.
 pub fn cluster(run: &Path, cluster: &ClusterTable, program: Option<&Path>, force: bool) -> Result<ClusterReport> {
     cluster.check()?;
     let prepared = RunDir::share(run)?.1;
@@ -26,7 +26,7 @@ pub fn cluster(run: &Path, cluster: &ClusterTable, program: Option<&Path>, force
     cluster::write(cluster, run, program, job, force)
 }
 
-/// Fails if a job is prepared in `run` already, and its scripts are there and differ, unless `force`.
+/// Fails if a job is already prepared in `run` and its existing scripts differ, unless `force`.
 pub fn check_scripts(run: &Path, cluster: &ClusterTable, program: Option<&Path>, force: bool) -> Result<()> {
     let (Ok((_, prepared)), Some(program)) = (RunDir::share(run), program) else { return Ok(()) };
     cluster::scripts(cluster, run, program, tasks(cluster, &prepared).2, force).map(drop)

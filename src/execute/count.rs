@@ -79,7 +79,7 @@ pub fn count_prepared(
     session.open_gpus(device_memory_for(graph.edges(), graph.vertices().into()))?;
     let (pool, opens_gpus) = (Arc::clone(&session.pool), lock(&session.gpus).is_some());
     let rows = ResidentSize { locals: graph.vertices().into(), arcs: graph.edges() };
-    // For few rows, switching to the pool's thread at each step takes longer than counting, so that thread does everything.
+    // For few rows, switching to a pool thread at each step takes longer than counting, so a pool thread does everything.
     let few = pool.current_num_threads() == 1 && rows.bytes() < FEW && !opens_gpus;
     let prepared = Prepared { graph, origin: None, stages, session };
     let plan = || prepared.plan(1);

@@ -35,7 +35,7 @@ impl Job {
         Ok(())
     }
 
-    /// Whether an earlier start's `result` in `run` has all that is wanted, and its files are as that start left them.
+    /// Whether an earlier start's `result` in `run` has all wanted counts, and its files are as that start left them.
     pub(super) fn is_done(&self, run: &RunDir, result: &RunResult) -> bool {
         let counts = self.counts();
         let peeled = result.truss.as_ref().map(|trusses| TrussWanted { until: trusses.until });

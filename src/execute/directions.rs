@@ -20,7 +20,7 @@ use trimill_system::control::NOTE;
 use trimill_system::{Bytes, Error, Result, machine, parallel};
 
 impl Session {
-    /// The arcs between the neighbours of each vertex, by rank, of a graph made from `source`; `at`: triangles at vertices. `result` gets the memory used.
+    /// The arcs between each vertex's neighbours, by rank, of a graph made from `source`; `at`: triangles at vertices. `result` gets the memory used.
     pub(super) fn arcs_between_neighbours(
         &self,
         graph: &OrientedGraph,

@@ -75,7 +75,7 @@ impl Session {
         Ok(identity.map(|identity| Origin { format, header, columns, names, doubled: None, identity }))
     }
 
-    /// Adds what the input says to the wanted coefficients. `again`: whether the input can be read again, which some of them need.
+    /// Adds what the input states to the wanted coefficients, some of which need to read the input again; `again`: whether that is possible.
     fn resolve_lcc(&mut self, directed: Option<bool>, listed: u64, again: bool) -> Result<()> {
         let Some(wanted) = &mut self.job.lcc_wanted else { return Ok(()) };
         *wanted = wanted.of_input(directed, listed)?;
@@ -105,7 +105,7 @@ impl Session {
         Ok(source)
     }
 
-    /// Removes the graph file at `path`, which must not be shared, if `outcome` shows that it is damaged, so that the next start makes it again.
+    /// If `outcome` shows that the graph file at `path` is damaged, removes it, so that the next start makes it again. It must not be shared.
     pub(crate) fn unless_graph_damaged<T>(outcome: Result<T>, path: Option<&Path>) -> Result<T> {
         outcome.map_err(|error| match path {
             Some(path) if error.kind() == Kind::Data && error.path() == Some(path) && disk::remove(path).is_ok() => {

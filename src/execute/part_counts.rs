@@ -1,4 +1,4 @@
-//! Adds the counts of partitions at vertices or on edges to the sums, and keeps those of unfinished partitions and those in a run directory.
+//! Adds the counts of partitions at vertices or on edges to the sums; keeps the counts of unfinished partitions, and all counts in a run directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -99,7 +99,7 @@ impl<K: SumKey, P: Default> JobSums<K, P> {
         Some((dir, PartKey { fingerprint: *fingerprint, part, keys: self.keys }))
     }
 
-    /// The file of an earlier start; none if it is missing, or damaged, which is logged with the consequence `then`.
+    /// The file of an earlier start; `None` if it is missing or damaged. Damage is logged with the consequence `then`.
     fn file(&self, part: u32, then: &str) -> Result<Option<PartCounts<K>>> {
         let Some((dir, key)) = self.place(part) else { return Ok(None) };
         unless_damaged(PartCounts::open(dir, key), then)

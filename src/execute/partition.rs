@@ -74,7 +74,7 @@ impl Planned {
         })
     }
 
-    /// Builds the partitions, spills those that are missing in `dir`, and writes the manifest.
+    /// Builds the partitions whose spills are missing in `dir`, and writes the manifest.
     pub(super) fn write_spills(
         &self,
         locals: &Assignment,

@@ -42,7 +42,7 @@ impl<'a> Planning<'a> {
         Planner { graph, footprint, limits, control: &session.control }
     }
 
-    /// Seconds of counting by a plan, and of building what it spills; `about` estimates counting by a method without an estimate of its own.
+    /// Seconds of counting by a plan, and of building its spills; `about` estimates the counting time for methods without an estimate of their own.
     pub(super) fn counting(&self, plan: &Plan, about: impl Fn() -> f64) -> f64 {
         let Self { graph, method, footprint, limits, .. } = self;
         let machine = &limits.machine;

@@ -49,7 +49,7 @@ pub fn prepare(
 }
 
 impl Session {
-    /// The report of an earlier start, if its files are unchanged, or merged. Damaged files and those of other jobs are removed with a warning.
+    /// The report of an earlier start, if the job is merged or its files are unchanged. Removes damaged and other jobs' files with a warning.
     fn prepared_earlier(&self, shards: Option<NonZeroU32>) -> Result<Option<PreparedReport>> {
         let Self { job, run, .. } = self;
         let Some(run) = run.as_ref().filter(|run| run.is_prepared()) else { return Ok(None) };

@@ -45,7 +45,7 @@ impl Budget {
     }
 }
 
-/// Reserves the same budget, as `asked` or less, for each of the `workers`, and returns it; those on one GPU share its memory. Fails below `least`.
+/// Reserves the same budget, as `asked` or less, for each of the `workers`, and returns it; workers on one GPU share its memory. Fails below `least`.
 pub(super) fn reserve<R: Reserve>(workers: &mut [R], asked: Budget, least: Bytes) -> Result<Bytes> {
     let ordinals: Vec<u32> = workers.iter().map(Reserve::ordinal).collect();
     let sharing = |ordinal: u32| ordinals.iter().filter(|&&other| other == ordinal).count() as u64;

@@ -1,5 +1,5 @@
-//! A session: a running job, with settings resolved to threads, budgets and directories. It goes through four states, of which each command stops
-//! at one. A shard of a prepared job begins with [`super::graph::Prepared`], from its run directory.
+//! A session: a running job, with settings resolved to threads, budgets and directories. It goes through four states, and each command stops at one
+//! of them. A shard of a prepared job begins with [`super::graph::Prepared`], from its run directory.
 //!
 //! ```text
 //! Session::open  ->  input: Opened  ->  prepare: Prepared  ->  plan: Planned  ->  count: RunResult
@@ -94,7 +94,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Removes files of killed processes; warns of directories in RAM. Takes as long as counting thousands of edges, so a question does it only to spill.
+    /// Removes files of killed processes; warns of directories in RAM. As slow as counting some thousand edges, so questions do it only before spilling.
     pub(super) fn sweep_directories(&self) {
         for dir in BTreeSet::from([&self.spill_dir, &self.work_dir]) {
             if Directory::survey(dir.clone()).in_ram {
@@ -206,7 +206,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether no spills are to be kept, or all of them are there and are of the job with this fingerprint.
+    /// Whether no spills are to be kept, or all exist and belong to the job with this fingerprint.
     pub(super) fn has_kept_spills(&self, fingerprint: u128) -> bool {
         let dir = &self.spill_dir;
         let is_whole = |manifest: Manifest| {

@@ -61,7 +61,7 @@ fn counted(session: Session, prepared: &PreparedJob, shard: Shard, mut report: S
     let graph = run.graph(prepared)?;
     let journal = run.journal(prepared.fingerprint, prepared.parts());
     let kept = (job.counts_edges(), job.counts_vertices());
-    // Like `Details::resume`, but only looks whether the files exist.
+    // Like `Details::resume`, but only checks that the files exist.
     let has_counts = |&part: &u32| {
         let counts = PartKey { fingerprint: prepared.fingerprint, part, keys: 0 };
         match kept {

@@ -138,7 +138,7 @@ fn verifier(source: &dyn ArcSource, names: Bytes, session: &Session) -> Result<V
     if host.left(&needs(source.facts().arcs_at_most)).is_ok() {
         return Ok(Verifier::default());
     }
-    // The bound that follows from the file's size may be far too high.
+    // The upper bound from the file's size may be far too high.
     let arcs = source.scan(&Discard, control)?;
     host.left(&needs(arcs)).map(|_| Verifier::for_arcs(arcs))
 }

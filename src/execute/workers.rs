@@ -65,7 +65,7 @@ fn name(backend: &dyn CountBackend) -> String {
     backend.device().map_or_else(|| "the CPU".into(), |device| format!("GPU {} ({})", device.ordinal, device.name))
 }
 
-/// All shares, if they were finished before the job was stopped; else the error that made the others stop, or that the job was stopped.
+/// All shares, if they were finished before the job was stopped; else the error that stopped the other devices, or the error of a stopped job.
 pub(super) fn all_or_first_error<S>(outcomes: Vec<Result<S>>, control: &Control) -> Result<Vec<S>> {
     let (mut shares, mut cause) = (Vec::with_capacity(outcomes.len()), None::<Error>);
     for outcome in outcomes {

@@ -120,7 +120,7 @@ impl Job {
         memory::check(self.settings.memory.host)
     }
 
-    /// Checks that input files exist and are not empty, and no directory is a file or below one. Errors: `Kind::Data` (file), `Kind::Resource` (directory).
+    /// Checks that input files exist, not empty, and no directory is a file or below one. Errors: `Kind::Data` (a file), `Kind::Resource` (a directory).
     pub fn check_files(&self) -> Result<()> {
         self.check_files_after(&[])
     }

@@ -44,7 +44,7 @@ impl Merging<'_> {
         Bytes(runs.len() as u64 * Self::of_run(runs, LEAST_BUFFER))
     }
 
-    /// Bytes for a run with two buffers of `buffer` bytes: one for what is read, where a part of a name may remain, one for numbers.
+    /// Bytes for a run with two buffers of `buffer` bytes, one for input (which may keep a partial name), one for numbers.
     fn of_run(runs: &[NameRun], buffer: u64) -> u64 {
         let longest = runs.iter().map(|run| run.longest).max().unwrap_or_default() as u64;
         2 * buffer + 3 * longest + OF_CURSOR

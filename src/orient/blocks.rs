@@ -31,7 +31,7 @@ pub(super) struct BlockBuckets {
 }
 
 impl BlockBuckets {
-    /// `degrees` are those of ids, 0 for an id that is no vertex.
+    /// `degrees` are indexed by id; 0 if the id is no vertex.
     pub(super) fn new(degrees: &[u32], edges: u64, shares: &Shares<'_>) -> Self {
         let degrees = degree_runs(degrees);
         let bounds = bounds(&degrees, edges);

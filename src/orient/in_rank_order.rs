@@ -26,7 +26,7 @@ const BATCH: usize = 1 << 12;
 /// File blocks that are made together: few, so that their bytes come from the heap, and not from new pages each time.
 const TOGETHER: usize = 2;
 
-/// How many rows ahead a row is prefetched; the place where it begins, twice as many.
+/// Prefetch distance for rows, in rows; the places where they begin are prefetched twice as far ahead.
 const AHEAD: u32 = 12;
 
 pub(super) struct RowsInRankOrder<'a> {

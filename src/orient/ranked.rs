@@ -22,7 +22,7 @@ pub(super) struct RankedArcs {
 }
 
 impl RankedArcs {
-    /// `degrees` are those of ids, 0 for an id that is no vertex.
+    /// `degrees` are indexed by id; 0 if the id is no vertex.
     pub(super) fn new(degrees: &[u32], edges: u64, shares: &Shares<'_>) -> Self {
         let blocks = BlockBuckets::new(degrees, edges, shares);
         let buckets = Buckets::new(blocks.len(), edges, shares.buckets(), shares.space.dir);

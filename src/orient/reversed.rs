@@ -112,7 +112,7 @@ impl SortedTails<'_> {
         Ok(&mut self.tails[self.begins[head] - first..self.begins[head + 1] - first])
     }
 
-    /// Sorts the tails of as many heads from `first` on as fit.
+    /// Sorts the tails of the heads from `first` on, as many as fit.
     fn sort_from(&mut self, first: usize) -> Result<()> {
         let Self { segments, pieces, begins, tails, .. } = self;
         let begin = begins[first];

@@ -208,7 +208,7 @@ impl InputRow {
         RowChunk { ids: id..id + 1, arcs: self.at..self.at + self.length as u64 }
     }
 
-    /// Takes the next part of the row, not empty: appends the ranks that it keeps to `kept`. False if it is not clean.
+    /// Takes the next part of the row, not empty: appends the ranks that the row keeps to `kept`. False if the part is not clean.
     #[inline]
     fn take(&mut self, part: &mut [u32], pass: &RowPass<'_>, sums: &mut RowSums, kept: &mut Vec<u32>) -> bool {
         self.left -= part.len();

@@ -117,7 +117,7 @@ struct RowsToOrient<'a> {
 /// The graph; or the rows and their lengths, if they are not those of a clean graph.
 type Oriented<'r> = Result<MadeGraph, (Box<dyn AdjacencyRows + 'r>, Vec<u32>)>;
 
-/// Rows that seem to be those of a clean graph, and what follows from their lengths.
+/// Rows that may be those of a clean graph, and data that follows from their lengths.
 struct RowsWithRanks<'r> {
     rows: Box<dyn AdjacencyRows + 'r>,
     lengths: Vec<u32>,

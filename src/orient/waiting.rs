@@ -75,7 +75,7 @@ struct EncodedRowPlace {
 }
 
 impl WaitingRows {
-    /// `degrees` are those of ids, 0 for an id that is no vertex; at most `most` bytes of rows wait.
+    /// `degrees` are indexed by id, 0 if the id is no vertex; at most `most` bytes of rows wait.
     pub(super) fn new(degrees: &[u32], edges: u64, shares: &Shares<'_>, most: Bytes) -> Self {
         let blocks = BlockBuckets::new(degrees, edges, shares);
         let buckets = blocks.len();
@@ -187,7 +187,7 @@ impl WaitingRows {
         Ok(())
     }
 
-    /// Ends a pass over the input: adds what is in staging areas, for which the largest ranks may have to be left out, and frees these areas.
+    /// Ends a pass over the input: adds staged rows, which may require leaving out the largest ranks, and frees the staging areas.
     pub(super) fn flush(&self) -> Result<()> {
         for stage in self.staged.take_all() {
             for (bucket, &end) in stage.ends.iter().enumerate() {
@@ -264,7 +264,7 @@ pub(super) fn encode_row(successors: &mut [u32], encoded: &mut Vec<u8>) {
     sequence::encode(successors, encoded);
 }
 
-/// Decodes as many distances of a row as there is room for; returns the bytes behind it.
+/// Decodes distances of a row to fill `distances`; returns the remaining bytes.
 pub(super) fn decode_row<'a>(encoded: &'a [u8], distances: &mut [u32]) -> Result<&'a [u8], Wrong> {
     if distances.len() < LONG {
         return numbers(encoded, distances).map(|taken| &encoded[taken..]);

@@ -33,7 +33,7 @@ pub fn costs(graph: &OrientedGraph, plan: &Plan, machine: &Machine, control: &Co
     Ok(work.into_iter().enumerate().map(of).collect())
 }
 
-/// Adds a row to the partitions that have it, each of which counts the arcs to its own heads.
+/// Adds a row to all partitions that have it; each counts only the arcs to its own heads.
 fn add_row(sums: &mut [SampledWork], all: &[LocalsAndHeads], rank: u32, row: &[u32], lengths: &[u32]) {
     let mut part = all.partition_point(|ranks| ranks.locals.end <= rank);
     let mut begin = 0;

@@ -34,7 +34,7 @@ impl VertexInfo {
 pub struct Assigned {
     /// None if the graph fits as one partition and is not to be spilled.
     locals: Option<Assignment>,
-    /// The number of parts before those that did not fit were split.
+    /// The number of parts before parts that did not fit were split.
     parts_asked: u32,
     time: Duration,
 }

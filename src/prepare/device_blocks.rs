@@ -49,7 +49,7 @@ pub(super) fn write_all(
     Ok(written)
 }
 
-/// The sum over all arcs of their heads' successors, and the longest row. A vertex is head of as many arcs as its degree exceeds its row's length.
+/// The sum over all arcs of the lengths of their heads' rows, and the longest row. A vertex is the head of (degree - length of its row) arcs.
 fn sums(degrees: &[DegreeRun], mut lengths: &[u32]) -> (u64, u32) {
     let (mut probes, mut longest) = (0, 0);
     for &DegreeRun { degree, vertices } in degrees {

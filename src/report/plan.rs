@@ -59,7 +59,7 @@ pub struct PlanReport {
     pub stream_bytes: Bytes,
     /// Bytes of spills on disk at once, at most.
     pub disk_bytes: Bytes,
-    /// What the job writes to each disk, directories on one disk together, and what is free there.
+    /// What the job writes to each disk (directories on one disk together), and the free space there.
     pub disks: Vec<DiskNeeds>,
     /// Bytes of the graph file; where there is none, of the graph in memory.
     pub graph_bytes: Bytes,

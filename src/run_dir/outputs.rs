@@ -59,8 +59,8 @@ fn known_outputs(path: &Path) -> AnnouncedFiles {
     sealed_file::read(&path.join(ANNOUNCED)).ok().flatten().unwrap_or_default()
 }
 
-/// The files outside of the run directory that earlier starts announced: first the job's own, which may be replaced, then those that were changed by
-/// others after the job was done. Warns if they are not known.
+/// The files outside of the run directory that earlier starts announced: first the job's own, which may be replaced, then files that others changed
+/// after the job was done. Warns if they are not known.
 pub fn announced(path: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     if path.is_dir()
         && let Err(error) = sealed_file::read::<AnnouncedFiles>(&path.join(ANNOUNCED))

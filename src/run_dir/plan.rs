@@ -74,7 +74,7 @@ impl PlanRecord {
         sealed_file::read_kind::<Self>(&dir.join(NAME), KIND, |record| &record.kind)
     }
 
-    /// Its partitions, which must be those of a graph of `vertices` vertices, if given.
+    /// The plan's partitions, which must belong to a graph of `vertices` vertices, if given.
     pub(super) fn cut(&self, dir: &Path, vertices: Option<u32>) -> Result<GraphCut> {
         let vertices = vertices.unwrap_or(self.vertices);
         match self.mode {

@@ -60,7 +60,7 @@ pub trait CountRows: Sync {
     fn range(&self, places: Range<usize>) -> impl Iterator<Item = Self::Row>;
 }
 
-/// The least and the most bytes of a row as text: a digit a column, or as many as its numbers can have; for names, typical lengths.
+/// The least and the most bytes of a row as text: one digit a column; and the most digits of each column, or the typical length of names.
 pub(crate) fn line_bytes<R: CountRows>() -> [u64; 2] {
     [R::COLUMNS.iter().map(|_| 1 + 1).sum(), R::COLUMNS.iter().map(|(_, value)| value.most_bytes() + 1).sum()]
 }

@@ -40,7 +40,7 @@ impl TextTable {
         })
     }
 
-    /// Writes `rows` rows, `at_once` at a time, in the current pool: `lines` appends those of a range to a text, with the separator between columns.
+    /// Writes `rows` rows, `at_once` at a time, in the current pool: `lines` appends a range's lines to a text, with the separator between columns.
     pub(crate) fn write_rows(
         self,
         to: &mut Output,

@@ -58,7 +58,7 @@ impl ArcsByHead {
         arcs
     }
 
-    /// Calls `act` with head, tail and number of each arc: those of one head on one thread, in order.
+    /// Calls `act` with head, tail and number of each arc. All arcs of one head are visited by one thread, in order.
     pub(super) fn each(&self, act: impl Fn(usize, u32, u32) + Sync) {
         parallel::each(self.bins.windows(2).filter(|bin| bin[0] < bin[1]), |bin| {
             let arcs = bin[0] as usize..bin[1] as usize;

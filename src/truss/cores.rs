@@ -41,7 +41,7 @@ const GROUP_ENDS: usize = 1 << 14;
 const TASKS: usize = 4;
 const PART: usize = 1 << 8;
 
-/// Falling edges, ascending, and the ends of those with triangles, ascending by tail and by head.
+/// Falling edges, ascending; and the ends of falling edges with triangles, ascending by tail and by head.
 struct FallingPart {
     edges: Vec<u32>,
     of_tails: Vec<FallingEnd>,
@@ -200,7 +200,7 @@ impl<'a> OnCores<'a> {
         Vec::new()
     }
 
-    /// Marks the values of ascending edges, which keep their triangles, and lists the ends of those with triangles.
+    /// Marks the values of ascending edges, which keep their triangles, and lists the ends of edges with triangles.
     fn put_ends(&self, edges: Vec<u32>) -> FallingPart {
         let RemainingEdges { firsts, heads, .. } = self.edges;
         let (mut of_tails, mut of_heads) = (Vec::with_capacity(edges.len()), Vec::with_capacity(edges.len()));
@@ -244,7 +244,7 @@ impl<'a> OnCores<'a> {
         EndsPart { ends, tasks }
     }
 
-    /// The tasks of a part. Small ones are joined up to `LARGE_TASK` entries; many edges of one vertex are split by about `most` entries, or four rows.
+    /// The tasks of a part, joined up to `LARGE_TASK` entries; edges of one vertex are split by about `most` entries, or four rows if that is more.
     fn divide<'e>(&self, part: &'e EndsPart, most: usize) -> Vec<&'e [FallingEnd]> {
         let mut tasks = Vec::new();
         let (mut first, mut entries) = (0, 0);

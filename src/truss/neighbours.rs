@@ -1,6 +1,6 @@
 //! The neighbours of every vertex by the remaining edges. A row holds all neighbours of its vertex, ascending, each with the number of the
-//! edge and marks whether it falls or fell. When a quarter of a row fell, it is compacted in place. Memory: 16 bytes an edge and 20 a
-//! vertex; while rows are made, 12 more an edge, as many as rounds take later for edges that fall or are gathered.
+//! edge and marks whether it falls or fell. When a quarter of a row fell, it is compacted in place. Memory: 16 bytes an edge and 20 a vertex;
+//! 12 more an edge while rows are made, which rounds use later for edges that fall or are gathered.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;

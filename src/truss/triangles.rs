@@ -1,6 +1,6 @@
 //! The triangles of falling edges, if rows are lists. A triangle of a falling edge `(a, b)` and two edges to `c` takes 1 from `(a, c)` and from `(b,
 //! c)`. It is found at one end, here `a`, whose neighbours are put into a table of bits, in which the row of `b` is looked up until all are found.
-//! What is taken from edges of `a` is summed first. If two of its edges fall, the third is lowered once, at its smaller end; if all fall, none is.
+//! What is taken from edges of `a` is summed first. If two edges of a triangle fall, the third is lowered once, at its smaller end; if all, none is.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -33,7 +33,7 @@ impl ListScratch {
 }
 
 struct RowTable {
-    /// For each 64 vertices: bits of those in the row, and the place in the row of the first of these.
+    /// For each 64 vertices: a bit for each that is in the row; and the place in the row of the first one.
     bits: Vec<u64>,
     places: Vec<u32>,
 }

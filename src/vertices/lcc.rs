@@ -56,7 +56,7 @@ pub enum AllVertices {
 }
 
 impl AllVertices {
-    /// For an input without a list of vertices: the ids that it declares or has, if these have no gaps, else the vertices with an edge.
+    /// For an input without a list of vertices: all ids that it declares or uses, if these have no gaps, else the vertices with an edge.
     pub fn of(graph: &OrientedGraph) -> Self {
         let (first, declared) = (graph.first_declared_id(), graph.report().vertices_declared);
         match graph.declared_lines() {

@@ -99,7 +99,7 @@ pub(super) fn write_assignment(mut file: &File, parts: &[i32], peak_bytes: u64) 
     file.write_all(bytemuck::cast_slice(&header))
 }
 
-/// Reads the parts of `vertices` vertices, all below `parts`, and the child's peak memory. Errors: what is wrong with the file.
+/// Reads the parts of `vertices` vertices, all below `parts`, and the child's peak memory. Errors: a damaged file, or one without an assignment.
 pub(super) fn read_assignment(
     mut file: &File,
     vertices: u32,

@@ -8,7 +8,7 @@ use trimill_system::Bytes;
 pub struct RowBlockCuts {
     limit: Bytes,
     longest: u32,
-    /// The ends of row blocks that were not asked for yet.
+    /// Ends of completed row blocks that [`Self::ended`] has not returned yet.
     ended: Vec<u32>,
     /// Where the current row block begins, its rows and arcs.
     start: u32,

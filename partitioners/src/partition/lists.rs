@@ -1,9 +1,9 @@
 //! Which of many partitions each vertex is in, as lists, to size partitions without building them.
 //!
 //! Input: the graph, the partition of each vertex, a range of partitions. Output: their sizes. A vertex is in the partition where it is
-//! local and in those where a neighbour is: its list is at most as long as its number of neighbours plus one, however many partitions
-//! there are. Where partitions are small this is much less than a bit per partition ([`super::masks`]). An arc is in the partitions that
-//! are in the lists of both ends. Three passes over the graph, one more at level `zero-indegree`; per arc, the shorter of two lists is
+//! local and in all partitions where a neighbour is local: its list is at most as long as its number of neighbours plus one, however many
+//! partitions there are. Where partitions are small this is much less than a bit per partition ([`super::masks`]). An arc is in the partitions
+//! that the lists of both ends share. Three passes over the graph, one more at level `zero-indegree`; per arc, the shorter of two lists is
 //! looked up in the longer one, or both are merged. Memory: 4 bytes per vertex, and 4 per unit of [`weights`].
 
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! Which of 64 partitions each vertex is in, to size partitions without building them. Input: the graph, the partition of each vertex, a range of at
 //! most 64 partitions. Output: their sizes. For each rank there is a word whose bit `p` tells whether its vertex is in the induced subgraph of the
-//! range's partition `p`, and one for what pruning keeps. An arc is in the partitions of the AND of its ends' words; vertical counters add those up.
-//! Passes: one to make the words, one to count, one to prune at `zero-indegree`. 16 bytes per vertex.
+//! range's partition `p`, and one for what pruning keeps. An arc is in the partitions given by the AND of its ends' words; vertical counters add up
+//! these. Passes: one to make the words, one to count, one to prune at `zero-indegree`. 16 bytes per vertex.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -58,7 +58,7 @@ fn no_zstd(error: std::io::Error) -> Error {
     Error::resource(format!("zstd does not work: {error}")).advice("free some memory")
 }
 
-/// Encoders that all writers and clones share: as many as are in use at a time, however many spills are written.
+/// Encoders that all writers and clones share: only as many as are used at the same time, however many spills are written.
 #[derive(Clone, Default)]
 pub(crate) struct Encoders(Arc<IdleValues<Compressor<'static>>>);
 

@@ -99,13 +99,13 @@ impl SpillWriter {
         }
     }
 
-    /// Adds rows of locals, above those added before.
+    /// Adds rows of locals, with larger numbers than all before.
     pub fn resident_rows(&mut self, rows: CodedSlice<'_>) -> Result<()> {
         self.append(BlockSection::Resident, rows);
         self.flush()
     }
 
-    /// Adds rows of proxies, above those added before, to the open row block.
+    /// Adds rows of proxies to the open row block, with larger numbers than all before.
     pub fn row_block_rows(&mut self, rows: CodedSlice<'_>) -> Result<()> {
         self.append(BlockSection::RowBlocks, rows);
         self.flush()

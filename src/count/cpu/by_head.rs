@@ -43,7 +43,7 @@ const SAMPLE_TABLES: usize = 4 << 20;
 /// What sorting an arc costs, in probes.
 const COST_OF_SORTING: i64 = 16;
 
-/// How many arcs ahead entries are prefetched; the bounds of their rows, twice as many.
+/// Prefetch distance for entries, in arcs; the bounds of their rows are prefetched twice as far ahead.
 const AHEAD: usize = 32;
 
 /// Bounds of the number of arcs of a batch; the upper one is 2 GiB.
@@ -108,8 +108,8 @@ impl HeadBuckets {
         Self { range, buckets, firsts, ..Self::default() }
     }
 
-    /// Takes the prefix of `range` that saves the most, where a batch has up to `room` arcs; `probes` gives the cost of probing a head's
-    /// row. Heads do not pay off if their rows are short, or if a batch has few arcs to them.
+    /// Takes the prefix of `range` that saves the most if a batch has up to `room` arcs; `probes` gives the cost of probing a head's row. A head
+    /// does not pay off if its row is short, or if a batch has few arcs to it.
     pub(super) fn that_pay_off(
         resident: &Resident,
         range: Range<u32>,

@@ -3,8 +3,8 @@
 //! For each local `a` and each successor `b` the common successors `c` are found as for a total, and each triangle adds 1 to the counters
 //! of its three arcs. Arcs to hubs are counted hub by hub for a batch of locals (`hub_arcs`), whose rows are packed (`packed`); arcs to
 //! heads behind the hubs, head by head where that pays off (`head_arcs`). The rows of all other successors probe a bitmap of `a`'s row.
-//! Of a web graph, most rows are packed into words in place ([`super::pack`]); then there are no hubs, and each arc is met twice: with the
-//! marked row of its tail, for two of the three counters, and with that of its head, for the third (`packed_arcs`).
+//! For a web graph, most rows are packed into words in place ([`super::pack`]); then there are no hubs, and each arc is visited twice: with the
+//! marked row of its tail, for two of the three counters, and with the marked row of its head, for the third (`packed_arcs`).
 //!
 //! Only the worker that counts `a` adds to the counters of arcs from `a` until the row is done (`own`). Any worker may add to the counter of `b ->
 //! c`: to avoid moving cache lines between cores, additions are collected as masks by range of counters, and made in batches (`counters`).
@@ -166,7 +166,7 @@ impl CpuEdgeCounter {
             + self.counters.bytes()
     }
 
-    /// Packs the rows of the whole graph; returns the heads, no hubs among them, whose arcs' counters are added to by head.
+    /// Packs the rows of the whole graph. Returns the heads, none of them a hub, whose arcs' counters are added to by head.
     fn pack(&mut self) -> [HeadBuckets; 2] {
         let Self { resident, batch: room, .. } = self;
         room.take_arcs_only();
@@ -175,7 +175,7 @@ impl CpuEdgeCounter {
         [HeadBuckets::default(), heads]
     }
 
-    /// The hubs, whose rows it makes bits, and other heads whose arcs are counted by head.
+    /// Chooses the hubs, whose rows it turns into bits, and the other heads whose arcs are counted by head.
     fn choose_heads(&mut self, row_block: &RowBlockView<'_>) -> [HeadBuckets; 2] {
         let Self { resident, most_hubs, hubs, above, batch: room, .. } = self;
         let (resident, range) = (&*resident, &row_block.range);

@@ -32,7 +32,7 @@ pub(super) const fn bytes(count: u32) -> Bytes {
     Bytes(words_before(count) as u64 * 8)
 }
 
-/// The largest number of hubs, a multiple of 64, that takes at most `share`.
+/// The largest number of hubs, a multiple of 64, whose `bytes` are at most `share`.
 pub(super) fn largest_count(share: Bytes, bytes: impl Fn(u32) -> Bytes) -> u32 {
     (0..=MOST / 64).rev().map(|blocks| blocks * 64).find(|&count| bytes(count) <= share).unwrap_or(0)
 }
@@ -83,8 +83,8 @@ impl Hubs {
     }
 }
 
-/// The end, at most `most`, of the hubs in a `range` of heads whose bits save the most in total. With bits, an arc costs as many words as its
-/// tail's row occupies up to the head; without them, as many probes as the head's row is long (`length`).
+/// The end, at most `most`, of the hubs in a `range` of heads whose bits save the most in total. With bits, the cost of an arc is the number of
+/// words that its tail's row occupies up to the head; without bits, it is `length` of the head, in probes.
 pub(super) fn worthwhile(
     resident: &Resident,
     length: impl Fn(u32) -> usize + Sync,

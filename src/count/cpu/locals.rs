@@ -56,7 +56,7 @@ pub(super) fn count_run<C: Corners>(
         let words = if *packed == BitRows::None { None } else { pack::words(row) };
         let row = words.map_or(row, |words| unpacked.plain(words));
         let start = *cursor as usize;
-        // Most row blocks have no successors of most locals.
+        // Most row blocks contain no successors of most locals.
         if row.get(start).is_none_or(|&next| next >= range.end) {
             continue;
         }

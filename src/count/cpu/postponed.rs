@@ -92,7 +92,7 @@ impl PostponedArcs {
             return;
         }
         let Capacity { arcs, first, heads, vertices, .. } = self.room;
-        // An eighth is left for what is read beside the hubs' rows.
+        // An eighth is left for other data that is read with the hubs' rows.
         if arcs > MOST_ARCS_IN_CACHE && hubs.get() <= largest_cache().get() / 8 * 7 {
             self.room = Capacity::holding(first..first + heads as u32, MOST_ARCS_IN_CACHE, vertices);
         }

@@ -47,7 +47,7 @@ pub(super) struct CpuWorker {
     pub(super) marks: Vec<u64>,
     pub(super) postponed: PostponedArcs,
     pub(super) unpacked: Unpacked,
-    /// If triangles are counted at vertices: the local of each row, by its first packed word, and the triangles of its postponed arcs.
+    /// If triangles are counted at vertices: each row's local, by the row's first packed word, and the triangles of its postponed arcs.
     locals: Vec<u32>,
     of_locals: Vec<u32>,
     pub(super) near: NearCounters,
@@ -332,7 +332,7 @@ pub(super) struct LocalsRun<'a> {
 }
 
 impl<'a> LocalsRun<'a> {
-    /// Smaller runs: the rows of some runs take ten times as long as those of others with as many arcs.
+    /// Cuts runs into smaller ones, since the rows of some runs take ten times as long as others with the same number of arcs.
     pub(super) fn pieces(self) -> impl Iterator<Item = LocalsRun<'a>> {
         let locals = self.cursors.len().div_ceil(PIECES).max(1);
         let pieces = (self.first..).step_by(locals).zip(self.cursors.chunks_mut(locals));

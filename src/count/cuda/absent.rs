@@ -1,4 +1,4 @@
-//! A GPU that this machine does not have, for plans.
+//! A GPU that this machine does not have, for plans for other machines.
 
 use trimill_counting::{CountBackend, Detail, Device, EdgeShare, Footprint, PartitionCounter, PartitionExtent};
 use trimill_kernels::{CountingMethod, Packed, packed_takes, scratch_bytes};

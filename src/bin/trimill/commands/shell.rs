@@ -42,14 +42,14 @@ fn page(command: &[String]) -> Result<String> {
     Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
-/// The command line without what is hidden, which the generators would offer.
+/// The command line without hidden commands and options, which the generators would offer.
 fn shown_commands() -> Command {
     let mut root = Cli::command();
     root.build();
     shown(&root)
 }
 
-/// A copy of a built command. Clap adds its own options and `help` again.
+/// A copy of a built command, without clap's own options and `help`, which clap adds again.
 fn shown(command: &Command) -> Command {
     let text = |text: Option<&StyledStr>| -> Resettable<StyledStr> { text.cloned().into() };
     let is_shown = |arg: &&Arg| {

@@ -47,7 +47,7 @@ impl BatchedHeads<'_> {
         run.arcs(resident) <= self.most_arcs
     }
 
-    /// Where in a row the arcs that are counted by head end; 0 if there are none.
+    /// The end of the arcs in a row that are counted by head; 0 if there are none.
     #[inline(always)]
     pub(super) fn end(&self, row: &[u32], cursor: usize) -> usize {
         let end = |heads: &HeadBuckets| match heads.places(row, cursor) {

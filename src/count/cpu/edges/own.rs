@@ -1,5 +1,5 @@
-//! The row that is being counted: its entries as marks, and the triangles on its arcs as bit planes. Sparse words have no planes, which
-//! would fill the cache: their counters are added to one by one.
+//! The row that is being counted: its entries as marks, and the triangles on its arcs as bit planes. Planes of sparse words would fill the
+//! cache, so the counters of such words are incremented one by one.
 
 use crate::count::cpu::pack;
 use crate::count::cpu::probe::marked_of;
@@ -28,7 +28,7 @@ pub(super) struct Own {
 }
 
 impl Own {
-    /// Bytes for a numbering of `numbered` numbers, without those for the longest row.
+    /// Bytes for a numbering of `numbered` numbers, without the bytes that depend on the longest row.
     pub(super) const fn bytes_for(numbered: u32) -> Bytes {
         Bytes(12 * (numbered as u64).div_ceil(64))
     }

@@ -9,7 +9,7 @@ use crate::count::cpu::pack::by_word;
 use trimill_system::mapped::{prefetch, prefetch_all, zeros};
 use trimill_system::{Bytes, parallel};
 
-/// The fewest entries of a word: it takes as many bytes as five entries, and less time than four.
+/// The fewest entries for which a word is used: it takes as many bytes as five entries, and less time than four.
 const LEAST: usize = 4;
 
 /// Bytes for an arc of a batch, at worst: a row of two entries takes a header and one word of places or entries.

@@ -54,7 +54,7 @@ impl WordCounters {
 
 #[derive(Debug, Default)]
 pub(in crate::count::cpu) struct NearCounters {
-    /// The count of each number, without what is still in `words`.
+    /// The count of each number, without additions that are still in `words`.
     counts: Vec<u64>,
     words: WordCounters,
 }
