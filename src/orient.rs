@@ -95,7 +95,6 @@ pub fn orient(
     Ok((made, bucket_bytes))
 }
 
-/// The ids of the vertices.
 pub(crate) struct UsedIds<'a> {
     pub(crate) present: VertexSet,
     /// The input's ids, if those in `present` are positions in this ascending table.

@@ -49,7 +49,6 @@ impl OutputTable {
         [&self.per_vertex, &self.by_degree, &self.lcc, &self.per_edge, &self.by_k].map(Option::as_ref)
     }
 
-    /// The files of counts.
     pub fn count_files(&self) -> impl Iterator<Item = &PathBuf> {
         self.count_settings().into_iter().flatten()
     }

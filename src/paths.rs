@@ -11,7 +11,7 @@
 //! | a report, a trace or a comparison whose name holds something else | always |
 //! | an output in a directory that does not exist and that no job makes; an output that cannot be written | always |
 //!
-//! Files that exist are compared by device and inode, at the end of all links; others, also inputs, by their directory and name. Devices, pipes and
+//! Existing files are compared by device and inode, with all links followed; others, also inputs, by their directory and name. Devices, pipes and
 //! the file of standard output lose nothing, so they may be named twice. Costs a few system calls for each path.
 
 pub mod place;
@@ -71,7 +71,6 @@ enum How {
 }
 
 impl Job {
-    /// What the job reads and writes.
     pub fn paths(&self) -> Paths {
         let (announced, changed) = self.settings.run.dir.as_deref().map(run_dir::announced).unwrap_or_default();
         let kept = self.settings.spill.kept();

@@ -25,7 +25,7 @@ pub struct Rates {
     pub build_arcs: f64,
     /// Bytes written to the disk where spills go.
     pub write_bytes: f64,
-    /// Bytes read from it.
+    /// Bytes read from that disk.
     pub read_bytes: f64,
     /// Arcs that reach a counter on the CPU.
     pub cpu: ArcRates,
@@ -44,7 +44,6 @@ pub struct Rates {
 /// The rates that estimates use.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MachineRates {
-    /// The rates themselves.
     #[serde(flatten)]
     pub rates: Rates,
     /// Whether they were measured on this machine; else they are defaults.

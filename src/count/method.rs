@@ -29,7 +29,7 @@ pub enum CudaMethod {
     Auto,
     /// Algorithm 3 of LSTC.
     Lstc,
-    /// Rows packed into words of bits, the shorter row of an arc streamed past a table of the longer one.
+    /// Rows packed into words of bits; for each arc, the words of the shorter row are looked up in a table of the longer one.
     Packed,
     /// A published one, by the name of its variant.
     #[cfg(feature = "baselines")]

@@ -19,7 +19,6 @@ fn report(cache: &Cache, entries: Vec<CacheEntry>) -> CacheReport {
     CacheReport { directory: cache.dir().to_path_buf(), bytes, entries }
 }
 
-/// Lists the cached graphs.
 pub fn list(dir: Option<&Path>) -> Result<CacheReport> {
     let cache = open(dir)?;
     let entries = cache.entries()?;
@@ -71,7 +70,6 @@ fn named<'a>(name: &OsStr, entries: &'a [CacheEntry], dir: &Path) -> Result<Vec<
     }
 }
 
-/// Removes everything.
 pub fn clear(dir: Option<&Path>) -> Result<CacheReport> {
     // Every graph has more than 0 bytes.
     remove(dir, &[], Some(Bytes::ZERO))

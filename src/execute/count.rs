@@ -50,7 +50,7 @@ pub fn count(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, co
     planned.count()
 }
 
-/// As [`count`], but on the devices that `devices` makes, so that tests can simulate devices that fail.
+/// Counts on the devices that `devices` makes for the graph, not on the job's, so that tests can simulate devices that fail.
 #[cfg(feature = "testing")]
 pub fn count_on(
     job: Job,

@@ -8,7 +8,6 @@ use trimill_counting::EdgeShare;
 use trimill_partitioners::build::BuiltPartition;
 use trimill_system::{lock, unpoisoned};
 
-/// What the queue of a job holds.
 pub(super) enum Item {
     Range(u32),
     /// A share of the edges; the whole graph is one rank range.

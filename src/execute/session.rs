@@ -94,7 +94,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Removes files of killed processes; warns of directories in RAM. As slow as counting some thousand edges, so questions do it only before spilling.
+    /// Removes files of killed processes; warns of directories in RAM. As slow as counting some thousand edges, so a question does it only to spill.
     pub(super) fn sweep_directories(&self) {
         for dir in BTreeSet::from([&self.spill_dir, &self.work_dir]) {
             if Directory::survey(dir.clone()).in_ram {

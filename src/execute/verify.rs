@@ -108,7 +108,7 @@ impl Session {
     }
 }
 
-/// For the number of arcs alone.
+/// A sink that discards arcs, to find out how many there are.
 struct Discard;
 
 impl ArcSink for Discard {

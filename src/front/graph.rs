@@ -193,7 +193,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// Refuses a name that does not exist and would match others: the program takes it as a pattern.
+/// Refuses a name that no file has but that matches files as a pattern: only the program accepts patterns.
 fn check_is_no_pattern(path: &Path) -> Result<()> {
     match std::fs::metadata(path) {
         Err(error) if InputPattern::of(path).is_some() => {

@@ -107,7 +107,6 @@ impl Job {
         self
     }
 
-    /// The job without the cache.
     #[must_use]
     pub fn without_cache(mut self) -> Self {
         self.settings.cache.enabled = Some(false);
@@ -120,7 +119,7 @@ impl Job {
         memory::check(self.settings.memory.host)
     }
 
-    /// Checks that input files exist, not empty, and no directory is a file or below one. Errors: `Kind::Data` (a file), `Kind::Resource` (a directory).
+    /// Checks that input files exist, not empty, and no directory is or is below a file. Errors: `Kind::Data` (file), `Kind::Resource` (directory).
     pub fn check_files(&self) -> Result<()> {
         self.check_files_after(&[])
     }

@@ -163,7 +163,7 @@ impl RunBuilder {
     }
 }
 
-/// The bytes of a name after the common prefix of length `alike`, as a number of the same order.
+/// The bytes of a name after the common prefix of length `alike`, as a number that sorts in the same order.
 pub(super) fn prefix(name: &[u8], alike: usize) -> u64 {
     let (mut bytes, rest) = ([0; 8], name.get(alike..).unwrap_or_default());
     let some = rest.len().min(8);

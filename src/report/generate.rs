@@ -11,7 +11,6 @@ use trimill_system::{Bytes, path_text};
 pub struct GenerateReport {
     /// The family, as on the command line.
     pub family: String,
-    /// The file.
     #[serde(serialize_with = "path_text::shown")]
     pub file: PathBuf,
     /// Pairs in the file; with some families more than there are edges.

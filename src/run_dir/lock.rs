@@ -16,7 +16,7 @@ use trimill_system::{Error, Result};
 
 /// The beginning of the text: a directory with such a lock file is this program's, and may be tidied up.
 const MAGIC: &str = "trimill run directory, in use by process ";
-/// Between the process and the id.
+/// Separates the process from the id.
 const ID: &str = ", id ";
 const TEXT: u64 = 96;
 

@@ -276,7 +276,6 @@ impl<'a> OnCores<'a> {
     }
 }
 
-/// The number of edges in all lists.
 fn total(lists: &[Vec<u32>]) -> usize {
     lists.iter().map(Vec::len).sum()
 }

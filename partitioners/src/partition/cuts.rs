@@ -8,7 +8,7 @@ use trimill_system::Bytes;
 pub struct RowBlockCuts {
     limit: Bytes,
     longest: u32,
-    /// Ends of completed row blocks that [`Self::ended`] has not returned yet.
+    /// The ends of completed row blocks that were not returned yet.
     ended: Vec<u32>,
     /// Where the current row block begins, its rows and arcs.
     start: u32,

@@ -223,7 +223,7 @@ function givenSettings(table, path = []) {
 
 function bench(report) {
     const axis = secondsAxis(report);
-    // A bar of a wrong count may end where the axis does: the word beside it stands to the right of the axis.
+    // A wrong count's bar may end at the end of the axis; the word beside it is then to the right of the axis.
     const right = report.graphs.some(({ methods }) => methods.some((m) => m.kernel_seconds && m.correct === false)) ? 124 : 30;
     const names = graphNames(report.graphs);
     const { processor, cores, memory, gpus } = report.machine;

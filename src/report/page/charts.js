@@ -1,4 +1,4 @@
-// Figures: a chart of the library, a label for those who cannot see it, and its numbers as a table. A chart is drawn when its entry is
+// Figures: a chart of the library, a label for screen readers, and its numbers as a table. A chart is drawn when its entry is
 // shown, and again when the width of the window, the colour scheme or the medium changes. Colours are those of the style sheet.
 
 /** Every figure of the page: where it is drawn, and how. */

@@ -1,4 +1,4 @@
-// The page: an entry for each result; with several, a summary and a choice of one. The address chooses, as `#result-2`.
+// The page: an entry for each result; with several, a summary and a choice of one. The address selects a result, such as `#result-2`.
 
 const KINDS = {
     count: (entry) => [

@@ -172,7 +172,7 @@ fn memory(result: &RunResult) -> String {
     format!("host {}, {what} {}", of(result.peak_host_bytes, result.host_memory), of(counting, result.device_memory))
 }
 
-/// The time of the job, and that of counting if it is a part of the former: not with several devices, or partitions of an earlier start.
+/// The time of the job, and of counting if that is part of the job's time: not with several devices, or partitions of an earlier start.
 fn time(result: &RunResult) -> String {
     let (whole, counting) = (result.seconds, result.counting_seconds());
     let part = if counting <= whole { format!(", counting {}", seconds(counting)) } else { String::new() };
