@@ -38,7 +38,7 @@ pub struct Declared<'a> {
 }
 
 impl Declared<'_> {
-    /// Which lines a file of one column must have. Edge lists declare no vertices: their files must have a line for every id up to the largest.
+    /// Which lines a one-column file must have. For an edge list, which declares no vertices: one for every id up to the largest.
     fn all_lines(&self, lines: u64) -> String {
         let (first, last) = (self.first_id, self.first_id.saturating_add(lines).saturating_sub(1));
         format!("one line for each of the {lines} ids from {first} to {last}, also those without edges")

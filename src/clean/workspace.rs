@@ -215,7 +215,7 @@ impl Shares<'_> {
         DiskNeed::new(what, self.space.dir, bytes, "--work-dir")
     }
 
-    /// As [`Self::rows_that_wait`], but for rows that are united with tails in memory, beside which staging areas stay.
+    /// As [`Self::rows_that_wait`], without what staging areas take, for rows that are united with tails in memory.
     pub fn rows_beside_tails(&self, to_file: bool) -> Bytes {
         let staging = match self.space.buckets {
             Some(_) => 0,

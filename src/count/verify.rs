@@ -110,7 +110,7 @@ impl Verifier {
     }
 }
 
-/// Sorts by halves (the smaller items, then the larger ones) down to [`STEPS`] items, so that a stop takes effect soon.
+/// Sorts the smaller half and the larger half separately, down to [`STEPS`] items, so that a stop takes effect soon.
 fn sort<T: Ord + Send>(all: &mut [T], control: &Control) -> Result<()> {
     control.check()?;
     if all.len() <= STEPS {

@@ -1,5 +1,5 @@
-//! Removes isolated vertices before METIS runs: they cost it quadratic time (a million: over a minute) and memory that no limit on arcs bounds. A
-//! clean graph has none; a contracted graph has one for each run without edges to other runs. The remaining graph has at least as many arcs as
+//! Removes isolated vertices before METIS runs: they cost it quadratic time (a million: over a minute) and memory not bounded by the number of arcs.
+//! A clean graph has none; a contracted graph has one for each run without edges to other runs. The remaining graph has at least as many arcs as
 //! vertices. Isolated vertices are assigned to the lightest parts. Costs one pass over the graph if it has any.
 
 use std::cmp::Reverse;
