@@ -58,7 +58,7 @@ pub trait ArcSource: Sync {
         false
     }
 
-    /// The size of what is read, in bytes: all files as stored on disk; of a pipe what was read so far.
+    /// The bytes of the input: all files as stored on disk; for a pipe, the bytes read so far.
     fn bytes(&self) -> u64 {
         0
     }

@@ -69,7 +69,7 @@ impl RemoteLimits {
     };
 }
 
-/// Disables the library's own retries: they would continue with an object that has the same weak ETag only.
+/// Disables the library's own retries: they would accept an object of which only the weak ETag is the same.
 fn no_retries() -> RetryConfig {
     RetryConfig { max_retries: 0, ..RetryConfig::default() }
 }

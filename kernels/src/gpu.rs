@@ -27,7 +27,7 @@ use module::Module;
 #[derive(Debug)]
 pub struct Gpu {
     // Fields drop in this order: first what needs the streams, then the streams; the context last.
-    /// Without bytes before [`Self::reserve`].
+    /// Empty before [`Self::reserve`].
     arena: Arena,
     staging: StagingBuffers,
     /// For reads of a few bytes; allocated by the first one.

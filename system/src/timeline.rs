@@ -89,7 +89,7 @@ pub struct Span {
     pub start: f64,
     /// From its beginning to its end.
     pub seconds: f64,
-    /// The time of the spans that it was joined from, added up: less than `seconds` if there were gaps between them.
+    /// The sum of the times of the joined spans: less than `seconds` if there were gaps between them.
     pub busy: f64,
     /// The bytes that it handled, where they are known.
     pub bytes: Option<Bytes>,
@@ -97,7 +97,7 @@ pub struct Span {
     pub partition: Option<u32>,
     /// Whether nothing was done but waiting.
     pub waiting: bool,
-    /// How many it was joined from; 1: it is as it was recorded.
+    /// The number of recorded spans that were joined into it.
     pub merged: u32,
 }
 

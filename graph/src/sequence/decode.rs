@@ -68,10 +68,10 @@ const BITS_IN_WORD: u64 = 57;
 /// How many control words' numbers are decoded together.
 pub(crate) const WORDS: usize = 32;
 
-/// How many places of ones are found at a time; after a word's last one some are found that do not exist.
+/// How many positions of ones are found at a time; those beyond the last one of a word are meaningless.
 const STEP: usize = 8;
 
-/// Room for the places of all ones of [`WORDS`] words, and for some that do not exist ([`STEP`]).
+/// Room for the positions of all ones of [`WORDS`] words, and for meaningless ones ([`STEP`]).
 pub(crate) const FOUND: usize = 64 * WORDS + 64 + STEP;
 
 /// Decodes numbers that all have bits; returns whether all are valid.
@@ -84,8 +84,8 @@ fn decode_each(sequence: NumberSequence<'_>, into: &mut [u32]) -> bool {
     }
 }
 
-/// As [`decode_each`], with one or two numbers (`IN_WORD`) per word of data read; `None` if they do not fit a word. The positions of some
-/// ones are found first, then their numbers: so neither step waits for branches that depend on what is found.
+/// As [`decode_each`], with one or two numbers (`IN_WORD`) per word of data read; `None` if they do not fit a word. The positions of some ones are
+/// found first, then their numbers, so neither step has branches that depend on the data.
 #[inline(always)]
 fn decode_by<const IN_WORD: usize>(sequence: NumberSequence<'_>, into: &mut [u32]) -> Option<bool> {
     let (first, more) = (u64::from(sequence.groups.first), u64::from(sequence.groups.more));

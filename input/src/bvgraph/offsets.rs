@@ -1,4 +1,4 @@
-//! `NAME.offsets`, if there, gives the beginning of each row, so that threads need not wait for one that reads the stream. The file has the distances
+//! `NAME.offsets`, if it exists, gives the beginning of each row, so that threads need not wait for one that reads the stream. It has the distances
 //! between the beginnings of rows, and the end of the last one, in gamma code or one that the properties name, high bits first. Each decoded row must
 //! begin where the file says, and chunks cover all rows. A file that cannot belong to the stream is ignored.
 

@@ -50,7 +50,7 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
         let task = control.task("header", Some(self.graph.file.bytes), Unit::Bytes);
         let mut all = BvChunks::<O>::of(self.graph, &task);
         let (mut chunks, mut lengths) = (Vec::new(), Vec::new());
-        // Called for an arc without its reverse; whether that rules the graph out, so that the rest need not be read.
+        // Called for an arc without its reverse; returns whether this rules the graph out, so that the rest need not be read.
         let gives_up = || {
             let _ = self.symmetry.set(Symmetry::Missing);
             !directed

@@ -8,7 +8,7 @@
 //! | `reverse-edge-serial` (in the paper 'serial CUDA') | the GPU's three arrays | once | yes |
 //!
 //! Input: rows in descending degree order; the resident section in one run. Output: the triangles whose corner of largest number is local.
-//! Intersections are merges, which the paper measured to be faster than binary search. The resident section stays in memory: the footprint has it.
+//! Intersections are merges, which the paper measured to be faster than binary search. The footprint includes the resident section.
 //!
 //! `forward` and `compact-forward` use neighbours of smaller and of larger number, so they count whole graphs only. The other two use
 //! only the rows of successors: they count partitions, and read the rows of proxies from the row block.

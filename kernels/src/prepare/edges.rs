@@ -17,7 +17,7 @@ pub(super) fn bits_below(end: u64) -> u32 {
     u64::BITS - end.saturating_sub(1).leading_zeros()
 }
 
-/// Takes arcs to the device. Those that its memory does not hold are sorted there in runs, which the host stores.
+/// Copies arcs to the device. If they exceed its memory, it sorts them in runs, which the host stores.
 pub struct DeviceArcs<'e> {
     work: PrepareSpace<'e>,
     at: u64,

@@ -49,7 +49,7 @@ const MAX_BLOCKS: u64 = 512;
 /// The most counting threads, more than any existing device runs; bounds the bytes of their results.
 const MOST_THREADS: u64 = 1 << 19;
 
-/// Bytes that it takes for any graph.
+/// Bytes for any graph, whatever its size.
 const FIXED: u64 = 8 * MOST_THREADS + SUM_BYTES;
 
 pub(super) struct PolakLayout {

@@ -127,7 +127,7 @@ pub(super) const FOOTPRINT: Footprint = Footprint {
     ..Footprint::NOTHING
 };
 
-/// The least device bytes with which the method begins: with the longest possible trie of one row.
+/// The fewest device bytes with which the method can begin: they hold the longest possible trie of one row.
 pub(super) fn device_bytes(options: &SkiffOptions, size: &PartitionExtent) -> u64 {
     bytes_of(|take| lay(take, size, options.organisation)) + NODE * nodes(longest(size)) + 3 * ALIGNMENT
 }
@@ -181,7 +181,7 @@ impl Skiff {
         Ok(Self { options, size, pieces, lengths, organised: None, tries: None })
     }
 
-    /// Takes the memory for nodes once: for all resident rows and one of the greatest length, or less for an only row block or in little memory.
+    /// Takes the memory for nodes once: for all resident rows and a longest one; less for a single row block, or if memory is short.
     fn take_nodes(&mut self, machine: &mut BaselineDevice<'_>, needed: u64, only: bool) -> GpuResult<Tries> {
         if let Some(tries) = self.tries {
             return Ok(tries);
