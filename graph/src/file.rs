@@ -94,7 +94,7 @@ pub(super) fn section<T: Pod + Send>(file: &GraphFile, layout: &Layout, name: &s
     Ok(values)
 }
 
-/// Reads a table in the current pool and checks its bytes, some chunks at a time: takes little more memory than its numbers.
+/// Reads a table in the current pool and checks its bytes, some chunks at a time, in little more memory than the decoded numbers take.
 pub(super) fn table<T: Send>(
     file: &GraphFile,
     layout: &Layout,

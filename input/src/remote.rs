@@ -48,7 +48,7 @@ const HEAD: u64 = 128 << 10;
 #[derive(Debug, Clone, Copy)]
 struct RemoteLimits {
     redirects: usize,
-    /// The most failures in a row of a request, or of a range if no byte came between them.
+    /// The most consecutive failures of a request, or of a range without a byte received in between.
     retries: usize,
     connect: Duration,
     /// The longest time without a byte.

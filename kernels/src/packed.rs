@@ -185,7 +185,7 @@ struct PackedCounter<'g> {
     into: Option<ArcBounds>,
     /// An upper bound of the resident arcs into the current row block, for which the work space has room; the tighter, the fewer pieces.
     arcs_into: u64,
-    /// Whether the device counted `into`, in rows that it unpacked, and the counts are still there.
+    /// Whether the device counted `into` while it unpacked rows, and still holds the counts.
     binned: bool,
     vertices: Option<VertexCounters>,
     edges: Option<EdgeCounters>,

@@ -26,10 +26,10 @@ const THREADS: u32 = 256;
 
 const BLOCKS: u64 = 16;
 
-/// The threads that look for an edge's triangles together.
+/// Threads that search together for the triangles of an edge.
 const WARP: u32 = 32;
 
-/// Warps that look for triangles at once, per multiprocessor; and the most for one edge.
+/// Warps per multiprocessor that search for triangles at once; also the most warps for one edge.
 const WARPS: u64 = 32;
 const MOST_PARTS: u64 = 64;
 
@@ -253,7 +253,7 @@ impl<'e> PeelingDevice<'e> {
     }
 
     fn take(&mut self, [from, to]: [u64; 2], level: u64) -> GpuResult<()> {
-        // If few edges fall, their rows are divided among warps; otherwise all would wait for the longest row.
+        // If few edges fall, their rows are divided among warps; else all would wait for the longest row.
         let warps = WARPS * u64::from(self.space.engine.processors());
         let parts = (warps / (to - from)).clamp(1, MOST_PARTS);
         let threads = u64::from(WARP) * parts * (to - from);

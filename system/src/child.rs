@@ -24,7 +24,7 @@ const TAIL: u64 = 2048;
 /// The exit code after a SIGTERM: 128 + 15, as in shells.
 pub const TERMINATED: i32 = 143;
 
-/// How to run the program as a child that does one thing.
+/// How to run the program as a child for one task.
 #[derive(Debug, Clone)]
 pub struct Helper {
     pub program: PathBuf,

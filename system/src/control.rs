@@ -68,9 +68,7 @@ pub trait Observer: Send + Sync {
 pub enum Unit {
     /// Bytes read, written or sent.
     Bytes,
-    /// Arcs.
     Arcs,
-    /// Partitions.
     Partitions,
     /// Whole counts of a graph.
     Runs,

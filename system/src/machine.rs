@@ -1,4 +1,4 @@
-//! What this machine has, and how much memory the process took.
+//! The memory and processor of this machine, and the peak memory of the process.
 
 mod groups;
 

@@ -38,7 +38,7 @@ impl<'a> NumberSequence<'a> {
     /// Decodes all numbers into `into`, of their length. Errors: a number of more than 32 bits; `into` is then not valid.
     pub fn decode(&self, into: &mut [u32]) -> Result<(), Wrong> {
         assert!(into.len() == self.many, "room for all numbers");
-        // If few numbers have any bits, the others need not be looked at.
+        // If few numbers have any bits, the others are skipped.
         let good = if self.groups.first == 0 { decode_sparse(*self, into) } else { decode_each(*self, into) };
         if good { Ok(()) } else { Err(TOO_LONG) }
     }

@@ -52,7 +52,7 @@ pub(super) struct OffsetCuts<'a> {
 }
 
 impl<'a> OffsetCuts<'a> {
-    /// Cuts `bits` bits of `arcs` arcs. `None` if reference chains may be too long, the window too wide, or the first offset is not 0.
+    /// Cuts `bits` bits of `arcs` arcs. `None` if reference chains may be too long, if the window is too wide, or if the first offset is not 0.
     pub(super) fn new(offsets: &'a Offsets, encoding: &'a Encoding, bits: u64, arcs: u64) -> Option<Self> {
         let again = encoding.longest_chain?.checked_mul(encoding.window)?;
         if again.max(encoding.window) > AGAIN_ROWS {

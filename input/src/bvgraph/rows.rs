@@ -13,7 +13,7 @@ use trimill_system::control::{Control, Unit};
 use trimill_system::parallel::{self, IdleValues};
 use trimill_system::{Error, Result};
 
-/// How many arcs are looked up in reverse before all are read.
+/// How many arcs are checked for their reverses before all are read.
 const SAMPLE: usize = 16;
 
 pub(super) struct BvGraphRows<'a, O> {

@@ -2,9 +2,9 @@
 //!
 //! | method | lists | an edge is stored | sorted |
 //! | --- | --- | --- | --- |
-//! | `forward` (Schank, Wagner 2005) | a vector a vertex, and one that grows while counting | once | no |
-//! | `compact-forward` (Latapy 2008) | a vector a vertex | twice | yes |
-//! | `reverse-edge` | a vector a vertex | once, at its end of larger number | yes |
+//! | `forward` (Schank, Wagner 2005) | a vector per vertex, and one that grows while counting | once | no |
+//! | `compact-forward` (Latapy 2008) | a vector per vertex | twice | yes |
+//! | `reverse-edge` | a vector per vertex | once, at its end of larger number | yes |
 //! | `reverse-edge-serial` (in the paper 'serial CUDA') | the GPU's three arrays | once | yes |
 //!
 //! Input: rows in descending degree order; the resident section in one run. Output: the triangles whose corner of largest number is local.

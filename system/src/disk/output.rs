@@ -131,7 +131,7 @@ impl Output {
         Ok(())
     }
 
-    /// Gives a new file its final name, and replaces a file only if `force`. Returns whether it could have the name.
+    /// Gives a new file its final name, and replaces a file only if `force`. Returns `false` if the name was taken.
     pub fn finish(self, force: bool) -> Result<bool> {
         match self.sink {
             OutputSink::New(file, to) if force => file.persist(&to).map(|()| true),

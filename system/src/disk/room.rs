@@ -15,7 +15,6 @@ use crate::free_disk::free_disk;
 pub struct DiskNeed {
     /// For messages: `the graph file`.
     pub what: String,
-    /// The directory.
     pub directory: PathBuf,
     /// The fewest bytes that it takes. All needs of a job are on the disk at the same time.
     pub least_bytes: Bytes,
