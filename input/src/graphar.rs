@@ -2,7 +2,7 @@
 //!
 //! `NAME.graph.yml` lists the files `NAME.edge.yml`, one per type of edges. Such a file says where the edges are: once for each order, in
 //! `PREFIX/ORDER/adj_list/partI/chunkJ`; one order is taken. `PREFIX/ORDER/edge_countI` has the number of edges of a part: it reveals a missing
-//! chunk, and its sum over the parts, compared with the edges read, a truncated one. Vertices of each type are numbered from 0, so edges between two
+//! chunk; the sum over all parts, compared with the edges read, a truncated one. Vertices of each type are numbered from 0, so edges between two
 //! types are refused as ambiguous. Files are in a directory, in an archive or on a server ([`places`]), whose folders need not be listed:
 //! `PREFIX/ORDER/vertex_count` and `src_chunk_size` give the parts, edge counts and `chunk_size` the chunks of each.
 
