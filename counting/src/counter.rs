@@ -116,7 +116,7 @@ pub trait CountBackend: Send {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct PartitionCount {
-    /// Triangles whose corner of the largest number is local.
+    /// Triangles whose corner with the largest number is local.
     pub triangles: u64,
     /// Kernels and copies, by the device's clock.
     pub device: Option<DeviceTimes>,
@@ -126,9 +126,9 @@ pub struct PartitionCount {
 pub struct DeviceTimes {
     /// Kernels that count, and those that add up the sums.
     pub kernels: Duration,
-    /// From the beginning to the end of each section's copy, including waits for the host to fill page-locked buffers.
+    /// From the start to the end of each section's copy, including waits until the host has filled page-locked buffers.
     pub copies: Duration,
-    /// What the method does with its input on the device before it counts, such as packing.
+    /// Preprocessing by the method on the device before it counts, such as packing.
     pub preprocessing: Duration,
 }
 

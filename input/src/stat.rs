@@ -66,7 +66,7 @@ impl Stat {
     }
 }
 
-/// The error for an input that is not the same in every pass.
+/// The error for an input that changed between passes.
 pub fn changed(path: &Path, how: &str) -> Error {
     Error::data(path, format!("changed while it was read ({how})"))
         .expected("an input that stays as it is until it is read")

@@ -1,5 +1,5 @@
-//! An opened GPU: its context, streams, loaded kernels, and its arena. Any thread may use it, one at a time. Only the arena is allocated here; what
-//! the context, driver and other programs hold is reported apart.
+//! An opened GPU: its context, streams, loaded kernels, and its arena. Any thread may use it, one at a time. Only the arena is allocated here; memory
+//! of the context, the driver and other programs is reported separately.
 
 mod clock;
 mod engine;
