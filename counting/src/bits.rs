@@ -1,5 +1,5 @@
 //! Sets of vertices as bits, with the rank of a member in constant time. A set over `n` vertices takes `n / 8` bytes and its ranks `n / 16`: one
-//! `u32` per word, so a rank takes two loads and one population count (only one, since it is slow in code for the oldest x86-64).
+//! `u32` per word, so a rank takes two loads and a single population count, which baseline x86-64 has no instruction for.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -130,7 +130,7 @@ impl VertexSet {
         &self.ranks
     }
 
-    /// 64 bits each, lowest first.
+    /// The words, of 64 bits each, lowest bit first.
     pub fn words(&self) -> &[u64] {
         &self.words
     }

@@ -1,10 +1,10 @@
-//! The interface between what streams a partition and what counts it.
+//! The interface between the code that streams a partition and the code that counts it.
 //!
 //! A [`PartitionSource`] delivers the sections of a partition. A [`CountBackend`] is a device or the host, with a method. Its
 //! [`PartitionCounter`] takes runs of the resident section, then the row blocks, ascending and without a gap, and then gives the count.
 //!
-//! A triangle `a -> b, a -> c, b -> c` is counted where `a` is local, with the row block that covers `b`. In any other partition with its
-//! corners `a` is a proxy, and proxies count nothing; so the sum over all partitions is the count of the graph.
+//! A triangle `a -> b, a -> c, b -> c` is counted where `a` is local, with the row block that covers `b`. In any other partition that contains its
+//! corners, `a` is a proxy, for which nothing is counted. So the counts of all partitions add up to that of the graph.
 
 use std::ops::AddAssign;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub struct PartitionOutline {
     /// At least one.
     pub row_blocks: usize,
     pub largest_row_block: Bytes,
-    /// The most words of a row block of this partition or of other partitions: buffers are kept, as page-locked memory is slow to allocate.
+    /// The most words of a row block in any partition: buffers are reused, as page-locked memory is slow to allocate.
     pub buffer_words: u64,
 }
 
@@ -53,7 +53,7 @@ pub struct Device {
     pub ordinal: u32,
     pub name: String,
     pub budget: Bytes,
-    /// Device memory that was in use before: by the context, the driver and other programs.
+    /// Device memory in use before the program allocates: by the context, the driver and other programs.
     pub context: Bytes,
     /// Device memory that is in use now in total, as the driver reports it.
     pub used: Bytes,
@@ -63,12 +63,12 @@ pub trait CountBackend: Send {
     /// `cpu` or `cuda`.
     fn name(&self) -> &'static str;
     fn method(&self) -> &'static str;
-    /// `None` if it is the host itself.
+    /// The GPU; `None` if the backend counts on the host.
     fn device(&self) -> Option<Device> {
         None
     }
     fn footprint(&self) -> Footprint;
-    /// Memory for `words` words of rows or counts, which the device accesses without another copy; `None` if plain memory does as well.
+    /// Memory for `words` words of rows or counts, which the device accesses without another copy; `None` if plain memory is as good.
     fn lend(&mut self, words: u64) -> Option<Box<dyn Lent>> {
         let _ = words;
         None
@@ -94,18 +94,18 @@ pub trait CountBackend: Send {
     fn vertex_counters(&self) -> u64 {
         0
     }
-    /// Host bytes, beside the graph, that peeling a graph of this size takes for what does not fit the device; `None` if it cannot.
+    /// Host bytes, beside the graph, for the data that does not fit the device while a graph of this size is peeled; `None` if it cannot be peeled.
     fn peels(&self, vertices: u64, edges: u64) -> Option<u64> {
         let _ = (vertices, edges);
         None
     }
-    /// Begins to peel a graph that it [peels](Self::peels); nothing else may be under way.
+    /// Begins to peel a graph that [`Self::peels`] accepts; no other work may be under way.
     fn peel<'a>(&'a mut self, graph: GraphToPeel<'_>) -> Result<Box<dyn Peeling + 'a>> {
         let _ = graph;
         Err(Error::defect("a backend that does not peel"))
     }
-    /// Begins a partition of this size, or a share of a whole graph's edges; the backend must be set up for `detail`. Errors: refused by the device,
-    /// or the method counts the total only.
+    /// Begins a partition of this size, or a share of a whole graph's edges; the backend must be set up for `detail`. Errors: the device refuses, or
+    /// the method counts only totals.
     fn begin<'a>(
         &'a mut self,
         size: PartitionExtent,
@@ -116,7 +116,7 @@ pub trait CountBackend: Send {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct PartitionCount {
-    /// Triangles whose corner of the largest number is local.
+    /// Triangles whose corner with the largest number is local.
     pub triangles: u64,
     /// Kernels and copies, by the device's clock.
     pub device: Option<DeviceTimes>,
@@ -126,9 +126,9 @@ pub struct PartitionCount {
 pub struct DeviceTimes {
     /// Kernels that count, and those that add up the sums.
     pub kernels: Duration,
-    /// From the beginning to the end of each section's copy, including waits for the host to fill page-locked buffers.
+    /// From the start to the end of each section's copy, including waits until the host has filled page-locked buffers.
     pub copies: Duration,
-    /// What the method does with its input on the device before it counts, such as packing.
+    /// Preprocessing by the method on the device before it counts, such as packing.
     pub preprocessing: Duration,
 }
 
@@ -152,8 +152,8 @@ pub trait PartitionCounter: Send {
         Err(Error::defect("no counters of vertices"))
     }
 
-    /// Waits for the oldest row block whose counts were not read, and copies the triangles on its arcs; `into` has as many elements. With edges,
-    /// at most two row blocks may be unread, of a counter [on the host](CounterMemory::BesidesSections) one. Work of the host runs in `pool`.
+    /// Waits for the oldest row block whose counts were not read, and copies the triangles on its arcs to `into`, one per arc. At most two row blocks
+    /// may be unread, or one if the counter is [on the host](CounterMemory::BesidesSections). Host work runs in `pool`.
     fn row_block_edges(&mut self, into: &mut [u32], pool: &ThreadPool) -> Result<()> {
         let _ = (into, pool);
         Err(Error::defect("no counters of edges"))
@@ -181,8 +181,8 @@ pub struct VertexCounts {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CounterMemory {
-    /// The device is the host: this much on top of the resident section and of the row blocks as they were read.
+    /// Counting on the host: bytes in addition to the resident section and the row blocks as read.
     BesidesSections(Bytes),
-    /// The device has memory of its own, and this much of it is taken in total.
+    /// Counting on a device with its own memory: all bytes taken there.
     All(Bytes),
 }

@@ -1,9 +1,9 @@
 //! What is counted: which part of a graph, and whether triangles at vertices or on edges, too.
 //!
-//! A triangle adds 1 to the counter of each corner: number `j` has counter `j`. Of the corner of the largest number, a local, a device only
-//! knows the place among the locals: local `i` has counter `locals_at + i`. That is its number's counter if locals have consecutive
-//! numbers; else locals have further counters, after those of all numbers, and the two are added when read. Counters have 64 bits. Without
-//! memory for all, a partition is counted several times, each with another window of counters.
+//! A triangle adds 1 to the counter of each corner: number `j` has counter `j`. For the corner with the largest number, a local, a device knows only
+//! its index among the locals: local `i` has counter `locals_at + i`. If locals have consecutive numbers, this is the counter of its number; else
+//! locals have second counters, after those of all numbers, and both are added when read. Counters have 64 bits. If they do not all fit, a partition
+//! is counted several times, each time with another window of them.
 
 use std::ops::Range;
 

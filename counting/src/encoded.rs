@@ -6,17 +6,17 @@ use bytemuck::{Pod, Zeroable};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct EncodedPart {
-    /// Where its distances begin in the run's bytes: at the control bits or, in LEB128, at the first number; the byte before that ends a number.
+    /// Where its distances begin in the run's bytes: at the control bits or, in LEB128, at the first number (the preceding byte ends another number).
     pub begin: u32,
-    /// Where the data begin, which follow the control bits; both are in words of 8 bytes.
+    /// Where the data begin, behind the control bits; both are in words of 8 bytes.
     pub data: u32,
     pub end: u32,
-    /// The bits of the first group of each number, plus 256 times those of each further one; 0: LEB128.
+    /// The bits of a number's first group, plus 256 times the bits of a further group; 0: LEB128.
     pub groups: u32,
-    /// Its first row, counted from the run's.
+    /// Its first row, counted from the first row of the run.
     pub row: u32,
     pub rows: u32,
-    /// Its first arc, counted from the run's.
+    /// Its first arc, counted from the first arc of the run.
     pub arc: u32,
     pub arcs: u32,
     /// All successors of its first row are below this bound.

@@ -1,4 +1,4 @@
-//! What a method takes of its device's memory, for the planner.
+//! How much device memory a method takes, for the planner.
 
 use crate::Scope;
 use trimill_system::Bytes;
@@ -13,7 +13,7 @@ pub struct PartitionExtent {
     pub row_block_limit: u64,
 }
 
-/// The memory of a method for a partition: linear in its size, and never less than what is really taken.
+/// The memory of a method for a partition: an upper bound, linear in the partition's size.
 #[derive(Debug, Clone, Copy)]
 pub struct Footprint {
     pub scope: Scope,
@@ -31,7 +31,7 @@ pub struct Footprint {
     pub largest_row_block: Bytes,
     /// Bytes for any partition.
     pub fixed: Bytes,
-    /// What the device reserves for decoding rows, and for counters of vertices.
+    /// Bytes that the device reserves for decoding rows, and for counters of vertices.
     pub apart: Bytes,
     /// The most bytes of a resident section that the method can number, however much memory the device has.
     pub most_resident: Bytes,
@@ -41,7 +41,7 @@ pub struct Footprint {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowBlockRoom {
-    /// This many, however many a partition has.
+    /// The same number for every partition.
     Always(u64),
     UpTo(u64),
 }
@@ -82,7 +82,7 @@ impl Footprint {
         Bytes(self.per_resident_arc * arcs + self.per_local * locals)
     }
 
-    /// The bytes of `budget` that a partition of this size takes, which needs at least `least`.
+    /// The bytes of `budget` that a partition of this size takes if it needs at least `least`.
     pub fn taken(&self, least: Bytes, size: &PartitionExtent, budget: Bytes) -> Bytes {
         let Some(of_budget) = self.of_budget else { return least };
         let arena = budget.saturating_sub(self.apart);

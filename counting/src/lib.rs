@@ -1,5 +1,5 @@
-//! What a counting method is, on any device: the rows of a partition that it gets, the memory that it takes, the counts that it returns.
-//! The crates of methods and the pipeline depend on this one.
+//! The interface of a counting method on any device: its input (the rows of a partition), its memory, and the counts that it returns. The crates of
+//! methods and the pipeline depend on this one.
 
 mod bits;
 mod counter;

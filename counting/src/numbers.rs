@@ -27,12 +27,12 @@ impl NumberRuns {
         Self { run, list }
     }
 
-    /// A vector that holds the numbers only if they have gaps: memory to use again.
+    /// The vector, for reuse of its memory; it holds the numbers only if they have gaps.
     pub fn into_list(self) -> Vec<u32> {
         self.list
     }
 
-    /// Adds numbers above those so far.
+    /// Appends numbers, which must be larger than those so far.
     pub fn append(&mut self, next: &Self) {
         if self.list.is_empty() && next.list.is_empty() && (self.run.is_empty() || self.run.end == next.run.start) {
             let start = if self.run.is_empty() { next.run.start } else { self.run.start };

@@ -1,9 +1,9 @@
-//! The interface between the truss decomposition, which chooses at which level edges are removed, and what removes them.
+//! The interface between the truss decomposition, which chooses the level at which edges are removed, and the code that removes them.
 
 use trimill_system::Result;
 
-/// The remaining edges of a graph, on the cores or a device; each round removes some. An edge's value is its number of triangles of remaining
-/// edges. Edges whose values are at most a bound are gathered in a list, in which the next level is searched.
+/// The remaining edges of a graph, on the cores or a device; each round removes some. An edge's value is the number of its triangles with remaining
+/// edges. Edges with values up to a bound are gathered in a list, which is searched for the next level.
 pub trait Peeling {
     /// The smallest value of a remaining edge; `None` if there is none.
     fn least(&mut self) -> Result<Option<u32>>;
@@ -16,10 +16,10 @@ pub trait Peeling {
     /// How many gathered edges have values up to `level`: the next round removes them.
     fn begin(&mut self, level: u32) -> Result<u64>;
 
-    /// Removes these edges; returns how many others have values up to `level` because of that, for the next round.
+    /// Removes these edges; returns how many others decrease to `level` or less and are removed in the next round.
     fn round(&mut self, level: u32) -> Result<u64>;
 
-    /// The most remaining edges, of `all`, for which it is faster to go on with a new graph of these alone.
+    /// Once at most this many of `all` edges remain, it is faster to continue with a new graph of only these.
     fn worth_leaving(&self, all: u64) -> u64;
 
     /// The value of each edge; of a removed edge, the level at which it was removed, marked by [`FALLEN`]. To be called between levels.

@@ -18,7 +18,7 @@ pub struct Resident {
     pub numbers: NumberRuns,
     /// Where each row begins in `successors`, and where the last one ends.
     pub offsets: Vec<u64>,
-    /// As local numbers; a device that lent the memory copies from there.
+    /// Successors, as local numbers; a device that lent this memory copies directly from it.
     pub successors: WordBuffer,
     /// The file blocks of rows that stay encoded for a device; their bytes are in `successors`.
     pub encoded: Vec<EncodedPart>,
@@ -72,7 +72,7 @@ impl Resident {
         Some(run)
     }
 
-    /// Where the rows of `row_block`'s range are; `numbers` are the locals'. Runs in `pool`, or else in the current pool.
+    /// Where the rows of `row_block`'s range are; `numbers` are those of the locals. Runs in `pool`, or else in the current pool.
     pub fn rows_in(numbers: &NumberRuns, row_block: &RowBlockView<'_>, pool: Option<&ThreadPool>) -> RowsLocation {
         let range = &row_block.range;
         let first = numbers.below(range.start);
@@ -115,7 +115,7 @@ pub enum RowsLocation {
     /// Locals' rows are in the resident section; the others are in the row block.
     Both {
         first: usize,
-        /// Which are local, counted from the range's start.
+        /// The local numbers of the range, counted from its start.
         local: VertexSet,
     },
 }
@@ -153,7 +153,7 @@ impl RowsLocation {
 pub struct RowBlock {
     pub range: Range<u32>,
     rows: usize,
-    /// The most bytes of a row block that it has held.
+    /// Bytes of the largest row block that this memory has held.
     most: Bytes,
     /// Offsets, then successors as local numbers, or encoded.
     words: WordBuffer,
@@ -180,7 +180,7 @@ impl RowBlock {
         Ok(row_block)
     }
 
-    /// Becomes a row block over `range`; returns its `rows + 1` offsets and its successors, to be filled. Without memory it has no rows.
+    /// Makes this a row block over `range`; returns `rows + 1` offsets and the successors, to be filled. If memory is refused, it has no rows.
     pub fn reset(&mut self, range: Range<u32>, rows: u64, arcs: u64) -> Result<(&mut [u32], &mut [u32])> {
         let size = RowBlockSize { range: range.len() as u32, rows, arcs };
         self.most = self.most.max(size.bytes());
@@ -218,7 +218,7 @@ impl RowBlock {
         }
     }
 
-    /// Bytes that it holds, and those of the bits that mark its range's locals while it is counted.
+    /// Bytes of its memory, and of the bits that mark the locals of its range while it is counted.
     pub fn heap(&self) -> Bytes {
         let bits = if self.rows == self.range.len() { Bytes::ZERO } else { VertexSet::bytes(self.range.len() as u32) };
         Bytes::of::<u32>(self.words.capacity() as u64) + bits
@@ -285,12 +285,12 @@ impl RowBlockSize {
         Bytes::of::<u32>(self.words()) + self.bits()
     }
 
-    /// An upper bound of [`Self::bytes`] that still holds once locals are added to the range: always with the bits.
+    /// An upper bound of [`Self::bytes`] that includes the bits even if the range has no locals yet.
     pub fn most_bytes(&self) -> Bytes {
         Bytes::of::<u32>(self.words()) + VertexSet::bytes(self.range)
     }
 
-    /// Of offsets and successors.
+    /// Words of offsets and successors.
     pub fn words(&self) -> u64 {
         self.rows + 1 + self.arcs
     }

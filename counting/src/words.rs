@@ -135,7 +135,7 @@ mod tests {
 
     use super::*;
 
-    /// Memory with a reference that it holds until it is given back.
+    /// Lent memory whose `Arc` shows whether it was returned.
     impl Lent for (Vec<u32>, Arc<()>) {
         fn words(&self) -> &[u32] {
             &self.0

@@ -28,7 +28,7 @@ use trimill::testing::input::format::Format;
 
 /// A named property that must hold for any bytes.
 pub(crate) struct Target {
-    /// Also names the archive of its seeds, `fuzz/corpus/NAME.tar.zst`.
+    /// The name, also of the archive of its seeds, `fuzz/corpus/NAME.tar.zst`.
     pub(crate) name: &'static str,
     check: fn(&Place, &[u8]),
 }

@@ -141,7 +141,7 @@ pub struct KnownCounts {
     pub triangles: Option<u128>,
 }
 
-/// A sequence, how long it is, and what is known of it.
+/// A sequence with its length and the known counts of its graph.
 struct SizedSequence<'a> {
     /// Ids are below this.
     vertices: u64,

@@ -44,7 +44,7 @@ pub struct GeneratedFile<'a> {
     pub path: &'a Path,
     /// Which arcs of an edge the rows have; without rows, both.
     pub arcs: RowArcs,
-    /// Whether a file that has the name by then is replaced.
+    /// Whether an existing file of that name is replaced.
     pub force: bool,
     pub control: &'a Control,
 }
@@ -63,7 +63,7 @@ pub(super) trait GeneratedRows: Sync {
         false
     }
 
-    /// If rows repeat with a period: its length, by which all ids grow each time.
+    /// The period with which rows repeat, if they do; all ids grow by it each time.
     fn period(&self) -> Option<u64> {
         None
     }

@@ -12,9 +12,9 @@
 //! end   footer    JSON: counts, the clean report, and of each section its name, place, length and xxh3
 //! ```
 //!
-//! Sections begin at multiples of 4096; numbers are little-endian. Readers ignore unknown sections, unless needed. A file is written under
-//! a temporary name, header last. Its bytes depend on the graph alone. Opening checks the footer, the index and the degrees; blocks, order
-//! and ids are checked when they are read. So damaged files cannot give wrong counts, nor crafted ones accesses out of bounds.
+//! Sections begin at multiples of 4096; numbers are little-endian. Readers ignore unknown sections, unless these are marked as needed. A file is
+//! written under a temporary name, header last. Its bytes depend on the graph alone. Opening checks the footer, the index and the degrees; blocks,
+//! order and ids are checked when they are read. So a damaged file cannot give a wrong count, nor a crafted one an access out of bounds.
 //!
 //! Only `seen` is rewritten later ([`note_seen`]), and no checksum covers it: if it is wrong, the input is hashed once more.
 
@@ -58,7 +58,7 @@ pub fn open(path: &Path) -> Result<OrientedGraph> {
     open_file(&File::open(path).map_err(|e| Error::read(path, e))?, path, false)
 }
 
-/// As [`open`], for an open file, also one that was renamed or removed, which messages call `path`; `in_any_order`: ranks need not follow degrees.
+/// As [`open`], for an open file, even if renamed or removed; errors name `path`. With `in_any_order`, ranks need not follow degrees.
 pub fn open_file(file: &File, path: &Path, in_any_order: bool) -> Result<OrientedGraph> {
     match opened(file.try_clone().map_err(|e| Error::read(path, e))?, path, None)? {
         graph if in_any_order || graph.layout.ranks_follow_degrees() => Ok(graph),
@@ -94,7 +94,7 @@ pub(super) fn section<T: Pod + Send>(file: &GraphFile, layout: &Layout, name: &s
     Ok(values)
 }
 
-/// Reads a table in the current pool and checks its bytes, some chunks at a time: takes little more memory than its numbers.
+/// Reads a table in the current pool and checks its bytes, some chunks at a time, in little more memory than the decoded numbers take.
 pub(super) fn table<T: Send>(
     file: &GraphFile,
     layout: &Layout,
@@ -205,7 +205,7 @@ fn read_footer(file: &File, path: &Path) -> Result<(Layout, u64)> {
     }
     let layout: Layout =
         serde_json::from_slice(&json).map_err(|e| damaged(format!("its footer can't be understood ({e})")))?;
-    // Larger counts than the file could overflow below. A row and an arc take at least a bit each.
+    // Counts that exceed the file's bits could overflow below; a row and an arc take at least one bit each.
     let Layout { vertices, edges, offset_of_ids, first_id, declared_lines, blocks, degree_runs, .. } = layout;
     let largest = (u64::from(vertices).max(edges) / 8).max(blocks).max(degree_runs);
     if largest > len {

@@ -36,7 +36,7 @@ pub struct DegreeRun {
 
 #[derive(Debug, Clone)]
 pub(super) struct BlockIndex {
-    /// The last entry only says where the last block ends.
+    /// The last entry only marks the end of the last block.
     entries: Vec<BlockEntry>,
 }
 

@@ -61,8 +61,8 @@ pub struct CleanReport {
 }
 
 impl CleanReport {
-    /// With what cleaning found: the arcs of the clean graph, two for each edge, and the distinct arcs of the input without loops. Those that
-    /// were added have no reverse in the input, unless it is `symmetric`: then each of its arcs stands for its reverse, too.
+    /// Adds what cleaning found, given the `arcs` of the clean graph (two per edge) and the `distinct` arcs of the input without loops. Added arcs
+    /// count as missing reverses, unless the input is `symmetric`: then each of its arcs also stands for its reverse.
     #[must_use]
     pub fn cleaned(self, arcs: u64, distinct: u64, symmetric: bool) -> Self {
         Self {
@@ -181,7 +181,7 @@ impl Layout {
         let longest = u64::from(u32::BITS - self.vertices.leading_zeros()) + 1;
         let of_vertex = if self.has_ids { 4 + 10 } else { 4 };
         let numbers = u64::from(self.vertices) + self.edges;
-        // Of blocks and chunks: headers, the ends of words, entries of the index.
+        // Overhead per block and chunk: headers, padding of words, index entries.
         let chunks = 128 * (2 + numbers.div_ceil(1 << 15));
         // At most 2 (sqrt(edges) + 1) different degrees add up to twice the edges.
         let degrees = RUN * 2 * (self.edges.isqrt() + 1);

@@ -34,7 +34,7 @@ fn length_of(number: u32) -> u32 {
 /// The most numbers that [`put_batch`] encodes at a time.
 pub const SOME: usize = 64;
 
-/// Bytes for these encodings, and for what is written beyond their end.
+/// Bytes for the encodings of [`SOME`] numbers, including what is written beyond their end.
 pub const BATCH_BYTES: usize = 5 * SOME + 8;
 
 /// Encodes up to [`SOME`] numbers at the start of `out`; returns the bytes. Uses SIMD if the caller is compiled for it, and no branches on the data.
@@ -76,7 +76,7 @@ fn joined(bits: u64) -> u64 {
     pairs & 0x3fff | pairs >> 2 & 0x0fff_c000
 }
 
-/// Decodes `into.len()` numbers; returns their bytes. A step takes eight bytes as eight numbers, else three by one bit mask, with few mispredictions.
+/// Decodes `into.len()` numbers; returns their bytes. A step takes eight one-byte numbers, else three by a bit mask; few mispredictions.
 pub fn numbers(bytes: &[u8], into: &mut [u32]) -> Result<usize, Wrong> {
     let (mut at, mut done) = (0, 0);
     while let Some(eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {

@@ -112,7 +112,7 @@ pub struct Names {
     path: PathBuf,
     start: u64,
     bytes: u64,
-    /// Of all bytes of the section; `None` if the graph file lacks it, which is an error.
+    /// The checksum of the section; `None` if the graph file lacks it, which is an error.
     checksum: Option<u64>,
     ends: Vec<u64>,
     count: u64,
@@ -238,7 +238,7 @@ impl NameReader<'_> {
             self.at = 0;
             self.name.clear();
         }
-        // No name is known until this one is decoded, nor after an error.
+        // `name` is invalid until this name is decoded, and after an error.
         self.id = None;
         let bytes: &[u8] = match goes_on {
             Some(_) if self.names.held.is_none() => &self.buffer,

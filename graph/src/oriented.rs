@@ -70,7 +70,7 @@ impl Ids {
         Self { vertices: table.len() as u32, table: Some(table), first: 0, names: None }
     }
 
-    /// Makes these ids the numbers of `names`, for an input with text instead of numbers.
+    /// Sets the names that the ids number, for an input whose ids are text.
     #[must_use]
     pub fn named(self, names: Arc<Names>) -> Self {
         Self { names: Some(names), ..self }
@@ -85,7 +85,7 @@ impl Ids {
         self.names.as_deref()
     }
 
-    /// With all names in memory, if they take at most `most`: for names in any order.
+    /// Loads all names into memory if they take at most `most` bytes, for reads in any order.
     pub fn with_names_held(self, most: Bytes) -> Result<Self> {
         let names = self.names.map(|names| names.held(most).map(Arc::new)).transpose()?;
         Ok(Self { names, ..self })
@@ -126,7 +126,7 @@ impl OrientedGraph {
         self.layout.vertices
     }
 
-    /// Each edge is one arc.
+    /// The number of edges, and of arcs: each edge is one arc.
     pub fn edges(&self) -> u64 {
         self.layout.edges
     }

@@ -1,6 +1,6 @@
 //! Sequential passes over the rows of a graph, in blocks of bounded size. Input: an [`OrientedGraph`]. Output: [`RowRun`]s, runs of rows in memory,
-//! in ascending or descending rank order. All threads read and decode a block while the one before is processed. Memory: two blocks, within the limit
-//! or of one file block.
+//! in ascending or descending rank order. All threads read and decode a block while the one before is processed. Memory: two blocks, each within the
+//! limit or one file block.
 
 use std::ops::Range;
 

@@ -22,7 +22,7 @@ struct DecodeScratch {
 struct RowsOfBlock<'a, O> {
     block: usize,
     rows: Range<u32>,
-    /// How many arcs of the rows that are read come before these.
+    /// How many arcs of the requested rows precede these.
     base: u64,
     ends: &'a mut [O],
     successors: &'a mut [u32],
@@ -56,9 +56,9 @@ impl OrientedGraph {
         }
     }
 
-    /// The largest `to` above `from` such that `fits` accepts the numbers of rows and arcs of `from..to`; `from + 1` if not even one row fits.
-    /// With `whole` blocks, `to` begins one or is `n`, after at least one. `fits` must be monotonic: it accepts all numbers smaller than accepted
-    /// ones. Reads one or two blocks; nothing if `to` and `from` begin blocks.
+    /// The largest `to` above `from` such that `fits` accepts the numbers of rows and arcs of `from..to`; `from + 1` if not even one row fits. With
+    /// `whole`, `from..to` ends with a file block, and has at least one. `fits` must be monotonic: it accepts all numbers smaller than accepted ones.
+    /// Reads one or two blocks; nothing if `to` and `from` begin blocks.
     pub fn last_fitting(&self, from: u32, whole: bool, fits: impl Fn(u64, u64) -> bool) -> Result<u32> {
         let before = self.first_arc(from)?;
         let holds = |rank: u32, arc: u64| fits(u64::from(rank - from), arc - before);
@@ -96,8 +96,8 @@ impl OrientedGraph {
         Ok(decoded)
     }
 
-    /// Reads the rows of `ranks`: where each begins, from 0 and with the end, into `begins`, and successors ([`Self::first_arc`] tells how
-    /// many) into `successors`. All threads of the pool read and decode blocks, in place. `O(rows + arcs)` time, a block per thread.
+    /// Reads the rows of `ranks`: offsets, from 0 to the number of arcs, into `begins`, and successors ([`Self::first_arc`] gives their number) into
+    /// `successors`. All threads of the pool read and decode blocks, in place. `O(rows + arcs)` time, a block per thread.
     pub fn read<O: Offset>(&self, ranks: Range<u32>, begins: &mut [O], successors: &mut [u32]) -> Result<()> {
         begins[0] = O::of(0);
         if ranks.is_empty() {
@@ -162,8 +162,8 @@ impl OrientedGraph {
         Bytes(position(ranks.end) - position(ranks.start))
     }
 
-    /// Reads the rows of `ranks`, whole file blocks, as stored: the bytes ([`Self::stored_of`] tells how many) into `bytes`, and where each
-    /// row begins, from `before` on, into `begins`. Returns what a device needs to decode them. Only the lengths of rows are decoded.
+    /// Reads the rows of `ranks`, whole file blocks, as stored: the bytes ([`Self::stored_of`] gives their number) into `bytes`, and the offset of
+    /// each row, counted from `before`, into `begins`. Returns what a device needs to decode them. Only the lengths of rows are decoded.
     pub fn read_stored<O: Offset>(
         &self,
         ranks: Range<u32>,

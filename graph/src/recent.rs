@@ -1,6 +1,6 @@
-//! A cache of decoded file blocks of which only some rows were read. A small row block begins in the file block in which the one before ended, so
-//! that would be decoded again. Two are kept: for row blocks, and for resident rows that are read at the same time. They take at most 2 MiB: a file
-//! block of several rows has at most 2^17 rows and arcs, and one of a single row is not kept.
+//! A cache of decoded file blocks of which only some rows were read. A small row block begins in the file block in which the previous one ended:
+//! without the cache it would be decoded again. Two file blocks are kept, one for row blocks and one for resident rows read at the same time. They
+//! take at most 2 MiB: a file block of several rows has at most 2^17 rows and arcs; those of a single row are not kept.
 
 use std::sync::{Arc, Mutex};
 

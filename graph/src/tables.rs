@@ -125,7 +125,7 @@ impl Table<u64> for AscendingIds {
         for (id, (low, high)) in chunk.iter_mut().zip(lows.into_iter().zip(highs)) {
             let distance = u64::from(high) << 32 | u64::from(low);
             *id = least.checked_add(distance).ok_or("an id of more than 64 bits")?;
-            // After the largest id another one wraps to a smaller one, and the caller checks that ids ascend.
+            // An id after the largest one wraps to a smaller one, which the caller rejects, as ids must ascend.
             least = id.wrapping_add(1);
         }
         Ok(())
@@ -196,7 +196,7 @@ mod tests {
     fn ids_reach_64_bits_and_no_further() {
         let ids = [0, u64::MAX - 1, u64::MAX];
         check(&AscendingIds, &ids);
-        // The last distance made larger: the id would need 65 bits.
+        // A larger last distance: the id would need 65 bits.
         let mut halves = Vec::new();
         encode(&[0, u32::MAX - 1, 9], &mut halves);
         encode(&[0, u32::MAX, 9], &mut halves);

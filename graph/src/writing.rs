@@ -23,7 +23,7 @@ pub struct RowsWritten {
 }
 
 impl RowsWritten {
-    /// Adds file blocks of `bytes` bytes, after `arcs` arcs; arcs and positions of `entries` count from the first of these blocks.
+    /// Adds file blocks of `bytes` bytes in all, which `arcs` arcs precede; arcs and positions of `entries` count from the first of these blocks.
     pub fn add(&mut self, entries: Vec<BlockEntry>, bytes: u64, arcs: u64) {
         let before = self.block_bytes;
         let placed = |entry: BlockEntry| BlockEntry {
@@ -133,7 +133,7 @@ impl GraphWriter {
     }
 }
 
-/// A graph in memory, moved to a temporary file in `dir`; one in a file is returned as it is.
+/// Moves a graph from memory to a temporary file in `dir`; a graph in a file is returned unchanged.
 pub fn moved_to_file(graph: OrientedGraph, dir: &Path) -> Result<OrientedGraph> {
     let BlockStore::Memory(sections) = &*graph.store else { return Ok(graph) };
     let OrientedGraph { layout, index, degrees, .. } = &graph;

@@ -77,7 +77,7 @@ pub(super) fn is_named(path: &Path) -> bool {
         || [".zip", ".tgz", ".tbz2", ".tbz", ".tzst"].iter().any(|suffix| name.ends_with(suffix))
 }
 
-/// `None` for any other file, and for a SciPy matrix, which is read as it is.
+/// The file as an archive; `None` for any other file, and for a SciPy matrix, which is read without unpacking.
 fn as_archive(file: &InputFile, format: Option<Format>) -> Result<Option<Archive<'_>>> {
     let raw = format.or_else(|| detect::by_suffix(file.name())).is_some_and(detect::is_binary);
     // Raw numbers may happen to begin like an archive.
@@ -169,7 +169,7 @@ struct AboutEdges {
 }
 
 impl AboutEdges {
-    /// Keeps the contents of a member if it may say so; `read` passes them in chunks.
+    /// Keeps the contents of a member that may say where the edges are; `read` passes them in chunks.
     fn keep(
         &mut self,
         place: usize,
@@ -189,7 +189,7 @@ impl AboutEdges {
     }
 }
 
-/// The indices of the graph's members: for GraphAr, the chunks of edges, which the contents that `read` returns locate.
+/// The indices of the graph's members: for GraphAr, the chunks of edges that the contents from `read` name.
 fn places(
     file: &InputFile,
     members: &[Member],

@@ -18,7 +18,7 @@ use trimill_system::{Bytes, Control, Error, Result};
 /// The name of the task that [scans](ArcSource::scan) a source.
 pub const READ: &str = "read";
 
-/// What is known of a source before it is read.
+/// The facts about a source that are known before it is read.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SourceFacts {
     /// The number of vertices, if the format declares it (BVGraph, Matrix Market, METIS, `.sg`, SciPy).
@@ -31,7 +31,7 @@ pub struct SourceFacts {
     pub arcs_at_most: u64,
     /// A lower bound of the arcs between different vertices, from the header; 0 if the header does not say.
     pub arcs_at_least: u64,
-    /// Whether it can be scanned only once; its length is not known before.
+    /// Whether it can be scanned only once; its length is then unknown before the scan.
     pub is_read_once: bool,
     /// Whether the file stores rows, readable at any place, that may hold every edge from both ends.
     pub has_rows: bool,
@@ -58,7 +58,7 @@ pub trait ArcSource: Sync {
         false
     }
 
-    /// The size of what is read, in bytes: all files as stored on disk; of a pipe what was read so far.
+    /// The bytes of the input: all files as stored on disk; for a pipe, the bytes read so far.
     fn bytes(&self) -> u64 {
         0
     }

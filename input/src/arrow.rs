@@ -186,7 +186,7 @@ fn by_footer(file: &InputFile, reading: &InputSettings, control: &Control) -> Re
     let at = |at: u64| -> Result<FoundMessage> {
         control.check()?;
         let found = FoundMessage::at(file, at)?.ok_or_else(|| damaged("the end of a stream before the footer"))?;
-        // Before all places are known and compared, a footer could have the same large message read any number of times.
+        // Until all places are compared, a footer could make the same large message be read any number of times.
         let bytes = found.metadata.len() as u64;
         if read.fetch_add(bytes, Ordering::Relaxed) + bytes > file.bytes { Err(share()) } else { Ok(found) }
     };
@@ -219,7 +219,7 @@ fn by_footer(file: &InputFile, reading: &InputSettings, control: &Control) -> Re
     // Without batches there is only the schema, which is also in the footer.
     let (end, most) = if end == 0 { (FIRST, length + 4 * MOST_BEFORE_FOOTER) } else { (end, MOST_BEFORE_FOOTER) };
     let between = begin.checked_sub(end).ok_or_else(share)?;
-    // Of files that were joined, only the last one's footer is found, and its places then lead to the first one's messages.
+    // In concatenated files only the last footer is found, and its offsets then lead to messages of the first file.
     if between > most {
         return Err(wrong(format!("{between} bytes that the footer does not describe"))
             .advice("if files were joined, name them one by one; else write or fetch it again"));
@@ -309,7 +309,7 @@ impl Reader for Arrow {
         self.each_chunk(all, control, task, |batch, rows| batch.deliver(rows, ArcBatch::new(sink, control)))
     }
 
-    /// All tables without dictionaries in parallel; of the others only batches to which the same dictionary messages apply.
+    /// Scans tables without dictionaries in parallel; in other tables, only batches to which the same dictionary messages apply.
     fn scan_names(&self, sink: &dyn NameSink, control: &Control, task: &Task) -> Result<u64> {
         let has_some = |table: &&ArrowFile| table.columns.iter().any(|column| column.dictionary.is_some());
         let (with, without): (Vec<_>, Vec<_>) = self.tables.iter().partition(has_some);

@@ -121,7 +121,7 @@ impl Bvgraph {
                 Ok(())
             })?;
             sink.rows(rows, heads)?;
-            // With a file of offsets, only the chunks' arcs bound what all rows have.
+            // With a file of offsets, only this bounds the arcs of all rows together.
             if found.fetch_add(arcs, Ordering::Relaxed) + arcs > self.properties.arcs {
                 let found = format!("more than {} arcs", self.properties.arcs);
                 return Err(self.damaged(found).expected("as many as the properties say"));

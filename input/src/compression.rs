@@ -16,7 +16,7 @@ const OTHERS: [(&str, &[u8], &str, &str); 6] = [
     ("RAR", b"Rar!\x1a\x07", ".rar", "unrar p -inul"),
 ];
 
-/// A mark of this many bytes does not begin raw numbers by chance.
+/// Raw numbers do not begin with a mark of this many bytes by chance.
 const SURE: usize = 6;
 
 /// The error for a file that is compressed in one of these ways. If the mark is shorter, `name` must have the suffix, if it is given.
@@ -43,7 +43,7 @@ impl Compression {
     pub(super) fn of(head: &[u8]) -> Option<Self> {
         match head {
             [0x1f, 0x8b, 8, ..] => Some(Self::Gzip),
-            // Also a frame without contents; `pzstd` writes one before each other frame.
+            // Also skippable frames; `pzstd` writes one before each data frame.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
             head => is_bzip2(head).then_some(Self::Bzip2),
         }

@@ -1,9 +1,9 @@
 //! The files of an input: a directory stands for the files in it, a pattern for those whose paths it matches. Any other name is a file or a URL.
 //!
-//! Datasets are directories of part files, on one or several levels (`year=2024/part-00000.parquet`). Left out are empty files, what is no regular
-//! file, and names that begin with `.` or `_`, notes of the programs that wrote them (`_SUCCESS`), but not values of a column (`_year=2024`). Tables
-//! with versions are refused: some of their files may be old. Of a GraphAr graph the chunks of edges are taken. Files of a directory are sorted by
-//! path, those of a [list](super::part_list) keep its order.
+//! Datasets are directories of part files, on one or several levels (`year=2024/part-00000.parquet`). Skipped: empty files, files that are not
+//! regular, and names that begin with `.` or `_` (markers such as `_SUCCESS`), except column values (`_year=2024`). Tables with versions are refused:
+//! some of their files may be old. In a GraphAr graph only chunks of edges are read. Files of a directory are sorted by path, those of a
+//! [list](super::part_list) keep its order.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -32,9 +32,9 @@ pub fn files_of(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     expanded(inputs, |url| Ok(NamedFiles::one(url))).map(|(files, _)| files)
 }
 
-/// As [`files_of`], with the files that lists and descriptions on servers name, and with URLs opened. `cloud`: whether to ask a metadata service
-/// for credentials. `window`: bytes that a thread may fetch at once. Also how many edges all files have, if that is known. Errors: also those of
-/// opening and reading these.
+/// As [`files_of`], with the files that lists and descriptions on servers name, and with URLs opened. `cloud`: whether to ask a metadata service for
+/// credentials. `window`: bytes that a thread may fetch at once. Also returns the number of edges of all files, if known. Errors: also those of
+/// opening and reading lists and descriptions.
 pub(super) fn named_inputs(
     inputs: &[PathBuf],
     cloud: bool,
@@ -73,8 +73,8 @@ fn files_at(path: &Path) -> Result<NamedFiles> {
     Ok(if path.is_dir() { files_in(path)?.into() } else { NamedFiles::one(path) })
 }
 
-/// `of_url` returns the files of a URL, which may be an input or an entry of a local list. Returns all files, and how many edges they have if that is
-/// known of each.
+/// `of_url` returns the files of a URL, which may be an input or an entry of a local list. Returns all files, and their number of edges if it is
+/// known for each.
 fn expanded(inputs: &[PathBuf], of_url: impl Fn(&Path) -> Result<NamedFiles>) -> Result<(Vec<PathBuf>, Option<u64>)> {
     let (mut files, mut vertices, mut all) = (Vec::with_capacity(inputs.len()), None::<String>, Some(0u64));
     let mut of_one_type = |path: &Path, NamedFiles { files, vertices: found, edges }: NamedFiles| {
@@ -140,7 +140,7 @@ pub(super) fn check_remote(inputs: &[NamedInput], format: Format) -> Result<()> 
     }
 }
 
-/// A path with `*`, `?` or `[...]` that is not the name of a file. Its leading directories that exist are meant as they are written.
+/// A path with `*`, `?` or `[...]` that is not the name of a file. Its leading directories that exist are taken literally.
 pub struct InputPattern<'a> {
     dir: &'a str,
     pattern: &'a str,
@@ -159,7 +159,7 @@ impl<'a> InputPattern<'a> {
         format!("{}{}", glob::Pattern::escape(&Path::new(dir).join("").to_string_lossy()), self.pattern)
     }
 
-    /// Whether an absolute path without links is, or would be, one of its files, or a directory whose files are.
+    /// Whether an absolute path without links is or would be one of its files, or a directory of such files.
     pub fn matches(&self, path: &Path) -> bool {
         let dir = Path::new(".").join(self.dir).canonicalize().unwrap_or_default();
         let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
@@ -178,7 +178,7 @@ fn matching(input: &Path) -> Result<Vec<PathBuf>> {
     let is_hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
     let is_empty = |path: &Path| std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == 0);
     let (left_out, meant): (Vec<_>, Vec<_>) = found.into_iter().partition(|path| is_hidden(path) || is_empty(path));
-    // If there are only hidden files, they are meant.
+    // If only hidden files match, they are taken.
     Ok(match (&meant[..], &left_out[..]) {
         ([], []) => vec![input.to_path_buf()],
         ([], _) => left_out,

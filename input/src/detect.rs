@@ -1,7 +1,7 @@
 //! Detects a file's format: by its content if that is unambiguous, else by its suffix. If two formats are possible, the error names both. The content
 //! is: the first bytes of NumPy, SciPy, Parquet and Arrow files, a Matrix Market banner, a `.sg` header that agrees with the file's size, text of
-//! numbers. Text whose rows differ in length is METIS, if it begins like that; its reader then checks. A `.graph` is a METIS file or a BVGraph, never
-//! an edge list. Raw pairs are recognised by suffix only. Reads at most 64 KiB, and as much of the end of a `.bin`.
+//! numbers. Text that begins like METIS and has rows of different lengths is taken for METIS, which that reader checks. A `.graph` is a METIS file or
+//! a BVGraph, never an edge list. Raw pairs are recognised by suffix only. Reads at most 64 KiB, and as much of the end of a `.bin`.
 
 use std::path::Path;
 
@@ -117,12 +117,12 @@ fn known(format: Option<Format>, head: &[u8], file: &InputFile) -> Result<Format
     }
 }
 
-/// Whether what could be pairs of `u32` is probably of a wider format: nearly all of its numbers of `bytes` bytes end with a zero `u32`, and it is
-/// no star of vertex 0 whose other ends ascend.
+/// Whether a file that could be pairs of `u32` is probably of a wider format: nearly all of its numbers of `bytes` bytes end with a zero `u32`, and
+/// it is not a star of vertex 0 with ascending leaves.
 fn is_wide(head: &[u8], bytes: usize, file: &InputFile) -> Result<bool> {
     let end_with_zeros = |some: &[u8]| {
         let (numbers, wide) = (some.chunks_exact(bytes), |number: &&[u8]| number[bytes - 4..] == [0; 4]);
-        // Of few numbers of 12 bytes a third zero is chance.
+        // Among few numbers of 12 bytes, a third that end with zero may be chance.
         (bytes == 8 || numbers.len() >= 8) && 16 * numbers.clone().filter(wide).count() >= 15 * numbers.len()
     };
     let numbers: Vec<u64> = head.as_chunks::<8>().0.iter().map(|&number| u64::from_le_bytes(number)).collect();

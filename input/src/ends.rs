@@ -22,7 +22,7 @@ fn plain(name: &str) -> String {
     name.replace(|c: char| !c.is_alphanumeric(), "")
 }
 
-/// Whether the first of three or more columns is by its lower-case name a key or a time of the rows, rather than like the second one.
+/// Whether the first of three or more columns, by its lower-case name, is a key or a time of the rows, and not of the same kind as the second.
 pub(super) fn begin_with_a_key(names: &[String]) -> bool {
     let [first, second, third, ..] = names else { return false };
     let (first, second, third) = (plain(first), plain(second), plain(third));

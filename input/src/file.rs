@@ -21,7 +21,7 @@ use trimill_system::{Error, Result};
 /// The fewest bytes of a gzip file: header, empty block, checksum.
 const SMALLEST_PACKED: u64 = 18;
 
-/// What zstd says of a frame made with `--long=28` or more.
+/// Part of zstd's error for a frame made with `--long=28` or more.
 const WIDE_WINDOW: &str = "requires too much memory";
 
 /// An open file that is not empty and can be read at any position.
@@ -253,7 +253,7 @@ pub(super) fn is_read_error(error: &io::Error) -> bool {
     error.raw_os_error().is_some() || wraps_own_error(error)
 }
 
-/// Whether the error is one of this program, reported unchanged: a server failed, or the job was stopped.
+/// Whether the error is one of this program (a server failed, the job was stopped), to be reported unchanged.
 fn wraps_own_error(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Error>())
 }

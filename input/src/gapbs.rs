@@ -4,8 +4,8 @@
 //! u8 directed | i64 arcs | i64 n | i64 offsets[n + 1] | i32 neighbours[offsets[n]]
 //! ```
 //!
-//! The inverse's offsets and neighbours in a directed graph's file are not read. An undirected one stores every edge from both ends, and both are
-//! delivered. `offsets[n]` is checked against the header and the file's size, and the rest as in all [compressed rows](super::compressed_rows).
+//! The transposed graph in a directed graph's file is not read. An undirected graph's file stores every edge from both ends, and both are delivered.
+//! `offsets[n]` is checked against the header and the file's size, and the rest as in all [compressed rows](super::compressed_rows).
 
 use std::path::PathBuf;
 

@@ -43,7 +43,7 @@ impl GraphalyticsFiles {
         let Some(told) = GraphalyticsProperties::look(&properties) else {
             return (named || is_incomplete()).then_some(Self { properties, vertices, edges });
         };
-        // Wherever the files were when the properties were written, they are beside them now.
+        // The files are expected beside the properties, whatever folder these name.
         let in_folder =
             |named: Option<String>, usual| match named.as_deref().and_then(|named| Path::new(named).file_name()) {
                 Some(name) => Compression::found(base.with_file_name(name)),

@@ -1,10 +1,10 @@
 //! Apache GraphAr: a directory with descriptions in YAML, and tables of the edges of each type in chunks, which are read as Parquet or CSV files.
 //!
 //! `NAME.graph.yml` lists the files `NAME.edge.yml`, one per type of edges. Such a file says where the edges are: once for each order, in
-//! `PREFIX/ORDER/adj_list/partI/chunkJ`; one order is taken. `PREFIX/ORDER/edge_countI` has the number of edges of a part: it shows that a chunk is
-//! missing, and the sum, with which the edges that are read are compared, that one is cut. Vertices of each type are numbered from 0, so edges
-//! between two types are refused as ambiguous. Files are in a directory, in an archive or on a server ([`places`]), whose folders need not be
-//! listed: `PREFIX/ORDER/vertex_count` and `src_chunk_size` give the parts, edge counts and `chunk_size` the chunks of each.
+//! `PREFIX/ORDER/adj_list/partI/chunkJ`; one order is taken. `PREFIX/ORDER/edge_countI` has the number of edges of a part: it reveals a missing
+//! chunk; the sum over all parts, compared with the edges read, a truncated one. Vertices of each type are numbered from 0, so edges between two
+//! types are refused as ambiguous. Files are in a directory, in an archive or on a server ([`places`]), whose folders need not be listed:
+//! `PREFIX/ORDER/vertex_count` and `src_chunk_size` give the parts, edge counts and `chunk_size` the chunks of each.
 
 pub(super) mod places;
 

@@ -70,7 +70,7 @@ pub(super) fn judge(HeaderNumbers { n, m, alike, goes_on }: HeaderNumbers, rest:
     if lines == 0 || n == 0 {
         return HeaderVerdict::Arc;
     }
-    // A long list may have loops and edges in both directions; of a short one no part is lost unnoticed.
+    // A long list may have loops and edges in both directions; a short one must not lose a part unnoticed.
     let (n_wide, is_long) = (u128::from(n), lines >= LONG);
     let fit = u128::from(m) <= if is_long { n_wide * n_wide } else { n_wide * (n_wide - 1) / 2 };
     let near = |m: u64| lines.abs_diff(m) <= (m / 10).max(1);

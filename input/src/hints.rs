@@ -1,8 +1,8 @@
-//! What a file or a line that cannot be read was probably meant to be: the errors and the advice for it. What is a graph is not decided here.
+//! Errors and advice for files and lines that cannot be read, by what they were probably meant to be. Formats are detected elsewhere.
 
 use trimill_system::Error;
 
-/// Some editors write it before text in UTF-8; it is no part of the text.
+/// The byte order mark that some editors write before UTF-8 text; not a part of the text.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The error for a CR without LF: some programs take it for a line end, others for a blank.

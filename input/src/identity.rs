@@ -1,9 +1,9 @@
 //! Whether two inputs are the same, and whether an input is unchanged.
 //!
 //! A file is identified by its path, size and times ([`Stat`]), and a hash of its contents. A file's time of change (ctime) cannot be set, so while
-//! it and the inode are the same, so are the contents. If only these two differ (`chmod`, a restore, a rename, a copy), the hash decides; also for a
-//! file that had changed just before it was looked at: that is not [*settled*](FileIdentity::settled), and is hashed before and after it is read, and
-//! at the next comparison. A remote object is identified by URL, size and strong ETag, or not at all.
+//! it and the inode are the same, so are the contents. If only these two differ (`chmod`, a restore, a rename, a copy), the hash decides. It also
+//! decides for a file that changed just before it was examined: such a file is not [*settled*](FileIdentity::settled), and is hashed before and after
+//! it is read, and at the next comparison. A remote object is identified by URL, size and strong ETag, or not at all.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 //! Whole lines of a plain text file, read by many tasks in ranges of [`ReadSizes::window`] bytes. A line belongs to the range with its first byte; a
-//! task maps its range and what its last line needs beyond it: at most a window and a line.
+//! task maps its range and the rest of its last line: at most a window and a line.
 
 use std::ops::{Deref, Range};
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use trimill_system::url::public;
 use trimill_system::{Error, Result};
 
-/// Whether a file is a note of the program that wrote the others; a directory named after a value of a column is none.
+/// Whether a file is a marker of the program that wrote the others (`_SUCCESS`); a directory named after a column value is not.
 pub(super) fn is_note(name: &[u8]) -> bool {
     name.starts_with(b".") || name.starts_with(b"_") && !name.contains(&b'=')
 }

@@ -37,7 +37,7 @@ pub(super) struct Pipe {
 
 impl Pipe {
     pub(super) fn new(path: &Path, file: File) -> Self {
-        // For fewer and longer reads. If it fails (no pipe, or the limit is reached), reading works as well.
+        // For fewer and longer reads. If this fails (no pipe, or the limit is reached), reads still work.
         let _ = rustix::pipe::fcntl_setpipe_size(&file, BUFFER);
         Self { path: path.to_path_buf(), file, head: Vec::new(), failed: Arc::default() }
     }

@@ -1,6 +1,6 @@
 //! The lines before the first arc of an edge list: comments, and possibly a header, which is a line of names (`source,target`), a single number, or
 //! two or three numbers that the rest of the file must confirm ([`super::header`]). That is rarely needed: most lists soon have ids above the first
-//! line's tail, so it is not the number of vertices. Reads at most 64 KiB after the first line that is no comment.
+//! line's first number, which is then not the number of vertices. Reads at most 64 KiB after the first line that is no comment.
 
 use super::columns::{Columns, mixes_separators};
 use super::file::InputFile;

@@ -48,7 +48,7 @@ const HEAD: u64 = 128 << 10;
 #[derive(Debug, Clone, Copy)]
 struct RemoteLimits {
     redirects: usize,
-    /// The most failures in a row of a request, or of a range if no byte came between them.
+    /// The most consecutive failures of a request, or of a range without a byte received in between.
     retries: usize,
     connect: Duration,
     /// The longest time without a byte.
@@ -69,7 +69,7 @@ impl RemoteLimits {
     };
 }
 
-/// Disables the library's own retries: they would continue with an object that has the same weak ETag only.
+/// Disables the library's own retries: they would accept an object of which only the weak ETag is the same.
 fn no_retries() -> RetryConfig {
     RetryConfig { max_retries: 0, ..RetryConfig::default() }
 }

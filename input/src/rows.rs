@@ -84,13 +84,13 @@ impl MappedRows {
         self.successors.as_chunks::<4>().0.get(begin as usize..end as usize).unwrap_or_default()
     }
 
-    /// Asks for the place where the row of `id` begins.
+    /// Prefetches the offset of the row of `id`.
     #[inline]
     pub fn prefetch_begin(&self, id: u32) {
         prefetch(self.begins.as_chunks::<8>().0, id as usize);
     }
 
-    /// Asks for the row of `id`, up to two cache lines of it.
+    /// Prefetches the row of `id`, up to two cache lines.
     #[inline]
     pub fn prefetch_row(&self, id: u32) {
         let row = self.row(id);

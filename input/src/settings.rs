@@ -1,4 +1,4 @@
-//! What the user says about an input.
+//! The user's settings of an input.
 
 use std::path::Path;
 

@@ -27,7 +27,7 @@ use trimill_system::memory::HostMemory;
 use trimill_system::url::public;
 use trimill_system::{Bytes, Error, Result};
 
-/// A graph that can be read any number of times, unless [it is read once](SourceFacts::is_read_once).
+/// A graph that can be read repeatedly, unless [`SourceFacts::is_read_once`] is set.
 pub struct Source {
     format: Format,
     reading: InputSettings,

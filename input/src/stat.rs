@@ -1,5 +1,5 @@
 //! Size, times and inode of a file, which show whether it changed. File systems' clocks have a tick, and changes within a tick have the same time. So
-//! a file is *settled* only if its last change is longer ago: then every later change shows, except through a mapping before it is written back.
+//! a file is *settled* only if its last change is older than that: then all later changes show, except unwritten ones of a mapping.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -66,7 +66,7 @@ impl Stat {
     }
 }
 
-/// The error for an input that is not the same in every pass.
+/// The error for an input that changed between passes.
 pub fn changed(path: &Path, how: &str) -> Error {
     Error::data(path, format!("changed while it was read ({how})"))
         .expected("an input that stays as it is until it is read")

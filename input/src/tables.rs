@@ -67,7 +67,7 @@ pub(super) fn ends<T>(
     Ok(ends)
 }
 
-/// Refuses tables whose ends are in columns of other names than those of the first one, unless both are usual names of ends.
+/// Refuses tables whose arc ends are in columns named differently than in the first table, unless both names are usual for ends.
 pub(super) fn check_alike<'a>(mut tables: impl Iterator<Item = (&'a Path, [String; 2])>) -> Result<()> {
     let Some((first, names)) = tables.next() else { return Ok(()) };
     let are_usual = |names: &[String; 2]| places(&names.each_ref().map(|name| name.to_lowercase())).is_some();

@@ -131,7 +131,7 @@ impl EdgeListText {
         })
     }
 
-    /// Warns if a list announces more edges than all lists have lines. Fewer are usual: some files list each edge in both directions.
+    /// Warns if a list announces more edges than all lists have lines. It is usual to announce fewer: some files list each edge in both directions.
     fn note_cut(&self, lines: u64) {
         let announced = self.lists.iter().filter_map(|list| Some((list.first.announced?, &list.file.path)));
         if let Some((edges, path)) = announced.max().filter(|&(edges, _)| edges > lines) {

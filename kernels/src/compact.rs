@@ -96,7 +96,7 @@ pub(crate) fn begin(engine: &mut dyn Engine) -> GpuResult<()> {
 /// Enqueues the copies of a run's parts and their unpacking, for which later commands of the copy stream wait.
 ///
 /// # Errors
-/// [`GpuError::Section`]: a part is larger than the scratch piece. What the device fails with.
+/// [`GpuError::Section`]: a part is larger than the scratch piece. Also errors of the device.
 ///
 /// # Safety
 /// As [`Engine::copy`], for the stored bytes and the parts.

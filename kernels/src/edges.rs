@@ -32,7 +32,7 @@ pub(crate) struct EdgeCounters {
     /// Device addresses; row blocks use the slots in turn.
     slots: [u64; SLOTS],
     arcs: u64,
-    /// Whether a row block was begun, whose kernels have waited for the zeros.
+    /// Whether a row block was begun: its kernels have then waited for the zeros.
     began: bool,
     unread: VecDeque<Unread>,
 }

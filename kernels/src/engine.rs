@@ -1,4 +1,4 @@
-//! What counting methods need of a device: memory, streams and events (as CUDA's), kernels.
+//! The interface of a device for counting methods: memory, streams and events as in CUDA, kernels.
 //!
 //! The host enqueues commands without waiting for them. A stream runs its commands in order; streams run concurrently. An event recorded in a stream
 //! is reached when all commands before it are done; another stream or the host can wait for it. Engines are [`crate::Gpu`] and the test double
@@ -46,7 +46,7 @@ pub type Event = usize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timed {
     Copy,
-    /// What a method does with rows before it counts, such as packing.
+    /// Preprocessing of rows before counting, such as packing.
     Prepare,
     Count,
     Sum,

@@ -32,8 +32,8 @@ impl fmt::Display for Version {
 
 /// Whether the driver's library is installed, regardless of GPUs; faster than [`find()`].
 pub fn has_driver() -> bool {
-    // The driver for Linux has these of the 34 names that `cudarc` tries, which takes half a millisecond.
-    // SAFETY: runs the initialisers of the library that the system's loader finds under this name: the driver that the administrator installed.
+    // The driver's names on Linux; `cudarc` tries 34 names, which takes half a millisecond. SAFETY: runs the initialisers of the library that the
+    // system's loader finds under this name: the driver that the administrator installed.
     let load = |name| unsafe { Library::new(name) };
     static PRESENT: OnceLock<bool> = OnceLock::new();
     *PRESENT.get_or_init(|| ["libcuda.so", "libcuda.so.1"].into_iter().any(|name| load(name).is_ok()))

@@ -1,5 +1,5 @@
-//! An opened GPU: its context, streams, loaded kernels, and its arena. Any thread may use it, one at a time. Only the arena is allocated here; what
-//! the context, driver and other programs hold is reported apart.
+//! An opened GPU: its context, streams, loaded kernels, and its arena. Any thread may use it, one at a time. Only the arena is allocated here; memory
+//! of the context, the driver and other programs is reported separately.
 
 mod clock;
 mod engine;
@@ -27,7 +27,7 @@ use module::Module;
 #[derive(Debug)]
 pub struct Gpu {
     // Fields drop in this order: first what needs the streams, then the streams; the context last.
-    /// Without bytes before [`Self::reserve`].
+    /// Empty before [`Self::reserve`].
     arena: Arena,
     staging: StagingBuffers,
     /// For reads of a few bytes; allocated by the first one.

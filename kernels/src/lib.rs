@@ -1,6 +1,6 @@
-//! Counting on GPUs: implements the interface of `trimill-counting`, and knows nothing of the pipeline.
+//! Counting on GPUs: implements the interface of `trimill-counting`, and does not depend on the pipeline.
 //!
-//! [`find()`] lists this machine's GPUs, or says in a typed reason why there is none. It must be called before any other use of the driver, since
+//! [`find()`] lists this machine's GPUs, or returns a typed reason why there is none. It must be called before any other use of the driver, since
 //! calls into a missing library panic; [`Gpu::open`] does so itself. [`Gpu::reserve`] allocates the budget's memory. A [`CountingMethod`] ([`Lstc`],
 //! [`Packed`], or another crate's) then begins a [`trimill_counting::PartitionCounter`], which takes runs of resident rows and then row blocks.
 //!

@@ -22,9 +22,9 @@ pub trait CountingMethod: Debug + Send {
         false
     }
 
-    /// Begins a partition in the engine's arena; counters of vertices are in the memory of [`Engine::counters`]. Errors:
-    /// [`crate::GpuError::Budget`] when the arena is too small; [`crate::GpuError::Shape`]: the method does not count such a partition,
-    /// share or detail; [`crate::GpuError::TooLarge`], [`crate::GpuError::Section`]: such sizes; what the device fails with.
+    /// Begins a partition in the engine's arena; counters of vertices are in the memory of [`Engine::counters`]. Errors: [`crate::GpuError::Budget`]
+    /// when the arena is too small; [`crate::GpuError::Shape`]: the method does not count such a partition, share or detail;
+    /// [`crate::GpuError::TooLarge`], [`crate::GpuError::Section`]: invalid sizes; errors of the device.
     fn begin<'g>(
         &self,
         engine: &'g mut dyn Engine,

@@ -3,11 +3,11 @@
 //!
 //! Input: a partition's resident section and its row blocks, ascending. Output: the triangles whose corner of largest number is local.
 //!
-//! Successors are packed on the device as they arrive, and only packed rows are kept. The resident section goes in steps through the two
-//! halves of the work space; row blocks through two slots, one copied while one is counted. The work space is the rest of the arena, up to
-//! what helps ([`preferred_bytes`]); in a smaller one, a row block is counted in pieces and batches (`packed/space.rs`), with owners'
-//! tables made once in each: two passes over the batch's words to assign the arcs to their owners, a list of owners, and three counting
-//! kernels. If no row has more than [`GROUP_WORDS`] words, arcs have no owners: these kernels end at once, and a fourth one counts.
+//! Successors are packed on the device as they arrive, and only packed rows are kept. The resident section goes in steps through the two halves of
+//! the work space; row blocks through two slots, one copied while one is counted. The work space is the rest of the arena, up to the useful size
+//! ([`preferred_bytes`]); if it is smaller, a row block is counted in pieces and batches (`packed/space.rs`), each of which makes its owners' tables
+//! once. A batch takes two passes over its words to assign arcs to owners, a list of owners, and three counting kernels. If no row has more than
+//! [`GROUP_WORDS`] words, arcs have no owners: these kernels end at once, and a fourth one counts.
 //!
 //! Device bytes: 4 per resident arc; 24 per local (place of its row 8, next successor 4, padding to the next chunk 12); two row blocks; a
 //! work space of at least 2 per arc, 4 per local, two row blocks and 64 KiB ([`FOOTPRINT`]); to count all at once 12 per arc and 40 per
@@ -54,7 +54,7 @@ const SLOTS: usize = 2;
 /// Events of the resident section's copies, between those of row blocks and of batches, of which up to [`RING`] each are enqueued ahead.
 const RESIDENT: TimedEvents = TimedEvents::of(RING);
 
-/// The events of the copies of runs, used alternately: two of [`RESIDENT`] that are for kernels, and otherwise unused.
+/// The events of the copies of runs, used alternately: the two kernel events of [`RESIDENT`], which are otherwise unused.
 const COPIED: [Event; 2] = [RESIDENT.kernel, RESIDENT.counted];
 
 const fn of_row_block(row_block: usize) -> TimedEvents {
@@ -185,7 +185,7 @@ struct PackedCounter<'g> {
     into: Option<ArcBounds>,
     /// An upper bound of the resident arcs into the current row block, for which the work space has room; the tighter, the fewer pieces.
     arcs_into: u64,
-    /// Whether the device counted `into`, in rows that it unpacked, and the counts are still there.
+    /// Whether the device counted `into` while it unpacked rows, and still holds the counts.
     binned: bool,
     vertices: Option<VertexCounters>,
     edges: Option<EdgeCounters>,

@@ -10,7 +10,7 @@ pub struct SourceFile {
 #[derive(Debug, Clone, Copy)]
 pub struct CudaSource {
     pub name: &'static str,
-    /// In the order in which they are compiled as one.
+    /// The parts, in the order in which they are concatenated and compiled.
     pub parts: &'static [SourceFile],
     /// The archive of its crate's compiled sources ([`crate::images`]).
     pub images: &'static [u8],

@@ -1,6 +1,6 @@
-//! Page-locked host memory, through which pageable bytes are copied to the device and from it: the device copies at full speed only from and to such
-//! memory. Threads fill or empty one of a few buffers while the device copies from or to another; an event says when a buffer's last copy is done.
-//! The memory is not write-combined, as reading that is very slow.
+//! Page-locked host memory for copies of pageable bytes to and from the device, which copies at full speed only with such memory. Threads fill or
+//! empty one of a few buffers while the device copies from or to another; an event says when a buffer's last copy is done. The memory is not
+//! write-combined, as reading that is very slow.
 
 use std::collections::VecDeque;
 use std::ffi::c_void;

@@ -26,10 +26,10 @@ const THREADS: u32 = 256;
 
 const BLOCKS: u64 = 16;
 
-/// The threads that look for an edge's triangles together.
+/// Threads that search together for the triangles of an edge.
 const WARP: u32 = 32;
 
-/// Warps that look for triangles at once, per multiprocessor; and the most for one edge.
+/// Warps per multiprocessor that search for triangles at once; also the most warps for one edge.
 const WARPS: u64 = 32;
 const MOST_PARTS: u64 = 64;
 
@@ -82,7 +82,7 @@ unsafe impl Zeroable for PeeledGraph {}
 // SAFETY: as above.
 unsafe impl Pod for PeeledGraph {}
 
-/// The edges that are left, on a device.
+/// The remaining edges, on a device.
 pub struct PeelingDevice<'e> {
     /// Dropped first, so that no kernel uses `far` any more.
     space: PrepareSpace<'e>,
@@ -90,7 +90,7 @@ pub struct PeelingDevice<'e> {
     /// The pieces that are in host memory.
     far: Vec<HostWords>,
     bound: u64,
-    /// The range of the edges that fall in the next round, in the list of all that fell.
+    /// The range of the edges to remove in the next round, in the list of removed edges.
     falling: [u64; 2],
     fetching: u64,
     /// The most falling edges that are sorted at a time, and the memory for it.
@@ -218,7 +218,7 @@ impl<'e> PeelingDevice<'e> {
         self.for_each("reset_rows", self.graph.vertices, THREADS, &[])
     }
 
-    /// Takes the triangles of the falling edges, some edges at a time, with their rows fetched into the cache.
+    /// Removes the triangles of the falling edges, some edges at a time, after fetching their rows into the cache.
     fn take_fetched(&mut self, [from, to]: [u64; 2], level: u64) -> GpuResult<()> {
         let (mut from, room) = (from, self.graph.room);
         while from < to {
@@ -253,7 +253,7 @@ impl<'e> PeelingDevice<'e> {
     }
 
     fn take(&mut self, [from, to]: [u64; 2], level: u64) -> GpuResult<()> {
-        // If few edges fall, their rows are divided among warps; otherwise all would wait for the longest row.
+        // If few edges fall, their rows are divided among warps; else all would wait for the longest row.
         let warps = WARPS * u64::from(self.space.engine.processors());
         let parts = (warps / (to - from)).clamp(1, MOST_PARTS);
         let threads = u64::from(WARP) * parts * (to - from);

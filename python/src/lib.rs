@@ -88,7 +88,7 @@ mod _native {
         Options::setting_names().collect()
     }
 
-    /// Runs METIS: what a process that a count started for it calls.
+    /// Runs METIS, in the child process that a count starts for it.
     #[pyfunction]
     fn metis_child(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<()> {
         trimill::metis_child(arguments).map_err(|error| raised(py, &error))

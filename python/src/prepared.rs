@@ -78,7 +78,7 @@ impl PyPrepared {
         Ok((result, ids, PyArray1::from_vec(py, arrays.degrees), PyArray1::from_vec(py, arrays.triangles)))
     }
 
-    /// Counts the triangles on each edge or, with the setting `truss`, finds its trussness: the result, and arrays of both ends and this.
+    /// Counts the triangles on each edge or, with the setting `truss`, finds its trussness: the result, and arrays of both ends and these numbers.
     fn on_edges<'py>(
         &self,
         py: Python<'py>,

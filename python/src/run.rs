@@ -1,7 +1,7 @@
 //! Runs a count in a thread of its own, without the GIL.
 //!
-//! The calling thread looks every 50 ms whether a signal came or there is progress to show. After a signal the count is asked to stop, and
-//! the call returns once it has; a second signal does not wait for that, so a count that hangs in the system can be left.
+//! The calling thread checks every 50 ms for signals and for progress to show. After a signal the count is asked to stop, and the call returns once
+//! it has; a second signal does not wait for that, so a count that hangs in the system can be left.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -15,7 +15,7 @@ use trimill::{Control, Error, Observer, Result, Unit};
 use crate::error::raised;
 use crate::messages;
 
-/// How often signals and progress are looked at.
+/// The interval at which signals and progress are checked.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Bytes of the thread's stack, as a program's main thread has.

@@ -93,7 +93,7 @@ class Graph:
         unchanged = watched(graph) if follow else None
         prepared = Prepared(source_of(graph, source, target), settings, progress)
         self._followed = graph if follow and prepared.nodes.read else None
-        #: What was read last, and whether that is still so; set together, once it is prepared.
+        #: The graph that was read last, and a check whether it is still current; both are set once it is prepared.
         self._state = prepared, unchanged
 
     def _now(self) -> Prepared:
@@ -311,7 +311,7 @@ class Prepared:
 
     @property
     def transitivity(self) -> float:
-        # Both results have it; the one that is there already is used.
+        # Both results have it; use the one that is already there.
         return (self.table.result if "table" in self.__dict__ else self.counted).transitivity
 
     @cached_property

@@ -189,7 +189,7 @@ class Clustering(Record):
     if TYPE_CHECKING:
         #: The average of the local clustering coefficients over the vertices of degree 2 and more.
         average_clustering_of_degree_2: float
-        #: The average of them over all vertices with an edge; those of degree 1 have 0.
+        #: The average of the coefficients over all vertices with an edge; vertices of degree 1 have 0.
         average_clustering: float
         vertices_of_degree_2: int
         vertices_in_triangles: int

@@ -41,14 +41,14 @@ impl Bytes {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// As text, with the exact number where it is not that already: `1 byte`, `512.0 MiB (536870912 bytes)`.
+    /// As text, followed by the number of bytes unless the text states it: `1 byte`, `512.0 MiB (536870912 bytes)`.
     #[doc(hidden)]
     pub fn exactly(self) -> String {
         let exact = plural(self.0, "byte", "bytes");
         if self.0 < 1024 { exact } else { format!("{self} ({exact})") }
     }
 
-    /// The least size that is no smaller and that its text, which has one decimal, names: so that a floor which is shown is enough as a budget.
+    /// Rounded up to a size that its text, with one decimal, states exactly: a floor is then enough as a budget if it is typed as shown.
     #[must_use]
     pub fn rounded_up(self) -> Self {
         let bytes = u128::from(self.0);
@@ -115,10 +115,10 @@ impl AddAssign for Bytes {
 impl Sub for Bytes {
     type Output = Self;
 
-    /// As of integers: `other` must not be larger. [`Bytes::saturating_sub`] takes any.
+    /// As for integers, `other` must not be larger; [`Bytes::saturating_sub`] accepts any.
     ///
     /// # Panics
-    /// Where `other` is larger, in builds that check for overflow; others wrap.
+    /// If `other` is larger, in builds with overflow checks; other builds wrap.
     fn sub(self, other: Self) -> Self {
         Self(self.0 - other.0)
     }

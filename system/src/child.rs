@@ -24,7 +24,7 @@ const TAIL: u64 = 2048;
 /// The exit code after a SIGTERM: 128 + 15, as in shells.
 pub const TERMINATED: i32 = 143;
 
-/// How to run the program as a child that does one thing.
+/// How to run the program as a child for one task.
 #[derive(Debug, Clone)]
 pub struct Helper {
     pub program: PathBuf,
@@ -37,8 +37,8 @@ impl Helper {
         Self { program, arguments: vec!["metis-child".into()] }
     }
 
-    /// Starts a child that reads `input` and writes to `output` (none: kept with messages). A child that is dropped early is asked to end, and killed
-    /// after `grace`.
+    /// Starts a child that reads `input` and writes to `output` (`None`: kept with its messages). A child that is dropped early is asked to end, and
+    /// killed after `grace`.
     pub fn start(&self, input: Stdio, output: Option<Stdio>, grace: Duration) -> Result<ChildProcess> {
         let spawn = || -> io::Result<ChildProcess> {
             let messages = File::from(memfd_create("messages", MemfdFlags::CLOEXEC)?);

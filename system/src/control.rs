@@ -68,9 +68,7 @@ pub trait Observer: Send + Sync {
 pub enum Unit {
     /// Bytes read, written or sent.
     Bytes,
-    /// Arcs.
     Arcs,
-    /// Partitions.
     Partitions,
     /// Whole counts of a graph.
     Runs,
@@ -88,7 +86,7 @@ impl Observer for Silent {
     fn end(&self, _: u64) {}
 }
 
-/// A stop flag and an [`Observer`]; cheap to clone, shared by all threads of a job. A stop is for good, so each job needs one of its own.
+/// A stop flag and an [`Observer`]; cheap to clone, shared by all threads of a job. A stop cannot be undone, so each job needs its own.
 #[derive(Clone)]
 pub struct Control {
     stop: Arc<AtomicBool>,

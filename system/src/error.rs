@@ -221,7 +221,7 @@ impl Error {
     /// Writing `path` failed: the disk or the directory is at fault (exit code 3).
     pub fn write(path: impl AsRef<Path>, source: io::Error) -> Self {
         let mut error = Self::new(Kind::Resource, Some(path.as_ref()), "cannot be written");
-        // The directory of such a name is not the one whose disk is full.
+        // For a stream, the directory of its name is not on the disk that is full.
         let is_stream = |path: &Path| {
             [STDOUT, "/dev/stdout", "/dev/stderr"].iter().any(|name| path == Path::new(name))
                 || path.metadata().is_ok_and(|there| there.file_type().is_char_device())
@@ -279,7 +279,7 @@ impl Error {
         }
     }
 
-    /// Without what to do, where that is done already.
+    /// Removes the advice, if it has been followed already.
     #[must_use]
     pub fn unadvised(mut self) -> Self {
         self.0.advice = None;
@@ -300,10 +300,10 @@ impl Error {
         self
     }
 
-    /// `answer`, or the error of files that were not `written`, which keeps it for [`Self::answered`].
+    /// `answer`; if its files could not be `written`, their error, which keeps the answer for [`Self::answered`].
     ///
     /// # Errors
-    /// That error.
+    /// The error of `written`.
     pub fn answering<T: Any + Send + Sync>(written: Result<()>, answer: T) -> Result<T> {
         match written {
             Ok(()) => Ok(answer),
@@ -311,7 +311,7 @@ impl Error {
         }
     }
 
-    /// The value of `outcome`, or the answer of its error together with what failed after it.
+    /// The value of `outcome`, or the answer that its error keeps, together with that error.
     ///
     /// # Errors
     /// An error without such an answer.
@@ -376,7 +376,7 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {
-    /// What caused the system's error: that one itself is part of the text.
+    /// The cause of the system's error; the text includes the system's error itself.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         std::error::Error::source(self.0.source.as_ref()?)
     }

@@ -1,7 +1,7 @@
 //! The share of a job that is done, and the time left, from the seconds that its stages are expected to take. Input: [stages](ExpectedStage), as soon
 //! as a job knows what it will do, the tasks that begin, and the job's time so far. Output: a share between 0 and 1, and the time left. The current
 //! stage is extrapolated from its progress; later ones take their expected seconds, scaled by how much longer than expected earlier stages took. So
-//! both are right also on a machine that is half as fast in everything.
+//! both hold even on a machine that is half as fast in everything.
 
 use std::time::Duration;
 
@@ -25,8 +25,8 @@ impl ExpectedStage {
 /// From this share of a stage on, the rest is extrapolated from its time so far alone.
 const TELLING: f64 = 0.1;
 
-/// The share of a job that is done, for an [`Observer`](crate::control::Observer) that shows it: it hands on which stages are expected and which
-/// tasks begin, each with the time since the job began.
+/// The share of a job that is done, for an [`Observer`](crate::control::Observer) that shows it: it passes on the expected stages and each task that
+/// begins, with the time since the job began.
 #[derive(Debug, Default)]
 pub struct JobShare {
     stages: Vec<ExpectedStage>,
@@ -41,7 +41,7 @@ pub struct JobShare {
 }
 
 impl JobShare {
-    /// Expects these stages from now on (`elapsed`). Returns whether they are another job's: all earlier ones, or the first of these, had begun.
+    /// Expects these stages from now on (`elapsed`). Returns whether they are another job's, since all earlier ones or the first of these had begun.
     pub fn expect(&mut self, stages: &[ExpectedStage], elapsed: Duration) -> bool {
         let begun = self.current.map_or(&[][..], |current| &self.stages[..=current]);
         let again = stages.first().is_some_and(|first| begun.iter().any(|stage| stage.task == first.task));
@@ -55,7 +55,7 @@ impl JobShare {
         false
     }
 
-    /// A task begins after `elapsed`. Returns whether it begins another job, of which nothing is expected.
+    /// A task begins after `elapsed`. Returns whether it begins another job, whose stages are unknown.
     pub fn begin(&mut self, task: &str, elapsed: Duration) -> bool {
         let is_last = |place: usize| place + 1 == self.stages.len();
         let from = self.current.unwrap_or_default();
@@ -91,7 +91,7 @@ impl JobShare {
         self.before + current.map_or(0.0, of)
     }
 
-    /// The share of the job that is done, if `fraction` of the task that began last is done.
+    /// The completed share of the job, if `fraction` of the latest task is done.
     pub fn done(&mut self, task: &str, fraction: f64) -> f64 {
         let all = self.before + seconds(&self.stages);
         if all <= 0.0 {

@@ -1,4 +1,4 @@
-//! What this machine has, and how much memory the process took.
+//! The memory and processor of this machine, and the peak memory of the process.
 
 mod groups;
 
@@ -86,7 +86,7 @@ pub fn own_process() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files });
 }
 
-/// Resets [`peak_memory`] in the program's process, for each job of a batch. Elsewhere, or if not allowed, it is the whole process's: never smaller.
+/// Resets [`peak_memory`] in the program's process, for each job of a batch. In other processes, or if refused, the peak is never reset.
 pub fn reset_peak() {
     if RETURNS.load(Ordering::Relaxed) {
         let _ = fs::write("/proc/self/clear_refs", "5");

@@ -77,7 +77,7 @@ pub fn return_freed_memory() {
     }
 }
 
-/// Returns freed small blocks to the system, if large ones are returned. Else the heap is another program's, maybe large and slow to walk.
+/// Returns freed small blocks to the system, if large ones are. Otherwise the heap is another program's, perhaps large and slow to walk.
 pub fn trim_heap() {
     if !RETURNS.load(Ordering::Relaxed) {
         return;
@@ -150,7 +150,7 @@ pub fn prefetch_all<T>(values: &[T]) {
 const WORTH_LARGE_PAGES: usize = 4 << 20;
 
 /// `len` zeros, which take no memory before they are touched; in large pages if there are many. Ends the job by [`Error::no_memory`] if the system
-/// refuses, as with a limit of address space it may, although the budget allows it.
+/// refuses, which a limit of address space can cause even within the budget.
 pub fn zeros<T: Zeroable>(len: usize) -> Vec<T> {
     try_zeros(len).unwrap_or_else(|| Error::no_memory(Bytes::of::<T>(len as u64)))
 }

@@ -64,7 +64,7 @@ impl HostMemory {
         self.threads
     }
 
-    /// What arrays and buffers may take.
+    /// The bytes that arrays and buffers may take.
     pub fn usable(self) -> Bytes {
         let rest = self.budget.saturating_sub(self.program());
         Bytes(rest.get() / ALLOCATOR * (ALLOCATOR - 1))
@@ -79,7 +79,7 @@ impl HostMemory {
         self.budget.saturating_sub(with_allocator(held))
     }
 
-    /// What a stage with these needs has left for buffers. Errors: `Kind::Resource` below the floor, with the floor's parts.
+    /// The bytes that remain for the buffers of a stage with these needs. Errors: `Kind::Resource` below the floor, with the floor's parts.
     pub fn left(self, needs: &Needs) -> Result<Bytes> {
         match self.usable() >= needs.total() {
             true => Ok(self.usable().saturating_sub(needs.arrays())),
@@ -174,11 +174,10 @@ impl Needs {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct HostFloor {
-    /// The stage.
     pub stage: String,
     /// The budget.
     pub bytes: Bytes,
-    /// What it is made of.
+    /// The parts that add up to it.
     pub parts: Vec<FloorPart>,
 }
 
@@ -190,7 +189,7 @@ impl HostFloor {
     }
 }
 
-/// What takes a part of a budget.
+/// One consumer of a budget.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FloorPart {

@@ -125,7 +125,7 @@ mod tests {
             let (mut written, held, most) = (Vec::new(), AtomicU64::new(0), AtomicU64::new(0));
             let make = |chunk: u64, buffer: &mut Vec<u64>| {
                 most.fetch_max(held.fetch_add(1, Relaxed) + 1, Relaxed);
-                // Some take longer than later ones.
+                // Some chunks take longer than later ones.
                 if chunk.is_multiple_of(7) {
                     std::thread::sleep(Duration::from_micros(300));
                 }

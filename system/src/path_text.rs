@@ -1,4 +1,4 @@
-//! Paths as JSON. A path is bytes, and JSON is text: records keep the bytes, reports show text, with U+FFFD for bytes that are no UTF-8.
+//! Paths as JSON. A path is bytes, JSON is text: records keep the bytes; reports show text, with U+FFFD for bytes that are not UTF-8.
 
 use std::path::{Path, PathBuf};
 

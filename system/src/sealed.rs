@@ -1,6 +1,6 @@
 //! JSON files that end with their own checksum. Input: a value whose JSON is an object. Output: its text, indented, whose last field `checksum` is
-//! the xxh3-64 of the text with 16 zeros in place of its digits; and the value back, if no byte was changed. 128-bit numbers stay exact, as the text
-//! does not go through a generic JSON value.
+//! the xxh3-64 of the text with 16 zeros in place of its digits; and, from that text, the value, if no byte was changed. 128-bit numbers stay exact,
+//! as the text does not go through a generic JSON value.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

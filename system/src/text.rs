@@ -41,7 +41,7 @@ pub fn plural(many: impl Display, one: &str, more: &str) -> String {
     many + " " + word
 }
 
-/// The first `most` of some names, and how many more there are.
+/// The first `most` names as a list, and the number of further ones.
 pub fn listed(names: impl ExactSizeIterator<Item = String>, most: usize) -> String {
     let more = names.len().saturating_sub(most);
     let mut listed: Vec<String> = names.take(most).collect();

@@ -65,7 +65,7 @@ pub fn pool(threads: Option<NonZeroUsize>) -> Result<JobPool> {
     Ok(JobPool { pool: Arc::new(pool), process })
 }
 
-/// A pool for a thread that works beside the current one, if that is not `pool`: the only thread of a pool cannot wait for what runs there.
+/// A second pool for concurrent work, if the current thread is the only one of `pool`: it could not wait for work that only it can run.
 pub fn beside(pool: &ThreadPool) -> Result<Option<JobPool>> {
     let is_only_thread = pool.current_num_threads() == 1 && pool.current_thread_index().is_some();
     is_only_thread.then(|| self::pool(NonZeroUsize::new(1))).transpose()

@@ -1,4 +1,4 @@
-//! What a job's threads and devices did when: the timeline of its report and its trace.
+//! When a job's threads and devices did which work: the timeline of its report and its trace.
 //!
 //! Input: the beginning and end of pieces of work, which threads record as they end them, and times that a GPU measured. Output:
 //! [`Timeline`], tracks of spans. Nothing is recorded unless the job asks for it ([`Control::recorded_if`](crate::control::Control)). A
@@ -89,15 +89,14 @@ pub struct Span {
     pub start: f64,
     /// From its beginning to its end.
     pub seconds: f64,
-    /// The time of the spans that it was joined from, added up: less than `seconds` if there were gaps between them.
+    /// The sum of the times of the joined spans: less than `seconds` if there were gaps between them.
     pub busy: f64,
     /// The bytes that it handled, where they are known.
     pub bytes: Option<Bytes>,
-    /// The partition.
     pub partition: Option<u32>,
-    /// Whether nothing was done but waiting.
+    /// Whether the thread or device only waited.
     pub waiting: bool,
-    /// How many it was joined from; 1: it is as it was recorded.
+    /// The number of recorded spans that were joined into it.
     pub merged: u32,
 }
 

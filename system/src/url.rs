@@ -30,7 +30,7 @@ pub fn public(path: &Path) -> Cow<'_, Path> {
     let named = named.split(['?', '#']).next().unwrap_or_default();
     let (authority, path) = named.split_at(named.find(['/', '\\']).unwrap_or(named.len()));
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    // A password may contain one of the characters above; then `host` is none.
+    // If a password contains one of the characters above, `host` is a part of it and no valid host.
     let shown =
         if is_host(host) { format!("{scheme}://{slashes}{host}{path}") } else { format!("{scheme}://{HIDDEN}") };
     Cow::Owned(shown.into())

@@ -1,4 +1,4 @@
-//! Whole numbers in settings: `8`, or `8.0`, which a JSON schema cannot tell from it, so the program accepts both.
+//! Whole numbers in settings: `8` or `8.0`; both are accepted, since a JSON schema cannot distinguish them.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -38,7 +38,7 @@ impl<'a> NumberSequence<'a> {
     /// Decodes all numbers into `into`, of their length. Errors: a number of more than 32 bits; `into` is then not valid.
     pub fn decode(&self, into: &mut [u32]) -> Result<(), Wrong> {
         assert!(into.len() == self.many, "room for all numbers");
-        // If few numbers have any bits, the others need not be looked at.
+        // If few numbers have any bits, the others are skipped.
         let good = if self.groups.first == 0 { decode_sparse(*self, into) } else { decode_each(*self, into) };
         if good { Ok(()) } else { Err(TOO_LONG) }
     }
@@ -68,10 +68,10 @@ const BITS_IN_WORD: u64 = 57;
 /// How many control words' numbers are decoded together.
 pub(crate) const WORDS: usize = 32;
 
-/// How many places of ones are found at a time; after a word's last one some are found that do not exist.
+/// How many positions of ones are found at a time; those beyond the last one of a word are meaningless.
 const STEP: usize = 8;
 
-/// Room for the places of all ones of [`WORDS`] words, and for some that do not exist ([`STEP`]).
+/// Room for the positions of all ones of [`WORDS`] words, and for meaningless ones ([`STEP`]).
 pub(crate) const FOUND: usize = 64 * WORDS + 64 + STEP;
 
 /// Decodes numbers that all have bits; returns whether all are valid.
@@ -84,8 +84,8 @@ fn decode_each(sequence: NumberSequence<'_>, into: &mut [u32]) -> bool {
     }
 }
 
-/// As [`decode_each`], with one or two numbers (`IN_WORD`) per word of data read; `None` if they do not fit a word. The positions of some
-/// ones are found first, then their numbers: so neither step waits for branches that depend on what is found.
+/// As [`decode_each`], with one or two numbers (`IN_WORD`) per word of data read; `None` if they do not fit a word. The positions of some ones are
+/// found first, then their numbers, so neither step has branches that depend on the data.
 #[inline(always)]
 fn decode_by<const IN_WORD: usize>(sequence: NumberSequence<'_>, into: &mut [u32]) -> Option<bool> {
     let (first, more) = (u64::from(sequence.groups.first), u64::from(sequence.groups.more));

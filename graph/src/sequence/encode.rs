@@ -62,7 +62,7 @@ struct BitWriter<'a> {
     control: &'a mut [u8],
     word: u64,
     bit: u32,
-    /// The data after the complete bytes, the bits still to be written, and how many these are.
+    /// The data not yet written, the pending bits, and their number.
     data: &'a mut [u8],
     waiting: u64,
     filled: u32,

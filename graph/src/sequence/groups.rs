@@ -5,7 +5,7 @@ pub(super) const NUMBER_BITS: u32 = u32::BITS;
 /// The most bits of a further group that writers use.
 pub(super) const MOST_MORE: u32 = 4;
 
-/// The most bits of all groups of a number: the last one has a bit of it.
+/// The most bits of all groups of a number: at least one bit of the number is in the last group.
 pub(super) const LONGEST: u64 = (NUMBER_BITS + MOST_MORE - 1) as u64;
 
 pub type Wrong = &'static str;
@@ -34,7 +34,7 @@ impl Groups {
         let many = longer[0] + u64::from(lengths[0]);
         let (mut best, mut least) = (Self { first: 0, more: 1 }, u64::MAX);
         for more in 1..=MOST_MORE {
-            // Further groups of all numbers: the first one for those longer than the first group, and those of numbers that go on.
+            // `further[first]`: further groups of all numbers: one for each longer than `first`, one for each longer than `first + more`, ...
             let mut further = longer;
             for first in (0..LENGTHS - more as usize).rev() {
                 further[first] += further[first + more as usize];

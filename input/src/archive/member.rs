@@ -19,7 +19,7 @@ use trimill_system::text::{listed, shown};
 
 const MOST_LISTED: usize = 8;
 
-/// First parts of the names of files that are about a graph.
+/// Prefixes of the names of files that describe a graph.
 const ABOUT: [&str; 9] =
     ["readme", "license", "licence", "copying", "citation", "citing", "changelog", "authors", "copyright"];
 

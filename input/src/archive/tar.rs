@@ -1,6 +1,6 @@
 //! The members of a tar archive, one after another. Input: the plain bytes of an archive, in order. Output: names, sizes and contents. Reads ustar,
 //! GNU and pax, with names and sizes from extension headers. Checks each header's checksum and the end mark, so a truncated archive is noticed. An
-//! archive is read to the end, so that one behind it is noticed. Memory: a header, and an extension of at most [`MOST_EXTENSION`] bytes.
+//! archive is read to the end, so that a second one behind it is noticed. Memory: a header, and an extension of at most [`MOST_EXTENSION`] bytes.
 
 use std::io::{BufRead, Read};
 use std::path::Path;

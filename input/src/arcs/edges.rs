@@ -52,8 +52,8 @@ pub trait EdgeSource: Send + Sync {
     /// Its own, of kind [`Data`](trimill_system::error::Kind::Data), for arcs that are wrong; those of `take`, which end the reading.
     fn read(&self, arcs: Range<u64>, take: &mut TakeArcs<'_>) -> Result<()>;
 
-    /// If arcs come in the order of their tails: how many have a tail of at most `tail`. To be given for all [`Self::vertices`] or for
-    /// none. If rows list every edge from both ends, without duplicates, preparing is faster.
+    /// If arcs come in the order of their tails: how many have a tail of at most `tail`. To be implemented for all [`Self::vertices`] or for none. If
+    /// rows list every edge from both ends, without duplicates, preparing is faster.
     fn row_end(&self, tail: u64) -> Option<u64> {
         let _ = tail;
         None

@@ -57,7 +57,7 @@ pub(super) struct BatchLayout {
 
 #[derive(Debug, Clone)]
 pub(super) struct EndBuffers {
-    /// The number of missing values, and the bitmap of those that are there.
+    /// The number of nulls, and the validity bitmap.
     pub(super) nulls: u64,
     pub(super) validity: Range<u64>,
     pub(super) values: Range<u64>,

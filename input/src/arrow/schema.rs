@@ -1,6 +1,6 @@
 //! Finds the two columns of an Arrow schema that hold the ends of arcs, and their place in record batches. A record batch lists a node for each
-//! field, also for nested ones, and as many buffers as the field's type has, in order. So the types before a column give its place. Only for fields
-//! of views the batch says how many buffers there are.
+//! field, also for nested ones, and as many buffers as the field's type has, in order. So the types before a column give its place. For fields of
+//! views, the batch states the number of buffers.
 
 use arrow_ipc::{Endianness, Field, Int, MetadataVersion, Schema, Type};
 
@@ -43,7 +43,7 @@ pub(super) enum ArrowValues {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ColumnPlace {
     pub(super) nodes: usize,
-    /// Without the buffers whose number the batch says.
+    /// Not counting the buffers of views, whose number the batch states.
     pub(super) buffers: usize,
     pub(super) views: usize,
 }

@@ -14,7 +14,7 @@ pub(super) struct BvChunk {
     /// The row where decoding begins: the first of [`Self::rows`], or an earlier one.
     pub(super) start: u64,
     pub(super) bits: Range<u64>,
-    /// The farthest that rows from `start` on refer back: this many rows are kept, not the properties' window, which may be far larger.
+    /// The largest distance of a reference from `start` on: so many rows are kept, not the properties' window, which may be far larger.
     pub(super) reach: u64,
     /// What is known of the at most `reach` rows before `start`, to which later rows may refer.
     pub(super) before: Before,

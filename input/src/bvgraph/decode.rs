@@ -114,7 +114,7 @@ const MORE_ARCS: u64 = 1 << 22;
 #[derive(Default)]
 struct RingLimit {
     longest: Vec<u64>,
-    /// How many arcs the sum of these may still grow by.
+    /// How many more arcs the rows of the ring may have in all.
     room: u64,
 }
 

@@ -1,4 +1,4 @@
-//! `NAME.offsets`, if there, gives the beginning of each row, so that threads need not wait for one that reads the stream. The file has the distances
+//! `NAME.offsets`, if it exists, gives the beginning of each row, so that threads need not wait for one that reads the stream. It has the distances
 //! between the beginnings of rows, and the end of the last one, in gamma code or one that the properties name, high bits first. Each decoded row must
 //! begin where the file says, and chunks cover all rows. A file that cannot belong to the stream is ignored.
 
@@ -52,7 +52,7 @@ pub(super) struct OffsetCuts<'a> {
 }
 
 impl<'a> OffsetCuts<'a> {
-    /// Cuts `bits` bits of `arcs` arcs. `None` if reference chains may be too long, the window too wide, or the first offset is not 0.
+    /// Cuts `bits` bits of `arcs` arcs. `None` if reference chains may be too long, if the window is too wide, or if the first offset is not 0.
     pub(super) fn new(offsets: &'a Offsets, encoding: &'a Encoding, bits: u64, arcs: u64) -> Option<Self> {
         let again = encoding.longest_chain?.checked_mul(encoding.window)?;
         if again.max(encoding.window) > AGAIN_ROWS {

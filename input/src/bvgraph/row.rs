@@ -1,6 +1,6 @@
 //! The encoding of a row. A row is its degree; the distance to an earlier row that it refers to (0: none); which blocks of that row's successors it
 //! copies; intervals of consecutive successors; and the distances between all others, the residuals. Every number is checked as it is read (against
-//! the arcs left, the copied row, the degree or the vertices), so a damaged stream is an error or another valid graph, and costs no more.
+//! the arcs left, the copied row, the degree or the vertices), so a damaged stream is an error or another valid graph, at no extra cost.
 
 use std::ops::Range;
 

@@ -13,7 +13,7 @@ use trimill_system::control::{Control, Unit};
 use trimill_system::parallel::{self, IdleValues};
 use trimill_system::{Error, Result};
 
-/// How many arcs are looked up in reverse before all are read.
+/// How many arcs are checked for their reverses before all are read.
 const SAMPLE: usize = 16;
 
 pub(super) struct BvGraphRows<'a, O> {
@@ -50,7 +50,7 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
         let task = control.task("header", Some(self.graph.file.bytes), Unit::Bytes);
         let mut all = BvChunks::<O>::of(self.graph, &task);
         let (mut chunks, mut lengths) = (Vec::new(), Vec::new());
-        // Called for an arc without its reverse; whether that rules the graph out, so that the rest need not be read.
+        // Called for an arc without its reverse; returns whether this rules the graph out, so that the rest need not be read.
         let gives_up = || {
             let _ = self.symmetry.set(Symmetry::Missing);
             !directed

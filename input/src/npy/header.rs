@@ -7,8 +7,8 @@
 //! | 2, from version 2.0 on 4 | the length of the text, little-endian |
 //! | | the text, padded with blanks: a dictionary of Python with the keys `descr`, `fortran_order` and `shape` |
 //!
-//! The text is Latin-1, from version 3.0 on UTF-8. It is read as JSON: of Python's syntax, NumPy writes only tuples, `True` and `False`, and
-//! commas before a closing bracket beside it; only names of records have escapes.
+//! The text is Latin-1, from version 3.0 on UTF-8. It is read as JSON: beyond JSON, NumPy writes only Python's tuples, `True` and `False`, and commas
+//! before a closing bracket; only names of records have escapes.
 
 use serde::Deserialize;
 use serde_json::Value;

@@ -42,7 +42,7 @@ pub(super) fn read(file: &InputFile) -> Result<ParquetMetaData> {
     // Lists and schema were checked, so decoding takes memory in proportion to the length.
     let metadata =
         ParquetMetaDataReader::decode_metadata(&bytes).map_err(|error| wrong(format!("damaged metadata ({error})")))?;
-    // Of files that were joined, only the last one's metadata is found, and its places then lead to the first one's data.
+    // In concatenated files only the last metadata is found, and its offsets then lead to data of the first file.
     let before = (at - length).saturating_sub(end_of_parts(&metadata));
     let mut joint = [0; 2 * PARQUET.len()];
     if before >= TAIL {

@@ -66,7 +66,7 @@ fn flat_leaf(schema: &SchemaDescriptor, field: usize) -> Option<usize> {
     is_flat.then_some(leaf)
 }
 
-/// Declared as text, or as nothing: some programs write text so. Whether it is UTF-8 is checked when it is read.
+/// Declared as text, or undeclared, as some programs write text. UTF-8 is checked when the text is read.
 fn is_text(column: &ColumnDescriptor) -> bool {
     match column.logical_type_ref() {
         Some(kind) => matches!(kind, LogicalType::String),

@@ -1,4 +1,4 @@
-//! The threads that talk to servers, apart from those that wait for the results.
+//! The threads that communicate with servers, separate from the threads that wait for results.
 
 use std::future::Future;
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use object_store::aws::AwsCredential;
 
 use trimill_system::{Error, Result};
 
-/// Keys of a profile that name another source for its keys.
+/// Settings of a profile that name another source of its credentials.
 const SOURCES: [&str; 6] =
     ["role_arn", "web_identity_token_file", "sso_session", "sso_start_url", "login_session", "credential_process"];
 
@@ -71,7 +71,7 @@ impl AwsProfile {
         of_s3.map(String::as_str).or_else(|| self.get("endpoint_url"))
     }
 
-    /// Its keys, if any. Errors: they come from elsewhere, or there is only one of the two.
+    /// Its access keys, if any. Errors: they come from another source, or only one of the two is set.
     pub(super) fn keys(&self) -> Result<Option<AwsCredential>> {
         let has_keys = |section: &&SectionValues| section.contains_key("aws_access_key_id");
         let found = self.sections().flatten().find(has_keys);

@@ -107,7 +107,7 @@ impl CountingMethod for GpuMethod {
         }
     }
 
-    /// The device bytes that it takes; options that are not set are chosen as for a device with enough memory.
+    /// The device bytes that it takes; unset options get the values for a device with enough memory.
     fn footprint(&self) -> Footprint {
         match self {
             Self::Polak(options) => polak::footprint(options),

@@ -2,13 +2,13 @@
 //!
 //! | method | lists | an edge is stored | sorted |
 //! | --- | --- | --- | --- |
-//! | `forward` (Schank, Wagner 2005) | a vector a vertex, and one that grows while counting | once | no |
-//! | `compact-forward` (Latapy 2008) | a vector a vertex | twice | yes |
-//! | `reverse-edge` | a vector a vertex | once, at its end of larger number | yes |
+//! | `forward` (Schank, Wagner 2005) | a vector per vertex, and one that grows while counting | once | no |
+//! | `compact-forward` (Latapy 2008) | a vector per vertex | twice | yes |
+//! | `reverse-edge` | a vector per vertex | once, at its end of larger number | yes |
 //! | `reverse-edge-serial` (in the paper 'serial CUDA') | the GPU's three arrays | once | yes |
 //!
 //! Input: rows in descending degree order; the resident section in one run. Output: the triangles whose corner of largest number is local.
-//! Intersections are merges, which the paper measured to be faster than binary search. The resident section stays in memory: the footprint has it.
+//! Intersections are merges, which the paper measured to be faster than binary search. The footprint includes the resident section.
 //!
 //! `forward` and `compact-forward` use neighbours of smaller and of larger number, so they count whole graphs only. The other two use
 //! only the rows of successors: they count partitions, and read the rows of proxies from the row block.

@@ -170,7 +170,7 @@ impl ArcsBefore {
         longest(range.start + 1, range.end, fits)
     }
 
-    /// The end of the longest batch from block `first` on, if there are `others` more owners.
+    /// The end of the longest batch from block `first` on that fits beside `others` further owners.
     pub(super) fn cut_batch(&self, first: u32, space: u64, piece: &BlockRange, others: u64) -> u32 {
         let fits = |end: u32| {
             let batch = self.batch(first, end, piece);

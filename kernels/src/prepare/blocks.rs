@@ -122,7 +122,7 @@ pub struct FileBlocks<'r, 'e> {
 }
 
 impl FileBlocks<'_, '_> {
-    /// A buffer of `words` words, to which copies are fastest.
+    /// A page-locked buffer of `words` words.
     pub fn buffer(&mut self, words: usize) -> GpuResult<HostWords> {
         self.work.engine.host_words(words)
     }

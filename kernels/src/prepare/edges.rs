@@ -17,7 +17,7 @@ pub(super) fn bits_below(end: u64) -> u32 {
     u64::BITS - end.saturating_sub(1).leading_zeros()
 }
 
-/// Takes arcs to the device. Those that its memory does not hold are sorted there in runs, which the host stores.
+/// Copies arcs to the device. If they exceed its memory, it sorts them in runs, which the host stores.
 pub struct DeviceArcs<'e> {
     work: PrepareSpace<'e>,
     at: u64,
@@ -55,7 +55,7 @@ impl<'e> DeviceArcs<'e> {
         self.runs.keys() + self.count
     }
 
-    /// A buffer of `arcs` arcs, from which copies are fastest. If `most` (at least one) are made and in use, waits for the oldest copy.
+    /// A page-locked buffer of `arcs` arcs. If `most` (at least one) such buffers are in use, waits for the oldest copy.
     pub fn buffer(&mut self, arcs: usize, most: usize) -> GpuResult<HostWords> {
         if self.made >= most.min(COPIED)
             && let Some((event, _)) = self.work.copied.front()
@@ -206,7 +206,7 @@ pub(super) fn each_range(
     Ok(())
 }
 
-/// Where edges are, and later rows in rank order.
+/// Where the edges, and later the rows in rank order, are stored.
 pub(super) enum EdgePlace {
     /// On the device, sorted: edges as `min << bits | max`; and `bytes` bytes of free memory.
     Device { buffers: SortBuffers, bytes: u64 },

@@ -17,7 +17,7 @@ use crate::error::{GpuError, GpuResult};
 /// The most words of the host's buffer, through whose two halves the bytes of runs move.
 const BUFFER: usize = 8 << 20;
 
-/// Bytes for any encoded block of [`RUN_BLOCK`] keys, with the places of its parts and its end.
+/// Bytes that hold any encoded block of [`RUN_BLOCK`] keys, with the places of its parts and its end.
 const LEAST: u64 = (RUN_BLOCK / RUN_KEYS * (RUN_SPACE + 8)) as u64 + 512;
 
 /// Words beside the bytes of encoded blocks and a place for each: the end of the last block, and what is read beyond the end.

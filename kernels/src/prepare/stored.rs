@@ -135,7 +135,7 @@ impl RunThreads {
         pool.map(Self).map_err(|e| GpuError::Store { reason: e.to_string() })
     }
 
-    /// Does all of `works`. A new thread waits for them: a waiting thread of a pool might run another task, which waits for a lock of the caller.
+    /// Runs all of `works`, and waits in a new thread: a waiting pool thread might run another task, which waits for a lock of the caller.
     fn each<W: FnOnce() -> io::Result<()> + Send>(&self, works: impl Iterator<Item = W>) -> GpuResult<()> {
         let works: Vec<W> = works.collect();
         let all = move || self.0.install(|| works.into_par_iter().try_for_each(|work| work()));

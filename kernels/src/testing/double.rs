@@ -53,7 +53,7 @@ const MARGIN: usize = 512;
 pub struct Double {
     memory: Vec<u64>,
     layout: ArenaLayout,
-    /// Bytes of the scratch piece, and of the one for counters.
+    /// Bytes of the scratch piece, and of the piece for counters.
     apart: [u64; 2],
     streams: Vec<VecDeque<Command>>,
     /// How often each event was recorded: by the host, and in its stream.
@@ -122,7 +122,7 @@ impl Double {
         }
     }
 
-    /// Executes the next command of a stream. `false`: there is none, or it waits.
+    /// Executes the next command of a stream. Returns `false` if there is none, or if it waits.
     fn step(&mut self, stream: usize) -> bool {
         let commands = &mut self.streams[stream];
         if let Some(Command::Wait { event, time }) = commands.front()

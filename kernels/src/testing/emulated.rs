@@ -85,7 +85,7 @@ fn compile(source: &CudaSource) -> Vec<u8> {
 /// Addresses among the parameters must be of memory that the kernel may access as it does.
 pub(super) unsafe fn run(grid: Grid, kernel: Kernel, parameters: &[Vec<u8>]) {
     let name = CString::new(kernel.name).unwrap();
-    // Copied to words, for their alignment.
+    // Copied to words, so that they are aligned.
     let words: Vec<Vec<u64>> = parameters
         .iter()
         .map(|bytes| {

@@ -24,7 +24,6 @@ pub struct Partition {
     /// The row of each number, locals' and proxies'.
     pub rows: Vec<Vec<u32>>,
     pub local: Vec<bool>,
-    /// The locals' numbers.
     numbers: Vec<u32>,
 }
 
@@ -176,12 +175,10 @@ impl Partition {
         made
     }
 
-    /// The resident section.
     pub fn resident(&self) -> Resident {
         self.runs(usize::MAX / 2).remove(0)
     }
 
-    /// The resident section in runs of `rows` rows.
     pub fn runs(&self, rows: usize) -> Vec<Resident> {
         let run = |numbers: &[u32]| {
             let (offsets, successors) = self.rows_of(numbers.iter().copied());
@@ -309,7 +306,6 @@ impl Partition {
     }
 }
 
-/// The ranges that end at `cuts` and at `end`.
 fn ranges(cuts: &[u32], end: u32) -> impl Iterator<Item = Range<u32>> {
     let mut ends = cuts.to_vec();
     ends.push(end);

@@ -1,7 +1,7 @@
 //! Which pieces of a peeled graph are on the device; the others are in page-locked host memory, which kernels access over the bus. Values, which all
-//! threads change at random places, and all arrays of the size of the vertices are always on the device. Rows of neighbours come next, then the edges
-//! to these, which are read only where a triangle is found. If not all neighbours fit, half of the remaining memory has those of the first vertices,
-//! the longest and most searched rows; 7/16 cache the rows of falling edges; 1/16 is for sorting these edges by their longer row.
+//! threads change at random places, and all arrays of the size of the vertices are always on the device. Next come the rows of neighbours, then the
+//! edge numbers of neighbours, which are read only where a triangle is found. If not all neighbours fit, half of the remaining memory has the rows of
+//! the first vertices, the longest and most searched; 7/16 cache rows of falling edges; 1/16 is for sorting these edges by their longer row.
 
 use super::constants::{COUNTS, TAIL_STEP};
 use crate::arena::{ALIGNMENT, padded};

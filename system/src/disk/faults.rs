@@ -4,15 +4,15 @@
 //!
 //! | value | what happens, and when |
 //! | --- | --- |
-//! | `write:N` | of the N-th write, half is done, then the disk is full |
-//! | `kill:N` | of the N-th write, half is done, then the process is killed (SIGKILL) |
-//! | `panic:N` | of the N-th write, half is done, then the thread panics |
+//! | `write:N` | half of the N-th write is done, then the disk is full |
+//! | `kill:N` | half of the N-th write is done, then the process is killed (SIGKILL) |
+//! | `panic:N` | half of the N-th write is done, then the thread panics |
 //! | `term:N` | at the N-th write the process gets SIGTERM, and the write goes on |
 //! | `read:N` | the N-th read fails, as on a broken disk |
 //! | `read-panic:N` | at the N-th read the thread panics |
 //! | `read-stop:N` | at the N-th read the process stops (SIGSTOP), until SIGCONT |
-//! | `damage:N` | of the N-th read of what the program wrote itself, a bit in the middle is another one |
-//! | `device:N` | the N-th call of a device fails, as of one that is lost |
+//! | `damage:N` | a bit in the middle of the N-th read of data that the program wrote is flipped |
+//! | `device:N` | the N-th call of a device fails as if the device were lost |
 //! | `device-panic:N` | at the N-th call of a device the thread panics |
 //! | `device-stop:N` | at the N-th call of a device the process stops (SIGSTOP), until SIGCONT |
 //! | `thread:N` | the N-th thread, or pool of threads, cannot be started |

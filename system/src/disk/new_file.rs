@@ -87,7 +87,7 @@ impl NewFile {
     pub fn persist(self, to: &Path) -> Result<()> {
         let (lock, path) = self.file.into_parts();
         step(|| path.persist(to).map_err(|e| e.error)).map_err(|e| Error::write(to, e))?;
-        // Only now, as the name is no longer a temporary one that a sweep removes.
+        // Unlocked only now: the name is final, so no sweep removes the file.
         drop(lock);
         Ok(())
     }

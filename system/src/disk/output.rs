@@ -50,7 +50,7 @@ fn beside(to: &Path, path: &Path, mode: u32) -> Result<NewFile> {
     Ok(NewFile::create(dir, ".trimill-", mode).map_err(|error| error.at(path))?.known_as(path))
 }
 
-/// Where the chain of links from `path` ends; nothing is there yet.
+/// Where the chain of links from `path` ends; that file does not exist yet.
 pub fn end_of_links(path: &Path) -> PathBuf {
     let mut end = path.to_path_buf();
     for _ in 0..MOST_LINKS {
@@ -62,7 +62,7 @@ pub fn end_of_links(path: &Path) -> PathBuf {
     end
 }
 
-/// What is open as standard output or standard error, if that is this file.
+/// Standard output or standard error, if this file is open as one of them.
 fn standard(found: &Metadata) -> Option<io::Result<OwnedFd>> {
     let same =
         |open: &BorrowedFd<'_>| fstat(open).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == (found.dev(), found.ino()));
@@ -115,8 +115,8 @@ impl Output {
         }
     }
 
-    /// Gives new files that belong together their final names, and replaces files only if `force`. If one of them cannot have its name, those
-    /// that have theirs are removed: a part of a set is of no use, and the next start would refuse to replace it.
+    /// Gives new files that belong together their final names, and replaces files only if `force`. If one of them cannot be renamed, those already
+    /// renamed are removed: an incomplete set is useless, and the next start would refuse to replace it.
     pub fn finish_together(outputs: impl IntoIterator<Item = Self>, force: bool) -> Result<()> {
         let mut renamed: Vec<PathBuf> = Vec::new();
         for output in outputs {
@@ -131,7 +131,7 @@ impl Output {
         Ok(())
     }
 
-    /// Gives a new file its final name, and replaces a file only if `force`. Returns whether it could have the name.
+    /// Gives a new file its final name, and replaces a file only if `force`. Returns `false` if the name was taken.
     pub fn finish(self, force: bool) -> Result<bool> {
         match self.sink {
             OutputSink::New(file, to) if force => file.persist(&to).map(|()| true),
@@ -171,7 +171,7 @@ impl Write for Output {
 pub fn check_output(path: &Path) -> Result<()> {
     match file_of_output(path)? {
         Some(to) => beside(&to, path, super::PRIVATE).map(drop),
-        // Standard output is open already, whoever may open its file.
+        // Standard output is already open, even if this user may not open its file.
         None if path.is_file() => Ok(()),
         None => access(path, Access::WRITE_OK).map_err(|e| Error::write(path, e.into())),
     }

@@ -148,7 +148,7 @@ impl Overflow {
         self.read(waiting, 0..waiting.length() as usize)
     }
 
-    /// All bytes of `waiting`, which need not stay in the file.
+    /// All bytes of `waiting`, which the file need not keep afterwards.
     pub fn take(&self, waiting: WaitingBytes) -> Result<Box<[u8]>> {
         match waiting {
             WaitingBytes::Memory(bytes) => Ok(bytes),

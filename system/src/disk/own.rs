@@ -52,7 +52,7 @@ pub fn open_plain_to_write(path: &Path) -> io::Result<Option<File>> {
     opened(File::options().read(true).write(true), path, Metadata::is_file)
 }
 
-/// The mode of a new file in `dir`, before the umask: who may not read the folder may not read the file either.
+/// The mode of a new file in `dir`, before the umask: users who may not read the folder may not read the file either.
 pub fn mode_in(dir: &Path) -> u32 {
     dir.metadata().map_or(PRIVATE, |metadata| metadata.mode() & SHARED)
 }

@@ -15,11 +15,10 @@ use crate::free_disk::free_disk;
 pub struct DiskNeed {
     /// For messages: `the graph file`.
     pub what: String,
-    /// The directory.
     pub directory: PathBuf,
-    /// The bytes that it takes at least. All that a job needs of a disk is there at the same time.
+    /// The fewest bytes that it takes. All needs of a job are on the disk at the same time.
     pub least_bytes: Bytes,
-    /// The bytes that it takes at most.
+    /// The most bytes that it takes.
     pub most_bytes: Bytes,
     /// The option that names another directory.
     pub option: String,
@@ -31,9 +30,9 @@ pub struct DiskNeed {
 pub struct DiskNeeds {
     /// The free space for unprivileged users.
     pub free_bytes: Bytes,
-    /// The bytes of all `needs` at least.
+    /// The fewest bytes of all `needs`.
     pub least_bytes: Bytes,
-    /// The bytes of all `needs` at most.
+    /// The most bytes of all `needs`.
     pub most_bytes: Bytes,
     /// What will be written there.
     pub needs: Vec<DiskNeed>,
@@ -115,7 +114,7 @@ impl DiskNeeds {
     }
 }
 
-/// Of the `needs` that take anything: the directory that takes most, what they are for, and their options.
+/// The directory with the largest need, and the purposes and options of all `needs` that take any bytes.
 fn named(needs: &[DiskNeed], bytes: impl Fn(&DiskNeed) -> Bytes) -> (&Path, String, String) {
     let taken: Vec<&DiskNeed> = needs.iter().filter(|need| bytes(need) > Bytes::ZERO).collect();
     let dir = taken.iter().max_by_key(|need| bytes(need)).map_or(Path::new(""), |need| &*need.directory);

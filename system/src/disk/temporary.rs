@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::step;
 use crate::error::{Error, Result};
 
-/// How the names of temporary files and directories begin. One of another name would stay if its process is killed.
+/// How the names of temporary files and directories begin. With another prefix, they would stay after a kill.
 const PREFIXES: [&str; 3] = ["trimill-", ".trimill-", ".part-"];
 
 /// A new directory, removed with its contents on drop.
@@ -51,7 +51,7 @@ impl TemporaryDir {
     }
 }
 
-/// Locks what was made at `path`, if its file system can lock. Returns whether another process has removed it before that, or is about to.
+/// Locks what was made at `path`, if its file system can lock. Returns whether another process removed it first, or is about to.
 pub(super) fn is_lost(file: &File, path: &Path) -> bool {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         // Names are random, so nothing else has this one: if it exists, it was not removed before it was locked.

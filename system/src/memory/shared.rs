@@ -1,4 +1,4 @@
-//! A memory budget that threads share, and what they take of it.
+//! A memory budget that threads share, and the memory that each takes from it.
 
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -45,7 +45,7 @@ impl TakenMemory {
         self.bytes
     }
 
-    /// Gives back what is above `bytes`, or takes what is missing, as far as it is free.
+    /// Shrinks or grows the taken memory to `bytes`; grows it only by free memory.
     pub fn resize(&mut self, bytes: Bytes) {
         let (free, changed) = &*self.budget.free;
         let mut free = lock(free);

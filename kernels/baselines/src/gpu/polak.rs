@@ -1,18 +1,18 @@
-//! Method `polak`: A. Polak, 'Counting Triangles in Large Graphs on GPU' (2015), the forward algorithm with a thread an edge.
+//! Method `polak`: A. Polak, 'Counting Triangles in Large Graphs on GPU' (2015), the forward algorithm with one thread per edge.
 //!
 //! Input: the edge array, each edge in both directions. The eight steps of section 3.2:
 //!
 //! 1. copy the edge array; 2. the largest vertex; 3. sort the edges as 64-bit integers; 4. the node array; 5. mark backward edges, from
 //!    higher degree to lower; 6. drop them; 7. unzip to a structure of arrays; 8. the node array again.
 //!
-//! Then the kernel of section 3.3, which reads one value a step (3.4.3), with 8 blocks a multiprocessor, by default of 64 threads; and a sum.
+//! Then the kernel of section 3.3, which reads one value per step (3.4.3), with 8 blocks per multiprocessor, by default of 64 threads; and a sum.
 //!
-//! Choices where the paper is silent or its libraries are not used: the sort is a radix sort, 8 bits a pass, lowest first (Thrust's is
-//! a radix sort, too); edges are removed by counting those kept in each tile, a scan, and a move. The high half of a sorted key is the
-//! vertex whose list the edge is in, which is the paper's 'second vertex'. Vertices are numbered in descending degree order, as in the
-//! rest of this program, not by the input's ids. With [`PolakOptions::on_cpu`] (3.4.5) backward edges never reach the device: the host drops
-//! them when it orients the graph; steps 2, 5 and 6 are not needed, and the others have half the work. With several devices, each
-//! does the whole preparation and counts a share of the edges ([`EdgeShare`]); the paper prepares on one device and copies.
+//! Choices where the paper is silent or its libraries are not used: the sort is a radix sort, 8 bits per pass, lowest first (Thrust's is a radix
+//! sort, too); edges are removed by counting those kept in each tile, a scan, and a move. The high half of a sorted key is the vertex whose list the
+//! edge is in, which is the paper's 'second vertex'. Vertices are numbered in descending degree order, as in the rest of this program, not by the
+//! input's ids. With [`PolakOptions::on_cpu`] (3.4.5) backward edges never reach the device: the host drops them when it orients the graph; steps 2,
+//! 5 and 6 are not needed, and the others have half the work. With several devices, each does the whole preparation and counts a share of the edges
+//! ([`EdgeShare`]); the paper prepares on one device and copies.
 //!
 //! Whole graphs only. Device bytes, for `m` edges and `n` vertices: about `33 m + 4 n`, or `16.5 m + 4 n` where the CPU prepares:
 //! the two buffers of the sort, and its counts. `O(m^1.5)` time; lists of fewer than 2^32 entries.
@@ -49,7 +49,7 @@ const MAX_BLOCKS: u64 = 512;
 /// The most counting threads, more than any existing device runs; bounds the bytes of their results.
 const MOST_THREADS: u64 = 1 << 19;
 
-/// Bytes that it takes for any graph.
+/// Bytes that do not depend on the graph.
 const FIXED: u64 = 8 * MOST_THREADS + SUM_BYTES;
 
 pub(super) struct PolakLayout {

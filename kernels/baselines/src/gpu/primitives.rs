@@ -104,8 +104,8 @@ pub(super) struct KeyList {
     pub(super) len: u64,
 }
 
-/// Sorts 64-bit keys made of two vertices below `vertices`, 8 bits a pass, the lowest first: `O(len)` for each pass. Digits that are
-/// zero in every key are skipped. Passes alternate between the two buffers; the list that is returned says where the keys are.
+/// Sorts 64-bit keys made of two vertices below `vertices`, 8 bits per pass, the lowest first: `O(len)` for each pass. Digits that are zero in every
+/// key are skipped. Passes alternate between the two buffers; the returned list says where the keys are.
 pub(super) fn sort(machine: &mut BaselineDevice<'_>, list: KeyList, vertices: u64, scratch: u64) -> GpuResult<KeyList> {
     let KeyList { keys: mut from, other: mut to, len } = list;
     check_length(len)?;

@@ -43,7 +43,7 @@ impl Default for RadixBinningOptions {
     }
 }
 
-/// Bytes that it takes for any graph: those of the smallest batch, with its tiles.
+/// Bytes that do not depend on the graph: those of the smallest batch, with its tiles.
 const FIXED: u64 = 17 << 20;
 
 impl RadixBinningOptions {

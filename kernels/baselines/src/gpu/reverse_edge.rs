@@ -3,7 +3,7 @@
 //! Input: vertices numbered by descending degree; each edge once, in the list of its end of larger number (see the paper's figure; its fifth step of
 //! preprocessing names the other end); lists ascending. Three arrays go to the device: `successor`, all lists one after another; `index`, where each
 //! list begins; `tail`, the vertex whose list an entry of `successor` is in. One thread per edge merges the lists of its two ends, as the paper's
-//! serial programs do, and writes what it found to the edge's place in `result`; these are summed. Blocks of 256 threads. With
+//! serial programs do, and writes the number of matches to the edge's entry of `result`; the entries are summed. Blocks of 256 threads. With
 //! [`ReverseEdgeOptions::streams`] the edges are divided equally among that many streams, with a kernel each; the paper tries 16.
 //!
 //! The paper holds whole graphs. Here `successor` and `index` are the resident section, and lists of proxies are read from the row

@@ -25,7 +25,7 @@
 //! edges whose successor it covers. Resident tries are rebuilt for each row block.
 //!
 //! Device bytes: 4 an arc; for a local 8, 12 or 8 for its place in the organisation, and 8 for the place of its trie; a row block and twice its
-//! offsets; and 260 a node, of which a row of `d` has at most `1 + 3 d / 32`; at least the nodes of one row. Host: 12 bytes a row.
+//! offsets; and 260 per node (a row of `d` keys has at most `1 + 3 d / 32`; at least one row must fit). Host: 12 bytes a row.
 
 mod organise;
 
@@ -71,7 +71,7 @@ impl Default for SkiffOptions {
 /// The most blocks of a launch; blocks take several units if there are more.
 const BLOCKS: u64 = 1 << 16;
 
-/// Bytes that it takes for any partition.
+/// Bytes that do not depend on the partition.
 const FIXED: u64 = 8 * BLOCKS + SUM_BYTES;
 
 /// Bytes for each local or proxy: the place of its trie, its place in a slice, and its share of the longest possible trie.
@@ -127,7 +127,7 @@ pub(super) const FOOTPRINT: Footprint = Footprint {
     ..Footprint::NOTHING
 };
 
-/// The least device bytes with which the method begins: with the longest possible trie of one row.
+/// The fewest device bytes with which the method can begin: they hold the longest possible trie of one row.
 pub(super) fn device_bytes(options: &SkiffOptions, size: &PartitionExtent) -> u64 {
     bytes_of(|take| lay(take, size, options.organisation)) + NODE * nodes(longest(size)) + 3 * ALIGNMENT
 }
@@ -181,7 +181,7 @@ impl Skiff {
         Ok(Self { options, size, pieces, lengths, organised: None, tries: None })
     }
 
-    /// Takes the memory for nodes once: for all resident rows and one of the greatest length, or less for an only row block or in little memory.
+    /// Takes the memory for nodes once: for all resident rows and a longest one; less for a single row block, or if memory is short.
     fn take_nodes(&mut self, machine: &mut BaselineDevice<'_>, needed: u64, only: bool) -> GpuResult<Tries> {
         if let Some(tries) = self.tries {
             return Ok(tries);
