@@ -81,6 +81,8 @@ impl Cache {
     /// The cache in `dir`, created private if missing; `most`: the most bytes of the user's graphs, by default half of the space free without them.
     pub fn open(dir: &Path, most: Option<Bytes>) -> Result<Self> {
         disk::private_dir(dir)?;
+        // A job must not fail after the graph is prepared because the other graphs cannot be listed.
+        fs::read_dir(dir).map_err(|e| Error::read(dir, e))?;
         disk::sweep(dir);
         Ok(Self { most, ..Self::existing(dir) })
     }

@@ -290,12 +290,12 @@ impl Drop for RunDir {
     }
 }
 
-/// Adds to the error of a job that had begun to count whether its results so far are kept.
+/// Adds to the error of a job that had begun to count that a run directory keeps its results so far.
 pub fn with_resume_advice(error: Error, run_dir: Option<&Path>) -> Error {
     match run_dir {
-        Some(dir) => error
+        Some(dir) if error.kind() != Kind::Interrupted => error
             .also(&format!("what is counted stays in {}: started again, the job goes on from there", dir.display())),
-        None => error.also("with --run-dir a job keeps what is counted and goes on from there"),
+        _ => error,
     }
 }
 

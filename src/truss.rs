@@ -219,8 +219,6 @@ struct PeelProgress<'a> {
     state: &'a [AtomicU32],
     save: Option<&'a SaveCheckpoint<'a>>,
     saved: (Instant, Duration),
-    /// Whether a checkpoint could not be saved.
-    unsaved: bool,
     /// Peeling stops before this level, which the remaining edges get.
     last: Option<u32>,
     /// Gets the number of edges that fell so far, after each round.
@@ -234,17 +232,20 @@ impl<'a> PeelProgress<'a> {
         last: Option<u32>,
         fell: &'a dyn Fn(u64) -> Result<()>,
     ) -> Self {
-        Self { state, save, saved: (Instant::now(), Duration::ZERO), unsaved: false, last, fell }
+        Self { state, save, saved: (Instant::now(), Duration::ZERO), last, fell }
     }
 
-    /// Saves a checkpoint after a level, if one is due.
+    /// Saves a checkpoint after a level, if one is due. After a failure there are no more: an interrupted job continues from the last one.
     fn after_level(&mut self, edges: &RemainingEdges, peeling: &mut dyn Peeling) -> Result<()> {
         let (ended, took) = self.saved;
         let due = ended.elapsed() >= CHECKPOINT_EVERY.max(CHECKPOINT_SHARE * took);
         if let Some(save) = self.save.filter(|_| due) {
             let start = Instant::now();
             edges.put_values(&peeling.values()?, self.state);
-            save(self.state).inspect_err(|_| self.unsaved = true)?;
+            if let Err(error) = save(self.state) {
+                tracing::warn!("peeling goes on without further checkpoints: {error}");
+                self.save = None;
+            }
             self.saved = (Instant::now(), start.elapsed());
         }
         Ok(())
@@ -286,12 +287,7 @@ fn peel(
         tracing::debug!("memory of rounds is free");
         let now = match peeled {
             // If the cores took the values, no device was used that could have failed.
-            Err(error)
-                if error.kind() == Kind::Resource
-                    && !progress.unsaved
-                    && !values.is_empty()
-                    && places.device.take().is_some() =>
-            {
+            Err(error) if error.kind() == Kind::Resource && !values.is_empty() && places.device.take().is_some() => {
                 tracing::warn!("the graph is peeled on the CPU: {error}");
                 continue;
             }

@@ -30,7 +30,7 @@ use trimill_input::arcs::EdgeSource;
 use trimill_system::child::Helper;
 use trimill_system::expected::ExpectedStage;
 use trimill_system::mapped::trim_heap;
-use trimill_system::{Bytes, Control, Error, Kind, Result, lock, parallel};
+use trimill_system::{Bytes, Control, Error, Result, lock, parallel};
 
 /// Counts the triangles of `edges`, else of the job's input. If only writing files failed, the error carries the result as its answer.
 pub fn count(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, control: &Control) -> Result<RunResult> {
@@ -97,7 +97,7 @@ impl Opened<'_> {
         let Session { job, run, pool, .. } = &self.session;
         let Some(run) = run.as_ref().filter(|run| run.has_result()) else { return Ok(None) };
         let Some(origin) = &self.origin else { return Ok(None) };
-        let plan = parallel::within(pool, || recorded(run, &job.settings, &origin.lasting()?, None))?;
+        let plan = parallel::within(pool, || recorded(run, &job.settings, &origin.lasting()?, None, 1))?;
         let result = match plan {
             Some((plan, _)) if self.session.has_kept_spills(plan.fingerprint) => {
                 unless_damaged(run.finished(plan.fingerprint), "it is put together again")?
@@ -140,10 +140,6 @@ impl Planned {
             false => self.count_partitions(&mut backends, &details, &mut stages),
         };
         let counted = Session::unless_graph_damaged(counted, path.as_deref());
-        let counted = counted.map_err(|error| match error.kind() {
-            Kind::Interrupted => error,
-            _ => with_resume_advice(error, run.as_ref().map(RunDir::path)),
-        });
         let (CountedAll { partitions, devices }, kept) = Error::answered(counted)?;
         tracing::debug!("partitions are counted");
         // Returns freed memory to the system before tables are written.
@@ -201,10 +197,7 @@ impl Session {
     }
 
     /// Adds to `error` that the next start resumes, if there is a run directory.
-    fn resumes(&self, error: Error) -> Error {
-        match &self.run {
-            Some(run) => with_resume_advice(error, Some(run.path())),
-            None => error,
-        }
+    pub(super) fn resumes(&self, error: Error) -> Error {
+        with_resume_advice(error, self.run.as_ref().map(RunDir::path))
     }
 }

@@ -75,7 +75,7 @@ impl Planned {
             place.is_some().then(|| self.building(order.len(), session.job.settings.spill.keep())).transpose()?;
         check_room(self.disk_needs(building.as_ref())?)?;
         self.begin()?;
-        place.iter_mut().for_each(|(_, dir)| dir.writes(&order));
+        place.iter_mut().try_for_each(|(_, dir)| dir.writes(&order))?;
         let spilling = place.as_ref().zip(building);
         let builders = spilling.map(|((locals, dir), building)| self.builders(locals, dir, &room, building));
         let queue = match building {
@@ -94,7 +94,7 @@ impl Planned {
         };
         let start = Instant::now();
         let outcomes = build_and_count(&order, backends, &work);
-        let shares = all_or_first_error(outcomes, control)?;
+        let shares = all_or_first_error(outcomes, control).map_err(|error| session.resumes(error))?;
         control.did_stage("count", start);
 
         let (mut all, devices) = merged_outcomes(shares, backends);

@@ -87,7 +87,7 @@ impl Planned {
         let building = self.building(order.len(), true)?;
         check_room([self.spills_needed(&building)])?;
         let room = SharedBudget::new(Bytes::ZERO);
-        dir.writes(&order);
+        dir.writes(&order)?;
         control.expect(&[ExpectedStage::new("spill", self.counting_seconds())]);
         let task = control.task("spill", Some(u64::from(parts)), Unit::Partitions);
         let (mut spills, mut times) = (Vec::new(), StageTimes::default());

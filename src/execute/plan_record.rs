@@ -3,19 +3,20 @@
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::job::file::Tables;
-use crate::job::{Mode, Partitioner};
+use crate::job::{Mode, Partitioner, Parts};
 use crate::plan::GraphCut;
 use crate::run_dir::{PlanRecord, RunDir};
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::{Bytes, Result};
 
-/// The plan that an earlier start of this job recorded in `run`. `identity` is the job's input; if the graph's number of `vertices` is known, warns
-/// if a plan is rejected. A shard accepts it unchecked: it is compared with the prepared job elsewhere, and the input need not exist.
+/// The plan that an earlier start of this job recorded in `run`, unless the job leaves the number of parts to the program and it has fewer than
+/// `shards`. `identity` is the job's input; if the graph's number of `vertices` is known, warns if a plan is rejected. A shard accepts it unchecked: it is compared with the prepared job elsewhere, and the input need not exist.
 pub(super) fn recorded(
     run: &RunDir,
     settings: &Tables,
     identity: &str,
     vertices: Option<u32>,
+    shards: u32,
 ) -> Result<Option<(PlanRecord, GraphCut)>> {
     let Some((record, cut)) = run.planned(vertices)? else { return Ok(None) };
     let of_job = || fingerprint(settings, identity, &cut, record.block_bytes);
@@ -25,6 +26,8 @@ pub(super) fn recorded(
         "has no spills, which are to be kept"
     } else if record.fingerprint != of_job() {
         "is that of another job"
+    } else if settings.partition.parts() == Parts::Auto && cut.parts() < shards {
+        "has fewer partitions than there are shards"
     } else {
         return Ok(Some((record, cut)));
     };

@@ -113,7 +113,7 @@ impl Prepared {
         let Session { job, control, .. } = &session;
         job.settings.output.check_ids(array_len(&graph))?;
         let identity = origin.map_or(Ok(String::new()), |origin| origin.lasting())?;
-        let recorded = session.recorded(&identity, graph.vertices())?;
+        let recorded = session.recorded(&identity, graph.vertices(), shards)?;
         // The recorded mode needs its share of host memory, even if this start would choose another mode.
         let mode = recorded.as_ref().map(|(record, _)| record.mode).or(job.settings.mode());
         let graph = session.in_file_if_memory_lacks(graph, mode)?;
@@ -206,9 +206,10 @@ impl Session {
         if needs.metis && !joins { needs.floor_of_planning() + child } else { Bytes::ZERO }
     }
 
-    fn recorded(&self, identity: &str, vertices: u32) -> Result<Option<(PlanRecord, GraphCut)>> {
+    fn recorded(&self, identity: &str, vertices: u32, shards: u32) -> Result<Option<(PlanRecord, GraphCut)>> {
         let Some(run) = &self.run else { return Ok(None) };
-        let recorded = parallel::within(&self.pool, || recorded(run, &self.job.settings, identity, Some(vertices)))?;
+        let recorded = || recorded(run, &self.job.settings, identity, Some(vertices), shards);
+        let recorded = parallel::within(&self.pool, recorded)?;
         if run.is_shared() && recorded.is_none() {
             // Never replanned, because other shards count by that plan.
             return Err(

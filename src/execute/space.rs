@@ -72,8 +72,8 @@ pub(super) fn counts_bytes(counts: CountsWanted, plan: &Plan) -> Bytes {
             Bytes::ZERO
         }
     };
-    // Plus a checkpoint of peeling.
+    // Plus a checkpoint of peeling, which exists until the next one replaces it.
     let edges = plan.sizes.iter().map(|size| size.resident_arcs).sum();
     let peeled = counts.truss.map_or(Bytes::ZERO, |_| part::bytes_at_most::<ByArc>(edges));
-    peeled + (0..plan.sizes.len()).map(of).sum::<Bytes>()
+    peeled + peeled + (0..plan.sizes.len()).map(of).sum::<Bytes>()
 }

@@ -72,12 +72,15 @@ impl SpillDir {
         }
     }
 
-    /// Records the files of `parts` and the manifest, to be removed if the job does not complete.
-    pub fn writes(&mut self, parts: &[u32]) {
+    /// Begins to write the spills of `parts`. Removes the manifest of an earlier start: there must be none meanwhile. Records the files, to be removed
+    /// if the job does not complete.
+    pub fn writes(&mut self, parts: &[u32]) -> Result<()> {
+        disk::remove(&self.path().join(MANIFEST_NAME))?;
         if let Self::Kept { dir, written, .. } = self {
             written.extend(parts.iter().map(|&part| dir.join(file_name(part))));
             written.push(dir.join(MANIFEST_NAME));
         }
+        Ok(())
     }
 
     /// Whether the directory may have spills of an earlier start.
@@ -105,8 +108,8 @@ fn locked(dir: &Path) -> Result<FileLock> {
     })
 }
 
-/// Removes the manifest of an earlier, equal job: there must be none while spills are written. If `replace`, also removes an unreadable one and the
-/// spills of other jobs, after a warning. Errors: `dir` has the manifest of another job, or a spill that `is_other` by its fingerprint, if any.
+/// If the manifest is unreadable and may be replaced, removes the spills of other jobs, after a warning. Errors: `dir` has the manifest of another job,
+/// or a spill that `is_other` by its fingerprint, if any.
 fn take_over(dir: &Path, fingerprint: u128, replace: bool, is_other: impl Fn(Option<u128>) -> bool) -> Result<()> {
     let path = dir.join(MANIFEST_NAME);
     let mut unreadable = false;
@@ -136,7 +139,7 @@ fn take_over(dir: &Path, fingerprint: u128, replace: bool, is_other: impl Fn(Opt
             }
         }
     }
-    disk::remove(&path)
+    Ok(())
 }
 
 impl Drop for SpillDir {
@@ -170,7 +173,7 @@ mod tests {
         refused();
         let spill = dir.path().join(file_name(0));
         std::fs::write(&spill, "spill").unwrap();
-        kept.writes(&[0]);
+        kept.writes(&[0]).unwrap();
         drop(kept);
         assert!(!spill.exists());
         let lasting = SpillDir::lasting(dir.path(), true, false, 7).unwrap();
@@ -188,10 +191,10 @@ mod tests {
             let error = SpillDir::kept(dir.path(), false, 7).err().unwrap();
             assert!(error.to_string().contains("--force"), "{error}");
             assert_eq!(std::fs::read_to_string(&manifest).unwrap(), text);
-            SpillDir::kept(dir.path(), true, 7).unwrap();
+            SpillDir::kept(dir.path(), true, 7).unwrap().writes(&[]).unwrap();
             assert!(!manifest.exists());
             std::fs::write(&manifest, text).unwrap();
-            SpillDir::lasting(dir.path(), true, false, 7).unwrap();
+            SpillDir::lasting(dir.path(), true, false, 7).unwrap().writes(&[]).unwrap();
             assert!(!manifest.exists());
         }
     }

@@ -221,6 +221,18 @@ fn paths_that_are_not_utf8_are_prepared_counted_and_merged() {
 }
 
 #[test]
+fn a_plan_of_fewer_partitions_than_shards_is_made_anew() {
+    let place = Shared::new();
+    let count = ["count", &place.input(), "--partitioner", "rank", "--run-dir", "run", "--backend", "cpu"];
+    let failed = place.run_with("device:1", &count);
+    assert_eq!(failed.status.code(), Some(3), "{}", stderr(&failed));
+    assert!(place.path("run/plan.json").exists());
+    assert_eq!(place.prepare("run", "3", &["--partitioner", "rank"]).parts, 3);
+    (0..3).for_each(|shard| drop(place.count("run", &format!("{shard}/3"))));
+    place.merge("run");
+}
+
+#[test]
 fn more_shards_than_there_may_be_partitions_are_refused() {
     let place = Shared::new();
     place.prepare("run", "3", &["--partitioner", "rank", "--parts", "3"]);

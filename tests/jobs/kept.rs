@@ -65,7 +65,10 @@ fn a_damaged_foreign_or_missing_spill_is_named_and_no_count_is_given() {
         &place,
         1,
         &["count", "spills"],
-        &[NAME, "partition 3, as the manifest says; build it again, by the command"],
+        &[
+            NAME,
+            "partition 3, as the manifest says; remove the file, if it is there, and build it again, by the command",
+        ],
     );
     place.prints(&["partition", &typed("wiki-Vote.txt"), "--parts", "8", "--spill-dir", "spills"]);
     assert!(fs::read(&spill).unwrap() == whole);

@@ -23,6 +23,24 @@ fn triangles(output: &Output) -> u64 {
 const COUNT: &str = "trimill count --format bin-u32 --backend cpu --no-cache --work-dir work --json --progress none";
 
 #[test]
+fn a_file_that_appears_while_an_earlier_job_is_counted_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = |path: &str, more: &str| {
+        format!("[[job]]\ninput.path = '{path}'\ncache.enabled = false\ncount.backend = 'cpu'\n{more}\n")
+    };
+    let jobs = [job("pairs", "input.format = 'bin-u32'"), job("g.txt", "output.per_edge = 'e.tsv'")].concat();
+    std::fs::write(folder.path().join("jobs.toml"), jobs).unwrap();
+    std::fs::write(folder.path().join("g.txt"), "0 1\n1 2\n0 2\n").unwrap();
+    // The pipe can be opened for writing once the first job reads it.
+    let generate = "exec 3> pairs; echo mine > e.tsv; trimill generate complete --vertices 5 -q --output - >&3";
+    let output = shell(folder.path(), &format!("mkfifo pairs; ({generate}) & trimill run jobs.toml --json"));
+    let (said, found) = (text(&output.stderr), std::fs::read_to_string(folder.path().join("e.tsv")).unwrap());
+    assert_eq!((output.status.code(), found.as_str()), (Some(2), "mine\n"), "{said}");
+    assert!(said.contains("e.tsv") && said.contains("--force"), "{said}");
+    assert!(text(&output.stdout).contains("\"triangles\":10,"), "{}", text(&output.stdout));
+}
+
+#[test]
 fn pairs_from_a_pipe_are_not_copied() {
     let folder = tempfile::tempdir().unwrap();
     // 719,400 pairs take 5.8 MB, and no file may have more than 0.5.

@@ -21,7 +21,7 @@ const LONGS: usize = HEADER_BYTES / 8;
 /// Where the header's own checksum is; it covers everything before it.
 const CHECKSUM_AT: usize = HEADER_BYTES - 8;
 
-pub(super) const REBUILD: &str = "build it again, by the command that wrote it";
+pub(super) const REBUILD: &str = "remove the file, if it is there, and build it again, by the command that wrote it";
 
 pub(super) fn damaged(path: &Path, found: impl Into<String>) -> Error {
     Error::data(path, found).advice(REBUILD)
@@ -73,7 +73,9 @@ impl SpillHeader {
         if bytes[..8] != MAGIC {
             return Err(Error::data(path, "is not a spill: the magic is missing")
                 .expected("'TRIMSPIL' at the start")
-                .advice("name a file that 'trimill partition' wrote; if this is one, build it again"));
+                .advice(
+                    "name a file that 'trimill partition' wrote; if this is one, move it away and build it again",
+                ));
         }
         let longs: [u64; LONGS] = bytemuck::cast(*bytes);
         let [_, form, low, high, part, vertices, resident_arcs, row_block_arcs, rest @ ..] = longs;

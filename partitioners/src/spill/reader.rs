@@ -60,7 +60,7 @@ impl SpillReader {
         if let Some(fingerprint) = fingerprint.filter(|&fingerprint| fingerprint != found) {
             return Err(Error::data(path, format!("a spill of another job, with fingerprint {found:032x}"))
                 .expected(format!("{fingerprint:032x}"))
-                .advice("name the directory of this job, or build the spill again, by the command that wrote it"));
+                .advice("name the directory of this job, or remove the file and build it again, by the command that wrote it"));
         }
         let length = header.index_offset.checked_add(header.index_bytes);
         if length != Some(bytes) {

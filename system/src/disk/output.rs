@@ -97,7 +97,11 @@ impl Output {
     /// Begins to write to `path`. Opening a pipe waits for its reader. Errors: `Kind::Usage` for a directory, else `Kind::Resource`.
     pub fn create(path: &Path) -> Result<Self> {
         let sink = match file_of_output(path)? {
-            Some(to) => OutputSink::New(beside(&to, path, SHARED)?, to),
+            Some(to) => {
+                // A private file stays private when it is replaced.
+                let mode = to.metadata().map_or(SHARED, |found| found.mode() & 0o777);
+                OutputSink::New(beside(&to, path, mode)?, to)
+            }
             None => OutputSink::Existing(open_existing(path).map_err(|e| Error::write(path, e))?),
         };
         Ok(Self { name: path.to_path_buf(), sink })
@@ -131,13 +135,12 @@ impl Output {
         Ok(())
     }
 
-    /// Gives a new file its final name, and replaces a file only if `force`. Returns `false` if the name was taken.
+    /// Gives a new file its final name, also after a power failure, and replaces a file only if `force`. Returns `false` if the name was taken.
     pub fn finish(self, force: bool) -> Result<bool> {
-        match self.sink {
-            OutputSink::New(file, to) if force => file.persist(&to).map(|()| true),
-            OutputSink::New(file, to) => file.persist_if_free(&to),
-            OutputSink::Existing(_) => Ok(true),
-        }
+        let OutputSink::New(file, to) = self.sink else { return Ok(true) };
+        let named = if force { file.persist(&to).map(|()| true) } else { file.persist_if_free(&to) }?;
+        let synced = if named { sync_dir(parent(&to)).inspect_err(|_| drop(remove(&to))) } else { Ok(()) };
+        synced.map(|()| named)
     }
 
     /// The file that gets the name, behind links; none if an existing file or a pipe is written to.
@@ -204,16 +207,14 @@ pub fn write_outputs(outputs: &[(&Path, &[u8])]) -> Result<()> {
             }
         }
     }
-    let dirs: Vec<PathBuf> =
-        written.iter().filter_map(|output| Some(parent(output.renamed_to()?).to_path_buf())).collect();
-    written.into_iter().try_for_each(|output| output.finish(true).map(drop))?;
-    dirs.iter().try_for_each(|dir| sync_dir(dir))
+    written.into_iter().try_for_each(|output| output.finish(true).map(drop))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
     use std::io::Read;
-    use std::os::unix::fs::{FileTypeExt, symlink};
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
@@ -226,6 +227,7 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         std::fs::create_dir(at("below")).unwrap();
         std::fs::write(at("below/old"), "old").unwrap();
+        std::fs::set_permissions(at("below/old"), Permissions::from_mode(0o600)).unwrap();
         std::fs::hard_link(at("below/old"), at("kept")).unwrap();
         symlink("below/old", at("link")).unwrap();
         symlink("link", at("further")).unwrap();
@@ -234,6 +236,8 @@ mod tests {
         for (name, text) in [("below/old", "first"), ("below/new", "second"), ("plain", "third"), ("kept", "old")] {
             assert_eq!(std::fs::read_to_string(at(name)).unwrap(), text, "{name}");
         }
+        // A private file stays private.
+        assert_eq!(at("below/old").metadata().unwrap().mode() & 0o777, 0o600);
         for link in ["link", "further", "nowhere"] {
             assert!(at(link).is_symlink(), "{link}");
         }

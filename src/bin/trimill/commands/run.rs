@@ -115,7 +115,9 @@ impl JobsDone {
 
     fn count(&mut self, name: &str, job: &Job, context: &mut CommandContext<'_>) -> Result<()> {
         let begun = Instant::now();
-        let result = job.check_files().and_then(|()| count::count(job, context.metis(), &context.control));
+        // Again: files may have appeared while earlier jobs were counted.
+        let checked = job.check_files().and_then(|()| paths::check(&[job.paths()]));
+        let result = checked.and_then(|()| count::count(job, context.metis(), &context.control));
         let result = result.map_err(with_keys);
         let mut line = line(name, Some(begun), "done".into());
         match result {
