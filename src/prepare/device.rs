@@ -120,7 +120,8 @@ impl<'a> ReadOnDevice<'a> {
         let identity = Mutex::new(identity);
         let missing = || Error::defect("the identity is missing");
         let ((), made) = rayon::join(
-            || {
+            // The sender is moved here, so that nothing waits for it if `note` panics.
+            move || {
                 // Fails only if the device failed, so that nothing receives it.
                 let _ = sent.send(note());
             },
