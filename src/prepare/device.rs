@@ -80,7 +80,7 @@ impl<'a> ReadOnDevice<'a> {
             let (form, arcs, edges) = (InputForm::ArcsOnGpu, expected, expected);
             space.expect(&GraphToPrepare { form, ids, arcs, edges, row_bytes: None }, control);
         }
-        let beyond = (!device_only).then_some(space);
+        let beyond = (!device_only).then_some((space, control));
         let mut collect = Collect::new(device, plain_ids(source, left).min(fitting_ids), expected, left.get(), beyond);
         let scanned = source.scan(&collect, control);
         if *collect.refused.get_mut() {

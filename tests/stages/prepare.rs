@@ -114,6 +114,21 @@ fn what_a_device_does_not_hold_at_once_is_the_same_to_the_byte() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the graph");
     let error = within(&folder.path().join("missing")).unwrap_err().to_string();
     assert!(error.contains("missing") && error.contains("cannot be written"), "{error}");
+    // Runs that were not stored because the job was stopped are no failure of the device.
+    let stopped = prepared(&StoppedWhenRead(&source), Some(&mut slow(arena, 3)), true, Bytes::ZERO).unwrap_err();
+    assert_eq!(stopped.kind(), Kind::Interrupted, "{stopped}");
+}
+
+/// Stops the job when all arcs were read.
+struct StoppedWhenRead<'a>(&'a dyn ArcSource);
+
+impl ArcSource for StoppedWhenRead<'_> {
+    fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
+        self.0.scan(sink, control).inspect(|_| control.stop())
+    }
+    fn facts(&self) -> SourceFacts {
+        self.0.facts()
+    }
 }
 
 #[test]
