@@ -180,6 +180,8 @@ impl Preparation<'_, '_> {
                 };
             }
         };
+        // What a stopped job does not store looks like a failure of the device.
+        control.check()?;
         if source.facts().is_read_once && source.bytes() > 0 {
             return Err(stopped
                 .while_doing("preparing the graph on the GPU")

@@ -191,7 +191,7 @@ impl PeelingPlaces<'_, '_> {
         match self.device.as_mut().filter(fits) {
             Some(device) => {
                 tracing::debug!("edges go to the device");
-                device.peel(GraphToPeel { firsts: &edges.firsts, heads: &edges.heads, values })
+                device.peel(GraphToPeel { firsts: &edges.firsts, heads: &edges.heads, values }, self.control)
             }
             _ => {
                 if vertices > neighbours::MOST_VERTICES {

@@ -15,7 +15,7 @@ use crate::{
     Detail, EdgeShare, Footprint, GraphToPeel, Lent, NumberRuns, PartitionExtent, Peeling, Resident, ResidentSize,
     RowBlock, RowBlockView, VertexCounters,
 };
-use trimill_system::control::Progress;
+use trimill_system::control::{Control, Progress};
 use trimill_system::timeline::TimedWork;
 use trimill_system::{Bytes, Error, Result};
 
@@ -99,9 +99,9 @@ pub trait CountBackend: Send {
         let _ = (vertices, edges);
         None
     }
-    /// Begins to peel a graph that [`Self::peels`] accepts; no other work may be under way.
-    fn peel<'a>(&'a mut self, graph: GraphToPeel<'_>) -> Result<Box<dyn Peeling + 'a>> {
-        let _ = graph;
+    /// Begins to peel a graph that [`Self::peels`] accepts; no other work may be under way. Long rounds end when `control` is stopped.
+    fn peel<'a>(&'a mut self, graph: GraphToPeel<'_>, control: &Control) -> Result<Box<dyn Peeling + 'a>> {
+        let _ = (graph, control);
         Err(Error::defect("a backend that does not peel"))
     }
     /// Begins a partition of this size, or a share of a whole graph's edges; the backend must be set up for `detail`. Errors: the device refuses, or

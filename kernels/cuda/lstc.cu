@@ -18,15 +18,15 @@
 //   - Successors' rows are distributed in units of a warp's width, and each row begins with the warp after the one that took the end of
 //     the row before, instead of the first warp. So short rows keep all warps busy; accesses are as coalesced as in Figure 6(b).
 //   - Bounds of successors' rows are fetched into shared memory by all threads at once, a successor each (in both variants).
-//   - All of N+(b) is below b, so it is searched for only among the entries of the row before b: successors before a tile skip the
-//     tile, and the search covers only the part of the tile below b.
+//   - All of N+(b) is below b, so it is searched for only among the entries of the row before b: a tile that begins behind b is skipped,
+//     and the search covers only the part of a tile below b.
 //   - A row is counted in pieces: the successors in a row block's range, which are contiguous since rows ascend. A cursor for each
 //     vertex has the end of the last piece.
 // The variant without shared memory (Figure 9) searches the whole row in global memory, and is the same otherwise.
 //
-// Not in the paper: further variants also count the triangles at each vertex, or on each arc. What a block finds of the entries of its
-// tile and of the successors in hand is added up in shared memory and then added to the counters of all blocks, an atomic for each
-// vertex, or for each arc of the row. The arc between the other two corners is added to one by one.
+// Not in the paper: further variants also count the triangles at each vertex, or on each arc. A block adds up in shared memory how many
+// triangles each entry of the tile has, and each successor b whose row is being searched; then it adds each sum to a counter in global
+// memory, with one atomic. The arc from b to the third corner gets an atomic for each triangle.
 
 // Mirrored by `LstcArguments` in src/lstc/arguments.rs, field by field.
 struct Arguments {
@@ -36,8 +36,8 @@ struct Arguments {
     u32 *cursors;             // entries of each local's row that earlier row blocks covered
     u64 *sums;                // triangles of each local
     u64 *counters;            // triangles at each vertex, from counter `counters_first` on
-    u64 counters_first;       // number j has counter j, local i counter `locals_at` + i; this pass holds these counters
-    u64 counters_end;
+    u64 counters_first;       // the first counter of this pass. Number j has counter j, local i counter `locals_at` + i
+    u64 counters_end;         // the end of the counters of this pass, exclusive
     u64 locals_at;
     u32 *on_arcs;             // triangles on each resident arc
     u32 *row_block_on_arcs;   // triangles on each arc of the row block
@@ -97,7 +97,7 @@ __device__ __forceinline__ void credit(const Arguments &g, u64 counter, u64 tria
     if (triangles && at < g.counters_end - g.counters_first) atomicAdd(g.counters + at, triangles);
 }
 
-// Adds to the counters of the vertices what a block found of them in shared memory, which is zero again.
+// Adds the sums that a block has in shared memory to the counters of their vertices, and clears them.
 __device__ __forceinline__ void credit_all(const Arguments &g, const u32 *vertices, u32 *found, u32 many) {
     for (u32 i = threadIdx.x; i < many; i += blockDim.x) {
         credit(g, vertices[i], found[i]);
@@ -105,7 +105,7 @@ __device__ __forceinline__ void credit_all(const Arguments &g, const u32 *vertic
     }
 }
 
-// Adds triangles to the counters of consecutive arcs, and clears what a block found of them in shared memory.
+// Adds the sums that a block has in shared memory to the counters of consecutive arcs, and clears them.
 __device__ __forceinline__ void credit_arcs(u32 *on_arcs, u32 *found, u32 many) {
     for (u32 i = threadIdx.x; i < many; i += blockDim.x) {
         if (found[i]) atomicAdd(on_arcs + i, found[i]);

@@ -47,7 +47,7 @@ constexpr u32 GOLDEN = 0x9E3779B1u, SECOND = 0x85EBCA6Bu;
 #define BY_WARP_BLOCKS 8
 #define BY_BLOCK_BLOCKS 8
 #endif
-// As many as shared memory allows, of the variants for vertices.
+// The variants that count at vertices or on arcs: as many blocks as shared memory allows.
 #define BY_WARP_VERTICES_BLOCKS 9
 #define BY_BLOCK_VERTICES_BLOCKS 7
 #define BY_WARP_EDGES_BLOCKS 9

@@ -48,7 +48,7 @@ __device__ __forceinline__ u32 warp_total(u32 value) {
 constexpr u32 MOST_FINDS = 2 * WARP;
 constexpr u32 FINDS_WORDS = 3 * MOST_FINDS;
 
-// What both words have in common follows from them; a row can have more than 2^16 arcs.
+// `both` is not stored: it is `own & other`. `own_at` takes a whole word: a row can have more than 2^16 arcs.
 __device__ __forceinline__ void put(u32 *finds, u32 i, const Find &find) {
     finds[i] = find.own | find.other << 16;
     finds[MOST_FINDS + i] = find.own_at;
@@ -116,7 +116,7 @@ struct OnArcs {
     }
 };
 
-// The same for another owner.
+// The same `found` for another owner, whose first arc has the counter `row`.
 template <class Found> __device__ __forceinline__ Found of_owner(const Found &found, u32) { return found; }
 __device__ __forceinline__ OnArcs of_owner(const OnArcs &found, u32 row) {
     const Counters &counters = found.counters;

@@ -12,7 +12,7 @@ constexpr u32 PART = 1 << 15;   // chunks
 // Whether all rows seen so far are so short that arcs need no owners.
 __device__ __forceinline__ bool all_short(const Arguments &g) { return *g.all.longest <= g.all.most_words; }
 
-// Has the longest of the batch's rows and of the piece's.
+// Raises `longest` to the words of the longest row of the batch and of the piece.
 extern "C" __global__ void packed_longest(Arguments g) {
     const u64 stride = (u64)gridDim.x * blockDim.x, thread = blockIdx.x * (u64)blockDim.x + threadIdx.x;
     u32 longest = 0;
@@ -29,7 +29,7 @@ extern "C" __global__ void packed_clear(Arguments g) {
     for (u64 i = thread; i < 2ull * g.batch.owners; i += stride) g.batch.ends[i] = 0;
 }
 
-// The index of the first word with numbers of the run of `key` or later ones.
+// The index of the first word whose run is that of `key` or a later one.
 __device__ __forceinline__ u32 place_of(const u32 *row, u32 n, u32 key, u32 k) {
     const u32 least = packed(key, k) >> (key < HUBS ? 16 : 1u << k) << (key < HUBS ? 16 : 1u << k);
     u32 low = 0;
@@ -86,7 +86,7 @@ template <bool WRITE> __device__ __forceinline__ void assign_row(const Arguments
             u32 *end = g.batch.ends + 2ull * owner + (chunks > LONG);
             const u32 to = atomicAdd(end, 1);
             if (WRITE) {
-                // To add to the counter of the other end, its row must be known, not only where that begins.
+                // To add to the counter of the other end, its owner index must be known, not only where its row begins.
                 if (g.all.counters) g.batch.arcs[to] = make_uint2(mine ? g.batch.count + at : i, chunks);
                 else g.batch.arcs[to] = make_uint2(mine ? other.x : own.x, chunks);
                 if (g.all.on_arcs) g.batch.arc_counters[to] = counter + __popc(all & ((1u << bit) - 1));
@@ -126,7 +126,7 @@ template <bool WRITE> __device__ __forceinline__ void assign_sparse(const Argume
     }
 }
 
-// Otherwise `g.batch.lanes` lanes take each row.
+// Assigns the arcs of all rows: by `assign_sparse` if `g.batch.lanes` is 0, else with so many lanes a row.
 template <bool WRITE> __device__ __forceinline__ void assign(const Arguments &g) {
     if (all_short(g)) return;
     if (g.batch.lanes == 0) return assign_sparse<WRITE>(g);
@@ -192,7 +192,7 @@ extern "C" __global__ void packed_list(Arguments g) {
     u32 parts = 0;
     if (owner < g.batch.owners) {
         const u32 begin = owner ? g.batch.ends[2 * owner - 1] : 0, middle = g.batch.ends[2 * owner], end = g.batch.ends[2 * owner + 1];
-        // With the approximate chunks of short and of long rows.
+        // In chunks: short rows have about 3, long ones about 24.
         const u64 cost = (middle - begin) * 3ull + (end - middle) * 24ull;
         if (cost) {
             by_warp = cost <= WARP_COST && row_of(g, (u32)owner).y <= WARP_WORDS;

@@ -1,4 +1,4 @@
-// `by_block`: all owners that are left. A block takes an owner, whose row is a bitmap of the hubs and an open hash of the rest.
+// `by_block`: the owners that `by_warp` does not take. A block takes one: a bitmap has the hubs of its row, a hash table (`tail`) the rest.
 
 __device__ __forceinline__ u32 put(u32 *table, u32 word, u32 k) {
     u32 slot = (run_of(word, k) * GOLDEN) >> 22;
@@ -6,7 +6,7 @@ __device__ __forceinline__ u32 put(u32 *table, u32 word, u32 k) {
     return slot;
 }
 
-// The slot with the run of a word; ALL: there is none.
+// The slot that has a word of the same run; ALL: there is none.
 __device__ __forceinline__ u32 find(const u32 *table, u32 word, u32 bits) {
     for (u32 slot = ((word >> bits) * GOLDEN) >> 22;; slot = (slot + 1) & (TAIL_SLOTS - 1)) {
         const u32 found = table[slot];
@@ -21,7 +21,7 @@ __device__ __forceinline__ u32 look_up(const u32 *table, u32 word, u32 k, const 
     return slot == ALL ? 0 : found_in_both(word, slot, table[slot] & word & ((1u << bits) - 1), hit);
 }
 
-// Of each word of the owner's row, how many arcs are before it: by the runs of hubs, and by the slots of others.
+// How many arcs of the owner's row are before each of its words: indexed by run for hubs, and by slot of `tail` for the others.
 struct Before {
     u16 *hubs;
     u32 *tail;
@@ -29,7 +29,7 @@ struct Before {
 
 template <bool TAIL, class Found_> struct Bitmap {
     typedef Found_ Found;
-    const unsigned char *hubs; // two bytes a run, and two of zeros at its end
+    const unsigned char *hubs; // 16 bits for each run of hubs, then 16 zeros
     const u32 *tail;
     u32 k;
     Found found;
@@ -37,7 +37,7 @@ template <bool TAIL, class Found_> struct Bitmap {
 
     __device__ __forceinline__ u32 at(u32 word) const { return *(const u16 *)(hubs + min(word >> 16, HUBS / 8)) & word; }
 
-    // The same on arcs, for a word whose first arc has this counter; moves on to the next word's.
+    // Counts what a word has in common with the row, also on arcs. `counter`: that of the word's first arc; advanced to the next word's.
     __device__ __forceinline__ u32 on_arcs(u32 word, u32 &counter) const {
         const u32 successors = successors_of(word, k);
         u32 own = 0, own_at = 0;
@@ -121,7 +121,7 @@ __device__ __forceinline__ u64 stream_all(const Arguments &g, u32 owner, u32 par
     uint2 arc = make_uint2(0, 0);
     if (at + threadIdx.x % WARP < last) arc = g.batch.arcs[at + threadIdx.x % WARP];
     const u64 sum = count + stream(g, at, last, arc, probe, its);
-    // Matches are of this owner, and of this part of the table.
+    // Matches that wait are added now, as they refer to this owner and this part of its row.
     if (Probe::Found::EDGES) probe.found.finish();
     return sum;
 }

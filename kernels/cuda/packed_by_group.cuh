@@ -1,9 +1,9 @@
-// `by_group`: counts all arcs if no row has more than GROUP_WORDS words, but for those between rows of one chunk. ROW_LANES lanes take a
-// local, whose row is a hash in shared memory, with a bit map of the hashes before it: most words of uniform graphs end there. The rows of
-// its successors are streamed past both. Nothing is assigned before, which costs more than reading the longer of two short rows.
+// `by_group`: if no row has more than GROUP_WORDS words, counts all arcs except those between two rows of one chunk. ROW_LANES lanes take a
+// local and put its row into a hash table in shared memory. The words of its successors' rows are looked up there; a bitmap of hashes rejects
+// most of them first in uniform graphs. Arcs get no owners: assigning them costs more than reading the longer of two short rows.
 
-constexpr u32 FILTER_BITS = 12; // of a hash
-constexpr u32 FILTER = (1u << FILTER_BITS) / 32;
+constexpr u32 FILTER_BITS = 12; // bits of a hash that choose a bit of the bitmap
+constexpr u32 FILTER = (1u << FILTER_BITS) / 32; // words of the bitmap
 
 #if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900
 #define BY_GROUP_BLOCKS 10
@@ -13,28 +13,28 @@ constexpr u32 FILTER = (1u << FILTER_BITS) / 32;
 #define BY_GROUP_BLOCKS 5
 #endif
 
-constexpr u32 GROUP_SLOTS = 2 * GROUP_WORDS; // of an open hash
+constexpr u32 GROUP_SLOTS = 2 * GROUP_WORDS; // slots of a hash table with open addressing
 
-// The row of a local of a group of lanes.
+// The row of the local that a group of lanes has: the bitmap, and the hash table of its words.
 struct GroupRow {
     uint4 filter[FILTER / 4];
     uint4 slots[GROUP_SLOTS / 4];
 };
 
-// The rows that the lanes of a warp have, and pairs of their chunks: which lane's, and which of its row.
+// The rows that a warp streams, one a lane (first chunk, number of chunks), and their pairs of chunks, each as `lane << 3 | pair of the row`.
 struct LaneRows {
     uint2 rows[WARP];
     unsigned char pairs[WARP * GROUP_WORDS / 8];
 };
 
 __device__ __forceinline__ u32 hash_of(u32 run) { return run * GOLDEN; }
-// Of a hash, the word of the filter, whose bit is chosen by the lowest five bits of the hash, and the first slot.
+// For a hash: the word of the bitmap, in which the lowest five bits of the hash choose the bit; and the first slot to probe.
 __device__ __forceinline__ u32 filter_word(u32 hash) { return hash >> (37 - FILTER_BITS); }
 __device__ __forceinline__ u32 group_slot(u32 hash) { return hash >> 20 & (GROUP_SLOTS - 1); }
 
-// The successors of a lane's words, one after another.
+// Takes the successors of a lane's share of a row, one after another.
 struct LaneSuccessors {
-    u32 words[GROUP_WORDS / ROW_LANES]; // that are still to be taken
+    u32 words[GROUP_WORDS / ROW_LANES]; // not unpacked yet; then zeros
     u32 base, bits;
 
     // The next successor; ALL: there is none.
@@ -51,7 +51,7 @@ struct LaneSuccessors {
         return successor;
     }
 
-    // Its row: no words, if the arc is not counted here; {ALL, 0} after the last one.
+    // The row of the next successor: without words if another kernel or launch counts the arc; {ALL, 0} after the last one.
     __device__ __forceinline__ uint2 next_row(const Arguments &g, bool one_chunk) {
         const u32 b = next(g.all.k);
         if (b == ALL) return make_uint2(ALL, 0);
@@ -61,7 +61,7 @@ struct LaneSuccessors {
     }
 };
 
-// Adds a word of the row.
+// Adds a word of the row to the bitmap and the hash table.
 __device__ __forceinline__ void put(GroupRow &own, u32 word, u32 k) {
     const u32 hash = hash_of(run_of(word, k));
     atomicOr((u32 *)own.filter + filter_word(hash), 1u << hash % 32);
@@ -69,7 +69,7 @@ __device__ __forceinline__ void put(GroupRow &own, u32 word, u32 k) {
     while (atomicCAS((u32 *)own.slots + slot, 0, word)) slot = (slot + 1) % GROUP_SLOTS;
 }
 
-// Whether the row can have successors of the word's run.
+// Whether the row may have a word of the same run, by the bitmap.
 __device__ __forceinline__ u32 passes(const GroupRow &own, u32 word, u32 k) {
     const u32 hash = hash_of(run_of(word, k));
     return __funnelshift_r(((const u32 *)own.filter)[filter_word(hash)], 0, hash) & 1;
@@ -85,7 +85,7 @@ __device__ __forceinline__ u32 common(const GroupRow &own, u32 word, u32 k) {
     }
 }
 
-// The same for a chunk. The filter is asked for all words before any of them is looked up.
+// The same for a chunk. All words are tested by the bitmap before any is looked up.
 __device__ __forceinline__ u32 common(const GroupRow &own, uint4 q, u32 k) {
     const u32 x = passes(own, q.x, k), y = passes(own, q.y, k), z = passes(own, q.z, k), w = passes(own, q.w, k);
     u32 count = 0;
@@ -98,7 +98,7 @@ __device__ __forceinline__ u32 common(const GroupRow &own, uint4 q, u32 k) {
     return count;
 }
 
-// The words of a row that are a lane's.
+// This lane's share of the words of a row.
 __device__ __forceinline__ LaneSuccessors words_of(const Arguments &g, uint2 row) {
     LaneSuccessors its{};
 #pragma unroll
@@ -135,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_GROUP_BLOCKS) pac
 #pragma unroll
             for (u32 j = 0; j < GROUP_WORDS / ROW_LANES; j++)
                 if (successors.words[j]) put(own, successors.words[j], g.all.k);
-            if (lane == 0) successors.next(g.all.k); // no successor is before the first one
+            if (lane == 0) successors.next(g.all.k); // no successor is before the first one, so it is skipped
             // Even if no row is streamed, all words are in the table before another lane clears it.
             __syncwarp();
             uint2 other = successors.next_row(g, row.y <= ONE_CHUNK);

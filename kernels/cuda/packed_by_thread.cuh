@@ -28,7 +28,7 @@ __device__ __forceinline__ u32 common(uint4 q, uint4 runs, uint4 p, u32 bits) {
     return count + __popc(x & low) + __popc(y & low) + __popc(z & low);
 }
 
-// The same for one word of any kind.
+// The same for one word, of hubs or not, and a chunk.
 template <class Found> __device__ __forceinline__ u32 common(u32 a, uint4 p, u32 k, const Found &found) {
     u32 hit = 0;
     const u32 bits = bits_of(a, k), run = a >> bits;
@@ -42,7 +42,7 @@ template <class Found> __device__ __forceinline__ u32 common(u32 a, uint4 p, u32
     return count;
 }
 
-// Adds to the counters of arcs what word `a`, whose first arc has the counter `at`, has in common with a chunk whose first arc has `other`.
+// For each common successor of word `a` and a chunk, adds 1 to the counters of both arcs to it. `at`, `other`: those of their first arcs.
 __device__ __forceinline__ u32 common_on_arcs(const Arguments &g, u32 a, u32 at, uint4 p, u32 other) {
     const u32 bits = bits_of(a, g.all.k), run = a >> bits, own = successors_of(a, g.all.k);
     const u32 words[4] = {p.x, p.y, p.z, p.w};
@@ -57,7 +57,7 @@ __device__ __forceinline__ u32 common_on_arcs(const Arguments &g, u32 a, u32 at,
     return count;
 }
 
-// All successors of a row of one chunk, whose first arc has the counter `first`.
+// Counts on arcs for a local with a row of one chunk, whose first arc has the counter `first`.
 __device__ __forceinline__ u32 by_thread_on_arcs(const Arguments &g, uint4 q, u32 first) {
     const u32 range = g.piece.end - g.piece.start;
     const u32 words[4] = {q.x, q.y, q.z, q.w};

@@ -1,5 +1,5 @@
-// `by_warp`: short rows with little to stream. A warp takes an owner, whose row is a hash of two levels without collisions; without
-// one, the row is searched.
+// `by_warp`: owners with short rows and little to stream. A warp takes one and puts its row into a hash table of two levels without
+// collisions; if no such table is found, the row is searched.
 
 __device__ __forceinline__ u32 slot_of(u32 run, u32 factor) { return (run * factor) >> 23; }
 __device__ __forceinline__ u32 more_slot_of(u32 run, u32 factor) { return SLOTS + ((run * (SECOND * factor)) >> 25); }
@@ -26,7 +26,7 @@ template <bool TWO, class Found_> struct Pair {
             const u32 other_slot = more_slot_of(run, factor), other = table[other_slot];
             if ((other ^ word) >> bits == 0) {
                 in_both |= other & word;
-                if (other) slot = other_slot; // an empty slot looks like one of the first run
+                if (other) slot = other_slot; // an empty slot looks like a word of run 0
             }
         }
         in_both &= (1u << bits) - 1;

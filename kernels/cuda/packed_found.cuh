@@ -1,11 +1,11 @@
 // What happens to the common successors of two rows: they are counted and, if triangles are counted at vertices, added to the counters
 // of their corners; packed_arcs.cuh adds to those of their arcs.
 //
-// The corner of the smallest number is met once for each triangle. So it is not added to the counters of all blocks one by one: a block,
-// or a warp, adds up bytes in shared memory, those of four vertices with one addition (`Bytes`). The other two corners are added once
-// for each arc.
+// The corner of the smallest number differs from triangle to triangle. So that not each one costs an atomic in global memory, a block or a
+// warp adds these up in shared memory, a byte for each vertex, four bytes with one atomic (`Bytes`). The other two corners are added to
+// once for each arc.
 
-// The counter of a local of the batch, or of a number of the range: `owner` as in packed_assign.cuh.
+// The counter of an owner: a local of the batch or, from `g.batch.count` on, a number of the range.
 __device__ __forceinline__ u32 counter_of(const Arguments &g, u32 owner) {
     return owner < g.batch.count ? g.all.locals_at + g.batch.first + owner : g.piece.start + (owner - g.batch.count);
 }
@@ -55,10 +55,10 @@ struct Bytes {
     }
 };
 
-// What a probe finds of the four words of a chunk: how many successors, and where triangles are counted at vertices which ones. An entry
-// of `hits` has the common bits of a word in its low half; 0: none.
+// What is done with the common successors that a probe finds: `operator()` returns how many a word has and, if triangles are counted at
+// vertices, stores which ones in `hit`, the common bits in its low half (0: none). `add` takes them from there later.
 
-// Triangles are not counted on arcs.
+// Base of those that do not count triangles on arcs.
 struct Find;
 struct NotOnArcs {
     static constexpr bool EDGES = false;
@@ -68,7 +68,7 @@ struct NotOnArcs {
     __device__ __forceinline__ void take_arcs(u32, u32, u32) const {}
 };
 
-// Only the number is wanted.
+// Only the total is wanted.
 struct Total : NotOnArcs {
     static constexpr bool VERTICES = false;
 
@@ -76,7 +76,7 @@ struct Total : NotOnArcs {
     __device__ __forceinline__ void add(u32) const {}
 };
 
-// The corners are added up by the block if they are among the first NEAR counters of this pass, others one by one.
+// The block adds up common successors that are among the first NEAR counters of this pass; others are added one by one.
 constexpr u32 NEAR = 16384;
 
 struct OfBlock : NotOnArcs {
@@ -103,7 +103,7 @@ struct OfBlock : NotOnArcs {
         near.add(g, (base - g.all.counters_first) / 4, hit & 0xffff, [=] { return base; });
     }
 
-    // All threads of the block; none adds before or after.
+    // Called by all threads of the block, before the first and after the last call of `add`.
     __device__ __forceinline__ void clear() const {
         for (u32 i = threadIdx.x; i < NEAR / 4; i += blockDim.x) near.four[i] = 0;
         __syncthreads();
@@ -114,7 +114,7 @@ struct OfBlock : NotOnArcs {
     }
 };
 
-// The corners are added up by a warp, for each word of the row that owns the arcs.
+// The warp adds up common successors, for each word of the owner's row.
 struct OfWarp : NotOnArcs {
     static constexpr bool VERTICES = true;
     const Arguments &g;
@@ -123,7 +123,7 @@ struct OfWarp : NotOnArcs {
 
     __device__ __forceinline__ OfWarp(const Arguments &g, Bytes of_row, const u32 *row) : g(g), of_row(of_row), row(row) {}
 
-    // `place`: of the word in the row.
+    // `place`: that of the word in the owner's row.
     __device__ __forceinline__ u32 operator()(u32, u32 place, u32 both, u32 &hit) const {
         if (both) hit = place << 16 | both;
         return __popc(both);
@@ -156,10 +156,10 @@ struct Waiting {
     u32 *hits;
     u32 many;
 
-    // Less than one for each lane, and four new ones of each.
+    // Fewer than one for each lane from before, and up to four new ones of each.
     static constexpr u32 MOST = 5 * WARP;
 
-    // Puts the hits of a chunk there, and adds as many as there are lanes, until fewer are left.
+    // Appends the hits of each lane's chunk. While there is one for each lane, every lane adds one.
     template <class Found> __device__ __forceinline__ void push(const Found &found, const u32 *new_hits) {
         const u32 lane = threadIdx.x % WARP, before = (1u << lane) - 1;
 #pragma unroll
@@ -185,6 +185,6 @@ struct Waiting {
 
 // What a warp needs in shared memory to count at vertices or on arcs.
 struct Warp {
-    u32 *sums; // a zero for each lane
+    u32 *sums; // for each lane's row, what was found; zeros at first
     Waiting waiting;
 };

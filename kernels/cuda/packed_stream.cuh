@@ -1,7 +1,7 @@
 // Streams rows past a table: a warp takes the chunks of 32 rows of any lengths at a time, and a probe counts the successors that a
 // chunk has in common with the table.
 
-// For blocks of up to 8 warps.
+// Adds the counts of all threads of a block to the total. For blocks of up to 8 warps.
 __device__ __forceinline__ void add_up(u64 count, u64 *total) {
     __shared__ u64 warps[8];
     count = warp_sum(count);

@@ -41,8 +41,8 @@ extern "C" __global__ void __launch_bounds__(SELECT_THREADS) put_edges(const u64
     put_selected(found, tiles, [&](u64 place, u64 i) { edges[place] = keys[i] >> 1; });
 }
 
-// Adds edges, which are sorted, to the degrees of their ends. Those of an edge's smaller end are adjacent, and added by where they begin
-// and end.
+// Adds sorted edges to the degrees of their ends. Edges with the same smaller end are adjacent: the first of them subtracts its index, and
+// the last one adds its index plus 1.
 extern "C" __global__ void add_degrees(const u64 *edges, u64 count, u64 bits, u32 *degrees) {
     for (u64 i = this_thread(); i < count; i += all_threads()) {
         const u64 edge = edges[i], small = edge >> bits;
@@ -60,7 +60,7 @@ extern "C" __global__ void orient(u64 *edges, u64 count, u64 bits, const u32 *ra
     }
 }
 
-// Adds sorted arcs to the lengths of their rows.
+// Adds sorted arcs to the lengths of their rows, by where each row begins and ends.
 extern "C" __global__ void add_lengths(const u64 *arcs, u64 count, u64 bits, u32 *lengths) {
     for (u64 i = this_thread(); i < count; i += all_threads()) {
         const u64 tail = arcs[i] >> bits;

@@ -4,7 +4,7 @@
 // A sequence is a header, control bits and data. A first kernel chooses the groups of bits with which it is shortest, from how many
 // numbers have each length; the host adds up the sizes; a second kernel writes the bits, in shared memory first.
 
-constexpr u32 ENCODED = 4;      // consecutive numbers of a thread
+constexpr u32 ENCODED = 4;      // consecutive numbers that a thread encodes at a time
 constexpr u32 NUMBER_BITS = 32; // the most bits of a number
 constexpr u32 LENGTHS = NUMBER_BITS + 1;
 constexpr u32 MOST_MORE = 4;    // the most bits of a further group
@@ -117,14 +117,14 @@ template <u32 MOST> struct Bits {
     __device__ __forceinline__ void clear(u32 *words) {
         for (u32 i = 1 + threadIdx.x; i < MOST; i += ENCODE_THREADS) words[i] = 0;
     }
-    // Adds `value` from a bit of the batch on.
+    // Puts `value` at a bit of the batch; the bits there are 0.
     __device__ __forceinline__ void add(u32 *words, u32 bit, u32 value) {
         if (!value) return;
         const u64 moved = (u64)value << (filled + bit) % 32;
         atomicOr(words + (filled + bit) / 32, (u32)moved);
         if (moved >> 32) atomicOr(words + (filled + bit) / 32 + 1, (u32)(moved >> 32));
     }
-    // After a batch of so many bits, and a barrier: writes whole words.
+    // After a batch of `bits` bits, and a barrier: writes the whole words, and keeps the rest for the next batch.
     __device__ __forceinline__ void flush(u32 *words, u32 bits) {
         const u32 whole = (filled + bits) / 32;
         for (u32 i = threadIdx.x; i < whole; i += ENCODE_THREADS) out[written + i] = words[i];
@@ -142,7 +142,7 @@ template <u32 MOST> struct Bits {
     }
 };
 
-// Words for the bits of a batch: of each number 33 control bits, or 35 of data; and those that are left from the batch before.
+// Words in shared memory for a batch: at most 33 control bits, and 35 bits of data, a number; and the bits left from the batch before.
 constexpr u32 CONTROL_WORDS = BATCH * (NUMBER_BITS + 1) / 32 + 2, DATA_WORDS = BATCH * (NUMBER_BITS + MOST_MORE - 1) / 32 + 2;
 
 // Writes a sequence to `out`; returns where it ends.

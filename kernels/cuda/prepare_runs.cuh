@@ -1,5 +1,5 @@
-// Sorted runs of keys that wait in the host's memory or on disk, in blocks of RUN_KEYS, each encoded as graph/src/arcs.rs describes: the low
-// bits of all distances from the first key as they are, those above them as the places of ones among bits.
+// Sorted runs of keys that wait in the host's memory or on disk, in blocks of RUN_KEYS, each encoded as graph/src/arcs.rs describes: of each
+// key's distance from the first one, the low bits as they are, and the bits above them by the place of a one in a string of bits.
 //
 // A warp for each block. A first kernel measures, a second one writes, each block in shared memory first. Blocks but the last one of a run
 // take whole words of 32 bits.
@@ -20,7 +20,7 @@ struct RunBlock {
     __device__ __forceinline__ u32 low_bytes() const { return (many * low + 7) / 8; }
     __device__ __forceinline__ u32 words_of_ones() const { return (many + zeros + 63) / 64; }
     __device__ __forceinline__ u32 bytes() const { return RUN_HEADER + low_bytes() + 8 * words_of_ones(); }
-    // The bit with which the ones begin.
+    // The bit where the ones begin.
     __device__ __forceinline__ u32 ones() const { return 8 * (RUN_HEADER + low_bytes()); }
 };
 
@@ -36,7 +36,7 @@ __device__ __forceinline__ RunBlock run_block(const u64 *keys, u32 many) {
     return {many, low, of_heads, (u32)(span >> low)};
 }
 
-// The block of this warp among `count` keys; none of them: it is beyond.
+// The index of the first key of this warp's block. There is no such block if there are not more keys than that.
 __device__ __forceinline__ u64 first_of_warp() { return ((u64)blockIdx.x * RUN_WARPS + threadIdx.x / WARP) * RUN_KEYS; }
 
 // The bytes of each block.
@@ -47,7 +47,7 @@ extern "C" __global__ void __launch_bounds__(RUN_THREADS) measure_run(const u64 
     if (this_lane() == 0) bytes[first / RUN_KEYS] = block.bytes();
 }
 
-// Adds `value` from a bit on; the words were 0 there.
+// Puts `value` at a bit; the words are 0 there.
 __device__ __forceinline__ void add_bits(u32 *words, u32 bit, u64 value) {
     const u32 shift = bit % 32;
     const u64 moved = value << shift;
@@ -88,7 +88,7 @@ extern "C" __global__ void __launch_bounds__(RUN_THREADS) encode_run(const u64 *
     if (rest < block.bytes()) out[rest] = (unsigned char)(words[whole] >> 8 * this_lane());
 }
 
-// The 64 bits from a bit on, of memory of which at least so many and 31 more are there.
+// The 64 bits from a bit on. Up to 31 bits behind them are read, too.
 __device__ __forceinline__ u64 bits_at(const u32 *words, u32 bit) {
     const u32 shift = bit % 32;
     words += bit / 32;
@@ -101,9 +101,9 @@ __device__ __forceinline__ RunBlock run_header(const u32 *words, u32 many) {
     return {many, words[2] & 0xff, words[2] >> 8 & 0xff, words[2] >> 16};
 }
 
-// Decodes blocks of RUN_BLOCK keys, of which the last one may have fewer: `count` keys, of which `wanted` from the one at `skipped` on are
-// written to `keys`. `begins`: where each begins among the bytes that follow this table, and their end. Adds to `decoded` how many keys
-// were written: fewer, if bytes are damaged.
+// Decodes `count` keys in blocks of RUN_BLOCK (the last one may have fewer); writes `wanted` of them to `keys`, from index `skipped` on.
+// `begins`: where each block begins among the bytes that follow this table, and the end of the last one. Adds the number of keys that were
+// written to `decoded`; it is smaller if bytes are damaged.
 extern "C" __global__ void __launch_bounds__(RUN_THREADS) decode_run(const u64 *begins, u64 blocks, u64 count, u64 skipped, u64 wanted,
     u64 *keys, u64 *decoded) {
     __shared__ u32 begin[RUN_WARPS];

@@ -13,13 +13,13 @@ constexpr u32 DIGITS = 256;
 constexpr u32 SORT_WARPS = SORT_THREADS / WARP;
 static_assert(SORT_THREADS == DIGITS, "a thread for each digit");
 
-// A status word: whether it is a tile's own count or that of all tiles up to it, and the number.
+// A status word has a number of keys: those of the tile alone (OWN), or those of all tiles up to it (ALL_BEFORE).
 constexpr u32 OWN = 1u << 30, ALL_BEFORE = 2u << 30, NUMBER = OWN - 1;
 
 __device__ __forceinline__ u32 digit_of(u64 key, u64 shift) { return (u32)(key >> shift) & (DIGITS - 1); }
 
-// Adds the digits of all keys, from bit `low` on, to `totals`: DIGITS numbers for each of `passes` passes, at most 8. Equal digits in a row are added together, since keys are often
-// sorted by something already.
+// Counts the digits of all keys, from bit `low` on, in `totals`: DIGITS numbers for each of `passes` passes, at most 8. A thread adds equal
+// digits that follow each other at once, as keys are often partly sorted.
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) sort_count(const u64 *keys, u64 count, u64 low, u64 passes,
     u64 *totals) {
     __shared__ u32 counts[8][DIGITS];
@@ -128,7 +128,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS) sort_pass(const u64 *
         counts[w][digit] = own;
         own += of_warp;
     }
-    // Not those beyond the end.
+    // Keys beyond the end are not counted.
     if (digit == DIGITS - 1) own -= SORT_TILE - valid;
     volatile u32 *const word = status + 1 + (u64)tile * DIGITS + digit;
     *word = (tile ? OWN : ALL_BEFORE) | own;

@@ -3,20 +3,20 @@
 //
 // An edge's number is its place in `heads`, the rows of the oriented graph. Every vertex also has a row of all its neighbours,
 // ascending, and a row of the edges to them, in the same order: a search reads neighbours, and edges only where it finds a triangle.
-// An edge's value is the number of triangles of edges that are left; of one that falls now the same with a mark; of one that fell
-// before, its level with a mark.
+// An edge that is left has as its value the number of its triangles with edges that are left; one that falls in this round, the same with
+// the mark FALLING; one that fell before, its level with the mark FALLEN.
 //
 // `note_tails` stores the tails of some edges, near which those of the others are found. Rows are built from the oriented graph:
-// `count_heads` and `begin_rows`, and a scan of `prepare.cu`, find where each begins;
-// `put_smaller` puts the smaller neighbours; the larger ones follow, a chunk of edges at a time, by `put_keys`, a sort of `prepare.cu`
-// by heads, `note_runs`, `put_larger` and `end_runs`. Then, in rounds:
+// `count_heads` and `begin_rows`, and a scan of `prepare.cu`, find where each begins; `put_smaller` puts the smaller neighbours; the larger
+// ones follow, a chunk of edges at a time, by `put_keys`, a sort of `prepare.cu` by heads, `note_runs`, `put_larger` and `end_runs`.
+// Then, in rounds:
 //
-//     gather       edges with values up to a bound, which are those that are searched for the next level
-//     least_value  the smallest value among them, or among all
-//     begin_level  the edges that fall first
+//     gather       lists the edges with values up to a bound, among which the next levels are searched
+//     least_value  finds the smallest value of these edges, or of all
+//     begin_level  lists the edges that fall in the first round of a level
 //     note_falls   marks falling edges; counts them in the rows of their ends
-//     put_ends     falling edges with the ends that have the longer rows, by which they are sorted, so that a row is used while it is near
-//     put_falls    and back
+//     put_ends     makes keys to sort falling edges by the end with the longer row, so that this row stays in a cache for all its edges
+//     put_falls    writes the sorted edges back to their list
 //     fetch_rows   copies rows of falling edges from the host's memory
 //     take         a warp for each falling edge, or several if few edges fall: looks the neighbours of one end up in the other's row,
 //                  which is the longer one, by galloping, and takes 1 from the values of the other two edges of each triangle
@@ -34,7 +34,7 @@ struct PeeledGraph {
     u32 *tails;        // the tail of each `TAIL_STEP`-th edge, and at the end the last vertex
     const u32 *heads;
     const u64 *starts; // where the row of all neighbours of each vertex begins
-    u32 *lengths;      // of these rows
+    u32 *lengths;      // of the rows of all neighbours
     u32 *fallen;       // how many of their entries are edges that fell
     u32 *neighbours;   // rows of the first vertices, on the device: entries before `near`
     u32 *far;          // the other rows, in host memory; indexed like `neighbours`
@@ -43,23 +43,23 @@ struct PeeledGraph {
     u32 *far_edges;    // the other rows of edges, in host memory
     u64 near_edges;
     u64 *rows;         // addresses of rows of neighbours: far ones may have been fetched to the device
-    u32 *fetched;      // memory for these
-    u64 room;          // for so many neighbours
+    u32 *fetched;      // device memory for copies of far rows
+    u64 room;          // how many neighbours fit there
     u64 *taken;        // how many were asked for; no more are fetched once this is `room`
     u32 *values;
     u32 *falls;    // all edges that ever fell or fall now, in order
     u32 *gathered;
     u32 *shorter;  // vertices whose rows are to be shortened
-    u32 *counts;   // of these three lists; then the smallest value
+    u32 *counts;   // the lengths of these three lists; then the smallest value
     u64 vertices;
     u64 many;      // edges
 };
 
-// By how many times a row must be the longer one to be searched where it is stored.
+// A row in host memory that is more than this many times as long as the other one is not fetched, but searched where it is.
 constexpr u32 FAR_LONGER = 256;
 constexpr u64 NO_PLACE = ~0ull;
 
-// Neighbours that a thread takes at a time while their row is shortened.
+// Entries that a thread of `shorten` takes at a time.
 constexpr u32 SHORTEN_ENTRIES = 4;
 
 constexpr u32 FALLS = 0, GATHERED = 1, SHORTER = 2, SMALLEST = 3;
@@ -74,13 +74,13 @@ __device__ __forceinline__ void append(bool wanted, u32 number, u32 *list, u32 *
     if (wanted) list[place] = number;
 }
 
-// Calls `each` with every index below `count`, in whole warps: some indices are not below it.
+// Calls `each` with every index below `count`, in whole warps: the last warp's indices may exceed it.
 template <typename Each> __device__ __forceinline__ void in_warps(u64 count, Each each) {
     const u64 lane = this_lane();
     for (u64 first = this_thread() - lane; first < count; first += all_threads()) each(first + lane);
 }
 
-// The tail of an edge: the last vertex whose row begins at it or before. It is one of those from `low` on, before `high`.
+// The tail of an edge, which is in [low, high): the last vertex whose row begins at this edge or before it.
 __device__ __forceinline__ u32 tail_among(const PeeledGraph &graph, u64 edge, u64 low, u64 high) {
     while (high - low > 1) {
         const u64 middle = (low + high) / 2;
@@ -147,7 +147,7 @@ extern "C" __global__ void put_keys(const __grid_constant__ PeeledGraph graph, u
     for (u64 edge = from + this_thread(); edge < to; edge += all_threads()) keys[edge - from] = key_of(graph.heads[edge], edge);
 }
 
-// Where the run of each head begins among sorted keys.
+// Notes where the run of each head begins among sorted keys: in `shorter`, which is free while rows are made.
 extern "C" __global__ void note_runs(const __grid_constant__ PeeledGraph graph, const u64 *keys, u64 count) {
     for (u64 i = this_thread(); i < count; i += all_threads()) {
         const u64 head = keys[i] >> 32;
@@ -155,7 +155,7 @@ extern "C" __global__ void note_runs(const __grid_constant__ PeeledGraph graph, 
     }
 }
 
-// `fallen` says how many larger neighbours earlier chunks had.
+// While rows are made, `fallen` has the number of larger neighbours that earlier chunks put into each row.
 extern "C" __global__ void put_larger(const __grid_constant__ PeeledGraph graph, const u64 *keys, u64 count) {
     for (u64 i = this_thread(); i < count; i += all_threads()) {
         const u64 head = keys[i] >> 32;
@@ -177,7 +177,7 @@ extern "C" __global__ void gather(const __grid_constant__ PeeledGraph graph, u64
     });
 }
 
-// Of the edges that are left, among those that are gathered or among all.
+// Finds the smallest value of the edges that are left, among those that are gathered or among all.
 extern "C" __global__ void least_value(const __grid_constant__ PeeledGraph graph, u64 only_gathered) {
     const u64 count = only_gathered ? graph.counts[GATHERED] : graph.many;
     u32 least = ~0u;
@@ -212,7 +212,7 @@ extern "C" __global__ void note_falls(const __grid_constant__ PeeledGraph graph,
     });
 }
 
-// Takes 1 from the value of an edge that is left, and appends it to a list if that makes it fall next, or be searched from now on.
+// Takes 1 from the value of an edge that is left. Lists it if it now falls in the next round, or if its value is now within the bound.
 __device__ __forceinline__ void lower(const PeeledGraph &graph, u32 edge, u32 level, u32 bound) {
     const u32 before = atomicSub(&graph.values[edge], 1u);
     if (before == level + 1) graph.falls[atomicAdd(&graph.counts[FALLS], 1u)] = edge;
@@ -230,8 +230,8 @@ extern "C" __global__ void put_falls(const __grid_constant__ PeeledGraph graph, 
     for (u64 i = from + this_thread(); i < to; i += all_threads()) graph.falls[i] = (u32)keys[i - from];
 }
 
-// A warp for each end of each falling edge. Of two edges with the same row, one fetches it. A row that is far longer than the other one
-// is searched where it is: that reads less of it.
+// A warp for each end of each falling edge; of those with the same row, one copies it. A row that is far longer than that of the other end
+// is searched where it is, as that reads less of it.
 extern "C" __global__ void __launch_bounds__(TAKE_THREADS) fetch_rows(const __grid_constant__ PeeledGraph graph, u64 from, u64 to) {
     const u64 warps = all_threads() / WARP;
     for (u64 i = this_thread() / WARP; i < 2 * (to - from); i += warps) {
@@ -259,10 +259,10 @@ extern "C" __global__ void __launch_bounds__(TAKE_THREADS)
     const u64 warps = all_threads() / WARP;
     for (u64 i = this_thread() / WARP; i < (to - from) * parts; i += warps) {
         const u32 edge = graph.falls[from + i / parts];
-        u32 left = graph.values[edge] & ~FALLING; // triangles that are not found yet, among those of this warp and of others
+        u32 left = graph.values[edge] & ~FALLING; // at most so many triangles are still to be found by this warp
         if (left == 0) continue;
         u32 row = tail_of(graph, edge), other = graph.heads[edge];
-        if (graph.fallen[row] == graph.lengths[row] && graph.fallen[other] == graph.lengths[other]) continue; // nothing is left beside it
+        if (graph.fallen[row] == graph.lengths[row] && graph.fallen[other] == graph.lengths[other]) continue; // no other edge is left
         if (graph.lengths[row] > graph.lengths[other]) {
             const u32 longer = row;
             row = other;
@@ -270,11 +270,11 @@ extern "C" __global__ void __launch_bounds__(TAKE_THREADS)
         }
         const u32 *const entries = row_of(graph, row), *const other_entries = row_of(graph, other);
         const u32 length = graph.lengths[row], other_length = graph.lengths[other];
-        u32 begin = 0; // entries of the other row before this one are smaller than what is searched
+        u32 begin = 0; // entries of the other row before this one are smaller than all that is still looked up
         for (u64 first = i % parts * WARP; left > 0 && first < length && begin < other_length; first += parts * WARP) {
             const u32 j = (u32)first + this_lane();
             const u32 vertex = j < length ? entries[j] : ~0u;
-            // Lanes search near each other, from where the last lane found its vertex.
+            // Lanes gallop from where the last lane's search ended in the step before: what they look up lies behind.
             u32 low = begin, step = WARP;
             while (low + step < other_length && other_entries[low + step] < vertex) {
                 low += step;
@@ -316,7 +316,7 @@ extern "C" __global__ void __launch_bounds__(SHORTEN_THREADS) shorten(const __gr
         u32 *const row = row_of(graph, vertex), *const stored = stored_row(graph, vertex), *const edges = edges_of(graph, vertex);
         u32 end = 0;
         for (u32 first = 0; first < length; first += blockDim.x * SHORTEN_ENTRIES) {
-            // A warp's entries follow each other, and so do those that its lanes read or write at once.
+            // A warp takes consecutive entries; those that its lanes read or write at once are consecutive, too.
             const u32 mine = first + threadIdx.x / WARP * WARP * SHORTEN_ENTRIES + this_lane();
             u32 neighbours[SHORTEN_ENTRIES], to_them[SHORTEN_ENTRIES], left[SHORTEN_ENTRIES];
             u32 kept = 0, all;
@@ -333,7 +333,7 @@ extern "C" __global__ void __launch_bounds__(SHORTEN_THREADS) shorten(const __gr
                 left[k] = __ballot_sync(ALL, left[k]);
                 kept += (u32)__popc(left[k]);
             }
-            // Its barriers are between the reads above and the writes below.
+            // The barriers in `block_exclusive` separate the reads above from the writes below.
             u32 place = end + __shfl_sync(ALL, block_exclusive(this_lane() == 0 ? kept : 0, all), 0);
 #pragma unroll
             for (u32 k = 0; k < SHORTEN_ENTRIES; k++) {

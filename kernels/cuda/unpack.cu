@@ -4,9 +4,9 @@
 // the one before, less 1), and the offsets of its rows. A thread block takes a part: first it decodes all distances and writes each to its
 // arc's place; then 8 lanes, or a warp, add up those of each row. Distances have one of two forms:
 //
-//     groups of bits (docs/graph-format.md): how many groups each number has is told by control bits, whose ones are the numbers. A
-//         thread counts those of a word; then a warp takes 32 words, a lane for each bit. A number's data are where its place and the
-//         zeros before it say.
+//     groups of bits (docs/graph-format.md): the control bits have a one for each number, behind a zero for each of its further groups. A
+//         thread counts the ones of a word; then a warp takes 32 words, a lane for each bit. A number's data are behind the first groups
+//         of all numbers before it and as many further groups as there are zeros before those of this number.
 //     LEB128 (docs/spill-format.md): 16 bytes a thread. The byte before a part is the last one of a number (of a row's length), so a
 //         thread finds the beginning of a number that reaches into its bytes in the 4 bytes before them.
 //
@@ -17,10 +17,10 @@
 // Cost: each stored byte is read once, each successor is written twice and read once, or twice if it is counted.
 
 struct Part {
-    u32 begin, data, end; // bytes: of the control bits, or the numbers in LEB128; of the data of control bits; behind them
+    u32 begin, data, end; // where these bytes begin: the control bits, or the numbers in LEB128; the data; what follows
     u32 groups;           // bits of a number's first group, and 256 times those of each further one; 0: LEB128
-    u32 row, rows;  // among the offsets
-    u32 arc, arcs;  // among the successors
+    u32 row, rows;  // the first row's place among the offsets, and how many rows
+    u32 arc, arcs;  // the first arc's place among the successors, and how many arcs
     u32 bound, bound_step; // successors of row i stay below bound + i * bound_step
 };
 
@@ -69,7 +69,7 @@ __device__ __forceinline__ bool add_up(const Part &part, const u64 *offsets, u64
     return bad;
 }
 
-// The number of `length` bits from a bit of the data on; there is a word behind the last one. `bad`: it has more than 32 bits.
+// The number whose groups are `length` bits of the data, from a bit on; a word behind the data may be read. `bad`: it exceeds 32 bits.
 __device__ __forceinline__ u32 bits_at(const u32 *data, u32 bit, u32 length, bool &bad) {
     if (length == 0) return 0;
     const u32 *from = data + bit / 32;
@@ -79,7 +79,7 @@ __device__ __forceinline__ u32 bits_at(const u32 *data, u32 bit, u32 length, boo
     return low;
 }
 
-// Decodes the distances of a part that are groups of bits. Returns whether they are not as many as its arcs, or one is too large.
+// Decodes the distances of a part, stored as groups of bits. Returns true if they are not as many as its arcs, or one exceeds 32 bits.
 __device__ __forceinline__ bool decode_groups(const Part &part, u64 bytes, u32 *out) {
     const u32 first = part.groups & 0xff, more = part.groups >> 8;
     const u32 *control = (const u32 *)(bytes + part.begin), *data = (const u32 *)(bytes + part.data);
@@ -88,7 +88,7 @@ __device__ __forceinline__ bool decode_groups(const Part &part, u64 bytes, u32 *
     u32 done = 0;
     for (u32 at = 0; at < words; at += blockDim.x) {
         const u32 mine = at + threadIdx.x;
-        u32 word = 0, zeros = 0; // of this thread, and those directly before it; a number has at most 32
+        u32 word = 0, zeros = 0; // this thread's word, and the zeros directly before it: at most 32 of a number
         if (mine < words) {
             word = control[mine];
             if (mine > 0) zeros = __clz(control[mine - 1]);
@@ -113,7 +113,7 @@ __device__ __forceinline__ bool decode_groups(const Part &part, u64 bytes, u32 *
     return bad | (done != part.arcs);
 }
 
-// The same of distances in LEB128.
+// The same for distances in LEB128.
 __device__ __forceinline__ bool decode_leb128(const Part &part, u64 bytes, u32 *out) {
     bool bad = false;
     u32 done = 0;

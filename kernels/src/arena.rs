@@ -7,8 +7,8 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, result};
 use trimill_system::first_where;
 
-use crate::error::{GpuError, GpuResult, driver, unless_lost};
-use crate::waiting::is_abandoned;
+use crate::error::{GpuError, GpuResult, unless_lost};
+use crate::waiting::bind;
 
 /// Pieces begin at multiples of this.
 pub const ALIGNMENT: u64 = 256;
@@ -69,7 +69,7 @@ impl Arena {
     /// Allocates `bytes`, rounded down to a multiple of [`ALIGNMENT`]. Errors: [`GpuError::DeviceMemory`]; a smaller request may succeed.
     pub(crate) fn new(context: &Arc<CudaContext>, bytes: u64) -> GpuResult<Self> {
         let capacity = bytes / ALIGNMENT * ALIGNMENT;
-        context.bind_to_thread().map_err(driver("binding the context"))?;
+        bind(context, "allocating device memory")?;
         let address = if capacity == 0 {
             0
         } else {
@@ -92,7 +92,7 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        if self.address != 0 && !is_abandoned(&self.context) && self.context.bind_to_thread().is_ok() {
+        if self.address != 0 && bind(&self.context, "freeing device memory").is_ok() {
             // SAFETY: allocated in `new`, freed once; the driver waits for kernels that use it. Fails only if the device and its memory are lost.
             let _ = unsafe { result::free_sync(self.address) };
         }

@@ -20,7 +20,7 @@ use crate::find::{GpuInfo, find};
 use crate::images::ImageForm;
 use crate::pinned::Pinned;
 use crate::staging::StagingBuffers;
-use crate::waiting::Waiting;
+use crate::waiting::{Waiting, bind};
 use clock::Clock;
 use module::Module;
 
@@ -53,8 +53,10 @@ impl Gpu {
         let count = devices.len() as u32;
         let found = devices.into_iter().find(|device| device.ordinal == ordinal);
         let device = found.ok_or(GpuError::NoSuchDevice { ordinal, count })?;
-        let opening = driver("opening the GPU");
+        let doing = "opening the GPU";
+        let opening = driver(doing);
         let context = CudaContext::new(ordinal as usize).map_err(&opening)?;
+        bind(&context, doing)?;
         // Of highest priority: if unpacking waited for a counting kernel, the next copies would, too.
         let (_, greatest) = result::stream::get_priority_range().map_err(&opening)?;
         let unpacking = context.new_stream_with_priority(greatest).map_err(&opening)?;
@@ -91,6 +93,7 @@ impl Gpu {
 
     /// From now on, records when each timed copy and kernel runs; waits for the device once.
     pub fn record_work(&mut self) -> GpuResult<()> {
+        self.bind()?;
         self.clock = Some(Clock::start(self.stream(Stream::Compute)?)?);
         Ok(())
     }
@@ -110,6 +113,7 @@ impl Gpu {
 
     /// Free and total bytes of the device, according to the driver.
     pub fn memory(&self) -> GpuResult<(u64, u64)> {
+        self.bind()?;
         let (free, total) = self.context().mem_get_info().map_err(driver("asking for free memory"))?;
         Ok((free as u64, total as u64))
     }
@@ -173,6 +177,7 @@ impl Gpu {
     }
 
     fn make_stream(&mut self, stream: Stream) -> GpuResult<()> {
+        self.bind()?;
         while self.streams.len() < STREAMS.min(stream.index() + 1) {
             self.streams.push(self.context().new_stream().map_err(driver("making a stream"))?);
         }
@@ -180,12 +185,11 @@ impl Gpu {
     }
 
     fn await_stream(&self, stream: Stream) -> GpuResult<()> {
-        self.bind()?;
         let doing = if stream == Stream::Copy { "copying to the device" } else { "waiting for the GPU" };
         self.waiting.for_stream(self.stream(stream)?, doing)
     }
 
     fn bind(&self) -> GpuResult<()> {
-        self.context().bind_to_thread().map_err(driver("binding the context"))
+        bind(self.context(), "binding the context")
     }
 }

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use cudarc::driver::{CudaContext, sys};
 
-use crate::error::{GpuError, GpuResult, driver, unless_lost};
-use crate::waiting::is_abandoned;
+use crate::error::{GpuError, GpuResult, unless_lost};
+use crate::waiting::bind;
 
 /// The size of a large page; memory of at least that size is aligned to it.
 const LARGE_PAGE: usize = 2 << 20;
@@ -39,7 +39,7 @@ unsafe impl<T: Sync> Sync for Pinned<T> {}
 impl<T: Pod> Pinned<T> {
     /// `len` zeros. Errors: [`GpuError::HostMemory`]: there is no memory, or the driver cannot lock it.
     pub(crate) fn new(context: &Arc<CudaContext>, len: usize) -> GpuResult<Self> {
-        context.bind_to_thread().map_err(driver("binding the context"))?;
+        bind(context, "locking host memory")?;
         let asked = len.saturating_mul(size_of::<T>());
         let refused = || GpuError::HostMemory { asked: asked as u64 };
         let align = if asked < LARGE_PAGE { PAGE } else { LARGE_PAGE };
@@ -95,7 +95,7 @@ impl<T> DerefMut for Pinned<T> {
 impl<T> Drop for Pinned<T> {
     fn drop(&mut self) {
         // A device that does not answer may still copy from there, so the memory is not freed.
-        if is_abandoned(&self.context) || self.context.bind_to_thread().is_err() {
+        if bind(&self.context, "unlocking host memory").is_err() {
             return;
         }
         // SAFETY: registered in `new`. Copies from it are done: `StagingBuffers` waits for its own, and calls that borrow slices for theirs.

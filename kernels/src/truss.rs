@@ -11,8 +11,8 @@ use bytemuck::{Pod, Zeroable, bytes_of, cast_slice, cast_slice_mut};
 use rayon::prelude::*;
 
 use trimill_counting::{GraphToPeel, Peeling};
-use trimill_system::Result;
 use trimill_system::mapped::zeros;
+use trimill_system::{Control, Result};
 
 use crate::engine::{Engine, Grid, HostWords, Kernel, Stream};
 use crate::error::{GpuError, GpuResult};
@@ -96,6 +96,7 @@ pub struct PeelingDevice<'e> {
     /// The most falling edges that are sorted at a time, and the memory for it.
     sorted: u64,
     keys: SortBuffers,
+    control: Control,
 }
 
 impl<'e> PeelingDevice<'e> {
@@ -106,7 +107,7 @@ impl<'e> PeelingDevice<'e> {
 
     /// Copies a graph to the device, and makes the rows of all neighbours. Errors: [`GpuError::Budget`]: it needs more memory than the engine has;
     /// [`GpuError::HostMemory`]: the host has too little for the rest.
-    pub fn new(engine: &'e mut dyn Engine, graph: GraphToPeel<'_>) -> GpuResult<Self> {
+    pub fn new(engine: &'e mut dyn Engine, graph: GraphToPeel<'_>, control: &Control) -> GpuResult<Self> {
         engine.load(&TRUSS)?;
         let mut space = PrepareSpace::new(engine)?;
         let (vertices, many) = (graph.firsts.len() as u64 - 1, graph.heads.len() as u64);
@@ -157,8 +158,9 @@ impl<'e> PeelingDevice<'e> {
             many,
             ..PeeledGraph::default()
         };
+        let (sorted, control) = (pieces.sorted, control.clone());
         let mut device =
-            Self { space, graph: all, far, bound: 0, falling: [0; 2], fetching: FETCHING, sorted: pieces.sorted, keys };
+            Self { space, graph: all, far, bound: 0, falling: [0; 2], fetching: FETCHING, sorted, keys, control };
         device.space.send(firsts, cast_slice(graph.firsts))?;
         match pieces.lists[2] {
             true => device.space.send(heads, cast_slice(graph.heads))?,
@@ -219,9 +221,10 @@ impl<'e> PeelingDevice<'e> {
     }
 
     /// Removes the triangles of the falling edges, some edges at a time, after fetching their rows into the cache.
-    fn take_fetched(&mut self, [from, to]: [u64; 2], level: u64) -> GpuResult<()> {
+    fn take_fetched(&mut self, [from, to]: [u64; 2], level: u64) -> Result<()> {
         let (mut from, room) = (from, self.graph.room);
         while from < to {
+            self.control.check()?;
             let end = to.min(from + self.fetching);
             self.for_each("fetch_rows", 2 * u64::from(WARP) * (end - from), TAKE_THREADS, &[from, end])?;
             self.take([from, end], level)?;

@@ -1,6 +1,8 @@
 //! Waits for a device without blocking in its driver: an event is polled, often at first, then every half millisecond. After a limit the device is
-//! abandoned ([`GpuError::Hung`]): from then on nothing of its context is freed, as kernels or copies may still use it and freeing waits for them.
+//! abandoned ([`GpuError::Hung`]): from then on nothing of its context is freed, as kernels or copies may still use it and freeing waits for them,
+//! and nothing else is asked of its driver, as any call could block ([`bind`]).
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::thread::{sleep, yield_now};
 use std::time::{Duration, Instant};
@@ -16,7 +18,8 @@ pub const USUAL_LIMIT: Duration = Duration::from_secs(600);
 /// Bounds of the pause between two polls, which is a sixteenth of the time so far.
 const PAUSES: [Duration; 2] = [Duration::from_micros(20), Duration::from_micros(500)];
 
-static ABANDONED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+/// The contexts of abandoned devices, and the seconds that were waited for each.
+static ABANDONED: Mutex<BTreeMap<usize, f64>> = Mutex::new(BTreeMap::new());
 
 #[derive(Debug)]
 pub(crate) struct Waiting {
@@ -37,23 +40,18 @@ impl Waiting {
 
     /// Waits until an event is reached (or was never recorded). Errors: [`GpuError::Hung`] after the limit, or if the device was abandoned.
     pub(crate) fn for_event(&self, event: &CudaEvent, doing: &'static str) -> GpuResult<()> {
-        let hung = || GpuError::Hung { doing, seconds: self.limit.as_secs_f64() };
-        if is_abandoned(&self.context) {
-            return Err(hung());
+        bind(&self.context, doing)?;
+        if until(self.limit, || event.try_is_complete().map_err(driver(doing)))? {
+            return Ok(());
         }
-        match until(self.limit, || event.try_is_complete().map_err(driver(doing)))? {
-            true => Ok(()),
-            false => {
-                abandon(&self.context);
-                Err(hung())
-            }
-        }
+        let seconds = self.limit.as_secs_f64();
+        abandon(&self.context, seconds);
+        Err(GpuError::Hung { doing, seconds })
     }
 
     pub(crate) fn for_stream(&self, stream: &CudaStream, doing: &'static str) -> GpuResult<()> {
-        if !is_abandoned(&self.context) {
-            self.end.record(stream).map_err(driver(doing))?;
-        }
+        bind(&self.context, doing)?;
+        self.end.record(stream).map_err(driver(doing))?;
         self.for_event(&self.end, doing)
     }
 }
@@ -77,13 +75,18 @@ fn until(limit: Duration, mut is_so: impl FnMut() -> GpuResult<bool>) -> GpuResu
 }
 
 /// From now on nothing of this context is freed.
-fn abandon(context: &Arc<CudaContext>) {
-    lock(&ABANDONED).push(context.cu_ctx() as usize);
+fn abandon(context: &Arc<CudaContext>, seconds: f64) {
+    lock(&ABANDONED).insert(context.cu_ctx() as usize, seconds);
     std::mem::forget(Arc::clone(context));
 }
 
-pub(crate) fn is_abandoned(context: &CudaContext) -> bool {
-    lock(&ABANDONED).contains(&(context.cu_ctx() as usize))
+/// Binds a context to the current thread, before calls that may wait for its device. Errors: [`GpuError::Hung`] if the device was abandoned.
+pub(crate) fn bind(context: &CudaContext, doing: &'static str) -> GpuResult<()> {
+    let abandoned = lock(&ABANDONED).get(&(context.cu_ctx() as usize)).copied();
+    match abandoned {
+        Some(seconds) => Err(GpuError::Hung { doing, seconds }),
+        None => context.bind_to_thread().map_err(driver(doing)),
+    }
 }
 
 /// Whether a device of this process was abandoned: the driver may wait for it at a normal exit, so a program should end by `_exit`.

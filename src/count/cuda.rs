@@ -21,7 +21,7 @@ use crate::job::file::CountTable;
 pub use absent::{Absent, DeviceCounters};
 use buffers::Buffers;
 use trimill_system::timeline::TimedWork;
-use trimill_system::{Bytes, Result};
+use trimill_system::{Bytes, Control, Result};
 
 pub const CHUNK: Bytes = Bytes::mib(32);
 
@@ -259,11 +259,11 @@ impl CountBackend for Cuda {
         PeelingDevice::on_host(vertices, edges, self.gpu.reserved())
     }
 
-    fn peel<'a>(&'a mut self, graph: GraphToPeel<'_>) -> Result<Box<dyn Peeling + 'a>> {
+    fn peel<'a>(&'a mut self, graph: GraphToPeel<'_>, control: &Control) -> Result<Box<dyn Peeling + 'a>> {
         if self.gpu.scratch_bytes() + self.gpu.counter_bytes() > 0 {
             self.gpu.reserve(self.gpu.reserved())?;
         }
-        Ok(Box::new(PeelingDevice::new(&mut self.gpu, graph)?))
+        Ok(Box::new(PeelingDevice::new(&mut self.gpu, graph, control)?))
     }
 
     fn begin<'a>(

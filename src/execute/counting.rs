@@ -41,9 +41,10 @@ pub(super) struct CountedAll {
 
 impl Planned {
     /// Counts all partitions; the first error, of the builder or a device, stops all. If only a manifest cannot be written, the error has the result.
+    /// Backends whose devices failed are removed.
     pub(super) fn count_partitions(
         &self,
-        backends: &mut [Box<dyn CountBackend>],
+        backends: &mut Vec<Box<dyn CountBackend>>,
         details: &Details<'_>,
         stages: &mut Vec<Stage>,
     ) -> Result<CountedAll> {
@@ -97,7 +98,10 @@ impl Planned {
         let shares = all_or_first_error(outcomes, control).map_err(|error| session.resumes(error))?;
         control.did_stage("count", start);
 
+        let failed: Vec<bool> = shares.iter().map(|share| share.failed).collect();
         let (mut all, devices) = merged_outcomes(shares, backends);
+        let mut failed = failed.into_iter();
+        backends.retain(|_| failed.next() == Some(false));
         all.merge(before);
         match place {
             None => stages.extend(all.times.streamed_stages(all.times.read(graph))),

@@ -95,7 +95,8 @@ impl<'g> Details<'g> {
         }
     }
 
-    /// Adds summaries to the result and writes the files; one that fails does not stop the others. The first of the `backends` may peel the graph.
+    /// Adds summaries to the result and writes the files; one that fails does not stop the others. The first of the `backends`,
+    /// none of which failed, may peel the graph.
     pub(super) fn finish(
         &self,
         session: &Session,

@@ -23,6 +23,8 @@ pub(super) struct DeviceOutcome {
     pub(super) results: Vec<PartitionFigures>,
     pub(super) kept: Vec<SpillSummary>,
     pub(super) times: StageTimes,
+    /// Whether the device failed, and others went on without it.
+    pub(super) failed: bool,
 }
 
 impl DeviceOutcome {

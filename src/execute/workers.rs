@@ -37,7 +37,7 @@ pub(super) fn run_on_all(
                         "{}; the other devices go on without it",
                         error.while_doing(&format!("{who} failed"))
                     );
-                    Ok(share)
+                    Ok(DeviceOutcome { failed: true, ..share })
                 }
                 Err(failed) => {
                     control.stop();

@@ -14,7 +14,7 @@ use crate::clean::buckets::bytes_on_disk;
 use crate::clean::ids::Seen;
 use trimill_input::{ArcSink, around_tail};
 use trimill_system::mapped::zeros;
-use trimill_system::{Bytes, Error, Result, disk, lock, parallel, unpoisoned};
+use trimill_system::{Bytes, Control, Error, Result, disk, lock, parallel, unpoisoned};
 
 /// Arcs of a device buffer: large enough to be copied from directly. Fewer in tests, so that rows cross buffers.
 const BUFFER: usize = if cfg!(feature = "testing") { 1 << 11 } else { 1 << 18 };
@@ -73,18 +73,18 @@ fn refusal() -> Error {
 
 impl<'d> Collect<'d> {
     /// Ids must be below `end`; about `expected` arcs will come. Buffers and arcs beyond device memory take at most `memory` bytes; further arcs go
-    /// to files in the workspace `beyond`, without which no arcs may exceed device memory.
+    /// to files in the workspace `beyond`, until its control is stopped; without it, no arcs may exceed device memory.
     pub(super) fn new(
         device: &'d mut (dyn StartingDevice + 'd),
         end: u64,
         expected: u64,
         memory: u64,
-        beyond: Option<Workspace<'_>>,
+        beyond: Option<(Workspace<'_>, &Control)>,
     ) -> Self {
         let device = SortingDevice::Starting(device);
-        let in_memory = beyond.map_or(Bytes::ZERO, |space| runs_in(Bytes(memory / 8 * 5), space));
-        let on_disk = beyond.map_or(Bytes::ZERO, |space| disk::free_space(space.dir).unwrap_or_default());
-        let runs = beyond.map(|space| Arc::new(EncodedRuns::new(space.dir, in_memory)));
+        let in_memory = beyond.map_or(Bytes::ZERO, |(space, _)| runs_in(Bytes(memory / 8 * 5), space));
+        let on_disk = beyond.map_or(Bytes::ZERO, |(space, _)| disk::free_space(space.dir).unwrap_or_default());
+        let runs = beyond.map(|(space, control)| Arc::new(EncodedRuns::new(space.dir, in_memory, control)));
         Self {
             state: Mutex::new(CollectState {
                 device,

@@ -80,7 +80,7 @@ impl<'a> ReadOnDevice<'a> {
             let (form, arcs, edges) = (InputForm::ArcsOnGpu, expected, expected);
             space.expect(&GraphToPrepare { form, ids, arcs, edges, row_bytes: None }, control);
         }
-        let beyond = (!device_only).then_some(space);
+        let beyond = (!device_only).then_some((space, control));
         let mut collect = Collect::new(device, plain_ids(source, left).min(fitting_ids), expected, left.get(), beyond);
         let scanned = source.scan(&collect, control);
         if *collect.refused.get_mut() {
@@ -120,7 +120,8 @@ impl<'a> ReadOnDevice<'a> {
         let identity = Mutex::new(identity);
         let missing = || Error::defect("the identity is missing");
         let ((), made) = rayon::join(
-            || {
+            // The sender is moved here, so that nothing waits for it if `note` panics.
+            move || {
                 // Fails only if the device failed, so that nothing receives it.
                 let _ = sent.send(note());
             },

@@ -7,16 +7,18 @@ use std::sync::{Arc, RwLock};
 use trimill_graph::arcs;
 use trimill_kernels::prepare::{RunStore, StoredRun};
 use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
-use trimill_system::{Bytes, Error, unpoisoned};
+use trimill_system::{Bytes, Control, Error, unpoisoned};
 
 pub(super) struct EncodedRuns {
     limit: Arc<MemoryLimit>,
     dir: PathBuf,
+    control: Control,
 }
 
 struct EncodedRun {
     overflow: Overflow,
     parts: RwLock<Vec<RunPart>>,
+    control: Control,
 }
 
 struct RunPart {
@@ -25,9 +27,9 @@ struct RunPart {
 }
 
 impl EncodedRuns {
-    /// At most `most` bytes of runs stay in memory; others go to files in `dir`.
-    pub(super) fn new(dir: &Path, most: Bytes) -> Self {
-        Self { limit: Arc::new(MemoryLimit::new(most)), dir: dir.to_path_buf() }
+    /// At most `most` bytes of runs stay in memory; others go to files in `dir`. Once `control` is stopped, runs are neither written nor read.
+    pub(super) fn new(dir: &Path, most: Bytes, control: &Control) -> Self {
+        Self { limit: Arc::new(MemoryLimit::new(most)), dir: dir.to_path_buf(), control: control.clone() }
     }
 
     pub(super) fn held(&self) -> Bytes {
@@ -43,12 +45,13 @@ impl EncodedRuns {
 impl RunStore for EncodedRuns {
     fn begin(&self) -> io::Result<Box<dyn StoredRun>> {
         let overflow = Overflow::new(&self.dir, self.limit.clone());
-        Ok(Box::new(EncodedRun { overflow, parts: RwLock::default() }))
+        Ok(Box::new(EncodedRun { overflow, parts: RwLock::default(), control: self.control.clone() }))
     }
 }
 
 impl StoredRun for EncodedRun {
     fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.control.check().map_err(told)?;
         let part = RunPart { begin: at, bytes: self.overflow.put(bytes.to_vec()).map_err(told)? };
         let mut parts = unpoisoned(self.parts.write());
         let behind = parts.partition_point(|part| part.begin < at);
@@ -57,6 +60,7 @@ impl StoredRun for EncodedRun {
     }
 
     fn read(&self, at: u64, mut bytes: &mut [u8]) -> io::Result<()> {
+        self.control.check().map_err(told)?;
         let parts = unpoisoned(self.parts.read());
         let (first, mut at) = (parts.partition_point(|part| part.begin + part.bytes.length() <= at), at);
         for part in &parts[first..] {
@@ -100,7 +104,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let bytes: Vec<u8> = (0..100_003u64).map(|i| (i * i / 7) as u8).collect();
         for most in [0, 70_000, 1 << 30] {
-            let store = EncodedRuns::new(dir.path(), Bytes(most));
+            let control = Control::silent();
+            let store = EncodedRuns::new(dir.path(), Bytes(most), &control);
             let runs: Vec<_> = (0..2).map(|_| store.begin().unwrap()).collect();
             for run in &runs {
                 let parts: Vec<_> = bytes.chunks(12_345).enumerate().collect();
@@ -114,6 +119,8 @@ mod tests {
                 runs[1].read(at as u64, &mut read).unwrap();
                 assert_eq!(read, bytes[at..at + many], "{many} from {at}");
             }
+            control.stop();
+            assert!(runs[0].write(bytes.len() as u64, &[1]).is_err() && runs[1].read(0, &mut [0]).is_err());
             drop(runs);
             assert_eq!(store.limit.held(), Bytes::ZERO);
         }

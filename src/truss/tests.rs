@@ -142,7 +142,7 @@ impl CountBackend for Lost {
     fn peels(&self, _: u64, _: u64) -> Option<u64> {
         Some(0)
     }
-    fn peel<'a>(&'a mut self, graph: GraphToPeel<'_>) -> Result<Box<dyn Peeling + 'a>> {
+    fn peel<'a>(&'a mut self, graph: GraphToPeel<'_>, _: &Control) -> Result<Box<dyn Peeling + 'a>> {
         assert_eq!(graph.values.len(), graph.heads.len());
         Ok(Box::new(*self))
     }

@@ -57,6 +57,12 @@ impl CountBackend for Numbered {
     fn vertex_counters(&self) -> u64 {
         20
     }
+    /// The cores peel; a device that was lost is not even asked.
+    fn peels(&self, _: u64, _: u64) -> Option<u64> {
+        let begun = self.begun.load(Ordering::Relaxed);
+        assert!(!matches!(self.behaviour, Behaviour::FailsAfter(at) if begun > at), "a lost device is asked to peel");
+        None
+    }
     fn begin<'a>(
         &'a mut self,
         size: PartitionExtent,
@@ -112,6 +118,7 @@ const RANGES: &str = "partition.partitioner = 'rank'";
 /// The triangles at each vertex, or on each edge, are counted, too.
 const VERTICES: &str = "output.per_vertex = 'vertices.tsv'";
 const EDGES: &str = "output.per_edge = 'edges.tsv'";
+const TRUSS: &str = "output.truss = true";
 
 fn edges_of_cliques() -> String {
     let (mut text, mut first) = (String::new(), 0);
@@ -258,7 +265,7 @@ fn what_a_lost_device_held_is_counted_by_the_others() {
     }
     // A partition that a device did not finish adds nothing to the count.
     let ranges_with = |more: &str| format!("{RANGES}\n{more}");
-    for more in ["", RANGES, VERTICES, &ranges_with(VERTICES), EDGES, &ranges_with(EDGES)] {
+    for more in ["", RANGES, VERTICES, &ranges_with(VERTICES), EDGES, &ranges_with(EDGES), TRUSS] {
         for after in 0..4 {
             let dir = tempfile::tempdir().unwrap();
             let behaviours = [Behaviour::FailsAfter(after), Behaviour::Works, Behaviour::FailsAfter(0)];

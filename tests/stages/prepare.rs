@@ -1,6 +1,7 @@
 //! Graphs prepared on a device: the same files as on the CPU, to the byte. Kernels run on the host here; `scripts/gpu-check` compares on a GPU.
 
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -113,6 +114,21 @@ fn what_a_device_does_not_hold_at_once_is_the_same_to_the_byte() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the graph");
     let error = within(&folder.path().join("missing")).unwrap_err().to_string();
     assert!(error.contains("missing") && error.contains("cannot be written"), "{error}");
+    // Runs that were not stored because the job was stopped are no failure of the device.
+    let stopped = prepared(&StoppedWhenRead(&source), Some(&mut slow(arena, 3)), true, Bytes::ZERO).unwrap_err();
+    assert_eq!(stopped.kind(), Kind::Interrupted, "{stopped}");
+}
+
+/// Stops the job when all arcs were read.
+struct StoppedWhenRead<'a>(&'a dyn ArcSource);
+
+impl ArcSource for StoppedWhenRead<'_> {
+    fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
+        self.0.scan(sink, control).inspect(|_| control.stop())
+    }
+    fn facts(&self) -> SourceFacts {
+        self.0.facts()
+    }
 }
 
 #[test]
@@ -222,6 +238,29 @@ impl ArcSource for Once {
 
 fn once(arcs: Vec<(u64, u64)>) -> Once {
     Once(list(arcs, None), AtomicU64::new(0))
+}
+
+/// Arcs of an input whose identity cannot be computed, due to a defect.
+struct Unidentified(ArcList);
+
+impl ArcSource for Unidentified {
+    fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
+        self.0.scan(sink, control)
+    }
+    fn facts(&self) -> SourceFacts {
+        self.0.facts()
+    }
+    fn unchanged(&self) -> Result<()> {
+        panic!("a simulated panic")
+    }
+}
+
+#[test]
+fn a_panic_while_a_device_prepares_ends_the_job() {
+    let Some(()) = has_compiler() else { return };
+    let source = Unidentified(list(vec![(0, 1), (1, 9), (0, 9)], None));
+    let prepare = || prepared(&source, Some(&mut slow(padded(8 << 20), 0)), true, Bytes::ZERO);
+    assert!(catch_unwind(AssertUnwindSafe(prepare)).is_err());
 }
 
 #[test]

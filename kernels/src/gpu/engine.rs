@@ -94,7 +94,6 @@ impl Engine for Gpu {
     }
 
     fn launch(&mut self, stream: Stream, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> GpuResult<()> {
-        self.bind()?;
         self.make_stream(stream)?;
         let missing =
             || GpuError::Launch { doing: "finding it", reason: format!("{} is not loaded", kernel.source.name) };
@@ -103,6 +102,7 @@ impl Engine for Gpu {
     }
 
     fn record(&mut self, stream: Stream, event: Event) -> GpuResult<()> {
+        self.bind()?;
         self.events[event].record(self.stream(stream)?).map_err(driver("recording an event"))
     }
 
@@ -138,7 +138,7 @@ impl Engine for Gpu {
     fn settle(&mut self) {
         // Failures are ignored: an error was reported already, or the result is not needed.
         for stream in &self.streams {
-            let _ = self.bind().and_then(|()| self.waiting.for_stream(stream, "waiting for the GPU"));
+            let _ = self.waiting.for_stream(stream, "waiting for the GPU");
         }
     }
 }

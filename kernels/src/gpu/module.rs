@@ -8,7 +8,7 @@ use cudarc::driver::{CudaContext, CudaStream, result, sys};
 use crate::engine::Grid;
 use crate::error::{GpuError, GpuResult, driver};
 use crate::source::CudaSource;
-use crate::waiting::is_abandoned;
+use crate::waiting::bind;
 
 /// Unloaded on drop.
 #[derive(Debug)]
@@ -34,8 +34,9 @@ unsafe impl Sync for Module {}
 impl Module {
     /// Loads an image: a CUBIN, or zero-terminated PTX.
     pub(super) fn load(context: &Arc<CudaContext>, source: &'static CudaSource, image: &[u8]) -> GpuResult<Self> {
-        let loading = driver("loading the kernels");
-        context.bind_to_thread().map_err(&loading)?;
+        let doing = "loading the kernels";
+        let loading = driver(doing);
+        bind(context, doing)?;
         // SAFETY: an ELF image whose header has its length, or zero-terminated text; embedded in the program, or just compiled.
         let handle = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(&loading)?;
         let mut module = Self { context: Arc::clone(context), handle, source, kernels: Vec::new() };
@@ -88,7 +89,7 @@ fn size_of(function: sys::CUfunction, index: usize) -> std::result::Result<usize
 
 impl Drop for Module {
     fn drop(&mut self) {
-        if !is_abandoned(&self.context) && self.context.bind_to_thread().is_ok() {
+        if bind(&self.context, "unloading the kernels").is_ok() {
             // SAFETY: loaded in `load`, unloaded once. This fails only if the device is lost.
             let _ = unsafe { result::module::unload(self.handle) };
         }

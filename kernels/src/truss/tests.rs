@@ -8,6 +8,7 @@ use super::*;
 use crate::arena::ALIGNMENT;
 use crate::testing::partitions::trussness;
 use crate::testing::{Double, Pace, has_compiler};
+use trimill_system::Kind;
 
 type Edge = (u32, u32);
 
@@ -28,8 +29,8 @@ fn peeled(edges: &[Edge], more: u32, share: f64, pace: Pace) -> Vec<u32> {
     let most = PeelingPieces::on_device(vertices, many);
     let bytes = least + ((most - least) as f64 * share) as u64;
     let mut double = Double::new(bytes / ALIGNMENT * ALIGNMENT, pace).unwrap();
-    let mut device =
-        PeelingDevice::new(&mut double, GraphToPeel { firsts: &firsts, heads: &heads, values: &values }).unwrap();
+    let graph = GraphToPeel { firsts: &firsts, heads: &heads, values: &values };
+    let mut device = PeelingDevice::new(&mut double, graph, &Control::silent()).unwrap();
     assert!(device.far.is_empty() == (share == 1.0) || share == 0.9);
     let mut left = edges.len() as u64;
     while let Some(least) = device.least().unwrap() {
@@ -101,4 +102,21 @@ fn long_rows_and_cliques() {
         };
         assert_eq!(*level, expected, "{u} {v}");
     }
+}
+
+#[test]
+fn a_round_that_fetches_rows_ends_when_the_job_is_stopped() {
+    let Some(()) = has_compiler() else { return };
+    // A complete graph of 40 vertices, in the least memory that has a cache of rows.
+    let heads: Vec<u32> = (0..40).flat_map(|u| 0..u).collect();
+    let firsts: Vec<u64> = (0..=40).map(|u: u64| u * u.saturating_sub(1) / 2).collect();
+    let fetches = |bytes: &u64| PeelingPieces::of(40, 780, *bytes).is_some_and(|pieces| pieces.fetched > 0);
+    let bytes = (0..).step_by(ALIGNMENT as usize).find(fetches).unwrap();
+    let (mut double, control) = (Double::new(bytes, Pace::Late).unwrap(), Control::silent());
+    let graph = GraphToPeel { firsts: &firsts, heads: &heads, values: &[38; 780] };
+    let mut device = PeelingDevice::new(&mut double, graph, &control).unwrap();
+    device.gather(38).unwrap();
+    assert_eq!(device.begin(38).unwrap(), 780);
+    control.stop();
+    assert_eq!(device.round(38).unwrap_err().kind(), Kind::Interrupted);
 }
