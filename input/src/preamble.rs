@@ -31,6 +31,8 @@ pub(super) struct FirstLine {
     pub(super) text: String,
     /// Whether names of columns, in it or in a comment, say that the ends of arcs are in the first two.
     pub(super) names_ends: bool,
+    /// The names, in it, of the columns that are taken for the ends of arcs, unless the user says that it is a header.
+    pub(super) ends: Option<[String; 2]>,
     pub(super) arc: Start,
     pub(super) header: Start,
     pub(super) kind: FirstLineKind,
@@ -54,22 +56,29 @@ pub(super) enum FirstLineKind {
     Sizes(HeaderNumbers),
 }
 
-/// Reads up to the first arc; in a file of comments only, arcs begin at its end.
-pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -> Result<FirstLine> {
-    let mut head = Head::new(file, sizes)?;
-    let Some(first) = content(&mut head)? else {
-        let start = Start { skip: head.end, lines: head.number, columns: Columns::TWO };
-        return Ok(FirstLine {
-            line: head.number,
+impl FirstLine {
+    /// Of a file of comments only, which ends at `end`.
+    fn without(end: Start) -> Self {
+        Self {
+            line: end.lines,
             text: String::new(),
             names_ends: false,
-            arc: start,
-            header: start,
+            ends: None,
+            arc: end,
+            header: end,
             kind: FirstLineKind::Arc,
             metis: None,
             metis_rows: None,
             announced: None,
-        });
+        }
+    }
+}
+
+/// Reads up to the first arc; in a file of comments only, arcs begin at its end.
+pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -> Result<FirstLine> {
+    let mut head = Head::new(file, sizes)?;
+    let Some(first) = content(&mut head)? else {
+        return Ok(FirstLine::without(Start { skip: head.end, lines: head.number, columns: Columns::TWO }));
     };
     let FirstContent { text: ref line, start: skip, number, .. } = first;
     let mut header = Start { skip: head.end, lines: number, columns: Columns::TWO };
@@ -91,6 +100,9 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
     let second = content(&mut head)?;
     let found = second.as_ref().and_then(|second| Columns::of(&second.text, index.then(|| separated(second))));
     header.columns = found.unwrap_or(header.columns);
+    let is_table = found.is_some() && choice.is_none();
+    let taken = |names: &Vec<String>| names.get(usize::from(index)..)?.first_chunk::<2>().cloned();
+    let ends = names.as_ref().filter(|_| is_table).and_then(taken);
     let is_count = columns(line).count() == 1 && columns(line).all(|number| whole(number).is_some());
     let kind = match (choice, &names, &second) {
         (Some(Header::No), ..) => FirstLineKind::Arc,
@@ -133,7 +145,8 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
     let metis = metis::parse_header(line.trim_ascii()).filter(|_| choice.is_none() && !text.contains(','));
     let of_metis = metis.as_ref().filter(|_| second.is_some() && alike);
     let metis_rows = of_metis.and_then(|metis| metis.rows_of(header.columns.count.into()));
-    Ok(FirstLine { line: number, text, names_ends, arc, header, kind, metis, metis_rows, announced: first.announced })
+    let announced = first.announced;
+    Ok(FirstLine { line: number, text, names_ends, ends, arc, header, kind, metis, metis_rows, announced })
 }
 
 /// Refuses a long list if the first of three columns of integers only numbers its lines, as far as [`SAMPLE`] shows. As a tail, each vertex would

@@ -9,6 +9,7 @@ use std::sync::{Once, OnceLock};
 use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
 use super::columns::Columns;
+use super::ends::check_alike;
 use super::file::InputFile;
 use super::head::Head;
 use super::header::{ArcStatistics, Gather, Header, HeaderNumbers, HeaderVerdict, LONG, judge};
@@ -63,6 +64,9 @@ impl EdgeListText {
         {
             return Err(other.is_unlike(numbered));
         }
+        check_alike(lists.iter().filter_map(|list| Some((&*list.file.path, list.first.ends.clone()?)))).map_err(
+            |error| error.also("if the first two columns of all files hold the ends of edges, add --header yes"),
+        )?;
         Ok(Self { lists, sizes, named, noted: Once::new(), cut_noted: Once::new() })
     }
 
