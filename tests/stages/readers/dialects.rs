@@ -178,9 +178,16 @@ fn a_dense_matrix_is_no_edge_list() {
         folder.refuses(&format!("{name}.gz"), gz(text.as_bytes()), &["a dense adjacency matrix"]);
         assert_eq!(read_as(&folder.path(name), Some(Format::Text), None).unwrap().len(), 4, "{name}");
     }
-    // Not square, or with another number.
-    for text in ["0 1 1 1\n1 0 1 1\n1 1 0 1\n", "0 1 1\n1 0 1\n1 0 5\n"] {
-        assert_eq!(read(&folder.write("list.txt", text)).unwrap().len(), 3, "{text}");
+    let weights = "0 5 2 3\n5 0 7 4\n2 7 0 -1\n3 4 -1 8\n";
+    folder.refuses("weights.txt", weights, &["4 lines of 4 integers look like a dense adjacency matrix"]);
+    // Not square, or with other numbers.
+    for text in [
+        "0 1 1 1\n1 0 1 1\n1 1 0 1\n",
+        "0 1 1\n1 0 1\n1 0 5\n",
+        &weights.replace("-1", "1.5"),
+        &weights.replace("0 -1", "NA -1"),
+    ] {
+        assert_eq!(read(&folder.write("list.txt", text)).unwrap().len(), text.lines().count(), "{text}");
     }
 }
 
