@@ -32,6 +32,19 @@ fn a_download_that_has_not_finished_is_refused_by_its_name() {
 }
 
 #[test]
+fn a_copy_beside_other_files_is_refused_by_its_name() {
+    let folder = Folder::new();
+    folder.write("lists/a.txt", "1 2\n");
+    for name in ["a.txt~", "a.txt.bak", "a.txt.orig", "b.TMP", "a.txt.swp"] {
+        let copy = folder.write(&format!("lists/{name}"), "1 2\n2 3\n");
+        refused(read(&folder.path("lists")), &[&format!("lists/{name}: "), "a backup or temporary copy"]);
+        assert_eq!(read_as(&folder.path("lists"), Some(Format::Text), None).unwrap().len(), 3, "{name}");
+        assert_eq!(read(&copy).unwrap(), [(1, 2), (2, 3)], "{name}");
+        std::fs::remove_file(copy).unwrap();
+    }
+}
+
+#[test]
 fn bad_text_is_refused_with_its_line() {
     let folder = Folder::new();
     for (text, line, found) in [
