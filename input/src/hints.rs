@@ -12,6 +12,12 @@ pub(super) fn bare_cr() -> Error {
         .advice("convert the line ends: tr '\\r' '\\n' < FILE > NEW")
 }
 
+pub(super) fn mark_within() -> Error {
+    Error::data("", "a byte order mark (U+FEFF) in a line that is not the first")
+        .expected("one at the beginning of a file only")
+        .advice("delete it: sed 's/^\\xEF\\xBB\\xBF//' FILE > NEW; if files were joined, name these instead")
+}
+
 pub(super) fn utf16() -> Error {
     Error::data("", "text in UTF-16")
         .expected("ASCII or UTF-8")
@@ -116,6 +122,20 @@ pub(super) fn about(lines: &[u8]) -> Option<&'static str> {
         _ if !has(b',') && is_name([first, second]) => NAMES,
         _ => return None,
     })
+}
+
+/// Advice about the first line of names between blanks, if something else seems to separate them: `ann ; bob`.
+pub(super) fn separated_otherwise(line: &[u8]) -> Option<&'static str> {
+    let [first, second, third, ..] = first_words(line);
+    let separates = |byte: u8| {
+        let is_alone = second == [byte].as_slice() && !third.is_empty();
+        let is_beside = second.is_empty() || first.ends_with(&[byte]) || second.starts_with(&[byte]);
+        is_alone || is_beside && memchr::memchr_iter(byte, line).count() == 1
+    };
+    if separates(b';') {
+        return Some("replace ';': tr ';' ',' < FILE > NEW; a name with it is written in quotes");
+    }
+    separates(b'|').then_some("replace '|': tr '|' ',' < FILE > NEW; a name with it is written in quotes")
 }
 
 /// The first words of a line, empty where it has fewer.

@@ -72,6 +72,7 @@ fn bad_text_is_refused_with_its_line() {
         ("src,dst,label\n1,2,\"a\n1,5,b\n2,5,c\"\n", 2, "a quote that is not closed"),
         ("1,2,NA,\"a \"\"b\n", 1, "a quote that is not closed"),
         ("1,,2,\"a\"\n", 1, "an empty column"),
+        ("1 2\n\u{feff}2 3\n", 2, "a byte order mark (U+FEFF) in a line that is not the first"),
     ] {
         folder.refuses("bad.txt", text, &[&format!("bad.txt:{line}: "), found]);
         folder.refuses("bad.txt.gz", gz(text.as_bytes()), &[&format!("bad.txt.gz:{line}: "), found]);
