@@ -1,4 +1,4 @@
-//! The usual names of columns that hold the ends of arcs.
+//! The usual names of columns that hold the ends of arcs, and whether several tables have these in the same columns.
 
 use std::path::Path;
 

@@ -99,11 +99,18 @@ struct NamedList {
     columns: u32,
     /// The header, if it has usual names of columns: where files were joined, it may be there again.
     header: Option<Vec<u8>>,
+    /// The first two columns of any header, in lower case.
+    ends: Option<[String; 2]>,
 }
 
 impl NamedEdges {
     pub(super) fn open(files: Vec<InputFile>, header: Option<Header>, sizes: ReadSizes) -> Result<Self> {
-        let lists = files.into_iter().map(|file| NamedList::open(file, header, sizes)).collect::<Result<_>>()?;
+        let open = |file| NamedList::open(file, header, sizes);
+        let lists: Vec<NamedList> = files.into_iter().map(open).collect::<Result<_>>()?;
+        // What the user calls a header may be anything, and differ from file to file.
+        if lists.iter().any(|list| list.header.is_some()) {
+            ends::check_alike(lists.iter().filter_map(|list| Some((&*list.file.path, list.ends.clone()?))))?;
+        }
         Ok(Self { lists, sizes })
     }
 }
@@ -135,6 +142,7 @@ impl NamedList {
                 .error(format!("the first line, '{text}', could be a header or an arc of two names"))
                 .advice("say which: --header yes, or --header no"));
         }
+        let ends = names.first_chunk::<2>().filter(|_| header == Some(Header::Yes)).cloned();
         let FirstContent { text, start, number, .. } = first;
         let separator = Separator::of(&text);
         if separator == Separator::Blanks
@@ -147,7 +155,7 @@ impl NamedList {
         // A wrong line is found again, and reported, when it is read.
         let columns = columns.unwrap_or(2).max(2);
         drop(head);
-        Ok(Self { skip: start, before: number - 1, separator, columns, header: usual_header, file })
+        Ok(Self { skip: start, before: number - 1, separator, columns, header: usual_header, ends, file })
     }
 
     fn parse(&self, lines: &[u8], sink: &dyn NameSink, control: &Control) -> Result<u64, DeliveryFailure> {

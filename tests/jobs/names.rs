@@ -336,6 +336,15 @@ fn what_is_no_list_of_names_is_refused() {
     std::fs::write(dir.path().join("n.txt"), "from,to\na,b\nfrom,to\nb,c\n").unwrap();
     let joined = count("input = { path = 'n.txt', names = true, header = 'yes' }", dir.path()).unwrap_err();
     assert!(joined.to_string().contains("n.txt:3: the header once more"), "{joined}");
+    std::fs::create_dir(dir.path().join("tables")).unwrap();
+    let with = |second: &str| {
+        std::fs::write(dir.path().join("tables/1"), "from,to\na,b\n").unwrap();
+        std::fs::write(dir.path().join("tables/2"), second).unwrap();
+        count("input = { path = 'tables', names = true, header = 'yes' }", dir.path())
+    };
+    let other = with("id,name\n1,ann\n").unwrap_err().to_string();
+    assert!(other.contains("tables/2: the ends of edges in the columns 'id' and 'name'"), "{other}");
+    assert_eq!(with("Source,Target\nb,c\n").unwrap().edges, 2);
     // A mark at the beginning of each file, null in a column that is not read, and names in quotes.
     std::fs::create_dir(dir.path().join("marked")).unwrap();
     for (name, text) in [("1", "\u{feff}a b \\N\n\"\\N\" a 7\n"), ("2", "\u{feff}b \"\\N\"\n\"x;\" gi|1|\n")] {
